@@ -4,7 +4,8 @@
     result.values["cdm"]
 
 `evaluate` scores records in memory or files, `score` one pair, a `Scorer` whatever a loop gives it bit by bit, and
-`Evaluate` the collections of a Beam pipeline. The sums are those of the command `beamscore`, to the last bit.
+`Evaluate` the collections of a Beam pipeline. `load` reads a finished run, `compare` tells which of two is better.
+The sums are those of the command `beamscore`, to the last bit.
 docs/how-to/python.md and docs/how-to/embed.md explain each with examples.
 """
 
@@ -17,6 +18,7 @@ from .metrics.version import VERSION
 
 if TYPE_CHECKING:
     from .metrics.benchmark import MissingTool, RejectedRecord
+    from .pipelines.api.compare import Comparison, compare
     from .pipelines.api.evaluate import PairScore, benchmarks, evaluate, score
     from .pipelines.api.from_files import load
     from .pipelines.api.result import Rejected, Result, SliceResult
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from .pipelines.api.transform import Evaluate, unpack_inference
 
 __all__ = [
+    "Comparison",
     "Evaluate",
     "MissingTool",
     "PairScore",
@@ -34,6 +37,7 @@ __all__ = [
     "SliceResult",
     "__version__",
     "benchmarks",
+    "compare",
     "evaluate",
     "load",
     "score",
@@ -45,6 +49,7 @@ __version__ = VERSION
 # The libraries behind them take a second to import, so each is imported where it is first used.
 _MODULES = {
     ".metrics.benchmark": ("MissingTool", "RejectedRecord"),
+    ".pipelines.api.compare": ("Comparison", "compare"),
     ".pipelines.api.evaluate": ("PairScore", "benchmarks", "evaluate", "score"),
     ".pipelines.api.from_files": ("load",),
     ".pipelines.api.result": ("Rejected", "Result", "SliceResult"),

@@ -30,10 +30,12 @@ REQUIREMENTS = [
 
 GOOGLE_CLOUD = ["apache-beam[gcp]>=2.72,<3"]
 AMAZON = ["apache-beam[aws]>=2.72,<3"]
+MLFLOW = ["mlflow>=2.16,<4"]
 
 DEVELOPMENT = [
     "apache-beam[yaml]>=2.72,<3",
     "hypothesis>=6.130,<7",
+    "jsonschema>=4.23,<5",
     "kubernetes-validate>=1.33",
     "markdown-it-py>=3,<5",
     "mypy>=1.13,<3",
@@ -66,6 +68,6 @@ setup(
         "beamscore.pipelines.reports": ["scripts/*", "templates/*"],
     },
     install_requires=REQUIREMENTS,
-    extras_require={"gcp": GOOGLE_CLOUD, "aws": AMAZON, "dev": DEVELOPMENT},
+    extras_require={"gcp": GOOGLE_CLOUD, "aws": AMAZON, "mlflow": MLFLOW, "dev": DEVELOPMENT},
     entry_points={"console_scripts": ["beamscore = beamscore.pipelines.commands.main:main"]},
 )

@@ -1,4 +1,8 @@
-"""The layout of CHART-Infographics: a folder of JSON files, one a chart, and a folder of images of the same names."""
+"""The layout of CHART-Infographics: a folder of JSON files, one a chart, and a folder of images of the same names.
+
+The releases of 2020 and 2022 (UB PMC) locate a text block by its four corners, a `polygon` or a `bb` with `x0`, `y0` to
+`x3`, `y3`, as their metric2.py reads them; of such a block the upright box around the corners is taken.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,7 @@ import io
 from codecs import BOM_UTF8
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
-from typing import Any, BinaryIO, ClassVar
+from typing import Any, BinaryIO, ClassVar, cast
 
 import msgspec
 
@@ -36,7 +40,7 @@ class ChartConverter(Converter):
     """
 
     roles: ClassVar[Mapping[str, str]] = {
-        "json": "JSON files, one a chart, with task1 to task7 as CHART-Infographics writes them",
+        "json": "JSON files, one a chart, with task1 to task7 as CHART-Infographics writes them, in 2019 or as UB PMC",
         "images": "the chart images, of which only the size is read",
     }
 
@@ -98,4 +102,25 @@ def _without_inputs(annotation: Part) -> dict[str, Any]:
     for task in TASKS:
         if isinstance(record.get(task), dict):
             record[task] = {"output": record[task].get("output")}
+    blocks = _text_blocks(record)
+    for place, block in enumerate(blocks):
+        located = block.get("bb", block.get("polygon")) if isinstance(block, dict) else None
+        if isinstance(located, dict):
+            if "width" not in located:
+                located = _box_around(f"{annotation.path}: task2: text block {place}", located)
+            blocks[place] = {**block, "bb": located}
     return record
+
+
+def _text_blocks(record: Mapping[str, Any]) -> list[Any]:
+    """Returns the blocks of text of task 2; none if they are not where the layout has them."""
+    output = record["task2"].get("output") if isinstance(record.get("task2"), dict) else None
+    blocks = output.get("text_blocks") if isinstance(output, dict) else None
+    return blocks if isinstance(blocks, list) else []
+
+
+def _box_around(where: str, corners: Mapping[str, Any]) -> dict[str, Any]:
+    xs, ys = ([cast(float, corners.get(f"{axis}{number}")) for number in range(4)] for axis in "xy")
+    if any(isinstance(each, bool) or not isinstance(each, (int, float)) for each in (*xs, *ys)):
+        raise UnreadableSource(f"{where}: expected bb with x0, y0, width and height, or corners x0, y0 to x3, y3")
+    return {"x0": min(xs), "y0": min(ys), "width": max(xs) - min(xs), "height": max(ys) - min(ys)}

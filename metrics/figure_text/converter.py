@@ -1,5 +1,7 @@
 """Reads the text layouts of ICDAR's robust reading challenges and of DeTEXT: one file an image, one line a region.
 
+Files may also be in a zip archive, as results are uploaded there.
+
 A line starts with the coordinates, `x1,y1,x2,y2` of a box or `x1,y1,...,x4,y4` of a quadrilateral, separated by commas
 or blanks. What follows depends on the role of the file:
 
@@ -14,11 +16,16 @@ taken to be ICDAR's.
 
 from __future__ import annotations
 
+import io
 import posixpath
 import re
+import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, BinaryIO, ClassVar
+from dataclasses import replace
+from typing import IO, Any, BinaryIO, ClassVar
 
+from ..common.errors import explain
 from ..converter import Converter, Part, UnreadableSource
 from .records import DIFFICULTIES, MAX_COORDINATE
 
@@ -45,15 +52,15 @@ class FigureTextConverter(Converter):
         "detext": "DeTEXT ground truth: eight coordinates, orientation (0 or 1), text and difficulty on each line",
     }
 
-    def parts(self, role: str, path: str, stream: BinaryIO) -> Iterable[tuple[str, bytes]]:
-        """Yields the file whole, under the sample that its name gives.
+    def parts(self, role: str, path: str, stream: BinaryIO) -> Iterable[tuple[str, bytes] | UnreadableSource]:
+        """Yields the file whole, or each text file of a zip archive, under the sample that its name gives.
 
-        Raises UnreadableSource above 16 MiB.
+        What else is in an archive is yielded as an UnreadableSource. Raises UnreadableSource above 16 MiB for one file,
+        or if the archive cannot be read.
         """
-        content = stream.read(MAX_FILE_BYTES + 1)
-        if len(content) > MAX_FILE_BYTES:
-            raise UnreadableSource(f"{path}: above {MAX_FILE_BYTES} bytes, which is no list of one image's regions")
-        yield sample_id_of(path), content
+        if path.lower().endswith(".zip"):
+            return _archived(path, stream)
+        return [(sample_id_of(path), _whole(path, stream))]
 
     def records(self, key: str, parts: Sequence[Part]) -> Iterable[Mapping[str, Any]]:
         """Yields the record of one image.
@@ -64,7 +71,34 @@ class FigureTextConverter(Converter):
             raise UnreadableSource(
                 f"{len(parts)} files are of the image {key}: {', '.join(part.path for part in parts)}"
             )
-        yield {"sample_id": key, "regions": list(regions_of(parts[0]))}
+        (part,) = parts
+        if part.path.lower().endswith(".zip"):
+            part = replace(part, path=f"{part.path}: {key}")
+        yield {"sample_id": key, "regions": list(regions_of(part))}
+
+
+def _archived(path: str, stream: BinaryIO) -> Iterator[tuple[str, bytes] | UnreadableSource]:
+    try:
+        with zipfile.ZipFile(stream if stream.seekable() else io.BytesIO(stream.read())) as archive:
+            for member in archive.infolist():
+                name = f"{path}: {member.filename}"
+                # What macOS puts beside the files.
+                if member.is_dir() or member.filename.startswith("__MACOSX/"):
+                    continue
+                if not member.filename.lower().endswith(".txt"):
+                    yield UnreadableSource(f"{name}: expected text files, such as gt_img_1.txt")
+                    continue
+                with archive.open(member) as content:
+                    yield sample_id_of(member.filename), _whole(name, content)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        raise UnreadableSource(f"{path}: not a zip archive that can be read: {explain(error)}") from error
+
+
+def _whole(path: str, stream: IO[bytes]) -> bytes:
+    content = stream.read(MAX_FILE_BYTES + 1)
+    if len(content) > MAX_FILE_BYTES:
+        raise UnreadableSource(f"{path}: above {MAX_FILE_BYTES} bytes, which is no list of one image's regions")
+    return content
 
 
 def sample_id_of(path: str) -> str:

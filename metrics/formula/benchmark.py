@@ -15,6 +15,7 @@ from ..common.text import normalized
 from ..statistics.sums import Sums
 from ..table import Table
 from .cdm.scoring import NormalizedFormula, Rendering, matching_cost, normalize, render, score_pair
+from .converter import FormulaConverter
 from .draw import draw_pairs
 from .limits import SIDES, SampleAllowances
 from .metrics import METRICS, SAMPLE_METRICS, cdm_histogram, matches_in_words, sample_score, values
@@ -57,6 +58,7 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
     sample_metrics = SAMPLE_METRICS
     takes_columns = True
     batch_size = 512
+    converter = FormulaConverter()
     timed = ("tex",)
 
     def __init__(self, options: FormulaOptions) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import msgspec
 import pyarrow as pa
@@ -16,18 +18,23 @@ from apache_beam.options.pipeline_options import PipelineOptions
 
 from ...transforms.faults import OF_THE_MACHINE
 from ...transforms.io.storage import new_run_id, read_bytes
-from ...transforms.records import InputProblem
+from ...transforms.records import Cause, InputProblem
 from ...transforms.rows import read_rows, sample_schema
 from ..commands.common import run_and_publish
+from ..commands.compare import LAYOUT as COMPARISON_LAYOUT
+from ..commands.compare import allowed_differences, build_comparison, plan_comparison
 from ..config.errors import UsageError
 from ..config.settings import Configuration
 from ..evaluate import build_evaluation, plan_evaluation
 from ..runners import launch
 from ..runs.causes import why_unscored
+from ..runs.comparison import COMPARISON
 from ..runs.named import SystemRun, open_system
+from ..runs.narrowed import narrowed
 from ..runs.provenance import Invocation
 from ..runs.run import LAYOUT
-from .result import Rejected, Result
+from .result import Finished, Rejected, Result, Side
+from .save import save_result
 from .scorer import result_of
 
 
@@ -66,6 +73,41 @@ def load(run: str | os.PathLike[str]) -> Result:
         return _read(system, system.run.summary.warnings)
 
 
+def save(result: Result, folder: str | os.PathLike[str]) -> None:
+    """Writes a result as a finished run; see `Result.save`."""
+    with _in_words(), launch.run_in_this_process():
+        save_result(result, os.fspath(folder))
+
+
+def compare_runs(
+    baseline: Result | str, candidate: Result | str, allow_differences: bool, threshold: float
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Returns comparison.json of two results or finished runs, and the main metrics; see `compare`."""
+    if not threshold >= 0:
+        raise ValueError(f"threshold: must be a number of at least 0, not {threshold}")
+    with _in_words(), launch.run_in_this_process(), tempfile.TemporaryDirectory(prefix="beamscore-") as scratch:
+        before = _opened(baseline, os.path.join(scratch, "baseline"))
+        after = _opened(candidate, os.path.join(scratch, "candidate"))
+        found = allowed_differences(before, after, allow_differences, "allow_differences=True")
+        plan = plan_comparison(before, after, found, threshold, most=0)
+        options, run_id, output = PipelineOptions([]), new_run_id(), os.path.join(scratch, "comparison")
+        launch.use_processes(options, 1, plan.size)
+        build = partial(build_comparison, plan=plan, output=output, run_id=run_id)
+        document = json.loads(run_and_publish(options, build, output, run_id, COMPARISON_LAYOUT).read(COMPARISON))
+    for name, given in (("baseline", baseline), ("candidate", candidate)):
+        if isinstance(given, Result):
+            # What was saved is gone.
+            document[name]["run"] = name
+    return document, tuple(plan.setting.benchmark.main_metrics())
+
+
+def _opened(given: Result | str, folder: str) -> SystemRun:
+    """Returns a finished run, or a result as one, which is saved in the folder."""
+    if isinstance(given, Result):
+        save_result(given, folder)
+    return open_system(folder if isinstance(given, Result) else given)
+
+
 @contextlib.contextmanager
 def _in_words() -> Iterator[None]:
     try:
@@ -81,16 +123,20 @@ def _read(system: SystemRun, warnings: list[str]) -> Result:
     where = pc.field("system") == system.system
     batches = [batch for path in run.rows for batch in read_rows(path, schema.names, where)]
     lines = [line for path in run.quarantine for line in read_bytes(path).splitlines()]
-    entries = [msgspec.json.decode(line, type=_Entry) for line in lines]
+    entries = [(line, msgspec.json.decode(line, type=_Entry)) for line in lines]
+    entries = [(line, entry) for line, entry in entries if entry.side in ("ground_truth", system.system)]
     samples = pa.Table.from_batches(batches, schema)
-    rejected = [each.rejected() for each in entries if each.side in ("ground_truth", system.system)]
-    return result_of(run, system.system, samples, rejected, warnings)
+    rejected = [entry.rejected() for _, entry in entries]
+    origin = Finished(narrowed(run, system.system), [line for line, _ in entries])
+    return result_of(run, system.system, samples, rejected, warnings, origin)
 
 
 class _Entry(msgspec.Struct):
     side: str
     sample_id: str | None
     error: str
+    cause: Cause
 
     def rejected(self) -> Rejected:
-        return Rejected("ground_truth" if self.side == "ground_truth" else "predictions", self.sample_id, self.error)
+        side: Side = "ground_truth" if self.side == "ground_truth" else "predictions"
+        return Rejected(side, self.sample_id, self.error, self.cause)

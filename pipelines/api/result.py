@@ -5,9 +5,18 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, field
 from html import escape
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import pyarrow as pa
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping
+
+    from ...transforms.records import Cause
+    from ...transforms.totals import SliceResult as FinalisedSlice
+    from ..config.settings import Configuration
+    from ..runs.run import Run
 
 Interval = tuple[float, float]
 Side = Literal["ground_truth", "predictions"]
@@ -19,11 +28,12 @@ _METRICS = pa.schema(
 
 @dataclass(frozen=True)
 class Rejected:
-    """A record that was not scored, and why."""
+    """A record that was not scored, and why: the cause in a word, such as `invalid`, and in a sentence."""
 
     side: Side
     sample_id: str | None
     message: str
+    cause: Cause = "invalid"
 
 
 @dataclass(frozen=True)
@@ -35,6 +45,24 @@ class SliceResult:
     samples: int
 
 
+class Scored(NamedTuple):
+    """What a finished run is made of: under which configuration records in memory were scored, and what came out.
+
+    slices: by label, that of all samples under the empty one. warnings: those of summary.json.
+    """
+
+    configuration: Configuration
+    slices: Mapping[str, FinalisedSlice]
+    warnings: list[str]
+
+
+class Finished(NamedTuple):
+    """A finished run of one system, with its sums, and the lines of its quarantine."""
+
+    run: Run
+    quarantine: list[bytes]
+
+
 @dataclass(frozen=True)
 class Result:
     """The result of an evaluation.
@@ -43,7 +71,7 @@ class Result:
     records of each side, as in `summary.json`. samples: an Arrow table with a row for each sample, the columns of
     `samples/*.parquet` of a run. rejected: the records that were not scored. sums: the exact sums behind the values, in
     units of 2**-52, as in `sums.json`. warnings: what is odd about the records, a line each, such as that nothing was
-    scored, and why.
+    scored, and why. origin: what `save` writes.
     """
 
     benchmark: str
@@ -56,6 +84,7 @@ class Result:
     sums: dict[str, int]
     warnings: list[str] = field(default_factory=list)
     main_metrics: tuple[str, ...] = ()
+    origin: Scored | Finished = field(kw_only=True, repr=False, compare=False)
 
     def __repr__(self) -> str:
         """Returns the main metrics with their intervals, and the number of samples, in one line."""
@@ -81,6 +110,19 @@ class Result:
         ]
         rows_by_name = [dict(zip(_METRICS.names, row, strict=True)) for row in rows]
         return pa.Table.from_pylist(rows_by_name, _METRICS).to_pandas()
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Writes the result as a finished run, which `load` and the commands read; an earlier run there is replaced.
+
+        folder: on any filesystem of Beam. Raises ValueError if it cannot be written, or another run owns it.
+        """
+        # Beam is imported in there.
+        from ...transforms.process import quiet_root_logger
+
+        with quiet_root_logger:
+            from .from_files import save
+
+            save(self, folder)
 
     def _metric(self, name: str) -> str:
         return f"{name} {self._value(name)}"

@@ -19,7 +19,7 @@ from ...metrics.statistics.sums import Sums
 from ...transforms.hashes import scoring_signature
 from ...transforms.io.field_map import KEY_ONLY, SAMPLE_ID, FieldMap, about_sample_id, presence, wrong_length
 from ...transforms.record_json import fields_of, present_fields, record_json
-from ...transforms.records import GROUND_TRUTH, JSON, ColumnsReader, EncodedRecord, RecordEncoder
+from ...transforms.records import GROUND_TRUTH, JSON, Cause, ColumnsReader, EncodedRecord, RecordEncoder
 from ...transforms.scored_batch import BatchDecoder, PairedSample, ScoredBatch, ScoringPlan
 from ...transforms.scored_sample import ScoredSample, sample_table
 from ...transforms.slice_labels import Slicing
@@ -36,7 +36,7 @@ from ..inputs.mismatch import RECORDS_LOOKED_AT, FirstRecords, no_column
 from ..runs.causes import why_unscored
 from ..runs.run import Run
 from .arguments import Arguments, check_arguments
-from .result import Rejected, Result, Side, SliceResult, count_of
+from .result import Finished, Rejected, Result, Scored, Side, SliceResult, count_of
 from .workers import score_in_processes
 
 if TYPE_CHECKING:
@@ -94,11 +94,11 @@ class Totals:
         self.slices = dict(sums.take())
         self._last = {sample.sample_id: sample for sample in samples}
 
-    def reject(self, side: int, sample_id: str | None, message: str, status: str) -> None:
+    def reject(self, side: int, sample_id: str | None, message: str, status: str, cause: Cause) -> None:
         """Adds a record that is of no sample."""
         name: Side = "ground_truth" if side == GROUND_TRUTH else "predictions"
         self.outcomes[side][status] += 1
-        self.rejected.append(Rejected(name, sample_id, message))
+        self.rejected.append(Rejected(name, sample_id, message, cause))
 
     def merge(self, other: Totals) -> None:
         """Adds what `other` has scored, all or nothing, also where an interrupt comes in between.
@@ -211,9 +211,10 @@ class Scorer:
                 with contextlib.suppress(*_DECODING_ERRORS):
                     seen.add(record)
             if problem is not None:
-                added.reject(side, None, problem, "rejected")
+                added.reject(side, None, problem, "rejected", "no_sample_id")
             elif sample_id in found or sample_id in known:
-                added.reject(side, sample_id, "the sample_id is duplicated; the first record counts", "duplicate")
+                reason = "the sample_id is duplicated; the first record counts"
+                added.reject(side, sample_id, reason, "duplicate", "duplicate")
             else:
                 found[sample_id] = record
         # Messages ask for the first sample_id alone, and the records need not be kept.
@@ -245,7 +246,7 @@ class Scorer:
         plan = self._core.scoring
         batch = ScoredBatch(plan.names)
         for sample_id in (each for each in predictions if each not in truths):
-            added.reject(0, sample_id, "no ground-truth record has this sample_id", "unmatched")
+            added.reject(0, sample_id, "no ground-truth record has this sample_id", "unmatched", "unmatched")
         samples = [PairedSample(each, truth, (predictions.get(each),)) for each, truth in truths.items()]
         decoded = BatchDecoder(plan).decode(samples, batch)
         pairs = [sample.pair for sample in decoded]
@@ -255,12 +256,11 @@ class Scorer:
             outcomes = score_pairs(plan.benchmark, pairs, plan.missing)
         for sample, outcome in zip(decoded, outcomes, strict=True):
             batch.add(sample, outcome)
-        added.rejected += [
-            Rejected("ground_truth" if entry.side == "ground_truth" else "predictions", entry.sample_id, entry.error)
-            for entry in batch.quarantine
+        for entry in batch.quarantine:
+            side: Side = "ground_truth" if entry.side == "ground_truth" else "predictions"
             # A prediction that is not scored because of its ground truth, or with it, is not at fault.
-            if entry.side == "ground_truth" or entry.cause == "invalid"
-        ]
+            if side == "ground_truth" or entry.cause == "invalid":
+                added.rejected.append(Rejected(side, entry.sample_id, entry.error, entry.cause))
         added.add(batch.samples, self._core)
 
     def compute(self) -> Result:
@@ -290,7 +290,8 @@ class Scorer:
             scoring_signature(benchmark, core.scoring.missing),
         )
         warnings = [*unscored.values(), *run.summary.warnings]
-        return result_of(run, system, samples, list(totals.rejected), warnings)
+        origin = Scored(configuration, {each.key.label: each for each in found}, run.summary.warnings)
+        return result_of(run, system, samples, list(totals.rejected), warnings, origin)
 
     def merge(self, other: Scorer) -> None:
         """Adds what `other` has scored, of other samples: all of it, or nothing where it raises or is interrupted.
@@ -328,7 +329,14 @@ class Scorer:
         self.close()
 
 
-def result_of(run: Run, system: str, samples: pa.Table, rejected: list[Rejected], warnings: list[str]) -> Result:
+def result_of(
+    run: Run,
+    system: str,
+    samples: pa.Table,
+    rejected: list[Rejected],
+    warnings: list[str],
+    origin: Scored | Finished,
+) -> Result:
     """Returns the result of one system of a run."""
     overall, benchmark = run.systems[system], run.configuration.benchmark
     return Result(
@@ -342,6 +350,7 @@ def result_of(run: Run, system: str, samples: pa.Table, rejected: list[Rejected]
         run.sums.systems[system].sums,
         warnings,
         tuple(benchmark.main_metrics()),
+        origin=origin,
     )
 
 

@@ -29,6 +29,16 @@ example:
 
 DEFAULT_FRACTIONS = "training=0.2,validation=0.2,testing=0.6"
 
+EXPORTS = {
+    "mlflow": ("tracking_uri", "experiment"),
+    "every-eval-ever": ("output", "model", "dataset", "organization", "relationship"),
+    "inspect": ("output",),
+    "model-index": ("output", "model", "dataset", "task"),
+    "junit": ("output",),
+    "github": ("output",),
+}
+"""What `export` exports to, each with the options that have an effect there."""
+
 _NAMED = re.compile(r"([A-Za-z0-9_.-]+)=(.*)", re.DOTALL)
 _PATTERN = re.compile(r"[*?[]")
 
@@ -182,6 +192,19 @@ COMMANDS = {
         _option("--output DIR", "where history.parquet, history.md and history.html go (default: FOLDER)"),
         _no_html("history.html"),
         _option("--rebuild", "read every run again, not only what is new"),
+    ),
+    "export": _command(
+        "hand a finished run to another tool",
+        _option("RUN", "the output folder of the run, or RUN:SYSTEM"),
+        _option("--to TARGET", f"one of {', '.join(EXPORTS)}", choices=list(EXPORTS), required=True),
+        _option("--output FILE", "where the document goes (default: standard output)"),
+        _option("--model NAME", "the id of the model (default: the name of the system)"),
+        _option("--dataset NAME", "the id of the data set (default: the benchmark)"),
+        _option("--task ID", "the task of model-index (default: image-to-text)"),
+        _option("--organization NAME", "who evaluated, for every-eval-ever (default: unknown)"),
+        _option("--relationship WORD", "of that organization to the model: first_party, third_party, ..."),
+        _option("--tracking-uri URI", "the store or server of MLflow (default: as MLflow is set up)"),
+        _option("--experiment NAME", "the experiment of MLflow (default: the benchmark)"),
     ),
     "merge": _command(
         "merge runs over disjoint samples to one",

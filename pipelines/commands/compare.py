@@ -11,7 +11,7 @@ import json
 import math
 import posixpath
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -62,14 +62,9 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         raise UsageError(f"--samples {parsed.samples}: must be a whole number from 0 to {MAX_SAMPLES}")
     path = partial(launch.path_for_workers, options)
     baseline, candidate = open_system(path(parsed.baseline)), open_system(path(parsed.candidate))
-    before, after = baseline.run.signature, candidate.run.signature
-    found = differences(before, after, COMPARED, it="the candidate")
-    hint = ""
-    if before.benchmark == after.benchmark:
-        hint = "; give --allow-differences to compare the samples with the same ground truth all the same"
-    if found and not (hint and parsed.allow_differences):
-        raise UsageError(f"{baseline.name} and {candidate.name} do not compare: {'; '.join(found)}{hint}")
+    found = allowed_differences(baseline, candidate, parsed.allow_differences, "--allow-differences")
     warn(found)
+    before, after = baseline.run.signature, candidate.run.signature
     if before.versions and after.versions:
         warn(surroundings(before, after, it="the candidate"))
     plan = plan_comparison(baseline, candidate, found, parsed.threshold, parsed.changes)
@@ -84,6 +79,21 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         return _compare(plan, path(folder), parsed, options)
 
 
+def allowed_differences(baseline: SystemRun, candidate: SystemRun, allowed: bool, option: str) -> list[str]:
+    """Returns what sets two systems apart.
+
+    Raises UsageError, which names the `option` that allows it, if they do not compare and it is not allowed.
+    """
+    before, after = baseline.run.signature, candidate.run.signature
+    found = differences(before, after, COMPARED, it="the candidate")
+    hint = ""
+    if before.benchmark == after.benchmark:
+        hint = f"; give {option} to compare the samples with the same ground truth all the same"
+    if found and not (hint and allowed):
+        raise UsageError(f"{baseline.name} and {candidate.name} do not compare: {'; '.join(found)}{hint}")
+    return found
+
+
 def _compare(plan: ComparisonPlan, folder: str, parsed: argparse.Namespace, options: PipelineOptions) -> int:
     run_id = new_run_id()
     build = partial(build_comparison, plan=plan, output=folder, run_id=run_id)
@@ -95,13 +105,19 @@ def _compare(plan: ComparisonPlan, folder: str, parsed: argparse.Namespace, opti
     warn(document["differences"][len(plan.setting.differences) :])
     if not parsed.quiet:
         main = [name for name in plan.setting.benchmark.main_metrics() if name in document["metrics"]]
-        console.print_comparison(document["metrics"], main)
+        console.print_comparison({name: _shown(found) for name, found in document["metrics"].items()}, main)
         print(*map(printable, verdict_lines(document)), sep="\n")
         print(verdicts_line(document["verdicts"], len(document["slices"])))
         print(samples_line(document["samples"]))
         if parsed.output:
             print(f"report: {posixpath.join(folder, REPORT if parsed.no_html or problem else PAGE)}")
     return without_page(DONE, PAGE, problem, REPORT)
+
+
+def _shown(found: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Returns a metric for the console, where one that no replicate tells apart is called identical."""
+    is_identical = found["difference"] == 0 and found["interval"] == [0, 0]
+    return {**found, "verdict": "identical"} if is_identical else found
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,8 @@ from ...transforms.progress import PROGRESS, PROGRESS_FOLDER
 from ...transforms.records import printable
 from ..config.errors import UsageError, as_usage_error, one_line
 from ..reports.markdown import difference_text, number
+from ..runs.documents import coverage_text
 from ..runs.verdict import gates_passed
-from ..runs.verdict_files import coverage_text
 from .messages import CRASHED, INTERRUPTED, WRONG_USAGE, say, stop_output
 
 POLL_INTERVAL_S = 0.5

@@ -55,8 +55,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     finally:
         delete_files([posixpath.join(folder, name) for name in list_folder(folder) if name.startswith(prefix)])
     if drawn:
-        several = f"{len(drawn):,} pictures in {printable(folder)}"
-        print(several if parsed.output == folder else printable(target[drawn[0]]))
+        print(printable(f"{parsed.output}: {len(drawn):,} picture{'' if len(drawn) == 1 else 's'}"))
     missing = [each for each in wanted if each not in problems and each not in drawn]
     doubts = doubtful_sides(inputs)
     if doubts and not drawn:

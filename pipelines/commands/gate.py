@@ -18,6 +18,8 @@ from ..config import settings
 from ..config.errors import UsageError, as_input_errors, one_line
 from ..config.gates import BASELINE, gate_target
 from ..config.settings import Configuration
+from ..export.github import markdown
+from ..export.junit import junit
 from ..reports.moved import MovedSample, SlicePart, UnreadableRows, moved_most
 from ..runs.causes import duplicate_warnings, stored_causes
 from ..runs.differences import CONFIGURED, RunSignature, differences
@@ -26,7 +28,6 @@ from ..runs.named import age_warnings, load_baseline
 from ..runs.provenance import PAGE_PROBLEM
 from ..runs.run import PAGE, REPORT, Run
 from ..runs.verdict import verdict_lines
-from ..runs.verdict_files import junit, markdown
 from .console import print_metrics, print_verdicts
 from .messages import DONE, FAILED, INCONCLUSIVE, say, warn, without_page
 
@@ -48,11 +49,11 @@ def run(parsed: argparse.Namespace, _: object) -> int:
         raise UsageError(f"--baseline {parsed.baseline}: this is the run itself, which is never worse than itself")
     _check_intervals(found, configuration)
     verdicts = msgspec.to_builtins(GateEvaluator(configuration, found, baseline).verdicts())
-    failures = _coverage_failures(found, configuration)
+    failures = stored_failures(found, configuration)
     if not parsed.quiet:
         print_verdicts(verdicts)
     code = conclude(decide(verdicts), failures)
-    write_verdicts(parsed, parsed.run, configuration, verdicts, failures, baseline, _systems(found))
+    write_verdicts(parsed, parsed.run, configuration, verdicts, failures, baseline, coverages(found))
     return code
 
 
@@ -80,14 +81,16 @@ def _check_intervals(found: Run, configuration: Configuration) -> None:
                 found.measured(name, target.label)
 
 
-def _coverage_failures(found: Run, configuration: Configuration) -> list[str]:
+def stored_failures(found: Run, configuration: Configuration) -> list[str]:
+    """Returns why a finished run fails in addition to its gates; raises UsageError if its coverage is damaged."""
     try:
-        return record_failures(_systems(found), configuration.settings, stored_causes(found.provenance))
+        return record_failures(coverages(found), configuration.settings, stored_causes(found.provenance))
     except (KeyError, TypeError) as error:
         raise UsageError(f"{found.path}: the coverage in summary.json is not that of a run") from error
 
 
-def _systems(found: Run) -> dict[str, Any]:
+def coverages(found: Run) -> dict[str, Any]:
+    """Returns the systems of a run by name, each with its coverage as in summary.json."""
     return {name: {"coverage": system.coverage} for name, system in found.summary.systems.items()}
 
 
@@ -137,16 +140,32 @@ def write_verdicts(
 
     systems: by name, each with its coverage as in summary.json.
     """
-    title = f"{configuration.benchmark.name}: {path}"
     if parsed.junit:
         with _output("junit", parsed.junit):
-            write_file(parsed.junit, junit(title, verdicts, failures))
+            write_file(parsed.junit, junit(verdict_title(path, configuration), verdicts, failures))
     if parsed.markdown:
-        moved = _moved(path, configuration, verdicts, baseline)
-        if baseline is not None:
-            title += f" against {baseline.path}"
+        text = verdict_markdown(path, configuration, verdicts, failures, baseline, systems)
         with _output("markdown", parsed.markdown):
-            write_file(parsed.markdown, markdown(title, verdicts, failures, moved, systems).encode())
+            write_file(parsed.markdown, text.encode())
+
+
+def verdict_title(path: str, configuration: Configuration, baseline: Run | None = None) -> str:
+    """Returns what the verdicts of a run are of."""
+    title = f"{configuration.benchmark.name}: {path}"
+    return title if baseline is None else f"{title} against {baseline.path}"
+
+
+def verdict_markdown(
+    path: str,
+    configuration: Configuration,
+    verdicts: Verdicts,
+    failures: Sequence[str],
+    baseline: Run | None,
+    systems: Mapping[str, Any],
+) -> str:
+    """Returns the verdicts of a run as short Markdown; arguments as those of `write_verdicts`."""
+    moved = _moved(path, configuration, verdicts, baseline)
+    return markdown(verdict_title(path, configuration, baseline), verdicts, failures, moved, systems)
 
 
 @contextlib.contextmanager

@@ -54,6 +54,23 @@ def _extra_counts(counts: Mapping[str, int]) -> dict[str, int]:
     return {name: counts[name] for name in sorted(counts) if "." not in name}
 
 
+def coverage_text(coverage: Mapping[str, Any]) -> str:
+    """Returns what became of the records of a system, such as `171 of 396 samples scored, 225 without a prediction`."""
+    truths, predictions = coverage["ground_truth"], coverage["predictions"]
+    parts = [f"{truths['scored']} of {truths['read']} samples scored"]
+    parts += [
+        f"{count} {what}"
+        for count, what in [
+            (truths["missing_prediction"], "without a prediction"),
+            (predictions["unmatched"], "predictions without a sample"),
+            (truths["duplicate"] + predictions["duplicate"], "duplicates"),
+            (truths["rejected"] + predictions["rejected"], "rejected"),
+        ]
+        if count
+    ]
+    return ", ".join(parts)
+
+
 class Fingerprint(msgspec.Struct, frozen=True):
     """Which ground truth a run was made on: how many samples, and an order-free hash of them."""
 
@@ -73,7 +90,7 @@ class SliceSummary(msgspec.Struct, frozen=True, kw_only=True):
     values: dict[str, float | None]
     intervals: dict[str, tuple[float, float] | None] = {}
     errors: dict[str, float | None] = {}
-    units: dict[str, float] = {}
+    units: dict[str, int | float] = {}
 
     def __post_init__(self) -> None:
         """Raises ValueError where parts do not fit together."""

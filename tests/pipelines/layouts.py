@@ -61,6 +61,17 @@ def figure_text(folder: Path) -> dict[str, list[str]]:
     return {"truth": [f"{folder}/truth/*.txt"], "predictions": [f"spotting={folder}/predictions/*.txt"]}
 
 
+def formula(folder: Path) -> dict[str, list[str]]:
+    """CDM's JSON, with an object whose img_id is absent."""
+    objects = [
+        {"img_id": f"case_{index}", "gt": f"x ^ {index} + y", "pred": "x - y" if index == 2 else f"x^{index} + y"}
+        for index in range(SAMPLES)
+    ]
+    del objects[4]["img_id"]
+    _write(folder / "cdm.json", json.dumps(objects))
+    return {"truth": [f"{folder}/cdm.json"], "predictions": [f"cdm_predictions={folder}/cdm.json"]}
+
+
 def traffic_rules(folder: Path) -> dict[str, list[str]]:
     for index in range(SAMPLES):
         rule = {"LaneType": "BusLane", "EffectiveTime": "7:00-9:00"}
@@ -78,5 +89,6 @@ LAYOUTS: dict[str, Callable[[Path], dict[str, list[str]]]] = {
     "chart": chart,
     "chemistry": chemistry,
     "figure_text": figure_text,
+    "formula": formula,
     "traffic_rules": traffic_rules,
 }

@@ -133,6 +133,10 @@ def test_a_run_does_not_differ_from_itself(tmp_path: Path) -> None:
     assert set(document["verdicts"]) == {"too few differ"}
     assert not any(count for counts in document["changes"]["metrics"].values() for count in counts.values())
     assert [path.read_bytes() for path in (tmp_path / "out" / "changes").glob("*.jsonl")] == [b""]
+    code, stdout, _ = command("compare", run, run)
+    assert code == 0
+    assert stdout.count("│ identical") == len(document["metrics"])
+    assert "\nIDENTICAL: " in stdout
 
 
 def test_swapping_sides_negates(tmp_path: Path) -> None:

@@ -209,8 +209,8 @@ def test_roles_are_listed() -> None:
     [
         (["tox"], "there is no benchmark tox (did you mean toy?); there are "),
         (
-            ["formula", "--input", "x", "--output", "o.jsonl"],
-            "convert does not support the benchmark formula, only chart",
+            ["toy", "--input", "x", "--output", "o.jsonl"],
+            "convert does not support the benchmark toy, only chart",
         ),
         (["chart"], "give --input [ROLE=]GLOB and --output FILE; `--input roles` lists the roles"),
         (["chart", "--input", "a.json"], "give --input [ROLE=]GLOB and --output FILE"),

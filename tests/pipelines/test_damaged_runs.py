@@ -102,6 +102,10 @@ COMMANDS: dict[str, tuple[Command, tuple[str, ...]]] = {
         lambda _, run, output: ("select", run, "--output", output / "selected.jsonl"),
         ("run.json", "summary.json", ROWS),
     ),
+    "export": (
+        lambda _, run, output: ("export", run, "--to", "inspect", "--output", output / "scores.jsonl"),
+        ("run.json", "summary.json", ROWS),
+    ),
 }
 FAST = ("gate", "gate against it", "history")
 

@@ -123,3 +123,25 @@ def test_two_files_of_the_same_name() -> None:
 def test_odd_tasks_are_left_to_the_record_type() -> None:
     (record,) = convert(annotation("a.json", {"task1": "Pie", "task2": None}))
     assert record == {"sample_id": "a", "task1": "Pie", "task2": None}
+
+
+CORNERS = {"x0": 12, "y0": 30, "x1": 50.5, "y1": 34, "x2": 48, "y2": 44, "x3": 10, "y3": 40}
+"""A turned text block of UB PMC, made by hand to the layout that its metric2.py reads."""
+
+
+@pytest.mark.parametrize("name", ["polygon", "bb"])
+def test_the_corners_of_a_text_block_become_an_upright_box(name: str) -> None:
+    """Smallest and largest x are 10 and 50.5, of y 30 and 44."""
+    blocks = [{"id": 0, name: CORNERS, "text": "2015"}, {"id": 1, "bb": {"x0": 1, "y0": 2, "width": 3, "height": 4}}]
+    (record,) = convert(annotation("pmc/PMC1___g001.json", {"task2": {"output": {"text_blocks": blocks}}}))
+    first, second = record["task2"]["output"]["text_blocks"]
+    assert first == {**blocks[0], "bb": {"x0": 10, "y0": 30, "width": 40.5, "height": 14}}
+    assert second == blocks[1]
+    truth = msgspec.convert({**record, "image": {"width": 60, "height": 60}}, ChartTruth)
+    assert truth.task2 is not None
+
+
+def test_corners_that_are_missing_are_told_with_what_is_expected() -> None:
+    blocks = [{"id": 0, "polygon": {**CORNERS, "y3": None}, "text": "2015"}]
+    with pytest.raises(UnreadableSource, match="task2: text block 0: expected bb with x0, y0, width and height, or"):
+        convert(annotation("a.json", {"task2": {"output": {"text_blocks": blocks}}}))

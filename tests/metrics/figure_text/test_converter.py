@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import io
+import zipfile
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -21,11 +23,13 @@ SQUARE = [[1, 2], [3, 4], [5, 6], [7, 8]]
 
 def regions(role: str, content: str | bytes, path: str = "gt_img_1.txt") -> list[dict[str, Any]]:
     stream = io.BytesIO(content.encode() if isinstance(content, str) else content)
-    [(key, kept)] = CONVERTER.parts(role, path, stream)
+    [found] = CONVERTER.parts(role, path, stream)
+    assert not isinstance(found, UnreadableSource)
+    key, kept = found
     [record] = CONVERTER.records(key, [Part(role, path, kept)])
     msgspec.convert(record, FigureTruth if role in ("ground_truth", "detext") else FigurePrediction)
-    found: list[dict[str, Any]] = record["regions"]
-    return found
+    read: list[dict[str, Any]] = record["regions"]
+    return read
 
 
 @pytest.mark.parametrize(
@@ -147,3 +151,51 @@ class TestUnreadable:
     def test_any_file_is_read_or_refused(self, role: str, content: str | bytes) -> None:
         with contextlib.suppress(UnreadableSource):
             regions(role, content)
+
+
+def archive(files: dict[str, bytes]) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as made:
+        for name, content in files.items():
+            made.writestr(name, content)
+    return stream.getvalue()
+
+
+def archived(content: bytes, role: str = "ground_truth") -> list[Any]:
+    return list(CONVERTER.parts(role, "gt.zip", io.BytesIO(content)))
+
+
+def test_the_files_of_an_archive_are_read_like_files_of_a_folder() -> None:
+    """Made by hand to the layout of ICDAR 2015: eight coordinates and the text, `###` where it cannot be read."""
+    line = "377,117,463,117,465,130,378,130,Genaxis Theatre\r\n493,115,519,115,519,131,493,131,###\r\n"
+    made = archive({"gt/": b"", "gt/gt_img_1.txt": f"\ufeff{line}".encode(), "__MACOSX/._gt_img_1.txt": b"\0"})
+    [(key, content)] = archived(made)
+    assert key == "img_1"
+    [record] = CONVERTER.records(key, [Part("ground_truth", "gt.zip", content)])
+    assert record["regions"] == regions("ground_truth", line)
+    assert [(each["text"], each["ignore"]) for each in record["regions"]] == [("Genaxis Theatre", False), ("###", True)]
+    with pytest.raises(UnreadableSource, match=r"gt\.zip: img_1: line 1: four or eight coordinates must come first"):
+        list(CONVERTER.records(key, [Part("ground_truth", "gt.zip", b"no numbers")]))
+
+
+def test_what_is_no_text_file_in_an_archive_is_told() -> None:
+    good, refused = archived(archive({"res_img_2.txt": b"", "res_img_2.png": b""}))
+    assert good == ("img_2", b"")
+    assert str(refused) == "gt.zip: res_img_2.png: expected text files, such as gt_img_1.txt"
+
+
+@pytest.mark.parametrize("damage", [lambda made: b"no archive", lambda made: made[:-30], lambda made: spoilt(made)])
+def test_a_damaged_archive_is_refused(damage: Callable[[bytes], bytes]) -> None:
+    with pytest.raises(UnreadableSource, match=r"gt\.zip: not a zip archive that can be read: "):
+        archived(damage(archive({"gt_img_1.txt": b"1,2,3,4,text\n" * 100})))
+
+
+def spoilt(made: bytes) -> bytes:
+    """Returns an archive with other bytes in the middle of its only file."""
+    middle = made.index(b"gt_img_1.txt") + len("gt_img_1.txt") + 8
+    return made[:middle] + b"\xff" * 8 + made[middle + 8 :]
+
+
+def test_a_file_of_an_archive_may_be_no_larger_than_others() -> None:
+    with pytest.raises(UnreadableSource, match=r"gt\.zip: gt_img_1\.txt: above 16777216 bytes"):
+        archived(archive({"gt_img_1.txt": b" " * (16 * 1024 * 1024 + 1)}))

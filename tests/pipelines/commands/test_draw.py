@@ -39,7 +39,7 @@ def draw(folder: Path, benchmark: str, *flags: str) -> tuple[int, str, str]:
     [("chemistry", "a"), ("chemistry", "b"), ("figure_text", "a"), ("figure_text", "b"), ("formula", "a")],
 )
 def test_a_sample_with_or_without_a_prediction_is_drawn(tmp_path: Path, benchmark: str, sample: str) -> None:
-    assert draw(tmp_path, benchmark, "--sample", sample) == (0, f"{tmp_path}/o.svg\n", "")
+    assert draw(tmp_path, benchmark, "--sample", sample) == (0, f"{tmp_path}/o.svg: 1 picture\n", "")
     text = (tmp_path / "o.svg").read_text(encoding="utf-8")
     root = ElementTree.fromstring(text)
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
@@ -67,7 +67,7 @@ def test_an_unknown_sample_is_told_and_an_old_picture_stays(tmp_path: Path, samp
 
 def test_several_samples_have_a_picture_each(tmp_path: Path) -> None:
     code, stdout, stderr = draw(tmp_path, "figure_text", "--sample", "b", "a", "--output", str(tmp_path / "many"))
-    assert (code, stdout, stderr) == (0, f"2 pictures in {tmp_path}/many\n", "")
+    assert (code, stdout, stderr) == (0, f"{tmp_path}/many: 2 pictures\n", "")
     for name in "ab":
         draw(tmp_path, "figure_text", "--sample", name)
         assert (tmp_path / "many" / f"{name}.svg").read_bytes() == (tmp_path / "o.svg").read_bytes()
@@ -84,7 +84,7 @@ def test_a_list_is_drawn_and_what_it_lacks_is_told_in_one_line(tmp_path: Path) -
     listed = write_lines(tmp_path / "list.jsonl", [{"sample_id": each, "change": 1} for each in ids])
     flags = ("--samples", str(listed), "--output", str(tmp_path / "many"))
     code, stdout, stderr = draw(tmp_path, "figure_text", *flags)
-    assert (code, stdout) == (2, f"2 pictures in {tmp_path}/many\n")
+    assert (code, stdout) == (2, f"{tmp_path}/many: 2 pictures\n")
     assert stderr == (
         "beamscore: --samples no, 0th, 1th, 2th, 3th and 5 more: no readable ground-truth record has these sample_ids\n"
     )

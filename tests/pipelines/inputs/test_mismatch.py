@@ -111,7 +111,7 @@ def test_draw_draws_a_prediction_beside_nothing_and_names_the_sample_with_neithe
         2,
         "beamscore: --sample b: cannot be drawn: its records have no field that figure_text reads, such as regions\n",
     )
-    assert stdout == f"2 pictures in {tmp_path}/out\n"
+    assert stdout == f"{tmp_path}/out: 2 pictures\n"
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["a.svg", "c.svg"]
 
 

@@ -1,0 +1,79 @@
+"""Reads CDM's own JSON, and text files of one formula a line as UniMER-Test has them.
+
+CDM's evaluation.py reads a list of objects {"img_id", "gt", "pred"}, of which `img_id` may be absent: then the sample
+is called `sample_0`, `sample_1`, ... by its place. UniMER-Test has a file for each subset, `spe.txt`, `cpe.txt`,
+`sce.txt` and `hwe.txt`; line n of it, counted from 0, belongs to the image `spe/000000n.png`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Any, BinaryIO, ClassVar
+
+from ..common.errors import explain
+from ..converter import Converter, Part, UnreadableSource, read_json
+
+FIELDS = {"cdm_ground_truth": "gt", "cdm_predictions": "pred"}
+"""The field of an object of CDM's JSON that each role takes."""
+
+
+class FormulaConverter(Converter):
+    """Makes one record of each object or line; the column `subset` has the name of a text file."""
+
+    roles: ClassVar[Mapping[str, str]] = {
+        "cdm_ground_truth": "CDM's JSON, a list of objects with img_id, gt and pred; takes gt",
+        "cdm_predictions": "the same JSON; takes pred",
+        "lines": "text files of UniMER-Test or of predictions for them, one formula a line, such as spe.txt; the name "
+        "of the file is the subset",
+    }
+
+    def parts(self, role: str, path: str, stream: BinaryIO) -> Iterable[tuple[str, bytes] | UnreadableSource]:
+        """Yields (sample_id, LaTeX as UTF-8) for each object or line; a blank line is no sample, but counts.
+
+        An object or a line that cannot be read is yielded as an UnreadableSource. Raises UnreadableSource if the file
+        is not in the layout.
+        """
+        return _lines(path, stream) if role == "lines" else _objects(FIELDS[role], path, stream.read())
+
+    def records(self, key: str, parts: Sequence[Part]) -> Iterable[Mapping[str, Any]]:
+        """Yields the record of one formula; raises UnreadableSource if the sample comes more than once."""
+        if len(parts) != 1:
+            places = ", ".join(f"{part.path} ({part.role})" for part in parts[:5])
+            raise UnreadableSource(f"sample {key!r} comes {len(parts)} times: {places}")
+        (part,) = parts
+        subset = {"subset": key.rpartition("/")[0]} if part.role == "lines" else {}
+        yield {"sample_id": key, "latex": part.content.decode(), **subset}
+
+
+def _objects(field: str, path: str, content: bytes) -> Iterator[tuple[str, bytes] | UnreadableSource]:
+    try:
+        found = read_json(content)
+    except (ValueError, RecursionError) as error:
+        raise UnreadableSource(f"{path}: not JSON: {explain(error)}") from error
+    if not isinstance(found, list):
+        raise UnreadableSource(f"{path}: expected a list of objects with img_id, gt and pred")
+    for number, each in enumerate(found):
+        text = each.get(field) if isinstance(each, dict) else None
+        name = each.get("img_id", f"sample_{number}") if isinstance(each, dict) else None
+        if not isinstance(text, str) or not isinstance(name, (str, int)) or isinstance(name, bool) or name == "":
+            yield UnreadableSource(
+                f"{path}: object {number}: expected img_id, a text or an integer, and {field!r}, a text"
+            )
+            continue
+        try:
+            yield str(name), text.encode()
+        except UnicodeEncodeError:
+            yield UnreadableSource(f"{path}: object {number}: {field!r} holds half of a surrogate pair")
+
+
+def _lines(path: str, stream: BinaryIO) -> Iterator[tuple[str, bytes] | UnreadableSource]:
+    subset = PurePosixPath(path.replace("\\", "/")).stem
+    for number, line in enumerate(stream):
+        try:
+            text = line.decode("utf-8-sig" if number == 0 else "utf-8").strip()
+        except UnicodeDecodeError as error:
+            yield UnreadableSource(f"{path}, line {number + 1}: not UTF-8 ({error.reason})")
+            continue
+        if text:
+            yield f"{subset}/{number:07d}", text.encode()

@@ -1,0 +1,149 @@
+"""`beamscore export`: hands a finished run to another tool; nothing is scored or judged again."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import posixpath
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Any, BinaryIO
+
+import yaml
+from apache_beam.options.pipeline_options import PipelineOptions
+
+from ...transforms.io.storage import STORAGE_ERRORS, atomic_write, make_folder, new_run_id
+from ...transforms.publish import encode_json
+from ...transforms.records import printable
+from ..config.errors import UsageError, one_line
+from ..export.every_eval_ever import RELATIONSHIPS, every_eval_ever
+from ..export.github import annotation_lines
+from ..export.inspect import sample_scores
+from ..export.junit import junit
+from ..export.mlflow import log_run
+from ..export.model_index import DEFAULT_TASK, model_index
+from ..runs.named import SystemRun, load_baseline, open_system, split_system
+from ..runs.run import Run
+from .arguments import EXPORTS
+from .common import require_rows
+from .gate import coverages, stored_failures, verdict_markdown, verdict_title
+from .messages import DONE, warn
+
+JOB_SUMMARY = "GITHUB_STEP_SUMMARY"
+"""Where GitHub Actions says to which file the summary of a job is appended."""
+
+
+def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
+    """Exports; the verdicts of the run change no exit code."""
+    for name in {each for names in EXPORTS.values() for each in names} - {*EXPORTS[parsed.to]}:
+        if getattr(parsed, name) is not None:
+            raise UsageError(f"--{name.replace('_', '-')}: has no effect on --to {parsed.to}")
+    if parsed.relationship not in (None, *RELATIONSHIPS):
+        raise UsageError(f"--relationship {parsed.relationship}: must be one of {', '.join(RELATIONSHIPS)}")
+    if parsed.to == "mlflow":
+        for found in _systems(parsed.run):
+            run_id = log_run(found.run, found.system, parsed.tracking_uri, parsed.experiment)
+            print(printable(f"{found.name}: logged as the run {run_id} of MLflow"))
+    elif parsed.to == "every-eval-ever":
+        found = open_system(parsed.run)
+        given = {name: value for name in EXPORTS[parsed.to][1:] if (value := getattr(parsed, name)) is not None}
+        _write(parsed.output, [encode_json(every_eval_ever(*found, time.time(), **given))])
+    elif parsed.to == "inspect":
+        found = open_system(parsed.run)
+        require_rows(found.run)
+        _write(parsed.output, (line + b"\n" for line in sample_scores(*found)))
+    elif parsed.to == "model-index":
+        card = model_index(_narrowed(parsed.run), parsed.model, parsed.dataset, parsed.task or DEFAULT_TASK)
+        _write(parsed.output, [yaml.safe_dump(card, sort_keys=False, allow_unicode=True).encode()])
+    elif parsed.to == "junit":
+        judged = _judged(parsed.run)
+        title = verdict_title(judged.path, judged.configuration)
+        _write(parsed.output, [junit(title, judged.summary.gates, stored_failures(judged, judged.configuration))])
+    else:
+        _to_github(_judged(parsed.run), parsed.output)
+    return DONE
+
+
+def _to_github(found: Run, output: str | None) -> None:
+    """Writes the summary of the job, to the file that GitHub Actions names unless one is given, and prints annotations.
+
+    Where the run was judged against a baseline that is still there, the summary names the samples that moved a metric.
+    """
+    configuration, verdicts = found.configuration, found.summary.gates
+    failures, baseline = stored_failures(found, configuration), None
+    if "baseline" in found.provenance:
+        try:
+            baseline = load_baseline(str(found.provenance["baseline"]["path"]), ())
+        except UsageError as error:
+            warn([f"the samples that moved a metric are not listed: {error}"])
+    text = verdict_markdown(found.path, configuration, verdicts, failures, baseline, coverages(found)).encode()
+    summary = os.environ.get(JOB_SUMMARY)
+    if output is None and summary:
+        with _problems(summary), open(summary, "ab") as stream:
+            stream.write(text)
+    else:
+        _write(output, [text])
+    for line in annotation_lines(verdict_title(found.path, configuration), verdicts, failures):
+        print(line)
+
+
+def _judged(text: str) -> Run:
+    """Returns a run that has verdicts; raises UsageError for one without: nobody should take silence for a pass."""
+    found = _narrowed(text)
+    if not found.summary.gates:
+        raise UsageError(f"{text}: there are no verdicts to export; the configuration of the run has no gates")
+    return found
+
+
+def _systems(text: str) -> Iterator[SystemRun]:
+    found = _narrowed(text)
+    for name in found.systems:
+        yield SystemRun(found, name)
+
+
+def _narrowed(text: str) -> Run:
+    """Returns the run that RUN names, or, of RUN:SYSTEM, what there is of that system in it."""
+    path, system = split_system(text)
+    found = Run.read(path)
+    if system is None:
+        # A configuration that cannot be read is told before anything is written.
+        found.configuration  # noqa: B018
+        return found
+    found = open_system(text).run
+    gates = [each for each in found.summary.gates if each.get("system") in (None, system)]
+    return found.changed(systems={system: found.systems[system]}, ranking=[system], gates=gates)
+
+
+def _write(path: str | None, parts: Iterable[bytes]) -> None:
+    """Writes a document to a file, which is there as a whole or not at all, or to standard output."""
+    if path is None:
+        for part in parts:
+            sys.stdout.write(part.decode())
+        return
+    # What is wrong with the run is told before the file is begun.
+    parts = iter(parts)
+    parts = chain([next(parts, b"")], parts)
+    with _problems(path):
+        make_folder(posixpath.dirname(path))
+        with atomic_write(path, new_run_id()) as stream:
+            count = _write_all(stream, parts)
+    print(printable(f"{path}: {count:,} line{'' if count == 1 else 's'}"))
+
+
+def _write_all(stream: BinaryIO, parts: Iterable[bytes]) -> int:
+    count = 0
+    for part in parts:
+        stream.write(part)
+        count += part.count(b"\n")
+    return count
+
+
+@contextlib.contextmanager
+def _problems(path: str) -> Iterator[Any]:
+    try:
+        yield
+    except (*STORAGE_ERRORS, ValueError) as error:
+        raise UsageError(f"--output {path}: cannot be written: {one_line(error)}") from error

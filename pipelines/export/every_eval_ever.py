@@ -1,0 +1,107 @@
+"""A system of a finished run in the schema of Every Eval Ever (https://github.com/evaleval/every_eval_ever)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...metrics.benchmark import MetricSpec
+from ...metrics.statistics.measured import spec_of
+from ..runs.documents import SystemSummary
+from ..runs.run import Run
+
+SCHEMA_VERSION = "0.3.0"
+RELATIONSHIPS = ("first_party", "third_party", "collaborative", "other")
+"""Of whoever evaluates to whoever made the model."""
+
+
+def every_eval_ever(
+    run: Run,
+    system: str,
+    now: float,
+    model: str | None = None,
+    dataset: str | None = None,
+    organization: str = "unknown",
+    relationship: str = "other",
+) -> dict[str, Any]:
+    """Returns the record of a system: a result for each metric of all samples that has a value.
+
+    now: seconds since 1970. model: its id, such as ORGANIZATION/NAME; None: the name of the system. dataset: its name;
+    None: that of the benchmark. organization: who evaluated. relationship: one of RELATIONSHIPS.
+    """
+    summary, model = run.summary, model or system
+    data = {
+        "dataset_name": dataset or summary.benchmark,
+        "source_type": "other",
+        **({} if summary.fingerprint is None else {"additional_details": {"fingerprint": summary.fingerprint.hash}}),
+    }
+    evaluated = {"evaluation_timestamp": str(run.provenance["ended"])} if "ended" in run.provenance else {}
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "evaluation_id": f"{summary.benchmark}/{model}/{now:.0f}",
+        **evaluated,
+        "retrieved_timestamp": f"{now:.0f}",
+        "source_metadata": {
+            "source_name": "beamscore",
+            "source_type": "evaluation_run",
+            "source_organization_name": organization,
+            "evaluator_relationship": relationship,
+        },
+        "eval_library": {
+            "name": "beamscore",
+            "version": summary.version or "unknown",
+            "additional_details": {"signature": summary.signature, "run_id": run.run_id},
+        },
+        "model_info": {
+            "name": model,
+            "id": model,
+            "additional_details": {"deployment_type": "unknown", "model_availability": "unknown"},
+        },
+        "evaluation_results": _results(run, run.systems[system], data),
+    }
+
+
+def _results(run: Run, found: SystemSummary, data: dict[str, Any]) -> Sequence[dict[str, Any]]:
+    benchmark = type(run.configuration.benchmark)
+    return [
+        {
+            "evaluation_result_id": f"{benchmark.name}.{name}",
+            "evaluation_name": benchmark.name,
+            "source_data": data,
+            "metric_config": _metric(benchmark.name, name, spec_of(benchmark, name)),
+            "score_details": {"score": value, "uncertainty": _uncertainty(run, found, name)},
+        }
+        for name, value in found.values.items()
+        if value is not None
+    ]
+
+
+def _metric(benchmark: str, name: str, spec: MetricSpec) -> dict[str, Any]:
+    low, high = spec.bounds
+    return {
+        "evaluation_description": spec.meaning,
+        "metric_id": f"beamscore.{benchmark}.{name}",
+        "metric_name": name,
+        "lower_is_better": not spec.higher_is_better,
+        "score_type": "continuous",
+        "min_score": "-Infinity" if low is None else low,
+        "max_score": "Infinity" if high is None else high,
+    }
+
+
+def _uncertainty(run: Run, found: SystemSummary, name: str) -> dict[str, Any]:
+    """Returns the interval and the standard error of a metric, as far as there are any, and the number of samples."""
+    settings = run.configuration.settings
+    interval, error = found.intervals.get(name), found.errors.get(name)
+    known: dict[str, Any] = {"num_samples": found.measured_samples(settings.missing)}
+    if interval is not None:
+        known["num_bootstrap_samples"] = settings.bootstrap.replicates
+        known["confidence_interval"] = {
+            "lower": interval[0],
+            "upper": interval[1],
+            "confidence_level": settings.bootstrap.confidence,
+            "method": "bootstrap",
+        }
+    if error is not None:
+        known["standard_error"] = {"value": error, "method": "bootstrap"}
+    return known

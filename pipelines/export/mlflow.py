@@ -1,0 +1,159 @@
+"""A system of a finished run as a run of MLflow: metrics, parameters, tags, and the files of the run as artifacts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import posixpath
+import re
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from ...transforms.io.publication import Published
+from ...transforms.io.storage import is_on_disk, read_bytes
+from ..config.errors import UsageError, one_line
+from ..runs.run import Run
+from ..runs.verdict import gates_passed
+
+MAX_NAME_LENGTH = 250
+MAX_PARAMETER_LENGTH = 6000
+METRICS_AT_ONCE, PARAMETERS_AT_ONCE = 500, 100
+"""How many MLflow takes in one request."""
+
+_NOT_TAKEN = re.compile(r"[^A-Za-z0-9_.\- ]")
+
+
+def log_run(run: Run, system: str, tracking_uri: str | None = None, experiment: str | None = None) -> str:
+    """Logs a system of a finished run as a new run of MLflow, and returns the id of that.
+
+    Every metric that has a value is logged under `entry_names`, its interval as NAME.low and NAME.high. tracking_uri:
+    None: as MLflow is set up. experiment: its name; None: that of the benchmark; made unless it is there.
+
+    Raises UsageError if MLflow is not installed, or its server or a file of the run cannot be reached.
+    """
+    try:
+        from mlflow import MlflowClient
+        from mlflow.entities import Metric, Param
+        from mlflow.exceptions import MlflowException
+    except ImportError as error:
+        problem = f"--to mlflow: MLflow cannot be imported ({one_line(error)})"
+        raise UsageError(f"{problem}; pip install 'beamscore[mlflow]'") from error
+    started, ended = (_milliseconds(run.provenance.get(name)) for name in ("started", "ended"))
+    try:
+        client = MlflowClient(tracking_uri)
+        name = experiment or run.summary.benchmark
+        known = client.get_experiment_by_name(name)
+        number = client.create_experiment(name) if known is None else known.experiment_id
+        run_id: str = client.create_run(number, started, tags(run, system), run_name(run, system)).info.run_id
+        try:
+            for values in _batches(metrics(run, system), METRICS_AT_ONCE):
+                client.log_batch(run_id, metrics=[Metric(key, value, ended or 0, 0) for key, value in values.items()])
+            for texts in _batches(parameters(run), PARAMETERS_AT_ONCE):
+                client.log_batch(run_id, params=[Param(key, text) for key, text in texts.items()])
+            _log_files(client, run_id, run.published)
+        except BaseException:
+            client.set_terminated(run_id, "FAILED")
+            raise
+        client.set_terminated(run_id, "FINISHED", ended)
+    except (MlflowException, OSError) as error:
+        raise UsageError(f"--to mlflow: {one_line(error)}") from error
+    return run_id
+
+
+def metrics(run: Run, system: str) -> dict[str, float]:
+    """Returns what is logged as metrics: each that has a value, and the ends of its interval."""
+    found = run.systems[system]
+    values: dict[str, float] = {}
+    for name, value in found.values.items():
+        if value is not None:
+            values[name] = value
+            interval = found.intervals.get(name)
+            values |= {} if interval is None else {f"{name}.low": interval[0], f"{name}.high": interval[1]}
+    names = entry_names(values)
+    return {names[name]: value for name, value in values.items()}
+
+
+def parameters(run: Run) -> dict[str, str]:
+    """Returns the settings and options of a run: a mapping as one parameter for each of its keys, lists as JSON."""
+    texts = dict(_flat("", run.summary.config))
+    names = entry_names(texts)
+    return {names[name]: text[:MAX_PARAMETER_LENGTH] for name, text in texts.items()}
+
+
+def tags(run: Run, system: str) -> dict[str, str]:
+    """Returns by what a run is found again: its id, system, version, signature, ground truth and gates."""
+    summary = run.summary
+    found = {
+        "run": run.path,
+        "run_id": run.run_id,
+        "system": system,
+        "benchmark": summary.benchmark,
+        "version": summary.version,
+        "signature": summary.signature,
+        "ground_truth": "" if summary.fingerprint is None else summary.fingerprint.hash,
+        "gates": gates_passed(summary.gates) if summary.gates else "",
+    }
+    return {f"beamscore.{name}": text for name, text in found.items() if text}
+
+
+def run_name(run: Run, system: str) -> str:
+    """Returns what the run is called in MLflow: its folder, and the system if there are several."""
+    folder = posixpath.basename(run.path.rstrip("/")) or run.path
+    return folder if len(run.systems) == 1 else f"{folder}:{system}"
+
+
+def entry_names(names: Iterable[str]) -> dict[str, str]:
+    """Returns for each of some different names one that MLflow accepts, all different, also regardless of case.
+
+    `task1.f1[pie]` becomes `task1.f1.pie`. A name with other characters that MLflow does not take, or that is too long
+    or taken, ends with a hash of the original.
+    """
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    for name in names:
+        dotted = name.replace("[", ".").removesuffix("]")
+        plain = _NOT_TAKEN.sub("_", dotted).lstrip(".")
+        if plain != dotted or not plain or len(plain) > MAX_NAME_LENGTH or plain.casefold() in taken:
+            digest = hashlib.blake2b(name.encode("utf-8", "backslashreplace"), digest_size=8).hexdigest()
+            plain = f"{plain[: MAX_NAME_LENGTH - len(digest) - 1]}-{digest}"
+        taken.add(plain.casefold())
+        found[name] = plain
+    return found
+
+
+def _flat(prefix: str, value: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping) and value:
+        for name, each in value.items():
+            yield from _flat(f"{prefix}.{name}" if prefix else str(name), each)
+    else:
+        yield prefix, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _batches(entries: Mapping[str, Any], size: int) -> Iterator[dict[str, Any]]:
+    items = list(entries.items())
+    for start in range(0, len(items), size):
+        yield dict(items[start : start + size])
+
+
+def _log_files(client: Any, run_id: str, published: Published | None) -> None:
+    """Logs the files of a result under their names in it; those of an object store are fetched one by one."""
+    for name, path in sorted({} if published is None else dict(published.files).items()):
+        folder = posixpath.dirname(name) or None
+        if is_on_disk(path):
+            client.log_artifact(run_id, path, folder)
+            continue
+        with tempfile.TemporaryDirectory(prefix="beamscore-") as scratch:
+            local = os.path.join(scratch, posixpath.basename(name))
+            with open(local, "wb") as stream:
+                stream.write(read_bytes(path))
+            client.log_artifact(run_id, local, folder)
+
+
+def _milliseconds(text: Any) -> int | None:
+    try:
+        return round(datetime.fromisoformat(str(text).replace("Z", "+00:00")).timestamp() * 1000)
+    except ValueError:
+        return None

@@ -1,0 +1,160 @@
+"""Results that are saved are finished runs: the commands read them, and they are those of the pipeline."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+import beamscore
+from tests import toy
+from tests.runs import RESULT_NAMES, command, evaluate, write_lines
+
+TRUTHS: list[dict[str, Any]] = [toy.sample(index, 0)[0] for index in range(40)]
+GOOD = [{**truth, "text": "?" * 9} if place < 2 else truth for place, truth in enumerate(TRUTHS)]
+BAD: list[dict[str, Any]] = [
+    *({**truth, "text": "?" * 9} if place < 30 else truth for place, truth in enumerate(TRUTHS[:-1])),
+    {**TRUTHS[-1], "text": "prediction is bad"},
+    {"sample_id": "nobody", "text": "x"},
+    {**TRUTHS[0], "text": "again"},
+    {"text": "no id"},
+]
+
+
+def result_of(predictions: list[dict[str, Any]]) -> beamscore.Result:
+    return beamscore.evaluate("toy", TRUTHS, predictions, slices=["kind"])
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The results `good` and `bad`, saved."""
+    folder = tmp_path_factory.mktemp("saved")
+    for name, predictions in (("good", GOOD), ("bad", BAD)):
+        result_of(predictions).save(folder / name)
+    return folder
+
+
+def documents(run: Path) -> tuple[Any, Any]:
+    """Returns summary.json and sums.json without the paths in the configuration."""
+    found = [json.loads((run / name).read_bytes()) for name in ("summary.json", "sums.json")]
+    for each in found:
+        each["config"] = {name: value for name, value in each["config"].items() if name not in PATHS}
+    return found[0], found[1]
+
+
+PATHS = ("ground_truth", "predictions", "output")
+
+
+def test_a_saved_result_is_the_run_of_the_pipeline(saved: Path, tmp_path: Path) -> None:
+    truths, predictions = write_lines(tmp_path / "t.jsonl", TRUTHS), write_lines(tmp_path / "p.jsonl", BAD)
+    run = evaluate(tmp_path / "run", truths, predictions, "--slice", "kind", "--quiet")
+    assert documents(saved / "bad") == documents(run.output)
+    assert {path.name for path in (saved / "bad").iterdir()} == RESULT_NAMES
+    tables = [pq.read_table(path / "samples").sort_by("sample_id") for path in (saved / "bad", run.output)]
+    assert tables[0].equals(tables[1])
+    causes = [json.loads((path / "run.json").read_bytes())["quarantine"] for path in (saved / "bad", run.output)]
+    keys = ("side", "stage", "cause", "records")
+    in_memory, of_files = ([tuple(each[key] for key in keys) for each in found] for found in causes)
+    assert sorted(in_memory) == sorted(of_files)
+    assert {each["cause"] for each in causes[0]} == {"duplicate", "no_sample_id", "unmatched", "invalid"}
+
+
+def test_what_is_saved_is_loaded_as_it_was(saved: Path, tmp_path: Path) -> None:
+    before, after = result_of(BAD), beamscore.load(saved / "bad")
+    for part in ("values", "intervals", "slices", "coverage", "sums", "main_metrics", "rejected", "benchmark"):
+        assert getattr(after, part) == getattr(before, part), part
+    assert after.samples.sort_by("sample_id").equals(before.samples.sort_by("sample_id"))
+    # Saved once more, nothing changes but what says which run it is.
+    after.save(tmp_path / "again")
+    for name in ("summary.json", "sums.json", "report.md"):
+        assert (tmp_path / "again" / name).read_bytes() == (saved / "bad" / name).read_bytes()
+    assert beamscore.load(tmp_path / "again").rejected == before.rejected
+
+
+def test_the_commands_read_what_is_saved(saved: Path, tmp_path: Path) -> None:
+    code, stdout, stderr = command("compare", saved / "good", saved / "bad")
+    assert (code, stderr) == (0, "")
+    assert "\nWORSE: " in stdout
+    gates = ("--set", "gates.exact_match.not_worse_than=baseline", "--baseline", saved / "good")
+    assert command("gate", saved / "bad", *gates)[0] == 1
+    assert command("gate", saved / "good", "--set", "gates.exact_match.minimum=0.5")[0] == 0
+    code, stdout, stderr = command("history", saved, "--output", tmp_path / "history")
+    assert (code, stdout.splitlines()[0]) == (0, "2 runs, 2 of them read now"), stderr
+    assert command("export", saved / "good", "--to", "model-index")[0] == 0
+    more = [{**truth, "sample_id": f"more-{truth['sample_id']}"} for truth in TRUTHS]
+    beamscore.evaluate("toy", more, more, slices=["kind"]).save(tmp_path / "more")
+    code, _, stderr = command("merge", saved / "good", tmp_path / "more", "--output", tmp_path / "merged", "--quiet")
+    assert (code, stderr) == (0, "")
+    assert beamscore.load(tmp_path / "merged").values["exact_match"] == pytest.approx(78 / 80)
+
+
+def test_one_system_of_several_is_saved_alone(tmp_path: Path) -> None:
+    truths, predictions = write_lines(tmp_path / "t.jsonl", TRUTHS), write_lines(tmp_path / "p.jsonl", BAD)
+    gates = ("--set", "gates.exact_match.minimum=0")
+    run = evaluate(tmp_path / "run", truths, {"ours": predictions, "theirs": truths}, "--quiet", *gates)
+    result = beamscore.load(f"{run.output}:ours")
+    result.save(tmp_path / "ours")
+    again = beamscore.load(tmp_path / "ours")
+    assert (again.values, again.rejected, again.coverage) == (result.values, result.rejected, result.coverage)
+    assert again.samples.equals(result.samples)
+    summary = json.loads((tmp_path / "ours" / "summary.json").read_bytes())
+    assert summary["ranking"] == ["ours"]
+    assert [each["system"] for each in summary["gates"]] == ["ours"]
+    assert command("compare", f"{run.output}:theirs", tmp_path / "ours")[0] == 0
+
+
+def test_a_folder_that_cannot_be_written_is_told(saved: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ValueError, match="cannot be written"):
+        result_of(GOOD).save(tmp_path / "file")
+    # An earlier run is replaced as a whole.
+    result_of(GOOD).save(tmp_path / "run")
+    result_of(BAD).save(tmp_path / "run")
+    assert documents(tmp_path / "run") == documents(saved / "bad")
+    assert len(list((tmp_path / "run" / "samples").iterdir())) == 1
+
+
+def test_a_comparison_has_the_numbers_of_the_command(saved: Path, tmp_path: Path) -> None:
+    code, _, stderr = command("compare", saved / "good", saved / "bad", "--output", tmp_path / "c", "--quiet")
+    assert (code, stderr) == (0, "")
+    expected = json.loads((tmp_path / "c" / "comparison.json").read_bytes())
+    found = beamscore.compare(saved / "good", str(saved / "bad"))
+    assert found.document == expected
+    assert found.judgement == "worse"
+    assert found.metrics["exact_match"]["difference"] == pytest.approx(-29 / 40)
+    from_memory = beamscore.compare(result_of(GOOD), result_of(BAD))
+    assert (from_memory.metrics, from_memory.slices) == (found.metrics, found.slices)
+    assert from_memory.document["candidate"] == {"run": "candidate", "system": "predictions"}
+
+
+def test_a_comparison_is_shown_in_a_line_a_table_and_a_frame(saved: Path) -> None:
+    found = beamscore.compare(saved / "good", saved / "bad")
+    assert repr(found).startswith("Comparison(worse: exact_match fell from 0.9500 to 0.2250, ")
+    assert "\n" not in repr(found)
+    html = found._repr_html_()
+    assert html.startswith("<b>worse</b>: ")
+    assert "<td>exact_match</td><td>0.95</td><td>0.225</td><td>-0.725 [" in html
+    frame = found.to_pandas()
+    row = frame[(frame["slice"] == "") & (frame["metric"] == "exact_match")].iloc[0]
+    assert (row["difference"], row["low"], row["high"]) == pytest.approx(
+        (-0.725, *found.metrics["exact_match"]["interval"])
+    )
+    assert set(frame["slice"]) == {"", *found.slices}
+
+
+def test_equal_results_are_identical(saved: Path) -> None:
+    assert beamscore.compare(saved / "good", result_of(GOOD)).judgement == "identical"
+
+
+def test_what_does_not_compare_is_refused(saved: Path, tmp_path: Path) -> None:
+    other = beamscore.evaluate("toy", TRUTHS, GOOD, missing="exclude")
+    with pytest.raises(ValueError, match=r"do not compare: .*missing.*; give allow_differences=True to compare"):
+        beamscore.compare(saved / "good", other)
+    assert beamscore.compare(saved / "good", other, allow_differences=True).document["differences"]
+    with pytest.raises(ValueError, match="no finished run is here"):
+        beamscore.compare(saved / "good", tmp_path)
+    with pytest.raises(ValueError, match="threshold"):
+        beamscore.compare(saved / "good", saved / "bad", threshold=float("nan"))

@@ -1,0 +1,200 @@
+"""`beamscore export`: what other tools read of a finished run is what the run says."""
+
+from __future__ import annotations
+
+import json
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from beamscore.metrics.registry import benchmark_class
+from beamscore.pipelines.commands.arguments import EXPORTS
+from beamscore.pipelines.export.github import annotation_lines
+from tests import toy
+from tests.pipelines.commands.test_start import HEAVY, imported
+from tests.runs import Run, command, evaluate, write_lines
+
+ROOT = Path(__file__).parents[3]
+SCHEMA = Path(__file__).parent / "every_eval_ever" / "eval.schema.json"
+"""Of the release 0.3.0 of https://pypi.org/project/every-eval-ever, under the license beside it."""
+
+CORPUS = [toy.sample(index, 0)[0] for index in range(40)]
+GATES = """\
+benchmark: toy
+gates:
+  exact_match: {minimum: 0.9, not_worse_than: baseline}
+  similarity: {minimum: 0.99, tier: advisory}
+"""
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """`base`: all right. `two`: judged against it, two systems, of which `ours` has 30 of 40 wrong, one rejected."""
+    folder = tmp_path_factory.mktemp("runs")
+    (folder / "gates.yaml").write_text(GATES)
+    write_lines(folder / "t.jsonl", CORPUS)
+    wrong = [{**truth, "text": "?" * 9} if place < 30 else truth for place, truth in enumerate(CORPUS)]
+    wrong[39] = {**wrong[39], "text": "prediction is bad"}
+    write_lines(folder / "p.jsonl", wrong)
+    assert evaluate(folder / "base", folder / "t.jsonl", folder / "t.jsonl", "--quiet").code == 0
+    sides = {"ours": folder / "p.jsonl", "theirs": folder / "t.jsonl"}
+    more = ("--baseline", str(folder / "base"), "--quiet", "--set", "max_rejected_fraction=1")
+    verdicts = ("--junit", str(folder / "two.xml"), "--markdown", str(folder / "two.md"))
+    two = evaluate(folder / "two", folder / "t.jsonl", sides, *more, *verdicts, config=folder / "gates.yaml")
+    assert two.code == 1
+    return folder
+
+
+def run_of(runs: Path) -> Run:
+    return Run(0, "", "", runs / "two")
+
+
+def export(run: Path | str, to: str, *more: str | Path) -> str:
+    """Returns what an export prints."""
+    code, stdout, stderr = command("export", run, "--to", to, *more)
+    assert (code, stderr) == (0, "")
+    return stdout
+
+
+def refused(*arguments: str | Path) -> str:
+    code, stdout, stderr = command("export", *arguments)
+    assert (code, stdout) == (2, "")
+    assert stderr.count("\n") == 1
+    return stderr.removeprefix("beamscore: ").rstrip("\n")
+
+
+def test_every_eval_ever_accepts_each_metric(runs: Path, tmp_path: Path) -> None:
+    more = ("--model", "org/reader", "--dataset", "lines", "--organization", "Org", "--relationship", "first_party")
+    assert export(f"{runs / 'two'}:ours", "every-eval-ever", "--output", tmp_path / "e.json", *more).count("\n") == 1
+    found = json.loads((tmp_path / "e.json").read_bytes())
+    jsonschema.validate(found, json.loads(SCHEMA.read_bytes()))
+    system = run_of(runs).summary["systems"]["ours"]
+    by_metric = {each["metric_config"]["metric_name"]: each for each in found["evaluation_results"]}
+    assert {name: each["score_details"]["score"] for name, each in by_metric.items()} == system["values"]
+    exact = by_metric["exact_match"]
+    uncertainty = exact["score_details"]["uncertainty"]
+    assert [uncertainty["confidence_interval"][end] for end in ("lower", "upper")] == system["intervals"]["exact_match"]
+    assert uncertainty["standard_error"]["value"] == system["errors"]["exact_match"]
+    assert uncertainty["num_samples"] == 40
+    assert (found["model_info"]["id"], exact["source_data"]["dataset_name"]) == ("org/reader", "lines")
+
+
+def test_inspect_gets_a_score_for_each_sample(tmp_path: Path) -> None:
+    corpus = ROOT / "tests" / "corpora" / "traffic_rules"
+    sides = [corpus / f"{side}.jsonl" for side in ("ground_truth", "predictions")]
+    run = evaluate(tmp_path / "run", sides[0], sides[1], "--quiet", config="traffic_rules")
+    lines = [json.loads(line) for line in export(run.output, "inspect").splitlines()]
+    kind = benchmark_class("traffic_rules")
+    benchmark, main = kind(kind.options_type()), kind.main_sample_metric().name
+    rows = {row["sample_id"]: row for row in run.samples}
+    assert len(lines) == len(rows)
+    assert any(line["explanation"] for line in lines)
+    for line in lines:
+        row = rows[line["id"]]
+        assert line["value"] == row[main]
+        assert line["explanation"] == "\n".join(benchmark.explain(json.loads(row["details"])))
+        assert line["metadata"] == {name: row[name] for name in ("status", *kind.sample_metric_names())}
+
+
+def test_a_model_card_has_the_main_metrics_of_each_system(runs: Path) -> None:
+    index = yaml.safe_load(export(runs / "two", "model-index", "--task", "text-generation"))["model-index"]
+    assert [model["name"] for model in index] == ["ours", "theirs"]
+    systems = run_of(runs).summary["systems"]
+    for model in index:
+        (result,) = model["results"]
+        assert result["task"] == {"type": "text-generation"}
+        assert result["dataset"] == {"type": "toy", "name": "toy"}
+        for metric in result["metrics"]:
+            system = systems[model["name"]]
+            assert metric["value"] == system["values"][metric["type"]]
+            low, high = system["intervals"][metric["type"]]
+            assert metric["args"] == {"confidence": 0.95, "low": low, "high": high}
+    (model,) = yaml.safe_load(export(f"{runs / 'two'}:ours", "model-index", "--model", "org/reader"))["model-index"]
+    assert model["name"] == "org/reader"
+
+
+def test_verdicts_are_those_that_the_run_wrote(runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    export(runs / "two", "junit", "--output", tmp_path / "deep" / "j.xml")
+    assert (tmp_path / "deep" / "j.xml").read_bytes() == (runs / "two.xml").read_bytes()
+    export(runs / "two", "github", "--output", tmp_path / "s.md")
+    assert (tmp_path / "s.md").read_bytes() == (runs / "two.md").read_bytes()
+    assert "Samples that moved" in (tmp_path / "s.md").read_text()
+    # What other steps of the job have written stays.
+    (tmp_path / "job.md").write_text("# Job\n")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "job.md"))
+    printed = export(runs / "two", "github").splitlines()
+    assert (tmp_path / "job.md").read_bytes() == b"# Job\n" + (runs / "two.md").read_bytes()
+    assert [line.partition("::gate")[0].partition(" ")[0] for line in printed] == ["::error", "::warning", "::warning"]
+    assert printed[0].startswith(f"::error title=toy%3A {runs / 'two'}::ours: gate exact_match: fail: ")
+
+
+def test_of_one_system_there_are_its_verdicts_alone(runs: Path) -> None:
+    cases = list(ET.fromstring(export(f"{runs / 'two'}:theirs", "junit")).iter("testcase"))
+    assert [(case.get("classname"), case.get("name")) for case in cases] == [
+        ("theirs", "exact_match"),
+        ("theirs", "similarity"),
+    ]
+
+
+def test_a_baseline_that_is_gone_is_told(runs: Path, tmp_path: Path) -> None:
+    found = json.loads((runs / "two" / "run.json").read_bytes())
+    copied = tmp_path / "copy"
+    copied.mkdir()
+    for name in ("summary.json", "sums.json"):
+        (copied / name).write_bytes((runs / "two" / name).read_bytes())
+    (copied / "run.json").write_text(json.dumps({**found, "baseline": {"path": "gone", "run_id": "1"}}))
+    code, stdout, stderr = command("export", copied, "--to", "github")
+    assert code == 0
+    assert stdout.startswith("**FAIL**")
+    assert stderr.startswith("beamscore: warning: the samples that moved a metric are not listed: gone/summary.json: ")
+
+
+def test_what_has_no_effect_is_refused(runs: Path) -> None:
+    assert refused(runs / "two", "--to", "junit", "--model", "x") == "--model: has no effect on --to junit"
+    assert refused(runs / "two", "--to", "mlflow", "--output", "x") == "--output: has no effect on --to mlflow"
+    assert refused(runs / "two", "--to", "every-eval-ever", "--relationship", "friend").startswith("--relationship ")
+    assert refused(runs / "base", "--to", "junit").endswith("there are no verdicts to export; the configuration of the "
+                                                             "run has no gates")  # fmt: skip
+    for target in ("every-eval-ever", "inspect"):
+        assert "it holds 2 systems; give one of " in refused(runs / "two", "--to", target)
+    assert "no such system in this run" in refused(f"{runs / 'two'}:nobody", "--to", "model-index")
+    assert refused(runs, "--to", "inspect").startswith(f"{runs}/summary.json: no finished run is here")
+    assert refused(runs / "two", "--to", "wandb").startswith("argument --to: invalid choice: 'wandb'")
+
+
+def test_without_mlflow_the_extra_is_named(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mlflow", None)
+    assert refused(runs / "two", "--to", "mlflow").endswith("; pip install 'beamscore[mlflow]'")
+
+
+def test_help_and_wrong_usage_import_no_library_that_takes_long() -> None:
+    assert imported(["export", "--help"], *HEAVY, "yaml", "mlflow") == ["0"]
+    assert imported(["export", "run", "--to", "nowhere"], *HEAVY, "yaml", "mlflow") == ["2"]
+
+
+VERDICT: dict[str, Any] = {"gate": "g", "system": None, "verdict": "fail", "blocks": True, "reason": ""}
+
+
+@given(st.text(), st.text())
+def test_text_of_a_run_gives_no_other_workflow_command(title: str, reason: str) -> None:
+    """A workflow command is a line: what is in its parts may neither end it nor begin another."""
+    (line,) = annotation_lines(title, [{**VERDICT, "reason": reason}])
+    assert line.splitlines() == [line]
+    prefix, text = line.removeprefix("::error title=").split("::", 1)
+    assert not {":", ","} & set(prefix)
+    assert text.startswith("gate g: fail: ")
+
+
+def test_each_target_is_documented() -> None:
+    page = (ROOT / "docs" / "how-to" / "export.md").read_text(encoding="utf-8")
+    for target, options in EXPORTS.items():
+        assert f"| `{target}` |" in page
+        for option in options:
+            assert f"--{option.replace('_', '-')}" in page

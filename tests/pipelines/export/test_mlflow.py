@@ -1,0 +1,86 @@
+"""A run in MLflow: names that it takes, and a real store on this disk, if MLflow is installed."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from beamscore.metrics.registry import benchmark_class, benchmark_names
+from beamscore.pipelines.export.mlflow import MAX_NAME_LENGTH, entry_names
+from tests import toy
+from tests.runs import command, evaluate, write_lines
+
+
+@given(st.lists(st.text(min_size=1) | st.text("aA.[]/:= ", min_size=1), unique=True))
+def test_names_are_taken_by_mlflow_and_differ(names: list[str]) -> None:
+    """The rules are those of `mlflow.utils.validation`, on Windows, where fewer characters are allowed."""
+    found = entry_names(names)
+    assert list(found) == names
+    assert len({each.casefold() for each in found.values()}) == len(names)
+    for name in found.values():
+        assert re.fullmatch(r"[/\w.\- ]+", name, re.ASCII)
+        assert len(name) <= MAX_NAME_LENGTH
+        assert posixpath.normpath(name) == name
+        assert not name.startswith((".", "/"))
+
+
+@pytest.mark.parametrize("benchmark", benchmark_names())
+def test_declared_metrics_keep_readable_names(benchmark: str) -> None:
+    names = [spec.name for spec in benchmark_class(benchmark).metrics]
+    assert entry_names(names) == {name: name.replace("[", ".").replace("]", "") for name in names}
+
+
+def test_a_name_says_what_it_stands_for() -> None:
+    assert entry_names(["task1.f1[pie]", "f1"]) == {"task1.f1[pie]": "task1.f1.pie", "f1": "f1"}
+    (name,) = entry_names(["recall[a/b]"]).values()
+    assert re.fullmatch(r"recall\.a_b-[0-9a-f]{16}", name)
+    assert entry_names(["other", "recall[a/b]"])["recall[a/b]"] == name
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_run_is_logged_to_a_store(tmp_path: Path) -> None:
+    client_of = pytest.importorskip("mlflow").MlflowClient
+    records = [toy.sample(index, 0)[0] for index in range(20)]
+    truths = write_lines(tmp_path / "t.jsonl", records)
+    sides = {"a": write_lines(tmp_path / "p.jsonl", [{**each, "text": "?"} for each in records]), "b": truths}
+    run = evaluate(tmp_path / "run", truths, sides, "--quiet", "--set", "gates.exact_match.minimum=0")
+    store = f"sqlite:///{tmp_path / 'mlflow.db'}"
+    client = client_of(store)
+    client.create_experiment("nightly", artifact_location=(tmp_path / "artifacts").as_uri())
+    code, stdout, stderr = command(
+        "export", run.output, "--to", "mlflow", "--tracking-uri", store, "--experiment", "nightly"
+    )
+    assert (code, stdout.count("logged as the run ")) == (0, 2), stderr
+    logged = client.search_runs([client.get_experiment_by_name("nightly").experiment_id], order_by=["start_time"])
+    by_system = {each.data.tags["beamscore.system"]: each for each in logged}
+    assert set(by_system) == {"a", "b"}
+    for system, each in by_system.items():
+        found = run.summary["systems"][system]
+        expected = dict(found["values"])
+        for name, (low, high) in found["intervals"].items():
+            expected |= {f"{name}.low": low, f"{name}.high": high}
+        assert each.data.metrics == expected
+        assert each.data.params["bootstrap.replicates"] == "200"
+        assert each.data.params["missing"] == "wrong"
+        assert each.data.tags["beamscore.signature"] == run.summary["signature"]
+        assert each.data.tags["beamscore.gates"] == "2 of 2 gates pass"
+        assert (each.info.status, each.info.run_name) == ("FINISHED", f"run:{system}")
+        assert {file.path for file in client.list_artifacts(each.info.run_id)} >= {"summary.json", "samples"}
+        fetched = client.download_artifacts(each.info.run_id, "summary.json", str(tmp_path))
+        assert Path(fetched).read_bytes() == (run.output / "summary.json").read_bytes()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_server_that_cannot_be_reached_is_told_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("mlflow")
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    records = write_lines(tmp_path / "t.jsonl", [toy.sample(0, 0)[0]])
+    run = evaluate(tmp_path / "run", records, records, "--quiet")
+    code, stdout, stderr = command("export", run.output, "--to", "mlflow", "--tracking-uri", "http://127.0.0.1:9")
+    assert (code, stdout, stderr.count("\n")) == (2, "", 1)
+    assert stderr.startswith("beamscore: --to mlflow: ")
