@@ -21,6 +21,7 @@ from .table import Table
 TruthT = TypeVar("TruthT", bound=msgspec.Struct)
 PredictionT = TypeVar("PredictionT", bound=msgspec.Struct)
 OptionsT = TypeVar("OptionsT", bound=msgspec.Struct)
+ResultT = TypeVar("ResultT")
 
 Side = Literal["ground_truth", "prediction", "sample"]
 Ability = Literal["convert", "draw"]
@@ -67,7 +68,7 @@ class MetricSpec:
     rank: its place, from 1, among the metrics by which systems are ranked; None: not ranked by it.
     denominator: the statistic whose sum counts what the metric of a corpus is a share or a mean of, or several with
     ` + ` between them; a `*` in it stands for any text, and the placeholder of a family for the member. From it follows
-    how many samples, or clusters, the metric rests on (`metrics.statistics.denominators`).
+    how many samples, or clusters, the metric rests on (`metrics.statistics.measured`).
     per_sample: what each sample that counts adds to the denominator, where that is always the same.
     classes: of a mean over classes, in which each counts alike, however few samples it has: the family whose members
     tell how many each of them has, such as `task1.recall[CLASS]`.
@@ -111,17 +112,17 @@ class SampleScore(msgspec.Struct, frozen=True):
     coverage: Mapping[str, int] = msgspec.field(default_factory=dict)
 
 
-def score_each(
-    pairs: Sequence[Pair[TruthT, PredictionT]], score: Callable[[TruthT, PredictionT | None], SampleScore]
-) -> list[SampleScore | RejectedRecord]:
-    """Returns the score of each pair, in order, or the RejectedRecord that `score` raised for it.
+def for_each(
+    pairs: Sequence[Pair[TruthT, PredictionT]], function: Callable[[TruthT, PredictionT | None], ResultT]
+) -> list[ResultT | RejectedRecord]:
+    """Returns what `function` makes of each pair, in order, or the RejectedRecord that it raised.
 
     A RejectedRecord is returned without its traceback, whose frames would hold all that was computed for the batch.
     """
-    results: list[SampleScore | RejectedRecord] = []
+    results: list[ResultT | RejectedRecord] = []
     for pair in pairs:
         try:
-            results.append(score(pair.truth, pair.prediction))
+            results.append(function(pair.truth, pair.prediction))
         except RejectedRecord as rejected:
             rejected.__traceback__ = rejected.__cause__ = rejected.__context__ = None
             results.append(rejected)
@@ -154,7 +155,7 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
     """Whether `values` also takes columns, sums of many replicates at once, and returns columns: it uses nothing but
     arithmetic and the functions of `metrics.statistics.ratios`. Else it is called for each replicate."""
     batch_size: ClassVar[int] = 1
-    """How many pairs `score` likes to get at once."""
+    """How many pairs `score` and `draw_batch` like to get at once."""
     timed: ClassVar[tuple[str, ...]] = ()
     """What `take_timings` tells of, such as a program that scoring runs; a distribution NAME_microseconds of each."""
     converter: ClassVar[Converter | None] = None
@@ -190,7 +191,7 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
 
         The default scores one pair at a time. A benchmark with a fixed cost overrides it to share the cost.
         """
-        return score_each(pairs, self.score_sample)
+        return for_each(pairs, self.score_sample)
 
     def take_timings(self) -> Mapping[str, int]:
         """Returns the microseconds on the clock that each of `timed` took in this process since the last call."""
@@ -265,3 +266,10 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
         Raises RejectedRecord where a record cannot be scored, NotImplementedError where the benchmark has no picture.
         """
         raise NotImplementedError(f"{self.name} has no picture")
+
+    def draw_batch(self, pairs: Sequence[Pair[TruthT, PredictionT]]) -> list[str | RejectedRecord]:
+        """Draws a batch, one picture for each pair, in order; a picture depends on its own pair alone.
+
+        The default draws one pair at a time. A benchmark with a fixed cost overrides it to share the cost.
+        """
+        return for_each(pairs, self.draw)

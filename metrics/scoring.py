@@ -13,7 +13,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import replace
 
-from .benchmark import Benchmark, Pair, RejectedRecord, SampleScore
+from .benchmark import Benchmark, Pair, RejectedRecord, ResultT, SampleScore
 from .common.errors import ENVIRONMENT_FAULTS, explain
 from .statistics.bootstrap import check_statistics
 
@@ -69,7 +69,8 @@ def score_pairs(
     outcomes = [Outcome("missing_prediction")] * len(pairs)
     due = [number for number, pair in enumerate(pairs) if pair.prediction is not None or missing == "wrong"]
     refused: list[int] = []
-    for number, result in zip(due, _in_batches(benchmark, [pairs[number] for number in due], score), strict=True):
+    results = _in_batches(benchmark, [pairs[number] for number in due], score)
+    for number, result in zip(due, map(_checked, results), strict=True):
         if isinstance(result, RejectedRecord) and result.side == "prediction" and pairs[number].prediction is not None:
             outcomes[number] = Outcome("missing_prediction", prediction_rejected=result)
             refused.append(number)
@@ -77,7 +78,8 @@ def score_pairs(
             outcomes[number] = _outcome(pairs[number], result)
     if missing == "wrong":
         without = [replace(pairs[number], prediction=None) for number in refused]
-        for number, pair, result in zip(refused, without, _in_batches(benchmark, without, score), strict=True):
+        results = _in_batches(benchmark, without, score)
+        for number, pair, result in zip(refused, without, map(_checked, results), strict=True):
             reason = outcomes[number].prediction_rejected
             outcomes[number] = replace(_outcome(pair, result), prediction_rejected=reason)
     return outcomes
@@ -89,25 +91,40 @@ def _outcome(pair: Pair[Any, Any], result: Result) -> Outcome:
     return Outcome("missing_prediction" if pair.prediction is None else "scored", result)
 
 
+def draw_pairs(benchmark: Benchmark[Any, Any, Any], pairs: Sequence[Pair[Any, Any]]) -> list[str | RejectedRecord]:
+    """Returns the picture of each pair, in order, or why there is none.
+
+    Raises one of ENVIRONMENT_FAULTS where the machine fails.
+    """
+    return _in_batches(benchmark, pairs, benchmark.draw_batch, "drawing")
+
+
 def _in_batches(
-    benchmark: Benchmark[Any, Any, Any], pairs: Sequence[Pair[Any, Any]], score: ScoreBatch
-) -> list[Result]:
+    benchmark: Benchmark[Any, Any, Any],
+    pairs: Sequence[Pair[Any, Any]],
+    function: Callable[[Sequence[Pair[Any, Any]]], list[ResultT | RejectedRecord]],
+    what: str = "scoring",
+) -> list[ResultT | RejectedRecord]:
     size = benchmark.batch_size
     batches = [pairs[start : start + size] for start in range(0, len(pairs), size)]
-    return [_checked(result) for batch in batches for result in _isolated(batch, score)]
+    return [result for batch in batches for result in _isolated(batch, function, what)]
 
 
-def _isolated(pairs: Sequence[Pair[Any, Any]], score: ScoreBatch) -> list[Result]:
+def _isolated(
+    pairs: Sequence[Pair[Any, Any]],
+    function: Callable[[Sequence[Pair[Any, Any]]], list[ResultT | RejectedRecord]],
+    what: str,
+) -> list[ResultT | RejectedRecord]:
     try:
-        return score(pairs)
+        return function(pairs)
     except ENVIRONMENT_FAULTS:
         raise
     except Exception as error:  # noqa: BLE001 - whatever a sample does to a metric must not end the run
         if len(pairs) == 1:
             frame = traceback.extract_tb(error.__traceback__)[-1]
             place = f"{os.path.basename(frame.filename)}:{frame.lineno} in {frame.name}"
-            return [RejectedRecord("sample", f"scoring failed: {type(error).__name__}: {explain(error)} at {place}")]
-        return [result for pair in pairs for result in _isolated([pair], score)]
+            return [RejectedRecord("sample", f"{what} failed: {type(error).__name__}: {explain(error)} at {place}")]
+        return [result for pair in pairs for result in _isolated([pair], function, what)]
 
 
 def _checked(result: Result) -> Result:

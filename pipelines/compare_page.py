@@ -13,16 +13,17 @@ import msgspec
 from ..metrics.benchmark import Benchmark
 from ..metrics.common.errors import explain
 from ..transforms.changed_records import ChangedRecords, GatherChanged, PickChanged
+from ..transforms.draw import DrawTogether
 from ..transforms.faults import faults_end_the_bundle
 from ..transforms.records import GROUND_TRUTH, InputProblem
 from ..transforms.rows import SampleTable
 from .config.errors import UsageError, one_line
 from .config.settings import GROUND_TRUTH_FIELDS, PREDICTION_FIELDS, Configuration
 from .inputs.inputs import Inputs, find_inputs
+from .reports.against import page_link
 from .reports.cards import make_changed
 from .reports.comparison import ComparedRuns
 from .reports.document import Card
-from .reports.history import page_link
 from .runs.named import SystemRun
 from .runs.provenance import input_sides
 from .runs.run import Run
@@ -126,12 +127,12 @@ class ChangedSamples(beam.PTransform):
             changed
             | "Pick" >> PickChanged(plan.count)
             | "Gather" >> GatherChanged(self._tables, records)
-            | "Draw" >> beam.ParDo(DrawChanged(self._benchmark, plan.runs.no_records))
+            | "Draw" >> DrawTogether(DrawChanged(self._benchmark, plan.runs.no_records))
         )
 
 
 class DrawChanged(beam.DoFn):
-    """Draws samples that changed: from ChangedRecords to (its place in order, Card)."""
+    """Draws samples that changed: from lists of ChangedRecords to pairs (its place in order, Card)."""
 
     def __init__(self, benchmark: Benchmark[Any, Any, Any], no_records: str) -> None:
         self._benchmark = benchmark
@@ -150,13 +151,13 @@ class DrawChanged(beam.DoFn):
         if not self._problem:
             self._benchmark.teardown()
 
-    def process(self, found: ChangedRecords) -> Iterator[tuple[ChangeOrder, Card]]:
-        """Yields what the page shows of a sample."""
+    def process(self, found: Sequence[ChangedRecords]) -> Iterator[tuple[ChangeOrder, Card]]:
+        """Yields what the page shows of a batch of samples."""
         if self._problem:
-            found = msgspec.structs.replace(found, truth=None)
+            found = [msgspec.structs.replace(each, truth=None) for each in found]
         with faults_end_the_bundle("drawing"):
-            changed = make_changed(self._benchmark, found, self._problem or self._no_records)
-        yield worst_first(found.row), changed
+            cards = make_changed(self._benchmark, found, self._problem or self._no_records)
+        yield from zip((worst_first(each.row) for each in found), cards, strict=True)
 
 
 ChangeOrder = tuple[float, str]

@@ -16,6 +16,7 @@ import apache_beam as beam
 
 from ..metrics.benchmark import Benchmark
 from ..transforms.blocks import bucket_count
+from ..transforms.draw import DrawTogether
 from ..transforms.earlier_rows import EarlierRows, ReusedRows
 from ..transforms.evaluate import RECORD_STREAMS, Evaluated, EvaluateRecords
 from ..transforms.faults import faults_end_the_bundle
@@ -33,7 +34,7 @@ from .config.errors import UsageError
 from .config.gates import check_targets
 from .config.settings import Configuration
 from .inputs.inputs import Inputs, find_inputs
-from .reports.cards import make_card
+from .reports.cards import make_cards
 from .reports.document import Card
 from .reports.evaluation import RunSources, run_reports
 from .runners.launch import block_folder
@@ -86,7 +87,8 @@ class EvaluationPlan:
         if not self.page:
             return Selection(metric, listed=settings.worst_samples)
         shown = settings.page
-        return Selection(metric, shown.worst, shown.flips, shown.random, settings.worst_samples, self.earlier)
+        others = tuple(spec for spec in configuration.benchmark.sample_metrics if spec.name != metric.name)
+        return Selection(metric, shown.worst, shown.flips, shown.random, settings.worst_samples, self.earlier, others)
 
 
 def plan_evaluation(configuration: Configuration, run_id: str) -> EvaluationPlan:
@@ -145,7 +147,7 @@ class PublishRun(beam.PTransform):
             | "WriteQuarantine" >> stage_bundles(quarantine, ".jsonl", QuarantineWriter),
         }
         if plan.page:
-            parts["cards"] = picked.shown | "Draw" >> beam.ParDo(DrawCard(benchmark))
+            parts["cards"] = picked.shown | "Draw" >> DrawTogether(DrawCards(benchmark))
         samples = rows.path if plan.page else None
         make = partial(make_result, configuration, plan.systems, plan.run_id, plan.invocation, plan.baseline, samples)
         if self._around is not None:
@@ -168,8 +170,8 @@ def _staged(plan: EvaluationPlan, folder: str) -> StagedFolder:
     return StagedFolder(plan.output, plan.run_id, folder)
 
 
-class DrawCard(beam.DoFn):
-    """Draws samples that were picked: from PickedSample to (its place in order, Card)."""
+class DrawCards(beam.DoFn):
+    """Draws samples that were picked: from lists of PickedSample to pairs (its place in order, Card)."""
 
     def __init__(self, benchmark: Benchmark[Any, Any, Any]) -> None:
         self._benchmark = benchmark
@@ -183,11 +185,11 @@ class DrawCard(beam.DoFn):
         """Removes what `setup` made."""
         self._benchmark.teardown()
 
-    def process(self, sample: PickedSample) -> Iterator[tuple[Any, Card]]:
-        """Yields the card of a sample."""
+    def process(self, samples: Sequence[PickedSample]) -> Iterator[tuple[Any, Card]]:
+        """Yields the cards of a batch of samples."""
         with faults_end_the_bundle("drawing"):
-            card = make_card(self._benchmark, sample)
-        yield order_of_picked(sample), card
+            cards = make_cards(self._benchmark, samples)
+        yield from zip(map(order_of_picked, samples), cards, strict=True)
 
 
 def make_result(

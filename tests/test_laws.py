@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from beamscore.metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
 from beamscore.metrics.registry import BUILT_IN, benchmark_class, benchmark_names
 from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums, check_statistics
-from beamscore.metrics.statistics.denominators import denominator_columns
+from beamscore.metrics.statistics.measured import denominator_columns
 from beamscore.metrics.statistics.sum_table import SumTable, values_of_rows
 from beamscore.metrics.statistics.sums import Sums
 from tests import toy

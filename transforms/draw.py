@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import re
+import time
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
 import apache_beam as beam
+import msgspec
 
-from ..metrics.benchmark import Benchmark, RejectedRecord
-from ..metrics.common.errors import ENVIRONMENT_FAULTS, explain
+from ..metrics.benchmark import Benchmark, Pair, RejectedRecord
+from ..metrics.common.errors import explain
 from ..metrics.record_fields import record_fields
+from ..metrics.scoring import draw_pairs
 from .faults import faults_end_the_bundle
 from .io.storage import write_file
 from .scored_batch import PairedSample
@@ -20,6 +23,21 @@ from .scored_sample import has_no_field
 
 PICTURE, PROBLEM = ".svg", ".problem"
 MAX_NAME_LENGTH = 200
+DRAWN_TOGETHER = 100
+"""Samples of a batch: their records and drawings are in memory together."""
+
+
+class DrawTogether(beam.PTransform):
+    """Draws the samples of a bundle in batches, which may share the cost; `draw` processes a list of them at a time."""
+
+    def __init__(self, draw: beam.DoFn) -> None:
+        super().__init__()
+        self._draw = draw
+
+    def expand(self, samples: beam.PCollection) -> beam.PCollection:
+        """Makes the batches, and draws them."""
+        batches = samples | beam.BatchElements(DRAWN_TOGETHER, DRAWN_TOGETHER, clock=time.perf_counter)
+        return batches | beam.ParDo(self._draw)
 
 
 class DrawSamples(beam.DoFn):
@@ -42,27 +60,29 @@ class DrawSamples(beam.DoFn):
         self._benchmark.teardown()
 
     def process(self, samples: Sequence[PairedSample]) -> None:
-        """Writes a file for each sample."""
-        for sample in samples:
-            with faults_end_the_bundle("drawing"):
-                ending, text = self._draw(sample)
-            write_file(staged_name(self._prefix, sample.sample_id, ending), _NOT_XML.sub("\ufffd", text).encode())
+        """Writes a file for each sample of a batch."""
+        decoded = {sample.sample_id: self._decoded(sample) for sample in samples}
+        pairs = [each for each in decoded.values() if not isinstance(each, RejectedRecord)]
+        with faults_end_the_bundle("drawing"):
+            drawn = dict(zip((pair.sample_id for pair in pairs), draw_pairs(self._benchmark, pairs), strict=True))
+        rejected = {name: each for name, each in decoded.items() if isinstance(each, RejectedRecord)}
+        for sample_id, result in (drawn | rejected).items():
+            ending, text = (PICTURE, result) if isinstance(result, str) else (PROBLEM, result.message)
+            write_file(staged_name(self._prefix, sample_id, ending), _NOT_XML.sub("\ufffd", text).encode())
 
-    def _draw(self, sample: PairedSample) -> tuple[str, str]:
+    def _decoded(self, sample: PairedSample) -> Pair[Any, Any] | RejectedRecord:
         frame = sample.predictions[0]
         try:
             truth = sample.truth.decode(self._benchmark.truth_type)
             prediction = None if frame is None else frame.decode(self._benchmark.prediction_type)
-            if has_no_field(truth) and (prediction is None or has_no_field(prediction)):
-                field = next(iter(record_fields(self._benchmark.truth_type)))
-                return PROBLEM, f"its records have no field that {self._benchmark.name} reads, such as {field}"
-            return PICTURE, self._benchmark.draw(truth, prediction)
-        except RejectedRecord as error:
-            return PROBLEM, error.message
-        except ENVIRONMENT_FAULTS:
-            raise
-        except Exception as error:  # noqa: BLE001 - whatever a sample does to its drawing, others are drawn
-            return PROBLEM, explain(error)
+        except (msgspec.DecodeError, RecursionError) as error:
+            return RejectedRecord("sample", explain(error))
+        if has_no_field(truth) and (prediction is None or has_no_field(prediction)):
+            field = next(iter(record_fields(self._benchmark.truth_type)))
+            return RejectedRecord(
+                "sample", f"its records have no field that {self._benchmark.name} reads, such as {field}"
+            )
+        return Pair(sample.sample_id, truth, prediction)
 
 
 def staged_name(prefix: str, sample_id: str, ending: str) -> str:

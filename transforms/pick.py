@@ -1,5 +1,5 @@
-"""Picks samples for people to look at: the worst of each system, those that changed most since an earlier run, those on
-which systems differ most, a random few.
+"""Picks samples for people to look at: the worst of each system, of its slices and by each metric, those that changed
+most since an earlier run, those on which systems differ most, a random few.
 
 Each bundle yields candidates, with both records; a combiner keeps the best of them, so memory and shuffle are bounded
 by the numbers of samples wanted, however many there are. The choice depends on the samples alone.
@@ -26,9 +26,13 @@ from .sample_changes import FLIPS, kind_of_change
 from .scored_batch import PairedSample
 from .scored_sample import NO_DETAILS, ScoredSample
 
-Why = Literal["lost", "won", "flip", "worst", "random"]
-PREFERENCE: tuple[Why, ...] = ("lost", "won", "flip", "worst", "random")
-"""For which reason a sample is shown that was picked for several."""
+Why = Literal["lost", "won", "flip", "worst", "metric", "slice", "random", "listed"]
+PREFERENCE: tuple[Why, ...] = ("lost", "won", "flip", "worst", "metric", "slice", "random", "listed")
+"""The reasons to pick a sample, the best first; one that is only listed is not shown."""
+PER_GROUP = 3
+"""So many samples are shown of the worst by each per-sample metric, and of the worst of each group of slices."""
+SLICE_GROUPS = 32
+"""Values of columns to slice by are put into so many groups, by hash: there may be any number of values."""
 MAX_DETAILS_BYTES = 16 << 10
 MIN_FLIP = 0.5
 """Systems, or runs, differ on a sample where their main per-sample metrics are this far apart."""
@@ -37,16 +41,18 @@ MIN_FLIP = 0.5
 class PickedSample(msgspec.Struct, frozen=True):
     """A sample that was picked to be looked at, with both records as JSON.
 
-    rank: its place among those picked for the same reason, the lowest first. prediction: None where there was no
+    rank: its place among those picked for the same reason, the lowest first; of equal values by the hash of its
+    sample_id. whys: the reasons, the best first; the worst by a metric says which. prediction: None where there was no
     record. A record or details of which the size is more than the bytes here are left out, but for their beginning.
     before: the main per-sample metric in the earlier run, where it is known.
     """
 
-    rank: float
+    rank: tuple[float, int]
     sample_id: str
     system: int
     status: str
     why: Why
+    whys: tuple[str, ...]
     metrics: Mapping[str, float | None]
     details: bytes
     details_size: int
@@ -62,8 +68,8 @@ class Selection:
     """How many samples of each system to pick for each reason, by the main per-sample metric.
 
     flips: of those that lost most since the earlier run, as many of those that won most, and of those on which systems
-    differ most. listed: of the worst that report.md names, which may be more than are shown. earlier: the rows of the
-    earlier run, if there is one.
+    differ most. listed: of the worst that report.md names, also without a prediction. earlier: the rows of the earlier
+    run, if there is one. others: the other per-sample metrics.
     """
 
     metric: MetricSpec
@@ -72,14 +78,17 @@ class Selection:
     random: int = 0
     listed: int = 0
     earlier: EarlierRows | None = None
+    others: tuple[MetricSpec, ...] = ()
 
     def count(self, why: Why) -> int:
         """Returns how many samples are picked for one reason."""
-        return {"worst": max(self.worst, self.listed), "random": self.random}.get(why, self.flips)
+        counts = {"worst": self.worst, "random": self.random, "listed": self.listed}
+        return min(self.worst, PER_GROUP) if why in ("metric", "slice") else counts.get(why, self.flips)
 
 
-Key = tuple[Why, int]
-"""A reason, and the number of a system."""
+Key = tuple[Why, int, str]
+"""A reason, the number of a system, and the metric or the group of slices that the reason is about."""
+Rank = tuple[float, int]
 
 
 class SelectCandidates(beam.DoFn):
@@ -95,49 +104,63 @@ class SelectCandidates(beam.DoFn):
     def start_bundle(self) -> None:
         """Starts without a sample."""
         # Heaps of the best ranks so far, with the other sign: the worst of them is first.
-        self._best: defaultdict[Key, list[float]] = defaultdict(list)
+        self._best: defaultdict[Key, list[Rank]] = defaultdict(list)
 
     def process(self, batch: tuple[list[PairedSample], list[ScoredSample]]) -> Iterator[tuple[Key, list[PickedSample]]]:
         """Yields the candidates of a batch."""
         samples, scored = batch
         paired = {sample.sample_id: sample for sample in samples}
-        for why, rank, sample, before in self._ranked(samples, scored):
-            if self._is_among_best((why, sample.system), rank):
-                yield (why, sample.system), [_picked(why, rank, sample, before, paired[sample.sample_id])]
+        ties = {sample_id: _hashed(sample_id) for sample_id in paired}
+        for why, about, value, sample, before in self._ranked(samples, scored):
+            # What is listed of equal samples are the first by name, as `merge` lists them.
+            key, rank = (why, sample.system, about), (value, 0 if why == "listed" else ties[sample.sample_id])
+            if self._is_among_best(key, rank):
+                yield key, [_picked(key, rank, sample, before, paired[sample.sample_id])]
 
     def _ranked(
         self, samples: Sequence[PairedSample], scored: Sequence[ScoredSample]
-    ) -> Iterator[tuple[Why, float, ScoredSample, float | None]]:
-        """Yields for each reason that holds for a sample its rank, the sample, and its value in the earlier run."""
+    ) -> Iterator[tuple[Why, str, float, ScoredSample, float | None]]:
+        """Yields each reason that holds for a sample, what it is about, the value, the sample, and the earlier value.
+
+        Of a sample without a prediction there is nothing to see: it is only listed.
+        """
         metric, rows = self._selection.metric, self._selection.earlier
         by_sample: defaultdict[str, list[tuple[float, ScoredSample, float | None]]] = defaultdict(list)
         earlier = rows.find(samples, scored) if rows is not None else [None] * len(scored)
         for sample, before in zip(scored, earlier, strict=True):
-            if sample.status == "rejected":
-                continue
-            if self._counts["random"]:
-                yield "random", _hashed(sample.sample_id), sample, before
             value = sample.metrics.get(metric.name)
+            if value is not None:
+                yield "listed", "", metric.goodness(value), sample, before
+            if sample.status != "scored":
+                continue
+            yield "random", "", 0.0, sample, before
+            for spec in self._selection.others:
+                other = sample.metrics.get(spec.name)
+                if other is not None:
+                    yield "metric", spec.name, spec.goodness(other), sample, before
             if value is None:
                 continue
             rank = metric.goodness(value)
-            yield "worst", rank, sample, before
+            yield "worst", "", rank, sample, before
+            for column, cell in enumerate(sample.slice_values or () if self._counts["slice"] else ()):
+                yield "slice", str(_hashed(f"{column}={cell!r}") % SLICE_GROUPS), rank, sample, before
             if before is not None and is_flip(metric, before, value):
-                yield "lost" if rank < metric.goodness(before) else "won", -abs(value - before), sample, before
+                moved: Why = "lost" if rank < metric.goodness(before) else "won"
+                yield moved, "", -abs(value - before), sample, before
             by_sample[sample.sample_id].append((value, sample, before))
         for of_systems in by_sample.values():
             values = [value for value, _, _ in of_systems]
             apart = max(values) - min(values)
             if apart >= MIN_FLIP - ROUNDING:
                 for _, sample, before in of_systems:
-                    yield "flip", -apart, sample, before
+                    yield "flip", "", -apart, sample, before
 
-    def _is_among_best(self, key: Key, rank: float) -> bool:
-        best, count = self._best[key], self._counts[key[0]]
+    def _is_among_best(self, key: Key, rank: Rank) -> bool:
+        best, count, turned = self._best[key], self._counts[key[0]], (-rank[0], -rank[1])
         if len(best) < count:
-            heapq.heappush(best, -rank)
-        elif count and rank <= -best[0]:  # Of equal ranks the sample_ids decide, when all are there.
-            heapq.heapreplace(best, -rank)
+            heapq.heappush(best, turned)
+        elif count and turned >= best[0]:  # Of equal hashes the sample_ids decide, when all are there.
+            heapq.heapreplace(best, turned)
         else:
             return False
         return True
@@ -148,19 +171,19 @@ def is_flip(metric: MetricSpec, before: float, value: float) -> bool:
     return kind_of_change(metric, before, value) in FLIPS or abs(value - before) >= MIN_FLIP - ROUNDING
 
 
-def _hashed(sample_id: str) -> float:
-    digest = hashlib.blake2b(sample_id.encode("utf-8", "surrogatepass"), digest_size=6).digest()
-    return float(int.from_bytes(digest, "big"))
+def _hashed(text: str) -> int:
+    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).digest(), "big")
 
 
-def _picked(why: Why, rank: float, scored: ScoredSample, before: float | None, sample: PairedSample) -> PickedSample:
-    truth, prediction = sample.truth, sample.predictions[scored.system]
+def _picked(key: Key, rank: Rank, scored: ScoredSample, before: float | None, sample: PairedSample) -> PickedSample:
+    truth, prediction, (why, _, about) = sample.truth, sample.predictions[scored.system], key
     return PickedSample(
         rank,
         scored.sample_id,
         scored.system,
         scored.status,
         why,
+        (f"worst by {about}" if why == "metric" else why,),
         dict(scored.metrics),
         scored.details if len(scored.details) <= MAX_DETAILS_BYTES else NO_DETAILS,
         len(scored.details),
@@ -201,19 +224,19 @@ class PickSamples(beam.PTransform):
             best
             | "Shown" >> beam.FlatMapTuple(self._shown)
             | "Once" >> beam.GroupByKey()
-            | "BestReason" >> beam.MapTuple(_preferred)
+            | "Reasons" >> beam.MapTuple(_with_reasons)
         )
         return KeptSamples(shown, best | "Listed" >> beam.FlatMapTuple(self._listed))
 
     def _shown(self, key: Key, samples: list[PickedSample]) -> Iterator[tuple[tuple[int, str], PickedSample]]:
-        why, system = key
-        for sample in samples[: self._selection.worst] if why == "worst" else samples:
+        why, system, _ = key
+        for sample in samples if why != "listed" else ():
             yield (system, sample.sample_id), sample
 
     def _listed(self, key: Key, samples: list[PickedSample]) -> Iterator[tuple[int, list[Worst]]]:
-        (why, system), metric, count = key, self._selection.metric.name, self._selection.listed
-        if why == "worst" and count:
-            yield system, [(each.metrics[metric] or 0.0, each.sample_id, each.status) for each in samples[:count]]
+        (why, system, _), metric = key, self._selection.metric.name
+        if why == "listed":
+            yield system, [(each.metrics[metric] or 0.0, each.sample_id, each.status) for each in samples]
 
 
 def _best(candidates: Iterable[list[PickedSample]], selection: Selection) -> list[PickedSample]:
@@ -222,15 +245,14 @@ def _best(candidates: Iterable[list[PickedSample]], selection: Selection) -> lis
     return ordered[: selection.count(ordered[0].why)] if ordered else []
 
 
-def _preferred(_: tuple[int, str], samples: Iterable[PickedSample]) -> PickedSample:
-    return min(samples, key=_preference)
+def _with_reasons(_: tuple[int, str], samples: Iterable[PickedSample]) -> PickedSample:
+    """Returns a sample as it was picked for the best reason, with all of them."""
+    found = sorted(samples, key=lambda each: (PREFERENCE.index(each.why), each.whys))
+    return msgspec.structs.replace(found[0], whys=tuple(dict.fromkeys(why for each in found for why in each.whys)))
 
 
-def _preference(sample: PickedSample) -> int:
-    return PREFERENCE.index(sample.why)
-
-
-def order_of_picked(sample: PickedSample) -> tuple[int, int, float, str]:
+def order_of_picked(sample: PickedSample) -> tuple[int, int, float, int, str]:
     """Returns the key that sorts picked samples: by reason, then by rank."""
-    rank = sample.rank if math.isfinite(sample.rank) else 0.0
-    return _preference(sample), sample.system, rank, sample.sample_id
+    value, tie = sample.rank
+    rank = value if math.isfinite(value) else 0.0
+    return PREFERENCE.index(sample.why), sample.system, rank, tie, sample.sample_id

@@ -1,4 +1,4 @@
-"""Task 4: axis analysis.
+"""Task 4: axis analysis, and task 5: legend analysis. Ticks and legend boxes are found by the id of their text.
 
 A tick is found by the id of its label and scored by its distance from the true point: 1 up to `tick_close` of the
 image diagonal, 0 from `tick_far`, linear between. On each axis precision = sum of scores / predicted ticks and
@@ -8,47 +8,32 @@ Published: each axis has its F, and the metrics are the means over all axes of a
 denominator is 0. Released (metric4_synthetic.py): one F of the mean precision and the mean recall, a ratio without a
 denominator is 1, ticks of the same id are one tick, and where a true axis is empty its precision is 0 if there are
 predicted ticks on the y axis, whichever axis is meant.
+
+Task 5:
+
+    score = sum of the IoU of pairs with the same label id / max(ground truths, predictions)
+
+A chart without a legend scores 1 where nothing is predicted, else 0; without a prediction every chart scores 0.
+Published: two equal boxes have IoU 1 even without area, such as the line of a line chart. Released (metric5.py): a box
+without area has IoU 0 with every box.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import hypot
-from typing import Literal
-
-import msgspec
+from typing import Any, TypeVar
 
 from ..benchmark import RejectedRecord
 from ..statistics.ratios import f_measure
-from .options import ChartOptions
-from .records import Axes, ImageSize, Tick, identifier_text, matched_by_identifier
-from .task_score import TaskScore, listed
+from .boxes import box_iou
+from .records import NO_AXES, Axes, ChartOptions, ImageSize, LegendPair, Tick, identifier_text
+from .task_score import TaskScore, listed, mean_score
 
 AxisScore = tuple[float, float, float]
 """Precision, recall and F of one axis."""
 
-
-class MatchedTick(msgspec.Struct, frozen=True, gc=False):
-    """A true tick and the predicted one of the same id, as the details have them."""
-
-    id: str | None
-    kind: Literal["matched"]
-    distance: float
-    score: float
-
-
-class UnmatchedTick(msgspec.Struct, frozen=True, gc=False):
-    """A true tick that is missed, or a predicted one that is extra, as the details have it."""
-
-    id: str | None
-    kind: Literal["missed", "extra"]
-
-
-class AxesDetails(msgspec.Struct, frozen=True, gc=False):
-    """What became of the ticks of each axis."""
-
-    x_axis: Sequence[MatchedTick | UnmatchedTick] = msgspec.field(name="x-axis")
-    y_axis: Sequence[MatchedTick | UnmatchedTick] = msgspec.field(name="y-axis")
+IdentifiedT = TypeVar("IdentifiedT", Tick, LegendPair)
 
 
 def without_image(task: str) -> RejectedRecord:
@@ -65,7 +50,7 @@ def score_axes(truth: Axes, prediction: Axes | None, image: ImageSize | None, op
         raise without_image("task4")
     diagonal = hypot(image.width, image.height)
     close, far = options.tick_close * diagonal, options.tick_far * diagonal
-    given = Axes() if prediction is None else prediction
+    given = prediction or NO_AXES
     sides = truth.x_axis or (), given.x_axis or (), truth.y_axis or (), given.y_axis or ()
     released = options.protocol == "released"
     if released:
@@ -85,7 +70,7 @@ def score_axes(truth: Axes, prediction: Axes | None, image: ImageSize | None, op
     f1_of_chart = f_measure(precision / 2, recall / 2) if released else f1 / 2
     statistics = {"task4.axes": 2, "task4.precision": precision, "task4.recall": recall, "task4.f1": f1}
     metrics = {"task4.precision": precision / 2, "task4.recall": recall / 2, "task4.f1": f1_of_chart}
-    details = AxesDetails(listed(x_ticks), listed(y_ticks))
+    details = {"x-axis": listed(x_ticks), "y-axis": listed(y_ticks)}
     return TaskScore(statistics, metrics, f1_of_chart, details, prediction is not None)
 
 
@@ -117,18 +102,59 @@ def _last_of_each_id(axis: Sequence[Tick]) -> list[Tick]:
 
 def _matched_ticks(
     truths: Sequence[Tick], predictions: Sequence[Tick], close: float, far: float
-) -> tuple[list[MatchedTick | UnmatchedTick], float]:
-    """Returns what became of the ticks of one axis, and the sum of the scores."""
+) -> tuple[list[dict[str, Any]], float]:
+    """Returns what became of the ticks of one axis, as the details have it, and the sum of the scores."""
     matched, extra = matched_by_identifier(truths, predictions)
     total = 0.0
-    ticks: list[MatchedTick | UnmatchedTick] = []
+    ticks: list[dict[str, Any]] = []
     for key, tick, match in matched:
         if match is None:
-            ticks.append(UnmatchedTick(key, "missed"))
+            ticks.append({"id": key, "kind": "missed"})
             continue
         predicted, true = match.tick_pt, tick.tick_pt
         distance = hypot(predicted.x - true.x, predicted.y - true.y)
         score = 1.0 if distance <= close else 0.0 if distance >= far else (far - distance) / (far - close)
         total += score
-        ticks.append(MatchedTick(key, "matched", distance, score))
-    return [*ticks, *(UnmatchedTick(key, "extra") for key in extra)], total
+        ticks.append({"id": key, "kind": "matched", "distance": distance, "score": score})
+    return [*ticks, *({"id": key, "kind": "extra"} for key in extra)], total
+
+
+def score_legend(
+    truths: Sequence[LegendPair], predictions: Sequence[LegendPair] | None, options: ChartOptions
+) -> TaskScore:
+    """Returns the score of one chart; predictions: None where the prediction has no legend."""
+    given = predictions or ()
+    published = options.protocol == "published"
+    matched, extra = matched_by_identifier(truths, given)
+    total = 0.0
+    pairs: list[dict[str, Any]] = []
+    for key, truth, match in matched:
+        if match is None:
+            pairs.append({"id": key, "kind": "missed", "iou": None})
+            continue
+        first, second = truth.bb.corners(), match.bb.corners()
+        iou = 1.0 if published and first == second else box_iou(first, second)
+        total += iou
+        pairs.append({"id": key, "kind": "matched", "iou": iou})
+    larger = max(len(truths), len(given))
+    score = total / larger if larger else 1.0
+    return mean_score("task5", score, {"pairs": listed(pairs), "extra": len(extra)}, predictions is not None)
+
+
+def matched_by_identifier(
+    truths: Sequence[IdentifiedT], predictions: Sequence[IdentifiedT]
+) -> tuple[list[tuple[str | None, IdentifiedT, IdentifiedT | None]], list[str | None]]:
+    """Returns (id, truth, prediction or None) of each truth, and the ids of the predictions that are left.
+
+    Those of the same id are matched in their order, and so are those without an id. What is left is in the order of the
+    last prediction of each id, from the last one.
+    """
+    waiting: dict[str | None, list[IdentifiedT]] = {}
+    for prediction in reversed(predictions):
+        waiting.setdefault(identifier_text(prediction.id), []).append(prediction)
+    matched: list[tuple[str | None, IdentifiedT, IdentifiedT | None]] = []
+    for truth in truths:
+        key = identifier_text(truth.id)
+        same = waiting.get(key)
+        matched.append((key, truth, same.pop() if same else None))
+    return matched, [key for key, same in waiting.items() for _ in same]

@@ -8,22 +8,31 @@ from ..benchmark import Benchmark, SampleScore
 from ..common.budget import Budget
 from ..statistics.sums import Sums
 from ..table import Table
-from .axes import score_axes
+from .axes import score_axes, score_legend
 from .classes import CLASSES_WITHOUT_TASKS, class_of, score_chart_class, score_text_roles
 from .converter import ChartConverter
 from .draw import draw_chart
-from .elements import elements_of, score_elements
-from .legend import score_legend
+from .elements import score_elements
 from .limits import check_sizes
 from .metrics import ATTEMPTED, LEFT_OUT, METRICS, SAMPLE_METRICS, confusion_tables, explain, values_of
-from .options import ALL_TASKS, ChartOptions, TaskName
-from .records import Axes, ChartPrediction, ChartTruth, OutputT, Task
+from .records import (
+    ALL_TASKS,
+    ChartOptions,
+    ChartPrediction,
+    ChartTruth,
+    TaskName,
+    axes_of,
+    chart_type_of,
+    elements_of,
+    legend_pairs_of,
+    series_of,
+    text_blocks_of,
+)
 from .series import score_series
 from .task_score import TaskScore
 from .text_blocks import score_text_blocks
 
 NO_PREDICTION = ChartPrediction()
-NO_AXES = Axes()
 
 
 class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
@@ -54,7 +63,7 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
         """
         check_sizes(truth, prediction, self.options)
         budget = Budget(self.options.max_steps)
-        chart_class = class_of(_output(truth.task1), self.options.protocol)
+        chart_class = class_of(chart_type_of(truth.task1), self.options.protocol)
         tasks = self.options.tasks if CLASSES_WITHOUT_TASKS.isdisjoint(chart_class.split()) else ("task1",)
         statistics: dict[str, float] = {}
         metrics: dict[str, float | None] = {}
@@ -108,50 +117,32 @@ def _score_task(
 ) -> TaskScore | None:
     """Returns the score of one task; None where the ground truth lacks it, or the protocol leaves the chart out."""
     given = prediction or NO_PREDICTION
+    # The released scripts average over the predictions alone.
+    left_out = prediction is None and options.protocol == "released"
     if task == "task1":
-        predicted_class = class_of(_output(given.task1), options.protocol)
+        predicted_class = class_of(chart_type_of(given.task1), options.protocol)
         return score_chart_class(truth, chart_class, predicted_class, options) if chart_class else None
     if task == "task2":
-        text, predicted_text = _output(truth.task2), _output(given.task2)
-        if text is None or text.text_blocks is None:
-            return None
-        blocks = None if predicted_text is None else predicted_text.text_blocks
-        return score_text_blocks(text.text_blocks, blocks, budget, options)
+        blocks = text_blocks_of(truth.task2)
+        return None if blocks is None else score_text_blocks(blocks, text_blocks_of(given.task2), budget, options)
     if task == "task3":
-        roles = _output(truth.task3)
-        if roles is None or roles.text_roles is None:
-            return None
-        return score_text_roles(roles.text_roles, _output(given.task3), options)
+        roles = truth.task3.output.text_roles if truth.task3 and truth.task3.output else None
+        predicted_roles = given.task3.output if given.task3 else None
+        return None if roles is None else score_text_roles(roles, predicted_roles, options)
     if task == "task4":
-        analysis, predicted_analysis = _output(truth.task4), _output(given.task4)
-        axes = None if analysis is None else analysis.axes
-        predicted_axes = None if predicted_analysis is None else predicted_analysis.axes
-        if axes is None or axes == NO_AXES:
-            return None
-        return score_axes(axes, None if predicted_axes == NO_AXES else predicted_axes, truth.image, options)
+        axes = axes_of(truth.task4)
+        return None if axes is None else score_axes(axes, axes_of(given.task4), truth.image, options)
     if task == "task5":
-        legend, predicted_legend = _output(truth.task5), _output(given.task5)
-        if legend is None or legend.legend_pairs is None or _leaves_out(prediction, options):
-            return None
-        pairs = None if predicted_legend is None else predicted_legend.legend_pairs
-        return score_legend(legend.legend_pairs, pairs, options)
-    data, predicted_data = _output(truth.task6), _output(given.task7 if task == "task7" else given.task6)
+        pairs = legend_pairs_of(truth.task5)
+        return None if pairs is None or left_out else score_legend(pairs, legend_pairs_of(given.task5), options)
     if task == "task6a":
-        elements = elements_of(data)
+        elements, others = elements_of(truth.task6), elements_of(given.task6)
         if elements is None:
             return None
-        return score_elements(elements, elements_of(predicted_data), chart_class, truth.image, budget, options)
-    if data is None or data.data_series is None:
+        return score_elements(elements, others, chart_class, truth.image, budget, options)
+    series = series_of(truth.task6)
+    if series is None:
         return None
-    series = None if predicted_data is None else predicted_data.data_series
-    score = score_series(task, data.data_series, series, chart_class, budget, options)
-    return None if _leaves_out(prediction, options) else score
-
-
-def _output(task: Task[OutputT] | None) -> OutputT | None:
-    return None if task is None else task.output
-
-
-def _leaves_out(prediction: ChartPrediction | None, options: ChartOptions) -> bool:
-    """Tells whether the protocol averages over the predictions alone, and there is none."""
-    return prediction is None and options.protocol == "released"
+    predicted = series_of(given.task7 if task == "task7" else given.task6)
+    score = score_series(task, series, predicted, chart_class, budget, options)
+    return None if left_out else score

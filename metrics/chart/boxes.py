@@ -29,15 +29,8 @@ def box_iou(first: Corners, second: Corners) -> float:
     >>> box_iou((0.0, 0.0, 4.0, 2.0), (2.0, 0.0, 4.0, 2.0))
     0.5
     """
-    left, top, right, bottom = first
-    other_left, other_top, other_right, other_bottom = second
-    width = (other_right if other_right < right else right) - (other_left if other_left > left else left)
-    height = (other_bottom if other_bottom < bottom else bottom) - (other_top if other_top > top else top)
-    if width <= 0.0 or height <= 0.0:
-        return 0.0
-    shared = width * height
-    union = (right - left) * (bottom - top) + (other_right - other_left) * (other_bottom - other_top) - shared
-    return shared / union if union > 0.0 else 0.0
+    shared = shared_area(first, second)
+    return shared / (area(first) + area(second) - shared) if shared else 0.0
 
 
 def pixel_iou(first: Corners, second: Corners) -> float:

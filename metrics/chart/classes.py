@@ -8,16 +8,25 @@ classes that are not known. Source: CHART-Infographics, tasks 1 and 3; metric1_s
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import msgspec
 
 from ..benchmark import RejectedRecord
 from .names import compared_text
-from .options import TEXT_ROLES, ChartOptions, Protocol
-from .records import ChartClass, ChartTruth, PredictedTextRoles, TextRole, TextRoles, identifier_text
+from .records import (
+    TEXT_ROLES,
+    ChartOptions,
+    ChartTruth,
+    PredictedTextRoles,
+    Protocol,
+    TextRole,
+    TextRoles,
+    identifier_text,
+    series_of,
+)
 from .task_score import TaskScore, listed, shortened
 
 NONE = "(none)"
@@ -47,9 +56,8 @@ def element_kind(task: str, chart_class: str) -> ElementKind | None:
     return None
 
 
-def class_of(output: ChartClass | str | None, protocol: Protocol) -> str:
-    """Returns the class that an output of task 1 names, as classes are compared; empty where there is none."""
-    name = output.chart_type if isinstance(output, ChartClass) else output
+def class_of(name: str | None, protocol: Protocol) -> str:
+    """Returns the name of a class as classes are compared; empty where there is none."""
     return normalised_class(compared_text(name, protocol)) if name else ""
 
 
@@ -65,8 +73,8 @@ def score_chart_class(truth: ChartTruth, true_class: str, given: str, options: C
     """
     known = _known_classes(options.classes, options.protocol)
     predicted = given
-    if "bar" in true_class.split() and is_ambiguous(truth, options):
-        true_class, predicted = _as_ambiguous(true_class, predicted, options)
+    if "bar" in true_class.split():
+        true_class, predicted = _as_ambiguous(truth, true_class, predicted, options)
     correct = float(predicted == true_class)
     cell = _cell("task1", true_class, predicted, known)
     details = {"truth": shortened(true_class), "predicted": shortened(given) or None}
@@ -79,28 +87,18 @@ def _known_classes(classes: tuple[str, ...], protocol: Protocol) -> frozenset[st
     return frozenset([class_of(name, protocol) for name in classes])
 
 
-def is_ambiguous(truth: ChartTruth, options: ChartOptions) -> bool:
-    """Says whether a bar chart may be called grouped as well as stacked.
+def _as_ambiguous(truth: ChartTruth, true_class: str, predicted: str, options: ChartOptions) -> tuple[str, str]:
+    """Returns true and predicted class of a bar chart, which may be called grouped as well as stacked.
 
     It may where it says `ambiguous: true`, and, as published, where it has one data series. The released script
-    knows only a list of such charts, which is what `ambiguous` stands for.
+    knows only a list of such charts, which is what `ambiguous` stands for. Published, a prediction of the same
+    orientation becomes the true class; released, both become grouped.
     """
-    if truth.ambiguous:
-        return True
-    data = truth.task6.output if truth.task6 else None
-    one_series = data is not None and data.data_series is not None and len(data.data_series) == 1
-    return one_series and options.protocol == "published"
-
-
-def _as_ambiguous(true_class: str, predicted: str, options: ChartOptions) -> tuple[str, str]:
-    """Returns true and predicted class of an ambiguous bar chart.
-
-    Published, a prediction of the same orientation becomes the true class; released, both become grouped.
-    """
-    if options.protocol == "published":
-        same = _as_grouped(predicted) == _as_grouped(true_class)
-        return true_class, true_class if same else predicted
-    return _as_grouped(true_class), _as_grouped(predicted)
+    grouped, others = _as_grouped(true_class), _as_grouped(predicted)
+    if options.protocol == "released":
+        return (grouped, others) if truth.ambiguous else (true_class, predicted)
+    may_be_both = truth.ambiguous or len(series_of(truth.task6) or ()) == 1
+    return true_class, true_class if may_be_both and others == grouped else predicted
 
 
 def _as_grouped(name: str) -> str:
@@ -108,24 +106,9 @@ def _as_grouped(name: str) -> str:
     return f"grouped {rest}" if kind in ("grouped", "stacked") else name
 
 
-class RoleError(msgspec.Struct, frozen=True, gc=False):
-    """What was wrong about the role of a text block, as the details have it; None where there is no role."""
-
-    id: str | None
-    truth: str | None
-    predicted: str | None
-
-
 IdentifiedRole = tuple["str | None", str]
 WrongRole = tuple["str | None", "str | None", "str | None"]
 """An id, its true role and the predicted one; None where there is none."""
-
-
-class ComparedRoles(NamedTuple):
-    """The roles of one chart: how often each was right, and what was wrong."""
-
-    right: dict[str, int]
-    wrong: list[WrongRole]
 
 
 def score_text_roles(truth: Sequence[TextRole], output: TextRoles | None, options: ChartOptions) -> TaskScore:
@@ -141,16 +124,16 @@ def score_text_roles(truth: Sequence[TextRole], output: TextRoles | None, option
     given = predicted_roles(output, options)
     true_roles = _identified(truth)
     read = _up_to_an_unknown_id(given, {key for key, _ in true_roles}) if given and released else given
-    right, wrong = _compared_roles(true_roles, _identified(read or ()), released)
+    right, wrong = _compared_roles(dict.fromkeys(true_roles), dict.fromkeys(_identified(read or ())), released)
     counts = {RIGHT_CELLS[role]: count for role, count in right.items()}
     correct = total = sum(right.values())
-    errors: list[RoleError] = []
+    errors = []
     for key, role, predicted in wrong:
-        cell = _role_cell(role or NONE, predicted or NONE)
+        cell = _cell("task3", role or NONE, predicted or NONE, KNOWN_ROLES)
         counts[cell] = counts.get(cell, 0) + 1
         total += role is not None
         shown = None if predicted is None or (role and predicted == NONE) else shortened(predicted)
-        errors.append(RoleError(key, role, shown))
+        errors.append({"id": key, "truth": role, "predicted": shown})
     accuracy = correct / total if total else None
     details = {"correct": correct, "errors": listed(errors)}
     return TaskScore(counts, {"task3.accuracy": accuracy}, accuracy, details, given is not None)
@@ -184,29 +167,10 @@ def _identified(roles: Sequence[TextRole]) -> list[IdentifiedRole]:
     ]
 
 
-def _compared_roles(truths: Sequence[IdentifiedRole], given: Sequence[IdentifiedRole], released: bool) -> ComparedRoles:
-    """Compares the distinct (id, role) of one chart."""
-    true_roles, given_roles = dict(truths), dict(given)
-    if len(true_roles) < len(truths) or len(given_roles) < len(given):
-        return _compared_repeated_roles(dict.fromkeys(truths), dict.fromkeys(given), released)
-    right: dict[str, int] = {}
-    wrong: list[WrongRole] = []
-    for key, role in truths:
-        if role in KNOWN_ROLES:
-            predicted = given_roles.get(key)
-            if predicted == role:
-                right[role] = right.get(role, 0) + 1
-            else:
-                wrong.append((key, role, predicted or None))
-    if not given_roles.keys() <= true_roles.keys():
-        wrong += [(key, None, role) for key, role in given if role and key not in true_roles]
-    return ComparedRoles(right, wrong)
-
-
-def _compared_repeated_roles(
-    truths: Mapping[IdentifiedRole, None], given: Mapping[IdentifiedRole, None], released: bool
-) -> ComparedRoles:
-    """Compares roles where an id has several of them."""
+def _compared_roles(
+    truths: Collection[IdentifiedRole], given: Collection[IdentifiedRole], released: bool
+) -> tuple[dict[str, int], list[WrongRole]]:
+    """Returns how often each role was right, and what was wrong, of the distinct (id, role) of one chart."""
     right: dict[str, int] = {}
     unmatched: list[IdentifiedRole] = []
     others: dict[str | None, list[str]] = {}
@@ -230,7 +194,7 @@ def _compared_repeated_roles(
     for key, role in unmatched:
         roles = others.get(key)
         wrong.append((key, role, roles.pop(0) if roles else None))
-    return ComparedRoles(right, wrong + [(key, None, role) for key, left in others.items() for role in left])
+    return right, wrong + [(key, None, role) for key, left in others.items() for role in left]
 
 
 def _up_to_an_unknown_id(roles: Sequence[TextRole], known: Collection[str | None]) -> Sequence[TextRole]:
@@ -246,10 +210,6 @@ def _up_to_an_unknown_id(roles: Sequence[TextRole], known: Collection[str | None
     return roles
 
 
-def _role_cell(true_role: str, predicted: str) -> str:
-    return _cell("task3", true_role, predicted, KNOWN_ROLES)
-
-
 def _cell(task: str, true_class: str, predicted: str, known: Collection[str]) -> str:
     """Returns the statistic of a cell, so that no column is named by unbounded text."""
     if not predicted or predicted == NONE:
@@ -263,4 +223,4 @@ def _column(name: str) -> str:
     return name[:MAX_CLASS_LENGTH].replace("|", "/")
 
 
-RIGHT_CELLS = {role: _role_cell(role, role) for role in TEXT_ROLES}
+RIGHT_CELLS = {role: _cell("task3", role, role, KNOWN_ROLES) for role in TEXT_ROLES}

@@ -21,15 +21,7 @@ IMAGE_FORMATS = ("PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF")
 # Pillow itself warns a little above this.
 MAX_PIXELS = 89_000_000
 # What Pillow raises for broken headers of these formats.
-UNREADABLE = (
-    OSError,
-    ValueError,
-    SyntaxError,
-    EOFError,
-    KeyError,
-    ArithmeticError,
-    RuntimeError,
-)
+UNREADABLE = (OSError, ValueError, SyntaxError, EOFError, KeyError, ArithmeticError, RuntimeError)
 TASKS = ("task1", "task2", "task3", "task4", "task5", "task6", "task7")
 
 

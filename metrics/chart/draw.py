@@ -7,22 +7,24 @@ data series, whose values have no place in the image, are drawn in a panel of th
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from ..common.svg import PREDICTED, SOFT, TRUE, Drawing, Style
-from .elements import scatter_points
+from .names import numbers
 from .records import (
-    AxisAnalysis,
+    NO_AXES,
+    NO_ELEMENTS,
     Box,
-    ChartData,
+    BoxSummary,
     ChartPrediction,
     ChartTruth,
     DataSeries,
-    Legend,
-    Scalar,
-    TextBlocks,
-    VisualElements,
-    output_of,
+    axes_of,
+    chart_type_of,
+    elements_of,
+    legend_pairs_of,
+    series_of,
+    text_blocks_of,
 )
 
 WIDTH, MAX_HEIGHT, MARGIN, HEAD = 860.0, 1200.0, 20.0, 62.0
@@ -67,21 +69,20 @@ def draw_chart(truth: ChartTruth, prediction: ChartPrediction | None) -> str:
         sides.append((prediction, PREDICTION))
     view = _View(*_size(truth, prediction))
     drawing.legend(MARGIN, 20, [style for _, style in sides])
-    classes = [f"{style.label}: {_class(record)}" for record, style in sides]
+    classes = [f"{style.label}: {chart_type_of(record.task1) or 'no class'}" for record, style in sides]
     drawing.text(MARGIN, 44, "; ".join(classes), limit=120)
     drawing.box(MARGIN, HEAD, MARGIN + WIDTH, HEAD + view.height, Style("image", "#c5cad1", "", 1.0))
     for record, style in sides:
-        _draw_elements(drawing, view, _elements(output_of(record.task6)), style)
-        _draw_ticks(drawing, view, output_of(record.task4), style)
-        _draw_legend(drawing, view, output_of(record.task5), style)
-        _draw_text(drawing, view, output_of(record.task2), style)
+        _draw_record(drawing, view, record, style)
     bottom = HEAD + view.height + 14
     if view.far:
         lying = "1 part lies" if view.far == 1 else f"{view.far} parts lie"
         drawing.text(MARGIN, bottom + 12, f"{lying} far outside of the image, not drawn", SOFT)
         bottom += 22
-    series = [(_series(record, style is PREDICTION), style) for record, style in sides]
-    bottom = _draw_series(drawing, [(found, style) for found, style in series if found], bottom)
+    task6, task7 = (prediction.task6, prediction.task7) if prediction else (None, None)
+    predicted = series_of(task6)
+    both = [(series_of(truth.task6), TRUTH), (series_of(task7) if predicted is None else predicted, PREDICTION)]
+    bottom = _draw_series(drawing, [(series, style) for series, style in both if series], bottom)
     return drawing.document(WIDTH + 2 * MARGIN, bottom + MARGIN)
 
 
@@ -89,14 +90,9 @@ def _size(truth: ChartTruth, prediction: ChartPrediction | None) -> tuple[float,
     """Returns the size of the image; where it is not told, one that holds the boxes of all text."""
     if truth.image is not None:
         return truth.image.width, truth.image.height
-    texts = [output_of(record.task2) for record in (truth, prediction) if record is not None]
-    boxes = [block.bb.corners() for text in texts if text for block in text.text_blocks or ()]
+    texts = [text_blocks_of(record.task2) or () for record in (truth, prediction) if record is not None]
+    boxes = [block.bb.corners() for blocks in texts for block in blocks]
     return max(100.0, *(box[2] for box in boxes), 0.0), max(100.0, *(box[3] for box in boxes), 0.0)
-
-
-def _class(record: ChartTruth | ChartPrediction) -> str:
-    found = output_of(record.task1)
-    return (found if isinstance(found, str) else found.chart_type if found else None) or "no class"
 
 
 def _draw_box(drawing: Drawing, view: _View, box: Box, style: Style, title: str) -> bool:
@@ -107,65 +103,41 @@ def _draw_box(drawing: Drawing, view: _View, box: Box, style: Style, title: str)
     return True
 
 
-def _draw_text(drawing: Drawing, view: _View, text: TextBlocks | None, style: Style) -> None:
-    for block in ((text.text_blocks if text else None) or ())[:MAX_PARTS]:
-        if _draw_box(drawing, view, block.bb, style, f"{style.label}: {block.text or ''}"):
-            x, top = view.place(block.bb.x0, block.bb.y0)
-            bottom = view.place(0, block.bb.y0 + block.bb.height)[1]
-            drawing.text(x, bottom + 10 if style.dashes else top - 3, block.text or "", style.color, 10, 40)
-
-
-def _draw_ticks(drawing: Drawing, view: _View, analysis: AxisAnalysis | None, style: Style) -> None:
-    axes = analysis.axes if analysis else None
-    ticks = [*((axes.x_axis if axes else None) or ()), *((axes.y_axis if axes else None) or ())]
-    for tick in ticks[:MAX_PARTS]:
-        point = (tick.tick_pt.x, tick.tick_pt.y)
-        if view.sees(point):
-            drawing.mark(*view.place(*point), style, f"{style.label}: tick of {tick.id}")
-
-
-def _draw_legend(drawing: Drawing, view: _View, legend: Legend | None, style: Style) -> None:
-    for pair in ((legend.legend_pairs if legend else None) or ())[:MAX_PARTS]:
-        _draw_box(drawing, view, pair.bb, style, f"{style.label}: legend of {pair.id}")
-
-
-def _elements(data: ChartData | None) -> VisualElements | None:
-    return data.visual_elements if data else None
-
-
-def _draw_elements(drawing: Drawing, view: _View, elements: VisualElements | None, style: Style) -> None:
-    if elements is None:
-        return
+def _draw_record(drawing: Drawing, view: _View, record: ChartTruth | ChartPrediction, style: Style) -> None:
+    """Draws the plot elements, ticks, legend and text of one side, at most 400 parts of each kind."""
+    elements, axes = elements_of(record.task6) or NO_ELEMENTS, axes_of(record.task4) or NO_AXES
     for bar in (elements.bars or ())[:MAX_PARTS]:
         _draw_box(drawing, view, bar, style, f"{style.label}: bar")
     for line in (elements.lines or ())[:MAX_PARTS]:
         points = [(point.x, point.y) for point in line[:MAX_PARTS]]
         if points and view.sees(*points):
             drawing.polygon([view.place(*point) for point in points], style, f"{style.label}: line", closed=False)
-    for point in scatter_points(elements)[:MAX_PARTS]:
-        if view.sees((point.x, point.y)):
-            drawing.mark(*view.place(point.x, point.y), style, f"{style.label}: point")
     for plot in (elements.boxplots or ())[:MAX_PARTS]:
         for part in (plot.min, plot.first_quartile, plot.median, plot.third_quartile, plot.max):
             if part is not None and view.sees((part.x, part.y)):
                 x, y = view.place(part.x, part.y)
                 drawing.line(x - 8, y, x + 8, y, style, f"{style.label}: part of a box plot")
-
-
-def _series(record: ChartTruth | ChartPrediction, predicted: bool) -> Sequence[DataSeries]:
-    data = output_of(record.task6)
-    if predicted and isinstance(record, ChartPrediction) and (data is None or data.data_series is None):
-        data = output_of(record.task7)
-    return (data.data_series if data else None) or ()
+    ticks = [*(axes.x_axis or ()), *(axes.y_axis or ())][:MAX_PARTS]
+    marks = [(point, "point") for point in elements.points()[:MAX_PARTS]]
+    for point, what in [*marks, *((tick.tick_pt, f"tick of {tick.id}") for tick in ticks)]:
+        if view.sees((point.x, point.y)):
+            drawing.mark(*view.place(point.x, point.y), style, f"{style.label}: {what}")
+    for pair in (legend_pairs_of(record.task5) or ())[:MAX_PARTS]:
+        _draw_box(drawing, view, pair.bb, style, f"{style.label}: legend of {pair.id}")
+    for block in (text_blocks_of(record.task2) or ())[:MAX_PARTS]:
+        if _draw_box(drawing, view, block.bb, style, f"{style.label}: {block.text or ''}"):
+            x, top = view.place(block.bb.x0, block.bb.y0)
+            bottom = view.place(0, block.bb.y0 + block.bb.height)[1]
+            drawing.text(x, bottom + 10 if style.dashes else top - 3, block.text or "", style.color, 10, 40)
 
 
 def _draw_series(drawing: Drawing, sides: Sequence[tuple[Sequence[DataSeries], Style]], top: float) -> float:
     """Draws the values of the series of both sides in one panel, by their place in the series; returns its bottom."""
-    drawn = [(f"{one.name}", list(_values(one)), style) for found, style in sides for one in found[:MAX_PARTS]]
-    numbers = [value for _, values, _ in drawn for value in values if math.isfinite(value)]
-    if not numbers:
+    drawn = [(f"{one.name}", _values(one), style) for found, style in sides for one in found[:MAX_PARTS]]
+    finite = [value for _, values, _ in drawn for value in values if math.isfinite(value)]
+    if not finite:
         return top
-    low, high = min(*numbers, 0.0), max(numbers)
+    low, high = min(*finite, 0.0), max(finite)
     longest = max(len(values) for _, values, _ in drawn)
     drawing.text(
         MARGIN, top + 14, f"data series, {low:g} to {high:g}, each point at its place in the series", SOFT, limit=120
@@ -194,17 +166,9 @@ def _share(value: float, low: float, high: float) -> float:
     return (value - low) / (high - low) if high > low else 0.5
 
 
-def _values(series: DataSeries) -> Iterator[float]:
-    """Yields the values of a series; what is no number is not one."""
-    if isinstance(series.data, list):
-        numbers: Sequence[Scalar] = [point.y for point in series.data]
-    elif series.data is None:
-        numbers = []
-    else:
-        box = series.data
-        numbers = [box.min, box.first_quartile, box.median, box.third_quartile, box.max]
-    for number in numbers:
-        try:
-            yield math.nan if number is None else float(number)
-        except (ValueError, OverflowError):
-            yield math.nan
+def _values(series: DataSeries) -> list[float]:
+    """Returns the values of a series, NaN for one that is no number."""
+    data = series.data
+    if isinstance(data, BoxSummary):
+        return numbers([data.min, data.first_quartile, data.median, data.third_quartile, data.max])
+    return numbers([point.y for point in data or ()])

@@ -18,10 +18,10 @@ prediction with such elements has none that count.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from functools import reduce
+from operator import add, sub
 from typing import Any
-
-import msgspec
 
 from ..benchmark import RejectedRecord
 from ..common.assignment import best_pairs, numpy_sum
@@ -29,26 +29,14 @@ from ..common.budget import Budget
 from .axes import without_image
 from .classes import ElementKind, element_kind
 from .limits import PAIR_OF_SERIES, assignment_steps, pair_steps
-from .options import ChartOptions
-from .records import BoxPlotElement, BoxSummary, ChartData, ImageSize, Point, VisualElements
+from .records import NO_ELEMENTS, BoxPlotElement, BoxSummary, ChartOptions, ImageSize, VisualElements
 from .similarity import Function, function_similarity
 from .task_score import TaskScore, listed, mean_score
 
-NO_ELEMENTS = VisualElements()
 BOX_PLOT_LINES = BoxSummary.__struct_fields__
 
 Element = tuple[float, ...]
 """The coordinates of an element; those of a line of a box plot are its point, and how far it reaches from there."""
-
-Distance = Callable[[Any, Any], float]
-
-
-class GroupDetails(msgspec.Struct, frozen=True, gc=False):
-    """How many elements of a class there are on both sides, and the pairs (truth, prediction, score)."""
-
-    truths: int
-    predictions: int
-    pairs: Sequence[tuple[float, float, float]]
 
 
 def score_elements(
@@ -70,14 +58,13 @@ def score_elements(
     if image is None:
         raise without_image("task6a")
     given = prediction or NO_ELEMENTS
-    _spend_on_pairs(kind, truth, given, budget)
     truths, predictions = _groups(truth, kind), _groups(given, kind)
     if not any(truths.values()) and _has_elements(truth):
         raise RejectedRecord("ground_truth", f"task6: the visual elements are not those of a {chart_class} chart")
     for name, of_truth in truths.items():
-        budget.spend(assignment_steps(len(of_truth), len(predictions[name])))
+        budget.spend(_steps(of_truth, predictions[name]))
     threshold = options.element_distance * min(image.width, image.height)
-    details: dict[str, GroupDetails] = {}
+    details = {}
     total, true_count, predicted_count = 0.0, 0, 0
     for name, of_truth in truths.items():
         of_prediction = predictions[name]
@@ -86,31 +73,14 @@ def score_elements(
         total += numpy_sum([score for _, _, score in pairs])
         true_count, predicted_count = true_count + len(of_truth), predicted_count + len(of_prediction)
         shown = [(float(row), float(column), score) for row, column, score in listed(pairs)]
-        details[name] = GroupDetails(len(of_truth), len(of_prediction), shown)
+        details[name] = {"truths": len(of_truth), "predictions": len(of_prediction), "pairs": shown}
     larger = max(true_count, predicted_count)
     score = min(1.0, total / larger) if larger else float(not _has_elements(given))
     return mean_score("task6a", score, details, prediction is not None)
 
 
-def elements_of(data: ChartData | None) -> VisualElements | None:
-    """Returns the visual elements of an output; None where it has none, or only groups that are absent."""
-    elements = None if data is None else data.visual_elements
-    return None if elements == NO_ELEMENTS else elements
-
-
 def _has_elements(elements: VisualElements) -> bool:
-    return bool(elements.bars or elements.boxplots or elements.lines or scatter_points(elements))
-
-
-def scatter_points(elements: VisualElements) -> Sequence[Point]:
-    """Returns the scatter points, which some files group by series, as one list."""
-    points: list[Point] = []
-    for entry in elements.scatter_points or ():
-        if isinstance(entry, list):
-            points += entry
-        else:
-            points.append(entry)
-    return points
+    return bool(elements.bars or elements.boxplots or elements.lines or elements.points())
 
 
 def _groups(elements: VisualElements, kind: ElementKind) -> dict[str, Sequence[Any]]:
@@ -122,7 +92,7 @@ def _groups(elements: VisualElements, kind: ElementKind) -> dict[str, Sequence[A
             for name in BOX_PLOT_LINES
         }
     if kind == "scatter":
-        return {"points": [(point.x, point.y) for point in scatter_points(elements)]}
+        return {"points": [(point.x, point.y) for point in elements.points()]}
     if kind == "line":
         return {"lines": [Function.of([(p.x, p.y) for p in line]) for line in elements.lines or ()]}
     return {"bars": [bar.corners() for bar in elements.bars or ()]}
@@ -134,18 +104,15 @@ def _reach(line: BoxPlotElement) -> Element:
     return line.x, line.y, max(width, 0.0) / 2, max(height, 0.0) / 2
 
 
-def _spend_on_pairs(kind: ElementKind, truth: VisualElements, prediction: VisualElements, budget: Budget) -> None:
-    if kind == "box":
-        budget.spend(pair_steps(len(truth.boxplots or ()), len(prediction.boxplots or ()), len(BOX_PLOT_LINES)))
-    elif kind == "line":
-        lines, others = truth.lines or (), prediction.lines or ()
-        budget.spend(PAIR_OF_SERIES * len(lines) * len(others))
-        budget.spend(pair_steps(len(lines), sum(map(len, others))))
-        budget.spend(pair_steps(sum(map(len, lines)), len(others)))
-    elif kind == "scatter":
-        budget.spend(pair_steps(len(scatter_points(truth)), len(scatter_points(prediction))))
+def _steps(truths: Sequence[Any], predictions: Sequence[Any]) -> int:
+    """Returns the steps of comparing the elements of one class; functions are compared point by point."""
+    rows, columns = len(truths), len(predictions)
+    if truths and isinstance(truths[0], Function):
+        points, other_points = (sum([len(line.x) for line in lines]) for lines in (truths, predictions))
+        steps = PAIR_OF_SERIES * rows * columns + pair_steps(rows, other_points) + pair_steps(points, columns)
     else:
-        budget.spend(pair_steps(len(truth.bars or ()), len(prediction.bars or ())))
+        steps = pair_steps(rows, columns)
+    return steps + assignment_steps(rows, columns)
 
 
 def _scores(
@@ -157,20 +124,13 @@ def _scores(
     if kind == "box":
         apart = [[line_distance(truth, other) for other in predictions] for truth in truths]
         return [[1.0 - distance / threshold if distance < threshold else 0.0 for distance in row] for row in apart]
-    distance = point_distance if kind == "scatter" else bar_distance
-    return near_scores(truths, predictions, distance, threshold)
+    return near_scores(truths, predictions, threshold)
 
 
-def bar_distance(first: Element, second: Element) -> float:
-    """Returns how far the corners of two boxes are from each other, along both axes."""
-    left, top, right, bottom = first
-    other_left, other_top, other_right, other_bottom = second
-    return abs(left - other_left) + abs(top - other_top) + abs(right - other_right) + abs(bottom - other_bottom)
-
-
-def point_distance(first: Element, second: Element) -> float:
-    """Returns the Manhattan distance of two points."""
-    return abs(first[0] - second[0]) + abs(first[1] - second[1])
+def manhattan_distance(first: Element, second: Element) -> float:
+    """Returns how far two points, or the corners of two boxes, are from each other along all axes."""
+    distance: float = reduce(add, map(abs, map(sub, first, second)))
+    return distance
 
 
 def line_distance(line: Element, other: Element) -> float:
@@ -179,9 +139,7 @@ def line_distance(line: Element, other: Element) -> float:
     return max(abs(x - other[0]) - half_width, 0.0) + max(abs(y - other[1]) - half_height, 0.0)
 
 
-def near_scores(
-    truths: Sequence[Element], predictions: Sequence[Element], distance: Distance, threshold: float
-) -> list[list[float]]:
+def near_scores(truths: Sequence[Element], predictions: Sequence[Element], threshold: float) -> list[list[float]]:
     """Returns max(0, 1 - D / threshold) of each pair; only those whose first coordinates are near are compared."""
     order = sorted(range(len(predictions)), key=[other[0] for other in predictions].__getitem__)
     firsts = [predictions[place][0] for place in order]
@@ -189,7 +147,7 @@ def near_scores(
     for truth in truths:
         row = [0.0] * len(predictions)
         for place in order[bisect_left(firsts, truth[0] - threshold) : bisect_right(firsts, truth[0] + threshold)]:
-            apart = distance(truth, predictions[place])
+            apart = manhattan_distance(truth, predictions[place])
             if apart < threshold:
                 row[place] = 1.0 - apart / threshold
         scores.append(row)

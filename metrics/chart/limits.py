@@ -5,18 +5,22 @@ A step of a sample's budget is at most about a microsecond.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterator
 
-from ..benchmark import RejectedRecord, Side
+from ..benchmark import RejectedRecord
 from .names import label
-from .options import ChartOptions
 from .records import (
-    ChartData,
+    NO_AXES,
+    NO_ELEMENTS,
+    ChartOptions,
     ChartPrediction,
     ChartTruth,
-    DataSeries,
     PredictedTextRoles,
-    VisualElements,
+    axes_of,
+    elements_of,
+    legend_pairs_of,
+    series_of,
+    text_blocks_of,
 )
 
 # The fixed cost of comparing two series, lines or point sets, whatever they hold.
@@ -61,96 +65,39 @@ def _words(texts: Collection[str], characters: int) -> int:
 
 def check_sizes(truth: ChartTruth, prediction: ChartPrediction | None, options: ChartOptions) -> None:
     """Raises RejectedRecord where a task of a record has more than the options allow."""
-    _check_record("ground_truth", truth, options)
-    if prediction is not None:
-        _check_record("prediction", prediction, options)
-        if prediction.task7 is not None:
-            _check_data("prediction", "task7", prediction.task7.output, options)
-
-
-DATA = (
-    ("data series", "max_series"),
-    ("lines", "max_series"),
-    ("bars", "max_points"),
-    ("boxplots", "max_points"),
-    ("points of lines", "max_points"),
-    ("scatter points", "max_points"),
-    ("points of data series", "max_points"),
-    ("characters of series names and labels", "max_characters"),
-)
-LISTS = (
-    "task2 text_blocks",
-    "task3 text_roles",
-    "task3 text_blocks",
-    "task4 x-axis ticks",
-    "task4 y-axis ticks",
-    "task5 legend_pairs",
-)
-
-
-def _check_record(side: Side, record: ChartTruth | ChartPrediction, options: ChartOptions) -> None:
-    """Checks tasks 2 to 6."""
-    text, roles = record.task2 and record.task2.output, record.task3 and record.task3.output
-    analysis, legend = record.task4 and record.task4.output, record.task5 and record.task5.output
-    axes = analysis and analysis.axes
-    lists = (
-        text and text.text_blocks,
-        roles and roles.text_roles,
-        roles.text_blocks if isinstance(roles, PredictedTextRoles) else None,
-        axes and axes.x_axis,
-        axes and axes.y_axis,
-        legend and legend.legend_pairs,
-    )
-    counts = [len(entries) if isinstance(entries, list) else 0 for entries in lists]
-    if max(counts) > options.max_text_blocks:
-        what, count = next(each for each in zip(LISTS, counts, strict=True) if each[1] > options.max_text_blocks)
-        raise _too_large(side, what, count, "max_text_blocks", options)
-    if record.task6 is not None:
-        _check_data(side, "task6", record.task6.output, options)
-
-
-def _check_data(side: Side, task: str, data: ChartData | None, options: ChartOptions) -> None:
-    if data is None:
-        return
-    elements = data.visual_elements or NO_ELEMENTS
-    series, lines = data.data_series or (), elements.lines or ()
-    counts = (
-        len(series),
-        len(lines),
-        len(elements.bars or ()),
-        len(elements.boxplots or ()),
-        sum(map(len, lines)),
-        _scatter_points(elements),
-        sum([len(one.data) for one in series if isinstance(one.data, list)]),
-        characters(series),
-    )
-    if (
-        max(counts[:2]) > options.max_series
-        or max(counts[2:7]) > options.max_points
-        or counts[7] > options.max_characters
-    ):
-        for (what, option), count in zip(DATA, counts, strict=True):
+    for side, record in (("ground_truth", truth), ("prediction", prediction)):
+        for what, count, option in () if record is None else _sizes(record):
             if count > getattr(options, option):
-                raise _too_large(side, f"{task} {what}", count, option, options)
+                limit = f"{option} allows ({getattr(options, option)})"
+                raise RejectedRecord(side, f"{what}: {count} are more than {limit}")  # type: ignore[arg-type]
 
 
-NO_ELEMENTS = VisualElements()
-
-
-def _scatter_points(elements: VisualElements) -> int:
-    return sum([len(entry) if isinstance(entry, list) else 1 for entry in elements.scatter_points or ()])
-
-
-def characters(series: Iterable[DataSeries]) -> int:
-    """Returns how many characters the names and labels of the series have."""
-    total = 0
-    for one in series:
-        total += len(label(one.name))
-        if isinstance(one.data, list):
-            total += sum([len(point.x if isinstance(point.x, str) else label(point.x)) for point in one.data])
-    return total
-
-
-def _too_large(side: Side, what: str, count: int, option: str, options: ChartOptions) -> RejectedRecord:
-    limit = getattr(options, option)
-    return RejectedRecord(side, f"{what}: {count} are more than {option} allows ({limit})")
+def _sizes(record: ChartTruth | ChartPrediction) -> Iterator[tuple[str, int, str]]:
+    """Yields what is counted in a record, how many there are, and the option that limits it."""
+    roles, axes = record.task3 and record.task3.output, axes_of(record.task4) or NO_AXES
+    blocks = roles.text_blocks if isinstance(roles, PredictedTextRoles) else None
+    for what, entries in (
+        ("task2 text_blocks", text_blocks_of(record.task2)),
+        ("task3 text_roles", roles and roles.text_roles),
+        ("task3 text_blocks", blocks if isinstance(blocks, list) else None),
+        ("task4 x-axis ticks", axes.x_axis),
+        ("task4 y-axis ticks", axes.y_axis),
+        ("task5 legend_pairs", legend_pairs_of(record.task5)),
+    ):
+        yield what, len(entries or ()), "max_text_blocks"
+    for task in ("task6", "task7"):
+        held = getattr(record, task, None)
+        if held is None:
+            continue
+        elements, series = elements_of(held) or NO_ELEMENTS, series_of(held) or ()
+        lines = elements.lines or ()
+        yield f"{task} data series", len(series), "max_series"
+        yield f"{task} lines", len(lines), "max_series"
+        yield f"{task} bars", len(elements.bars or ()), "max_points"
+        yield f"{task} boxplots", len(elements.boxplots or ()), "max_points"
+        yield f"{task} points of lines", sum(map(len, lines)), "max_points"
+        yield f"{task} scatter points", len(elements.points()), "max_points"
+        points = [one.data for one in series if isinstance(one.data, list)]
+        yield f"{task} points of data series", sum(map(len, points)), "max_points"
+        texts = [label(each) for each in (*(one.name for one in series), *(p.x for data in points for p in data))]
+        yield f"{task} characters of series names and labels", sum(map(len, texts)), "max_characters"

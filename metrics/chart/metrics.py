@@ -11,7 +11,7 @@ from ..statistics.ratios import f_measure, mean, precision_recall_f1, ratio, whe
 from ..statistics.sums import Sums
 from ..table import Table
 from .classes import NONE, OTHER
-from .options import ALL_TASKS, ChartOptions
+from .records import ALL_TASKS, ChartOptions
 
 ATTEMPTED: dict[str, str] = {task: f"{task}.attempted" for task in ALL_TASKS}
 LEFT_OUT: dict[str, str] = {task: f"{task}.left_out" for task in ALL_TASKS}
@@ -131,12 +131,10 @@ def _class_values(task: str, sums: Sums) -> dict[str, float | None]:
         counts = cells.get((name, name), 0.0), predicted_counts[name], true_counts[name]
         measured[name] = [where(true_counts[name], value) for value in precision_recall_f1(*counts)]
     values: dict[str, float | None] = {}
-    for place, metric in enumerate(("precision", "recall", "f1")):
-        values[f"{task}.macro_{metric}"] = mean([each[place] for each in measured.values()])
-    for name, (precision, recall, f1) in measured.items():
-        values[f"{task}.precision[{name}]"] = precision
-        values[f"{task}.recall[{name}]"] = recall
-        values[f"{task}.f1[{name}]"] = f1
+    for place, rate in enumerate(("precision", "recall", "f1")):
+        values[f"{task}.macro_{rate}"] = mean([each[place] for each in measured.values()])
+    for name, rates in measured.items():
+        values |= zip((f"{task}.{rate}[{name}]" for rate in ("precision", "recall", "f1")), rates, strict=True)
     return values
 
 

@@ -11,8 +11,7 @@ from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 
 from ..common.text import normalized
-from .options import ChartOptions, Protocol
-from .records import Scalar, identifier_text
+from .records import ChartOptions, Protocol, Scalar, identifier_text
 
 # What is longer is no block of a chart, and keeps its LaTeX.
 MAX_REWRITTEN_LENGTH = 1000

@@ -1,4 +1,4 @@
-"""The records of the chart benchmark: the outputs of tasks 1 to 7 as CHART-Infographics writes them.
+"""The records of the chart benchmark: the outputs of tasks 1 to 7 as CHART-Infographics writes them; and the options.
 
 Boxes and points are in pixels, the values of data series in the units of the chart. Null is the same as absent.
 Records without lists cannot be part of a cycle, so the garbage collector does not look at them (gc=False).
@@ -7,7 +7,7 @@ Records without lists cannot be part of a cycle, so the garbage collector does n
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Generic, Protocol, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
@@ -110,6 +110,9 @@ class Axes(Struct, frozen=True):
     y_axis: list[Tick] | None = msgspec.field(name="y-axis", default=None)
 
 
+NO_AXES = Axes()
+
+
 class AxisAnalysis(Struct, frozen=True):
     """Task 4: the axes."""
 
@@ -154,6 +157,19 @@ class VisualElements(Struct, frozen=True):
     boxplots: list[BoxPlot] | None = None
     lines: list[list[Point]] | None = None
     scatter_points: list[Point | list[Point]] | None = msgspec.field(name="scatter points", default=None)
+
+    def points(self) -> Sequence[Point]:
+        """Returns the scatter points as one list."""
+        points: list[Point] = []
+        for entry in self.scatter_points or ():
+            if isinstance(entry, list):
+                points += entry
+            else:
+                points.append(entry)
+        return points
+
+
+NO_ELEMENTS = VisualElements()
 
 
 class DataPoint(Struct, frozen=True, gc=False):
@@ -216,20 +232,37 @@ class ChartPrediction(Struct, frozen=True):
     task7: Task[ChartData] | None = None
 
 
-def output_of(task: Task[OutputT] | None) -> OutputT | None:
-    """Returns the output of a task, None where the task or its output is absent, or the output says nothing."""
-    return None if task is None or is_empty(task.output) else task.output
+def chart_type_of(task: Task[ChartClass | str] | None) -> str | None:
+    """Returns the class of the chart, as it is written."""
+    output = task.output if task else None
+    return output.chart_type if isinstance(output, ChartClass) else output
 
 
-def is_empty(value: Any) -> bool:
-    """Tells whether a value is absent, or an object of which everything is; an empty list is not empty.
+def text_blocks_of(task: Task[TextBlocks] | None) -> list[TextBlock] | None:
+    """Returns the blocks of text."""
+    return task.output.text_blocks if task and task.output else None
 
-    >>> is_empty(AxisAnalysis(axes=Axes())), is_empty(Legend(legend_pairs=[]))
-    (True, False)
-    """
-    if isinstance(value, Struct):
-        return all(is_empty(getattr(value, name)) for name in value.__struct_fields__)
-    return value is None
+
+def axes_of(task: Task[AxisAnalysis] | None) -> Axes | None:
+    """Returns the axes; None where neither has ticks."""
+    axes = task.output.axes if task and task.output else None
+    return None if axes == NO_AXES else axes
+
+
+def legend_pairs_of(task: Task[Legend] | None) -> list[LegendPair] | None:
+    """Returns the pairs of the legend."""
+    return task.output.legend_pairs if task and task.output else None
+
+
+def elements_of(task: Task[ChartData] | None) -> VisualElements | None:
+    """Returns the visual elements of a task; None where it has none, or only groups that are absent."""
+    elements = task.output.visual_elements if task and task.output else None
+    return None if elements == NO_ELEMENTS else elements
+
+
+def series_of(task: Task[ChartData] | None) -> list[DataSeries] | None:
+    """Returns the data series of a task."""
+    return task.output.data_series if task and task.output else None
 
 
 def identifier_text(identifier: Identifier) -> str | None:
@@ -239,34 +272,69 @@ def identifier_text(identifier: Identifier) -> str | None:
     return str(int(identifier) if isinstance(identifier, float) and identifier.is_integer() else identifier)
 
 
-class Identified(Protocol):
-    """What has an id, such as a tick."""
+Protocol = Literal["published", "released"]
+TaskName = Literal["task1", "task2", "task3", "task4", "task5", "task6a", "task6b", "task7"]
+ALL_TASKS: tuple[TaskName, ...] = ("task1", "task2", "task3", "task4", "task5", "task6a", "task6b", "task7")
 
-    @property
-    def id(self) -> Identifier:
-        """The id of a text block."""
+CHART_CLASSES = (
+    "pie",
+    "donut",
+    "vertical box",
+    "horizontal box",
+    "grouped vertical bar",
+    "grouped horizontal bar",
+    "stacked vertical bar",
+    "stacked horizontal bar",
+    "line",
+    "scatter",
+)
+TEXT_ROLES = ("chart_title", "axis_title", "tick_label", "legend_label")
+
+Share = Annotated[float, Meta(ge=0, le=1)]
+Distance = Annotated[float, Meta(gt=0, le=10)]
+Weight = Annotated[float, Meta(gt=0, le=1000)]
+Limit = Annotated[int, Meta(ge=1, le=100_000)]
 
 
-IdentifiedT = TypeVar("IdentifiedT", bound=Identified)
+class ChartOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How charts are scored.
 
-
-def matched_by_identifier(
-    truths: Sequence[IdentifiedT], predictions: Sequence[IdentifiedT]
-) -> tuple[list[tuple[str | None, IdentifiedT, IdentifiedT | None]], list[str | None]]:
-    """Returns (id, truth, prediction or None) of each truth, and the ids of the predictions that are left.
-
-    Those of the same id are matched in their order, and so are those without an id. What is left is in the order of the
-    last prediction of each id, from the last one.
+    protocol: `published`, or `released` for the metrics of the released scripts.
+    tasks: the tasks that are scored.
+    classes: the chart classes that a prediction may name; any other predicted class counts as "(other)".
+    text_iou: IoU from which two text blocks match.
+    split_part, split_cover: predictions belong to a split ground truth above this share of their own area, if they
+        cover that share of it; merge_part and merge_cover: likewise ground truths and a merged prediction.
+    scattered_weight: what the IoU of a split or merge is multiplied by.
+    tick_close, tick_far: tick distances, in image diagonals, up to which a tick scores 1 and from which it scores 0.
+    element_distance: the distance at which an element scores 0, in shorter image sides.
+    alpha, beta, gamma: exponent of name distances, divisor of a series score without its name, unit of distances.
+    max_text_blocks, max_points, max_series, max_characters: a record with more is rejected.
+    max_steps: a sample that takes more work is rejected.
     """
-    if [truth.id for truth in truths] == [prediction.id for prediction in predictions]:
-        pairs = zip(truths, predictions, strict=True)
-        return [(identifier_text(truth.id), truth, prediction) for truth, prediction in pairs], []
-    waiting: dict[str | None, list[IdentifiedT]] = {}
-    for prediction in reversed(predictions):
-        waiting.setdefault(identifier_text(prediction.id), []).append(prediction)
-    matched: list[tuple[str | None, IdentifiedT, IdentifiedT | None]] = []
-    for truth in truths:
-        key = identifier_text(truth.id)
-        same = waiting.get(key)
-        matched.append((key, truth, same.pop() if same else None))
-    return matched, [key for key, same in waiting.items() for _ in same]
+
+    protocol: Protocol = "published"
+    tasks: tuple[TaskName, ...] = ALL_TASKS
+    classes: tuple[str, ...] = CHART_CLASSES
+    text_iou: Share = 0.5
+    split_part: Share = 0.4
+    split_cover: Share = 0.8
+    merge_part: Share = 0.8
+    merge_cover: Share = 0.4
+    scattered_weight: Share = 0.8
+    tick_close: Distance = 0.01
+    tick_far: Distance = 0.02
+    element_distance: Distance = 0.05
+    alpha: Weight = 1.0
+    beta: Annotated[float, Meta(ge=1, le=1000)] = 2.0
+    gamma: Weight = 1.0
+    max_text_blocks: Limit = 2000
+    max_points: Limit = 2000
+    max_series: Limit = 200
+    max_characters: Annotated[int, Meta(ge=1, le=10_000_000)] = 50_000
+    max_steps: Annotated[int, Meta(ge=1)] = 4_000_000
+
+    def __post_init__(self) -> None:
+        """Refuses tick distances that leave no room between close and far."""
+        if self.tick_close >= self.tick_far:
+            raise ValueError(f"tick_close ({self.tick_close}) must be smaller than tick_far ({self.tick_far})")

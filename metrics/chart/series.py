@@ -20,7 +20,7 @@ charts whose labels are all numbers and on degenerate series; such charts are sc
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from math import isnan
 from typing import Any, Literal
 
@@ -39,8 +39,7 @@ from .limits import (
     text_steps,
 )
 from .names import compared_labels, compared_text, label, numbers, text_scores
-from .options import ChartOptions, TaskName
-from .records import BoxSummary, DataSeries, Scalar, is_empty
+from .records import BoxSummary, ChartOptions, DataSeries, Scalar, TaskName
 from .similarity import (
     Function,
     LabelledValues,
@@ -78,7 +77,15 @@ class Series(msgspec.Struct, frozen=True, gc=False):
     @classmethod
     def of(cls, series: DataSeries, kind: SeriesKind, is_summary: bool, options: ChartOptions) -> Series:
         """Returns a series of a chart of this kind; is_summary: whether its data are those of a box plot."""
-        xs, ys, well_formed = _columns(series, is_summary)
+        xs: list[Scalar] = []
+        ys: list[Scalar] = []
+        data = series.data
+        if isinstance(data, list) and not is_summary:
+            xs, ys = [point.x for point in data], [point.y for point in data]
+        elif isinstance(data, BoxSummary) and is_summary:
+            held = [(name, value) for name, value in zip(SUMMARY, astuple(data), strict=True) if value is not None]
+            xs, ys = [name for name, _ in held], [value for _, value in held]
+        well_formed = bool(xs) if is_summary else isinstance(data, list)
         y = numbers(ys)
         numeric = not isnan(sum(y))
         values: list[tuple[Any, float]]
@@ -88,26 +95,6 @@ class Series(msgspec.Struct, frozen=True, gc=False):
             values = [each for each in zip(numbers(xs), y, strict=True) if not isnan(each[0]) and not isnan(each[1])]
         name = compared_text(label(series.name), options.protocol)
         return cls(name, values, len(xs), numeric, well_formed)
-
-
-def _columns(series: DataSeries, is_summary: bool) -> tuple[Sequence[Scalar], Sequence[Scalar], bool]:
-    """Returns x and y of the points, or the names and numbers of a box plot, and whether the data have the layout."""
-    data = series.data
-    if isinstance(data, list):
-        return ((), (), False) if is_summary else ([point.x for point in data], [point.y for point in data], True)
-    if data is None or not is_summary:
-        return (), (), False
-    points = {name: held for name, held in zip(SUMMARY, astuple(data), strict=True) if held is not None}
-    return list(points), list(points.values()), bool(points)
-
-
-class SeriesPair(msgspec.Struct, frozen=True, gc=False):
-    """Two series that are paired, as the details have them."""
-
-    truth: str
-    predicted: str
-    similarity: float
-    score: float
 
 
 def score_series(
@@ -134,17 +121,14 @@ def score_series(
     are_named = options.protocol == "released" or any(each.name for each in truths)
     labels = [_distinct_labels(side) if kind == "labelled" else {} for side in (truths, predictions)]
     budget.spend(_steps(kind, truths, predictions, labels, are_named, options))
-    similarity = _similarity(kind, truths, predictions, labels, options)
-    similarities: dict[tuple[int, int], float] = {}
+    similarity = cache(_similarity(kind, truths, predictions, labels, options))
     name_scores = [[1.0] * len(predictions) for _ in truths]
     if are_named:
         names, others = [each.name for each in truths], [other.name for other in predictions]
         name_scores = text_scores(names, others, options.alpha)
 
     def score(row: int, column: int) -> float:
-        s = similarities.get((row, column))
-        if s is None:
-            s = similarities[row, column] = similarity(row, column)
+        s = similarity(row, column)
         return max(s / options.beta, name_scores[row][column] * s)
 
     bounds = [[max(1 / options.beta, of_name) * ROUNDING for of_name in row] for row in name_scores]
@@ -154,9 +138,12 @@ def score_series(
     details = {
         "kind": kind,
         "pairs": [
-            SeriesPair(
-                shortened(truths[row].name), shortened(predictions[column].name), similarities[row, column], scored
-            )
+            {
+                "truth": shortened(truths[row].name),
+                "predicted": shortened(predictions[column].name),
+                "similarity": similarity(row, column),
+                "score": scored,
+            }
             for (row, column), scored in zip(listed(pairs), scores, strict=False)
         ],
         "missed": _unmatched(truth, [row for row, _ in pairs]),
@@ -176,7 +163,7 @@ def _require_layout(truth: Sequence[DataSeries], truths: Sequence[Series], chart
                 found = "a list of points"
             elif held.data is None:
                 found = "absent"
-            elif is_empty(held.data):
+            elif held.data == BoxSummary():
                 found = "an object with none of " + ", ".join(SUMMARY)
             name = shortened(label(held.name))
             message = f"data of the data series {name!r} of a {chart_class} chart must be {wanted}, not {found}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import sqrt
 from operator import itemgetter
 from typing import NamedTuple
@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..common.assignment import best_sum, numpy_sum
+from ..statistics.ratios import plain_sum
 
 # Below this share of unexplained variance 1 - r^2 has lost too many digits.
 SMALL_INDEPENDENCE = 1e-6
@@ -97,17 +98,14 @@ def _recall(predicted: Function, true: Function, epsilon: float, released: bool)
 
 
 class PointSet(NamedTuple):
-    """True points with what the Mahalanobis distance under their covariance (ddof 1) needs.
+    """True points, with the change to axes where the Mahalanobis distance under their covariance is the Euclidean one.
 
-    independence: 1 - correlation^2, 0 where the covariance has no inverse: there are too few points, or they lie on a
-    line as far as their own rounding tells. whitened: the points in axes where the distance is the Euclidean one.
+    whiten: None where the covariance (ddof 1) has no inverse: there are too few points, or they lie on a line as far as
+    their own rounding tells. whitened: the points in these axes.
     """
 
     points: Sequence[Point]
-    centre: Point
-    spread: Point
-    correlation: float
-    independence: float
+    whiten: Callable[[Sequence[Point]], list[Point]] | None
     whitened: Sequence[Point]
 
     @classmethod
@@ -115,22 +113,18 @@ class PointSet(NamedTuple):
         """Returns this of one point or more."""
         (centre_x, spread_x), (centre_y, spread_y) = (_mean_and_spread(axis) for axis in zip(*points, strict=True))
         if not spread_x or not spread_y:
-            return cls(points, (centre_x, centre_y), (1.0, 1.0), 1.0, 0.0, ())
-        standard = [((x - centre_x) / spread_x, (y - centre_y) / spread_y) for x, y in points]
-        correlation = numpy_sum([x * y for x, y in standard]) / (len(points) - 1)
-        spread = spread_x, spread_y
-        independence = _independence(points, standard, spread, correlation)
-        held = cls(points, (centre_x, centre_y), spread, correlation, independence, ())
-        return held._replace(whitened=held.whiten(points))
+            return cls(points, None, ())
 
-    def whiten(self, points: Sequence[Point]) -> list[Point]:
-        """Returns points in the axes of this set; none where its covariance has no inverse."""
-        if self.independence <= 0:
-            return []
-        (centre_x, centre_y), (spread_x, spread_y), correlation = self.centre, self.spread, self.correlation
-        scale = sqrt(self.independence)
-        standard = [((x - centre_x) / spread_x, (y - centre_y) / spread_y) for x, y in points]
-        return [(x, (y - correlation * x) / scale) for x, y in standard]
+        def standardized(others: Sequence[Point]) -> list[Point]:
+            return [((x - centre_x) / spread_x, (y - centre_y) / spread_y) for x, y in others]
+
+        def whiten(others: Sequence[Point]) -> list[Point]:
+            return [(x, (y - correlation * x) / scale) for x, y in standardized(others)]
+
+        standard = standardized(points)
+        correlation = numpy_sum([x * y for x, y in standard]) / (len(points) - 1)
+        scale = sqrt(_independence(points, standard, (spread_x, spread_y), correlation))
+        return cls(points, whiten, whiten(points)) if scale > 0 else cls(points, None, ())
 
 
 def _mean_and_spread(values: Sequence[float]) -> tuple[float, float]:
@@ -138,18 +132,11 @@ def _mean_and_spread(values: Sequence[float]) -> tuple[float, float]:
 
     Values are added one after the other, as NumPy adds up the rows of a table.
     """
-    mean = _added(values) / len(values)
+    mean = plain_sum(values) / len(values)
     if min(values) == max(values):
         return mean, 0.0
     squares = [deviation * deviation for deviation in [value - mean for value in values]]
-    return mean, sqrt(_added(squares) / (len(values) - 1))
-
-
-def _added(values: Sequence[float]) -> float:
-    total = 0.0
-    for value in values:
-        total += value
-    return total
+    return mean, sqrt(plain_sum(squares) / (len(values) - 1))
 
 
 def _independence(points: Sequence[Point], standard: Sequence[Point], spread: Point, correlation: float) -> float:
@@ -176,7 +163,7 @@ def point_similarity(truth: PointSet, prediction: Sequence[Point], gamma: float)
     d is the Mahalanobis distance under the covariance of the ground truth (ddof 1). Where that has no inverse, the
     score is 1 for equal points, else 0.
     """
-    if truth.independence <= 0:
+    if truth.whiten is None:
         return best_sum([[float(point == other) for other in prediction] for point in truth.points])
     whitened = truth.whiten(prediction)
     return best_sum(

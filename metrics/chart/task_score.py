@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from ..common.text import truncated
-from .options import TaskName
+from .records import TaskName
 
 # More matches or errors than this are not listed in the details of a sample, and longer texts are cut.
 MAX_DETAILS = 500

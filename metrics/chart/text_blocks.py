@@ -29,14 +29,11 @@ from ..statistics.ratios import f_measure, plain_sum
 from .boxes import area, bounding_box, box_iou, pixel_iou, shared_area
 from .limits import error_rate_steps, pair_steps
 from .names import read_text
-from .options import ChartOptions
-from .records import Corners, TextBlock, identifier_text
-from .task_score import MAX_DETAIL_LENGTH, TaskScore, listed, shortened
+from .records import ChartOptions, Corners, TextBlock, identifier_text
+from .task_score import TaskScore, listed, shortened
 
 OVERLAP_PASSES = 30
 """The work of comparing all pairs of blocks, each of which may lie within the other, in passes over their table."""
-
-MAX_UNSPENT_STEPS = 1000
 
 
 class Block(msgspec.Struct, frozen=True, gc=False):
@@ -57,13 +54,6 @@ class Unit(msgspec.Struct, frozen=True, gc=False):
     text_score: float
     truth: str
     predicted: str
-
-
-class LeftBlock(msgspec.Struct, frozen=True, gc=False):
-    """A block without a counterpart, as the details have it."""
-
-    id: str | None
-    text: str
 
 
 def score_text_blocks(
@@ -89,8 +79,8 @@ def score_text_blocks(
         detection = recognition = 0.0
     details = {
         "matched": listed(units),
-        "missed": [LeftBlock(block.id, shortened(block.text)) for block in listed(missed)],
-        "extra": [LeftBlock(block.id, shortened(block.text)) for block in listed(extra)],
+        "missed": [{"id": block.id, "text": shortened(block.text)} for block in listed(missed)],
+        "extra": [{"id": block.id, "text": shortened(block.text)} for block in listed(extra)],
     }
     metrics = {"task2.detection": detection, "task2.recognition": recognition}
     share = f_measure(detection, recognition)
@@ -104,16 +94,12 @@ def _share(total: float, count: int) -> float:
 def read_blocks(blocks: Iterable[TextBlock], side: Side, budget: Budget, options: ChartOptions) -> list[Block]:
     """Returns the blocks as they are compared, without those whose text holds `__`; spends the steps of reading."""
     found: list[Block] = []
-    unspent = 0
-    for block in blocks:
-        text, steps = read_text(block.text or "", options)
-        unspent += steps
-        if unspent > MAX_UNSPENT_STEPS:
-            budget.spend_reading(side, unspent)
-            unspent = 0
-        if "__" not in text:
-            found.append(Block(block.bb.corners(), text, identifier_text(block.id)))
-    budget.spend_reading(side, unspent)
+    with budget.reading(side):
+        for block in blocks:
+            text, steps = read_text(block.text or "", options)
+            budget.spend(steps)
+            if "__" not in text:
+                found.append(Block(block.bb.corners(), text, identifier_text(block.id)))
     return found
 
 
@@ -133,15 +119,12 @@ def _match_published(truths: list[Block], predictions: list[Block], budget: Budg
     free, others = dict(enumerate(truths)), dict(enumerate(predictions))
     for iou, number, other in sorted(pairs):
         if number in free and other in others:
-            truth, predicted = free.pop(number), others.pop(other)
-            units.append(_unit("pair", [truth.id], [predicted.id], -iou, truth.text, predicted.text, budget))
+            units.append(_unit([free.pop(number)], [others.pop(other)], -iou, budget))
     missed, extra = list(free.values()), list(others.values())
     for whole, parts in scattered(missed, extra, options.split_part, options.split_cover):
-        iou, ids, text = _joined(whole, parts, options)
-        units.append(_unit("split", [whole.id], ids, iou, whole.text, text, budget))
+        units.append(_unit([whole], parts, options.scattered_weight * _joined_iou(whole, parts), budget))
     for whole, parts in scattered(extra, missed, options.merge_part, options.merge_cover):
-        iou, ids, text = _joined(whole, parts, options)
-        units.append(_unit("merge", ids, [whole.id], iou, text, whole.text, budget))
+        units.append(_unit(parts, [whole], options.scattered_weight * _joined_iou(whole, parts), budget))
     return units, missed, extra
 
 
@@ -193,30 +176,23 @@ def _reading_order(block: Block) -> tuple[float, float]:
     return (top + bottom) / 2, left
 
 
-def _joined(whole: Block, parts: Sequence[Block], options: ChartOptions) -> tuple[float, Sequence[str | None], str]:
-    """Returns the weighted IoU of a block with the bounding box of its parts, their ids and their text."""
-    iou = box_iou(whole.corners, bounding_box([part.corners for part in parts]))
-    ids = listed([part.id for part in parts])
-    return options.scattered_weight * iou, ids, " ".join([part.text for part in parts])
+def _joined_iou(whole: Block, parts: Sequence[Block]) -> float:
+    """Returns the IoU of a block with the bounding box of its parts."""
+    return box_iou(whole.corners, bounding_box([part.corners for part in parts]))
 
 
-def _unit(
-    kind: Literal["pair", "split", "merge"],
-    truth_ids: Sequence[str | None],
-    prediction_ids: Sequence[str | None],
-    iou: float,
-    truth: str,
-    predicted: str,
-    budget: Budget,
-) -> Unit:
-    """Returns the unit of two texts; spends the steps of comparing them."""
+def _unit(truths: Sequence[Block], predictions: Sequence[Block], iou: float, budget: Budget) -> Unit:
+    """Returns the unit of blocks that stand for each other; spends the steps of comparing their texts."""
+    kind: Literal["pair", "split", "merge"] = "split" if len(predictions) > 1 else "pair"
+    if len(truths) > 1:
+        kind = "merge"
+    truth, predicted = " ".join([block.text for block in truths]), " ".join([block.text for block in predictions])
     score = 1.0
     if truth != predicted:
         budget.spend(error_rate_steps(truth, predicted))
         score = 1 - character_error_rate(truth, predicted)
-    if len(truth) > MAX_DETAIL_LENGTH or len(predicted) > MAX_DETAIL_LENGTH:
-        truth, predicted = shortened(truth), shortened(predicted)
-    return Unit(kind, truth_ids, prediction_ids, iou, score, truth, predicted)
+    truth_ids, prediction_ids = [block.id for block in listed(truths)], [block.id for block in listed(predictions)]
+    return Unit(kind, truth_ids, prediction_ids, iou, score, shortened(truth), shortened(predicted))
 
 
 def _match_released(truths: list[Block], predictions: list[Block], budget: Budget, options: ChartOptions) -> Matching:
@@ -227,7 +203,7 @@ def _match_released(truths: list[Block], predictions: list[Block], budget: Budge
         for place, other in enumerate(predictions):
             iou = pixel_iou(truth.corners, other.corners)
             if iou >= options.text_iou:
-                units.append(_unit("pair", [truth.id], [other.id], iou, truth.text, other.text, budget))
+                units.append(_unit([truth], [other], iou, budget))
                 extra.pop(place, None)
                 break
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any, ClassVar
 
@@ -18,11 +19,11 @@ from .converter import ChemistryConverter
 from .draw import draw_lines
 from .latex_text import tokenize
 from .limits import charge_edits, check_length
-from .line import Line, Reading, Region, comparable, read_line
+from .line import Line, comparable
 from .matcher import Match, match_molecules
 from .metrics import METRICS, SAMPLE_METRICS, accuracy, metric_values
-from .protocol import PROTOCOLS
-from .records import ChemistryDetails, ChemistryOptions, ChemistryPrediction, ChemistryTruth, MoleculeVerdict
+from .records import PROTOCOLS, ChemistryDetails, ChemistryOptions, ChemistryPrediction, ChemistryTruth, MoleculeVerdict
+from .regions import Reading, Region, read_line
 
 DETAIL_CHARACTERS = 200
 _BETWEEN_BLANKS = re.compile(r"[^ \t\r\n\f\v]+")
@@ -40,7 +41,7 @@ class Comparison(msgspec.Struct, frozen=True):
     prediction: Line | None
     pairs: list[tuple[Region | None, Region | None, Match]]
     text_difference: str | None
-    problems: tuple[str, ...] = ()
+    problems: Sequence[str] = ()
 
     @property
     def structure_equal(self) -> bool:
@@ -104,7 +105,7 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
                 ],
                 text_difference is None,
                 text_difference,
-                list(comparison.problems),
+                [*comparison.problems],
             ),
         )
 
@@ -153,18 +154,17 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
         with budget.reading("ground_truth"):
             first_number = 0 if predicted is None else predicted.atoms_made
             truth_line = comparable(true, protocol, normalizes, budget, first_number)
-        if predicted is None:
-            pairs = [(region, None, self.compare(region, None, budget)) for region in truth_line.regions]
-            return Comparison(truth_line, None, list(pairs), "there is no prediction")
-        with budget.reading("prediction"):
-            line = comparable(predicted, protocol, normalizes, budget)
-        regions = zip_longest(truth_line.regions, line.regions)
+        line = None
+        if predicted is not None:
+            with budget.reading("prediction"):
+                line = comparable(predicted, protocol, normalizes, budget)
+        regions = zip_longest(truth_line.regions, line.regions if line else ())
         return Comparison(
             truth_line,
             line,
             [(first, second, self.compare(first, second, budget)) for first, second in regions],
-            self.text_difference(truth_line.tokens, line.tokens),
-            predicted.problems,
+            self.text_difference(truth_line.tokens, line.tokens) if line else "there is no prediction",
+            predicted.problems if predicted else (),
         )
 
     def read(self, side: Side, text: str, budget: Budget) -> Reading:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+
+from .molecule import UnreadableMolecule
 
 _BRACKET = re.compile(r"\\.?|([{}()\[\]])", re.DOTALL)
 _BRACKET_OR_COMMENT = re.compile(rf"%[^\n]*\n|{_BRACKET.pattern}", re.DOTALL)
-_FLAT_GROUP = re.compile(r"\{[^{}]*(?:\{[^{}]*\}[^{}]*)*\}")
-"""A pair of braces with at most one more level of braces within."""
+_TEXT = r"[^{}\\]*(?:\\[^{}][^{}\\]*)*"
+_FLAT_GROUP = re.compile(rf"\[[^\[\]{{}}\\]*\]|\{{{_TEXT}(?:\{{{_TEXT}\}}{_TEXT})*\}}")
+"""In a text without comments, brackets that hide none of their kind, and at most one more level of braces."""
+_CLOSING = {"{": "}", "[": "]", "(": ")"}
+_OPENING = {"]": "[", ")": "("}
 
-CLOSING = {"{": "}", "[": "]", "(": ")"}
 
-
-def brackets(text: str, start: int = 0) -> Iterator[tuple[str, int]]:
-    """Yields each bracket of `text` from `start` on with its index; those that are escaped or in comments are hidden.
+def brackets(text: str) -> Iterator[tuple[str, int]]:
+    """Yields each bracket of `text` with its index; those that are escaped or in comments are hidden.
 
     A comment runs from `%` to the end of its line; without such an end, `%` begins none.
 
@@ -23,7 +26,8 @@ def brackets(text: str, start: int = 0) -> Iterator[tuple[str, int]]:
     """
     # Beyond the last line end there is no comment: looking for one at each `%` would be quadratic.
     last_line = text.rfind("\n") + 1 if "%" in text else 0
-    for match in _BRACKET_OR_COMMENT.finditer(text, start, last_line):
+    start = 0
+    for match in _BRACKET_OR_COMMENT.finditer(text, 0, last_line):
         start = match.end()
         if match.lastindex:
             yield match[1], match.start()
@@ -32,58 +36,49 @@ def brackets(text: str, start: int = 0) -> Iterator[tuple[str, int]]:
             yield match[1], match.start()
 
 
-class BracketEnds:
-    """Where the braces and square brackets of a line end, found as far as they are asked for."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._is_plain = not ("%" in text or "\\{" in text or "\\}" in text)
-        self._ends: dict[int, int] | None = None
-
-    def of(self, start: int) -> int | None:
-        """Returns the index after what closes the bracket at `start`; None where nothing does."""
-        flat = _FLAT_GROUP.match(self._text, start) if self._is_plain else None
-        if flat is not None:
-            return flat.end()
-        if self._ends is None:
-            self._ends = bracket_ends(self._text)
-        return self._ends.get(start)
-
-
 def bracket_ends(text: str) -> dict[int, int]:
-    """Returns for each `{` and `[` that is closed the index after what closes it; braces hide square brackets.
-
-    The same as `end_of_enclosed` for each of them, in one pass, but where a `}` closes no brace: here a square bracket
-    that is open ends there without being closed, there the next `{` makes up for it.
-    """
+    """Returns for each bracket that is closed the index after what closes it; braces hide brackets of other kinds."""
     ends: dict[int, int] = {}
-    opened: list[tuple[str, int]] = []
+    groups: list[tuple[int, dict[str, list[int]]]] = [(-1, {"[": [], "(": []})]
     for character, index in brackets(text):
-        if character in "{[":
-            opened.append((character, index))
-        elif character == "]" and opened and opened[-1][0] == "[":
-            ends[opened.pop()[1]] = index + 1
+        begin, opened = groups[-1]
+        if character == "{":
+            groups.append((index, {"[": [], "(": []}))
         elif character == "}":
-            while opened and opened[-1][0] == "[":
-                opened.pop()
-            if opened:
-                ends[opened.pop()[1]] = index + 1
+            groups.pop()
+            if begin < 0:
+                groups.append((-1, {"[": [], "(": []}))
+            else:
+                ends[begin] = index + 1
+        elif character in opened:
+            opened[character].append(index)
+        elif opened[_OPENING[character]]:
+            ends[opened[_OPENING[character]].pop()] = index + 1
     return ends
 
 
-def end_of_enclosed(text: str, start: int) -> int | None:
-    """Returns the index after the bracket that closes the one at `start`; None where nothing closes it.
+class BracketEnds:
+    """Where the brackets of a text end, found as far as they are asked for; `offsets` are the places of characters."""
 
-    Braces hide brackets of the other kinds.
-    """
-    opening = text[start]
-    closing = CLOSING[opening]
-    depth = braces = 0
-    for character, index in brackets(text, start):
-        if opening != "{" and character in "{}":
-            braces += 1 if character == "{" else -1
-        elif not braces and character in (opening, closing):
-            depth += 1 if character == opening else -1
-            if depth == 0:
-                return index + 1
-    return None
+    def __init__(self, text: str, offsets: Sequence[int]) -> None:
+        self._text = text
+        self._offsets = offsets
+        self._ends = bracket_ends(text) if "%" in text else None
+
+    def of(self, start: int) -> int:
+        """Returns the index after what closes the bracket at `start`; raises UnreadableMolecule where nothing does."""
+        if self._ends is None:
+            flat = _FLAT_GROUP.match(self._text, start)
+            if flat is not None:
+                return flat.end()
+            self._ends = bracket_ends(self._text)
+        if start not in self._ends:
+            opening = self._text[start]
+            raise UnreadableMolecule(self._offsets[start], f"a {_CLOSING[opening]!r} that closes this {opening!r}")
+        return self._ends[start]
+
+
+def match_end(pattern: re.Pattern[str], text: str, position: int) -> int:
+    """Returns where the match of `pattern` at `position` ends; `position` where there is none."""
+    match = pattern.match(text, position)
+    return match.end() if match else position

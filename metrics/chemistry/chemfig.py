@@ -12,14 +12,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from copy import copy
-from enum import Enum
+from typing import Literal
 
 import msgspec
 
 from ..common.budget import Budget
-from .builder import MoleculeBuilder
 from .chemfig_source import BOND_STARTS, COMMAND, ENDS_OF_GROUP, ChemfigSource, Submolecule, read_number, split_fields
-from .molecule import CIRCLE, CIRCLE_BOND, UnreadableMolecule
+from .molecule import CIRCLE, CIRCLE_BOND, MoleculeBuilder, UnreadableMolecule
 
 MAX_GROUP_DEPTH = 150
 MAX_RING_SIDES = 500
@@ -27,17 +26,8 @@ MAX_ANGLE = 1e6
 MAX_LENGTH = 1e3
 
 
-class Last(Enum):
-    """What was drawn last; RING_ATOM is an atom of a ring, from which a branch or another ring sets out."""
-
-    NOTHING = 0
-    ATOM = 1
-    BOND = 2
-    RING_ATOM = 3
-
-
-NOTHING, ATOM, BOND, RING_ATOM = Last
-"""As names of the module: members are looked up slowly in the class."""
+Last = Literal["nothing", "atom", "bond", "ring atom"]
+"""What was drawn last; `ring atom` is an atom of a ring, from which a branch or another ring sets out."""
 
 
 class Ring(msgspec.Struct):
@@ -56,7 +46,7 @@ class Pen(msgspec.Struct):
     """
 
     atom: int = -1
-    last: Last = NOTHING
+    last: Last = "nothing"
     angle: float = 0.0
     default_angle: float = 0.0
     default_length: float = 1.0
@@ -110,7 +100,7 @@ class _ChemfigReader:
             following = source.peek()
             if following in ("", ")"):
                 return
-            if pen.last is NOTHING:
+            if pen.last == "nothing":
                 self.draw_atom(pen, "")
             elif following not in BOND_STARTS:
                 self.branch(pen, following, depth)
@@ -119,7 +109,7 @@ class _ChemfigReader:
 
     def enter(self, pen: Pen) -> None:
         """Sets the angles with which a group starts, from its `[...]` where it has one."""
-        if pen.last is RING_ATOM and not pen.in_ring and pen.ring is not None:
+        if pen.last == "ring atom" and not pen.in_ring and pen.ring is not None:
             half = 180 / pen.ring.sides
             at_root = 180 + (0.0 if self.bond_arrived else half)
             pen.default_angle = pen.angle + (half - 90 if pen.ring.drawn else at_root)
@@ -129,7 +119,7 @@ class _ChemfigReader:
             pen.angle = pen.default_angle = self.read_angle(angle, offset, pen)
             pen.default_length = self.read_length(length, offset, pen)
             self.expand()
-        if pen.last is NOTHING:
+        if pen.last == "nothing":
             pen.angle = pen.default_angle
 
     def expand(self) -> str:
@@ -148,9 +138,9 @@ class _ChemfigReader:
 
     def draw_atom(self, pen: Pen, text: str) -> None:
         """Writes text at the pen's place: at the end of a bond, at the start, or beside an atom."""
-        if pen.last is NOTHING:
+        if pen.last == "nothing":
             pen.atom = self.drawing.place(0.0, 0.0, text)
-        elif pen.last is BOND:
+        elif pen.last == "bond":
             self.bond_arrived = True
             self.drawing.texts[pen.atom] = text
             if text == CIRCLE:
@@ -160,11 +150,11 @@ class _ChemfigReader:
                 self.drawing.close(start, pen.atom, CIRCLE_BOND)
         else:
             pen.atom = self.drawing.write_beside(pen.atom, text)
-        pen.last = ATOM
+        pen.last = "atom"
 
     def bond(self, pen: Pen) -> bool:
         """Draws a bond; True where it closes its ring, which ends the group."""
-        if pen.last is BOND:
+        if pen.last == "bond":
             self.draw_atom(pen, "")
         kind, offset, fields = self.source.take_bond()
         drawn: str | None = kind
@@ -186,18 +176,18 @@ class _ChemfigReader:
             length = self.read_length(fields[1], offset, pen)
         self.last_start = pen.atom
         pen.atom = self.drawing.grow(pen.atom, drawn, angle, length)
-        pen.angle, pen.last = angle, BOND
+        pen.angle, pen.last = angle, "bond"
         if self.source.peek() in ("", ")"):
             self.draw_atom(pen, "")
         return False
 
     def branch(self, pen: Pen, following: str, depth: int) -> None:
         """Draws what `(` or `*` starts, with a copy of the pen."""
-        if pen.last is BOND:
+        if pen.last == "bond":
             self.draw_atom(pen, "")
         inner = copy(pen)
         if pen.in_ring:
-            inner.last = RING_ATOM
+            inner.last = "ring atom"
             inner.ring = copy(pen.ring)
         inner.in_ring = following == "*"
         circle = self.ring_head(inner) if following == "*" else False
@@ -218,7 +208,7 @@ class _ChemfigReader:
         number = self.source.take_number()
         if not number.isdecimal() or len(number) > 4 or not 3 <= int(number) <= MAX_RING_SIDES:
             raise UnreadableMolecule(offset, f"the number of sides of a ring, 3 to {MAX_RING_SIDES}")
-        if pen.last is RING_ATOM and pen.ring is not None:
+        if pen.last == "ring atom" and pen.ring is not None:
             turn = 360 / pen.ring.sides - 180
         else:
             turn = -90.0 if not self.bond_arrived else -180 / int(number) - 90

@@ -10,15 +10,13 @@ from typing import NamedTuple
 
 from ..common.budget import Budget
 from ..common.text import cached_if_short
-from .brackets import CLOSING, end_of_enclosed
+from .brackets import BracketEnds, match_end
 from .molecule import CIRCLE, UnreadableMolecule
 
 COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%[^\n]*\n")
 COMMAND = re.compile(r"\\(?:[A-Za-z]+|.|\Z)", re.DOTALL)
 BLANKS = re.compile(r"\s*")
 DIGITS = re.compile(r"[0-9]*")
-SIMPLY_ENCLOSED = re.compile(r"\[[^\[\]{}\\%]*\]|\{[^{}\\%]*\}")
-"""A pair of brackets with nothing in it that could hide or be another of their kind."""
 PLAIN_TEXT = re.compile(r"[A-Za-z0-9_^,.+]+")
 """Characters of a group of atoms that mean themselves."""
 BOND_STARTS = "-=~<>"
@@ -69,6 +67,7 @@ class ChemfigSource:
         self.expansions = 0
         self.position = 0
         self.text, self.offsets = _without_comments(text)
+        self.end_of = BracketEnds(self.text, self.offsets).of
 
     @property
     def offset(self) -> int:
@@ -79,7 +78,7 @@ class ChemfigSource:
         """The next character that is no blank; the empty string at the end."""
         character = self.text[self.position : self.position + 1]
         if character.isspace():
-            self.position = _end(BLANKS, self.text, self.position)
+            self.position = match_end(BLANKS, self.text, self.position)
             character = self.text[self.position : self.position + 1]
         return character
 
@@ -98,7 +97,7 @@ class ChemfigSource:
 
     def take_match(self, pattern: re.Pattern[str]) -> str:
         """Takes what `pattern`, which always matches, matches next."""
-        start, self.position = self.position, _end(pattern, self.text, self.position)
+        start, self.position = self.position, match_end(pattern, self.text, self.position)
         return self.text[start : self.position]
 
     def take_number(self) -> str:
@@ -108,12 +107,7 @@ class ChemfigSource:
     def take_enclosed(self) -> str:
         """Takes what the bracket that is next encloses and returns the inside."""
         start = self.position
-        simple = SIMPLY_ENCLOSED.match(self.text, start)
-        end = simple.end() if simple is not None else end_of_enclosed(self.text, start)
-        if end is None:
-            opening = self.text[start]
-            raise UnreadableMolecule(self.offset, f"a {CLOSING[opening]!r} that closes this {opening!r}")
-        self.position = end
+        self.position = end = self.end_of(start)
         return self.text[start + 1 : end - 1]
 
     def take_option(self, opening: str = "[") -> str:
@@ -139,7 +133,7 @@ class ChemfigSource:
     def _take_decorations(self, kind: str) -> str:
         """Takes what may be between the first character of a bond and its brackets; returns its type."""
         side = self.take_if(BOND_SIDES.get(kind, ""))
-        if self.peek() == "#" and self.text.startswith("(", end := _end(BLANKS, self.text, self.position + 1)):
+        if self.peek() == "#" and self.text.startswith("(", end := match_end(BLANKS, self.text, self.position + 1)):
             self.position = end
             self.take_enclosed()
         if self.peek() == "@":
@@ -222,12 +216,8 @@ class ChemfigSource:
             raise UnreadableMolecule(offset, f"submolecules that write at most {MAX_EXPANSION_LENGTH} characters")
         self.text = self.text[:start] + inserted + self.text[self.position :]
         self.offsets = [*self.offsets[:start], *[offset] * len(inserted), *self.offsets[self.position :]]
+        self.end_of = BracketEnds(self.text, self.offsets).of
         self.position = start
-
-
-def _end(pattern: re.Pattern[str], text: str, position: int) -> int:
-    match = pattern.match(text, position)
-    return match.end() if match else position
 
 
 def _without_comments(text: str) -> tuple[str, Sequence[int]]:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Container, Mapping, Sequence
-from itertools import compress
+from collections.abc import Mapping
+from functools import cache
 
 from ..common.budget import Budget
 from .molecule import CIRCLE, CIRCLE_BOND, Bond, Molecule
@@ -19,103 +19,87 @@ REACH = 0.5
 
 
 def tie_circles(molecule: Molecule, ties_open_rings: bool, budget: Budget) -> Molecule:
-    """Returns the molecule with a bond `-:` from every atom of a ring to its circle.
+    """Returns the molecule with a bond `-:` from every atom of a ring to its circle, after its other bonds.
 
     A circle that hangs on one atom alone is looked at; one whose ring cannot be seen stays with that atom.
     """
     if CIRCLE not in molecule.texts:
         return molecule
+    bonds = dict(enumerate(molecule.bonds))
     circles: dict[int, list[int]] = {atom: [] for atom, text in enumerate(molecule.texts) if text == CIRCLE}
     # The neighbors of each atom without circles, first along the bonds that begin at it.
     neighbors: dict[int, list[int]] = defaultdict(list)
-    backwards: list[tuple[int, int]] = []
-    for number, (begin, end) in enumerate(zip(molecule.begins, molecule.ends, strict=True)):
-        if end in circles:
-            circles[end].append(number)
-        else:
-            neighbors[begin].append(end)
-        if begin in circles:
-            circles[begin].append(number)
-        else:
-            backwards.append((end, begin))
-    for end, begin in backwards:
-        neighbors[end].append(begin)
-    untied: set[int] = set()
-    ties: list[tuple[int, int]] = []
+    for ends in ([bond[:2] for bond in molecule.bonds], [bond[1::-1] for bond in molecule.bonds]):
+        for number, (atom, other) in enumerate(ends):
+            if other in circles:
+                circles[other].append(number)
+            else:
+                neighbors[atom].append(other)
+    ties: list[Bond] = []
     for circle, hanging in circles.items():
-        if len(hanging) != 1 or hanging[0] in untied:
-            continue
-        start = molecule.begins[hanging[0]] + molecule.ends[hanging[0]] - circle
-        untied.add(hanging[0])
-        ring = _Walk(molecule, neighbors, circle, start, budget).ring(ties_open_rings)
-        ties += [(atom, circle) for atom in ring]
-    return _with_ties(molecule, untied, ties) if ties else molecule
+        if len(hanging) == 1 and hanging[0] in bonds:
+            bond = bonds.pop(hanging[0])
+            start = bond.begin + bond.end - circle
+            ties += [
+                _tie(molecule, atom, circle)
+                for atom in _ring(molecule, neighbors, circle, start, ties_open_rings, budget)
+            ]
+    if not ties:
+        return molecule
+    return Molecule(molecule.texts, molecule.xs, molecule.ys, (*bonds.values(), *ties))
 
 
-class _Walk:
-    """Walks counter-clockwise round `circle`, from `start` on."""
+def _tie(molecule: Molecule, atom: int, circle: int) -> Bond:
+    across, down = molecule.xs[circle] - molecule.xs[atom], molecule.ys[circle] - molecule.ys[atom]
+    angle = math.degrees(math.atan2(-down, across)) % 360
+    return Bond(atom, circle, CIRCLE_BOND, angle, math.hypot(across, down))
 
-    def __init__(
-        self, molecule: Molecule, neighbors: Mapping[int, list[int]], circle: int, start: int, budget: Budget
-    ) -> None:
-        self.molecule = molecule
-        self.neighbors = neighbors
-        self.circle = circle
-        self.start = start
-        self.budget = budget
-        self.seen: dict[int, tuple[float, float]] = {}
-        """What `look` returned for each atom."""
-        self.radius = self.look(start)[0]
 
-    def ring(self, ties_open_rings: bool) -> list[int]:
-        """The atoms of the first walk that meets itself (or comes back to its start); else the start alone."""
-        walk = [self.start]
-        on_walk = {self.start}
-        untried = [self.onward(self.start, -1)]
-        while walk:
-            if not untried[-1]:
-                on_walk.discard(walk.pop())
-                untried.pop()
-                continue
-            following = untried[-1].pop()
-            if following not in on_walk:
-                untried.append(self.onward(following, walk[-1]))
-                walk.append(following)
-                on_walk.add(following)
-            elif ties_open_rings or following == self.start:
-                return walk
-        return [self.start]
+def _ring(
+    molecule: Molecule,
+    neighbors: Mapping[int, list[int]],
+    circle: int,
+    start: int,
+    ties_open_rings: bool,
+    budget: Budget,
+) -> list[int]:
+    """The atoms of the first walk round `circle` that meets itself, or comes back to its start; else the start."""
 
-    def onward(self, atom: int, came_from: int) -> list[int]:
+    @cache
+    def look(atom: int) -> tuple[float, float]:
+        """The distance of `atom` from the circle, and its angle as seen from there, in degrees."""
+        across, up = molecule.xs[atom] - molecule.xs[circle], molecule.ys[circle] - molecule.ys[atom]
+        return math.sqrt(up**2 + across**2), math.atan2(up, across) * 180.0 / math.pi
+
+    def onward(atom: int, came_from: int) -> list[int]:
         """Where the walk can go on from `atom`, the best last."""
-        neighbors = self.neighbors.get(atom, [])
-        self.budget.spend(3 * len(neighbors) + 3)
-        here = self.look(atom)[1]
+        around = neighbors.get(atom, [])
+        budget.spend(3 * len(around) + 3)
+        here = look(atom)[1]
         choices = []
-        for order, other in enumerate(neighbors):
+        for order, other in enumerate(around):
             if other == came_from:
                 continue
-            distance, direction = self.look(other)
-            off = math.fabs(distance - self.radius)
-            if off <= self.radius * REACH and (direction - here) % 360 < 180:
+            distance, direction = look(other)
+            off = math.fabs(distance - radius)
+            if off <= radius * REACH and (direction - here) % 360 < 180:
                 choices.append((off, order, other))
         return [other for _, _, other in sorted(choices, reverse=True)]
 
-    def look(self, atom: int) -> tuple[float, float]:
-        """The distance of `atom` from the circle, and its angle as seen from there, in degrees."""
-        if atom not in self.seen:
-            xs, ys = self.molecule.xs, self.molecule.ys
-            across, up = xs[atom] - xs[self.circle], ys[self.circle] - ys[atom]
-            self.seen[atom] = math.sqrt(up**2 + across**2), math.atan2(up, across) * 180.0 / math.pi
-        return self.seen[atom]
-
-
-def _with_ties(molecule: Molecule, untied: Container[int], ties: Sequence[tuple[int, int]]) -> Molecule:
-    """The molecule without the bonds `untied`, and after its others those between atoms and circles."""
-    xs, ys = molecule.xs, molecule.ys
-    bonds = list(compress(molecule.bonds, [number not in untied for number in range(len(molecule.types))]))
-    for atom, circle in ties:
-        across, down = xs[circle] - xs[atom], ys[circle] - ys[atom]
-        angle = math.degrees(math.atan2(-down, across)) % 360
-        bonds.append(Bond(atom, circle, CIRCLE_BOND, angle, math.hypot(across, down)))
-    return Molecule(molecule.texts, xs, ys, *zip(*bonds, strict=True))
+    radius = look(start)[0]
+    walk = [start]
+    on_walk = {start}
+    untried = [onward(start, -1)]
+    while walk:
+        if not untried[-1]:
+            on_walk.discard(walk.pop())
+            untried.pop()
+            continue
+        following = untried[-1].pop()
+        if following not in on_walk:
+            untried.append(onward(following, walk[-1]))
+            walk.append(following)
+            on_walk.add(following)
+        elif ties_open_rings or following == start:
+            return walk
+    return [start]

@@ -10,9 +10,10 @@ import re
 from collections.abc import Iterable, Mapping
 
 from ..common.svg import PREDICTED, TRUE, Drawing, Style
-from .line import Line, Region
+from .line import Line
 from .matcher import Match
 from .molecule import CIRCLE, CIRCLE_BOND, Molecule
+from .regions import Region
 
 MATCHED, DIFFERS = Style("matched", TRUE), Style("differs", PREDICTED, "5 3")
 TIE = Style("", TRUE, "1 3", 0.5)
@@ -71,7 +72,7 @@ def _draw_side(drawing: Drawing, region: Region | None, matched: set[int], x: fl
         return 2 * TEXT_HEIGHT
     molecule = region.molecule
     points, height = _points(molecule, x, y)
-    for begin, end, kind in zip(molecule.begins, molecule.ends, molecule.types, strict=True):
+    for begin, end, kind, _, _ in molecule.bonds:
         style = (TIE if kind == CIRCLE_BOND else MATCHED) if {begin, end} <= matched else DIFFERS
         _draw_bond(drawing, kind, *points[begin], *points[end], style)
     for atom, (text, place) in enumerate(zip(molecule.texts, points, strict=True)):

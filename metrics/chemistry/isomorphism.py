@@ -11,24 +11,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import permutations
-from typing import NamedTuple
 
-from .neighbors import SAME_DIRECTION, Neighbor, Neighbors, angle_between
-from .walk import MoleculePair
+from .neighbors import SAME_DIRECTION, MoleculePair, Neighbor, Neighbors, angle_between, shifted
 
 MAX_ROUNDS = 30
 """Rounds in which colors of atoms are refined; each takes in the neighbors one bond farther away."""
 
-Alignment = Sequence[tuple[Neighbor, Neighbor]]
-
-
-class _Visit(NamedTuple):
-    """A pair of atoms, and the bonds by which they were reached (None at the start)."""
-
-    atom: int
-    pred_atom: int
-    bond: int | None = None
-    pred_bond: int | None = None
+NO_BOND = -1
+"""The bond by which the first atom of a part is reached."""
+Faced = tuple[Neighbor, Neighbor]
+"""A neighbor in the truth and the one in the prediction that faces it: a pair of atoms, and how they were reached."""
 
 
 def isomorphism(molecules: MoleculePair) -> dict[int, int] | None:
@@ -56,7 +48,7 @@ def _refine_colors(molecules: MoleculePair) -> list[list[int]] | None:
     """
     sides = molecules.truth_neighbors, molecules.prediction_neighbors
     invariants: list[Sequence[object]] = [molecules.truth.texts, molecules.prediction.texts]
-    work = 2 * sum(map(len, sides)) + 4 * (len(molecules.truth.types) + len(molecules.prediction.types))
+    work = 2 * sum(map(len, sides)) + 4 * (len(molecules.truth.bonds) + len(molecules.prediction.bonds))
     count = 0
     colors: list[list[int]] = []
     for _ in range(MAX_ROUNDS):
@@ -93,23 +85,23 @@ class _Search:
         for pred_atom, color in enumerate(self.prediction_colors):
             self.molecules.budget.spend(1)
             is_open = color == self.truth_colors[start] and pred_atom not in self.taken
-            if is_open and self.map_from(_Visit(start, pred_atom)):
+            if is_open and self.map_from((_start(start), _start(pred_atom))):
                 return True
         return False
 
-    def map_from(self, start: _Visit) -> bool:
+    def map_from(self, start: Faced) -> bool:
         """Maps a part from one pair on, trying all alignments where there is a choice."""
-        visits: list[_Visit] = []
+        visits: list[Faced] = []
         self.add(start, visits)
-        tried: list[tuple[Iterator[Alignment], int]] = []
-        alignments = self.alignments(start)
+        tried: list[tuple[Iterator[Sequence[Faced]], int]] = []
+        alignments = self.alignments(*start)
         while True:
             before = len(visits)
             if any(self.apply(alignment, visits) for alignment in alignments):
                 tried.append((alignments, before))
                 if len(tried) == len(visits):
                     return True
-                alignments = self.alignments(visits[len(tried)])
+                alignments = self.alignments(*visits[len(tried)])
             elif tried:
                 alignments, before = tried.pop()
                 self.take_back(visits, before)
@@ -117,19 +109,17 @@ class _Search:
                 self.take_back(visits, 0)
                 return False
 
-    def add(self, visit: _Visit, visits: list[_Visit]) -> None:
+    def add(self, visit: Faced, visits: list[Faced]) -> None:
         visits.append(visit)
-        self.pairs[visit.atom] = visit.pred_atom
-        self.taken.add(visit.pred_atom)
+        self.pairs[visit[0].atom] = visit[1].atom
+        self.taken.add(visit[1].atom)
 
-    def take_back(self, visits: list[_Visit], length: int) -> None:
+    def take_back(self, visits: list[Faced], length: int) -> None:
         """Shortens the list of visits, and the map with it."""
         while len(visits) > length:
-            visit = visits.pop()
-            del self.pairs[visit.atom]
-            self.taken.discard(visit.pred_atom)
+            self.taken.discard(self.pairs.pop(visits.pop()[0].atom))
 
-    def apply(self, alignment: Alignment, visits: list[_Visit]) -> bool:
+    def apply(self, alignment: Sequence[Faced], visits: list[Faced]) -> bool:
         """Adds the neighbors that an alignment pairs; False, and nothing added, where a pair cannot be."""
         self.molecules.budget.spend(2 * len(alignment) + 1)
         before = len(visits)
@@ -138,33 +128,41 @@ class _Search:
                 self.take_back(visits, before)
                 return False
             if neighbor.atom not in self.pairs:
-                self.add(_Visit(neighbor.atom, other.atom, neighbor.bond, other.bond), visits)
+                self.add((neighbor, other), visits)
         return True
 
     def fits(self, neighbor: Neighbor, other: Neighbor) -> bool:
         """Whether two neighbors can face each other."""
-        if neighbor.kind != other.kind or self.molecules.turned_too_far(neighbor, other):
+        if not self.molecules.bonds_agree(neighbor, other):
             return False
         if neighbor.atom in self.pairs:
             return self.pairs[neighbor.atom] == other.atom
         is_free = other.atom not in self.taken
         return is_free and self.truth_colors[neighbor.atom] == self.prediction_colors[other.atom]
 
-    def alignments(self, visit: _Visit) -> Iterator[Alignment]:
-        """All ways to lay the neighbors of two atoms against each other in cyclic order."""
-        neighbors = self.molecules.truth_neighbors[visit.atom]
-        others = self.molecules.prediction_neighbors[visit.pred_atom]
+    def alignments(self, reached: Neighbor, pred_reached: Neighbor) -> Iterator[Sequence[Faced]]:
+        """All ways to lay the neighbors of two atoms, reached by these bonds, against each other in cyclic order."""
+        neighbors = self.molecules.truth_neighbors[reached.atom]
+        others = self.molecules.prediction_neighbors[pred_reached.atom]
         if len(neighbors) != len(others):
             return
         if not neighbors:
             yield ()
+        is_start = reached.bond == NO_BOND
         for order in _orders(neighbors):
-            first = 0 if visit.bond is None else _place(order, visit.bond)
+            aligned = order if is_start else shifted(order, _place(order, reached.bond))
             for pred_order in _orders(others):
-                shifts = range(len(pred_order)) if visit.bond is None else (_place(pred_order, visit.pred_bond),)
-                for shift in shifts:
+                for shift in range(len(pred_order)) if is_start else (_place(pred_order, pred_reached.bond),):
                     self.molecules.budget.spend(len(order))
-                    yield list(zip(_shifted(order, first), _shifted(pred_order, shift), strict=True))
+                    yield list(zip(aligned, shifted(pred_order, shift), strict=True))
+
+
+def _start(atom: int) -> Neighbor:
+    return Neighbor(0.0, NO_BOND, "", atom, 0)
+
+
+def _place(order: Neighbors, bond: int) -> int:
+    return next(number for number, neighbor in enumerate(order) if neighbor.bond == bond)
 
 
 def _orders(neighbors: Neighbors) -> Iterator[Neighbors]:
@@ -193,11 +191,3 @@ def _orders(neighbors: Neighbors) -> Iterator[Neighbors]:
         else:
             chosen.append(order)
             untried.append(permutations(groups[len(untried)]))
-
-
-def _place(order: Neighbors, bond: int | None) -> int:
-    return next(number for number, neighbor in enumerate(order) if neighbor.bond == bond)
-
-
-def _shifted(order: Neighbors, shift: int) -> Neighbors:
-    return [*order[shift:], *order[:shift]] if shift else order

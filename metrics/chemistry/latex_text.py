@@ -11,17 +11,103 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from functools import cached_property
 from typing import Union
 
-from . import symbols
-
 TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\S", re.DOTALL)
-STACKS = ("\\overset", "\\underset", "\\stackrel")
 MAX_GROUP_DEPTH = 60
 """Braces nested deeper than this are text; nobody writes them, and they must not exhaust the stack."""
 
+_UNPRINTED = r"""
+    \space \quad \qquad \enspace \thinspace \, \; \: \! \> \smear \left \right \mcfright \mcfleft $
+    \rm \bf \it \mathrm \mathbf \mathit \mathsf \mathbb \mathcal \mathop \mathrel \mathbin \mathord
+    \text \textbf \textit \textrm \textsf \mbox \operatorname \boldsymbol \underline \nolimits
+    \displaystyle \textstyle \scriptstyle \scriptscriptstyle \small \big \Big \bigg \Bigg
+"""
+UNPRINTED = frozenset((*_UNPRINTED.split(), "\\ "))
+"""Blanks and changes of style; their arguments stay."""
+
+SPACING_WITH_LENGTH = frozenset(("\\hspace", "\\vspace"))
+COLOUR = "\\color"
+COLOURED = "\\textcolor"
+
+SYNONYMS: dict[str, str] = {
+    **dict.fromkeys(("\\Delta", "\\vartriangle", "△", "Δ", "∆"), "\\triangle"),
+    **dict.fromkeys(("\\to", "\\longrightarrow", "→"), "\\rightarrow"),
+    **dict.fromkeys(("\\gets", "\\longleftarrow", "←"), "\\leftarrow"),
+    **dict.fromkeys(("\\longleftrightarrow", "↔"), "\\leftrightarrow"),
+    **dict.fromkeys(("\\Longrightarrow", "\\implies", "⇒"), "\\Rightarrow"),
+    **dict.fromkeys(("\\Longleftrightarrow", "\\iff", "⇔"), "\\Leftrightarrow"),
+    **dict.fromkeys(("\\leqslant", "\\leq", "≤"), "\\le"),
+    **dict.fromkeys(("\\geqslant", "\\geq", "≥"), "\\ge"),
+    **dict.fromkeys(("\\ldots", "\\dots"), ". . ."),
+    **dict.fromkeys(("\\mid", "\\vert", "\\lvert", "\\rvert"), "|"),
+    **dict.fromkeys(("\\centerdot", "·", "⋅", "•"), "\\cdot"),
+    **dict.fromkeys(("–", "—", "−", "―", "─", "\\mcfminus"), "-"),
+    **dict.fromkeys(("′", "’", "´", "'"), "^ { \\prime }"),
+    **dict.fromkeys(("\\dfrac", "\\tfrac", "\\cfrac"), "\\frac"),
+    "\\bar": "\\overline",
+    "\\vec": "\\overrightarrow",
+    "\\enter": "\\\\",
+    "%": "\\%",
+    "↑": "\\uparrow",
+    "↓": "\\downarrow",
+    "⇌": "\\rightleftharpoons",
+    "⇋": "\\leftrightharpoons",
+    "⇄": "\\rightleftarrows",
+    "≡": "\\equiv",
+    "×": "\\times",
+    "±": "\\pm",
+    "°": "^ { \\circ }",
+    "℃": "^ { \\circ } C",
+    "…": "\\cdots",
+    "‖": "| |",
+    "\\|": "| |",
+    "\\parallel": "| |",
+    "\\lt": "<",
+    "\\gt": ">",
+    "\\lbrack": "[",
+    "\\rbrack": "]",
+    "\\colon": ":",
+    "\\ne": "\\not =",
+    "\\neq": "\\not =",
+    "\\mcfplus": "+",
+    "\\oplus": "\\textcircled { + }",
+    "\\ominus": "\\textcircled { - }",
+    **{chr(0x2080 + digit): f"_ {{ {digit} }}" for digit in range(10)},
+    **{chr(0x2070 + digit): f"^ {{ {digit} }}" for digit in (0, 4, 5, 6, 7, 8, 9)},
+    "¹": "^ { 1 }",
+    "²": "^ { 2 }",
+    "³": "^ { 3 }",
+    "⁺": "^ { + }",
+    "⁻": "^ { - }",
+}
+"""What a token stands for, as tokens with blanks between them."""
+
+ARROWS = ("rightarrow", "leftarrow", "leftrightarrow", "Rightarrow", "Leftarrow")
+HARPOONS = ("rightleftharpoons", "leftrightharpoons", "rightleftarrows")
+STACKED_ARROWS: dict[str, str] = {
+    **{f"\\x{name}": f"\\{name}" for name in (*ARROWS, *HARPOONS)},
+    "\\xlongrightarrow": "\\rightarrow",
+    "\\xlongleftarrow": "\\leftarrow",
+    "\\xlongequal": "=",
+}
+"""Arrows that take the text above as argument and the text below as option, and the plain arrow of each."""
+STACKS = frozenset(("\\overset", "\\underset", "\\stackrel"))
+
+ARGUMENTS: dict[str, int] = {
+    **dict.fromkeys(("_", "^", "\\overline", "\\overrightarrow", "\\textcircled", "\\sqrt", "\\dot", "\\ddot"), 1),
+    **dict.fromkeys(("\\boxed", "\\phantom", "\\lewis", "\\Lewis"), 1),
+    **dict.fromkeys(("\\frac", "\\Chemabove"), 2),
+}
+"""Commands whose arguments keep their braces, with the number of arguments."""
+
+ABOVE = frozenset(("\\chemabove", "\\Chemabove", "\\mcfabove"))
+BELOW = frozenset(("\\chembelow", "\\Chembelow", "\\mcfbelow"))
+CHARGES = frozenset(("\\charge", "\\Charge"))
+
 Node = Union[str, "list[Node]"]
+"""A token, or a group in braces."""
 
 
 def tokenize(text: str) -> list[str]:
@@ -31,7 +117,7 @@ def tokenize(text: str) -> list[str]:
 
 def normalize(tokens: Iterable[str]) -> tuple[str, ...]:
     """Returns the comparable form of `tokens`; nothing of nothing. It never fails: stray braces are dropped."""
-    return tuple(_written(_tree(tokens)))
+    return tuple(_flat(_normal(_tree(tokens))))
 
 
 def _narrow(token: str) -> str:
@@ -42,7 +128,7 @@ def _tree(tokens: Iterable[str]) -> list[Node]:
     root: list[Node] = []
     open_groups = [root]
     for token in tokens:
-        for part in symbols.SYNONYMS[token].split() if token in symbols.SYNONYMS else (token,):
+        for part in SYNONYMS[token].split() if token in SYNONYMS else (token,):
             if part == "{" and len(open_groups) <= MAX_GROUP_DEPTH:
                 group: list[Node] = []
                 open_groups[-1].append(group)
@@ -55,52 +141,20 @@ def _tree(tokens: Iterable[str]) -> list[Node]:
     return root
 
 
-@dataclass(slots=True)
-class _Reader:
-    """A place in a list of nodes."""
-
-    nodes: Sequence[Node]
-    position: int = 0
-    option_ends: dict[int, int] | None = None
-
-    def argument(self) -> list[Node]:
-        """Takes the next node as an argument; the empty list where there is none."""
-        if self.position >= len(self.nodes):
-            return []
-        node = self.nodes[self.position]
-        self.position += 1
-        return node if isinstance(node, list) else [node]
-
-    def option(self) -> list[Node]:
-        """Takes `[...]` where it is next; else the empty list."""
-        if self.position >= len(self.nodes) or self.nodes[self.position] != "[":
-            return []
-        if self.option_ends is None:
-            self.option_ends = _option_ends(self.nodes)
-        if self.position not in self.option_ends:
-            return []
-        end = self.option_ends[self.position]
-        inside = list(self.nodes[self.position + 1 : end])
-        self.position = end + 1
-        return inside
+def _flat(nodes: Sequence[Node]) -> Iterator[str]:
+    """Yields the tokens of nodes, a group in its braces."""
+    for node in nodes:
+        if isinstance(node, str):
+            yield node
+        else:
+            yield from ("{", *_flat(node), "}")
 
 
-def _option_ends(nodes: Sequence[Node]) -> dict[int, int]:
-    """The index of the `]` for each `[` that is closed."""
-    ends: dict[int, int] = {}
-    opened: list[int] = []
-    for number, node in enumerate(nodes):
-        if node == "[":
-            opened.append(number)
-        elif node == "]" and opened:
-            ends[opened.pop()] = number
-    return ends
-
-
-def _written(nodes: Sequence[Node]) -> list[str]:
-    written: list[str] = []
-    superscripts: list[str] = []
-    for piece in _pieces(nodes):
+def _normal(nodes: Sequence[Node]) -> list[Node]:
+    """The comparable form of nodes, in which every group is an argument."""
+    written: list[Node] = []
+    superscripts: list[Node] = []
+    for piece in _pieces(_Reader(nodes)):
         if piece[0] == "^":
             superscripts += piece
         elif piece[0] == "_":
@@ -111,88 +165,98 @@ def _written(nodes: Sequence[Node]) -> list[str]:
     return written + superscripts
 
 
-def _pieces(nodes: Sequence[Node]) -> Iterator[list[str]]:
+class _Reader:
+    """A place in a list of nodes."""
+
+    def __init__(self, nodes: Sequence[Node]) -> None:
+        self.nodes = nodes
+        self.position = 0
+
+    def argument(self) -> list[Node]:
+        """Takes the next node as an argument, in comparable form; the empty list where there is none."""
+        following = self.nodes[self.position : self.position + 1]
+        self.position += 1
+        return _normal(following)
+
+    def option(self) -> list[Node]:
+        """Takes `[...]` where it is next, in comparable form; else the empty list."""
+        start = self.position
+        if start >= len(self.nodes) or self.nodes[start] != "[" or start not in self.option_ends:
+            return []
+        self.position = self.option_ends[start] + 1
+        return _normal(self.nodes[start + 1 : self.position - 1])
+
+    @cached_property
+    def option_ends(self) -> dict[int, int]:
+        """The index of the `]` for each `[` that is closed."""
+        ends: dict[int, int] = {}
+        opened: list[int] = []
+        for number, node in enumerate(self.nodes):
+            if node == "[":
+                opened.append(number)
+            elif node == "]" and opened:
+                ends[opened.pop()] = number
+        return ends
+
+
+def _pieces(reader: _Reader) -> Iterator[list[Node]]:
     """Yields symbols and commands with their arguments; those of a group as if it had no braces."""
-    reader = _Reader(nodes)
-    while reader.position < len(nodes):
-        node = nodes[reader.position]
+    while reader.position < len(reader.nodes):
+        node = reader.nodes[reader.position]
         reader.position += 1
         if isinstance(node, list):
-            yield from _pieces(node)
-        elif piece := _written_token(node, reader):
+            yield from _pieces(_Reader(node))
+        elif piece := _piece(node, reader):
             yield piece
 
 
-def _written_token(token: str, reader: _Reader) -> list[str]:
-    if token in symbols.UNPRINTED:
+def _piece(token: str, reader: _Reader) -> list[Node]:
+    """Takes the arguments of a token and returns both in comparable form; nothing of what prints nothing."""
+    if token in UNPRINTED:
         return []
-    if token in symbols.SPACING_WITH_LENGTH or token == symbols.COLOUR:
-        reader.argument()
+    if token in SPACING_WITH_LENGTH or token == COLOUR:
+        reader.position += 1
         return []
-    if token == symbols.COLOURED:
-        reader.argument()
-        return _written(reader.argument())
-    if token in STACKS or token in symbols.STACKED_ARROWS:
-        return _stack(token, reader)
-    if token in symbols.ABOVE or token in symbols.BELOW:
+    if token == COLOURED:
+        reader.position += 1
+        return reader.argument()
+    if token in STACKED_ARROWS:
+        below = reader.option()
+        return _stack(reader.argument(), below, [STACKED_ARROWS[token]])
+    if token in STACKS:
+        layer, middle = reader.argument(), reader.argument()
+        below, middle = _peeled(middle, "\\underset")
+        above, middle = _peeled(middle, "\\overset")
+        is_below = token == "\\underset"
+        return _stack(above, layer + below, middle) if is_below else _stack(layer + above, below, middle)
+    if token in ABOVE or token in BELOW:
         reader.option()
-        first, second = _braced(reader.argument()), _braced(reader.argument())
-        return ["\\Chemabove", *(second + first if token in symbols.BELOW else first + second)]
-    if token in symbols.CHARGES:
+        first, second = reader.argument(), reader.argument()
+        return ["\\Chemabove", second, first] if token in BELOW else ["\\Chemabove", first, second]
+    if token in CHARGES:
         reader.option()
-        return ["\\charge", "{", *_charges(reader.argument()), "}", *_braced(reader.argument())]
-    return [token, *(part for _ in range(symbols.ARGUMENTS.get(token, 0)) for part in _braced(reader.argument()))]
+        charges = reader.nodes[reader.position : reader.position + 1]
+        reader.position += 1
+        return ["\\charge", [*_charges(charges)], reader.argument()]
+    return [token, *(reader.argument() for _ in range(ARGUMENTS.get(token, 0)))]
 
 
-def _braced(argument: Sequence[Node]) -> list[str]:
-    return ["{", *_written(argument), "}"]
-
-
-def _charges(argument: Sequence[Node]) -> list[str]:
-    """The charges around an atom, `ANGLE[:DISTANCE]=SIGN`, by growing text: their order prints the same."""
-    text = " ".join(_flat(argument))
-    return [token for charge in sorted(text.split(" , ")) for token in (*charge.split(" "), ",")][:-1]
-
-
-def _flat(nodes: Sequence[Node]) -> list[str]:
-    return [token for node in nodes for token in (_flat(node) if isinstance(node, list) else [node])]
-
-
-def _stack(token: str, reader: _Reader) -> list[str]:
-    """Writes a symbol with text above and below as `\\underset { below } { \\overset { above } { symbol } }`."""
-    above, below, base = _layers(token, reader)
+def _stack(above: list[Node], below: list[Node], middle: list[Node]) -> list[Node]:
+    """A symbol with text above and below, as `\\underset { below } { \\overset { above } { symbol } }`."""
     if above:
-        base = ["\\overset", "{", *above, "}", "{", *base, "}"]
-    if below:
-        base = ["\\underset", "{", *below, "}", "{", *base, "}"]
-    return base
+        middle = ["\\overset", above, middle]
+    return ["\\underset", below, middle] if below else middle
 
 
-def _layers(token: str, reader: _Reader) -> tuple[list[str], list[str], list[str]]:
-    """What is above, below and in the middle of a stack; a stack in the middle is taken apart, too."""
-    if token in symbols.STACKED_ARROWS:
-        below = _written(reader.option())
-        return _written(reader.argument()), below, [symbols.STACKED_ARROWS[token]]
-    outer = _written(reader.argument())
-    middle: Node = _tree(_written(reader.argument()))
-    under, middle = _peeled(middle, "\\underset")
-    above, middle = _peeled(middle, "\\overset")
-    base = _serialized(middle)
-    return (above, outer + under, base) if token == "\\underset" else (outer + above, under, base)
-
-
-def _peeled(nodes: Node, command: str) -> tuple[list[str], Node]:
+def _peeled(nodes: list[Node], command: str) -> tuple[list[Node], list[Node]]:
     """What `nodes` put above or below their middle, and the middle, where they are `command` and nothing else."""
-    if len(nodes) == 3 and nodes[0] == command:
-        return _serialized(nodes[1]), nodes[2]
+    match nodes:
+        case [str(name), list(layer), list(middle)] if name == command:
+            return layer, middle
     return [], nodes
 
 
-def _serialized(node: Node) -> list[str]:
-    """The tokens of what has been written before, a group in its braces; the outermost group without."""
-    if isinstance(node, str):
-        return [node]
-    tokens: list[str] = []
-    for inner in node:
-        tokens += ["{", *_serialized(inner), "}"] if isinstance(inner, list) else [inner]
-    return tokens
+def _charges(argument: Sequence[Node]) -> Sequence[Node]:
+    """The charges around an atom, `ANGLE[:DISTANCE]=SIGN`, by growing text: their order prints the same."""
+    text = " ".join(token for token in _flat(argument) if token not in ("{", "}"))
+    return [token for charge in sorted(text.split(" , ")) for token in (*charge.split(" "), ",")][:-1]

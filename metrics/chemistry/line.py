@@ -1,4 +1,4 @@
-"""A line of LaTeX taken apart: its molecules as drawings, and the text around them; then both made comparable.
+"""A line made comparable: its molecules as they are seen, and the text around them as tokens.
 
 What is compared depends on both sides: where neither is raw Chemfig, everything counts as it is written.
 """
@@ -14,11 +14,9 @@ from ..common.budget import Budget
 from ..common.text import cached_if_short, normalized
 from .circles import tie_circles
 from .latex_text import normalize, tokenize
-from .limits import charge_reading
 from .molecule import CIRCLE_BOND, Bond, Molecule
-from .protocol import Protocol
-from .regions import CHEMFIG, RegionReader, SourceRegion, cut_as_latex, cut_as_tool
-from .ssml import plain
+from .records import Protocol
+from .regions import Reading, Region
 
 LITERAL = re.compile(r"\\[A-Za-z]+|\\[^ \t\r\n\f\v]|[^ \t\r\n\f\v]")
 """The tokens of text that counts as it is written; an ideographic blank is a character."""
@@ -27,35 +25,6 @@ STEEPEST = 15.0
 """Bonds at most this many degrees from the x axis are horizontal."""
 SHORTEST_PRINTED = 0.25
 """Bonds up to this length join texts without being seen."""
-
-
-class Reading(msgspec.Struct, frozen=True):
-    """A line as it was read: pieces of text and regions, in order, and how many numbers its atoms use up.
-
-    is_chemfig: whether a molecule is written in raw Chemfig.
-    problems: why regions could not be read, with their places in the line.
-    """
-
-    pieces: list[str | SourceRegion]
-    atoms_made: int
-    is_chemfig: bool
-    problems: tuple[str, ...]
-
-
-class Region(msgspec.Struct, frozen=True):
-    """One `\\chemfig` region: what is written in it, and the molecule, or why there is none.
-
-    `written` is None where the region has no end; molecule and problem are None where it draws nothing.
-    """
-
-    written: str | None
-    molecule: Molecule | None
-    problem: str | None = None
-
-    @property
-    def content(self) -> str | None:
-        """What is written without blanks; None where the region has no end."""
-        return None if self.written is None else plain(self.written)
 
 
 class Line(msgspec.Struct, frozen=True):
@@ -69,26 +38,6 @@ class Line(msgspec.Struct, frozen=True):
     tokens: tuple[str, ...]
 
 
-def read_line(text: str, protocol: Protocol, budget: Budget) -> Reading:
-    """Returns the line `text` taken apart. What cannot be read is a region with a problem; nothing is raised for it.
-
-    The atoms of its regions are numbered from 0.
-
-    Raises OutOfBudget where reading takes too much work.
-    """
-    charge_reading(text, budget)
-    reader = RegionReader(protocol, budget)
-    pieces = cut_as_tool(text, reader) if protocol.cuts_as_tool else cut_as_latex(text, reader)
-    if protocol.cuts_as_tool and _has_chemfig(pieces):
-        pieces = cut_as_latex(text, reader)
-    problems = [piece.problem for piece in pieces if not isinstance(piece, str) and piece.problem is not None]
-    return Reading(pieces, next(reader.numbers), _has_chemfig(pieces), tuple(problems))
-
-
-def _has_chemfig(pieces: list[str | SourceRegion]) -> bool:
-    return any(not isinstance(piece, str) and piece.is_chemfig for piece in pieces)
-
-
 def comparable(reading: Reading, protocol: Protocol, normalizes: bool, budget: Budget, first_number: int = 0) -> Line:
     """Returns the line as it is compared: `normalizes` says that this side or the other is raw Chemfig.
 
@@ -99,19 +48,16 @@ def comparable(reading: Reading, protocol: Protocol, normalizes: bool, budget: B
     tokens: list[str] = []
     for piece in reading.pieces:
         if isinstance(piece, str):
-            text = piece
-        elif piece.is_command:
-            text = CHEMFIG
+            tokens += _tokens(piece, normalizes)
+            continue
+        seen = _seen(piece, protocol, normalizes, budget, first_number)
+        if not isinstance(seen, str):
+            regions.append(msgspec.structs.replace(piece, molecule=seen))
+            written = [f"\\chemfig{len(regions)}"]
         else:
-            seen = _seen(piece, protocol, normalizes, budget, first_number)
-            if not isinstance(seen, str):
-                regions.append(Region(piece.content, seen, piece.problem))
-                if piece.is_in_text:
-                    tokens.append(f"\\chemfig{len(regions)}")
-                continue
-            text = seen if piece.is_in_text else ""
-        if text:
-            tokens += _tokens(text, normalizes)
+            written = _tokens(seen, normalizes)
+        if piece.is_in_text:
+            tokens += written
     return Line(tuple(regions), normalize(tokens) if normalizes else tuple(tokens))
 
 
@@ -121,7 +67,7 @@ def _tokens(text: str, normalizes: bool) -> list[str]:
 
 
 def _seen(
-    region: SourceRegion, protocol: Protocol, normalizes: bool, budget: Budget, first_number: int
+    region: Region, protocol: Protocol, normalizes: bool, budget: Budget, first_number: int
 ) -> Molecule | str | None:
     """Returns the molecule of a region, its text where it is straight, or None where it cannot be read."""
     if region.drawing is None:
@@ -142,10 +88,10 @@ def flat_text(molecule: Molecule) -> str | None:
     A chain has no branch and no ring, all its bonds run within 15 degrees of the x axis and are of the types
     `- = ~` (a shorter bond than 0.25 may be of any type); a single atom is one. An empty molecule has no text.
     """
-    if len(molecule.types) != max(0, len(molecule.texts) - 1):
+    if len(molecule.bonds) != max(0, len(molecule.texts) - 1):
         return None
     # Rounded otherwise than by `_is_horizontal`: what is near the limit is left to that.
-    if any(STEEPEST + 1e-3 < abs(angle) % 180 < 180 - STEEPEST - 1e-3 for angle in molecule.angles):
+    if any(STEEPEST + 1e-3 < abs(bond.angle) % 180 < 180 - STEEPEST - 1e-3 for bond in molecule.bonds):
         return None
     order = sorted(range(len(molecule.texts)), key=molecule.xs.__getitem__)
     between = {frozenset((bond.begin, bond.end)): bond for bond in molecule.bonds}

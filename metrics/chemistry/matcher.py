@@ -1,7 +1,8 @@
 """Whether two molecules are drawn alike: the competition's rules, from geometry that others prepare.
 
-Start pairs of atoms are tried from the most alike on, four at most, by a guided walk of both molecules. Where none
-succeeds, the exact search decides, if the protocol has one.
+Start pairs of atoms are tried from the most alike on, four at most, by a guided walk: both molecules are walked
+together along the neighbors that face each other. Where none succeeds, the exact search decides, if the protocol has
+one.
 """
 
 from __future__ import annotations
@@ -12,17 +13,20 @@ from itertools import tee
 import msgspec
 
 from ..common.budget import Budget
+from ..common.text import truncated
 from .isomorphism import isomorphism
-from .molecule import Molecule
-from .protocol import Protocol
+from .molecule import MIRRORED_WEDGE, Molecule
+from .neighbors import MoleculePair, Neighbor, angle_between, cheapest_shift, shifted
+from .records import Protocol
 from .seeds import seed_pairs
-from .walk import MoleculePair, Walk
 
 MAX_STARTS = 4
+_Visits = list[tuple[int, int, int]]
+"""Pairs of atoms to visit, each with the atom of the truth from which they are reached."""
 
 
 class Match(msgspec.Struct, frozen=True):
-    """The outcome of a comparison.
+    """The outcome of a walk or of a comparison.
 
     pairs: atoms of the prediction by the atoms of the truth that they stand for, as far as the best walk came.
     difference: the first thing that differs on that walk, in words; None where the molecules are equal.
@@ -73,9 +77,10 @@ def _guided(molecules: MoleculePair, protocol: Protocol) -> Match:
     """Matches part after part by guided walks; the first part without a match decides."""
     atoms, pred_atoms = len(molecules.truth.texts), len(molecules.prediction.texts)
     pairs: dict[int, int] = {}
+    facing: dict[tuple[int, int], _Visits | str] = {}
     seeds = seed_pairs(molecules)
     while len(pairs) < min(atoms, pred_atoms):
-        best: Walk | None = None
+        best: Match | None = None
         taken = set(pairs.values())
         seeds, candidates = tee(seeds)
         starts = 0
@@ -83,17 +88,109 @@ def _guided(molecules: MoleculePair, protocol: Protocol) -> Match:
             molecules.budget.spend(1)
             if atom in pairs or pred_atom in taken:
                 continue
-            walk = molecules.walk(atom, pred_atom, protocol.asks_for_counterparts)
-            if best is None or walk.stopped_at is None or len(walk.pairs) > len(best.pairs):
-                best = walk
+            match = walk(molecules, atom, pred_atom, protocol.asks_for_counterparts, facing)
+            if best is None or match.equal or len(match.pairs) > len(best.pairs):
+                best = match
             starts += 1
-            if walk.stopped_at is None or starts == MAX_STARTS:
+            if match.equal or starts == MAX_STARTS:
                 break
         assert best is not None, "both sides have atoms left, so there is a start"
         pairs.update(best.pairs)
-        if best.difference is not None and best.stopped_at is not None:
-            return Match(pairs, best.difference(), *best.stopped_at)
+        if not best.equal:
+            return msgspec.structs.replace(best, pairs=pairs)
     missing, extra = atoms - len(pairs), pred_atoms - len(pairs)
     if missing or extra:
         return Match(pairs, f"{missing} atoms of the ground truth and {extra} of the prediction belong to no match")
     return Match(pairs)
+
+
+def walk(
+    molecules: MoleculePair,
+    truth_start: int,
+    prediction_start: int,
+    asks_for_counterparts: bool,
+    facing: dict[tuple[int, int], _Visits | str],
+) -> Match:
+    """Walks both molecules from a pair of atoms until something differs or both are done.
+
+    Texts, numbers of neighbors and kinds of bonds must agree. A bond that leads to an atom that was met before
+    must do so in both molecules, and where `asks_for_counterparts` is set, to atoms that were met together.
+
+    facing: what `_facing` returned for the pairs of atoms that were met: walks from other starts come by again.
+    """
+    pairs: dict[int, int] = {}
+    met: set[int] = set()
+    texts, pred_texts = molecules.truth.texts, molecules.prediction.texts
+    neighbors, pred_neighbors = molecules.truth_neighbors, molecules.prediction_neighbors
+    to_visit = [(truth_start, prediction_start, -1)]
+    while to_visit:
+        atom, pred_atom, came_from = to_visit.pop()
+        degree = len(neighbors[atom])
+        molecules.budget.spend(1 + degree**2)
+        if atom in pairs or pred_atom in met:
+            is_known = atom in pairs and pred_atom in met
+            if pairs.get(atom) == pred_atom if asks_for_counterparts else is_known:
+                continue
+            bond = f"the bond from {_name(molecules, came_from)} to {_name(molecules, atom)}"
+            if atom in pairs:
+                difference = f"{bond} closes a ring; in the prediction it leads to another atom"
+            else:
+                difference = f"{bond} leads on; in the prediction it closes a ring"
+        elif texts[atom] != pred_texts[pred_atom]:
+            difference = f"{_name(molecules, atom)}: the prediction has {_quoted(pred_texts[pred_atom])} there"
+        elif degree != len(pred_neighbors[pred_atom]):
+            bonds = f"{degree} bonds in the ground truth, {len(pred_neighbors[pred_atom])} in the prediction"
+            difference = f"{_name(molecules, atom)}: {bonds}"
+        else:
+            pairs[atom] = pred_atom
+            met.add(pred_atom)
+            visits = facing.get((atom, pred_atom))
+            if visits is None:
+                visits = facing[atom, pred_atom] = _facing(molecules, atom, pred_atom)
+            if not isinstance(visits, str):
+                to_visit += visits
+                continue
+            difference = visits
+        return Match(pairs, difference, atom, pred_atom)
+    return Match(pairs)
+
+
+def _facing(molecules: MoleculePair, atom: int, pred_atom: int) -> _Visits | str:
+    """Returns where two atoms' neighbors lead that face each other, or how the first two bonds differ that do."""
+    neighbors, others = molecules.truth_neighbors[atom], molecules.prediction_neighbors[pred_atom]
+    if len(others) > 1:
+        others = shifted(others, cheapest_shift(others, neighbors)[1])
+    visits = []
+    for neighbor, other in zip(neighbors, others, strict=True):
+        if not molecules.bonds_agree(neighbor, other):
+            bond = f"the bond from {_name(molecules, atom)} to {_name(molecules, neighbor.atom)}"
+            return f"{bond}: {_bonds_differ(molecules, neighbor, other)}"
+        visits.append((neighbor.atom, other.atom, atom))
+    return visits
+
+
+def _bonds_differ(molecules: MoleculePair, neighbor: Neighbor, other: Neighbor) -> str:
+    """How two bonds differ, by their types or else by how far one is turned, in words."""
+    if neighbor.kind == other.kind:
+        return f"turned by {angle_between(neighbor.angle, other.angle):.0f} degrees in the prediction"
+    kind, pred_kind = _seen_type(molecules.truth, neighbor), _seen_type(molecules.prediction, other)
+    return f"{kind!r} in the ground truth, {pred_kind!r} in the prediction"
+
+
+def _seen_type(molecule: Molecule, neighbor: Neighbor) -> str:
+    """The type of the bond to a neighbor, as it would be written from the atom that sees it."""
+    begin, _, kind, _, _ = molecule.bonds[neighbor.bond]
+    return MIRRORED_WEDGE.get(kind, kind) if begin == neighbor.atom else kind
+
+
+def _name(molecules: MoleculePair, atom: int) -> str:
+    """An atom of the truth in words: its number in order of writing, from 1, its text or its neighbors' texts."""
+    texts = molecules.truth.texts
+    if texts[atom]:
+        return f"atom {atom + 1} {_quoted(texts[atom])}"
+    beside = next((texts[each.atom] for each in molecules.truth_neighbors[atom] if texts[each.atom]), "")
+    return f"atom {atom + 1} (a corner{f' beside {_quoted(beside)}' if beside else ''})"
+
+
+def _quoted(text: str) -> str:
+    return repr(truncated(text, 40)) if text else "no text"

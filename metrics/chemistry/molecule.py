@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
+from itertools import product
+from operator import sub
+from typing import Any, NamedTuple
 
 import msgspec
+
+from ..common.budget import Budget
+from ..common.text import cached_if_short
+from .latex_text import normalize, tokenize
 
 CIRCLE = "\\circle"
 """The text of the atom that stands for the circle within an aromatic ring."""
 CIRCLE_BOND = "-:"
 """The bond between a circle and the atoms of its ring; also what joins two texts at one place."""
+
+SAME_PLACE = 0.01
+"""Atoms closer than this (in bond lengths) are drawn at one place."""
+LINE_BREAKS = ("\\\\", "\\enter")
+BOND_ORDER = {"-": 0, "=": 1, "~": 2}
+"""Of several bonds between the same atoms the highest is seen; every other type hides these."""
 
 MIRRORED_WEDGE = {"<": ">", ">": "<", "<:": ">:", ">:": "<:", "<|": ">|", ">|": "<|"}
 """The type of a wedge as it is written from its other end: `<` is narrow where it begins, `>` where it ends."""
@@ -22,17 +37,6 @@ class UnreadableMolecule(Exception):
         super().__init__(offset, expected)
         self.offset = offset
         self.expected = expected
-
-
-class Atom(NamedTuple):
-    """A group of atoms drawn at one place; `text` is its LaTeX without blanks, empty for a plain corner.
-
-    x grows to the right and y downwards, in units of one bond length.
-    """
-
-    text: str
-    x: float
-    y: float
 
 
 class Bond(NamedTuple):
@@ -48,27 +52,159 @@ class Bond(NamedTuple):
     length: float
 
 
-class Molecule(msgspec.Struct, frozen=True):
-    """What one `\\chemfig` region draws, a column for each field of `Atom` and of `Bond`.
+_bond: Callable[[tuple[Any, ...]], Bond] = partial(tuple.__new__, Bond)
 
-    The order of the atoms decides between equal choices.
+
+class Molecule(msgspec.Struct, frozen=True):
+    """What one `\\chemfig` region draws: a column for each property of its atoms, and its bonds.
+
+    An atom is a group of atoms drawn at one place; its text is LaTeX without blanks, empty for a plain corner. x grows
+    to the right and y downwards, in units of one bond length. The order of the atoms decides between equal choices.
     """
 
     texts: tuple[str, ...]
     xs: tuple[float, ...]
     ys: tuple[float, ...]
-    begins: tuple[int, ...]
-    ends: tuple[int, ...]
-    types: tuple[str, ...]
-    angles: tuple[float, ...]
-    lengths: tuple[float, ...]
+    bonds: tuple[Bond, ...]
 
-    @property
-    def atoms(self) -> tuple[Atom, ...]:
-        """The atoms, made anew each time."""
-        return tuple(map(Atom, self.texts, self.xs, self.ys))
 
-    @property
-    def bonds(self) -> tuple[Bond, ...]:
-        """The bonds, made anew each time."""
-        return tuple(map(Bond, self.begins, self.ends, self.types, self.angles, self.lengths))
+@lru_cache(maxsize=4_096)
+def displacement(angle: float, length: float) -> tuple[float, float]:
+    """Returns how far across and down a bond leads, of an angle in degrees and a length."""
+    radians = angle * math.pi / 180
+    return length * math.cos(radians), -(length * math.sin(radians))
+
+
+class MoleculeBuilder:
+    """Atoms by index with their source text and place, and bonds by index.
+
+    A bond that closes a ring between two placed atoms has the angle and the length NaN until the molecule is finished.
+
+    numbers: in what order the atoms were made; empty where that is the order in which they were written.
+    """
+
+    __slots__ = ("bonds", "numbers", "texts", "xs", "ys")
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.xs: list[float] = []
+        self.ys: list[float] = []
+        self.bonds: list[Bond] = []
+        self.numbers: list[int] = []
+
+    def place(self, x: float, y: float, text: str = "") -> int:
+        """Draws an atom and returns its index."""
+        self.texts.append(text)
+        self.xs.append(x)
+        self.ys.append(y)
+        return len(self.texts) - 1
+
+    def grow(self, begin: int, bond_type: str | None, angle: float, length: float, text: str = "") -> int:
+        """Draws a bond from `begin` and an atom at its end, which it returns; None draws no line."""
+        across, down = displacement(angle, length)
+        end = len(self.texts)
+        self.texts.append(text)
+        self.xs.append(self.xs[begin] + across)
+        self.ys.append(self.ys[begin] + down)
+        if bond_type is not None:
+            self.bonds.append(_bond((begin, end, bond_type, angle, length)))
+        return end
+
+    def close(self, begin: int, end: int, bond_type: str) -> None:
+        """Draws a bond between two atoms that have their places."""
+        self.bonds.append(_bond((begin, end, bond_type, math.nan, math.nan)))
+
+    def write_beside(self, atom: int, text: str) -> int:
+        """Writes text after a finished atom, as a second atom at the same place, which it returns."""
+        return self.grow(atom, CIRCLE_BOND, 0.0, 0.0, text)
+
+    def order_by_name(self, first_number: int) -> tuple[int, ...]:
+        """Returns the atoms in the order of their numbers, counted on from `first_number`, as strings: 10 before 2."""
+        numbers = self.numbers or range(len(self.texts))
+        return tuple(sorted(range(len(self.texts)), key=lambda atom: str(first_number + numbers[atom])))
+
+    def finish(self, order: Sequence[int] | None, normalizes: bool, budget: Budget) -> Molecule:
+        """Returns the molecule that is seen; the empty molecule where nothing was drawn.
+
+        `order`: the atoms in the order in which the molecule has them; None: in order of writing. `normalizes` says
+        that this side or the other is raw Chemfig.
+        """
+        if not normalizes:
+            return self._molecule([text.replace(" ", "") for text in self.texts], order, self.bonds)
+        texts = [_atom_text(text) for text in self.texts]
+        kept: Sequence[int] = order or range(len(texts))
+        bonds: Sequence[Bond] = self.bonds
+        merged = self._merged(texts, budget)
+        if merged is not None:
+            bonds = [_bond((merged[begin], merged[end], *rest)) for begin, end, *rest in bonds]
+            kept = [atom for atom in kept if merged[atom] == atom]
+        bonds = _seen_bonds(bonds)
+        joined = {atom for bond in bonds for atom in bond[:2]}
+        if joined:
+            kept = [atom for atom in kept if atom in joined]
+        unchanged = order is None and len(kept) == len(texts)
+        return self._molecule(texts, None if unchanged else kept, bonds)
+
+    def _molecule(self, texts: Sequence[str], kept: Sequence[int] | None, bonds: Sequence[Bond]) -> Molecule:
+        """The molecule of the atoms `kept`, in that order (None: of all), with these texts and bonds.
+
+        A bond between two placed atoms, which has no angle and no length yet, has those between its ends.
+        """
+        xs, ys = self.xs, self.ys
+        bonds = [self._measured(bond) if bond[3] != bond[3] else bond for bond in bonds]
+        if kept is not None:
+            texts, xs, ys = [texts[atom] for atom in kept], [xs[atom] for atom in kept], [ys[atom] for atom in kept]
+            index = {atom: number for number, atom in enumerate(kept)}
+            bonds = [_bond((index[begin], index[end], *rest)) for begin, end, *rest in bonds]
+        return Molecule(tuple(texts), tuple(xs), tuple(ys), tuple(bonds))
+
+    def _measured(self, bond: Bond) -> Bond:
+        """The bond with the angle and the length between its ends."""
+        across, down = self.xs[bond.end] - self.xs[bond.begin], self.ys[bond.end] - self.ys[bond.begin]
+        return bond._replace(angle=math.atan2(-down, across) * 180.0 / math.pi, length=math.hypot(across, down))
+
+    def _merged(self, texts: list[str], budget: Budget) -> list[int] | None:
+        """The atom that each atom is seen as: the first one at its place, unless both have text; None: each as itself.
+
+        Moves a text onto the atom that stays.
+        """
+        # Along a line on which few drawings have any two atoms, at most sqrt(1 + 0.37**2) = 1.07 times as far apart.
+        along = sorted([x + 0.37 * y for x, y in zip(self.xs, self.ys, strict=True)])
+        if min(map(sub, along[1:], along), default=1.0) > 1.1 * SAME_PLACE:
+            return None
+        merged = list(range(len(texts)))
+        cells: dict[tuple[int, int], list[int]] = {}
+        for atom, (x, y) in enumerate(zip(self.xs, self.ys, strict=True)):
+            column, row = math.floor(x / SAME_PLACE), math.floor(y / SAME_PLACE)
+            cells_around = product((column - 1, column, column + 1), (row - 1, row, row + 1))
+            around = [other for cell in cells_around for other in cells.get(cell, ())]
+            budget.spend(9 + len(around))
+            near = [other for other in around if math.dist((self.xs[other], self.ys[other]), (x, y)) < SAME_PLACE]
+            first = min(near, default=None)
+            if first is not None and not (texts[atom] and texts[first]):
+                merged[atom] = first
+                texts[first] = texts[first] or texts[atom]
+            else:
+                cells.setdefault((column, row), []).append(atom)
+        return merged
+
+
+@cached_if_short
+def _atom_text(text: str) -> str:
+    """The comparable form of an atom's text; line breaks print nothing there."""
+    return "".join(normalize(token for token in tokenize(text) if token not in LINE_BREAKS))
+
+
+def _seen_bonds(bonds: Sequence[Bond]) -> list[Bond]:
+    """The bonds that are seen.
+
+    A bond from an atom to itself is not. Of those between two atoms the highest is, the latest of equals, at the place
+    of the first.
+    """
+    best: dict[tuple[int, int], Bond] = {}
+    for bond in bonds:
+        begin, end, kind, _, _ = bond
+        pair = (begin, end) if begin < end else (end, begin)
+        if begin != end and (pair not in best or BOND_ORDER.get(kind, 3) >= BOND_ORDER.get(best[pair][2], 3)):
+            best[pair] = bond
+    return list(best.values())

@@ -8,11 +8,13 @@ are taken in one fixed order, so that a cost is the same to the last bit whereve
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from math import atan2, pi
 from operator import itemgetter
 from typing import Final, NamedTuple
 
+from ..common.budget import Budget
 from .molecule import MIRRORED_WEDGE, Molecule
 
 KIND_COST = 10.0
@@ -37,8 +39,40 @@ class Neighbor(NamedTuple):
 Neighbors = Sequence[Neighbor]
 _angle = itemgetter(0)
 _neighbor: Callable[[tuple[float, int, str, int, int]], Neighbor] = partial(tuple.__new__, Neighbor)
-_AS_WRITTEN: dict[str, str] = {}
 _ONE_WEDGE = {">": "<", ">:": "<:", ">|": "<|"}
+
+
+@dataclass(slots=True)
+class MoleculePair:
+    """The two molecules of a comparison with the neighbors of their atoms.
+
+    `max_angle_deviation` (degrees) is how far the directions of bonds that face each other may differ; None: any.
+    `compares_narrow_ends` is the protocol's.
+    """
+
+    truth: Molecule
+    prediction: Molecule
+    budget: Budget
+    max_angle_deviation: float | None = None
+    compares_narrow_ends: bool = True
+    truth_neighbors: Sequence[Neighbors] = field(init=False)
+    prediction_neighbors: Sequence[Neighbors] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Looks at the neighbors."""
+        self.budget.spend(4 * (len(self.truth.bonds) + len(self.prediction.bonds)))
+        self.truth_neighbors = neighbors_by_angle(self.truth, self.compares_narrow_ends)
+        self.prediction_neighbors = neighbors_by_angle(self.prediction, self.compares_narrow_ends)
+
+    def bonds_agree(self, neighbor: Neighbor, other: Neighbor) -> bool:
+        """Whether two bonds that face each other are of one kind, and not turned by more than `max_angle_deviation`.
+
+        What rounding adds to an angle does not count.
+        """
+        if neighbor.kind != other.kind:
+            return False
+        limit = self.max_angle_deviation
+        return limit is None or angle_between(neighbor.angle, other.angle) <= limit + SAME_DIRECTION
 
 
 def neighbors_by_angle(molecule: Molecule, compares_narrow_ends: bool = True) -> list[tuple[Neighbor, ...]]:
@@ -47,23 +81,24 @@ def neighbors_by_angle(molecule: Molecule, compares_narrow_ends: bool = True) ->
     Neighbors at one angle come in order of writing, those whose bonds end at the atom first. Unless
     `compares_narrow_ends` is set, a wedge and its mirror image are one kind, that of the wedge narrow where it begins.
     """
-    begins, ends, xs, ys = molecule.begins, molecule.ends, molecule.xs, molecule.ys
+    xs, ys = molecule.xs, molecule.ys
     degrees = [0] * len(xs)
-    for atom in (*begins, *ends):
-        degrees[atom] += 1
+    for begin, end, _, _, _ in molecule.bonds:
+        degrees[begin] += 1
+        degrees[end] += 1
+    mirrored = MIRRORED_WEDGE if compares_narrow_ends else _ONE_WEDGE
     seen: list[list[Neighbor]] = [[] for _ in degrees]
     begun: list[Neighbor] = []
-    kind_of, kind_back = (
-        (_AS_WRITTEN.get, MIRRORED_WEDGE.get) if compares_narrow_ends else (_ONE_WEDGE.get, _ONE_WEDGE.get)
-    )
-    for number, (begin, end, bond_type) in enumerate(zip(begins, ends, molecule.types, strict=True)):
+    for number, (begin, end, kind, _, _) in enumerate(molecule.bonds):
         up, across = ys[begin] - ys[end], xs[end] - xs[begin]
         forwards = atan2(up, across) * 180.0 / pi % 360
         backwards = atan2(0.0 - up, 0.0 - across) * 180.0 / pi % 360
-        begun.append(_neighbor((forwards, number, kind_of(bond_type, bond_type), end, degrees[end])))
-        seen[end].append(_neighbor((backwards, number, kind_back(bond_type, bond_type), begin, degrees[begin])))
-    for begin, neighbor in zip(begins, begun, strict=True):
-        seen[begin].append(neighbor)
+        kind_back = mirrored.get(kind, kind)
+        kind = kind if compares_narrow_ends else kind_back
+        begun.append(_neighbor((forwards, number, kind, end, degrees[end])))
+        seen[end].append(_neighbor((backwards, number, kind_back, begin, degrees[begin])))
+    for bond, neighbor in zip(molecule.bonds, begun, strict=True):
+        seen[bond[0]].append(neighbor)
     for neighbors in seen:
         neighbors.sort(key=_angle)
     return list(map(tuple, seen))
@@ -75,51 +110,15 @@ def angle_between(first: float, second: float) -> float:
     return 360 - angle if angle > 180 else angle
 
 
-def best_cyclic_shift(first: Neighbors, second: Neighbors) -> Neighbors:
-    """Returns `second`, of the same length as `first`, in the cheapest cyclic shift against it."""
-    count = len(first)
-    if count < 2:
-        return second
-    best_cost, best = float("inf"), second
-    for shift in range(count):
-        shifted = [*second[shift:], *second[:shift]] if shift else second
-        cost = 0.0
-        for (angle, _, kind, _, degree), (other_angle, _, other_kind, _, other_degree) in zip(
-            first, shifted, strict=True
-        ):
-            off = (other_angle - angle) % 360
-            cost += 360 - off if off > 180 else off
-            if kind != other_kind:
-                cost += KIND_COST
-            if degree != other_degree:
-                cost += DEGREE_COST * abs(degree - other_degree)
-            if cost >= best_cost:
-                break
-        else:
-            best_cost, best = cost, shifted
-            if cost == 0:
-                break
-    return best
+def cheapest_shift(first: Neighbors, second: Neighbors) -> tuple[float, int]:
+    """Returns what the first cheapest shift of the longer list against the shorter costs, and the shift.
 
-
-def same_environment(first: Neighbors, second: Neighbors) -> bool:
-    """Says whether the cheapest shift of `second`, of the same length, against `first` costs nothing."""
-    for shift in range(max(1, len(first))):
-        for number, (angle, _, kind, _, degree) in enumerate(first, start=shift):
-            other = second[number % len(second)]
-            if kind != other.kind or degree != other.degree or angle_between(angle, other.angle) != 0:
-                break
-        else:
-            return True
-    return False
-
-
-def least_cost(first: Neighbors, second: Neighbors) -> float:
-    """Returns the cost of the cheapest shift of the longer list against the shorter; of equal lengths, of the first."""
+    Of lists of equal length `first` is shifted. Nothing costs 0.
+    """
     longer, shorter = (first, second) if len(first) >= len(second) else (second, first)
     if not shorter:
-        return 0.0
-    least = float("inf")
+        return 0.0, 0
+    least, best = float("inf"), 0
     (first_angle, _, first_kind, _, first_degree), *others = shorter
     # The first pair rules most shifts out. An index from the end on goes round once: after -1 comes 0.
     for next_place, (angle, _, kind, _, degree) in enumerate(longer, 1 - len(longer)):
@@ -146,5 +145,12 @@ def least_cost(first: Neighbors, second: Neighbors) -> float:
             if cost >= least:
                 break
         else:
-            least = cost
-    return least
+            least, best = cost, next_place - 1
+            if cost == 0:
+                break
+    return least, best % len(longer)
+
+
+def shifted(neighbors: Neighbors, shift: int) -> Neighbors:
+    """Returns the neighbors in cyclic order from number `shift` on."""
+    return (*neighbors[shift:], *neighbors[:shift]) if shift else neighbors

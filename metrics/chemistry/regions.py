@@ -1,4 +1,4 @@
-"""Where the `\\chemfig` regions of a line are, each read as a drawing; and the text between them."""
+"""A line of LaTeX taken apart: its `\\chemfig` regions, each read as a drawing, and the text between them."""
 
 from __future__ import annotations
 
@@ -9,40 +9,77 @@ import msgspec
 from msgspec.structs import replace
 
 from ..common.budget import Budget
-from .brackets import CLOSING, BracketEnds
-from .builder import MoleculeBuilder
+from .brackets import BracketEnds, match_end
 from .chemfig import read_chemfig
-from .chemfig_source import Submolecule, read_number
-from .molecule import UnreadableMolecule
-from .protocol import Protocol
-from .ssml import has_own_words, is_ssml, read_ssml
+from .chemfig_source import BLANKS, Submolecule, read_number
+from .limits import charge_reading
+from .molecule import Molecule, MoleculeBuilder, UnreadableMolecule
+from .records import Protocol
+from .ssml import has_own_words, is_ssml, plain, read_ssml
 
 CHEMFIG = "\\chemfig"
 COMMAND = re.compile(r"\\chemfig(?![A-Za-z])|\\(?:re)?definesubmol(?![A-Za-z])")
 ANGLE_INCREMENT = re.compile(r"angle\s+increment\s*=\s*([-+0-9.]{1,40})")
 DEFAULT_ANGLE_INCREMENT = 45.0
-NOT_BLANK = re.compile(r"\S|\Z")
 DEFINITION = re.compile(r"\s*(\{[^{}]{0,200}\}|\\[A-Za-z]+|\\.)\s*([0-9])?\s*")
 PASSED_OVER = re.compile(r"[ \]}]*")
 BRACES, SQUARES = re.compile(r"[{}]"), re.compile(r"[\[\]]")
 
 
-class SourceRegion(msgspec.Struct, frozen=True):
-    """One `\\chemfig` region: its content, the drawing or why it cannot be read, and whether it is raw Chemfig.
+class Region(msgspec.Struct, frozen=True):
+    """One `\\chemfig` region: what is written in it, its drawing and the molecule that is seen, or why there is none.
 
-    The content is None where the region has no end; `is_in_text` is False where the text around it is lost.
-    `is_command` is set for a command without an argument, which is text and no molecule.
+    `written` is None where the region has no end. Drawing and problem are None where it draws nothing. `is_in_text` is
+    False where the text around it is lost. The molecule depends on the other side of the comparison: see `comparable`.
     """
 
-    content: str | None
-    drawing: MoleculeBuilder | None
+    written: str | None
+    drawing: MoleculeBuilder | None = None
     problem: str | None = None
     is_chemfig: bool = False
     is_in_text: bool = True
-    is_command: bool = False
+    molecule: Molecule | None = None
+
+    @property
+    def content(self) -> str | None:
+        """What is written without blanks; None where the region has no end."""
+        return None if self.written is None else plain(self.written)
 
 
-class RegionReader:
+class Reading(msgspec.Struct, frozen=True):
+    """A line as it was read: pieces of text and regions, in order, and how many numbers its atoms use up.
+
+    is_chemfig: whether a molecule is written in raw Chemfig.
+    problems: why regions could not be read, with their places in the line.
+    """
+
+    pieces: list[str | Region]
+    atoms_made: int
+    is_chemfig: bool
+    problems: list[str]
+
+
+def read_line(text: str, protocol: Protocol, budget: Budget) -> Reading:
+    """Returns the line `text` taken apart. What cannot be read is a region with a problem; nothing is raised for it.
+
+    The atoms of its regions are numbered from 0. A line that has raw Chemfig is cut as LaTeX cuts it.
+
+    Raises OutOfBudget where reading takes too much work.
+    """
+    charge_reading(text, budget)
+    reader = _RegionReader(protocol, budget)
+    pieces: list[str | Region] = []
+    is_chemfig = False
+    for cut in (_cut_as_tool, _cut_as_latex) if protocol.cuts_as_tool else (_cut_as_latex,):
+        reader.problems = []
+        pieces = cut(text, reader)
+        is_chemfig = any(not isinstance(piece, str) and piece.is_chemfig for piece in pieces)
+        if not is_chemfig:
+            break
+    return Reading(pieces, next(reader.numbers), is_chemfig, reader.problems)
+
+
+class _RegionReader:
     """Reads the regions of one line after the other, and numbers the atoms of all of them from 0."""
 
     def __init__(self, protocol: Protocol, budget: Budget) -> None:
@@ -50,10 +87,16 @@ class RegionReader:
         self.budget = budget
         self.submolecules: dict[str, Submolecule] = {}
         self.numbers = itertools.count()
+        self.problems: list[str] = []
+
+    def unreadable(self, place: int, said: str, content: str | None = None, is_chemfig: bool = False) -> Region:
+        """Notes what is wrong at a place of the line; returns the region that cannot be read for it."""
+        self.problems.append(f"at character {place} of the text: {said}")
+        return Region(content, None, self.problems[-1], is_chemfig)
 
     def read(
         self, content: str, offset: int, increment: float = DEFAULT_ANGLE_INCREMENT, is_chemfig: bool | None = None
-    ) -> SourceRegion:
+    ) -> Region:
         """Reads the content of a region, which starts at `offset` of the line.
 
         It is read as raw Chemfig or as SSML as `is_chemfig` says; None: as what it looks like.
@@ -66,8 +109,8 @@ class RegionReader:
             else:
                 drawing = read_ssml(content, self.protocol, self.numbers)
         except UnreadableMolecule as unreadable:
-            return SourceRegion(content, None, _problem(unreadable, offset), is_chemfig)
-        return SourceRegion(content, drawing, None, is_chemfig)
+            return self.unreadable(offset + unreadable.offset, f"expected {unreadable.expected}", content, is_chemfig)
+        return Region(content, drawing, None, is_chemfig)
 
     def define(self, text: str, start: int, ends: BracketEnds) -> int:
         """Reads the definition of a submolecule whose command ends at `start`; returns where it ends.
@@ -79,27 +122,28 @@ class RegionReader:
             return start
         position = match.end()
         alternative = None
-        if text.startswith("[", position):
-            end = ends.of(position)
-            if end is None:
+        try:
+            if text.startswith("[", position):
+                end = ends.of(position)
+                alternative = text[position + 1 : end - 1]
+                position = match_end(BLANKS, text, end)
+            if not text.startswith("{", position):
                 return start
-            alternative = text[position + 1 : end - 1]
-            position = _past_blanks(text, end)
-        end = ends.of(position) if text.startswith("{", position) else None
-        if end is None:
+            end = ends.of(position)
+        except UnreadableMolecule:
             return start
         name = match[1].strip("{}").strip()
         self.submolecules[name] = Submolecule(text[position + 1 : end - 1], alternative, int(match[2] or 0))
         return end
 
 
-def cut_as_latex(text: str, reader: RegionReader) -> list[str | SourceRegion]:
+def _cut_as_latex(text: str, reader: _RegionReader) -> list[str | Region]:
     """Returns the pieces of a line; a region that is not closed takes the rest of the line, one without `{` nothing.
 
     Definitions of submolecules are no text.
     """
-    ends = BracketEnds(text)
-    pieces: list[str | SourceRegion] = []
+    ends = BracketEnds(text, range(len(text)))
+    pieces: list[str | Region] = []
     end = 0
     for match in COMMAND.finditer(text):
         if match.start() < end:
@@ -108,49 +152,35 @@ def cut_as_latex(text: str, reader: RegionReader) -> list[str | SourceRegion]:
         if match.group().endswith("submol"):
             end = reader.define(text, match.end(), ends)
         else:
-            region, end = _region(text, match.end(), ends, reader)
-            pieces.append(region)
+            piece, end = _region(text, match.end(), ends, reader)
+            pieces.append(piece)
     pieces.append(text[end:])
     return pieces
 
 
-def _region(text: str, start: int, ends: BracketEnds, reader: RegionReader) -> tuple[SourceRegion, int]:
-    """Reads the region whose command ends at `start`; returns it and where it ends in the line."""
+def _region(text: str, start: int, ends: BracketEnds, reader: _RegionReader) -> tuple[str | Region, int]:
+    """Reads the region whose command ends at `start`; returns it and where it ends in the line.
+
+    A command without an argument is text.
+    """
     increment = DEFAULT_ANGLE_INCREMENT
-    begin = _past_blanks(text, start)
+    begin = match_end(BLANKS, text, start)
     try:
         while text.startswith("[", begin):
-            end = _enclosed(text, begin, ends)
+            end = ends.of(begin)
             option = ANGLE_INCREMENT.search(text, begin, end)
             increment = read_number(option[1], 0, "an angle", 360) if option else increment
-            begin = _past_blanks(text, end)
+            begin = match_end(BLANKS, text, end)
         if not text.startswith("{", begin):
-            missing = UnreadableMolecule(0, "a '{' after \\chemfig")
-            return SourceRegion(None, None, _problem(missing, begin), is_command=True), start
-        end = _enclosed(text, begin, ends)
+            reader.unreadable(begin, "expected a '{' after \\chemfig")
+            return CHEMFIG, start
+        end = ends.of(begin)
     except UnreadableMolecule as unreadable:
-        return SourceRegion(None, None, _problem(unreadable, begin)), len(text)
+        return reader.unreadable(begin, f"expected {unreadable.expected}"), len(text)
     return reader.read(text[begin + 1 : end - 1], begin + 1, increment), end
 
 
-def _enclosed(text: str, start: int, ends: BracketEnds) -> int:
-    """Returns where the bracket at `start` ends; raises UnreadableMolecule where it does not."""
-    end = ends.of(start)
-    if end is None:
-        raise UnreadableMolecule(0, f"a {CLOSING[text[start]]!r} that closes this {text[start]!r}")
-    return end
-
-
-def _past_blanks(text: str, position: int) -> int:
-    match = NOT_BLANK.search(text, position)
-    return match.start() if match else position
-
-
-def _problem(unreadable: UnreadableMolecule, start: int) -> str:
-    return f"at character {start + unreadable.offset} of the text: expected {unreadable.expected}"
-
-
-def cut_as_tool(text: str, reader: RegionReader) -> list[str | SourceRegion]:
+def _cut_as_tool(text: str, reader: _RegionReader) -> list[str | Region]:
     """Returns the pieces of a line as the competition's tool cuts them.
 
     From `\\chemfig` on it looks for a pair of braces, past one pair of square brackets, and counts brackets of the kind
@@ -159,19 +189,19 @@ def cut_as_tool(text: str, reader: RegionReader) -> list[str | SourceRegion]:
     """
     text = text.strip()
     is_chemfig = False if has_own_words(text) else None
-    pieces: list[str | SourceRegion] = []
+    pieces: list[str | Region] = []
     begin = 0
     while (position := text.find(CHEMFIG, begin)) >= 0:
         opened, end = _argument(text, position + len(CHEMFIG))
         if opened is None:
             if end > position + len(CHEMFIG):
-                return [*pieces, SourceRegion(None, None, f"at character {position} of the text: one pair of []")]
+                return [*pieces, reader.unreadable(position, "one pair of []")]
             pieces = [replace(piece, is_in_text=False) for piece in pieces if not isinstance(piece, str)]
             begin = end
             continue
         begins, ends = text.find("{", opened, end), text.rfind("}", opened, end)
         if begins < 0 or ends < 0:
-            return [*pieces, SourceRegion(None, None, f"at character {opened} of the text: expected a pair of braces")]
+            return [*pieces, reader.unreadable(opened, "expected a pair of braces")]
         pieces.append(text[begin:position])
         pieces.append(reader.read(text[begins + 1 : ends], begins + 1, is_chemfig=is_chemfig))
         begin = end
@@ -183,18 +213,17 @@ def _argument(text: str, start: int) -> tuple[int | None, int]:
 
     Nowhere and `start` where there is none, nowhere and farther on where there are two pairs of square brackets.
     """
-    end: int | None = start
+    end = start
     for _ in range(2):
-        assert end is not None
-        passed_over = PASSED_OVER.match(text, end)
-        opened = passed_over.end() if passed_over else end
-        if text[opened : opened + 1] not in ("{", "["):
+        opened = match_end(PASSED_OVER, text, end)
+        if not text.startswith(("{", "["), opened):
             return None, start
-        end = _counted(text, opened)
-        if end is None:
+        closed = _counted(text, opened)
+        if closed is None:
             return opened, len(text)
         if text[opened] == "{":
-            return opened, end
+            return opened, closed
+        end = closed
     return None, len(text)
 
 

@@ -11,8 +11,7 @@ from rapidfuzz.distance import Levenshtein
 
 from .limits import EDITS_IN_A_STEP
 from .molecule import Molecule
-from .neighbors import DEGREE_COST, Neighbors, least_cost, same_environment
-from .walk import MoleculePair
+from .neighbors import DEGREE_COST, MoleculePair, Neighbors, cheapest_shift
 
 TEXT_COST = 10.0
 NOISE = 2000.0
@@ -56,7 +55,9 @@ def _perfect_pairs(molecules: MoleculePair) -> list[tuple[int, int]]:
         places = {round(angles - ROUNDING) % TENTHS, round(angles + ROUNDING) % TENTHS}
         atoms = sorted([atom for place in places for atom in truths.get((text, len(neighbors), degrees, place), ())])
         molecules.budget.spend(1 + len(neighbors) * (1 + len(atoms)))
-        pairs += [(atom, pred_atom) for atom in atoms if same_environment(molecules.truth_neighbors[atom], neighbors)]
+        pairs += [
+            (atom, pred_atom) for atom in atoms if cheapest_shift(molecules.truth_neighbors[atom], neighbors)[0] == 0
+        ]
     return pairs
 
 
@@ -95,7 +96,7 @@ def _pairs_by_cost(molecules: MoleculePair) -> Iterator[tuple[int, int]]:
             for atom in atoms[first]:
                 neighbors = molecules.truth_neighbors[atom]
                 for pred_atom in pred_atoms[second]:
-                    cost = least + least_cost(neighbors, molecules.prediction_neighbors[pred_atom])
+                    cost = least + cheapest_shift(neighbors, molecules.prediction_neighbors[pred_atom])[0]
                     if cost != 0:
                         ranked.append((cost + NOISE, pred_atom, atom))
         ranked.sort()

@@ -11,13 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import islice, pairwise, repeat
+from itertools import pairwise, repeat
 from typing import NamedTuple
 
 from ..common.text import MAX_CACHED_LENGTH
-from .builder import MoleculeBuilder
-from .molecule import UnreadableMolecule
-from .protocol import Protocol
+from .molecule import MoleculeBuilder, UnreadableMolecule
+from .records import Protocol
 
 OPEN, CLOSE = "branch(", "branch)"
 BOND_TYPES = (">:", "<:", ">|", "<|", "-:", "=_", "=^", "~/", "-", "=", "~", ">", "<")
@@ -40,9 +39,8 @@ RAW_RING = re.compile(r"\*(?:\[[^\[\]]*\])?\d+\(|\[::")
 RAW_BRANCH = re.compile(rf"\(\s*(?:{BOND_TYPE}|[\[?(])|\*\s*\d")
 PIECE = r"\\[A-Za-z]+|\\.|."
 OWN_TOKEN = rf"(?:{BOND_TYPE})\[:[^\[\]]*\]|\?\[[^\[\]]*\]"
-SPACED = re.compile(rf"(?:{OWN_TOKEN})?(?:{PIECE})?\Z|(?:{PIECE})(?:{OWN_TOKEN})\Z", re.DOTALL)
+SPACED = re.compile(rf"({OWN_TOKEN})?({PIECE})?\Z|({PIECE})({OWN_TOKEN})\Z", re.DOTALL)
 """One bond or hook, one piece of text, or both, where a blank is missing."""
-JOINED = re.compile(rf"(?:{OWN_TOKEN})(?:{PIECE})\Z|(?:{PIECE})(?:{OWN_TOKEN})\Z", re.DOTALL)
 JOINED_BOND = re.compile(rf"(?:{BOND_TYPE})\[:\d+\.\d+,\d+\.\d+\]")
 """A bond as the competition's labels write it, whatever stands beside it."""
 
@@ -62,10 +60,11 @@ def is_ssml(text: str, reads_spaced_chemfig: bool) -> bool:
     if FULL_BOND.search(text):
         return True
     tokens = text.split()
-    if all(SPACED.match(token) for token in tokens):
+    spaced = [SPACED.match(token) for token in tokens]
+    if all(spaced):
         if not reads_spaced_chemfig:
             return True
-        is_joined = bool(tokens) and all(map(JOINED.match, tokens))
+        is_joined = bool(tokens) and all(match and (match[4] or (match[1] and match[2])) for match in spaced)
         return not is_joined and not _has_outside_braces(tokens)
     if not reads_spaced_chemfig and len(tokens) > 1 and JOINED_BOND.search(text):
         return True
@@ -107,8 +106,9 @@ class Token(NamedTuple):
     length: float = 1.0
 
 
+END = Token("end", "")
 Words = Sequence[tuple[Token | str, int]]
-"""The words of a region, tokens or texts, each with the number of its first token in the region."""
+"""The words of a region, tokens or texts, each with the number of its first item in the region."""
 
 
 def read_ssml(text: str, protocol: Protocol, numbers: Iterator[int]) -> MoleculeBuilder | None:
@@ -123,51 +123,41 @@ def read_ssml(text: str, protocol: Protocol, numbers: Iterator[int]) -> Molecule
     try:
         drawing = _draw_on_newest_atom(words, numbers) if protocol.writes_on_newest_atom else _draw(words)
     except UnreadableMolecule as unreadable:
-        # Its offset is that of the token among the tokens.
-        offset = next(islice(re.finditer(r"\S+", text), unreadable.offset, None)).start()
-        raise UnreadableMolecule(offset, unreadable.expected) from None
+        # Its offset is that of the item among the items.
+        starts = [match.start() for match in re.finditer(r"\S+", text) for _ in _items(match[0])]
+        raise UnreadableMolecule(starts[unreadable.offset], unreadable.expected) from None
     return drawing if drawing.texts else None
 
 
 def plain(text: str) -> str:
     """Returns a region's content without blanks and line breaks, as it is compared where it cannot be read."""
-    return "".join(item for token in text.split() for item in _without_line_breaks(token))
+    return "".join(_items(text))
 
 
-def _without_line_breaks(token: str) -> list[str]:
-    if "\\" not in token:
-        return [token]
-    return token.replace("\\\\", "").replace("\\enter", "").replace("\\space", " ").split()
+def _items(text: str) -> list[str]:
+    """What is between blanks, without line breaks."""
+    if "\\" in text:
+        text = text.replace("\\\\", "").replace("\\enter", "").replace("\\space", " ")
+    return text.split()
 
 
 def _words(text: str, reads_signs: bool) -> Words:
-    """Returns the words of a content. A token with line breaks in it may be none or several.
+    """Returns the words of a content.
 
     Pieces of text that follow each other are one text; they may also join into a bond or a branch.
     """
-    items = text.split()
-    numbers: Sequence[int] = range(len(items))
-    if "\\\\" in text or "\\enter" in text or "\\space" in text:
-        numbered = [(number, item) for number, token in enumerate(items) for item in _without_line_breaks(token)]
-        numbers, items = [number for number, _ in numbered], [item for _, item in numbered]
+    items = _items(text)
     # Long tokens come from predictions and would fill memory.
     parse = _short_token if max(map(len, items), default=0) <= MAX_CACHED_LENGTH else _token
     words: list[tuple[Token | str, int]] = []
-    pieces: list[str] = []
-    first_number = 0
-    for token, number, item in zip(map(parse, items, repeat(reads_signs)), numbers, items, strict=True):
-        if token is None:
-            if not pieces:
-                first_number = number
-            pieces.append(item)
-            continue
-        if pieces:
-            words.append((_joined(pieces, reads_signs), first_number))
-            pieces = []
-        words.append((token, number))
-    if pieces:
-        words.append((_joined(pieces, reads_signs), first_number))
-    return words
+    text_start = 0
+    for number, token in enumerate((*map(parse, items, repeat(reads_signs)), END)):
+        if token is not None:
+            if text_start < number:
+                words.append((_joined(items[text_start:number], reads_signs), text_start))
+            words.append((token, number))
+            text_start = number + 1
+    return words[:-1]
 
 
 def _joined(pieces: Sequence[str], reads_signs: bool) -> Token | str:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-from types import TracebackType
-from typing import NoReturn
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from ..benchmark import RejectedRecord, Side
 
@@ -44,53 +43,23 @@ class Budget:
                 "max_steps, or leave the sample out",
             )
 
-    def reading(self, side: Side) -> AbstractContextManager[None]:
+    @contextmanager
+    def reading(self, side: Side) -> Iterator[None]:
         """Counts the steps spent within it as the reading of `side`: what that record costs by itself.
 
         Where the steps run out within it, OutOfBudget is of the side whose reading took more than half of `max_steps`,
         so that a prediction that takes long to read does not take its ground truth out of the score. Where both sides
         did, or neither, it is of side "sample".
         """
-        return _Reading(self, side)
-
-    def spend_reading(self, side: Side, steps: int) -> None:
-        """Counts `steps` as the reading of `side`; the same as `spend` within `reading`."""
+        before = self.steps
         try:
-            self.spend(steps)
+            yield
         except OutOfBudget as exceeded:
-            self.add_reading(side, steps, exceeded)
-        else:
-            self.add_reading(side, steps)
-
-    def add_reading(self, side: Side, steps: int, exceeded: OutOfBudget | None = None) -> None:
-        """Takes note of spent steps as the reading of `side`; raises `exceeded` for the side that it is of."""
-        self._read[side] = self._read.get(side, 0) + steps
-        if exceeded is not None:
-            self._raise_of_a_side(exceeded)
-
-    def _raise_of_a_side(self, exceeded: OutOfBudget) -> NoReturn:
-        large = [each for each, steps in self._read.items() if 2 * steps > self._max_steps]
-        if len(large) != 1:
-            raise exceeded
-        name, steps = large[0].replace("_", " "), self._read[large[0]]
-        raise OutOfBudget(large[0], f"{exceeded.message}; {steps} of the steps are to read the {name}") from exceeded
-
-
-class _Reading(AbstractContextManager[None]):
-    """What `Budget.reading` returns."""
-
-    __slots__ = ("_before", "_budget", "_side")
-
-    def __init__(self, budget: Budget, side: Side) -> None:
-        self._budget = budget
-        self._side = side
-        self._before = budget.steps
-
-    def __enter__(self) -> None:
-        self._before = self._budget.steps
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        if error is None or isinstance(error, OutOfBudget):
-            self._budget.add_reading(self._side, self._budget.steps - self._before, error)
+            self._read[side] = self._read.get(side, 0) + self.steps - before
+            large = [each for each, steps in self._read.items() if 2 * steps > self._max_steps]
+            if len(large) != 1:
+                raise
+            name, steps = large[0].replace("_", " "), self._read[large[0]]
+            message = f"{exceeded.message}; {steps} of the steps are to read the {name}"
+            raise OutOfBudget(large[0], message) from exceeded
+        self._read[side] = self._read.get(side, 0) + self.steps - before

@@ -6,26 +6,22 @@ Extraction from Biomedical Literature Figures. PLoS ONE 10(5): e0126200.
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any, ClassVar
 
 import shapely
 
-from ..benchmark import Benchmark, Pair, RejectedRecord, SampleScore
+from ..benchmark import Benchmark, RejectedRecord, SampleScore
 from ..common.budget import Budget
 from ..converter import Converter
 from ..statistics.sums import Sums
 from ..table import Table
 from .converter import FigureTextConverter
-from .details import describe_matches
-from .deteval import Rules
 from .draw import draw_regions
 from .figure import Figure, classify_regions, compared_text, subsets
-from .group import COUNTS, Job, Outcome, groups, score_group
 from .metrics import METRICS, SAMPLE_METRICS, headline_values, match_table, subset_names, subset_table, subset_values
+from .outcome import Outcome, describe_matches, score_figure
 from .records import FigurePrediction, FigureTextOptions, FigureTruth
 
 REGION_KINDS = ("prediction.located", "prediction.texts", "prediction.readings")
@@ -47,57 +43,23 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
     batch_size = 64
     converter: ClassVar[Converter | None] = FigureTextConverter()
 
-    def __init__(self, options: FigureTextOptions) -> None:
-        super().__init__(options)
-        self._rules = Rules(options.sigma_threshold, options.tau_threshold, strict=options.protocol == "published")
-
     def score_sample(self, truth: FigureTruth, prediction: FigurePrediction | None) -> SampleScore:
         """Scores one figure; without a prediction every annotated region is missed.
 
         Raises RejectedRecord where a region has neither location nor id, an id is used twice, or the regions
         overlap too often to be measured; OutOfBudget where the work is above `max_steps`.
         """
-        (score,) = self._score_group([self._job(truth, prediction)])
-        return score
-
-    def score(self, pairs: Sequence[Pair[FigureTruth, FigurePrediction]]) -> list[SampleScore | RejectedRecord]:
-        """Scores a batch, small figures together; the results are those of `score_sample`."""
-        results: dict[int, SampleScore | RejectedRecord] = {}
-        jobs: dict[int, Job] = {}
-        for number, pair in enumerate(pairs):
-            try:
-                jobs[number] = self._job(pair.truth, pair.prediction)
-            except RejectedRecord as rejected:
-                results[number] = rejected
-        numbers = list(jobs)
-        for group in groups([*jobs.values()]):
-            mine = [numbers[place] for place in group]
-            try:
-                results.update(zip(mine, self._score_group([jobs[number] for number in mine]), strict=True))
-            except RejectedRecord:
-                results.update(zip(mine, super().score([pairs[number] for number in mine]), strict=True))
-        return [results[number] for number in range(len(pairs))]
-
-    def _score_group(self, jobs: Sequence[Job]) -> list[SampleScore]:
+        figure = classify_regions(truth, prediction, self.options.min_confidence)
+        members = subsets(figure.truths)
         try:
-            outcomes = score_group(jobs, self.options, self._rules)
+            outcome = score_figure(figure, members, self.options, Budget(self.options.max_steps))
         except shapely.errors.GEOSException as error:
             if "bad_alloc" in str(error):
                 raise MemoryError(str(error)) from error
             raise RejectedRecord("prediction", f"the polygons cannot be intersected: {error}") from error
-        return [self._scored(job, outcome) for job, outcome in zip(jobs, outcomes, strict=True)]
-
-    def _job(self, truth: FigureTruth, prediction: FigurePrediction | None) -> Job:
-        figure = classify_regions(truth, prediction, self.options.min_confidence)
-        return Job(figure, subsets(figure.truths), Budget(self.options.max_steps))
-
-    def _scored(self, job: Job, outcome: Outcome) -> SampleScore:
-        figure = job.figure
         right = self._right_readings(figure)
-        statistics = _prediction_statistics(figure)
-        _add_detection(statistics, job.members, outcome.counts)
-        _add_words(statistics, figure, job.members, right)
-        _add(statistics, ("agreement.location", "agreement.text"), outcome.agreed)
+        statistics = _prediction_statistics(figure) | outcome.statistics
+        statistics |= _word_statistics(figure, members, right) | outcome.agreement
         return SampleScore(
             statistics=statistics,
             metrics=headline_values(lambda name: statistics.get(name, 0), self.options),
@@ -155,54 +117,30 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
 
 def _prediction_statistics(figure: Figure) -> dict[str, int]:
     """Counts what kinds of region a system gives, by which it is known what it is measured by."""
-    statistics: dict[str, int] = {}
     located = len(figure.detections) + len(figure.unconfident)
-    texts = len([position for position in figure.detections if figure.predictions[position].text is not None])
-    readings = len(figure.readings) + len(figure.unknown_readings)
-    # The kinds are those of the whole corpus where `values` reads them; `detection.located` tells of the samples alone.
-    _add(statistics, (*REGION_KINDS, "detection.located"), (located, texts, readings, located))
-    return statistics
+    counts = {
+        "prediction.located": located,
+        "prediction.texts": sum([figure.predictions[each].text is not None for each in figure.detections]),
+        "prediction.readings": len(figure.readings) + len(figure.unknown_readings),
+        # The kinds are those of the whole corpus where `values` reads them; this one tells of the samples alone.
+        "detection.located": located,
+    }
+    return {name: count for name, count in counts.items() if count}
 
 
-def _add(statistics: dict[str, int], names: Sequence[str], numbers: Sequence[int]) -> None:
-    """Adds the numbers that are not 0."""
-    statistics.update(zip(itertools.compress(names, numbers), filter(None, numbers), strict=True))
-
-
-def _add_detection(
-    statistics: dict[str, int], members: Mapping[str, list[int]], counts: Sequence[Sequence[int]]
-) -> None:
-    """Adds what was counted for all regions and each subset.
-
-    The detections outside of all regions are counted once, and those of each subset on top of them.
-    """
-    everything, nothing, *of_subsets = map(list, counts)
-    outside = nothing[COUNTS.index("detection.detections")]
-    names = [*COUNTS]
-    for subset, numbers in zip(members, of_subsets, strict=True):
-        numbers[COUNTS.index("detection.detections")] -= outside
-        names += _names_of(COUNTS, subset)
-        everything += numbers
-    _add(statistics, [*names, "detection.outside"], [*everything, outside])
-
-
-@lru_cache(maxsize=1_000)
-def _names_of(statistics: tuple[str, ...], subset: str) -> tuple[str, ...]:
-    return tuple(f"{name}[{subset}]" if subset else name for name in statistics)
-
-
-def _add_words(statistics: dict[str, int], figure: Figure, members: Mapping[str, list[int]], right: set[int]) -> None:
-    # A region without a text is no word to read: no reading of it could be right.
+def _word_statistics(figure: Figure, members: Mapping[str, Sequence[int]], right: set[int]) -> dict[str, int]:
+    """Counts the words to read and those read right; a region without a text is none: no reading could be right."""
     words = {
         position for position, region in enumerate(figure.truths) if region.id is not None and region.text is not None
     }
     everything = [position for position, region in enumerate(figure.truths) if not region.ignore]
-    names: list[str] = []
-    numbers: list[int] = []
-    for subset, positions in (("", everything), *members.items()):
-        names += _names_of(("word_recognition.words", "word_recognition.correct"), subset)
-        numbers += len(words.intersection(positions)), len(right.intersection(positions))
-    _add(statistics, names, numbers)
+    statistics = {}
+    for suffix, positions in (("", everything), *((f"[{subset}]", each) for subset, each in members.items())):
+        if count := len(words.intersection(positions)):
+            statistics[f"word_recognition.words{suffix}"] = count
+        if count := len(right.intersection(positions)):
+            statistics[f"word_recognition.correct{suffix}"] = count
+    return statistics
 
 
 def _coverage(figure: Figure, outcome: Outcome) -> dict[str, int]:

@@ -2,87 +2,45 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Sequence
-
-import numpy as np
+from collections.abc import Collection, Iterator, Sequence
 
 from ..common.budget import Budget
-from .arrays import BoolArray, FloatArray, IntArray
 
-_PAIRS_PER_STEP = 4
+PAIRS_PER_STEP = 4
+
+Candidate = tuple[int, float, int]
+"""A ground-truth region, minus a score, and a detection: sorted, the best detection of each region comes first."""
+
+Pair = tuple[int, int]
+"""A ground-truth region and a detection, by their positions."""
 
 
-def maximum_matching(
-    rows: IntArray,
-    columns: IntArray,
-    scores: FloatArray,
-    allowed: BoolArray,
-    budgets: Sequence[Budget],
-    figures: IntArray | None = None,
-    choices: Sequence[int] | None = None,
-) -> BoolArray:
-    """Returns which of P pairs (row, column) are chosen, bool [S, P], for each of S choices of `allowed` pairs.
+def largest_pairing(
+    candidates: Sequence[Candidate], care: Collection[int], dont_care: Collection[int], budget: Budget
+) -> list[Pair]:
+    """Returns pairs among the sorted candidates, of regions in `care` and detections that are not in `dont_care`.
 
-    Each row and each column is used at most once, and as many pairs as possible are chosen. Among pairings of that
-    size those with high `scores` are tried first.
-
-    figures: int [P], to which figure of a group a pair belongs (None: all to one). Each has a budget, and of the
-    choices only its first `choices` (None: all).
+    Each region and each detection is used at most once, and as many pairs as possible are chosen. Among pairings of
+    that size those with high scores are tried first.
 
     Spends a step for every 4 pairs that are looked at.
     """
-    chosen = np.zeros_like(allowed)
-    if not len(rows):
-        return chosen
-    alone = (np.bincount(rows)[rows] == 1) & (np.bincount(columns)[columns] == 1)
-    chosen[:, alone] = allowed[:, alone]
-    contested = np.flatnonzero(~alone)
-    if contested.size:
-        contested = contested[np.lexsort((columns[contested], -scores[contested], rows[contested]))]
-        owners = np.zeros(len(contested), dtype=np.intp) if figures is None else figures[contested]
-        ends = [*(np.flatnonzero(np.diff(owners)) + 1).tolist(), len(contested)]
-        pairs = list(zip(rows[contested].tolist(), columns[contested].tolist(), strict=True))
-        parts = [(int(owners[start]), start, end) for start, end in itertools.pairwise([0, *ends])]
-        taken: list[tuple[int, int]] = []
-        for n in range(len(allowed)):
-            mine = allowed[n, contested].tolist()
-            for figure, start, end in parts:
-                if choices is None or n < choices[figure]:
-                    budgets[figure].spend((end - start) // _PAIRS_PER_STEP)
-                    part = list(itertools.compress(range(start, end), mine[start:end]))
-                    taken += [(n, number) for number in _largest(pairs, part, budgets[figure])]
-        if taken:
-            chosen[[n for n, _ in taken], contested[[number for _, number in taken]]] = True
-    return chosen
+    if not candidates:
+        return []
+    budget.spend(len(candidates) // PAIRS_PER_STEP)
+    allowed: dict[int, list[int]] = {}
+    for region, _, detection in candidates:
+        if region in care and detection not in dont_care:
+            allowed.setdefault(region, []).append(detection)
+    firsts = [detections[0] for detections in allowed.values()]
+    if len(set(firsts)) == len(firsts):
+        return list(zip(allowed, firsts, strict=True))  # no pairing has more pairs than regions
+    partners = hopcroft_karp(list(allowed.values()), budget)
+    return [(region, partner) for region, partner in zip(allowed, partners, strict=True) if partner is not None]
 
 
-def _largest(pairs: Sequence[tuple[int, int]], part: list[int], budget: Budget) -> list[int]:
-    """Returns a largest choice among the `pairs` (row, column) whose numbers are in `part`.
-
-    They are ordered by row; the first of a row is tried first.
-    """
-    if len(part) < 2:
-        return part
-    of_row: dict[int, list[int]] = {}
-    for number in part:
-        of_row.setdefault(pairs[number][0], []).append(number)
-    firsts = [numbers[0] for numbers in of_row.values()]
-    if len({pairs[number][1] for number in firsts}) == len(firsts):
-        return firsts  # each row has its own column, and no pairing has more pairs than rows
-    columns = {column: place for place, column in enumerate(sorted({pairs[number][1] for number in part}))}
-    neighbors = [[columns[pairs[number][1]] for number in numbers] for numbers in of_row.values()]
-    partners = hopcroft_karp(neighbors, len(columns), budget)
-    return [
-        number
-        for numbers, partner in zip(of_row.values(), partners, strict=True)
-        for number in numbers
-        if columns[pairs[number][1]] == partner
-    ]
-
-
-def hopcroft_karp(neighbors: list[list[int]], columns: int, budget: Budget) -> list[int]:
-    """Returns the column of each row in a largest matching, -1 for none.
+def hopcroft_karp(neighbors: Sequence[Sequence[int]], budget: Budget) -> list[int | None]:
+    """Returns the column of each row in a largest matching, None for none.
 
     neighbors: the columns that each row may have, the preferred one first.
 
@@ -90,53 +48,61 @@ def hopcroft_karp(neighbors: list[list[int]], columns: int, budget: Budget) -> l
     shortest ways to free columns as there are. A row that leads nowhere is not tried again in a phase. (That of SciPy
     does try it again, which takes exponential time.)
     """
-    partner, owner = [-1] * len(neighbors), [-1] * columns
+    partners: list[int | None] = [None] * len(neighbors)
+    owners: dict[int, int] = {}
     edges = sum(map(len, neighbors))
     improved = True
     while improved:
-        budget.spend(1 + edges // _PAIRS_PER_STEP)
-        distances = _distances(neighbors, partner, owner)
+        budget.spend(1 + edges // PAIRS_PER_STEP)
         improved = False
-        if distances is not None:
-            ways = [iter(each) for each in neighbors]
-            for row in range(len(neighbors)):
-                if partner[row] < 0 and _extend(row, ways, distances, partner, owner):
-                    improved = True
-    return partner
+        distances = _distances(neighbors, partners, owners)
+        ways = [iter(each) for each in neighbors]
+        for row in range(len(neighbors)):
+            if distances and partners[row] is None and _extend(row, ways, distances, partners, owners):
+                improved = True
+    return partners
 
 
-def _distances(neighbors: list[list[int]], partner: list[int], owner: list[int]) -> list[int] | None:
-    """Returns by how many changes of partner each row is reached from a free row; None where no column is left."""
-    distances = [0 if column < 0 else -1 for column in partner]
-    reached = [row for row, distance in enumerate(distances) if distance == 0]
+def _distances(
+    neighbors: Sequence[Sequence[int]], partners: Sequence[int | None], owners: dict[int, int]
+) -> dict[int, int]:
+    """Returns by how many changes of partner each row is reached from a free row; nothing where no column is left."""
+    reached = [row for row, partner in enumerate(partners) if partner is None]
+    distances = dict.fromkeys(reached, 0)
     free_column = False
     while reached and not free_column:
         following = []
         for row in reached:
             for column in neighbors[row]:
-                other = owner[column]
-                if other < 0:
+                other = owners.get(column)
+                if other is None:
                     free_column = True
-                elif distances[other] < 0:
+                elif other not in distances:
                     distances[other] = distances[row] + 1
                     following.append(other)
         reached = following
-    return distances if free_column else None
+    return distances if free_column else {}
 
 
-def _extend(start: int, ways: list[Iterator[int]], distances: list[int], partner: list[int], owner: list[int]) -> bool:
+def _extend(
+    start: int,
+    ways: Sequence[Iterator[int]],
+    distances: dict[int, int],
+    partners: list[int | None],
+    owners: dict[int, int],
+) -> bool:
     """Moves partners along a shortest way from a free row to a free column; says whether there is one."""
     path = [start]
     taken: list[int] = []
     while path:
         row = path[-1]
         for column in ways[row]:
-            other = owner[column]
-            if other < 0:
+            other = owners.get(column)
+            if other is None:
                 for mover, column_taken in zip(path, [*taken, column], strict=True):
-                    partner[mover], owner[column_taken] = column_taken, mover
+                    partners[mover], owners[column_taken] = column_taken, mover
                 return True
-            if distances[other] == distances[row] + 1:
+            if distances.get(other) == distances[row] + 1:
                 path.append(other)
                 taken.append(column)
                 break

@@ -1,4 +1,4 @@
-"""Located regions of one side as arrays: the rectangles turned upright and, where asked for, the polygons.
+"""Where regions are: the rectangles turned upright and, where asked for, the polygons.
 
 A rotated rectangle is turned upright about its centre before it is compared, as the DeTEXT paper says. It has two
 upright positions. Each region takes the one at most 45 degrees away, at 45 degrees the one in which it is wider than
@@ -9,245 +9,224 @@ crosswise.)
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import Protocol
+from math import atan2, floor, hypot, pi
+from typing import Any, NamedTuple
 
 import numpy as np
 import shapely
-from numpy.typing import NDArray
 
-from .arrays import BoolArray, FloatArray, IntArray
-from .records import Box, Geometry, Point
-from .turning import minimum_area_rectangles
+from ..statistics.ratios import plain_sum
+from .records import Box, Geometry, Point, PredictedRegion, TruthRegion
 
-_HALF_A_LINE = 2.0**-21
-_LAST_PIXELS = np.array([0.0, 0.0, 1.0, 1.0])
+TIE = 1e-9
+"""What differs by less is equal, so that rounding does not decide: angles (as shares of a right angle, or in radians),
+lengths and areas (as shares of themselves)."""
 
+HALF_A_LINE = 2.0**-21
 
-class Located(Protocol):
-    """What has a location: a region of either side."""
-
-    @property
-    def points(self) -> list[Point] | None:
-        """The corners of a polygon."""
-
-    @property
-    def box(self) -> Box | None:
-        """An upright rectangle."""
+Record = TruthRegion | PredictedRegion
 
 
-@dataclass(frozen=True, slots=True)
-class Outlines:
-    """The polygons of N regions: their corners as they were written, float [sum of sizes, 2], and polygons [N]."""
+class Region(NamedTuple):
+    """A region with an area above 0.
 
-    corners: FloatArray
-    polygons: NDArray[np.object_]
-
-    def only(self, good: BoolArray, sizes: IntArray) -> Outlines:
-        """The outlines that are `good`, bool [N], of polygons with so many corners each."""
-        return Outlines(self.corners[np.repeat(good, sizes)], self.polygons[good])
-
-
-@dataclass(frozen=True, slots=True)
-class Regions:
-    """N regions with an area above 0; `positions` says where in the record each stood.
-
-    boxes: float [N, 4], as x1, y1, x2, y2: the rectangles turned upright or, of polygons, the bounding boxes.
-    quarter_turned_boxes: float [N, 4], the rectangles turned by 90 degrees more about the centre; of polygons, `boxes`.
-    angles: float [N], the angle in radians, within 45 degrees of 0, by which a rectangle was turned.
-    outlines: the polygons; None under the geometry `rectangle`.
-    sizes: int [N], how many corners each polygon has.
-    areas, diagonals: float [N]; centres: float [N, 2], under the geometry asked for.
-    dropped: the positions left out, each with the reason.
-    owners: int [N], to which figure of a group each region belongs, in order.
+    position: its place in the record. box: the rectangle (x1, y1, x2, y2) turned upright or, of a polygon, the bounding
+    box. angle: by how many radians the rectangle was turned, within 45 degrees of 0. polygon: None under the geometry
+    `rectangle`.
     """
 
-    positions: IntArray
-    boxes: FloatArray
-    quarter_turned_boxes: FloatArray
-    angles: FloatArray
-    outlines: Outlines | None
-    sizes: IntArray
-    areas: FloatArray
-    centres: FloatArray
-    diagonals: FloatArray
-    dropped: dict[int, str]
-    owners: IntArray
+    position: int
+    box: Box
+    angle: float
+    area: float
+    centre: Point
+    polygon: Any = None
 
-    def __len__(self) -> int:
-        return len(self.positions)
+    def beside(self, other: Region) -> Box:
+        """Returns the upright box in the position in which the region is compared with one of the ground truth."""
+        if abs(other.angle - self.angle) > pi / 4 + TIE:
+            return quarter_turned(self.box)
+        return self.box
 
-    def as_rectangles(self) -> Regions:
-        """The same regions under the geometry `rectangle`, even those whose rectangle has no area."""
-        if self.outlines is None:
-            return self
-        return _rectangles(self.positions, self.outlines.corners, self.sizes, self.owners)
-
-    def without_bad(self, good: BoolArray, reason: str) -> Regions:
-        """The regions that are `good`, bool [N]; the others are dropped for a reason."""
-        if good.all():
-            return self
-        arrays = {name: getattr(self, name)[good] for name in _ARRAYS}
-        outlines = None if self.outlines is None else self.outlines.only(good, self.sizes)
-        dropped = dict.fromkeys(self.positions[~good].tolist(), reason)
-        return Regions(**arrays, outlines=outlines, dropped=dropped)
-
-
-_ARRAYS = [field.name for field in fields(Regions) if field.name not in ("outlines", "dropped")]
+    def reach(self) -> Box:
+        """Returns a box that holds the region in every position in which it may be compared."""
+        if not self.angle:
+            return self.box
+        (x1, y1, x2, y2), (left, top, right, bottom) = self.box, quarter_turned(self.box)
+        return min(x1, left), min(y1, top), max(x2, right), max(y2, bottom)
 
 
 def locate(
-    records: Sequence[Located],
-    positions: Sequence[int],
-    geometry: Geometry,
-    owners: IntArray | None = None,
-    pixels: bool = False,
-) -> Regions:
-    """Returns the regions at `positions` of `records`, each of which has `points` or a `box`.
-
-    `owners` says to which figure of a group each belongs; None: all to one. pixels: whether rectangles hold the pixels
-    of both their edges, so that one from 0 to 9 is 10 wide.
+    records: Sequence[Record], positions: Sequence[int], geometry: Geometry, pixels: bool = False
+) -> tuple[dict[int, Region], dict[int, str]]:
+    """Returns the regions at `positions` of `records`, which have `points` or a `box`, and why others were dropped.
 
     A region without area is dropped, as there is no share of it to cover. Under `polygon` a polygon that is not
     valid and simple (its sides cross or touch) is dropped too, as the Python DetEval in common use does; under
     `rectangle` the smallest rectangle around its points counts.
+
+    pixels: whether rectangles hold the pixels of both their edges, so that one from 0 to 9 is 10 wide.
     """
-    coordinates, sizes = _corners([records[position] for position in positions])
-    where = np.array(positions, dtype=np.intp)
-    figures = np.zeros(len(where), dtype=np.intp) if owners is None else owners
     if geometry == "polygon":
-        return _polygons(where, coordinates, sizes, figures)
-    rectangles = _rectangles(where, coordinates, sizes, figures, pixels)
-    return rectangles.without_bad(rectangles.areas > 0, "it has no area")
+        return _polygons(records, positions)
+    regions: dict[int, Region] = {}
+    dropped: dict[int, str] = {}
+    for position in positions:
+        (x1, y1, x2, y2), angle = upright(records[position])
+        if pixels:
+            x2, y2 = x2 + 1, y2 + 1
+        area = (x2 - x1) * (y2 - y1)
+        if area > 0:
+            regions[position] = Region(position, (x1, y1, x2, y2), angle, area, ((x1 + x2) / 2, (y1 + y2) / 2))
+        else:
+            dropped[position] = "it has no area"
+    return regions, dropped
 
 
-def locate_dropped(records: Sequence[Located], positions: Sequence[int], owners: IntArray) -> Regions:
-    """Returns the rectangles of regions as `locate` does, also of those without area.
+def rectangle(record: Record, position: int) -> Region:
+    """Returns the rectangle of a region, also of one without area.
 
     A side of length 0 is made a millionth of a pixel long, so that a line has shares to be covered, too.
     """
-    coordinates, sizes = _corners([records[position] for position in positions])
-    boxes, quarter_turned_boxes, angles = _upright(coordinates, sizes)
-    where = np.array(positions, dtype=np.intp)
-    return _of_boxes(where, _thickened(boxes), _thickened(quarter_turned_boxes), angles, sizes, owners)
+    (x1, y1, x2, y2), angle = upright(record)
+    if x1 == x2:
+        x1, x2 = x1 - HALF_A_LINE, x2 + HALF_A_LINE
+    if y1 == y2:
+        y1, y2 = y1 - HALF_A_LINE, y2 + HALF_A_LINE
+    return Region(position, (x1, y1, x2, y2), angle, (x2 - x1) * (y2 - y1), ((x1 + x2) / 2, (y1 + y2) / 2))
 
 
-def _thickened(boxes: FloatArray) -> FloatArray:
-    half = np.where(boxes[:, :2] == boxes[:, 2:], _HALF_A_LINE, 0.0)
-    thick: FloatArray = boxes + np.hstack((-half, half))
-    return thick
+def quarter_turned(box: Box) -> Box:
+    """Returns a box turned by 90 degrees about its centre."""
+    x1, y1, x2, y2 = box
+    x, y, half_width, half_height = (x1 + x2) / 2, (y1 + y2) / 2, (x2 - x1) / 2, (y2 - y1) / 2
+    return x - half_height, y - half_width, x + half_height, y + half_width
 
 
-def _corners(regions: Sequence[Located]) -> tuple[FloatArray, IntArray]:
-    """Returns the corners of all regions, float [sum of sizes, 2], and how many each has, int [N]."""
-    numbers: list[float] = []
-    sizes: list[int] = []
-    for region in regions:
-        if region.points is not None:
-            sizes.append(len(region.points))
-            numbers.extend(itertools.chain.from_iterable(region.points))
-        else:
-            x1, y1, x2, y2 = region.box or (0.0, 0.0, 0.0, 0.0)
-            sizes.append(4)
-            numbers += (x1, y1, x2, y1, x2, y2, x1, y2)
-    return np.array(numbers, dtype=np.float64).reshape(-1, 2), np.array(sizes, dtype=np.intp)
-
-
-def _rectangles(
-    positions: IntArray, coordinates: FloatArray, sizes: IntArray, owners: IntArray, pixels: bool = False
-) -> Regions:
-    """Returns the rectangles around `coordinates` [sum of sizes, 2], the corners of one region after the other's.
-
-    pixels: as for `locate`.
-    """
-    boxes, quarter_turned_boxes, angles = _upright(coordinates, sizes)
-    if pixels:
-        boxes, quarter_turned_boxes = boxes + _LAST_PIXELS, quarter_turned_boxes + _LAST_PIXELS
-    return _of_boxes(positions, boxes, quarter_turned_boxes, angles, sizes, owners)
-
-
-def _of_boxes(
-    positions: IntArray,
-    boxes: FloatArray,
-    quarter_turned_boxes: FloatArray,
-    angles: FloatArray,
-    sizes: IntArray,
-    owners: IntArray,
-) -> Regions:
-    width, height = boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]
-    return Regions(
-        positions=positions,
-        boxes=boxes,
-        quarter_turned_boxes=quarter_turned_boxes,
-        angles=angles,
-        outlines=None,
-        sizes=sizes,
-        areas=width * height,
-        centres=(boxes[:, :2] + boxes[:, 2:]) / 2,
-        diagonals=np.hypot(width, height),
-        dropped={},
-        owners=owners,
-    )
-
-
-def _polygons(positions: IntArray, coordinates: FloatArray, sizes: IntArray, owners: IntArray) -> Regions:
-    """Returns the polygons with the corners `coordinates` [sum of sizes, 2], without the bad ones."""
-    boxes = _bounds(coordinates, sizes)
-    rings = shapely.linearrings(coordinates, indices=np.repeat(np.arange(len(sizes)), sizes))
-    outlines = Outlines(coordinates, shapely.polygons(rings))
-    areas = shapely.area(outlines.polygons)
+def _polygons(records: Sequence[Record], positions: Sequence[int]) -> tuple[dict[int, Region], dict[int, str]]:
+    """Does `locate` for polygons; the centre of one is the mean of its corners."""
+    corners = [_corners(records[position]) for position in positions]
+    owners = np.repeat(np.arange(len(corners)), [len(each) for each in corners])
+    coordinates = np.array([point for each in corners for point in each], dtype=np.float64).reshape(-1, 2)
+    polygons = shapely.polygons(shapely.linearrings(coordinates, indices=owners))
+    areas = shapely.area(polygons)
     with np.errstate(all="ignore"):  # corners within 1e-300 of each other divide by 0 in there
-        good = shapely.is_valid(outlines.polygons) & shapely.is_simple(outlines.polygons) & (areas > 0)
-    centres = np.empty((0, 2))
-    if len(sizes):
-        centres = np.add.reduceat(coordinates, np.cumsum(sizes) - sizes) / sizes[:, None]
-    regions = Regions(
-        positions=positions,
-        boxes=boxes,
-        quarter_turned_boxes=boxes,
-        angles=np.zeros(len(sizes)),
-        outlines=outlines,
-        sizes=sizes,
-        areas=areas,
-        centres=centres,
-        diagonals=np.hypot(boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]),
-        dropped={},
-        owners=owners,
-    )
-    return regions.without_bad(good, "its sides cross or touch, or it has no area")
+        good = shapely.is_valid(polygons) & shapely.is_simple(polygons) & (areas > 0)
+    regions: dict[int, Region] = {}
+    dropped: dict[int, str] = {}
+    for position, each, polygon, area, is_good in zip(
+        positions, corners, polygons, areas.tolist(), good.tolist(), strict=True
+    ):
+        if is_good:
+            xs, ys = zip(*each, strict=True)
+            centre = plain_sum(xs) / len(xs), plain_sum(ys) / len(ys)
+            box = min(xs), min(ys), max(xs), max(ys)
+            regions[position] = Region(position, box, 0.0, area, centre, polygon)
+        else:
+            dropped[position] = "its sides cross or touch, or it has no area"
+    return regions, dropped
 
 
-def _bounds(coordinates: FloatArray, sizes: IntArray) -> FloatArray:
-    """Returns the upright bounding boxes, float [N, 4]."""
-    if not len(sizes):
-        return np.empty((0, 4))
-    starts = np.cumsum(sizes) - sizes
-    return np.hstack((np.minimum.reduceat(coordinates, starts), np.maximum.reduceat(coordinates, starts)))
+def _corners(record: Record) -> Sequence[Point]:
+    if record.points is not None:
+        return record.points
+    x1, y1, x2, y2 = record.box or (0.0, 0.0, 0.0, 0.0)
+    return (x1, y1), (x2, y1), (x2, y2), (x1, y2)
 
 
-def _upright(coordinates: FloatArray, sizes: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Returns `boxes`, `quarter_turned_boxes` and `angles` as in `Regions`.
+def upright(record: Record) -> tuple[Box, float]:
+    """Returns the smallest rectangle around a region, turned upright, and by what angle.
 
     A region whose corners are the four of an upright rectangle keeps its coordinates to the bit.
     """
-    boxes = _bounds(coordinates, sizes)
-    angles = np.zeros(len(sizes))
-    if not len(sizes):
-        return boxes, boxes, angles
-    owners = np.repeat(np.arange(len(sizes)), sizes)
-    edges = boxes[owners]
-    right, bottom = coordinates[:, 0] == edges[:, 2], coordinates[:, 1] == edges[:, 3]
-    at_corner = (right | (coordinates[:, 0] == edges[:, 0])) & (bottom | (coordinates[:, 1] == edges[:, 1]))
-    corner = np.where(at_corner, 1 << (2 * right + bottom), 16)
-    turned = np.flatnonzero(np.bitwise_or.reduceat(corner, np.cumsum(sizes) - sizes) != 15)
-    if turned.size:
-        places = np.full(len(sizes), -1)
-        places[turned] = np.arange(len(turned))
-        mine = places[owners] >= 0
-        lines = shapely.linestrings(coordinates[mine], indices=places[owners[mine]])
-        boxes[turned], angles[turned] = minimum_area_rectangles(shapely.convex_hull(lines))
-    centres = (boxes[:, :2] + boxes[:, 2:]) / 2
-    half = (boxes[:, 2:] - boxes[:, :2])[:, ::-1] / 2
-    return boxes, np.hstack((centres - half, centres + half)), angles
+    if record.points is None:
+        x1, y1, x2, y2 = record.box or (0.0, 0.0, 0.0, 0.0)
+        return (min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2)), 0.0
+    corners = set(record.points)
+    xs, ys = zip(*corners, strict=True)
+    left, top, right, bottom = box = min(xs), min(ys), max(xs), max(ys)
+    if corners == {(left, top), (right, top), (right, bottom), (left, bottom)}:
+        return box, 0.0
+    return minimum_area_rectangle(convex_hull(corners))
+
+
+def convex_hull(points: set[Point]) -> list[Point]:
+    """Returns the corners of the smallest convex shape around points, clockwise from the lowest (Andrew 1979)."""
+    placed = sorted([(y, x) for x, y in points])
+    if len(placed) < 3:
+        return [(x, y) for y, x in placed]
+    hull: list[Point] = []
+    for way in (placed, placed[::-1]):
+        start = len(hull)
+        for y, x in way:
+            while len(hull) > start + 1 and _turns_right(hull[-2], hull[-1], (x, y)):
+                hull.pop()
+            hull.append((x, y))
+        hull.pop()
+    return hull
+
+
+def _turns_right(first: Point, second: Point, third: Point) -> bool:
+    (x, y), (x1, y1), (x2, y2) = first, second, third
+    return (y1 - y) * (x2 - x) - (x1 - x) * (y2 - y) <= 0
+
+
+def minimum_area_rectangle(hull: Sequence[Point]) -> tuple[Box, float]:
+    """Returns the smallest rectangle around a convex hull, turned upright about its centre, and by what angle.
+
+    The smallest rectangle around a convex polygon has a side along one of the polygon's (Freeman and Shapira 1975). Of
+    several, as around a right triangle, it is the one along the first side. While the sides are gone through in order,
+    the corners that lie farthest along, across and against each go round as well (rotating calipers, Toussaint 1983).
+    """
+    (first_x, first_y), count = hull[0], len(hull)
+    if count == 1:
+        return (first_x, first_y, first_x, first_y), 0.0
+    corners = [(x - first_x, y - first_y) for x, y in hull]
+    along = across = against = 1
+    rectangles = []
+    for side in range(count):
+        (x, y), (next_x, next_y) = corners[side], corners[(side + 1) % count]
+        length = hypot(next_x - x, next_y - y)
+        u, v = (next_x - x) / length, (next_y - y) / length
+        along, ahead = _farthest(corners, max(along, side + 1), u, v)
+        across, beside = _farthest(corners, max(across, along), v, -u)
+        against, behind = _farthest(corners, max(against, across), -u, -v)
+        here = y * u - x * v
+        rectangles.append(((ahead + behind) * (here + beside), u, v, -behind, ahead, -beside, here))
+    least = min(rectangles)[0] * (1 + TIE)
+    _, u, v, low, high, near, far = next(each for each in rectangles if each[0] <= least)
+    x, y = (low + high) / 2, (near + far) / 2
+    width, height, direction = high - low, far - near, atan2(v, u)
+    quarters = _quarters(direction, width, height)
+    if quarters % 2:
+        width, height = height, width
+    x, y = first_x + x * u - y * v, first_y + x * v + y * u
+    return (x - width / 2, y - height / 2, x + width / 2, y + height / 2), direction - quarters * (pi / 2)
+
+
+def _farthest(corners: Sequence[Point], place: int, u: float, v: float) -> tuple[int, float]:
+    """Returns the first corner from `place` on behind which none lies farther in the direction (u, v), and how far."""
+    count = len(corners)
+    x, y = corners[place % count]
+    distance = x * u + y * v
+    while True:
+        x, y = corners[(place + 1) % count]
+        if (farther := x * u + y * v) <= distance:
+            return place, distance
+        place, distance = place + 1, farther
+
+
+def _quarters(direction: float, width: float, height: float) -> int:
+    """Returns by how many quarter turns a direction is off its nearest upright position.
+
+    A rectangle halfway between two positions, but for rounding, takes the one in which it is wider than high, so that
+    neither its place nor its first corner decides; width: along the direction.
+    """
+    turns = direction / (pi / 2)
+    lower = floor(turns)
+    if abs(turns - lower - 0.5) >= TIE:
+        return round(turns)
+    if lower % 2:
+        width, height = height, width
+    return lower + (height > width * (1 + TIE))

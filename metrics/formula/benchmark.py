@@ -6,17 +6,17 @@ Matching", CVPR 2025, with its supplement and its released tool.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple
 
-from ..benchmark import Benchmark, Pair, RejectedRecord, SampleScore
+from ..benchmark import Benchmark, Pair, RejectedRecord, ResultT, SampleScore
 from ..common.budget import Budget
 from ..common.text import normalized
 from ..statistics.sums import Sums
 from ..table import Table
 from .cdm.scoring import NormalizedFormula, Rendering, matching_cost, normalize, render, score_pair
 from .converter import FormulaConverter
-from .draw import draw_pairs
+from .draw import MAX_PAIRS, draw_pairs
 from .limits import SIDES, SampleAllowances
 from .metrics import METRICS, SAMPLE_METRICS, cdm_histogram, matches_in_words, sample_score, values
 from .pairs import FormulaPair, formula_pairs
@@ -63,21 +63,21 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
 
     def __init__(self, options: FormulaOptions) -> None:
         super().__init__(options)
-        self._typesetter = Typesetter(options.time_limit)
+        self.typesetter = Typesetter(options.time_limit)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_typesetter": Typesetter(self.options.time_limit)}
+        return {**self.__dict__, "typesetter": Typesetter(self.options.time_limit)}
 
     def setup(self) -> None:
         """Makes the scratch folder and TeX's format.
 
         Raises MissingTool where TeX, a package or a font is not on this machine.
         """
-        self._typesetter.open()
+        self.typesetter.open()
 
     def teardown(self) -> None:
         """Removes the scratch folder."""
-        self._typesetter.close()
+        self.typesetter.close()
 
     def tool_versions(self) -> dict[str, str]:
         """Returns the version of LaTeX."""
@@ -85,14 +85,14 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
 
     def score_sample(self, truth: FormulaTruth, prediction: FormulaPrediction | None) -> SampleScore:
         """Scores one sample as a batch of one."""
-        result = self.score([Pair("", truth, prediction)])[0]
-        if isinstance(result, RejectedRecord):
-            raise result
-        return result
+        return _only(self.score([Pair("", truth, prediction)]))
 
     def score(self, pairs: Sequence[SamplePair]) -> list[SampleScore | RejectedRecord]:
         """Scores a batch; its formulas are typeset together, equal ones once."""
-        results: list[SampleScore | RejectedRecord] = []
+        return [result for group in self._groups(pairs) for result in self._score_group(group)]
+
+    def _groups(self, pairs: Sequence[SamplePair]) -> Iterator[list[_Sample | RejectedRecord]]:
+        """Yields the samples of a batch as read, in groups of not many more than GROUP formulas."""
         group: list[_Sample | RejectedRecord] = []
         formulas: dict[str, NormalizedFormula] = {}
         for number, pair in enumerate(pairs, start=1):
@@ -101,9 +101,8 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
             except RejectedRecord as rejected:
                 group.append(rejected)
             if len(formulas) >= GROUP or number == len(pairs):
-                results += self._score_group(group)
+                yield group
                 group, formulas = [], {}
-        return results
 
     def _score_group(self, group: Sequence[_Sample | RejectedRecord]) -> list[SampleScore | RejectedRecord]:
         self.setup()
@@ -114,7 +113,7 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
                 sides = sample.formulas()
                 formulas += [*sides[0], *sides[1]]
                 allowances.add(number, sample.budget.left, *([each.marked for each in side] for side in sides))
-        renderings = render(formulas, self._typesetter, allowances)
+        renderings = render(formulas, self.typesetter, allowances)
         return [
             sample if isinstance(sample, RejectedRecord) else self._scored(sample, renderings, allowances, number)
             for number, sample in enumerate(group)
@@ -134,7 +133,7 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
                     if truth and (drawn := renderings[truth].typeset):
                         other = renderings[prediction].typeset if prediction else None
                         sample.budget.spend(drawing_steps([drawn, other] if other else [drawn]))
-            fonts = self._typesetter.outlines if self.options.images else None
+            fonts = self.typesetter.outlines if self.options.images else None
             scores = [score_pair(*formulas, renderings, fonts) for formulas in sample.normalized]
             return sample_score(sample.pairs, scores)
         except RejectedRecord as rejected:
@@ -142,7 +141,7 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
 
     def take_timings(self) -> dict[str, int]:
         """Returns the microseconds that TeX took since the last call."""
-        microseconds, self._typesetter.nanoseconds = self._typesetter.nanoseconds // 1000, 0
+        microseconds, self.typesetter.nanoseconds = self.typesetter.nanoseconds // 1000, 0
         return {"tex": microseconds}
 
     def _read(self, sample: SamplePair, formulas: dict[str, NormalizedFormula]) -> _Sample:
@@ -185,8 +184,28 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
 
     def draw(self, truth: FormulaTruth, prediction: FormulaPrediction | None) -> str:
         """Returns both formulas with the boxes of their tokens, matched and unmatched, as SVG."""
+        return _only(self.draw_batch([Pair("", truth, prediction)]))
+
+    def draw_batch(self, pairs: Sequence[SamplePair]) -> list[str | RejectedRecord]:
+        """Draws a batch; its formulas are typeset together, equal ones once."""
+        return [picture for group in self._groups(pairs) for picture in self._draw_group(group)]
+
+    def _draw_group(self, group: Sequence[_Sample | RejectedRecord]) -> list[str | RejectedRecord]:
         self.setup()
-        formulas: dict[str, NormalizedFormula] = {}
-        sample = self._read(Pair("", truth, prediction), formulas)
-        renderings = render(formulas.values(), self._typesetter)
-        return draw_pairs(sample.normalized, renderings, self._typesetter.outlines)
+        samples = [each for each in group if isinstance(each, _Sample)]
+        shown = (side for each in samples for pair in each.normalized[:MAX_PAIRS] for side in pair if side)
+        renderings = render(shown, self.typesetter)
+        return [
+            each
+            if isinstance(each, RejectedRecord)
+            else draw_pairs(each.normalized, renderings, self.typesetter.outlines)
+            for each in group
+        ]
+
+
+def _only(results: Sequence[ResultT | RejectedRecord]) -> ResultT:
+    """Returns the result of a batch of one; raises it where it is a RejectedRecord."""
+    [result] = results
+    if isinstance(result, RejectedRecord):
+        raise result
+    return result

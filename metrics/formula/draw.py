@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import zlib
 from collections.abc import Sequence
 
 from ..common.svg import SOFT, TRUE, WRONG, Drawing, Style
@@ -48,7 +49,7 @@ def draw_pairs(
             y += _CAPTION
             picture = draw_image(side.typeset, find_font, DPI * SHARPNESS)
             buffer = io.BytesIO()
-            picture.save(buffer, "PNG")
+            picture.save(buffer, "PNG", compress_type=zlib.Z_RLE)
             # At twice the resolution the fixed margin of the image is half as wide.
             margin = PADDING - PADDING / SHARPNESS
             drawing.png(margin, y + margin, picture.width / SHARPNESS, picture.height / SHARPNESS, buffer.getvalue())

@@ -9,11 +9,10 @@ Poisson bootstrap: Chamandy et al., "Estimating Uncertainty for Massive Data Str
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-import itertools
 import json
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from numbers import Real
@@ -25,7 +24,6 @@ import numpy.typing as npt
 from .sum_table import SumTable
 from .sums import FRACTION_BITS, MAX_STATISTIC, UNITS_PER_ONE, Sums, to_units
 
-IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]
 
 # A statistic is cut into three parts, `floor + (high * 2**26 + low) / 2**52`, each small enough that the weighted
@@ -56,21 +54,7 @@ def poisson_thresholds() -> npt.NDArray[np.uint64]:
 
 
 _THRESHOLDS = poisson_thresholds()
-_LEADING_BITS = 16
-_UNDECIDED = 255
-
-
-def _weights_by_leading_bits() -> npt.NDArray[np.uint8]:
-    """Returns the weight of the uniforms with the same leading bits, _UNDECIDED where a threshold lies among them."""
-    lowest = np.arange(1 << _LEADING_BITS, dtype=np.uint64) << np.uint64(64 - _LEADING_BITS)
-    weights: npt.NDArray[np.uint8] = np.searchsorted(_THRESHOLDS, lowest, side="right").astype(np.uint8)
-    weights[(_THRESHOLDS >> np.uint64(64 - _LEADING_BITS)).astype(np.intp)] = _UNDECIDED
-    return weights
-
-
-_WEIGHTS_BY_LEADING_BITS = _weights_by_leading_bits()
 _PLAIN_NUMBERS = {float, int}
-_TYPES = (np.int8, np.int16, np.int32, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,47 +66,55 @@ class Bootstrap:
 
     def unit_hash(self, unit: str) -> int:
         """Returns the 64-bit hash of a sample id or cluster id under the seed."""
-        text = f"{self.seed}:{unit}".encode("utf-8", "surrogatepass")
-        return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
+        return hash_of_text(f"{self.seed}:{unit}")
 
     def weights(self, unit_hashes: Sequence[int]) -> FloatArray:
-        """Returns the weights [1 + R, B] of B units: a row of ones for the corpus itself, then a row a replicate.
-
-        The uniforms come from the SplitMix64 sequence that starts at the unit's hash (Steele et al., 2014).
-        """
-        state = np.asarray(unit_hashes, dtype=np.uint64)[None, :]
-        steps = np.arange(1, self.replicates + 1, dtype=np.uint64)[:, None]
-        mixed = state + steps * np.uint64(0x9E3779B97F4A7C15)
-        shifted = mixed >> np.uint64(30)
-        mixed ^= shifted
-        mixed *= np.uint64(0xBF58476D1CE4E5B9)
-        mixed ^= np.right_shift(mixed, np.uint64(27), out=shifted)
-        mixed *= np.uint64(0x94D049BB133111EB)
-        mixed ^= np.right_shift(mixed, np.uint64(31), out=shifted)
-        leading = np.right_shift(mixed, np.uint64(64 - _LEADING_BITS), out=shifted).view(np.int64)
-        drawn = np.take(_WEIGHTS_BY_LEADING_BITS, leading)
-        undecided = np.flatnonzero(drawn == _UNDECIDED)
-        drawn.flat[undecided] = np.searchsorted(_THRESHOLDS, mixed.flat[undecided], side="right")
+        """Returns the weights [1 + R, B] of B units: a row of ones for the corpus itself, then a row a replicate."""
+        uniforms = uniforms_of(unit_hashes, self.replicates)
         weights = np.ones((self.replicates + 1, len(unit_hashes)))
+        drawn = np.zeros(uniforms.shape, dtype=np.uint8)
+        for threshold in _THRESHOLDS:
+            reached = uniforms >= threshold
+            if not reached.any():
+                break
+            drawn += reached
         weights[1:] = drawn
         return weights
+
+
+def hash_of_text(text: str) -> int:
+    """Returns the 64-bit hash of a text, the same on every machine."""
+    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+
+
+def uniforms_of(unit_hashes: Sequence[int], count: int) -> npt.NDArray[np.uint64]:
+    """Returns numbers [count, B] of 64 random bits: the SplitMix64 sequences that start at the hashes of B units.
+
+    Source: G. Steele et al., "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014.
+    """
+    steps = np.arange(1, count + 1, dtype=np.uint64)[:, None]
+    mixed: npt.NDArray[np.uint64] = np.asarray(unit_hashes, dtype=np.uint64)[None, :] + steps * np.uint64(
+        0x9E3779B97F4A7C15
+    )
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed ^= mixed >> np.uint64(31)
+    return mixed
 
 
 class BootstrapSums:
     """The exact sums of a set of samples and of its replicates: a commutative monoid under `merge`.
 
-    Few samples are kept as they came, more are folded into arrays of integers; which of the two holds is never
-    seen from outside, and equal sets of samples have equal `to_bytes()`.
+    Few samples are kept as they came, more are added up in a table; which of the two holds is never seen from outside,
+    and equal sets of samples have equal `to_bytes()`.
     """
 
-    __slots__ = ("_fractions", "_names", "_pending", "_wholes", "bootstrap")
+    __slots__ = ("_pending", "_table", "bootstrap")
 
-    def __init__(self, bootstrap: Bootstrap) -> None:
+    def __init__(self, bootstrap: Bootstrap, table: SumTable | None = None) -> None:
         self.bootstrap = bootstrap
         self._pending: list[tuple[int, Mapping[str, float]]] = []
-        self._names: dict[str, int] = {}
-        self._wholes = np.zeros((bootstrap.replicates + 1, 0), dtype=np.int64)
-        self._fractions = np.zeros((bootstrap.replicates + 1, 0), dtype=np.int64)
+        self._table = table or SumTable.of([Sums()] * (bootstrap.replicates + 1))
 
     def add(self, unit_hash: int, statistics: Mapping[str, float]) -> None:
         """Adds one sample.
@@ -140,11 +132,8 @@ class BootstrapSums:
         """
         if other.bootstrap != self.bootstrap:
             raise ValueError(f"sums of {other.bootstrap} do not merge with sums of {self.bootstrap}")
-        if other._names:
-            columns = self._columns(other._names)
-            self._wholes[:, columns] += other._wholes
-            self._fractions[:, columns] += other._fractions
-            self._carry()
+        if other._table.names:
+            self._table += other._table
         self._pending.extend(other._pending)
         if len(self._pending) >= ROWS_PER_BLOCK:
             self._fold()
@@ -152,7 +141,7 @@ class BootstrapSums:
     @property
     def size(self) -> int:
         """About how many bytes of memory the sums take."""
-        return self._wholes.nbytes + self._fractions.nbytes + BYTES_PER_PENDING * len(self._pending)
+        return self._table.nbytes + BYTES_PER_PENDING * len(self._pending)
 
     def sums(self, replicate: int = 0) -> Sums:
         """Returns the sums of replicate 1..R, or, by default, of the samples themselves."""
@@ -164,10 +153,7 @@ class BootstrapSums:
         The form is canonical: names without any count are left out.
         """
         self._fold()
-        used = (self._wholes != 0).any(axis=0) | (self._fractions != 0).any(axis=0)
-        names = tuple(sorted(name for name, column in self._names.items() if used[column]))
-        columns = [self._names[name] for name in names]
-        return SumTable(names, self._wholes[:, columns], self._fractions[:, columns])
+        return self._table.without_zeros()
 
     @classmethod
     def of(cls, bootstrap: Bootstrap, table: SumTable) -> BootstrapSums:
@@ -177,10 +163,7 @@ class BootstrapSums:
         """
         if len(table) != bootstrap.replicates + 1:
             raise ValueError(f"a table of {len(table)} rows where {bootstrap.replicates + 1} are due")
-        made = cls(bootstrap)
-        made._names = {name: column for column, name in enumerate(table.names)}
-        made._wholes, made._fractions = table.wholes.copy(), table.fractions.copy()
-        return made
+        return cls(bootstrap, table)
 
     def to_bytes(self) -> bytes:
         """Returns the canonical bytes: equal for equal sets of samples, however they were merged."""
@@ -193,88 +176,43 @@ class BootstrapSums:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __getstate__(self) -> tuple[Any, ...]:
-        return self.bootstrap, self._pending, self._names, _narrow(self._wholes), _narrow(self._fractions)
-
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
-        self.bootstrap, self._pending, self._names, wholes, fractions = state
-        self._wholes, self._fractions = _widened(wholes), _widened(fractions)
-
-    def _columns(self, names: Mapping[str, Any]) -> list[int]:
-        """Returns the columns of `names`, and makes those that were not there."""
-        before = len(self._names)
-        columns = [self._names.setdefault(name, len(self._names)) for name in names]
-        added = len(self._names) - before
-        if added:
-            more = np.zeros((self.bootstrap.replicates + 1, added), dtype=np.int64)
-            self._wholes = np.hstack((self._wholes, more))
-            self._fractions = np.hstack((self._fractions, more))
-        return columns
-
     def _fold(self) -> None:
         for start in range(0, len(self._pending), ROWS_PER_BLOCK):
-            self._fold_block(self._pending[start : start + ROWS_PER_BLOCK])
+            self._table += self._sums_of(self._pending[start : start + ROWS_PER_BLOCK])
         self._pending = []
 
-    def _fold_block(self, block: Sequence[tuple[int, Mapping[str, float]]]) -> None:
-        columns: defaultdict[str, int] = defaultdict(itertools.count().__next__)
+    def _sums_of(self, block: Sequence[tuple[int, Mapping[str, float]]]) -> SumTable:
+        """Returns the sums of a block of samples; a fraction may still be 1 or more, which adding tables carries."""
+        names = sorted({name for _, statistics in block for name in statistics})
+        places = {name: place for place, name in enumerate(names)}
         rows = np.repeat(np.arange(len(block)), [len(statistics) for _, statistics in block])
-        names = itertools.chain.from_iterable([statistics for _, statistics in block])
-        cells = np.fromiter(map(columns.__getitem__, names), np.intp, len(rows))
-        given = itertools.chain.from_iterable([statistics.values() for _, statistics in block])
-        numbers = np.fromiter(given, np.float64, len(rows))
-        values = np.zeros((len(block), len(columns)))
-        values[rows, cells] = numbers
+        cells = [places[name] for _, statistics in block for name in statistics]
+        values = np.zeros((len(block), len(names)))
+        values[rows, cells] = [value for _, statistics in block for value in statistics.values()]
         weights = self.bootstrap.weights([unit_hash for unit_hash, _ in block])
         # Rounded before it is cut: the difference from the floor of a small negative number would round once more.
         values = np.rint(values * UNITS_PER_ONE) / UNITS_PER_ONE
         floors = np.floor(values)
-        targets = np.array(self._columns(columns), dtype=np.intp)
-        self._wholes[:, targets] += (weights @ floors).astype(np.int64)
+        wholes = (weights @ floors).astype(np.int64)
+        fractions = np.zeros_like(wholes)
         fractional = np.flatnonzero((values != floors).any(axis=0))
         if len(fractional):
-            self._fold_fractions((values - floors)[:, fractional], weights, targets[fractional])
-
-    def _fold_fractions(self, fractions: FloatArray, weights: FloatArray, targets: IntArray) -> None:
-        """Adds the fractions [B, N], multiples of 2**-52, to the columns `targets`."""
-        units = (fractions * UNITS_PER_ONE).astype(np.int64)
-        high = (weights @ (units >> HALF_BITS).astype(np.float64)).astype(np.int64)
-        low = (weights @ (units & (HALF - 1)).astype(np.float64)).astype(np.int64)
-        # high * 2**26 could pass 2**63 on its way, so its whole part is carried first.
-        self._wholes[:, targets] += high >> HALF_BITS
-        self._fractions[:, targets] += ((high & (HALF - 1)) << HALF_BITS) + low
-        self._carry()
-
-    def _carry(self) -> None:
-        self._wholes += self._fractions >> FRACTION_BITS
-        self._fractions &= (1 << FRACTION_BITS) - 1
-
-
-def _narrow(array: IntArray) -> tuple[tuple[int, int], IntArray, npt.NDArray[Any]]:
-    """Returns the shape, the columns that hold anything, and those in the smallest type of integers that holds them.
-
-    Most statistics are small counts, without fractions: they travel in a half to an eighth of the bytes.
-    """
-    columns = np.flatnonzero(array.any(axis=0))
-    kept = array[:, columns]
-    lowest, highest = (int(kept.min()), int(kept.max())) if kept.size else (0, 0)
-    fitting = (each for each in _TYPES if np.iinfo(each).min <= lowest and highest <= np.iinfo(each).max)
-    return (array.shape[0], array.shape[1]), columns, kept.astype(next(fitting))
-
-
-def _widened(narrow: tuple[tuple[int, int], IntArray, npt.NDArray[Any]]) -> IntArray:
-    shape, columns, kept = narrow
-    array = np.zeros(shape, dtype=np.int64)
-    array[:, columns] = kept
-    return array
+            units = ((values - floors)[:, fractional] * UNITS_PER_ONE).astype(np.int64)
+            high = (weights @ (units >> HALF_BITS).astype(np.float64)).astype(np.int64)
+            low = (weights @ (units & (HALF - 1)).astype(np.float64)).astype(np.int64)
+            # high * 2**26 could pass 2**63 on its way, so its whole part is carried first.
+            wholes[:, fractional] += high >> HALF_BITS
+            fractions[:, fractional] = ((high & (HALF - 1)) << HALF_BITS) + low
+        return SumTable(tuple(names), wholes, fractions)
 
 
 def check_statistics(statistics: Mapping[str, float]) -> None:
     """Raises ValueError where a statistic is no number, not finite or above 2**32 in magnitude, with its name."""
     values = statistics.values()
     # Almost always all are plain numbers that together stay below the bound, which a NaN among them would not.
-    if _PLAIN_NUMBERS.issuperset(map(type, values)) and _stay_below(MAX_STATISTIC, values):
-        return
+    with contextlib.suppress(OverflowError):
+        if _PLAIN_NUMBERS.issuperset(map(type, values)) and sum(map(abs, values)) <= MAX_STATISTIC:
+            return
     for name, value in statistics.items():
         if not _is_number(value):
             raise ValueError(f"statistic {name}: must be a number, not {value!r:.80}")
@@ -286,11 +224,3 @@ def check_statistics(statistics: Mapping[str, float]) -> None:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, Real)
-
-
-def _stay_below(bound: float, values: Iterable[float]) -> bool:
-    try:
-        return sum(map(abs, values)) <= bound
-    except OverflowError:
-        # An integer beyond all floats, beside a float.
-        return False

@@ -30,6 +30,8 @@ FALSE_ALARMS_A_YEAR = 0.5
 NIGHTS_A_YEAR = 365
 _STEPS = 100
 """Correlations are rounded up to a multiple of 1 / _STEPS: the threshold grows with them."""
+_HALVINGS = 30
+"""10 / 2**30 is 1e-8."""
 
 
 def change_points(values: Sequence[float], errors: Sequence[float], series: int = 8) -> list[int]:
@@ -66,10 +68,11 @@ def threshold(correlation: float, alpha: float) -> float:
 
 @lru_cache(maxsize=1024)
 def _threshold(step: int, alpha: float) -> float:
-    # Not at the top: SciPy's optimizers take half a second to import, which tests of change points alone need.
-    from scipy.optimize import brentq
-
-    return float(brentq(lambda k: both_above(k, step / _STEPS) - alpha / 2, 0.0, 10.0, xtol=1e-6))
+    low, high = 0.0, 10.0
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if both_above(middle, step / _STEPS) > alpha / 2 else (low, middle)
+    return low
 
 
 def both_above(k: float, correlation: float) -> float:

@@ -29,15 +29,13 @@ class PackedReplicates:
     @classmethod
     def of(cls, sums: BootstrapSums) -> PackedReplicates:
         """Packs the replicates of `sums`; equal sums give equal bytes."""
-        table = sums.table().below()
-        used = (table.wholes != 0).any(axis=0) | (table.fractions != 0).any(axis=0)
-        names = tuple(name for name, has_sum in zip(table.names, used.tolist(), strict=True) if has_sum)
-        wholes, fractions = table.wholes[:, used], table.fractions[:, used]
+        table = sums.table().below().without_zeros()
+        wholes, fractions = table.wholes, table.fractions
         # whole * 2**52 + fraction in two words; the fraction is less than 2**52, so that nothing is carried.
         halves = np.empty((*wholes.shape, 2), dtype="<i8")
         halves[..., 0] = (wholes << FRACTION_BITS) | fractions
         halves[..., 1] = wholes >> _WHOLE_BITS
-        return cls(names, zlib.compress(halves.tobytes(), 6))
+        return cls(table.names, zlib.compress(halves.tobytes(), 6))
 
     def unpack(self, count: int) -> SumTable:
         """Returns the sums of the `count` replicates.

@@ -25,6 +25,7 @@ IntArray = npt.NDArray[np.int64]
 _FRACTION = UNITS_PER_ONE - 1
 _EXACT_BELOW = 1 << 53
 """Integers of a smaller magnitude are floats without rounding."""
+_TYPES = (np.int8, np.int16, np.int32, np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +51,20 @@ class SumTable:
             return cls(names, (cells >> FRACTION_BITS).astype(np.int64), (cells & _FRACTION).astype(np.int64))
         except OverflowError as error:
             raise ValueError("a sum is larger than any that samples add up to") from error
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of memory of both arrays."""
+        return self.wholes.nbytes + self.fractions.nbytes
+
+    def without_zeros(self) -> SumTable:
+        """Returns the table without the names that no row has a sum under."""
+        used = (self.wholes != 0).any(axis=0) | (self.fractions != 0).any(axis=0)
+        names = tuple(name for name, has_sum in zip(self.names, used.tolist(), strict=True) if has_sum)
+        return SumTable(names, self.wholes[:, used], self.fractions[:, used])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (self.names, _narrow(self.wholes), _narrow(self.fractions), self.corpus)
 
     def __len__(self) -> int:
         """The number of rows."""
@@ -110,6 +125,8 @@ class SumTable:
 
     def _padded(self, names: Sequence[str]) -> tuple[IntArray, IntArray]:
         """Returns both arrays with a column for each of `names`, in order, of zeros where there is none."""
+        if self.names == tuple(names):
+            return self.wholes, self.fractions
         places = {name: place for place, name in enumerate(names)}
         columns = [places[name] for name in self.names]
         padded = np.zeros((2, len(self), len(names)), dtype=np.int64)
@@ -134,6 +151,32 @@ class SumTable:
     @cached_property
     def _same(self) -> dict[str, float]:
         return dict(self.corpus)
+
+
+_Narrow = tuple[tuple[int, int], npt.NDArray[np.intp], npt.NDArray[Any]]
+
+
+def _narrow(array: IntArray) -> _Narrow:
+    """Returns the shape, the columns that hold anything, and those in the smallest type of integers that holds them.
+
+    Most statistics are small counts, without fractions: they travel in a half to an eighth of the bytes.
+    """
+    columns = np.flatnonzero(array.any(axis=0))
+    kept = array[:, columns]
+    lowest, highest = (int(kept.min()), int(kept.max())) if kept.size else (0, 0)
+    fitting = (each for each in _TYPES if np.iinfo(each).min <= lowest and highest <= np.iinfo(each).max)
+    return (array.shape[0], array.shape[1]), columns, kept.astype(next(fitting))
+
+
+def _restored(
+    names: tuple[str, ...], wholes: _Narrow, fractions: _Narrow, corpus: tuple[tuple[str, float], ...]
+) -> SumTable:
+    arrays = []
+    for shape, columns, kept in (wholes, fractions):
+        array = np.zeros(shape, dtype=np.int64)
+        array[:, columns] = kept
+        arrays.append(array)
+    return SumTable(names, arrays[0], arrays[1], corpus)
 
 
 def values_of_rows(benchmark: Benchmark[Any, Any, Any], table: SumTable, corpus: Sums) -> dict[str, FloatArray]:

@@ -14,15 +14,14 @@ mean square of the d*_r of a cell.
 
 from __future__ import annotations
 
-import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from .bootstrap import Bootstrap
+from .bootstrap import Bootstrap, hash_of_text, uniforms_of
 from .measured import AnyBenchmark
 from .sum_table import SumTable, values_of_rows
 from .sums import Sums
@@ -34,6 +33,9 @@ RELATIVE_ROUNDING, ABSOLUTE_ROUNDING = 1e-9, 1e-14
 """Two differences of ratios that are equal may come out this far apart."""
 
 
+_ABSENT = object()
+
+
 @dataclass(frozen=True, slots=True)
 class SwapBits(Bootstrap):
     """Weights of 0 and 1 in the place of Poisson weights: in replicate r, whether a unit is swapped."""
@@ -42,21 +44,15 @@ class SwapBits(Bootstrap):
 
     def unit_hash(self, unit: str) -> int:
         """Returns the 64-bit hash of a unit, another one than that of the bootstrap under the same seed."""
-        text = f"swap:{self.seed}:{unit}".encode("utf-8", "surrogatepass")
-        return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
+        return hash_of_text(f"swap:{self.seed}:{unit}")
 
     def weights(self, unit_hashes: Sequence[int]) -> FloatArray:
         """Returns [1 + swaps, B]: a row of ones, then the bits of each swap.
 
-        Bit r of a unit is bit r % 64 of the number r // 64 of the SplitMix64 sequence that starts at its hash.
+        Swap r of a unit is bit r % 64 of the number r // 64 of `uniforms_of`.
         """
-        state = np.asarray(unit_hashes, dtype=np.uint64)[:, None]
-        steps = np.arange(1, -(-self.replicates // 64) + 1, dtype=np.uint64)[None, :]
-        mixed = state + steps * np.uint64(0x9E3779B97F4A7C15)
-        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        mixed ^= mixed >> np.uint64(31)
-        octets = mixed.astype("<u8").view(np.uint8).reshape(len(unit_hashes), -1)
+        numbers = uniforms_of(unit_hashes, -(-self.replicates // 64)).T
+        octets = np.ascontiguousarray(numbers, dtype="<u8").view(np.uint8)
         bits = np.unpackbits(octets, axis=1, bitorder="little")[:, : self.replicates]
         weights = np.ones((self.replicates + 1, len(unit_hashes)))
         weights[1:] = bits.T
@@ -114,23 +110,19 @@ def units_needed(confidence: float) -> int:
 
 def dependencies(benchmark: AnyBenchmark, sums: Sums) -> dict[str, frozenset[str]]:
     """Returns for each statistic the metrics that change with it: it is made larger in `sums`, and left out."""
-    units = sums.units()
-    values = benchmark.values(sums)
-    found = {}
+    units, values = sums.units(), benchmark.values(sums)
+    dependent = {}
     for name, total in units.items():
         others = {each: number for each, number in units.items() if each != name}
         larger = benchmark.values_within(Sums({**others, name: 64 * total + (1 << 52)}), sums)
         without = benchmark.values_within(Sums(others), sums)
-        found[name] = frozenset(
+        dependent[name] = frozenset(
             metric
-            for metric in dict.fromkeys([*values, *larger, *without])
-            if not _same(values, larger, metric) or not _same(values, without, metric)
+            for metric in {**values, **larger, **without}
+            for other in (larger, without)
+            if values.get(metric, _ABSENT) != other.get(metric, _ABSENT)
         )
-    return found
-
-
-def _same(values: Mapping[str, float | None], others: Mapping[str, float | None], metric: str) -> bool:
-    return metric in values and metric in others and values[metric] == others[metric]
+    return dependent
 
 
 def _at_least(number: float) -> float:

@@ -7,6 +7,7 @@ Source: "Driving by the Rules: A Benchmark for Integrating Traffic Sign Regulati
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import msgspec
@@ -25,12 +26,12 @@ from .metrics import (
     TASKS,
     WrongProperty,
     distinct_edges,
+    pair_rules,
     property_accuracies,
     property_statistics,
     property_tables,
     wrong_properties,
 )
-from .pairing import pair_rules
 from .records import GroundTruth, Options, Prediction
 from .rules import Rule, Sample, predicted_rules, true_rules
 
@@ -73,7 +74,8 @@ class TrafficRulesBenchmark(Benchmark[GroundTruth, Prediction, Options]):
         metrics["wrong_properties"] = float(sum(len(wrong) for wrong in faults if wrong))
         metrics["unpaired_rules"] = float(len(true) - len(pairs))
         statistics |= property_statistics(true, faults)
-        unknown = _unknown_matches(true, predicted)
+        names = {rule.name for rule in true} | {None}
+        unknown = sum([rule.name not in names for rule in predicted])
         return SampleScore(
             {name: value for name, value in statistics.items() if value},
             metrics,
@@ -124,11 +126,6 @@ def _words(properties: Mapping[str, Any] | None) -> str:
     return ", ".join(" ".join(map(str, value)) if isinstance(value, list) else str(value) for value in values)
 
 
-def _unknown_matches(true: Sequence[Rule], predicted: Sequence[Rule]) -> int:
-    known = {rule.name for rule in true}
-    return sum([rule.name is not None and rule.name not in known for rule in predicted])
-
-
 class _RuleDetails(msgspec.Struct, frozen=True, gc=False):
     """A true rule, the position of the predicted rule that it is paired with, and what was wrong about that."""
 
@@ -168,15 +165,10 @@ def _details(
     }
 
 
-def _shown(edges: Sequence[tuple[str | None, str]]) -> list[tuple[str | None, str]]:
+def _shown(edges: Sequence[tuple[str | None, str]]) -> Sequence[tuple[str | None, str]]:
     """Returns the first edges, with long names cut: the name of a rule is repeated in each of its edges."""
-    if (
-        len(edges) <= _EDGES_IN_DETAILS
-        and len("".join([(name or "") + line for name, line in edges])) <= _MAX_EDGE_NAME_LENGTH
-    ):
-        return list(edges)
-    return [(name if name is None else _cut(name), _cut(line)) for name, line in edges[:_EDGES_IN_DETAILS]]
-
-
-def _cut(name: str) -> str:
-    return truncated(name, _MAX_EDGE_NAME_LENGTH)
+    shown = edges[:_EDGES_IN_DETAILS]
+    if len("".join([(name or "") + line for name, line in shown])) <= _MAX_EDGE_NAME_LENGTH:
+        return shown
+    cut = partial(truncated, length=_MAX_EDGE_NAME_LENGTH)
+    return [(name if name is None else cut(name), cut(line)) for name, line in shown]

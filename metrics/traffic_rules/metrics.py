@@ -1,7 +1,11 @@
-"""The metrics of the traffic_rules benchmark: the three tasks as counts that add up, and what was wrong by property."""
+"""The metrics of the traffic_rules benchmark: the three tasks as counts that add up, and what was wrong by property.
+
+What was wrong about a rule is asked of the predicted rule that is paired with it; the tasks need no pairs.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal
@@ -9,6 +13,8 @@ from typing import Any, Literal
 import msgspec
 
 from ..benchmark import MetricSpec
+from ..common.assignment import best_pairs
+from ..common.budget import Budget
 from ..common.text import truncated
 from ..statistics.ratios import precision_recall_f1, ratio
 from ..statistics.sums import Sums
@@ -103,17 +109,15 @@ class Task(msgspec.Struct, frozen=True):
 
     def specs(self, main: Mapping[str, int], rank: Mapping[str, int]) -> list[MetricSpec]:
         """Returns the declarations of `values`; `main` and `rank` give those of some of them, by name."""
-        about = {
-            "precision": (f"right {self.counted} / predicted ones", f"{self.name}.predicted"),
-            "recall": (f"right {self.counted} / true ones", f"{self.name}.true"),
-            "f1": (
-                f"harmonic mean of precision and recall of {self.counted}",
-                f"{self.name}.true + {self.name}.predicted",
-            ),
-        }
+        true, predicted = f"{self.name}.true", f"{self.name}.predicted"
+        about = (
+            ("precision", f"right {self.counted} / predicted ones", predicted),
+            ("recall", f"right {self.counted} / true ones", true),
+            ("f1", f"harmonic mean of precision and recall of {self.counted}", f"{true} + {predicted}"),
+        )
         return [
             MetricSpec(name, meaning, main=main.get(name), rank=rank.get(name), denominator=denominator)
-            for kind, (meaning, denominator) in about.items()
+            for kind, meaning, denominator in about
             for name in [f"{self.name}.{kind}"]
         ]
 
@@ -156,6 +160,44 @@ SAMPLE_METRICS = (
 )
 
 
+def pair_rules(true: Sequence[Rule], predicted: Sequence[Rule], budget: Budget) -> list[tuple[int, int]]:
+    """Returns one-to-one pairs (true, predicted) of positions, in order of the true rules.
+
+    First every true rule takes an equal predicted rule, as long as there are any: these pairs are the multiset
+    intersection. The rules left on both sides are then paired, as many as the smaller side has, so that the sum
+    of agreeing properties is largest and, among such pairings, the sum of shared centerlines. `matches` plays no
+    part. Equally good pairings are told apart by the order of the rules.
+
+    Spends a step for each pair of rules that are left.
+    """
+    by_properties: dict[frozenset[int], deque[int]] = defaultdict(deque)
+    for j, rule in enumerate(predicted):
+        by_properties[rule.distinct].append(j)
+    pairs: list[tuple[int, int]] = []
+    left: list[int] = []
+    for i, rule in enumerate(true):
+        equal = by_properties.get(rule.distinct)
+        if equal:
+            pairs.append((i, equal.popleft()))
+        else:
+            left.append(i)
+    candidates = sorted(j for rest in by_properties.values() for j in rest)
+    budget.spend(len(left) * len(candidates))
+    weights = _weights([true[i] for i in left], [predicted[j] for j in candidates])
+    return sorted([*pairs, *((left[row], candidates[column]) for row, column in best_pairs(weights))])
+
+
+def _weights(true: Sequence[Rule], predicted: Sequence[Rule]) -> list[list[int]]:
+    """Returns [true, predicted] weights in which one agreeing property outweighs all shared centerlines."""
+    lines, predicted_lines = ([set(rule.centerlines) for rule in rules] for rules in (true, predicted))
+    scale = 1 + sum(map(len, lines))
+    others = [(other.distinct, of_other) for other, of_other in zip(predicted, predicted_lines, strict=True)]
+    return [
+        [len(rule.distinct & distinct) * scale + len(of_rule & of_other) for distinct, of_other in others]
+        for rule, of_rule in zip(true, lines, strict=True)
+    ]
+
+
 class WrongProperty(msgspec.Struct, frozen=True, gc=False):
     """One property that a paired prediction got wrong.
 
@@ -173,23 +215,23 @@ def wrong_properties(true: Rule, predicted: Rule) -> list[WrongProperty]:
     """Returns what sets the two rules apart: the true rule's properties by name, then the extra ones."""
     if true.distinct == predicted.distinct:
         return []
-    wrong = [
+    return [
         WrongProperty(
             name,
-            "different" if name in predicted.values else "absent",
-            _text(true.values[name]),
-            _text(predicted.values[name]) if name in predicted.values else None,
+            "extra" if name not in true.values else "different" if name in predicted.values else "absent",
+            _text(true.values, name),
+            _text(predicted.values, name),
         )
-        for name, number in true.properties.items()
-        if predicted.properties.get(name) != number
+        for name in {**true.values, **predicted.values}
+        if true.properties.get(name) != predicted.properties.get(name)
     ]
-    extra = [name for name in predicted.values if name not in true.values]
-    return wrong + [WrongProperty(name, "extra", None, _text(predicted.values[name])) for name in extra]
 
 
-def _text(value: Any) -> str:
-    """Returns the JSON text of a value, cut where it is long."""
-    return truncated(msgspec.json.encode(value, order="sorted").decode(), _MAX_VALUE_LENGTH)
+def _text(values: Mapping[str, Any], name: str) -> str | None:
+    """Returns the JSON text of a value, cut where it is long; None where there is none."""
+    if name not in values:
+        return None
+    return truncated(msgspec.json.encode(values[name], order="sorted").decode(), _MAX_VALUE_LENGTH)
 
 
 def property_statistics(true: Sequence[Rule], faults: Sequence[Sequence[WrongProperty] | None]) -> dict[str, int]:

@@ -51,8 +51,10 @@ class Sample:
     def numbered(self, values: Mapping[str, Any]) -> dict[str, int]:
         """Returns the number of each property: the same one for equal properties of either side.
 
-        Raises NotComparable where a value has no canonical form.
+        Raises NotComparable where there are more than 64, or a value has no canonical form.
         """
+        if len(values) > MAX_PROPERTIES:
+            raise NotComparable(f"there are {len(values)}, and at most {MAX_PROPERTIES} are scored")
         properties: dict[str, int] = {}
         steps = 0
         for name, value in values.items():
@@ -101,25 +103,19 @@ def predicted_rules(prediction: Prediction | None, sample: Sample) -> list[Rule]
 def _rules(
     rules: Sequence[TrueRule | PredictedRule], names: Sequence[str | int | None], sample: Sample, side: Side
 ) -> list[Rule]:
+    read = []
     with sample.budget.reading(side):
         sample.budget.spend(check_sizes(rules, side))
-        return [
-            _rule(rule, name, sample, side, f"rules[{number}].properties")
-            for number, (rule, name) in enumerate(zip(rules, names, strict=True))
-        ]
-
-
-def _rule(rule: TrueRule | PredictedRule, name: str | int | None, sample: Sample, side: Side, where: str) -> Rule:
-    values = _counted(rule.properties or {}, sample.ignored)
-    if len(values) > MAX_PROPERTIES:
-        raise RejectedRecord(side, f"{where}: there are {len(values)}, and at most {MAX_PROPERTIES} are scored")
-    try:
-        properties = sample.numbered(values)
-    except NotComparable as error:
-        raise RejectedRecord(side, f"{where}: {error}") from error
-    lines = [sample.name(line) for line in rule.centerlines or ()]
-    named = None if name is None else sample.name(name)
-    return Rule(named, properties, frozenset(properties.values()), values, lines)
+        for number, (rule, name) in enumerate(zip(rules, names, strict=True)):
+            values = _counted(rule.properties or {}, sample.ignored)
+            try:
+                properties = sample.numbered(values)
+            except NotComparable as error:
+                raise RejectedRecord(side, f"rules[{number}].properties: {error}") from error
+            lines = [sample.name(line) for line in rule.centerlines or ()]
+            named = None if name is None else sample.name(name)
+            read.append(Rule(named, properties, frozenset(properties.values()), values, lines))
+    return read
 
 
 def _counted(values: Mapping[str, Any], ignored: Collection[str]) -> dict[str, Any]:
@@ -136,7 +132,7 @@ def _shown(text: str | None) -> str:
 
 
 class NotComparable(Exception):
-    """A value that has no canonical form; the message says why."""
+    """Properties or a value that cannot be compared; the message says why."""
 
 
 def canonical(value: Any, spend: Callable[[int], None]) -> str:
@@ -154,22 +150,16 @@ def canonical(value: Any, spend: Callable[[int], None]) -> str:
 
     Raises NotComparable where the value nests more than 16 deep, holds more than 1,000 values, or is not JSON.
     """
-    return _Writer(spend).write(value, MAX_DEPTH)
+    left = MAX_VALUES
 
-
-class _Writer:
-    """Writes one value; each text tells where it ends, so that a sequence of them can be read in one way only."""
-
-    def __init__(self, spend: Callable[[int], None]) -> None:
-        self._spend = spend
-        self._left = MAX_VALUES
-
-    def write(self, value: Any, depth: int) -> str:
+    def write(value: Any, depth: int) -> str:
+        """Each text says where it ends, so that a sequence of them can be read in one way only."""
+        nonlocal left
         if isinstance(value, str):
-            self._spend(1 + len(value) // CHARACTERS_PER_STEP)
+            spend(1 + len(value) // CHARACTERS_PER_STEP)
             value = normalized(value)
             return f"s{len(value)}:{value}"
-        self._spend(1)
+        spend(1)
         if value is None:
             return "0"
         if isinstance(value, bool):
@@ -178,21 +168,17 @@ class _Writer:
             return _number(value)
         if not depth:
             raise NotComparable(f"it nests more than {MAX_DEPTH} deep")
-        if isinstance(value, list):
-            self._count(len(value))
-            return f"[{''.join(sorted({self.write(item, depth - 1) for item in value}))}]"
-        if isinstance(value, dict):
-            self._count(len(value))
-            members = (
-                self.write(name, 0) + self.write(item, depth - 1) for name, item in value.items() if item is not None
-            )
-            return f"{{{''.join(sorted(members))}}}"
-        raise NotComparable(f"{type(value).__name__} is not a type of JSON")
-
-    def _count(self, values: int) -> None:
-        self._left -= values
-        if self._left < 0:
+        if not isinstance(value, (list, dict)):
+            raise NotComparable(f"{type(value).__name__} is not a type of JSON")
+        left -= len(value)
+        if left < 0:
             raise NotComparable(f"it holds more than {MAX_VALUES} values")
+        if isinstance(value, list):
+            return f"[{''.join(sorted({write(item, depth - 1) for item in value}))}]"
+        members = [write(name, 0) + write(item, depth - 1) for name, item in value.items() if item is not None]
+        return f"{{{''.join(sorted(members))}}}"
+
+    return write(value, MAX_DEPTH)
 
 
 def _number(value: int | float) -> str:

@@ -7,16 +7,19 @@ confidence of all slices and main metrics at once does (Bonferroni): with m of t
 
 from __future__ import annotations
 
+import os
+import posixpath
 from collections.abc import Mapping
 from typing import NamedTuple
+from urllib.parse import quote
 
 from ...metrics.statistics.measured import AnyBenchmark, spec_of
 from ...metrics.statistics.paired import PairedDifference, paired_differences, paired_interval
 from ...metrics.statistics.same_samples import same_samples
-from ...transforms.io.storage import STORAGE_ERRORS
+from ...transforms.io.storage import STORAGE_ERRORS, is_on_disk
 from ..config.errors import UsageError
 from ..runs.differences import PAIRED, differences
-from ..runs.run import Run
+from ..runs.run import PAGE, Run
 from .document import Difference
 from .judgement import difference_word
 from .text import some_of
@@ -40,11 +43,15 @@ NOT_COMPARED = Moved(None, Difference(), None)
 
 
 class Against(NamedTuple):
-    """The differences of the main metrics, what is compared in words, or why nothing is, and the folder of the run."""
+    """The differences of the main metrics, what is compared in words, or why nothing is, and the folder of the run.
+
+    link: the address of the page of that run; None where there is none.
+    """
 
     note: str = ""
     found: Mapping[Key, Moved] = {}
     path: str = ""
+    link: str | None = None
 
     def moved(self, system: str, label: str, metric: str) -> Moved:
         """Returns what is known of a metric of a slice."""
@@ -54,21 +61,28 @@ class Against(NamedTuple):
 NOTHING = Against()
 
 
-def against_baseline(result: Run, baseline: Run | None) -> Against:
-    """Returns the differences from a baseline, of all samples and of the slices that both have; of none, nothing."""
-    return NOTHING if baseline is None else _against(result, baseline)._replace(path=baseline.path)
+def against_baseline(result: Run, baseline: Run | None, name: str = "the baseline") -> Against:
+    """Returns the differences from a baseline, of all samples and of the slices that both have; of none, nothing.
+
+    name: what the baseline is called.
+    """
+    if baseline is None:
+        return NOTHING
+    output = result.configuration.settings.output
+    link = None if output is None else page_link(baseline.path, output, ".")
+    return _against(result, baseline, name)._replace(path=baseline.path, link=link)
 
 
-def _against(result: Run, baseline: Run) -> Against:
-    name = f"the baseline {baseline.path}"
-    reasons = differences(result.signature, baseline.signature, PAIRED)
-    if reasons:
-        return Against(f"Not compared with {name}: {reasons[0]}.")
+def _against(result: Run, baseline: Run, name: str) -> Against:
+    name = f"{name} {baseline.path}"
     try:
+        reasons = differences(result.signature, baseline.signature, PAIRED)
+        if reasons:
+            return Against(f"Not compared with {name}: {reasons[0]}.")
         run = Run.read(baseline.path)
         if run.run_id != baseline.run_id:
             return Against(f"Not compared with {name}: another run has replaced it meanwhile.")
-        found, apart = _differences(result, baseline, run)
+        found, apart = run_differences(result, run, {each: baseline.system_for(each) for each in result.systems})
     except (UsageError, *STORAGE_ERRORS, ValueError, KeyError) as error:
         return Against(f"Not compared with {name}: {error}.")
     if not found:
@@ -85,18 +99,21 @@ def _against(result: Run, baseline: Run) -> Against:
     return Against(f"This run less {name}, {samples}, with intervals of {drawn}.{more}", found)
 
 
-def _differences(result: Run, baseline: Run, run: Run) -> tuple[dict[Key, Moved], list[str]]:
-    """Returns the differences, and the labels that rest on other samples in the two runs."""
+def run_differences(result: Run, run: Run, systems: Mapping[str, str | None]) -> tuple[dict[Key, Moved], list[str]]:
+    """Returns the differences of a run from another one, and the labels that rest on other samples in the two runs.
+
+    systems: those that are compared, each with its name in the other run.
+    """
     configuration = result.configuration
     benchmark, confidence = configuration.benchmark, configuration.settings.bootstrap.confidence
     main = benchmark.main_metrics()
     paired: dict[Key, PairedDifference] = {}
     apart: set[str] = set()
-    for name, system in result.systems.items():
-        other = baseline.system_for(name)
+    for name, other in systems.items():
         if other is None:
             continue
-        for label in [label for label in ("", *system.slices) if run.slice(other, label) is not None][: MAX_SLICES + 1]:
+        slices = ("", *result.systems[name].slices)
+        for label in [label for label in slices if run.slice(other, label) is not None][: MAX_SLICES + 1]:
             sides = run.measured(other, label), result.measured(name, label)
             found = paired_differences(benchmark, *sides, confidence)
             if any(same_samples(benchmark, metric, *sides) is False for metric in main):
@@ -134,3 +151,21 @@ def _moved(benchmark: AnyBenchmark, metric: str, found: PairedDifference, confid
         deciding = paired_interval(found.difference, found.error, found.units, confidence, spec.bounds)
     word = difference_word(found.difference, deciding, spec.higher_is_better)
     return Moved(found.baseline, Difference(found.difference, low, high, word), found.detectable)
+
+
+def page_link(folder: str, output: str, run: str) -> str | None:
+    """Returns the address of the page of a run, relative to a page in `output`; None where there is none.
+
+    On a disk it is looked for. An object store would have to be asked for each run, so it is taken to be there.
+    """
+    path = posixpath.normpath(posixpath.join(folder, run, PAGE)) if is_on_disk(folder) else None
+    if path is not None:
+        if not is_on_disk(output) or not os.path.exists(path):
+            return None
+        relative = os.path.relpath(path, output)
+    elif posixpath.normpath(folder) == posixpath.normpath(output):
+        relative = posixpath.normpath(posixpath.join(run, PAGE))
+    else:
+        return None
+    # What begins with a dot and a slash is never taken for a scheme.
+    return "./" + quote(relative.encode("utf-8", "surrogateescape"))

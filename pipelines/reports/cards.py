@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from ...metrics.benchmark import RejectedRecord
+from ...metrics.benchmark import Pair, RejectedRecord
 from ...metrics.common.errors import ENVIRONMENT_FAULTS, explain
+from ...metrics.scoring import draw_pairs
 from ...metrics.statistics.measured import AnyBenchmark
 from ...transforms.records import MAX_RECORD_BYTES
 from .document import Card, CardSide, RecordText
@@ -43,18 +44,33 @@ class Beginning(NamedTuple):
         return self.size <= MAX_RECORD_BYTES
 
 
-def make_card(benchmark: AnyBenchmark, picked: PickedSample) -> Card:
-    """Returns the card of a sample that was picked; where it cannot be drawn, the card says why."""
+Records = tuple[Beginning, Beginning | None]
+"""The ground truth and the prediction of a sample."""
+
+
+def make_cards(benchmark: AnyBenchmark, picked: Sequence[PickedSample]) -> list[Card]:
+    """Returns the cards of samples that were picked; where one cannot be drawn, its card says why."""
+    records = [
+        (
+            Beginning(each.truth, each.truth_size),
+            None if each.prediction is None else Beginning(each.prediction, each.prediction_size),
+        )
+        for each in picked
+    ]
+    drawings = drawings_of(benchmark, records)
+    return [_card(benchmark, *each) for each in zip(picked, records, drawings, strict=True)]
+
+
+def _card(benchmark: AnyBenchmark, picked: PickedSample, records: Records, drawing: tuple[str | None, str]) -> Card:
     details = msgspec.json.decode(picked.details)
-    truth, prediction = Beginning(picked.truth, picked.truth_size), None
-    if picked.prediction is not None:
-        prediction = Beginning(picked.prediction, picked.prediction_size)
+    truth, prediction = records
     shown = details
     if picked.details_size > len(picked.details):
         shown = f"{picked.details_size:,} bytes, too many for this page; samples/*.parquet has them"
     metrics = {name: rounded(value) for name, value in picked.metrics.items()}
-    side = CardSide(picked.status, metrics, prediction and record_text(prediction), words_of(benchmark, details),
-                    *drawing_of(benchmark, truth, prediction))  # fmt: skip
+    side = CardSide(
+        picked.status, metrics, prediction and record_text(prediction), words_of(benchmark, details), *drawing
+    )
     main = benchmark.main_sample_metric().name
     before, value = rounded(picked.before), metrics.get(main)
     change: float | None = None
@@ -62,30 +78,42 @@ def make_card(benchmark: AnyBenchmark, picked: PickedSample) -> Card:
     if before is not None and value is not None:
         change = rounded(value - before)
         words = (f"{main}: {_number(before)} → {_number(value)}",) if change else ()
-    return Card(picked.sample_id, picked.system, picked.why, (side,), record_text(truth), words, change, _short(shown))
+    return Card(picked.sample_id, picked.system, picked.whys, (side,), record_text(truth), words, change, _short(shown))
 
 
-def make_changed(benchmark: AnyBenchmark, found: ChangedRecords, no_records: str = "") -> Card:
-    """Returns the card of a sample that changed. no_records: why there are none, where nobody looked."""
-    row, sides = found.row, []
-    for name, details, prediction in zip(SIDES, found.details, found.predictions, strict=True):
+def make_changed(benchmark: AnyBenchmark, changed: Sequence[ChangedRecords], no_records: str = "") -> list[Card]:
+    """Returns the cards of samples that changed. no_records: why there are none, where nobody looked."""
+    records = [
+        (Beginning(*each.truth), prediction and Beginning(*prediction))
+        for each in changed
+        if each.truth is not None
+        for prediction in each.predictions
+    ]
+    drawings = iter(drawings_of(benchmark, records))
+    missing = no_records or "the records of this sample were not found in the inputs of the runs"
+    return [
+        _changed_card(benchmark, each, [(None, missing) if each.truth is None else next(drawings) for _ in SIDES])
+        for each in changed
+    ]
+
+
+def _changed_card(benchmark: AnyBenchmark, changed: ChangedRecords, drawings: Sequence[tuple[str | None, str]]) -> Card:
+    row, sides = changed.row, []
+    for name, details, prediction, drawing in zip(SIDES, changed.details, changed.predictions, drawings, strict=True):
         record = prediction and Beginning(*prediction)
-        drawing, problem = None, no_records or "the records of this sample were not found in the inputs of the runs"
-        if found.truth is not None:
-            drawing, problem = drawing_of(benchmark, Beginning(*found.truth), record)
         metrics = {spec.name: rounded(row[f"{name}.{spec.name}"]) for spec in benchmark.sample_metrics}
         words = () if details is None else words_of(benchmark, msgspec.json.decode(details))
-        side = CardSide(row[f"{name}.status"], metrics, record and record_text(record), words, drawing, problem)
+        side = CardSide(row[f"{name}.status"], metrics, record and record_text(record), words, *drawing)
         sides.append(side)
     return Card(
         row["sample_id"],
         0,
-        row["kind"],
+        (row["kind"], *([] if not row["change"] else ["lost" if row["change"] < 0 else "won"])),
         tuple(sides),
-        found.truth and record_text(Beginning(*found.truth)),
+        changed.truth and record_text(Beginning(*changed.truth)),
         tuple(what_changed(benchmark.main_sample_metric().name, *sides)),
         rounded(row["change"]),
-        slices=found.slices,
+        slices=changed.slices,
     )
 
 
@@ -136,21 +164,31 @@ def words_of(benchmark: AnyBenchmark, details: Any) -> tuple[str, ...]:
     return tuple(one_line(line, MAX_WORDS_LENGTH) for line in words)
 
 
-def drawing_of(benchmark: AnyBenchmark, truth: Beginning, prediction: Beginning | None) -> tuple[str | None, str]:
-    """Returns the drawing of a sample, or None and the reason."""
+def drawings_of(benchmark: AnyBenchmark, records: Sequence[Records]) -> list[tuple[str | None, str]]:
+    """Returns the drawing of each sample, or None and the reason."""
     if "draw" not in benchmark.abilities():
-        return None, f"{benchmark.name} has no drawing"
-    if not truth.is_whole or (prediction is not None and not prediction.is_whole):
-        return None, "the records are too large for this page; beamscore draw writes it"
-    try:
-        record = msgspec.json.decode(truth.payload, type=benchmark.truth_type)
-        drawing = drawable(benchmark.draw(record, _prediction(benchmark, prediction)))
-    except RejectedRecord as rejected:
-        return None, one_line(rejected.message, MAX_WORDS_LENGTH)
-    except ENVIRONMENT_FAULTS:
-        raise
-    except Exception as error:  # noqa: BLE001 - nor may what it does to a drawing
-        return None, one_line(f"{type(error).__name__}: {explain(error)}", MAX_WORDS_LENGTH)
+        return [(None, f"{benchmark.name} has no drawing")] * len(records)
+    drawings: list[tuple[str | None, str]] = [(None, "")] * len(records)
+    pairs: dict[int, Pair[Any, Any]] = {}
+    for place, (truth, prediction) in enumerate(records):
+        if not truth.is_whole or (prediction is not None and not prediction.is_whole):
+            drawings[place] = None, "the records are too large for this page; beamscore draw writes it"
+            continue
+        try:
+            record = msgspec.json.decode(truth.payload, type=benchmark.truth_type)
+            pairs[place] = Pair("", record, _prediction(benchmark, prediction))
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            drawings[place] = None, one_line(explain(error), MAX_WORDS_LENGTH)
+    for place, drawing in zip(pairs, draw_pairs(benchmark, list(pairs.values())), strict=True):
+        drawings[place] = _fitting(drawing)
+    return drawings
+
+
+def _fitting(drawing: str | RejectedRecord) -> tuple[str | None, str]:
+    """Returns a drawing that fits the page, or None and the reason."""
+    if isinstance(drawing, RejectedRecord):
+        return None, one_line(drawing.message, MAX_WORDS_LENGTH)
+    drawing = drawable(drawing)
     if len(drawing) > MAX_DRAWING_LENGTH:
         return None, f"it has {len(drawing):,} characters, too many for this page; beamscore draw writes it"
     return drawing, ""

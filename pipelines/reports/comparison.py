@@ -17,29 +17,38 @@ from ..runs.comparison import REPORT
 from ..runs.numbers import percent
 from .cards import SIDES, within_limit
 from .document import (
+    Block,
     Card,
+    Cell,
+    Cells,
+    Code,
     Coded,
     Compared,
+    Counts,
     Difference,
     Document,
-    Fact,
-    ListedSample,
+    Link,
     Measured,
     Metric,
-    Notes,
     SampleTable,
+    Section,
     Slice,
+    Slot,
+    Table,
+    Text,
     Verdict,
 )
 from .evaluation import declared, facts_of, metric_of
 from .judgement import by_evidence, judge_difference, lead_first, word_of
+from .markdown import samples_line, verdicts_line
 from .render import Reports, write_reports
 from .samples import columns_of, slice_column
-from .text import MAX_ID_LENGTH, one_line
+from .tables import compared_table, slice_blocks
+from .text import MAX_ID_LENGTH, one_line, some_of
 
 PAGE = "comparison.html"
 MAX_SLICES = 10_000
-WITHOUT_ROWS = "Without them there is no swap test, and no list of samples that changed."
+LABELS_NAMED = 20
 
 Intervals = Mapping[str, Sequence[float] | None]
 
@@ -92,33 +101,37 @@ def build_comparison(
     names = tuple(writable(f"{found[side]['run']}:{found[side]['system']}") for side in SIDES)
     compared = {name: _compared(kind, name, found, runs) for name in found["metrics"]}
     differences = tuple(compared[name] for name in main)
-    slices = tuple(by_evidence(_slices(found, main), differences, lead_first(kind))[:MAX_SLICES])
-    metric = benchmark.main_sample_metric().name
+    metrics = tuple(each.metric for each in differences)
+    slices = tuple(by_evidence(_slices(found, main), metrics, lead_first(kind))[:MAX_SLICES])
+    others = [each for name, each in compared.items() if name not in main]
+    links = (Link(name, address=link) for name, link in zip(names, runs.links, strict=True))
+    count = {name: count for name, count in found["samples"].items() if count}
+    tables = [compared_table("Main metrics of both runs and their difference", differences, (), SIDES)]
+    if others:
+        tables.append(compared_table(f"{len(others)} other metrics", others, (), SIDES, folded=True))
     return Document(
         kind="comparison",
         title=f"{benchmark.name}: {names[1]} against {names[0]}",
         benchmark=benchmark.name,
         summary=benchmark.summary,
         systems=SIDES,
-        header=(Fact("benchmark", (benchmark.name,)), *map(Fact, SIDES, ((name,) for name in names), runs.links)),
+        header=(("benchmark", benchmark.name), *zip(SIDES, links, strict=True)),
         verdict=judge_comparison(found, kind, differences, slices, main),
-        setting=_setting(found),
-        warnings=(*found["differences"], *(f"{each}. {WITHOUT_ROWS.rstrip('.')}" for each in found["missing"])),
-        counts={name: count for name, count in found["samples"].items() if count},
+        sections=(
+            Section("verdict", "Verdict", [Slot("verdict", "both"), *_remarks(found)]),
+            Section("coverage", "Samples paired", [Text(samples_line(count), where="markdown"),
+                                                   Text(Counts(count), where="page")]),
+            Section("metrics", "Main metrics", tables),
+            Section("slices", "Slices", [*_slice_blocks(found, slices, metrics)]),
+            Section("samples", "Samples that changed", [*_changes(found, benchmark.main_sample_metric().name, first)]),
+            Section("provenance", "Provenance", [*_provenance(runs)], "page"),
+        ),
+        metrics=metrics,
         differences=differences,
-        other_differences=tuple(each for name, each in compared.items() if name not in main),
         slices=slices,
-        one_sided={side: found[f"slices_of_{side}_alone"] for side in SIDES},
-        verdicts=found["verdicts"],
-        changes=found["changes"]["metrics"],
-        threshold=found["changes"]["threshold"],
-        listed=(tuple(_listed(row, metric) for row in first),),
-        listed_by=metric,
         sample_metrics=tuple(declared(spec) for spec in kind.sample_metrics),
-        facts=_facts(runs.runs),
-        command=shlex.join(runs.command),
-        notes=Notes(records=runs.no_records),
-    )
+        samples_note=runs.no_records,
+    )  # fmt: skip
 
 
 def judge_comparison(
@@ -140,9 +153,7 @@ def judge_comparison(
     decided = [each for each in differences if word_of(each) in ("better", "worse")]
     unsure = [each.name for each in decided if each.difference.verdict != word_of(each)]
     sentence = verdict.sentence
-    if found["missing"]:
-        sentence += " Without the rows of both runs there is no swap test."
-    elif unsure:
+    if unsure:
         sentence += f" For all metrics and slices at once that is not shown in {', '.join(unsure)}."
     elif decided:
         sentence += " That holds for all metrics and slices at once."
@@ -155,15 +166,16 @@ def judge_comparison(
 
 
 def _compared(kind: type[AnyBenchmark], name: str, found: Mapping[str, Any], runs: ComparedRuns) -> Compared:
-    metric, values = metric_of(kind, name), found["metrics"][name]
+    values = found["metrics"][name]
     sides = []
     for number, side in enumerate(SIDES):
         # A side has its interval where the run has no samples but those that are compared.
         is_whole = found["samples"].get("compared") == runs.samples[number]
         interval = runs.intervals[number].get(name) if is_whole else None
         sides.append(Measured(values[side], *(interval or (None, None))))
-    words = metric.name, metric.meaning, metric.higher_is_better
-    return Compared(*words, 0, sides[0], sides[1], _difference(values), values["p"], values["detectable"])
+    return Compared(
+        metric_of(kind, name), 0, sides[0], sides[1], _difference(values), values["p"], values["detectable"]
+    )
 
 
 def _difference(found: Mapping[str, Any]) -> Difference:
@@ -180,44 +192,89 @@ def _slices(found: Mapping[str, Any], main: Sequence[str]) -> Iterator[Slice]:
         yield Slice(one_line(label), 0, each.get("samples"), values, before, differences, columns_of(label))
 
 
-def _setting(found: Mapping[str, Any]) -> tuple[str, ...]:
+def _remarks(found: Mapping[str, Any]) -> Iterator[Text]:
+    """Yields how both runs differ in what they were made with, and how they are compared."""
+    for each in found["differences"]:
+        yield Text(f"{each}.", label="Warning")
     bootstrap = found["bootstrap"]
     unit = "clusters" if bootstrap["clusters"] else "samples"
-    lines = [
-        f"Differences are candidate less baseline, with {percent(found['confidence'])} intervals of "
-        f"{bootstrap['replicates']:,} paired bootstrap replicates over {unit}.",
-        "A true difference as large as detectable is found with a chance of 80 %.",
-    ]
+    setting = f"Differences are candidate less baseline, with {percent(found['confidence'])} intervals of "
+    setting += f"{bootstrap['replicates']:,} paired bootstrap replicates over {unit}. A true difference as large as "
+    setting += "detectable is found with a chance of 80%."
     if found["swaps"]:
-        lines.append(
-            f"p is that of {found['swaps']:,} swaps, of the metric alone; better and worse in the tables hold for all "
-            "metrics and slices at once."
-        )
-    return tuple(lines)
+        setting += f" p is that of {found['swaps']:,} swaps, of the metric alone; better and worse in the tables hold "
+        setting += "for all metrics and slices at once."
+    yield Text(setting, "setting")
+    yield Text(verdicts_line(found["verdicts"], len(found["slices"])), "setting")
 
 
-def _listed(row: Mapping[str, Any], metric: str) -> ListedSample:
-    values = (*(row[f"{side}.{metric}"] for side in SIDES), row["change"])
-    return ListedSample(row["sample_id"], values, row["kind"].replace("_", " "))
+def _slice_blocks(found: Mapping[str, Any], slices: Sequence[Slice], metrics: Sequence[Metric]) -> Iterator[Block]:
+    if slices:
+        yield Slot("slices")
+        yield Text(
+            "Each cell is candidate less baseline, with its interval as a bar around zero. Slices that lost most come "
+            "first, by the end of the interval nearest to zero, not by noise. Better and worse hold for all metrics "
+            "and slices at once.", "caption", where="page",
+        )  # fmt: skip
+        yield from slice_blocks(slices, metrics, SIDES, True, "comparison.json")
+    else:
+        yield Text("There are no slices that both runs have.")
+    for side in SIDES:
+        if labels := found[f"slices_of_{side}_alone"]:
+            yield Text(f"Slices of the {side} alone, not compared: {some_of(labels, LABELS_NAMED)}.")
 
 
-def _facts(runs: Sequence[Mapping[str, Any]]) -> tuple[Fact, ...]:
-    before, after = ({fact.name: fact.values[0] for fact in facts_of(run)} for run in runs)
-    commands = tuple(shlex.join(run.get("command") or ()) for run in runs)
-    facts = [Fact(name, (before.get(name, "–"), after.get(name, "–"))) for name in {**before, **after}]
-    return (*facts, *([Fact("command", commands)] if any(commands) else []))
+def _changes(found: Mapping[str, Any], main: str, first: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
+    """Yields how many samples changed by each metric, and those that changed most."""
+    changes, threshold = found["changes"]["metrics"], f" by more than {found['changes']['threshold']:g}"
+    if changes:
+        kinds = list(next(iter(changes.values())))
+        names = [kind.replace("_beyond", threshold).replace("_", " ") for kind in kinds]
+        rows: list[Sequence[Cells]] = [
+            (Code(name), *(_count(counts[kind], kind if name == main else "") for kind in kinds))
+            for name, counts in changes.items()
+        ]
+        yield Table("How many samples changed", ("per-sample metric", *names), rows)
+    yield Slot("samples")
+    if first:
+        listed = "Those that changed most by {}; changes/ lists more, and beamscore draw --sample ID draws one."
+        yield Text(listed.format(main), where="markdown")
+        columns = [f"{side}.{main}" for side in SIDES]
+        rows = [
+            (row["sample_id"], *(row[name] for name in columns), Difference(row["change"]),
+             row["kind"].replace("_", " ")) for row in first
+        ]  # fmt: skip
+        yield Table("Samples that changed most", ("sample_id", *SIDES, "change", "kind"), rows, where="markdown")
+
+
+def _count(count: int, kind: str) -> Cell:
+    """Returns a count that leads to its samples: what became wrong is among what lost."""
+    filters = {"worse": {"why": "lost"}, "better": {"why": "won"}}.get(kind, {"status": kind})
+    return Link(count, filters) if count and kind else count
+
+
+def _provenance(runs: ComparedRuns) -> Iterator[Block]:
+    before, after = ({**facts_of(run), "command": shlex.join(run.get("command") or ())} for run in runs.runs)
+    if any(runs.runs):
+        sides = [(name, before.get(name) or "–", after.get(name) or "–") for name in {**before, **after}]
+        rows = [(name, old, "the same" if old == new else new) for name, old, new in sides]
+        yield Table("Provenance", ("", *SIDES), rows)
+    else:
+        yield Text("Neither run has a run.json, which says what it was made from.")
+    if runs.command:
+        yield Text("Command", "heading")
+        yield Text(shlex.join(runs.command), "code")
 
 
 def with_changed(document: Document, found: Mapping[str, Any], cards: Sequence[Card]) -> Document:
-    """Returns the document with samples that changed, which stand in the order of the cards."""
-    empty = "No sample changed."
-    if found["missing"]:
-        empty = "Without the rows of both runs nobody knows which samples changed."
-    elif any(count for each in document.changes.values() for count in each.values()):
-        empty = "This page was asked to show none of the samples that changed; changes/ lists them."
-    notes = msgspec.structs.replace(document.notes, samples="" if cards else empty)
+    """Returns the document with samples that changed, which are in the order of the cards."""
+    note = f"Their records are not here. {document.samples_note}." if document.samples_note else ""
+    if not cards:
+        is_changed = any(count for each in found["changes"]["metrics"].values() for count in each.values())
+        note = "This page was asked to show none of the samples that changed; changes/ lists them."
+        note = note if is_changed else "No sample changed."
     main = next(metric for metric in document.sample_metrics if metric.main)
-    kinds = list(dict.fromkeys(card.why for card in cards))
+    kinds = list(dict.fromkeys(card.whys[0] for card in cards))
     names = dict.fromkeys(name for card in cards for name in card.slices)
     metrics = (
         Metric("change", f"{main.name}, candidate less baseline", main.higher_is_better, main=True, is_change=True),
@@ -227,7 +284,7 @@ def with_changed(document: Document, found: Mapping[str, Any], cards: Sequence[C
         len(cards),
         [one_line(card.sample_id, MAX_ID_LENGTH) for card in cards],
         [0] * len(cards),
-        Coded(kinds, [kinds.index(card.why) for card in cards]),
+        Coded(kinds, [kinds.index(card.whys[0]) for card in cards]),
         {name: slice_column(pa.array([card.slices.get(name) for card in cards], pa.string())) for name in names},
         {
             "change": [card.change for card in cards],
@@ -238,4 +295,6 @@ def with_changed(document: Document, found: Mapping[str, Any], cards: Sequence[C
         msgspec.structs.replace(card, row=row, sample_id=table.ids[row], slices={})
         for row, card in enumerate(within_limit(cards))
     ]
-    return msgspec.structs.replace(document, samples=table, cards=tuple(shown), sample_metrics=metrics, notes=notes)
+    return msgspec.structs.replace(
+        document, samples=table, cards=tuple(shown), sample_metrics=metrics, samples_note=note
+    )

@@ -1,20 +1,19 @@
 """The one document of a report, a comparison and a history: pages and Markdown are templates over it.
 
-A report is one run, a comparison two, a history many. A part that a document does not have is empty, and `notes` says
-why, by section. Texts are as they came, cut where they would fill a page; they are escaped where they are rendered.
+A report is one run, a comparison two, a history many. Each has a verdict, sections of blocks that both formats show in
+the same way, and data that the scripts of a page draw. Texts are as they came, cut where they would fill a page; they
+are escaped where they are rendered.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 from urllib.parse import urlencode
 
 import msgspec
 
-from ..runs.causes import QuarantineCause
 from ..runs.numbers import fixed, typeset
-from ..runs.verdict import GateVerdict
 from .text import one_line, visible
 
 Judgement = Literal[
@@ -27,12 +26,16 @@ SIGNS: dict[str, str] = {
 }  # fmt: skip
 
 
-class Lost(msgspec.Struct, frozen=True):
-    """A slice that lost, with what it lost in words. where: its columns with their values; see Slice."""
+class Link(msgspec.Struct, frozen=True):
+    """A text or a count that leads to samples, or to another page.
 
-    text: str
-    where: dict[str, str] = {}
+    filters: of the samples that it leads to, see `Document.link`; None: to none. address: of the other page.
+    """
+
+    text: str | int
+    filters: dict[str, str] | None = None
     system: int = 0
+    address: str | None = None
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -40,8 +43,8 @@ class Verdict(msgspec.Struct, frozen=True):
 
     judgement: Judgement
     sentence: str
-    reasons: tuple[str, ...] = ()
-    lost: tuple[Lost, ...] = ()
+    reasons: tuple[Link, ...] = ()
+    lost: tuple[Link, ...] = ()
 
     @property
     def sign(self) -> str:
@@ -57,6 +60,15 @@ class Measured(msgspec.Struct, frozen=True):
     high: float | None = None
 
 
+class Difference(msgspec.Struct, frozen=True):
+    """A paired difference with its interval, and what is said of it; it may not be known."""
+
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    verdict: str = "not compared"
+
+
 class Metric(msgspec.Struct, frozen=True):
     """One metric and its bounds, with the values of all systems. is_change: whether it is a difference of two runs."""
 
@@ -70,30 +82,117 @@ class Metric(msgspec.Struct, frozen=True):
     is_change: bool = False
 
 
-class Difference(msgspec.Struct, frozen=True):
-    """A paired difference with its interval, and what is said of it; it may not be known."""
-
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-    verdict: str = "not compared"
-
-
 class Compared(msgspec.Struct, frozen=True):
     """One metric of two sides. p: of the swap test, None where there was none.
 
     detectable: a true difference as large as this is found with a chance of 80 %; None where that is not known.
     """
 
-    name: str
-    meaning: str
-    higher_is_better: bool
+    metric: Metric
     system: int
     baseline: Measured
     candidate: Measured
     difference: Difference
     p: float | None = None
     detectable: float | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of the metric."""
+        return self.metric.name
+
+
+class Bar(msgspec.Struct, frozen=True):
+    """A value, or a difference, that a page also draws on a range. line: a value to tell it apart from.
+
+    system: whose color it has; None: that of its verdict.
+    """
+
+    found: Measured | Difference
+    low: float
+    high: float
+    line: float | None = None
+    system: int | None = None
+
+
+class MatrixCell(msgspec.Struct, frozen=True):
+    """A count of a confusion matrix. share: of its row."""
+
+    count: int
+    share: float
+    is_correct: bool
+    filters: dict[str, str]
+    system: int
+
+
+class Word(msgspec.Struct, frozen=True):
+    """A judgement, such as `worse`; it has a color and a sign in a page, and what matters is bold in Markdown.
+
+    is_bad: whether it is bad whatever it says.
+    """
+
+    text: str
+    is_bad: bool = False
+
+
+class Code(msgspec.Struct, frozen=True):
+    """A name as it is written in a configuration."""
+
+    text: str
+
+
+class Counts(msgspec.Struct, frozen=True):
+    """What became of some records, by status. system: whose samples the counts lead to; None: to none."""
+
+    counts: dict[str, int]
+    system: int | None = None
+
+
+Cell = None | str | int | float | Link | Measured | Difference | Metric | Bar | MatrixCell | Word | Code | Counts
+"""What a table holds."""
+Cells = Cell | tuple[Cell, ...]
+"""Several are shown in a row."""
+Where = Literal["both", "page", "markdown"]
+
+
+class Text(msgspec.Struct, frozen=True):
+    """A paragraph, a heading, an item of a list, or code. label: a word before it, such as `Warning`."""
+
+    text: Cells
+    kind: Literal["", "heading", "item", "caption", "setting", "code"] = ""
+    label: str = ""
+    where: Where = "both"
+
+
+class Table(msgspec.Struct, frozen=True):
+    """A table, which names its rows in the first column. folded: whether a page hides it, or shows it, below its title;
+    None: it has no title."""
+
+    title: str
+    header: Sequence[Cell]
+    rows: Sequence[Sequence[Cells]]
+    kind: Literal["", "metrics", "matrix"] = ""
+    folded: bool | None = None
+    where: Where = "both"
+
+
+class Slot(msgspec.Struct, frozen=True):
+    """Where a page has what its data draw."""
+
+    name: Literal["verdict", "slices", "distributions", "samples", "series", "multiples", "nights"]
+    where: Where = "page"
+
+
+Block = Text | Table | Slot
+
+
+class Section(msgspec.Struct, frozen=True):
+    """A part of a document with a title, in a page a target of links."""
+
+    id: str
+    title: str
+    blocks: Sequence[Block]
+    where: Where = "both"
 
 
 class Slice(msgspec.Struct, frozen=True):
@@ -110,6 +209,11 @@ class Slice(msgspec.Struct, frozen=True):
     before: tuple[float | None, ...] = ()
     differences: tuple[Difference, ...] = ()
     where: dict[str, str] = {}
+
+    @property
+    def filters(self) -> dict[str, str]:
+        """The filters that its samples pass."""
+        return {f"slice.{name}": value for name, value in self.where.items()}
 
 
 class Distribution(msgspec.Struct, frozen=True):
@@ -153,6 +257,11 @@ class SampleTable(msgspec.Struct, frozen=True):
     cells: dict[str, Sequence[int]] = {}
 
 
+def samples_address(filters: Mapping[str, str]) -> str:
+    """Returns the address in a page of the samples that pass filters."""
+    return "#samples?" + urlencode({name: visible(value) for name, value in filters.items()})
+
+
 def cell_name(title: str, row: Any, column: str) -> str:
     """Returns what a cell of a confusion matrix is called in a filter."""
     return one_line(f"{title}: {row} → {column}")
@@ -182,14 +291,15 @@ class CardSide(msgspec.Struct, frozen=True):
 class Card(msgspec.Struct, frozen=True):
     """A sample to look at, in one run or in both that are compared.
 
-    row: its place among the rows of the page; -1 where that is not known yet. why: it is shown. change: of the main
-    per-sample metric since the baseline. words: what changed. truth: None where its records are not in the page.
-    slices: the columns to slice by, with their values as JSON, where the rows of the page come from the cards.
+    row: its place among the rows of the page; -1 where that is not known yet. whys: it is shown, the best reason first.
+    change: of the main per-sample metric since the baseline. words: what changed. truth: None where its records are not
+    in the page. slices: the columns to slice by, with their values as JSON, where the rows of the page come from the
+    cards.
     """
 
     sample_id: str
     system: int
-    why: str
+    whys: tuple[str, ...]
     sides: tuple[CardSide, ...]
     truth: RecordText | None
     words: tuple[str, ...] = ()
@@ -197,50 +307,6 @@ class Card(msgspec.Struct, frozen=True):
     details: Any = None
     slices: dict[str, str | None] = {}
     row: int = -1
-
-
-class Fact(msgspec.Struct, frozen=True):
-    """A line of the header or the provenance, with a value for each run. link: the page of the run, if it has one."""
-
-    name: str
-    values: tuple[str, ...]
-    link: str | None = None
-
-
-class CoverageRow(msgspec.Struct, frozen=True):
-    """What became of the records of one side of one system."""
-
-    system: int
-    side: str
-    read: int
-    counts: dict[str, int]
-
-    @property
-    def is_clean(self) -> bool:
-        """Whether every record was scored."""
-        return self.counts["scored"] == self.read
-
-    def some(self) -> list[tuple[str, int]]:
-        """Returns the statuses of any record, with their counts."""
-        return [(status, count) for status, count in self.counts.items() if count]
-
-
-class TablePart(msgspec.Struct, frozen=True):
-    """A table of a benchmark for one system; is_matrix: whether it counts classes against classes."""
-
-    system: int
-    title: str
-    is_matrix: bool
-    header: Sequence[str]
-    rows: Sequence[Sequence[str | float | None]]
-
-
-class ListedSample(NamedTuple):
-    """A sample that the Markdown names: its id, some values, and its status or how it changed."""
-
-    sample_id: str
-    values: tuple[float | None, ...]
-    status: str
 
 
 class Night(msgspec.Struct, frozen=True):
@@ -309,103 +375,21 @@ class GateLine(msgspec.Struct, frozen=True):
     text: str
 
 
-class TonightMetric(msgspec.Struct, frozen=True):
-    """One metric of the last night: against the last one that it compares with, the medians, and the blessed run.
-
-    medians: the value less the median of the 7 and the 30 nights before. gate: what its gate says.
-    """
-
-    metric: int
-    measured: Measured
-    difference: Difference
-    medians: tuple[float | None, ...] = ()
-    blessed: Difference = Difference()
-    gate: str = ""
-
-
-class Tonight(msgspec.Struct, frozen=True):
-    """One system on the last night. dropped: how many more than usual have no score. against: the night before it.
-
-    not_compared: why there is no difference from that.
-    """
-
-    system: int
-    coverage: str
-    dropped: str
-    against: str
-    not_compared: str
-    metrics: tuple[TonightMetric, ...]
-
-    def blessed(self) -> list[TonightMetric]:
-        """Returns the metrics that are compared with the run that a person has blessed."""
-        return [each for each in self.metrics if each.blessed.value is not None]
-
-
-class NightRow(NamedTuple):
-    """A line of the table of nights: of one system on one night; system: -1 where it says why a series breaks."""
-
-    started: str
-    run: str
-    system: int
-    values: Sequence[float | None]
-    scored: str = ""
-    is_flagged: bool = False
-    verdict: str = ""
-
-
 class Nights(msgspec.Struct, frozen=True):
-    """The nights of a history in the order of time. events: the last first. total: how many nights there are.
-
-    unreadable: folders that look like runs and could not be read, a line each.
-    """
+    """The nights of a history in the order of time. events: the last first."""
 
     nights: tuple[Night, ...]
     series: tuple[Series, ...]
     events: tuple[Event, ...]
     gates: tuple[GateLine, ...]
-    tonight: tuple[Tonight, ...]
-    total: int
-    series_left_out: int = 0
-    unreadable: Sequence[str] = ()
-
-    def events_of(self, what: EventKind) -> list[Event]:
-        """Returns the events of a kind, the last first; those of one night as they came."""
-        return [event for event in self.events if event.what == what]
-
-    def table(self, count: int) -> Iterator[NightRow]:
-        """Yields the lines of the last `count` nights, the last first, with a line where scores stop to compare."""
-        whole = [each for each in self.series if not each.label]
-        broken = {event.night: event.text for event in self.events_of("break")}
-        flagged = {(event.night, event.system) for event in self.events_of("coverage")}
-        for number in range(len(self.nights) - 1, max(-1, len(self.nights) - 1 - count), -1):
-            night = self.nights[number]
-            for system, scored in enumerate(night.scored):
-                values = [each.values[number] for each in whole if each.system == system]
-                if scored:
-                    is_flagged = (number, system) in flagged
-                    yield NightRow(night.started[:16], night.run, system, values, scored, is_flagged, night.verdict)
-            if number in broken:
-                metrics = len({each.metric for each in whole})
-                yield NightRow("—— break ——", broken[number], -1, [None] * metrics)
-
-
-class Notes(msgspec.Struct, frozen=True):
-    """What there is to say of a section, or why it is empty."""
-
-    baseline: str = ""
-    pair: str = ""
-    records: str = ""
-    samples: str = ""
-    distributions: str = ""
 
 
 class Document(msgspec.Struct, frozen=True, kw_only=True):
     """What there is to say of one run, of two that are compared, or of many.
 
-    systems: the names, of a comparison those of its sides. metrics: the main ones. differences: of the main metrics
-    from the baseline; pair: of the two systems of a run, the second less the first. counts: of the samples of a
-    comparison, by what became of them. changes: by per-sample metric, how many samples changed in which way. listed:
-    by system, the samples that the Markdown names. draw: the command that draws a sample of the run, without its id.
+    systems: the names, of a comparison those of its sides. header: names with what they stand for. metrics: the main
+    ones. differences: of the main metrics from the baseline. draw: the command that draws a sample of the run, without
+    its id.
     """
 
     kind: Literal["evaluation", "comparison", "history"]
@@ -414,65 +398,45 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict
     systems: tuple[str, ...] = ()
     summary: str = ""
-    header: tuple[Fact, ...] = ()
-    setting: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    gates: tuple[GateVerdict, ...] = ()
-    places: tuple[tuple[int, int], ...] = ()
-    ranked_by: str = ""
-    coverage: tuple[CoverageRow, ...] = ()
-    extra_counts: tuple[dict[str, int], ...] = ()
-    counts: dict[str, int] = {}
-    causes: tuple[QuarantineCause, ...] = ()
+    header: tuple[tuple[str, Cell], ...] = ()
+    sections: tuple[Section, ...] = ()
     metrics: tuple[Metric, ...] = ()
-    other_metrics: tuple[Metric, ...] = ()
     differences: tuple[Compared, ...] = ()
-    other_differences: tuple[Compared, ...] = ()
-    pair: tuple[Compared, ...] = ()
     slices: tuple[Slice, ...] = ()
-    one_sided: dict[str, Sequence[str]] = {}
-    verdicts: dict[str, int] = {}
-    tables: tuple[TablePart, ...] = ()
     distributions: tuple[Distribution, ...] = ()
-    changes: dict[str, dict[str, int]] = {}
-    threshold: float = 0.0
-    listed: tuple[tuple[ListedSample, ...], ...] = ()
-    listed_by: str = ""
     sample_metrics: tuple[Metric, ...] = ()
     samples: SampleTable | None = None
     cards: tuple[Card, ...] = ()
     history: Nights | None = None
-    facts: tuple[Fact, ...] = ()
-    command: str = ""
     draw: str = ""
-    configuration: str = ""
-    notes: Notes = Notes()
+    samples_note: str = ""
+    distributions_note: str = ""
 
-    def is_clean(self) -> bool:
-        """Returns whether every record was read, paired and scored."""
-        return not self.causes and all(row.is_clean for row in self.coverage)
+    def shown(self, where: Where) -> list[Section]:
+        """Returns the sections that a page, or the Markdown, has, with the blocks that it has of them."""
+        sections = (
+            msgspec.structs.replace(each, blocks=[block for block in each.blocks if block.where in ("both", where)])
+            for each in self.sections
+            if each.where in ("both", where)
+        )
+        return [each for each in sections if each.blocks]
 
-    def has_intervals(self) -> bool:
-        """Returns whether any main metric has an interval."""
-        return any(found.low is not None for metric in self.metrics for found in metric.values)
-
-    def measured_metrics(self, slices: Sequence[Slice]) -> list[int]:
-        """Returns the places of the main metrics that any of the slices has."""
-        return [
-            place for place in range(len(self.metrics)) if any(each.values[place].value is not None for each in slices)
-        ]
+    def tables(self) -> Iterator[Table]:
+        """Yields the tables of all sections."""
+        for section in self.sections:
+            yield from (each for each in section.blocks if isinstance(each, Table))
 
     def link(self, filters: Mapping[str, str], system: int = 0) -> str | None:
         """Returns the address of the samples that pass filters, as address.js reads it; None where this page has none.
 
-        filters: `status`, `why`, `cell`, `metric` with `from` and `to`, or `slice.NAME`, each with its value.
+        filters: `id`, `status`, `why`, `cell`, `metric` with `from` and `to`, or `slice.NAME`, each with its value.
         """
         table = self.samples
         if table is None or not table.ids:
             return None
         known = {
             "status": table.statuses.texts,
-            "why": {card.why for card in self.cards},
+            "why": {why for card in self.cards for why in card.whys},
             "metric": table.metrics,
             "cell": table.cells,
         }
@@ -483,19 +447,15 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
             elif value not in known.get(name, (value,)):
                 return None
         many = self.kind == "evaluation" and len(self.systems) > 1
-        wanted = {**filters, **({"system": self.systems[system]} if many else {})}
-        return "#samples?" + urlencode({name: visible(value) for name, value in wanted.items()})
+        return samples_address({**filters, **({"system": self.systems[system]} if many else {})})
 
-    def slice_link(self, found: Lost) -> str | None:
-        """Returns the address of the samples of a slice."""
-        return self.link({f"slice.{name}": value for name, value in found.where.items()}, found.system)
+    def address(self, found: Link) -> str | None:
+        """Returns where a link leads; None where that is nowhere in this page."""
+        return found.address if found.filters is None else self.link(found.filters, found.system)
 
     def data(self) -> dict[str, Any]:
         """Returns the parts that the scripts of a page read."""
         return {name: getattr(self, name) for name in DATA}
 
 
-DATA = (
-    "kind", "systems", "metrics", "differences", "slices", "sample_metrics", "samples", "cards", "history",
-    "draw",
-)  # fmt: skip
+DATA = ("kind", "systems", "metrics", "slices", "sample_metrics", "samples", "cards", "history", "draw")

@@ -13,37 +13,53 @@ import pyarrow as pa
 from ...metrics.benchmark import MetricSpec
 from ...metrics.statistics.intervals import METHODS
 from ...metrics.statistics.measured import AnyBenchmark
-from ...transforms.records import InputProblem
+from ...metrics.table import Table as DataTable
+from ...transforms.records import CauseCount, InputProblem
 from ...transforms.rows import SLICE_PREFIX, read_rows, sample_schema
 from ...transforms.totals import truth_count
 from ..config.settings import predictions_of
 from ..runs.causes import quarantine_causes
 from ..runs.gates import coverage_failures
 from ..runs.numbers import percent
-from ..runs.run import PAGE, REPORT, Run
+from ..runs.run import PAGE, REPORT, Run, Worst
 from ..runs.verdict import GateVerdict
 from .against import NOTHING, Against, Moved, against_baseline, two_systems
 from .cards import within_limit
 from .document import (
+    Block,
     Card,
+    Cell,
+    Cells,
     Compared,
-    CoverageRow,
     Document,
-    Fact,
-    ListedSample,
+    Link,
     Measured,
     Metric,
-    Notes,
     SampleTable,
+    Section,
     Slice,
-    TablePart,
+    Slot,
+    Table,
+    Text,
 )
 from .judgement import by_evidence, judge_difference, judge_run, lead_first
 from .render import Reports, write_reports
 from .samples import MAX_ROWS, columns_of, distributions, hashed_share, matrix_cells, sample_table, sort_worst_first
+from .tables import (
+    DETECTABLE,
+    benchmark_table,
+    compared_table,
+    coverage_row,
+    gate_blocks,
+    is_matrix,
+    leaderboard,
+    metric_table,
+    slice_blocks,
+)
 from .text import MAX_ID_LENGTH, one_line, some_of
 
 FILES_NAMED = 5
+MAX_OPEN_TABLES = 4
 MAX_ROWS_OF_CELLS = 10_000
 """In larger runs nobody looks up which samples a cell of a confusion matrix counts."""
 
@@ -72,12 +88,9 @@ def run_reports(result: Run, sources: RunSources) -> Reports:
         coverage_failures(summary["systems"], settings),
         against_baseline(result, sources.baseline),
         two_systems(result),
+        result.causes,
+        result.worst,
     )
-    listed = tuple(
-        tuple(ListedSample(sample_id, (value,), status) for value, sample_id, status in result.worst.get(name, ()))
-        for name in result.systems
-    )
-    document = msgspec.structs.replace(document, listed=listed, causes=tuple(quarantine_causes(result.causes)))
     paths = sources.samples
     page = None if paths is None else (lambda: with_samples(document, result, paths, sources.cards))
     return write_reports(document, REPORT, page, PAGE, "report.md and summary.json")
@@ -90,17 +103,17 @@ def build_run(
     failures: Sequence[str] = (),
     against: Against = NOTHING,
     pair: Against = NOTHING,
+    causes: Sequence[CauseCount] = (),
+    worst: Mapping[str, Sequence[Worst]] | None = None,
 ) -> Document:
     """Returns the document of a run without its samples.
 
     run: of run.json. failures: why the run fails beside its gates. against: the differences from the baseline; pair: of
-    its two systems.
+    its two systems. causes: why records were quarantined. worst: by system, the worst samples.
     """
     kind, systems = type(benchmark), tuple(summary["systems"])
-    found = list(summary["systems"].values())
     main = benchmark.main_metrics()
-    others = dict.fromkeys(name for system in found for name in system["values"] if name not in main)
-    metrics = tuple(metric_of(kind, name, found) for name in main)
+    metrics = tuple(metric_of(kind, name, list(summary["systems"].values())) for name in main)
     differences = tuple(
         _compared(each, against.moved(name, "", each.name), number, each.values[number])
         for each in metrics
@@ -108,52 +121,179 @@ def build_run(
         if (name, "", each.name) in against.found
     )
     slices = tuple(by_evidence(_slices(summary, main, against), metrics, lead_first(kind)))
-    verdict = judge_difference(lead_first(kind), main, differences, slices, systems, "The run")
     gates = tuple(msgspec.convert(each, GateVerdict) for each in summary.get("gates", ()))
-    places = summary.get("ranking_by", {})
-    return Document(
+    document = Document(
         kind="evaluation",
         title=f"{benchmark.name}: {some_of(systems, 3)}",
         benchmark=benchmark.name,
         summary=benchmark.summary,
         systems=systems,
-        header=_header(summary, run, against),
-        verdict=judge_run(summary, kind, gates, failures, verdict),
-        setting=setting_of(summary["config"]),
-        warnings=_warnings(summary),
-        gates=gates,
-        places=tuple((each["place"], systems.index(each["system"])) for each in places.get("places", ())),
-        ranked_by=places.get("metric", ""),
-        coverage=tuple(
-            CoverageRow(number, side, system["coverage"][side]["read"],
-                        {name: count for name, count in system["coverage"][side].items() if name != "read"})
-            for number, system in enumerate(found) for side in ("ground_truth", "predictions")
-        ),
-        extra_counts=tuple(
-            {name: count for name, count in system["coverage"].items() if not isinstance(count, (bool, Mapping))}
-            for system in found
+        header=tuple(_header(summary, run, against)),
+        verdict=judge_run(
+            summary, kind, gates, failures,
+            judge_difference(lead_first(kind), main, differences, slices, systems, "The run"),
         ),
         metrics=metrics,
-        other_metrics=tuple(metric_of(kind, name, found) for name in others),
         differences=differences,
-        pair=tuple(
-            _compared(each, pair.moved("", "", each.name), 0, each.values[1], each.values[0])
-            for each in metrics
-            if ("", "", each.name) in pair.found
-        ),
         slices=slices,
-        tables=tuple(
-            TablePart(number, each["title"], is_matrix(each["header"], each["rows"]), each["header"], each["rows"])
-            for number, system in enumerate(found) for each in system.get("tables", ())
-        ),
-        listed_by=benchmark.main_sample_metric().name,
         sample_metrics=tuple(declared(spec) for spec in benchmark.sample_metrics),
-        facts=facts_of(run),
-        command=shlex.join(run.get("command") or ()) if run else "",
         draw=_draw_command(run),
-        configuration=json.dumps(summary["config"], indent=1, ensure_ascii=False),
-        notes=Notes(against.note, pair.note),
     )  # fmt: skip
+    pairs = [
+        _compared(each, pair.moved("", "", each.name), 0, each.values[1], each.values[0])
+        for each in metrics
+        if ("", "", each.name) in pair.found
+    ]
+    sections = (
+        Section("verdict", "Verdict", [Slot("verdict", "both"), *gate_blocks(gates), *_remarks(summary)]),
+        Section("coverage", "Coverage", [*_coverage(summary["systems"], causes)]),
+        Section("metrics", "Main metrics", [*_metrics(document, summary, pair, pairs, against)]),
+        Section("slices", "Slices", [*_slice_blocks(document)]),
+        Section("distributions", "Distribution of the per-sample metrics", [Slot("distributions")]),
+        Section("tables", "Tables", [*_tables(kind, metrics, summary["systems"])]),
+        Section("samples", "Samples", [Slot("samples"), *_worst(benchmark.main_sample_metric().name, worst or {})]),
+        Section("provenance", "Provenance", [*_provenance(summary, run)], "page"),
+    )
+    return msgspec.structs.replace(document, sections=sections)
+
+
+def _remarks(summary: Mapping[str, Any]) -> Iterator[Text]:
+    """Yields the warnings, and how the run was scored."""
+    found, of_all = summary["systems"], {each: list(summary["systems"]) for each in summary.get("warnings", ())}
+    systems = {each: [name for name in found if each in found[name].get("warnings", ())]
+               for system in found.values() for each in system.get("warnings", ())}  # fmt: skip
+    for each, names in {**of_all, **systems}.items():
+        is_named = len(found) > 1 and each not in of_all
+        yield Text(f"{some_of(names, 3)}: {each}." if is_named else f"{each}.", label="Warning")
+    yield Text(" ".join(_setting(summary["config"])), "setting")
+
+
+def _coverage(systems: Mapping[str, Any], causes: Sequence[CauseCount]) -> Iterator[Block]:
+    """Yields what became of every record, in one line where all were scored."""
+    of = {name: system["coverage"] for name, system in systems.items()}
+    sides = [(name, side, of[name][side]) for name in of for side in ("ground_truth", "predictions")]
+    if not causes and all(counts["scored"] == counts["read"] for _, _, counts in sides):
+        each = f" in each of {len(systems)} systems" if len(systems) > 1 else ""
+        yield Text(f"Every record was read, paired and scored: {sides[0][2]['read'] if sides else 0:,} samples{each}.")
+    else:
+        rows = [coverage_row(name, side, counts, list(of).index(name)) for name, side, counts in sides]
+        yield Table("Records of each side", ("system", "side", "records", "what became of them"), rows)
+    extra = [
+        (name, label.replace("_", " "), count)
+        for name in of for label, count in of[name].items() if not isinstance(count, (bool, Mapping))
+    ]  # fmt: skip
+    if extra:
+        yield Table("Counts of the benchmark", ("system", "what", "count"), extra)
+    if causes:
+        yield Text("Quarantine", "heading")
+        rows = [_cause(each, list(of)) for each in sorted(causes, key=lambda each: -each.count)]
+        yield Table("Quarantined records by cause", ("records", "side", "stage", "cause", "the first"), rows)
+        yield Text("Every quarantined record is in quarantine/, with its text.")
+
+
+def _cause(found: CauseCount, systems: Sequence[str]) -> Sequence[Cells]:
+    """Returns a cause of the quarantine; its count and its examples lead to the samples that it cost."""
+    (cause,) = quarantine_causes([found])
+    is_truth = cause.side == "ground_truth"
+    status = {"status": "rejected" if is_truth else "missing_prediction"}
+    system = 0 if is_truth else systems.index(cause.side)
+    is_sample = cause.cause not in ("duplicate", "unmatched")
+    examples: list[Cell] = []
+    for entry, record in zip(found.examples, cause.examples, strict=True):
+        filters = {"id": one_line(entry.sample_id, MAX_ID_LENGTH)} if entry.sample_id else None
+        examples += [Link(record.place, filters, system), f"{record.error};"]
+    count = Link(cause.records, status if is_sample else None, system)
+    return count, cause.side, cause.stage, cause.cause, tuple(examples)
+
+
+def _metrics(
+    document: Document,
+    summary: Mapping[str, Any],
+    pair: Against,
+    pairs: Sequence[Compared],
+    against: Against,
+) -> Iterator[Block]:
+    metrics, systems, places = document.metrics, document.systems, summary.get("ranking_by", {})
+    if len(systems) > 2:
+        numbers = [(each["place"], systems.index(each["system"])) for each in places.get("places", ())]
+        has_intervals = any(found.low is not None for metric in metrics for found in metric.values)
+        share = "the samples cannot tell apart" if has_intervals else "are equal"
+        yield Text("Ranking", "heading")
+        yield leaderboard(metrics, systems, numbers or [(0, number) for number in range(len(systems))])
+        yield Text(f"Systems that {share} share a place, by {places.get('metric', 'name')}.", "caption")
+    elif len(systems) > 1 or not document.differences:
+        yield metric_table("Main metrics with intervals", metrics, systems)
+    if pairs:
+        yield Text("Difference of the systems", "heading")
+        yield Text(pair.note, "caption")
+        yield compared_table("Difference of the systems", pairs, (), systems)
+        yield Text(DETECTABLE, "caption")
+    if against.note:
+        yield Text("Against the baseline", "heading")
+        yield Text(against.note, "caption")
+    if document.differences:
+        yield compared_table("Differences from the baseline", document.differences, systems, ["baseline", "this run"])
+        yield Text(DETECTABLE, "caption")
+
+
+def _slice_blocks(document: Document) -> Iterator[Block]:
+    if not document.slices:
+        yield Text("This run has no slices; --slice COLUMN gives metrics by a column of the ground truth.")
+        return
+    yield Slot("slices")
+    below = "the baseline" if document.differences else "all samples"
+    said = "Each bar is an interval on the range of its metric, with the value as a dot; the thin line is the value of "
+    said += f"all samples. Slices come first that are below {below} by most, by the end of the interval nearest to it, "
+    said += "not by noise."
+    if document.differences:
+        said += " A difference from the baseline is called better or worse where its interval, widened for all slices "
+        said += "and main metrics at once (Bonferroni), leaves zero out."
+    yield Text(said, "caption", where="page")
+    yield from slice_blocks(document.slices, document.metrics, document.systems, False, "summary.json")
+
+
+def _tables(kind: type[AnyBenchmark], metrics: Sequence[Metric], systems: Mapping[str, Any]) -> Iterator[Block]:
+    """Yields all other metrics, and the tables of the benchmark."""
+    found = list(systems.values())
+    main = [each.name for each in metrics]
+    others = dict.fromkeys(name for each in found for name in each["values"] if name not in main)
+    if others:
+        rest = [metric_of(kind, name, found) for name in others]
+        yield metric_table(f"{len(rest)} other metrics", rest, list(systems), folded=True)
+    for number, (name, system) in enumerate(systems.items()):
+        for place, table in enumerate(data_tables(system)):
+            is_folded = number > 0 or place >= MAX_OPEN_TABLES
+            yield benchmark_table(table, number, name if len(systems) > 1 else "", is_folded)
+    if any(is_matrix(table) for system in systems.values() for table in data_tables(system)):
+        said = (
+            "Of a confusion matrix, rows are the ground truth and columns the prediction; the darker, the larger the "
+        )
+        yield Text(f"{said}share of the row. Correct cells have a frame.", "caption", where="page")
+
+
+def data_tables(system: Mapping[str, Any]) -> list[DataTable]:
+    """Returns the tables of a system of summary.json."""
+    return [DataTable(each["title"], each["header"], each["rows"]) for each in system.get("tables", ())]
+
+
+def _worst(metric: str, worst: Mapping[str, Sequence[Worst]]) -> Iterator[Block]:
+    for name, found in worst.items():
+        if found:
+            yield Text(f"Worst samples of {name}" if len(worst) > 1 else "Worst samples", "heading", where="markdown")
+            rows = [(sample_id, value, status.replace("_", " ")) for value, sample_id, status in found]
+            yield Table("Worst samples", ("sample_id", metric, "status"), rows, where="markdown")
+
+
+def _provenance(summary: Mapping[str, Any], run: Mapping[str, Any] | None) -> Iterator[Block]:
+    if run:
+        yield Table("Provenance", ("", "this run"), [*facts_of(run).items()])
+    else:
+        yield Text("This run has no run.json, which says what it was made from.")
+    if run and run.get("command"):
+        yield Text("Command", "heading")
+        yield Text(shlex.join(run["command"]), "code")
+    yield Text("Configuration with all defaults", "heading")
+    yield Text(json.dumps(summary["config"], indent=1, ensure_ascii=False), "code")
 
 
 def metric_of(kind: type[AnyBenchmark], name: str, systems: Sequence[Mapping[str, Any]] = ()) -> Metric:
@@ -177,8 +317,7 @@ def _compared(
     metric: Metric, found: Moved, system: int, candidate: Measured, baseline: Measured | None = None
 ) -> Compared:
     sides = baseline or Measured(found.baseline), candidate
-    words = metric.name, metric.meaning, metric.higher_is_better
-    return Compared(*words, system, *sides, found.difference, None, found.detectable)
+    return Compared(metric, system, *sides, found.difference, None, found.detectable)
 
 
 def _slices(summary: Mapping[str, Any], names: Sequence[str], against: Against) -> Iterator[Slice]:
@@ -191,15 +330,15 @@ def _slices(summary: Mapping[str, Any], names: Sequence[str], against: Against) 
             yield Slice(one_line(label), number, samples, values, before, differences, columns_of(label))
 
 
-def _header(summary: Mapping[str, Any], run: Mapping[str, Any] | None, against: Against) -> tuple[Fact, ...]:
-    facts = [Fact("benchmark", (summary["benchmark"],))]
+def _header(summary: Mapping[str, Any], run: Mapping[str, Any] | None, against: Against) -> Iterator[tuple[str, Cell]]:
+    yield "benchmark", summary["benchmark"]
     if run is not None:
-        facts += [Fact("run", (run["run_id"],)), Fact("started", (run["started"][:16].replace("T", " "),))]
-    return (
-        *facts,
-        *([Fact("baseline", (against.path,))] if against.path else []),
-        *([Fact("signature", (summary["signature"],))] if summary.get("signature") else []),
-    )
+        yield "run", run["run_id"]
+        yield "started", run["started"][:16].replace("T", " ")
+    if against.path:
+        yield "baseline", Link(against.path, address=against.link)
+    if summary.get("signature"):
+        yield "signature", summary["signature"]
 
 
 def _draw_command(run: Mapping[str, Any] | None) -> str:
@@ -216,7 +355,7 @@ def _draw_command(run: Mapping[str, Any] | None) -> str:
     return shlex.join(kept)
 
 
-def setting_of(config: Mapping[str, Any]) -> tuple[str, ...]:
+def _setting(config: Mapping[str, Any]) -> list[str]:
     """Returns how a run was scored, a sentence each."""
     missing = "counts as wrong" if config["missing"] == "wrong" else "is left out of the score"
     lines = [f"Protocol: {config['protocol']}."] if "protocol" in config else []
@@ -228,33 +367,16 @@ def setting_of(config: Mapping[str, Any]) -> tuple[str, ...]:
             f"Intervals: {percent(bootstrap['confidence'])}, {bootstrap['replicates']:,} Poisson-bootstrap replicates "
             f"over {unit} ({METHODS['bounded']}; {METHODS['one_bound']} with one bound)."
         )
-    return tuple(lines)
+    return lines
 
 
-def _warnings(summary: Mapping[str, Any]) -> tuple[str, ...]:
-    found, of_all = summary["systems"], {each: list(summary["systems"]) for each in summary.get("warnings", ())}
-    systems = {each: [name for name in found if each in found[name].get("warnings", ())]
-               for system in found.values() for each in system.get("warnings", ())}  # fmt: skip
-    return (*of_all, *(f"{some_of(names, 3)}: {each}" if len(found) > 1 else each for each, names in systems.items()))
-
-
-def is_matrix(header: Sequence[Any], rows: Sequence[Sequence[Any]]) -> bool:
-    """Tells whether a table counts classes against classes: whole numbers, its rows named as some of its columns."""
-    shared = sum(row[0] in header[1:] for row in rows)
-    return (
-        len(set(header[1:])) > 1
-        and shared >= max(1, len(rows) - 2)
-        and all(isinstance(value, int) and value >= 0 for row in rows for value in row[1:])
-    )
-
-
-def facts_of(run: Mapping[str, Any] | None) -> tuple[Fact, ...]:
+def facts_of(run: Mapping[str, Any]) -> dict[str, str]:
     """Returns the provenance of a run, a line each: when, where, with what, from what; of none, nothing."""
     if not run:
-        return ()
+        return {}
     versions = run["versions"]
     named = {"beamscore": versions["beamscore"], "Python": versions["python"], **versions["packages"]}
-    facts = {
+    return {
         "started": f"{run['started']}, {run['seconds']:,.1f} s",
         "run": run["run_id"],
         "runner": f"{run['runner']} on {run['host']}",
@@ -263,7 +385,6 @@ def facts_of(run: Mapping[str, Any] | None) -> tuple[Fact, ...]:
         "ground truth": _input(run["inputs"]["ground_truth"]),
         **{predictions_of(name): _input(side) for name, side in run["inputs"]["predictions"].items()},
     }
-    return tuple(Fact(name, (value,)) for name, value in facts.items())
 
 
 def _input(side: Mapping[str, Any]) -> str:
@@ -283,7 +404,8 @@ def with_samples(document: Document, result: Run, paths: Sequence[str], cards: S
     """
     specs, systems = result.configuration.benchmark.sample_metrics, list(result.systems)
     total = sum(truth_count(system.counts) for system in result.sums.systems.values())
-    matrices = {each.title for each in document.tables if each.is_matrix} if total <= MAX_ROWS_OF_CELLS else set()
+    found = [each for system in result.summary.document()["systems"].values() for each in data_tables(system)]
+    matrices = {each.title for each in found if is_matrix(each)} if total <= MAX_ROWS_OF_CELLS else set()
     rows = _rows(paths, result, min(1.0, MAX_ROWS / max(1, total)), ["statistics"] if matrices else [])
     spread = None
     if rows is None or total > MAX_ROWS:
@@ -313,7 +435,6 @@ def samples_shown(
     chosen = empty
     if table.ids and len(source.ids) < source.total:
         chosen = f"Of {len(source.ids):,} of the {source.total:,} rows, chosen by a hash of their sample_id."
-    notes = msgspec.structs.replace(document.notes, samples=empty, distributions=chosen)
     shown = distributions(source, specs, len(document.systems))
     if any(card.change is not None for card in cards):
         main = next(each for each in metrics if each.main)
@@ -326,8 +447,9 @@ def samples_shown(
         table = msgspec.structs.replace(table, metrics={**table.metrics, change.name: changes})
     short = [msgspec.structs.replace(card, sample_id=one_line(card.sample_id, MAX_ID_LENGTH)) for card in cards]
     return msgspec.structs.replace(
-        document, samples=table, cards=within_limit(short), sample_metrics=metrics, distributions=shown, notes=notes
-    )
+        document, samples=table, cards=within_limit(short), sample_metrics=metrics, distributions=shown,
+        samples_note=empty, distributions_note=chosen,
+    )  # fmt: skip
 
 
 def _rows(samples: Sequence[str], result: Run, share: float, more: Sequence[str]) -> Any | None:

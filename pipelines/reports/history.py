@@ -2,48 +2,53 @@
 
 from __future__ import annotations
 
-import os
-import posixpath
 import shlex
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote
 
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...metrics.registry import benchmark_class, benchmark_names
-from ...transforms.io.storage import STORAGE_ERRORS, is_on_disk
+from ...transforms.io.storage import STORAGE_ERRORS
 from ..config.errors import UsageError
-from ..runs.differences import PAIRED, differences
-from ..runs.history import Differences, History, NightDifference, Point, night_differences
+from ..runs.history import History, Point
 from ..runs.history import Night as Run_
 from ..runs.history_index import run_path
-from ..runs.run import PAGE as REPORT_PAGE
 from ..runs.run import Run
+from .against import NOT_COMPARED, NOTHING, Against, against_baseline, page_link, run_differences
 from .document import (
+    Block,
+    Cell,
+    Cells,
+    Code,
     Compared,
     Difference,
     Document,
     Event,
-    Fact,
     GateLine,
+    Link,
     Measured,
     Metric,
     Night,
     Nights,
-    Notes,
+    Section,
     Series,
-    Tonight,
-    TonightMetric,
+    Slice,
+    Slot,
+    Table,
+    Text,
     Verdict,
+    Word,
+    samples_address,
 )
 from .evaluation import metric_of
 from .judgement import judge_difference, judge_nights, lead_first
 from .render import Reports, write_reports
+from .samples import columns_of
 from .text import one_line
 
 REPORT, PAGE = "history.md", "history.html"
@@ -52,6 +57,7 @@ MAX_SLICE_VALUES = 400_000
 """Of all slices of a benchmark, over all nights; the slices with most samples come first."""
 DECIMALS = 6
 WINDOWS = (7, 30)
+NIGHTS_LISTED = 30
 
 
 @dataclass(frozen=True)
@@ -87,62 +93,108 @@ def build_history(sources: HistorySources, history: History) -> Document:
     slices, left_out = _slices(history, place, systems, sources.table)
     parts = list(dict.fromkeys(night.comparable_by for night in nights))
     rows = tuple(_night(sources, night, parts.index(night.comparable_by), systems) for night in nights)
-    blessed, note = _blessed(sources, history)
-    is_last = history is sources.found[-1]
-    count = f"{len(history.nights):,} run{'s' if len(history.nights) > 1 else ''}"
-    named = zip(("last night", "tonight"), rows[-2:], strict=True) if len(rows) > 1 else [("tonight", rows[-1])]
-    return Document(
+    blessed = _blessed(sources, history)
+    document = Document(
         kind="history",
-        title=f"{history.benchmark}: {count}, {history.nights[0].started[:10]} to {latest.started[:10]}",
+        title=f"{history.benchmark}: {len(history.nights):,} run{'s' * (len(history.nights) > 1)}, "
+        f"{history.nights[0].started[:10]} to {latest.started[:10]}",
         benchmark=history.benchmark,
         summary=f"History of {sources.folder}",
         systems=systems,
-        header=tuple(Fact(name, (night.run,), night.link) for name, night in named),
-        verdict=_verdict(history),
-        warnings=(*history.warnings, *_lost(history)),
+        header=tuple(_neighbors(sources, history, rows, blessed)),
+        verdict=_linked(_verdict(sources.folder, history), rows[-1].link, latest.systems),
         metrics=tuple(_metric(history.benchmark, name) for name in history.metrics),
         history=Nights(
             rows,
             (*_series(nights, history.metrics, systems), *slices),
             tuple(_events(history, place, systems)),
             tuple(_gates(sources.folder, history)),
-            tuple(_tonight(history, system, systems.index(system), blessed) for system in latest.systems),
-            len(history.nights),
-            left_out,
-            sources.unreadable if is_last else (),
         ),
-        command=shlex.join(sources.command) if is_last else "",
-        notes=Notes(note),
     )
+    sections: tuple[Section, ...] = (
+        Section("verdict", "Tonight", [Slot("verdict", "both"), *_tonight(document, history)]),
+        Section("baseline", "Against the baseline", [*_blessed_blocks(document, history, blessed)]),
+        Section("metrics", "Metrics over time", [Slot("series")], "page"),
+        Section("events", "What happened", [*_event_blocks(document)]),
+        Section("slices", "Slices over time", [*_slice_blocks(slices, left_out)], "page"),
+        Section("nights", "Nights", [Slot("nights"), *_night_table(document, len(history.nights))]),
+    )
+    if history is sources.found[-1]:
+        command = shlex.join(sources.command)
+        sections += (
+            Section("unreadable", "Not read", [Text(line, "item") for line in sources.unreadable]),
+            Section("provenance", "Provenance", [Text(command, "code")] if command else [], "page"),
+        )
+    return msgspec.structs.replace(document, sections=sections)
+
+
+def _neighbors(
+    sources: HistorySources, history: History, rows: Sequence[Night], blessed: Against
+) -> Iterator[tuple[str, Cell]]:
+    """Yields tonight, the night before, and the run that a person has blessed, with their pages."""
+    for name, night in zip(("tonight", "last night"), rows[:-3:-1], strict=False):
+        yield name, Link(night.run, address=night.link)
+    if blessed.path:
+        yield "baseline", Link(blessed.path, address=page_link(blessed.path, sources.output, "."))
 
 
 def _metric(benchmark: str, name: str) -> Metric:
     return metric_of(benchmark_class(benchmark), name) if benchmark in benchmark_names() else Metric(name)
 
 
-def _verdict(history: History) -> Verdict:
+def _moved(history: History, system: str, metric: str) -> Difference:
+    """Returns the difference of a metric from the last night that it can be compared with."""
+    differences = history.differences.get(system, {})
+    found = None if isinstance(differences, str) else differences.get(metric)
+    if found is None:
+        return Difference()
+    low, high = found.interval or (None, None)
+    return Difference(found.difference, low, high, found.word)
+
+
+def _verdict(folder: str, history: History) -> Verdict:
     """Returns the verdict of the last night: by its gates, else against the last night that compares with it."""
     latest, compared = history.nights[-1], []
+    slices: list[Slice] = []
     for number, system in enumerate(latest.systems):
-        before, found = history.before(system), history.differences.get(system, "")
-        for name in history.metrics if before and not isinstance(found, str) else ():
-            earlier, point = before[-1].points.get((system, name)), latest.points.get((system, name))
-            if earlier is not None and point is not None and not isinstance(found, str) and name in found:
-                metric, values = _metric(history.benchmark, name), (Measured(earlier.value), Measured(point.value))
-                words = name, metric.meaning, metric.higher_is_better
-                compared.append(Compared(*words, number, *values, _difference(found[name])))
+        before = history.before(system)
+        for metric in (_metric(history.benchmark, name) for name in history.metrics if before):
+            earlier, point = (night.points.get((system, metric.name)) for night in (before[-1], latest))
+            difference = _moved(history, system, metric.name)
+            if earlier is not None and point is not None and difference.value is not None:
+                compared.append(Compared(metric, number, Measured(earlier.value), Measured(point.value), difference))
+        if before:
+            slices += _slice_differences(folder, history, system, number, before[-1])
     lead = list(history.metrics)
     if history.benchmark in benchmark_names():
         lead = lead_first(benchmark_class(history.benchmark))
-    against = judge_difference(lead, history.metrics, compared, (), latest.systems, "Tonight")
-    return judge_nights(history, lead, against)
+    judged = judge_difference(lead, history.metrics, compared, slices, latest.systems, "Tonight")
+    return judge_nights(history, lead, judged)
 
 
-def _lost(history: History) -> Iterator[str]:
-    before, after = history.nights[-2:] if len(history.nights) > 1 else (history.nights[-1],) * 2
-    lost = [name for name in before.systems if name not in after.systems]
-    if lost:
-        yield f"tonight has no system {', '.join(lost)}, which the run before has"
+def _linked(verdict: Verdict, page: str | None, systems: Sequence[str]) -> Verdict:
+    """Returns a verdict of which the samples are in the page of the last night, where it has one."""
+
+    def leading(found: Link) -> Link:
+        if page is None or found.filters is None:
+            return Link(found.text)
+        system = {"system": systems[found.system]} if len(systems) > 1 else {}
+        return Link(found.text, address=page + samples_address({**found.filters, **system}))
+
+    reasons, lost = (tuple(map(leading, found)) for found in (verdict.reasons, verdict.lost))
+    return msgspec.structs.replace(verdict, reasons=reasons, lost=lost)
+
+
+def _slice_differences(folder: str, history: History, system: str, number: int, before: Run_) -> Iterator[Slice]:
+    """Yields how the slices of a system moved since an earlier night; none where the sums of either cannot be read."""
+    try:
+        latest, other = (Run.read(run_path(folder, night.run)) for night in (history.nights[-1], before))
+        found, _ = run_differences(latest, other, {system: system})
+    except (UsageError, *STORAGE_ERRORS, ValueError, KeyError):
+        return
+    for label in dict.fromkeys(label for _, label, _ in found if label):
+        moved = (found.get((system, label, name), NOT_COMPARED).difference for name in history.metrics)
+        yield Slice(one_line(label), number, None, (), (), tuple(moved), columns_of(label))
 
 
 def _night(sources: HistorySources, night: Run_, part: int, systems: Sequence[str]) -> Night:
@@ -152,22 +204,120 @@ def _night(sources: HistorySources, night: Run_, part: int, systems: Sequence[st
     return Night(night.run, night.started, night.version, link, night.gates, part, scored)
 
 
-def page_link(folder: str, output: str, run: str) -> str | None:
-    """Returns the address of the page of a run, relative to a page in `output`; None where there is none.
+def _tonight(document: Document, history: History) -> Iterator[Block]:
+    """Yields what there is to know of the last night, and each of its systems beside the nights before it."""
+    nights, latest = history.nights, history.nights[-1]
+    for warning in (*history.warnings, *_lost(history)):
+        yield Text(f"{warning}.", label="Warning")
+    for each in history.breaks:
+        if each.night is latest:
+            text = "Tonight cannot be compared with the nights before."
+            if each.earlier is not None:
+                text = f"Tonight is compared with {each.earlier.run} and the nights before that are as it is."
+            yield Text(f"{each.reason}. {text}", label="Break")
+    if latest.gates:
+        yield Text(("Gates", Word(latest.gates)))
+    for system in latest.systems:
+        before, found = history.before(system), history.differences.get(system)
+        yield Text(system, "heading")
+        yield Text(f"{latest.coverage[system]}.")
+        if isinstance(found, str):
+            yield Text(f"Not compared with {before[-1].run}: {found}.")
+        for drop in history.drops:
+            if drop.night is latest and drop.system == system:
+                yield Text(f"{drop}.", label="Warning")
+        last = before[-1].run if before and before[-1] is not nights[-2] else "last night"
+        header = (
+            "metric",
+            "tonight",
+            f"against {last}",
+            *(f"against the median of {window}" for window in WINDOWS),
+            "gate",
+        )
+        rows: list[tuple[float, Sequence[Cells]]] = []
+        for metric in document.metrics:
+            key = system, metric.name
+            point, moved = latest.points.get(key), _moved(history, system, metric.name)
+            if point is not None:
+                medians = (_median([each.points.get(key) for each in before[-window:]]) for window in WINDOWS)
+                of_medians = (Difference(None if each is None else point.value - each) for each in medians)
+                cell: Cells = (moved, Word(moved.verdict)) if moved.value is not None else moved
+                measured = Measured(point.value, point.low, point.high)
+                rows.append((moved.value or 0.0, (metric, measured, cell, *of_medians, Word(point.verdict or "–"))))
+            elif key in latest.unmeasured:
+                gate = latest.unmeasured[key] or "–"
+                rows.append((0.0, (metric, "not measured", *([None] * (1 + len(WINDOWS))), Word(gate))))
+        # What moved most comes first; where nothing is compared, metrics keep their order.
+        rows.sort(key=lambda row: -abs(row[0]))
+        yield Table(f"Metrics of {system} tonight", header, [row for _, row in rows], "metrics")
 
-    On a disk it is looked for. An object store would have to be asked for each run, so it is taken to be there.
-    """
-    path = posixpath.normpath(posixpath.join(folder, run, REPORT_PAGE)) if is_on_disk(folder) else None
-    if path is not None:
-        if not is_on_disk(output) or not os.path.exists(path):
-            return None
-        relative = os.path.relpath(path, output)
-    elif posixpath.normpath(folder) == posixpath.normpath(output):
-        relative = posixpath.normpath(posixpath.join(run, REPORT_PAGE))
-    else:
-        return None
-    # What begins with a dot and a slash is never taken for a scheme.
-    return "./" + quote(relative.encode("utf-8", "surrogateescape"))
+
+def _lost(history: History) -> Iterator[str]:
+    before, after = history.nights[-2:] if len(history.nights) > 1 else (history.nights[-1],) * 2
+    lost = [name for name in before.systems if name not in after.systems]
+    if lost:
+        yield f"tonight has no system {', '.join(lost)}, which the run before has"
+
+
+def _blessed_blocks(document: Document, history: History, blessed: Against) -> Iterator[Block]:
+    if blessed.note:
+        yield Text(blessed.note)
+    rows = [
+        (system, metric, found, Word(found.verdict))
+        for system in history.nights[-1].systems
+        for metric in document.metrics
+        if (found := blessed.moved(system, "", metric.name).difference).value is not None
+    ]
+    if rows:
+        yield Table("Against the baseline", ("system", "metric", "difference", "verdict"), rows, "metrics")
+
+
+def _event_blocks(document: Document) -> Iterator[Block]:
+    assert document.history is not None
+    rows = [
+        (
+            document.history.nights[event.night].run,
+            event.what,
+            document.systems[event.system] if event.system >= 0 else "all",
+            Code(document.metrics[event.metric].name) if event.metric >= 0 else "all",
+            event.why(),
+        )
+        for event in document.history.events
+    ]
+    if rows:
+        yield Table("What happened", ("night", "what", "system", "metric", "why"), rows)
+
+
+def _slice_blocks(series: Sequence[Series], left_out: int) -> Iterator[Block]:
+    yield Slot("multiples") if series else Text("No run has slices.")
+    if left_out:
+        yield Text(f"{left_out:,} series of smaller slices are not in this page; history.parquet has them.", "caption")
+
+
+def _night_table(document: Document, total: int) -> Iterator[Block]:
+    """Yields the lines of the last nights, the last first, with a line where scores stop to compare."""
+    history = document.history
+    assert history is not None
+    whole = [each for each in history.series if not each.label]
+    broken = {event.night: event.text for event in history.events if event.what == "break"}
+    flagged = {(event.night, event.system) for event in history.events if event.what == "coverage"}
+    rows: list[Sequence[Cells]] = []
+    for number in range(len(history.nights) - 1, max(-1, len(history.nights) - 1 - NIGHTS_LISTED), -1):
+        night = history.nights[number]
+        for system, scored in enumerate(night.scored):
+            if scored:
+                values = [each.values[number] for each in whole if each.system == system]
+                cell: Cell = Word(scored, True) if (number, system) in flagged else scored
+                name = document.systems[system]
+                rows.append((night.started[:16], night.run, name, *values, cell, night.verdict))
+        if number in broken:
+            rows.append(("—— break ——", broken[number], "", *([""] * len(document.metrics)), "", ""))
+    names = (metric.name for metric in document.metrics)
+    yield Table("Nights", ("started", "run", "system", *map(Code, names), "scored", "gates"), rows, where="markdown")
+    if total > NIGHTS_LISTED:
+        yield Text(f"{total - NIGHTS_LISTED:,} earlier runs are in history.parquet.", where="markdown")
+    if total > MAX_NIGHTS:
+        yield Text(f"{total - MAX_NIGHTS:,} earlier runs are not in this page.", "caption", where="page")
 
 
 def _rounded(value: float | None) -> float | None:
@@ -263,69 +413,20 @@ def _bounds(gate: Mapping[str, Any], higher_is_better: bool) -> Iterator[tuple[f
         yield float(worst), f"gate: not worse than {one_line(str(gate['not_worse_than']), 80)}, margin {margin:g}"
 
 
-def _tonight(history: History, system: str, number: int, blessed: Mapping[str, Differences]) -> Tonight:
-    """Returns one system of the last night beside the nights before it."""
-    nights, before = history.nights, history.before(system)
-    latest, found = nights[-1], history.differences.get(system, {})
-    reason = found if isinstance(found, str) else ""
-    moved: Differences = {} if isinstance(found, str) else found
-    rows = []
-    for metric, name in enumerate(history.metrics):
-        point = latest.points.get((system, name))
-        if point is not None:
-            medians = (_median([each.points.get((system, name)) for each in before[-window:]]) for window in WINDOWS)
-            moved_by = tuple(None if median is None else point.value - median for median in medians)
-            of_blessed = _difference(blessed.get(system, {}).get(name))
-            value = Measured(point.value, point.low, point.high)
-            difference = _difference(moved.get(name))
-            rows.append(TonightMetric(metric, value, difference, moved_by, of_blessed, point.verdict or ""))
-        elif (system, name) in latest.unmeasured:
-            gate = latest.unmeasured[system, name] or ""
-            rows.append(TonightMetric(metric, Measured(None), Difference(), (None,) * len(WINDOWS), gate=gate))
-    # What moved most comes first; where nothing is compared, metrics keep their order.
-    rows.sort(key=lambda row: -abs(row.difference.value or 0.0))
-    dropped = next((str(drop) for drop in history.drops if drop.night is latest and drop.system == system), "")
-    last = before[-1].run if before and before[-1] is not nights[-2] else "last night"
-    return Tonight(number, str(latest.coverage[system]), dropped, last,
-                   reason and f"{before[-1].run}: {reason}", tuple(rows))  # fmt: skip
-
-
 def _median(points: Sequence[Point | None]) -> float | None:
     """Returns the median of the nights that have the metric; None where none has."""
     values = [point.value for point in points if point is not None]
     return statistics.median(values) if values else None
 
 
-def _difference(found: NightDifference | None) -> Difference:
-    if found is None:
-        return Difference()
-    low, high = found.interval or (None, None)
-    return Difference(found.difference, low, high, found.word)
-
-
-def _blessed(sources: HistorySources, history: History) -> tuple[dict[str, Differences], str]:
-    """Returns the differences from the blessed run by system, and what it is, or why nothing is compared with it."""
-    latest, blessed = history.nights[-1], sources.blessed
-    if blessed is None:
-        return {}, ""
+def _blessed(sources: HistorySources, history: History) -> Against:
+    """Returns the differences from the run that a person has blessed, or why there are none."""
+    if sources.blessed is None:
+        return NOTHING
     try:
-        run = Run.read(blessed)
+        blessed = Run.read(sources.blessed)
+        if blessed.summary.benchmark != history.benchmark:
+            return NOTHING
+        return against_baseline(Run.read(run_path(sources.folder, history.nights[-1].run)), blessed, "the blessed run")
     except UsageError as error:
-        return {}, f"Warning: {error}"
-    if run.summary.benchmark != history.benchmark:
-        return {}, ""
-    path, named = run_path(sources.folder, latest.run), f"{blessed}, blessed by a person."
-    try:
-        reasons = differences(Run.read(path).signature, run.signature, PAIRED)
-    except UsageError as error:
-        reasons = [str(error)]
-    if reasons:
-        return {}, f"{named} Not compared: {reasons[0]}."
-    found = {}
-    for system in latest.systems:
-        if system in run.summary.systems:
-            moved = night_differences(blessed, path, system)
-            if isinstance(moved, str):
-                return {}, f"{named} Not compared: {moved}."
-            found[system] = moved
-    return found, named if found else f"{named} It has no system of the same name."
+        return Against(f"Not compared with the blessed run: {error}.")

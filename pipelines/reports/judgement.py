@@ -15,7 +15,8 @@ from ..runs.history import History
 from ..runs.numbers import fixed
 from ..runs.numbers import typeset as signed
 from ..runs.verdict import GateVerdict, Interval, gates_passed
-from .document import Compared, Difference, Judgement, Lost, Measured, Metric, Slice, Verdict
+from .document import Compared, Difference, Judgement, Link, Measured, Metric, Slice, Verdict
+from .samples import columns_of
 from .text import some_of
 
 MAX_REASONS = 12
@@ -46,7 +47,7 @@ def word_of(found: Compared) -> str:
     """Returns what is said of a metric of all samples."""
     low, high = found.difference.low, found.difference.high
     interval = None if low is None or high is None else (low, high)
-    return difference_word(found.difference.value, interval, found.higher_is_better)
+    return difference_word(found.difference.value, interval, found.metric.higher_is_better)
 
 
 def with_interval(found: Difference) -> str:
@@ -67,7 +68,7 @@ def moved(name: str, found: Compared) -> str:
     return f"{name} {verb} from {fixed(before)} to {fixed(after)}, {with_interval(difference)}"
 
 
-def evidence(found: Slice, place: int, metric: Metric | Compared, overall: Measured | None = None) -> float:
+def evidence(found: Slice, place: int, metric: Metric, overall: Measured | None = None) -> float:
     """Returns how much a slice lost at least, of the metric at `place`: to the end of its interval nearest to zero.
 
     overall: the value of all samples, from which a slice that has no baseline is told apart. A slice of few samples has
@@ -84,28 +85,26 @@ def evidence(found: Slice, place: int, metric: Metric | Compared, overall: Measu
     return -high if metric.higher_is_better else low
 
 
-def by_evidence(slices: Iterable[Slice], metrics: Sequence[Metric | Compared], lead: Sequence[str]) -> list[Slice]:
+def by_evidence(slices: Iterable[Slice], metrics: Sequence[Metric], lead: Sequence[str]) -> list[Slice]:
     """Returns slices in the order of how much they lost at least of the first of the lead metrics that they have."""
     order = sorted(slices, key=lambda each: (each.label, each.system))
     places = {each.name: place for place, each in enumerate(metrics)}
     for place in (places[name] for name in lead if name in places):
         metric = metrics[place]
-        overall = metric.values if isinstance(metric, Metric) else ()
+        overall = metric.values
         found = [-evidence(each, place, metric, overall[each.system] if overall else None) for each in order]
         if any(map(math.isfinite, found)):
             return [order[number] for number in sorted(range(len(order)), key=found.__getitem__)]
     return order
 
 
-def lost_most(
-    slices: Iterable[Slice], place: int, metric: Metric | Compared, systems: Sequence[str]
-) -> tuple[Lost, ...]:
+def lost_most(slices: Iterable[Slice], place: int, metric: Metric, systems: Sequence[str]) -> tuple[Link, ...]:
     """Returns the slices that lost most of a metric, with what they lost; those whose interval leaves zero out."""
     found = [(-evidence(each, place, metric), each) for each in slices if evidence(each, place, metric) > 0]
     lost = []
     for _, each in sorted(found, key=lambda item: (item[0], item[1].label))[:SLICES_NAMED]:
         name = f"{each.label} of {systems[each.system]}" if len(systems) > 1 else each.label
-        lost.append(Lost(f"{name} {with_interval(each.differences[place])}", each.where, each.system))
+        lost.append(Link(f"{name} {with_interval(each.differences[place])}", each.filters, each.system))
     return tuple(lost)
 
 
@@ -144,9 +143,16 @@ def judge_difference(
         said = f"{it} is equal to the baseline in {of}"
     first = measured[0]
     others = [(word, place) for word, places in decided.items() for place in places if place]
-    reasons = [f"{word}: {moved(names[place], measured[place])}" for word, place in others]
-    lost = lost_most(slices, metrics.index(first.name), first, systems)
+    reasons = [
+        Link(f"{word}: {moved(names[place], measured[place])}", _MOVED[word], measured[place].system)
+        for word, place in others
+    ]
+    lost = lost_most(slices, metrics.index(first.name), first.metric, systems)
     return Verdict(judgement, f"{moved(names[0], first)}. {said}.", tuple(reasons[:MAX_REASONS]), lost)
+
+
+_MOVED = {"worse": {"why": "lost"}, "better": {"why": "won"}}
+"""The samples behind a difference."""
 
 
 def judge_run(
@@ -161,7 +167,16 @@ def judge_run(
     failures: why the run fails beside its gates. against: the verdict on its difference from the baseline.
     """
     sentence, is_scored = _measured(summary, benchmark)
-    reasons = [*failures, *(f"{each.gate} ({each.verdict}): {each.reason}" for each in gates if each.verdict != "pass")]
+    systems = list(summary["systems"])
+    reasons = [
+        *(Link(each) for each in failures),
+        *(
+            Link(f"{each.gate} ({each.verdict}): {each.reason}",
+                 {f"slice.{name}": value for name, value in columns_of(each.slice or "").items()},
+                 systems.index(each.system) if each.system in systems else 0)
+            for each in gates if each.verdict != "pass"
+        ),
+    ]  # fmt: skip
     judgement: Judgement = "not judged"
     if gates or failures or not is_scored:
         blocking = [each.verdict for each in gates if each.blocks]
@@ -248,8 +263,8 @@ def judge_nights(history: History, lead: Sequence[str], against: Verdict | None)
                 value = f"{metric} {fixed(latest.points[system, metric].value)}"
             said.append(f"{system} has {value}")
         sentence += f". {'; '.join(said)}." if said else "."
-    reasons = [*_reasons(history), *(against.reasons if against else ())]
-    return Verdict(judgement, sentence, tuple(reasons[:MAX_REASONS]))
+    reasons = [*map(Link, _reasons(history)), *(against.reasons if against else ())]
+    return Verdict(judgement, sentence, tuple(reasons[:MAX_REASONS]), against.lost if against else ())
 
 
 def _reasons(history: History) -> Iterable[str]:

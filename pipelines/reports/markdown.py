@@ -8,15 +8,10 @@ from itertools import groupby
 from typing import Any
 
 from ...metrics.common.text import truncated
-from ...metrics.table import Table
 from ..runs.numbers import fixed, signed
+from .document import Bar, Cells, Code, Counts, Difference, Link, MatrixCell, Measured, Metric, Table, Word
 
 MAX_CELL_LENGTH = 160
-
-
-def metric_text(value: float | None, low: float | None = None, high: float | None = None) -> str:
-    """Returns a metric with its interval, such as `0.8123 (0.7811 to 0.8402)`."""
-    return number(value) if low is None else f"{number(value)} ({number(low)} to {number(high)})"
 
 
 def difference_text(found: Mapping[str, Any]) -> str:
@@ -54,15 +49,48 @@ def number(value: float | str | None) -> str:
     return f"{value}" if isinstance(value, int) else fixed(value)
 
 
-def data_table(data: Table) -> str:
-    """Returns a benchmark's table in Markdown; a column that holds any metric has four decimals throughout."""
-    rows = [list(row) for row in data.rows]
-    for column in range(len(data.header)):
-        if any(isinstance(row[column], float) for row in rows):
-            for row in rows:
-                value = row[column]
-                row[column] = float(value) if isinstance(value, int) else value
-    return table([cell(name) for name in data.header], [[number(value) for value in row] for row in rows])
+def cells(value: Cells) -> str:
+    """Returns what a document holds in a cell, or in a paragraph, as it is written in a table."""
+    match value:
+        case tuple():
+            return " ".join(map(cells, value))
+        case Bar():
+            return cells(value.found)
+        case Difference():
+            interval = None if value.low is None else (value.low, value.high)
+            return difference_text({"difference": value.value, "interval": interval})
+        case Measured():
+            between = "" if value.low is None else f" ({number(value.low)} to {number(value.high)})"
+            return f"{number(value.value)}{between}"
+        case Metric():
+            return code(value.name)
+        case Code():
+            return code(value.text)
+        case Word():
+            return f"**{value.text}**" if value.is_bad or value.text in MARKED else value.text
+        case Link():
+            return cells(value.text)
+        case MatrixCell():
+            return number(value.count)
+        case Counts():
+            counts = [f"{count:,} {status_text(status)}" for status, count in value.counts.items() if count]
+            return ", ".join(counts) or "none"
+        case _:
+            return number(value)
+
+
+MARKED = ("better", "worse", "fail", "invalid", "inconclusive")
+"""The judgements that a reader must not miss."""
+
+
+def status_text(status: str) -> str:
+    """Returns what became of a record in words."""
+    return LEFT_OUT.get(status, status.replace("_", " "))
+
+
+def block_table(found: Table) -> str:
+    """Returns a table of a document."""
+    return table([cells(each) for each in found.header], [[cells(each) for each in row] for row in found.rows])
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

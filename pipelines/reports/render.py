@@ -7,6 +7,7 @@ import functools
 import gzip
 import hashlib
 import html
+import itertools
 import logging
 import re
 from collections.abc import Callable, Sequence
@@ -18,13 +19,12 @@ import msgspec
 from markupsafe import Markup
 
 from ...metrics.common.errors import explain
-from ...metrics.table import Table
 from ...metrics.version import VERSION
 from ...transforms.records import writable
-from ..runs import numbers
 from ..runs.provenance import problems_of_page
-from . import figures, markdown
-from .document import Document, cell_name
+from . import markdown
+from .document import Document
+from .figures import CellWriter, histogram, shown
 from .text import clipped, visible, visible_json
 
 _log = logging.getLogger(__name__)
@@ -58,9 +58,9 @@ class Reports(NamedTuple):
     def about(self) -> dict[str, Any]:
         """Returns what the JSON beside the report says of it: the verdict on two runs, and why there is no page."""
         first = self.documents[0]
-        lost = [each.text for each in first.verdict.lost]
-        verdict = {"verdict": {**msgspec.to_builtins(first.verdict), "lost": lost}} if first.differences else {}
-        return {**verdict, **problems_of_page(self.problem)}
+        said: dict[str, Any] = {"judgement": first.verdict.judgement, "sentence": first.verdict.sentence}
+        said |= {name: [each.text for each in getattr(first.verdict, name)] for name in ("reasons", "lost")}
+        return {**({"verdict": said} if first.differences else {}), **problems_of_page(self.problem)}
 
 
 def write_reports(
@@ -100,8 +100,9 @@ def render(documents: Documents) -> bytes:
             "form-action 'none'",
         )
     )
-    text = _template("page.html.jinja", _as_html).render(
+    text = _template("page.html.jinja", shown).render(
         documents=documents,
+        Writer=functools.partial(CellWriter, ids=itertools.count()),
         version=VERSION,
         policy=policy,
         styles=_asset("templates", "page.css"),
@@ -124,18 +125,9 @@ def render_markdown(documents: Documents) -> str:
     return markdown.aligned(re.sub(r"\n{3,}", "\n\n", text.strip())) + "\n"
 
 
-def _as_html(value: Any) -> str:
-    """Returns what stands in the page for a value of a template; Jinja escapes it."""
-    if isinstance(value, str):
-        return value if isinstance(value, Markup) else visible(clipped(value))
-    return f"{value:,}" if isinstance(value, int) else markdown.number(value)
-
-
 def _as_markdown(value: Any) -> Markup:
-    """Returns what stands in Markdown for a value of a template: escaped, so that Jinja leaves it as it is."""
-    if isinstance(value, str):
-        return value if isinstance(value, Markup) else Markup(markdown.prose(clipped(value)))
-    return Markup(markdown.number(value))
+    """Returns what is in Markdown for a value of a template: escaped, so that Jinja leaves it as it is."""
+    return value if isinstance(value, Markup) else Markup(markdown.prose(clipped(value)))
 
 
 @functools.cache
@@ -149,8 +141,7 @@ def _source_hash(script: str) -> str:
 
 
 @functools.cache
-def _template(name: str, finalize: Callable[[Any], Any]) -> jinja2.Template:
-    is_markdown = finalize is _as_markdown
+def _template(name: str, finalize: Callable[[Any], Markup]) -> jinja2.Template:
     environment = jinja2.Environment(
         autoescape=True,
         undefined=jinja2.StrictUndefined,
@@ -160,34 +151,12 @@ def _template(name: str, finalize: Callable[[Any], Any]) -> jinja2.Template:
         loader=jinja2.FunctionLoader(lambda wanted: _asset("templates", wanted)),
     )
     environment.filters |= {
-        "signed": lambda value: Markup(numbers.signed(value) if is_markdown else numbers.typeset(value)),
-        "percent": lambda share: "–" if share is None else f"{share:.3f}",
-        "words": lambda text: text.replace("_", " "),
-        "parts": parts,
-        "whole": lambda text: Markup(html.escape(visible(clipped(text, MAX_CONFIGURATION_LENGTH)))),
-        # Markdown
-        "code": lambda text: Markup(markdown.code(text)),
-        "cell": lambda text: Markup(markdown.cell(text)),
-        "metric": lambda found: Markup(markdown.metric_text(found.value, found.low, found.high)),
-        "difference": _difference,
-        "table": lambda part: Markup(markdown.data_table(Table(part.title, part.header, part.rows))),
+        "table": lambda found: Markup(markdown.block_table(found)),
+        "paragraph": lambda found: Markup(markdown.cells(found)),
+        "whole": lambda text: Markup(html.escape(visible(clipped(text, MAX_CODE_LENGTH)))),
     }
-    environment.globals |= {
-        "verdicts_line": markdown.verdicts_line, "samples_line": markdown.samples_line, "LEFT_OUT": markdown.LEFT_OUT,
-        "value_whisker": figures.value_whisker, "difference_whisker": figures.difference_whisker,
-        "histogram": figures.histogram, "cell_name": cell_name,
-    }  # fmt: skip
+    environment.globals["histogram"] = histogram
     return environment.get_template(name)
 
 
-MAX_CONFIGURATION_LENGTH = 20_000
-
-
-def _difference(found: Any) -> Markup:
-    interval = None if found.low is None else (found.low, found.high)
-    return Markup(markdown.difference_text({"difference": found.value, "interval": interval}))
-
-
-def parts(text: str) -> list[str]:
-    """Returns the parts between which a name may be broken: behind its dots, underscores and equals signs."""
-    return re.split(r"(?<=[._=])(?=.)", text)
+MAX_CODE_LENGTH = 20_000

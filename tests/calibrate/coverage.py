@@ -9,13 +9,8 @@ import numpy as np
 from beamscore.metrics.benchmark import MetricSpec
 from beamscore.metrics.registry import benchmark_class
 from beamscore.metrics.statistics.bootstrap import Bootstrap
-from beamscore.metrics.statistics.denominators import (
-    counted_units,
-    denominator_columns,
-    size_over_classes,
-    units_over_classes,
-)
 from beamscore.metrics.statistics.intervals import interval, measured_replicates
+from beamscore.metrics.statistics.measured import counted_units, denominator_columns, units_over_classes
 from tests.calibrate.populations import UNITS, Case, FloatArray, difficulties
 
 CONFIDENCE = 0.95
@@ -95,10 +90,10 @@ def units_behind(case: Case, sums: dict[str, FloatArray]) -> tuple[list[float], 
     family = benchmark_class(case.benchmark).spec_of(spec.classes)
     assert family is not None
     of_class = [_counted(case, family, f"{family.name.partition('[')[0]}[{name}]", sums) for name in case.classes]
-    corpora = list(zip(whole, zip(*of_class, strict=True), strict=True))
+    counted = [units_over_classes(each) for each in zip(*of_class, strict=True)]
     return (
-        [min(most, units_over_classes(of)) for most, of in corpora],
-        [min(most, size_over_classes(of)) for most, of in corpora],
+        [min(most, units) for most, (units, _) in zip(whole, counted, strict=True)],
+        [min(most, size) for most, (_, size) in zip(whole, counted, strict=True)],
     )
 
 

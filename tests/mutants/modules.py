@@ -22,13 +22,17 @@ MATCHERS = {
     "metrics/chart/text_blocks.py": ["tests/metrics/chart/test_text_blocks.py"],
     "metrics/chemistry/isomorphism.py": ["tests/metrics/chemistry/test_isomorphism.py"],
     "metrics/chemistry/matcher.py": ["tests/metrics/chemistry/test_matcher.py"],
+    "metrics/chemistry/neighbors.py": ["tests/metrics/chemistry/test_matcher.py"],
     "metrics/chemistry/seeds.py": ["tests/metrics/chemistry/test_matcher.py"],
-    "metrics/chemistry/walk.py": ["tests/metrics/chemistry/test_matcher.py"],
     "metrics/figure_text/deteval.py": ["tests/metrics/figure_text/test_deteval.py"],
     "metrics/formula/cdm/ransac.py": ["tests/metrics/formula/cdm/test_ransac.py"],
     "metrics/formula/cdm/matching.py": ["tests/metrics/formula/cdm/test_matching.py"],
     "metrics/formula/limits.py": ["tests/metrics/formula/test_limits.py"],
-    "metrics/traffic_rules/pairing.py": ["tests/metrics/traffic_rules/test_pairing.py"],
+    "metrics/traffic_rules/metrics.py": [
+        "tests/metrics/traffic_rules/test_pairing.py",
+        "tests/metrics/traffic_rules/test_tasks.py",
+        "tests/metrics/traffic_rules/test_benchmark.py",
+    ],
 }
 
 TRANSFORMS = {

@@ -59,7 +59,7 @@ def test_the_page_of_a_comparison(chromium: Browser, page: Path) -> None:
     assert "The candidate is worse in " in sentence
     assert judgement(chromium) == "worse"
     assert "60 compared" in chromium.run("return document.querySelector('#coverage').textContent")
-    main = len(page_data(page)["differences"])
+    main = len(page_data(page)["metrics"])
     assert chromium.run("return document.querySelectorAll('#metrics > .scroll .whisker').length") == main
     assert shown_count(chromium, "#slices-filters") == "2 of 2 rows"
     chromium.prefer(color_scheme="dark")
@@ -105,7 +105,7 @@ def test_samples_that_changed_are_filtered_and_stepped_through(chromium: Browser
     assert chromium.run("return document.querySelectorAll('#viewer .records.three pre').length") == 3
     assert chromium.run("return document.querySelector('#viewer .words').textContent").startswith("score: ")
     choose(chromium, "#samples-filters", "status", "right_to_wrong")
-    wanted = [sample["sample_id"] for sample in changed if sample["why"] == "right_to_wrong"]
+    wanted = [sample["sample_id"] for sample in changed if "right_to_wrong" in sample["whys"]]
     assert table_ids(chromium) == wanted
     choose(chromium, "#samples-filters", "id", wanted[0])
     assert shown_count(chromium, "#samples-filters") == f"1 of {len(changed)} rows"
@@ -137,16 +137,16 @@ def test_an_evaluation_shows_its_differences_from_the_baseline(chromium: Browser
     assert serious_faults(chromium) == []
     sentence = str(chromium.run("return document.querySelector('.sentence').textContent"))
     assert "The run is worse in " in sentence
-    main = len(page_data(path)["differences"])
+    main = len(page_data(path)["metrics"])
     assert chromium.run("return document.querySelectorAll('#metrics > .scroll .whisker').length") == main
     data = page_data(path)
-    lost = [card for card in data["cards"] if card["why"] == "lost"]
+    lost = [card for card in data["cards"] if "lost" in card["whys"]]
     assert lost
     assert all(card["change"] < 0 for card in lost)
     # The verdict links them, sorted by how much they lost.
     chromium.run("document.querySelector('#verdict > p > a').click()")
     chromium.wait("return document.querySelector('#samples-filters').elements.why.value === 'lost'")
-    moved = sorted(lost, key=lambda card: card["change"])
+    moved = sorted(lost, key=lambda card: (card["change"], card["row"]))
     assert table_ids(chromium)[0] == data["samples"]["ids"][moved[0]["row"]]
     chromium.picture(PICTURES / "baseline-lost.png")
 
@@ -196,7 +196,7 @@ def test_hostile_text_in_a_comparison(chromium: Browser, runs: tuple[Path, Path]
     changed = []
     for number, text in enumerate(HOSTILE):
         shown = CardSide("scored", {"score": 0.5}, record, (text[:400],), f"<svg>{text[:400]}</svg>", text[:400])
-        changed.append(Card(f"{number}{text}", 0, text[:100], (shown, shown), record, (text[:400],), -0.5))
+        changed.append(Card(f"{number}{text}", 0, (text[:100],), (shown, shown), record, (text[:400],), -0.5))
     benchmark = Run.read(str(runs[0])).configuration.benchmark
     sources = ComparedRuns((run, run), ({}, {}), (60, 60), (None, None), HOSTILE)
     path = folder / "hostile-comparison.html"

@@ -53,7 +53,8 @@ def test_the_page_of_a_sample_corpus(chromium: Browser, folder: Path, name: str)
     open_page(chromium, page.path)
     chromium.picture(PICTURES / f"{name}.png")
     assert serious_faults(chromium) == []
-    assert table_ids(chromium)[0] == samples.ids[0] == viewed(chromium)
+    # The first sample with its records is open: the worst may have no prediction.
+    assert (table_ids(chromium)[0], viewed(chromium)) == (samples.ids[0], samples.ids[first_card(page)])
     main = len(page.data["metrics"])
     assert chromium.run("return document.querySelectorAll('#metrics > .scroll .whisker').length") == main
     measured = sum(any(value is not None for value in values) for values in samples.metrics.values())
@@ -64,16 +65,21 @@ def test_the_page_of_a_sample_corpus(chromium: Browser, folder: Path, name: str)
     assert serious_faults(chromium) == []
 
 
+def first_card(page: WrittenPage) -> int:
+    """The first row that has its records."""
+    return min(card.row for card in page.cards)
+
+
 def test_samples_are_sorted_filtered_and_stepped_through(chromium: Browser, folder: Path) -> None:
     page = corpus_page("chart", folder / "chart")
     samples = page.samples
     open_page(chromium, page.path)
-    assert viewed(chromium) == samples.ids[0]
+    first = first_card(page)
     press(chromium, "ArrowRight")
     press(chromium, "ArrowRight")
-    assert viewed(chromium) == samples.ids[2]
+    assert viewed(chromium) == samples.ids[first + 2]
     press(chromium, "ArrowLeft")
-    assert viewed(chromium) == samples.ids[1]
+    assert viewed(chromium) == samples.ids[first + 1]
     # A click on the heading of sample_id sorts by it, ascending first.
     chromium.run("document.querySelector('#samples-table thead button').click()")
     assert table_ids(chromium)[:3] == sorted(samples.ids)[:3]
@@ -81,7 +87,7 @@ def test_samples_are_sorted_filtered_and_stepped_through(chromium: Browser, fold
     wanted = sorted(sample_id for sample_id in samples.ids if "00001" in sample_id)
     assert table_ids(chromium) == wanted
     assert shown_count(chromium, "#samples-filters") == f"{len(wanted)} of {len(samples.ids)} rows"
-    assert samples.ids[1] not in wanted
+    assert samples.ids[first + 1] not in wanted
     chromium.wait("return document.querySelector('.stepper').textContent.includes('not among the rows shown')")
     press(chromium, "ArrowRight")
     press(chromium, "ArrowRight")
@@ -160,7 +166,7 @@ def test_two_systems_stand_side_by_side(chromium: Browser, folder: Path) -> None
     assert shown_count(chromium, "#samples-filters") == f"{samples.systems.count(1)} of {len(samples.ids)} rows"
     sentence = str(chromium.run("return document.querySelector('.sentence').textContent"))
     assert sentence.startswith("careful, hasty share the first place of 2 systems: careful has ")
-    flips = [card for card in page.cards if card.why == "flip"]
+    flips = [card for card in page.cards if "flip" in card.whys]
     assert flips
     assert {card.system for card in flips} == {0, 1}
 
@@ -236,7 +242,7 @@ def write_large_page(page: WrittenPage, count: int, path: Path) -> None:
         Card(
             table.ids[number],
             0,
-            "worst",
+            ("worst",),
             (CardSide("scored", {name: table.metrics[name][number] for name in table.metrics}, record[number]),),
             record[200 + number],
             row=number,

@@ -178,7 +178,7 @@ def test_there_is_a_row_for_each_sample_of_each_system(run: Run) -> None:
 
 
 def test_the_worst_samples_stand_in_the_report_lowest_first(run: Run) -> None:
-    section = run.report.partition("## fair\n")[2].partition("\n## ")[0].partition("### Worst samples by")[2]
+    section = run.report.partition("### Worst samples of fair\n")[2].partition("\n### ")[0]
     rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in section.splitlines() if row.startswith("|")]
     worst = sorted((row["similarity"], row["sample_id"]) for row in run.samples if row["system"] == "fair")[:3]
     assert [row[0] for row in rows[2:]] == [sample_id for _, sample_id in worst]

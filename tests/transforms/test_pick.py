@@ -16,15 +16,16 @@ from apache_beam.testing import test_pipeline
 from apache_beam.testing.util import assert_that, equal_to
 
 from beamscore.metrics.benchmark import MetricSpec
+from beamscore.metrics.scoring import Status
 from beamscore.transforms.blocks import IN_PIPELINE, ToBlocks
 from beamscore.transforms.earlier_rows import EarlierRows
 from beamscore.transforms.pair import PairBySample
 from beamscore.transforms.pick import (
+    Key,
     PickedSample,
     PickSamples,
     SelectCandidates,
     Selection,
-    Why,
     is_flip,
     order_of_picked,
 )
@@ -39,7 +40,7 @@ SELECTION = Selection(METRIC, worst=3, flips=2, random=4, listed=5)
 Batch = tuple[list[PairedSample], list[ScoredSample]]
 
 
-def candidates(selection: Selection, batch: Batch) -> list[tuple[tuple[Why, int], PickedSample]]:
+def candidates(selection: Selection, batch: Batch) -> list[tuple[Key, PickedSample]]:
     """What one bundle of one batch yields."""
     bundle = SelectCandidates(selection)
     bundle.start_bundle()
@@ -64,9 +65,9 @@ def sample(number: int, scores: tuple[float | None, ...]) -> tuple[PairedSample,
     return paired, scored
 
 
-def chosen(batches: list[list[int]], scores: dict[int, tuple[float | None, ...]]) -> dict[tuple[Why, int], list[str]]:
+def chosen(batches: list[list[int]], scores: dict[int, tuple[float | None, ...]]) -> dict[Key, list[str]]:
     """What is picked where each batch is a bundle of its own, with the combiner as a plain sort."""
-    offered: dict[tuple[Why, int], list[tuple[float, str]]] = {}
+    offered: dict[Key, list[tuple[tuple[float, int], str]]] = {}
     for batch in batches:
         made = [sample(number, scores[number]) for number in batch]
         for key, found in candidates(SELECTION, batch_of(made)):
@@ -85,16 +86,16 @@ def test_the_choice_does_not_depend_on_the_bundles() -> None:
         rng.shuffle(numbers)
         size = rng.randrange(1, 61)
         assert chosen([numbers[start : start + size] for start in range(0, 60, size)], scores) == whole
-    by_score = sorted((scores[number][1], f"s{number}") for number in range(60))
-    assert whole["worst", 1] == [name for _, name in by_score[:5]]
-    assert len(whole["random", 0]) == 4
-    assert whole["flip", 0] == whole["flip", 1]
+    by_score = [name for _, name in sorted((scores[number][1], f"s{number}") for number in range(60))]
+    assert (whole["worst", 1, ""], whole["listed", 1, ""]) == (by_score[:3], by_score[:5])
+    assert len(whole["random", 0, ""]) == 4
+    assert whole["flip", 0, ""] == whole["flip", 1, ""]
 
 
 def test_systems_that_agree_have_no_flips_and_no_value_is_not_worst() -> None:
     found = chosen([[0, 1]], {0: (0.5, 0.9), 1: (None, 1.0)})
-    assert ("flip", 0) not in found
-    assert found["worst", 0] == ["s0"]
+    assert ("flip", 0, "") not in found
+    assert found["worst", 0, ""] == ["s0"]
 
 
 def test_picked_samples_are_ordered_by_reason_and_rank() -> None:
@@ -102,7 +103,7 @@ def test_picked_samples_are_ordered_by_reason_and_rank() -> None:
         (found for _, found in candidates(SELECTION, batch_of([sample(1, (0.1, 0.9))]))), key=order_of_picked
     )
     assert [(offer.why, offer.system) for offer in offers] == [
-        *(("flip", 0), ("flip", 1), ("worst", 0), ("worst", 1), ("random", 0), ("random", 1))
+        (why, system) for why in ("flip", "worst", "random", "listed") for system in (0, 1)
     ]
     assert offers[0].truth == b'{"n": 1}'
 
@@ -113,9 +114,35 @@ def test_what_is_listed_may_be_more_than_is_shown() -> None:
     selection = Selection(METRIC, worst=2, listed=4)
     with test_pipeline.TestPipeline() as pipeline:
         kept = pipeline | beam.Create([batch_of(made[4:]), batch_of(made[:4])]) | PickSamples(selection)
-        shown = kept.shown | beam.Map(lambda each: (each.why, each.sample_id))
+        shown = kept.shown | beam.Map(lambda each: (each.whys, each.sample_id))
         assert_that(kept.listed, equal_to([(0, [(n / 10, f"s{n}", "scored") for n in range(4)])]), label="listed")
-        assert_that(shown, equal_to([("worst", "s0"), ("worst", "s1")]), label="shown")
+        assert_that(shown, equal_to([(("worst",), "s0"), (("worst",), "s1")]), label="shown")
+
+
+def test_a_sample_has_all_its_reasons_and_one_without_a_prediction_is_only_listed() -> None:
+    """The worst of each value of a column and by each other metric are shown too."""
+    made = []
+    for number, (kind, score, other) in enumerate([("a", 0.0, 0.9), ("a", 0.5, 0.1), ("b", 0.9, 0.5), ("b", 0.0, 0.0)]):
+        paired, _ = sample(number, ())
+        status: Status = "scored" if number < 3 else "missing_prediction"
+        metrics = {"score": score, "other": other}
+        made.append((paired, [ScoredSample(f"s{number}", 0, status, None, "", {}, (), (kind,), {}, metrics)]))
+    selection = Selection(METRIC, worst=1, listed=2, others=(MetricSpec("other", ""),))
+    with test_pipeline.TestPipeline() as pipeline:
+        kept = pipeline | beam.Create([batch_of(made)]) | PickSamples(selection)
+        shown = kept.shown | beam.Map(lambda each: (each.sample_id, each.whys))
+        expected = [("s0", ("worst", "slice")), ("s1", ("worst by other",)), ("s2", ("slice",))]
+        assert_that(shown, equal_to(expected), label="shown")
+        listed = kept.listed | beam.Map(lambda each: {name for _, name, _ in each[1]})
+        assert_that(listed, equal_to([{"s0", "s3"}]), label="listed")
+
+
+def test_of_equal_samples_their_hashes_decide_and_few_are_offered() -> None:
+    """Where all are wrong, a bundle offers few of them, and not the first by name."""
+    made = [sample(number, (0.0,)) for number in range(1000)]
+    offered = [found for key, found in candidates(Selection(METRIC, worst=5), batch_of(made)) if key[0] == "worst"]
+    assert len(offered) < 100
+    assert sorted(each.sample_id for each in sorted(offered, key=order_of_picked)[:5]) != [f"s{n}" for n in range(5)]
 
 
 @pytest.mark.parametrize(
@@ -186,7 +213,7 @@ def test_samples_that_changed_since_an_earlier_run_are_picked_by_how_much(tmp_pa
     changed = {why: [(each.sample_id, each.system) for each in found if each.why == why] for why in ("lost", "won")}
     # b lost 0.9 and a 0.75; c won. Less than that is no flip, another ground truth is not compared, nor is system 1.
     assert changed == {"lost": [("a", 0), ("b", 0)], "won": [("c", 0)]}
-    assert {each.sample_id: each.rank for each in found if each.why == "lost"} == {"a": -0.75, "b": -0.9}
+    assert {each.sample_id: each.rank[0] for each in found if each.why == "lost"} == {"a": -0.75, "b": -0.9}
     known: dict[str, Any] = {each.sample_id: each.before for each in found if each.why == "random" and not each.system}
     assert known == {**before, "other": None, "unmeasured": None, "new": None}
     assert json.loads(found[0].truth) == {}

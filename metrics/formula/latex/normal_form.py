@@ -21,9 +21,6 @@ _TABLE_RULES = frozenset({"\\cmidrule", "\\cline"})
 _ENVIRONMENT = frozenset({"\\begin", "\\end"})
 _WITH_DELIMITER = commands.SIZED | {"\\left", "\\right", "\\middle", "\\string"}
 _ARRAY = "\\begin{array}"
-_JOINING = frozenset({"", _ARRAY, *_WITH_DELIMITER, *_ENVIRONMENT, *_DIMENSIONS, *_TABLE_RULES, *commands.COLOURS})
-_RESPELLED = commands.SPELLED | commands.DOTS | commands.DROPPED | {"--", "---", "*", "\\operatorname*"}
-_BRACED = _ONE_ARGUMENT | _TWO_ARGUMENTS | commands.OPTIONAL_THEN_ONE
 _PLAIN_LENGTH = re.compile(r"[-+.0-9a-z]+")
 
 
@@ -94,8 +91,6 @@ def _rewritten(tokens: list[str]) -> tuple[str, ...]:
 
 def _joined(tokens: list[str], table: bool) -> list[str]:
     """Makes one token of what is one thing: an environment's name, plain columns, a length, a sized delimiter."""
-    if _JOINING.isdisjoint(tokens):
-        return tokens
     result: list[str] = []
     at = 0
     while at < len(tokens):
@@ -144,8 +139,6 @@ def _lengths_end(tokens: list[str], at: int, groups: int) -> int:
 
 def _with_one_spelling(tokens: list[str]) -> list[str]:
     """Writes dots, dashes and operator names out, and drops what only gets in the way."""
-    if _RESPELLED.isdisjoint(tokens):
-        return tokens
     result: list[str] = []
     for token in tokens:
         if token in commands.SPELLED:
@@ -164,8 +157,6 @@ def _with_one_spelling(tokens: list[str]) -> list[str]:
 
 def _with_braces(tokens: list[str]) -> list[str]:
     """Puts braces round arguments that have none."""
-    if _BRACED.isdisjoint(tokens):
-        return tokens
     result = list(tokens)
     at = 0
     while at < len(result):

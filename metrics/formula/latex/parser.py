@@ -20,7 +20,6 @@ LOOK_AHEAD = 40
 
 _END_OF_INPUT = ""
 _ENDS = frozenset({"}", "\\end", "\\right", "&", "\\\\", "\\cr", "\\middle"})
-_NOT_PLAIN = frozenset({BLANK, "\\", "{", "}", "&", "^", "_", "'"})
 _SCRIPTS = frozenset({"^", "_", "'", "\\limits", "\\nolimits", "\\displaylimits"})
 _NO_ARGUMENT = _ENDS | {_END_OF_INPUT, "^", "_", "'"}
 _NO_DELIMITER = frozenset({_END_OF_INPUT, "{", "}", "&", "\\\\", "^", "_"})
@@ -100,12 +99,6 @@ class _Reader:
             token = self._peek()
             if token == closing:
                 break
-            if len(token) == 1 and token not in _NOT_PLAIN and self._depth < DEEPEST:
-                self._at += 1
-                tokens.append(token)
-                if not self._in_text and self._peek() in _SCRIPTS:
-                    tokens += self._scripts()
-                continue
             if token in _ENDS or token == _END_OF_INPUT:
                 break
             if token in commands.INFIXES:

@@ -100,18 +100,9 @@ class _Writer:
 
     def write(self, start: int, end: int, braced: bool = False) -> None:
         """Writes the tokens from `start` to before `end`; `braced` puts each marked token in braces."""
-        tokens, pieces, labels = self._tokens, self.pieces, self.labels
-        simple = not braced and not self._swallowing and self._depth < DEEPEST
         at = start
         while at < end:
-            token = tokens[at]
-            scripted = at + 1 < len(tokens) and tokens[at + 1] in _SCRIPTS
-            if simple and _is_ordinary(token) and not scripted and not (at > 1 and tokens[at - 1] == "_"):
-                pieces += (f"{MARK}{{{len(labels)}}}", _typeset(token), UNMARK)
-                labels.append(token)
-                at += 1
-            else:
-                at = self._token(at, braced)
+            at = self._token(at, braced)
 
     def _token(self, at: int, braced: bool) -> int:
         """Writes the token at `at` with the arguments it needs, and returns the index after them."""

@@ -38,7 +38,6 @@ PREAMBLE = r"""\documentclass[12pt]{article}
 \newbox\formula@box
 \newcount\formula@level
 \newwrite\formula@begun
-\newread\formula@clock
 \edef\formula@ship{\expandafter\noexpand\csname tex_shipout:D\endcsname}
 \def\formula@stop{\batchmode\read-1to\formula@nothing}
 \newcount\formula@displays
@@ -68,11 +67,7 @@ PREAMBLE = r"""\documentclass[12pt]{article}
 \outer\def^^04#1#2{%
   \formula@check{\formula@level}%
   \immediate\write-1{=formula #1\space begins}%
-  \openin\formula@clock=clock\relax
-  \ifeof\formula@clock\let\formula@spent\@empty\else\read\formula@clock to\formula@spent\fi
-  \closein\formula@clock
   \immediate\openout\formula@begun=\number#1\relax
-  \immediate\write\formula@begun{\formula@spent}%
   \immediate\closeout\formula@begun
   \formula@reset
   \global\count0=#1\relax

@@ -167,8 +167,9 @@ def _page(
     ends: list[int] = []
     mark = NO_MARK
     balanced = True
-    h = v = w = x = y = z = 0
-    stack: list[tuple[int, int, int, int, int, int]] = []
+    h = v = 0
+    moves = dict.fromkeys("rwxdyz", 0)
+    stack: list[tuple[int, int, dict[str, int]]] = []
     glyphs: dict[int, Glyph] = {}
     font = 0
     while True:
@@ -202,14 +203,10 @@ def _page(
                 ends.append(len(cells))
             else:
                 balanced = False
-        elif code == 147:
-            h += w
-        elif code == 152:
-            h += x
         elif code == 141:
-            stack.append((h, v, w, x, y, z))
+            stack.append((h, v, moves.copy()))
         elif code == 142:
-            h, v, w, x, y, z = stack.pop()
+            h, v, moves = stack.pop()
             if len(cells) > MAX_INKS * len(Ink._fields):
                 raise UnreadableOutput(f"a page has more than {MAX_INKS} pieces of ink")
         elif 171 <= code <= 234:
@@ -217,24 +214,13 @@ def _page(
             glyphs = fonts[font].glyphs
         elif 143 <= code <= 170:
             kind, length = _MOVES[code]
-            amount = signed(data[at : at + length], "big", signed=True) if length else 0
-            at += length
-            if kind == "r":
-                h += amount
-            elif kind == "w":
-                w = amount
-                h += w
-            elif kind == "x":
-                x = amount
-                h += x
-            elif kind == "d":
-                v += amount
-            elif kind == "y":
-                y = amount if length else y
-                v += y
+            if length:
+                moves[kind] = signed(data[at : at + length], "big", signed=True)
+                at += length
+            if kind in "rwx":
+                h += moves[kind]
             else:
-                z = amount if length else z
-                v += z
+                v += moves[kind]
         elif code in (132, 137):
             height = signed(data[at : at + 4], "big", signed=True)
             width = signed(data[at + 4 : at + 8], "big", signed=True)
@@ -265,8 +251,8 @@ _MOVES = {
     first + length: (kind, length)
     for kind, first, shortest in (
         ("r", 142, 1),
-        ("w", 147, 1),
-        ("x", 152, 1),
+        ("w", 147, 0),
+        ("x", 152, 0),
         ("d", 156, 1),
         ("y", 161, 0),
         ("z", 166, 0),

@@ -34,19 +34,6 @@ SIGNALS_OF_THE_RECORD = frozenset(
 ERRORS_OF_THE_DISK = tuple(map(os.strerror, (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS)))
 NOT_STARTED = (126, 127)
 """What a shell ends with that cannot start a program."""
-CLOCK = "/proc/self/stat"
-"""Where Linux tells a process the processor time that it has taken; elsewhere there is no such file."""
-
-
-def seconds_told(stat: str) -> float:
-    """Returns the processor time in the text of `CLOCK`, in seconds; infinity where it tells none.
-
-    Fields 14 and 15 are the ticks in the process and in the kernel (proc(5)); field 2, the name, is in parentheses.
-    """
-    fields = stat.rpartition(")")[2].split()
-    if len(fields) < 13:
-        return float("inf")
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def environment() -> dict[str, str]:

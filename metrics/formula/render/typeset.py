@@ -12,7 +12,7 @@ elsewhere, or left it:
   not, so formulas with and without it are in runs of their own.
 
 Every other formula is typeset alone, as a whole document, and that result counts. So is a formula whose counted work is
-large (metrics.formula.limits): where TeX has to be ended, that is paid for once.
+large (metrics.formula.limits).
 
 A formula cannot read, write, define or run anything: commands outside of metrics.formula.latex.vocabulary are not known
 to its TeX, `\special` and hexadecimal notation are out of its reach, and the process has no shell escape, opens files
@@ -24,13 +24,14 @@ from __future__ import annotations
 
 import gzip
 import shutil
-import signal
 import tempfile
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from operator import attrgetter
 from pathlib import Path
+from typing import NamedTuple
 
 from ...benchmark import MissingTool
 from ..latex.token_markup import Marked
@@ -38,7 +39,7 @@ from ..limits import START_STEPS, SampleAllowances
 from .document import MARKS_OF_A_FORMULA, PREAMBLE, batch_document, lone_document, on_paper
 from .dvi import Font, Metrics, Page, UnreadableOutput, read_metrics, read_pages
 from .log import finished
-from .tex import CLOCK, INSTALL, find_file, require_tex, run_bounded, search_paths, seconds_told
+from .tex import INSTALL, find_file, require_tex, run_bounded, search_paths
 
 MAX_FORMULAS_PER_RUN = 1000
 """Formulas in one run of TeX: what is lost when one breaks it is bounded."""
@@ -75,19 +76,16 @@ class Failure:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
+class _Run(NamedTuple):
     """What a run of TeX left: the pages that it finished, its log, the last formula begun (0 of a lone one).
 
-    ended: whether it had to be ended from outside. spent: where that was for its processor time, at least how many
-    seconds of it went to the last formula begun; 0 where that is not known.
+    ended: whether it had to be ended from outside.
     """
 
-    pages: tuple[Page, ...]
+    pages: list[Page]
     log: str
     begun: int
     ended: bool
-    spent: float
 
 
 class Typesetter:
@@ -122,7 +120,9 @@ class Typesetter:
         require_tex()
         self._scratch = Path(tempfile.mkdtemp(prefix="beamscore-formula-"))
         try:
-            self._make_format(self._scratch)
+            data = _format()
+            compressed = data[:2] == b"\x1f\x8b"
+            (self._scratch / "formula.fmt").write_bytes(gzip.decompress(data) if compressed else data)
             self._paths = search_paths(self._scratch)
         except BaseException:
             self.close()
@@ -140,33 +140,30 @@ class Typesetter:
         """Typesets formulas, each as if it were alone; leaves out those that no sample of `allowances` still wants."""
         allowances = allowances or SampleAllowances()
         results: dict[Marked, Typeset | Failure] = {}
-        unique = sorted(dict.fromkeys(formulas), key=attrgetter("chinese"))
-        doubtful: dict[Marked, Failure | None] = {each: None for each in unique if each.steps > MAX_STEPS_IN_RUN}
-        waiting = [each for each in unique if each not in doubtful]
+        waiting = sorted(dict.fromkeys(formulas), key=attrgetter("chinese"))
+        alone = [each for each in waiting if each.steps > MAX_STEPS_IN_RUN]
         while True:
-            for formula, failure in doubtful.items():
-                if allowances.wanted(formula):
-                    results[formula] = result = failure or self._alone(formula)
-                    stalled = result == self._too_slow(formula)
-                    seconds = max(self._limit(formula), SECONDS_OF_RUN)
-                    allowances.charge(formula, seconds * STEPS_OF_STALLED_SECOND if stalled else START_STEPS)
-            waiting = [each for each in waiting if each not in doubtful and allowances.wanted(each)]
+            for formula in filter(allowances.wanted, alone):
+                results[formula] = result = self._alone(formula)
+                seconds = max(self._limit(formula), SECONDS_OF_RUN)
+                stalled = result == self._too_slow(formula)
+                allowances.charge(formula, seconds * STEPS_OF_STALLED_SECOND if stalled else START_STEPS)
+            left = {*waiting} - {*alone, *results}
+            waiting = [each for each in waiting if each in left and allowances.wanted(each)]
             if not waiting:
                 return results
-            done, doubtful = self._batch(_first_run(waiting))
+            done, alone = self._batch(_first_run(waiting))
             results |= done
-            waiting = [each for each in waiting if each not in done]
 
     def _limit(self, formula: Marked) -> int:
         """The seconds of processor time that a formula may take."""
         return min(self._seconds, 1 + formula.steps // STEPS_OF_SECOND)
 
-    def _batch(self, formulas: Sequence[Marked]) -> tuple[dict[Marked, Typeset], dict[Marked, Failure | None]]:
+    def _batch(self, formulas: Sequence[Marked]) -> tuple[dict[Marked, Typeset], list[Marked]]:
         """Typesets formulas in one run.
 
-        Returns those whose pages count, and those that are to be typeset alone; of these, one that has spent its whole
-        limit comes with its failure: alone it would spend it again. The ones that the run did not reach are in neither.
-        One of the two is never empty.
+        Returns those whose pages count, and those that are to be typeset alone; the ones that the run did not reach are
+        in neither. One of the two is never empty.
         """
         fonts: dict[int, Font] = {}
         run = self._run(batch_document(formulas), fonts, SECONDS_OF_RUN, MARKS_OF_A_FORMULA)
@@ -177,11 +174,11 @@ class Typesetter:
                 formula = formulas[page.number]
                 if all(0 <= mark < len(formula.labels) for mark in page.marks):
                     done[formula] = Typeset((page,), fonts, *on_paper(formula))
-        doubtful: dict[Marked, Failure | None] = {each: None for each in formulas[: reached + 1] if each not in done}
-        culprit = formulas[max(reached, run.begun)]
-        if run.ended and culprit not in done:
-            doubtful[culprit] = self._too_slow(culprit) if run.spent >= self._limit(culprit) else None
-        return done, doubtful if done or doubtful else {formulas[0]: None}
+        alone = [each for each in formulas[: reached + 1] if each not in done]
+        last = formulas[max(reached, run.begun)]
+        if run.ended and last not in done and last not in alone:
+            alone.append(last)
+        return done, alone if done or alone else [formulas[0]]
 
     def _too_slow(self, formula: Marked) -> Failure:
         limit = self._limit(formula)
@@ -195,7 +192,7 @@ class Typesetter:
             return self._too_slow(formula)
         if not run.pages:
             return Failure("TeX gives no page for it")
-        return Typeset(run.pages, fonts, *on_paper(formula))
+        return Typeset(tuple(run.pages), fonts, *on_paper(formula))
 
     def _run(self, source: str, fonts: dict[int, Font], seconds: int, marks_of_a_page: int = 0) -> _Run:
         """Runs TeX on a document."""
@@ -205,14 +202,12 @@ class Typesetter:
         folder = Path(tempfile.mkdtemp(dir=self._scratch))
         try:
             (folder / "formula.tex").write_text("\\pdfsetrandomseed1 " + source, "utf-8")
-            (folder / "clock.tex").symlink_to(CLOCK)
             started = time.perf_counter_ns()
             code = run_bounded(
                 ["latex", "-fmt", "../formula.fmt", *_FLAGS, "formula.tex"], folder, seconds, self._paths
             )
             self.nanoseconds += time.perf_counter_ns() - started
-            last = max(folder.glob("[0-9]*.tex"), key=lambda path: int(path.stem), default=None)
-            spent = seconds - seconds_told(last.read_text("latin-1")) if last and code == -signal.SIGXCPU else 0.0
+            begun = max((int(path.stem) for path in folder.glob("[0-9]*.tex")), default=0)
             output = folder / "formula.dvi"
             data = output.read_bytes() if output.exists() else b""
             log = (folder / "formula.log").read_text("latin-1") if (folder / "formula.log").exists() else ""
@@ -224,7 +219,7 @@ class Typesetter:
             pages = list(read_pages(data, self.metrics, fonts, marks_of_a_page)) if data else []
         except UnreadableOutput:
             pages = []
-        return _Run(tuple(pages), log, int(last.stem) if last else 0, code < 0, spent)
+        return _Run(pages, log, begun, code < 0)
 
     def metrics(self, name: str) -> Metrics:
         """Returns the glyph sizes of a font; of a font that is not there, none."""
@@ -239,21 +234,23 @@ class Typesetter:
             self._outlines[name] = find_file(f"{name}.pfb")
         return self._outlines[name]
 
-    def _make_format(self, scratch: Path) -> None:
-        (scratch / "formula.tex").write_text(PREAMBLE, "utf-8")
-        run_bounded(["latex", "-ini", *_FLAGS, "&latex", "formula.tex"], scratch, seconds=60)
-        path = scratch / "formula.fmt"
+
+_FLAGS = ["-interaction=batchmode", "-no-shell-escape", "-no-mktex=tfm", "-no-mktex=pk"]
+
+
+@lru_cache(maxsize=1)
+def _format() -> bytes:
+    """Returns TeX's format with the preamble as TeX writes it, most often compressed: a third of a second's work."""
+    with tempfile.TemporaryDirectory(prefix="beamscore-formula-") as name:
+        folder = Path(name)
+        (folder / "formula.tex").write_text(PREAMBLE, "utf-8")
+        run_bounded(["latex", "-ini", *_FLAGS, "&latex", "formula.tex"], folder, seconds=60)
+        path, log = folder / "formula.fmt", folder / "formula.log"
         if not path.exists():
-            log = scratch / "formula.log"
             said = log.read_text("utf-8", "replace") if log.exists() else ""
             errors = [line for line in said.splitlines() if line.startswith("!")]
             raise MissingTool(f"LaTeX cannot read its packages ({'; '.join(errors[:2]) or 'no log'}): {INSTALL}")
-        data = path.read_bytes()
-        if data[:2] == b"\x1f\x8b":
-            path.write_bytes(gzip.decompress(data))
-
-
-_FLAGS = ["-interaction=batchmode", "-no-shell-escape", "-no-mktex=tfm", "-no-mktex=pk"]
+        return path.read_bytes()
 
 
 def _first_run(waiting: Sequence[Marked]) -> Sequence[Marked]:

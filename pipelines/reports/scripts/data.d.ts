@@ -9,11 +9,6 @@ interface Metric {
 
 interface Difference extends Measured { verdict: string }
 
-interface Compared {
-  name: string; meaning: string; higher_is_better: boolean; system: number; baseline: Measured; candidate: Measured;
-  difference: Difference;
-}
-
 interface Slice {
   label: string; system: number; samples: number | null; values: Measured[]; before: (number | null)[];
   differences: Difference[]; where: Record<string, string>;
@@ -34,7 +29,7 @@ interface CardSide {
 }
 
 interface Card {
-  row: number; sample_id: string; system: number; why: string; sides: CardSide[]; truth: RecordText | null;
+  row: number; sample_id: string; system: number; whys: string[]; sides: CardSide[]; truth: RecordText | null;
   words: string[]; change: number | null; details: any;
 }
 
@@ -52,7 +47,7 @@ interface GateLine { metric: number; value: number; text: string }
 interface Nights { nights: Night[]; series: Series[]; events: HistoryEvent[]; gates: GateLine[] }
 
 interface ReportDocument {
-  kind: string; systems: string[]; metrics: Metric[]; differences: Compared[]; slices: Slice[]; sample_metrics: Metric[]; samples: Samples | null; cards: Card[]; history: Nights | null; draw: string;
+  kind: string; systems: string[]; metrics: Metric[]; slices: Slice[]; sample_metrics: Metric[]; samples: Samples | null; cards: Card[]; history: Nights | null; draw: string;
 }
 
 interface HistoryDocument extends ReportDocument { history: Nights }

@@ -4,8 +4,11 @@
 
 /** Why samples of a run can be looked at, in words. */
 const WHY = /** @type {Record<string, string>} */ ({
-  lost: "lost since the baseline", won: "won since the baseline", flip: "systems differ", worst: "worst", random: "random",
+  lost: "lost since the baseline", won: "won since the baseline", flip: "systems differ", slice: "worst of its slice",
 });
+
+/** @param {string} why */
+const reason = (why) => WHY[why] ?? words(why);
 
 /** @param {ReportDocument} doc @param {(row: number) => number} of @returns {Column} */
 const systemColumn = (doc, of) => ({
@@ -37,7 +40,7 @@ function fillSamples(doc) {
   const ordered = used.toSorted((a, b) => first(a) - first(b));
   const writers = new Map(used.map((metric) => [metric.name, metric.is_change ? signed : shownLike(metrics[metric.name])]));
   const write = (/** @type {Metric} */ { name }, /** @type {number} */ row) => /** @type {any} */ (writers.get(name))(metrics[name][row]);
-  const whys = compared ? [] : [...new Set(doc.cards.map((card) => card.why))];
+  const whys = [...new Set(doc.cards.flatMap((card) => card.whys))].filter((why) => !compared || why in WHY);
   const main = used.find((metric) => metric.main)?.name ?? "";
   const value = (/** @type {number} */ row) => metrics[byId("samples-filters").elements.metric.value || main]?.[row] ?? NaN;
   const table = new Table(byId("samples-table"), {
@@ -49,11 +52,11 @@ function fillSamples(doc) {
       ...ordered.map((metric) => ({ title: metric.name, meaning: metric.meaning, isNumber: true, value: (/** @type {number} */ row) => metrics[metric.name][row], text: (/** @type {number} */ row) => write(metric, row) })),
       { title: compared ? "kind" : "status", value: (row) => words(statuses.texts[statuses.codes[row]]) },
       ...Object.entries(samples.slices).map(([title, coded]) => ({ title, value: (/** @type {number} */ row) => coded.texts[coded.codes[row]] })),
-      ...(compared ? [] : [{ title: "records", value: (/** @type {number} */ row) => WHY[cards.get(row)?.why ?? ""] ?? "" }]),
+      ...(compared ? [] : [{ title: "records", value: (/** @type {number} */ row) => (cards.get(row)?.whys ?? []).map(reason).join(", ") }]),
     ],
     filters: [
       contains("id", "sample_id contains", (row) => ids[row]),
-      ...(whys.length ? [oneOf("why", "Show", ["any", ...whys], (row, text) => (text === "any" ? cards.has(row) : cards.get(row)?.why === text), (text) => (text === "any" ? "with records" : WHY[text]))] : []),
+      ...(whys.length ? [oneOf("why", "Show", ["any", ...whys], (row, text) => (text === "any" ? cards.has(row) : cards.get(row)?.whys.includes(text) === true), (text) => (text === "any" ? "with records" : reason(text)))] : []),
       oneOf("status", compared ? "Change" : "Status", statuses.texts, (row, text) => statuses.texts[statuses.codes[row]] === text, words),
       ...(many ? [oneOf("system", "System", doc.systems, (row, text) => doc.systems[samples.systems[row]] === text)] : []),
       ...Object.entries(samples.slices).map(([name, coded]) => byMember(name, coded)),
@@ -81,13 +84,13 @@ function fillSamples(doc) {
     viewer.replaceChildren(stepper(), ...(current < 0 ? [] : sampleView(doc, samples, current, cards, used.map((metric) => ({ metric, text: write(metric, current) })))));
   }
 
-  /** Shows the sample that the address names; of a link that names none, the first that passes. @param {boolean} isLink */
+  /** Shows the sample that the address names; of a link that names none, the first that passes and has its records. @param {boolean} isLink */
   function followTable(isLink) {
     const isNamed = (/** @type {number} */ row) => ids[row] === stateOf("sample") && (!many || doc.systems[samples.systems[row]] === stateOf("of"));
     // Long ids may be shown alike: the open one stays open.
     const named = isNamed(current) ? current : ids.findIndex((_, row) => isNamed(row));
     if (named >= 0) current = named;
-    else if (isLink || current < 0) current = table.order[0] ?? current;
+    else if (isLink || current < 0) current = table.order.find((row) => cards.has(row)) ?? table.order[0] ?? current;
     draw(isLink);
   }
 
@@ -126,7 +129,7 @@ function sampleView(doc, samples, row, cards, values) {
     element("h3", {}, element("bdi", {}, id), " ", copyButton("Copy id", id)),
     element("ul", { class: "chips" },
       ...(doc.systems.length > 1 && doc.kind === "evaluation" ? [element("li", {}, systemLabel(doc.systems, samples.systems[row]))] : []),
-      tag(words(status)), ...(card && WHY[card.why] ? [tag(WHY[card.why])] : []), ...slices.map(tag)),
+      tag(words(status)), ...(card?.whys ?? []).filter((why) => why !== status).map((why) => tag(reason(why))), ...slices.map(tag)),
     element("ul", { class: "chips" },
       ...values.filter(({ text }) => text !== "–").map(({ metric, text }) => element("li", { title: metric.meaning }, `${metric.name} `, element("b", {}, text)))),
   ];

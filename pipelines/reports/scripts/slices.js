@@ -11,7 +11,7 @@ function fillSlices(doc) {
   const { slices, systems } = doc;
   const compared = doc.kind === "comparison";
   const many = systems.length > 1 && !compared;
-  const metrics = compared ? doc.differences : doc.metrics;
+  const { metrics } = doc;
   const used = [...metrics.keys()].filter((index) => slices.some((found) => found.values[index].value !== null));
   const most = Math.max(...slices.map((found) => found.samples ?? 0));
   // A slice of few samples says little; where there are no others, all are shown.
@@ -27,7 +27,7 @@ function fillSlices(doc) {
     filters: [
       contains("label", "Slice contains", (row) => slices[row].label),
       ...(many ? [oneOf("system", "System", systems, (row, text) => systems[slices[row].system] === text)] : []),
-      ...(doc.differences.length ? [oneOf("verdict", "Verdict", VERDICTS, (row, text) => slices[row].differences.some((found) => found.verdict === text))] : []),
+      ...(slices.some((found) => found.differences.length) ? [oneOf("verdict", "Verdict", VERDICTS, (row, text) => slices[row].differences.some((found) => found.verdict === text))] : []),
       bounded("At least so many samples", { name: "samples", min: 0, value: least }, (row, bound) => (slices[row].samples ?? bound) >= bound),
     ],
   });
@@ -81,20 +81,9 @@ function differenceColumns(doc, metric, index) {
   }];
 }
 
-/**
- * A bar from `low` to `high` of a range, with a dot at the value; `line` is a thin line across.
- * @param {Measured} found
- * @param {[number, number]} range
- * @param {number | null} line
- * @param {string} ink
- */
-function whisker(found, [from, to], line, ink) {
-  const at = (/** @type {number} */ value) => (100 * (value - from)) / (to - from || 1);
-  const stroke = (/** @type {number} */ x1, /** @type {number} */ x2, /** @type {Record<string, string | number>} */ attributes) =>
-    shape("line", { x1, x2, y1: 5, y2: 5, "vector-effect": "non-scaling-stroke", ...attributes });
-  const bar = shape("svg", { class: "whisker", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" }, stroke(0, 100, { stroke: "var(--line)" }));
-  if (line !== null) bar.append(stroke(at(line), at(line), { y1: 0, y2: 10, stroke: "var(--soft)" }));
-  if (found.low !== null && found.high !== null) bar.append(stroke(at(found.low), at(found.high), { stroke: ink, "stroke-width": 3 }));
-  if (found.value !== null) bar.append(stroke(at(found.value), at(found.value), { stroke: ink, "stroke-width": 8, "stroke-linecap": "round" }));
-  return bar;
+/** A bar from `low` to `high` of a range, with a dot at the value; `line` is a thin line across. @param {Measured} found @param {[number, number]} range @param {number | null} line @param {string} ink */
+function whisker({ value, low, high }, [from, to], line, ink) {
+  const places = Object.entries({ from: low, to: high, at: value, "line-at": line }).filter(([, place]) => place !== null);
+  const style = places.map(([name, place]) => `--${name}:${((Number(place) - from) / (to - from || 1)).toFixed(4)};`).join("");
+  return element("i", { class: "whisker", style: `${style}--ink:${ink}` });
 }

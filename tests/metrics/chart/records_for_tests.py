@@ -9,8 +9,7 @@ import pytest
 from hypothesis import strategies as st
 
 from beamscore.metrics.chart.benchmark import ChartBenchmark
-from beamscore.metrics.chart.options import ChartOptions
-from beamscore.metrics.chart.records import ChartPrediction, ChartTruth
+from beamscore.metrics.chart.records import ChartOptions, ChartPrediction, ChartTruth
 from beamscore.metrics.common.budget import Budget
 
 Json = dict[str, Any]

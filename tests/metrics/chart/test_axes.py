@@ -41,12 +41,6 @@ def test_a_tick_scores_by_its_distance(shift: float, score: float) -> None:
     assert scores(truth, prediction)[0] == pytest.approx((score + 1) / 2)
 
 
-def test_distance_is_euclidean() -> None:
-    truth = axes([tick(1, 10, 10)], [])
-    # sqrt(4.5^2 + 6^2) = 7.5, half way between close and far.
-    assert scores(truth, axes([tick(1, 14.5, 16)], []))[2] == pytest.approx((0.5 + 1) / 2)
-
-
 def test_each_axis_has_its_own_f() -> None:
     prediction = axes([tick(1, 10, 10), tick(8, 10, 10)], [tick(3, 10, 90), tick(9, 0, 0)])
     # x: 1 of 2 and 1 of 2, F 1/2; y: precision 1/2, recall 1, F 2/3.
@@ -120,21 +114,6 @@ def test_ticks_without_an_id_match_one_another_in_their_order() -> None:
 def test_axes_that_are_absent_are_empty() -> None:
     assert scores(TWO_TICKS, {"output": {"axes": None}}) == (0, 0, 0)
     assert scores(TWO_TICKS, {"output": {"axes": {"x-axis": None}}}) == (0, 0, 0)
-
-
-def test_details_say_which_ticks_are_matched_missed_and_extra() -> None:
-    truth = axes([tick(1, 10, 10), tick(2, 50, 10)], [])
-    prediction = axes([tick(1, 17, 10), tick(7, 50, 10), tick(None, 50, 10)], [tick(1, 10, 10)])
-    score = benchmark(tasks=["task4"]).score_sample(truth_of(task4=truth), prediction_of(task4=prediction))
-    assert msgspec.to_builtins(score.details["task4"]) == {
-        "x-axis": [
-            {"id": "1", "kind": "matched", "distance": 7, "score": pytest.approx(0.6)},
-            {"id": "2", "kind": "missed"},
-            {"id": None, "kind": "extra"},
-            {"id": "7", "kind": "extra"},
-        ],
-        "y-axis": [{"id": "1", "kind": "extra"}],
-    }
 
 
 PLACES = st.integers(0, 16)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import pickle
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,7 @@ import pytest
 
 from beamscore.metrics.benchmark import Pair, RejectedRecord, SampleScore
 from beamscore.metrics.chart.benchmark import ChartBenchmark
-from beamscore.metrics.chart.options import ALL_TASKS, ChartOptions
-from beamscore.metrics.chart.records import ChartPrediction, ChartTruth
+from beamscore.metrics.chart.records import ALL_TASKS, ChartOptions, ChartPrediction, ChartTruth
 from beamscore.metrics.statistics.sums import Sums
 from tests.abuse.chart import cases
 from tests.generate.chart import CLASSES, sample
@@ -373,15 +371,3 @@ def test_the_corpus_is_what_the_generator_makes() -> None:
         shipped = {key: json.loads(text) for key, text in read_records(CORPUS / f"{name}.jsonl").items()}
         assert shipped == made
     assert {truth["task1"]["output"]["chart_type"] for truth in truths.values()} == set(CLASSES)
-
-
-def test_scores_do_not_depend_on_the_batch() -> None:
-    scorer = pickle.loads(pickle.dumps(benchmark()))
-    pairs = []
-    for index in range(30):
-        truth, prediction = sample(index, 5)
-        given = None if prediction is None else msgspec.convert(prediction, ChartPrediction)
-        pairs.append(Pair(truth["sample_id"], msgspec.convert(truth, ChartTruth), given))
-    together = scorer.score(pairs)
-    alone = [scorer.score([pair])[0] for pair in reversed(pairs)][::-1]
-    assert together == alone

@@ -40,15 +40,6 @@ def test_pairs_are_found_by_id_and_scored_by_iou() -> None:
     assert score(PAIRS, prediction) == pytest.approx((1 + 0.5) / 3)
 
 
-def test_details_say_which_pairs_are_matched() -> None:
-    prediction = prediction_of(task5=legend(_2=box(0, 20, 5, 10), _7=box(0, 20, 10, 10)))
-    details = benchmark(tasks=["task5"]).score_sample(truth_of(task5=PAIRS), prediction).details["task5"]
-    assert msgspec.to_builtins(details) == {
-        "pairs": [{"id": "1", "kind": "missed", "iou": None}, {"id": "2", "kind": "matched", "iou": 0.5}],
-        "extra": 1,
-    }
-
-
 def test_a_chart_without_a_legend() -> None:
     assert score(NO_LEGEND, NO_LEGEND) == 1
     assert score(NO_LEGEND, PAIRS) == 0
@@ -61,21 +52,6 @@ def test_a_legend_line_without_area() -> None:
     assert score(line, line) == 1
     assert score(line, line, "released") == 0
     assert score(line, legend(_1=box(0, 5, 11, 0))) == 0
-
-
-def test_pairs_of_the_same_id_match_once_each() -> None:
-    twice = {"output": {"legend_pairs": [{"id": 1, "bb": box(0, 0, 10, 10)}] * 2}}
-    once = {"output": {"legend_pairs": [{"id": 1, "bb": box(0, 0, 10, 10)}]}}
-    assert score(once, twice) == 0.5
-    assert score(twice, twice) == 1
-    assert score(twice, once) == 0.5
-
-
-def test_pairs_without_an_id_match_one_another_in_their_order() -> None:
-    nameless = {"output": {"legend_pairs": [{"bb": box(0, 0, 10, 10)}, {"bb": box(50, 0, 10, 10)}]}}
-    for protocol in ("published", "released"):
-        assert score(nameless, nameless, protocol) == 1
-        assert score(nameless, legend(_1=box(0, 0, 10, 10)), protocol) == 0
 
 
 def pair(key: Any, *place: int) -> Json:

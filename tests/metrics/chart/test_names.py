@@ -15,7 +15,7 @@ from beamscore.metrics.chart import latex
 from beamscore.metrics.chart.latex import without_latex
 from beamscore.metrics.chart.limits import text_steps
 from beamscore.metrics.chart.names import label, numbers, read_text, text_scores
-from beamscore.metrics.chart.options import ChartOptions
+from beamscore.metrics.chart.records import ChartOptions
 from tests.metrics.common.test_text import TEXTS, plain_edit_distance
 
 

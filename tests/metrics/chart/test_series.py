@@ -110,7 +110,7 @@ def test_details_say_which_series_are_paired_missed_and_extra() -> None:
             .details
         )
         assert (details["task6b"]["missed"], details["task6b"]["extra"]) == (missed, [])
-        assert ("b", "b") in [(pair.truth, pair.predicted) for pair in details["task6b"]["pairs"]]
+        assert ("b", "b") in [(pair["truth"], pair["predicted"]) for pair in details["task6b"]["pairs"]]
     swapped = benchmark().score_sample(
         truth_of(task1=chart_type(BAR), task6=data(series("b", ("x", 8), ("y", 9)))), prediction_of(task6=prediction)
     )

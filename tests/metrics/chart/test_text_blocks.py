@@ -251,15 +251,6 @@ def test_scores_are_shares_and_no_block_is_used_twice(truth: list[Json], predict
         assert sum(len(entry[name]) for entry in matched) + len(details["task2"][left]) == len(side)
 
 
-@settings(max_examples=40, deadline=None)
-@given(
-    st.lists(st.tuples(SMALL, SMALL, SMALL, SMALL, st.text("ab_", max_size=3)), max_size=6, unique_by=lambda b: b[:4])
-)
-def test_a_perfect_reading_scores_1(truth: list[tuple[int, int, int, int, str]]) -> None:
-    items = [block(0, text, *place) for *place, text in truth]
-    assert scores(blocks(*items), blocks(*items)) == pytest.approx((1, 1))
-
-
 def strips(cuts: list[tuple[int, int, str]], top: int, height: int) -> list[Json]:
     """Blocks side by side: each from a cut to the next, but for what its gap leaves out."""
     ordered = sorted(cuts)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from beamscore.metrics.chemistry.line import Line, Reading, comparable, read_line
+from beamscore.metrics.chemistry.line import Line, comparable
 from beamscore.metrics.chemistry.matcher import Match, match_molecules
 from beamscore.metrics.chemistry.molecule import Molecule
-from beamscore.metrics.chemistry.protocol import PROTOCOLS, ProtocolName
+from beamscore.metrics.chemistry.records import PROTOCOLS, ProtocolName
+from beamscore.metrics.chemistry.regions import Reading, read_line
 from beamscore.metrics.common.budget import Budget
 
 STEPS = 4_000_000

@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from beamscore.metrics.benchmark import Pair, RejectedRecord, SampleScore
-from beamscore.metrics.chemistry.line import comparable, read_line
-from beamscore.metrics.chemistry.protocol import PROTOCOLS
-from beamscore.metrics.chemistry.records import ChemistryPrediction, ChemistryTruth
+from beamscore.metrics.chemistry.line import comparable
+from beamscore.metrics.chemistry.records import PROTOCOLS, ChemistryPrediction, ChemistryTruth
+from beamscore.metrics.chemistry.regions import read_line
 from beamscore.metrics.common.budget import Budget
 from beamscore.metrics.statistics.sums import Sums
 from tests.generate.chemistry import sample
@@ -107,10 +107,19 @@ def test_details_say_which_molecule_failed_and_why() -> None:
     msgspec.json.encode(details)
 
 
-def test_a_ground_truth_that_cannot_be_read_leaves_the_score() -> None:
-    with pytest.raises(RejectedRecord, match="at character 13 of the text: expected an angle") as rejected:
-        score("x \\chemfig{A-[:up]B}", "x")
-    assert rejected.value.side == "ground_truth"
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize(
+    ("truth", "said"),
+    [
+        ("x \\chemfig{A-[:up]B}", "at character 13 of the text: expected an angle"),
+        ("\\chemfig { A", "a \\\\chemfig region cannot be read: at character"),
+    ],
+)
+def test_a_ground_truth_that_cannot_be_read_leaves_the_score(protocol: str, truth: str, said: str) -> None:
+    for prediction in ("x", None):
+        with pytest.raises(RejectedRecord, match=said) as rejected:
+            score(truth, prediction, protocol=protocol)
+        assert rejected.value.side == "ground_truth"
 
 
 def test_a_long_text_is_rejected() -> None:

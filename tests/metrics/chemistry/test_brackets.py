@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamscore.metrics.chemistry.brackets import CLOSING, BracketEnds, bracket_ends, brackets, end_of_enclosed
+from beamscore.metrics.chemistry.brackets import BracketEnds, bracket_ends, brackets
+from beamscore.metrics.chemistry.molecule import UnreadableMolecule
 
 texts = st.text(alphabet="a\\%\n{}()[]", max_size=30)
 
@@ -28,10 +30,21 @@ def seen(text: str) -> list[tuple[str, int]]:
     return found
 
 
-def stays_inside(text: str, start: int, end: int) -> bool:
-    """Whether no brace between `start` and `end` closes a group that was open before."""
-    braces = ({"{": 1, "}": -1}.get(character, 0) for character, index in seen(text) if start <= index < end)
-    return all(depth >= 0 for depth in itertools.accumulate(braces))
+def closing(text: str, start: int) -> int | None:
+    """Where the bracket at `start` is closed, counting its kind outside braces; a `}` of an outer group ends it."""
+    opening = text[start]
+    pair = opening + {"{": "}", "[": "]", "(": ")"}[opening]
+    depth = braces = 0
+    for character, index in seen(text):
+        if index >= start and opening != "{" and character in "{}":
+            braces += 1 if character == "{" else -1
+            if braces < 0:
+                return None
+        elif index >= start and not braces and character in pair:
+            depth += 1 if character == opening else -1
+            if depth == 0:
+                return index + 1
+    return None
 
 
 @given(texts)
@@ -41,21 +54,21 @@ def test_escapes_and_comments_hide_brackets(text: str) -> None:
 
 @given(texts)
 def test_one_pass_finds_the_same_ends_as_one_search_for_each(text: str) -> None:
-    opened = [(character, index) for character, index in seen(text) if character in "{["]
-    ends = {index: end_of_enclosed(text, index) for _, index in opened}
-    closed = {index: end for index, end in ends.items() if end is not None}
-    assert bracket_ends(text) == {index: end for index, end in closed.items() if stays_inside(text, index, end)}
-    lazy = BracketEnds(text)
-    assert {index: lazy.of(index) for _, index in opened if lazy.of(index)} == bracket_ends(text)
+    opened = [index for character, index in seen(text) if character in "{[("]
+    ends = {index: closing(text, index) for index in opened}
+    assert bracket_ends(text) == {index: end for index, end in ends.items() if end is not None}
+    for order in itertools.islice(itertools.permutations(opened), 6):
+        lazy = BracketEnds(text, range(len(text)))
+        for index in order:
+            if ends[index] is None:
+                with pytest.raises(UnreadableMolecule):
+                    lazy.of(index)
+            else:
+                assert lazy.of(index) == ends[index]
 
 
-def test_braces_hide_brackets_of_other_kinds() -> None:
-    assert end_of_enclosed("[{]}]", 0) == 5
-    assert end_of_enclosed("({)}", 0) is None
-    assert end_of_enclosed("((a)b)", 0) == 6
-    assert {CLOSING[opening] for opening in "{[("} == {"}", "]", ")"}
-
-
-def test_a_comment_without_a_line_end_is_none() -> None:
-    assert bracket_ends("{%}") == {0: 3}
-    assert bracket_ends("{%}\n}") == {0: 5}
+def test_what_is_not_closed_is_told_with_its_place() -> None:
+    assert BracketEnds("[{]}]", range(5)).of(0) == 5
+    with pytest.raises(UnreadableMolecule) as unreadable:
+        BracketEnds("({)}", range(7, 11)).of(0)
+    assert (unreadable.value.offset, unreadable.value.expected) == (7, "a ')' that closes this '('")

@@ -96,8 +96,8 @@ def test_submolecules_are_put_in_place() -> None:
     assert molecule("A!{me}", definitions) == molecule("A-[2]CH_3")
     assert molecule("A!\\x{30}{B}", definitions) == molecule("A-[:30]B")
     definitions = "\\definesubmol{end}[N_2O]{O_2N}"
-    assert molecule("A-[1]!{end}", definitions).atoms[1].text == "O_{2}N"
-    assert molecule("A-[3]!{end}", definitions).atoms[1].text == "N_{2}O"
+    assert molecule("A-[1]!{end}", definitions).texts[1] == "O_{2}N"
+    assert molecule("A-[3]!{end}", definitions).texts[1] == "N_{2}O"
 
 
 def test_predefined_angles_count_in_the_increment_of_the_options() -> None:

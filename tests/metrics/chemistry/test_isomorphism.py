@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from beamscore.metrics.chemistry.isomorphism import isomorphism
 from beamscore.metrics.chemistry.matcher import match_molecules
 from beamscore.metrics.chemistry.molecule import MIRRORED_WEDGE, Molecule
-from beamscore.metrics.chemistry.protocol import PROTOCOLS
-from beamscore.metrics.chemistry.walk import MoleculePair
+from beamscore.metrics.chemistry.neighbors import MoleculePair
+from beamscore.metrics.chemistry.records import PROTOCOLS
 from beamscore.metrics.common.budget import Budget, OutOfBudget
 from tests.generate.chemistry import Drawing, write_ssml
 from tests.metrics.chemistry.helpers import STEPS, line, molecule
@@ -31,8 +31,8 @@ def sights(graph: Molecule, atom: int) -> list[Sight]:
     for bond in graph.bonds:
         for here, there in ((bond.begin, bond.end), (bond.end, bond.begin)):
             if here == atom:
-                across = graph.atoms[there].x - graph.atoms[here].x
-                up = graph.atoms[here].y - graph.atoms[there].y
+                across = graph.xs[there] - graph.xs[here]
+                up = graph.ys[here] - graph.ys[there]
                 angle = round(math.degrees(math.atan2(up, across)), 6) % 360
                 kind = bond.type if here == bond.begin else MIRRORED_WEDGE.get(bond.type, bond.type)
                 seen.append((angle, kind, there))
@@ -62,13 +62,13 @@ def few_turned(first: Sequence[Sight], second: Sequence[Sight], images: Sequence
 
 def brute_force(first: Molecule, second: Molecule, limit: float = 180) -> bool:
     """Whether some permutation of the atoms preserves texts, bonds, directions and the cyclic order of neighbors."""
-    count = len(first.atoms)
-    if count != len(second.atoms) or len(first.bonds) != len(second.bonds):
+    count = len(first.texts)
+    if count != len(second.texts) or len(first.bonds) != len(second.bonds):
         return False
     first_sights = [sights(first, atom) for atom in range(count)]
     second_sights = [sights(second, atom) for atom in range(count)]
     for images in itertools.permutations(range(count)):
-        texts_agree = all(first.atoms[a].text == second.atoms[images[a]].text for a in range(count))
+        texts_agree = all(first.texts[a] == second.texts[images[a]] for a in range(count))
         if texts_agree and all(
             same_cyclic_order(first_sights[a], second_sights[images[a]], images)
             and few_turned(first_sights[a], second_sights[images[a]], images, limit)

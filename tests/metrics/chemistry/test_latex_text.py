@@ -55,12 +55,6 @@ def test_the_form_is_its_own_form(tokens: list[str]) -> None:
     assert form(once) == once
 
 
-@given(st.lists(st.sampled_from("C_^{}"), max_size=12))
-def test_subscripts_stand_before_superscripts_wherever_braces_were(tokens: list[str]) -> None:
-    once = form("".join(tokens))
-    assert form(once) == once
-
-
 @settings(max_examples=40, deadline=None)
 @given(st.text(max_size=60))
 def test_any_text_has_a_form(text: str) -> None:

@@ -46,7 +46,7 @@ def test_a_line_may_mix_both_ways_of_writing() -> None:
 
 def test_a_region_that_is_not_closed_takes_the_rest_of_the_line() -> None:
     read = reading("x \\chemfig{A-[2]B \\chemfig{C}")
-    assert read.problems == ("at character 10 of the text: expected a '}' that closes this '{'",)
+    assert read.problems == ["at character 10 of the text: expected a '}' that closes this '{'"]
     assert tokens("x \\chemfig{A-[2]B \\chemfig{C}") == "x \\chemfig1"
 
 

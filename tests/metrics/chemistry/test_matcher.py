@@ -8,28 +8,28 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
+from beamscore.metrics.chemistry import matcher
 from beamscore.metrics.chemistry.isomorphism import isomorphism
-from beamscore.metrics.chemistry.line import comparable, read_line
-from beamscore.metrics.chemistry.matcher import match_molecules
+from beamscore.metrics.chemistry.line import comparable
+from beamscore.metrics.chemistry.matcher import Match, match_molecules
 from beamscore.metrics.chemistry.molecule import MIRRORED_WEDGE, Molecule
 from beamscore.metrics.chemistry.neighbors import (
+    MoleculePair,
     Neighbor,
     angle_between,
-    best_cyclic_shift,
-    least_cost,
+    cheapest_shift,
     neighbors_by_angle,
-    same_environment,
 )
-from beamscore.metrics.chemistry.protocol import PROTOCOLS, ProtocolName
-from beamscore.metrics.chemistry.records import ChemistryOptions
+from beamscore.metrics.chemistry.records import PROTOCOLS, ChemistryOptions, ProtocolName
+from beamscore.metrics.chemistry.regions import read_line
 from beamscore.metrics.chemistry.seeds import seed_pairs
-from beamscore.metrics.chemistry.walk import MoleculePair, Walk
 from beamscore.metrics.common.budget import Budget, OutOfBudget
 from tests.generate.chemistry import damaged, write_chemfig, write_ssml
 from tests.generate.chemistry import molecule as drawing
@@ -62,13 +62,12 @@ def isomorphic(first: Molecule, second: Molecule) -> bool:
     def edges(graph: Molecule, order: tuple[int, ...]) -> Counter[tuple[frozenset[int], str]]:
         return Counter((frozenset((order[bond.begin], order[bond.end])), bond.type) for bond in graph.bonds)
 
-    if len(first.atoms) != len(second.atoms):
+    if len(first.texts) != len(second.texts):
         return False
-    own = edges(first, tuple(range(len(first.atoms))))
+    own = edges(first, tuple(range(len(first.texts))))
     return any(
-        all(first.atoms[order[n]].text == atom.text for n, atom in enumerate(second.atoms))
-        and edges(second, order) == own
-        for order in itertools.permutations(range(len(first.atoms)))
+        all(first.texts[order[n]] == text for n, text in enumerate(second.texts)) and edges(second, order) == own
+        for order in itertools.permutations(range(len(first.texts)))
     )
 
 
@@ -254,21 +253,13 @@ neighbors = st.builds(
 )
 
 
-@given(st.lists(st.tuples(neighbors, neighbors), min_size=1, max_size=5))
-def test_the_first_cheapest_shift_counts(pairs: list[tuple[Neighbor, Neighbor]]) -> None:
-    first, second = [a for a, _ in pairs], [b for _, b in pairs]
-
-    def cost(shift: int) -> float:
-        facing = second[shift:] + second[:shift]
-        return sum(
-            min(abs(a.angle - b.angle), 360 - abs(a.angle - b.angle))
-            + 10 * (a.kind != b.kind)
-            + 30 * abs(a.degree - b.degree)
-            for a, b in zip(first, facing, strict=True)
-        )
-
-    best = min(range(len(second)), key=cost)
-    assert list(best_cyclic_shift(first, second)) == second[best:] + second[:best]
+@given(st.lists(neighbors, max_size=5), st.lists(neighbors, max_size=5))
+def test_the_first_cheapest_shift_of_the_longer_list_counts(first: list[Neighbor], second: list[Neighbor]) -> None:
+    longer, shorter = (first, second) if len(first) >= len(second) else (second, first)
+    shifts = [[*longer[shift:], *longer[:shift]][: len(shorter)] for shift in range(max(1, len(longer)))]
+    costs_of_shifts = [_running_cost(shifted, shorter) for shifted in shifts]
+    least = min(costs_of_shifts)
+    assert cheapest_shift(first, second) == (least, costs_of_shifts.index(least))
 
 
 def test_the_cost_of_two_atoms() -> None:
@@ -303,7 +294,7 @@ def test_big_molecules_take_less_than_a_quarter_of_the_steps(name: str) -> None:
     )
     assert first is not None
     assert second is not None
-    assert len(first.atoms) > 450
+    assert len(first.texts) > 450
     match_molecules(first, second, protocol, budget)
 
 
@@ -328,14 +319,14 @@ def test_four_starts_are_tried_and_no_more() -> None:
     truth, prediction = molecule(STAR.format("B", "C", "D")), molecule(STAR.format("C", "D", "B"))
     drawings = MoleculePair(truth, prediction, Budget(STEPS))
     walks: list[tuple[int, int]] = []
-    walk = MoleculePair.walk
+    walk = matcher.walk
 
-    def counted(self: MoleculePair, atom: int, image: int, asks_for_counterparts: bool) -> Walk:
+    def counted(pair: MoleculePair, atom: int, image: int, *arguments: Any) -> Match:
         walks.append((atom, image))
-        return walk(self, atom, image, asks_for_counterparts)
+        return walk(pair, atom, image, *arguments)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(MoleculePair, "walk", counted)
+        patch.setattr(matcher, "walk", counted)
         match = match_molecules(truth, prediction, PROTOCOLS["released"], Budget(STEPS))
     assert not match.equal
     assert len(walks) == 4
@@ -357,7 +348,7 @@ def test_perfect_pairs_that_are_unique_on_both_sides_come_first() -> None:
     ends = "Q branch( -[:90] A branch) branch( -[:270] B branch) "
     twins, single = molecule(ends + "-[:0] " * 5 + "E"), molecule(ends + "-[:0] " * 4 + "E")
     pairs = [(image, atom) for atom, image in seed_pairs(MoleculePair(twins, twins, Budget(STEPS)))]
-    assert len(pairs) == len(twins.atoms) ** 2
+    assert len(pairs) == len(twins.texts) ** 2
     assert pairs[:6] == [(atom, atom) for atom in (0, 1, 2, 3, 6, 7)]
     assert pairs[6:10] == [(4, 4), (4, 5), (5, 4), (5, 5)]
     # Where only one side has two of a kind, their pairs come after the unique ones, too.
@@ -379,7 +370,7 @@ def test_starts_come_in_the_order_of_all_costs(seed: int, other: int) -> None:
         return
     drawings = MoleculePair(truth, prediction, Budget(STEPS))
     cost = costs(truth, prediction)
-    perfect = [[bool(cost[t][p] == 0) for p in range(len(prediction.atoms))] for t in range(len(truth.atoms))]
+    perfect = [[bool(cost[t][p] == 0) for p in range(len(prediction.texts))] for t in range(len(truth.texts))]
 
     def rank(pair: tuple[int, int]) -> float:
         atom, image = pair
@@ -387,23 +378,20 @@ def test_starts_come_in_the_order_of_all_costs(seed: int, other: int) -> None:
             return float(cost[atom][image]) + 2000.0
         return 0.0 if sum(perfect[atom]) == 1 and sum(row[image] for row in perfect) == 1 else 1000.0
 
-    pairs = [(t, p) for p in range(len(prediction.atoms)) for t in range(len(truth.atoms))]
+    pairs = [(t, p) for p in range(len(prediction.texts)) for t in range(len(truth.texts))]
     assert list(seed_pairs(drawings)) == sorted(pairs, key=rank)
 
 
 @laws
 @given(seeds)
-def test_the_least_cost_is_that_of_the_cheapest_shift(seed: int) -> None:
+def test_costs_of_drawings_are_the_same_to_the_last_bit(seed: int) -> None:
     rng = random.Random(seed)
     truth, prediction = (drawn(write_ssml(drawing(rng))) for _ in range(2))
     if truth is None or prediction is None:
         return
     for first in neighbors_by_angle(truth):
         for second in neighbors_by_angle(prediction):
-            least = _cheapest_shift(first, second)
-            assert least_cost(first, second) == least
-            if len(first) == len(second):
-                assert same_environment(first, second) == (least == 0)
+            assert cheapest_shift(first, second)[0] == _cheapest_shift(first, second)
 
 
 def costs(truth: Molecule, prediction: Molecule) -> list[list[float]]:

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from beamscore.metrics.benchmark import Pair, RejectedRecord
-from beamscore.metrics.chemistry.protocol import PROTOCOLS
-from beamscore.metrics.chemistry.records import ChemistryPrediction, ChemistryTruth
+from beamscore.metrics.chemistry.records import PROTOCOLS, ChemistryPrediction, ChemistryTruth
 from beamscore.metrics.statistics.sums import Sums
 from tests.generate.chemistry import sample
 from tests.metrics.chemistry.helpers import line

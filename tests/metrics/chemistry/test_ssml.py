@@ -10,12 +10,12 @@ from tests.metrics.chemistry.helpers import compare, molecule, problem
 
 def test_pieces_of_text_join_and_bonds_lead_to_new_atoms() -> None:
     drawn = molecule("C H _ { 3 } -[:90.0,2.0] O H =[:0] N")
-    assert [atom.text for atom in drawn.atoms] == ["CH_{3}", "OH", "N"]
+    assert list(drawn.texts) == ["CH_{3}", "OH", "N"]
     first, second = drawn.bonds
     assert (first.type, second.type) == ("-", "=")
     assert (first.angle, first.length, second.length) == pytest.approx((90, 2, 1))
     # y grows downwards: 90 degrees is up.
-    assert (drawn.atoms[1].x, drawn.atoms[1].y) == pytest.approx((0, -2))
+    assert (drawn.xs[1], drawn.ys[1]) == pytest.approx((0, -2))
 
 
 def test_a_ring_bond_takes_its_angle_and_length_from_its_ends() -> None:
@@ -39,16 +39,16 @@ def test_branches_that_are_open_at_the_end_are_closed() -> None:
 
 def test_blanks_part_tokens() -> None:
     # Without the blank before it, a bond is text; what follows a bond without a blank is lost, as for the tool.
-    assert [atom.text for atom in molecule("N-[:90] O branch( -[:60] A branch) -[:0] C").atoms] == [
+    assert list(molecule("N-[:90] O branch( -[:60] A branch) -[:0] C").texts) == [
         "N-[:90]O",
         "A",
         "C",
     ]
-    assert [atom.text for atom in molecule("N -[:90.0,1.0]O H branch( -[:60] A branch)").atoms] == ["N", "H", "A"]
+    assert list(molecule("N -[:90.0,1.0]O H branch( -[:60] A branch)").texts) == ["N", "H", "A"]
 
 
 def test_charges_in_braces_are_text() -> None:
-    assert molecule("N H _ { 4 } ^ { + } -[:90] O ^ { - }").atoms[1].text == "O^{-}"
+    assert molecule("N H _ { 4 } ^ { + } -[:90] O ^ { - }").texts[1] == "O^{-}"
 
 
 def test_the_side_of_a_double_bond_does_not_count() -> None:
@@ -62,7 +62,7 @@ def test_atoms_at_one_place_are_one_only_beside_raw_chemfig() -> None:
         ("A -[:90] B -[:270] -[:0] C", True, 3),
         ("A -[:90] B -[:270] D -[:0] C", True, 4),
     ):
-        assert len(molecule(content, normalizes=normalizes).atoms) == atoms
+        assert len(molecule(content, normalizes=normalizes).texts) == atoms
 
 
 def test_a_mark_after_a_branch_is_on_the_atom_of_the_branch() -> None:
@@ -113,7 +113,7 @@ def test_the_look_of_a_region_tells_its_way_of_writing(content: str, ssml: bool)
 
 
 def test_a_bond_with_text_beside_it_and_no_blank_is_raw() -> None:
-    assert [atom.text for atom in molecule("-[:90]O").atoms] == ["", "O"]
+    assert list(molecule("-[:90]O").texts) == ["", "O"]
     assert compare("-[:90]O", "-[:90.0,1.0] O").equal
     assert not compare("-[:90]O", "-[:90]N").equal
 
@@ -133,6 +133,6 @@ def test_a_lost_command_in_spaced_chemfig_is_text() -> None:
     """
     nested = molecule("\\chemfig{**6(---(-[2]OH)---)}")
     spaced = molecule("\\chemfig * * 6 ( - - - ( - [ 2 ] O H ) - - - )")
-    assert spaced.atoms[0].text == "\\chemfig"
-    assert nested.atoms[0].text == ""
+    assert spaced.texts[0] == "\\chemfig"
+    assert nested.texts[0] == ""
     assert len(spaced.bonds) == len(nested.bonds)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import pickle
-import time
 from pathlib import Path
 from typing import Any, ClassVar
 from xml.etree import ElementTree
@@ -22,7 +21,7 @@ from beamscore.metrics.statistics.sums import Sums
 from tests.generate.figure_text import sample
 from tests.metrics.figure_text.brute_force import Box, DetEval
 from tests.metrics.figure_text.test_deteval import figures
-from tests.plain_loop import comparable, make_benchmark, read_records, score_records, total
+from tests.plain_loop import make_benchmark, read_records, score_records, total
 
 CORPUS = Path(__file__).parents[2] / "corpora" / "figure_text"
 
@@ -47,28 +46,14 @@ def at(left: float, **region: Any) -> dict[str, Any]:
 
 
 class TestWork:
-    def test_work_beyond_the_budget_is_refused(self) -> None:
-        # 3 steps for each of 4 x 4 corners, then pairs
-        here = [at(0), at(1)]
-        assert score(here, here, max_steps=100).statistics["detection.regions"] == 2
-        with pytest.raises(RejectedRecord) as caught:
-            score(here, here, max_steps=47)
-        assert caught.value.side == "sample"
-        assert "max_steps=47 allows (at least 48 steps)" in caught.value.message
-
-    @pytest.mark.parametrize(("geometry", "steps"), [("rectangle", 3), ("polygon", 4)])
-    def test_corners_are_paid_for_before_anything_is_done_with_them(self, geometry: str, steps: int) -> None:
+    @pytest.mark.parametrize("geometry", ["rectangle", "polygon"])
+    def test_corners_are_paid_for_before_anything_is_done_with_them(self, geometry: str) -> None:
         triangle = [{"points": [[0, 0], [2, 0], [0, 2]]}]
         corners = 4 + 3
-        score(triangle, [], geometry=geometry, max_steps=3 * steps)
-        with pytest.raises(RejectedRecord, match=f"at least {corners * steps} steps"):
-            score(triangle, [at(50)], geometry=geometry, max_steps=corners * steps - 1)
-
-    def test_a_region_of_many_corners_is_paid_for_beside_its_corners(self) -> None:
-        # 25 corners at 3 steps, and every side against every corner, 625 pairs at 50 in a step.
-        circle = [[math.cos(n * math.tau / 25), math.sin(n * math.tau / 25)] for n in range(25)]
-        with pytest.raises(RejectedRecord, match="at least 87 steps"):
-            score([{"points": circle}], [], max_steps=86)
+        score(triangle, [], geometry=geometry, max_steps=4 * 3)
+        with pytest.raises(RejectedRecord, match=f"at least {4 * corners} steps") as caught:
+            score(triangle, [at(50)], geometry=geometry, max_steps=4 * corners - 1)
+        assert caught.value.side == "prediction"  # 4 * 4 of the steps are more than half
 
     def test_every_subset_is_paid_for(self) -> None:
         plain = [at(0, text="a") for _ in range(50)]
@@ -404,19 +389,6 @@ class TestBadRecords:
 
 
 class TestWhole:
-    def test_a_thousand_regions_on_each_side_take_less_than_a_second(self) -> None:
-        labels = ("small", "blurry", "color", "short", "complex_background", "complex_symbol", "specific_text")
-        truth: Regions = []
-        found: Regions = []
-        for n in range(1000):
-            x, y = 30 * (n % 40), 20 * (n // 40)
-            subsets = {"difficulty": [labels[n % 7]], "orientation": "oriented", "important": n % 2 == 0}
-            truth.append({"box": [x, y, x + 25, y + 12], "text": "x", **subsets})
-            found.append({"box": [x + 2, y + 2, x + 27, y + 14], "text": "x"})
-        start = time.process_time()
-        score(truth, found)
-        assert time.process_time() - start < 1
-
     def test_the_shipped_corpus(self) -> None:
         benchmark = make_benchmark("figure_text")
         truths = read_records(CORPUS / "ground_truth.jsonl")
@@ -456,28 +428,3 @@ class TestWhole:
         assert config.pop("benchmark") == "figure_text"
         assert msgspec.convert(config, FigureTextOptions) == FigureTextOptions()
         assert list(config) == list(FigureTextOptions.__struct_fields__)
-
-
-@pytest.mark.parametrize(
-    ("geometry", "limit"), [("rectangle", 4_000_000), ("polygon", 4_000_000), ("rectangle", 220), ("polygon", 700)]
-)
-def test_a_figure_scores_the_same_whatever_is_scored_with_it(geometry: str, limit: int) -> None:
-    """Also beside figures that are rejected: by the lower limits, about half of them."""
-    benchmark = make_benchmark("figure_text", geometry=geometry, max_steps=limit)
-    truths, predictions = {}, {}
-    for index in range(60):
-        truth, prediction = sample(index, 5)
-        truths[truth["sample_id"]] = msgspec.json.encode(truth)
-        if prediction is not None:
-            predictions[truth["sample_id"]] = msgspec.json.encode(prediction)
-    alone = {
-        key: comparable(result)
-        for name in truths
-        for key, result in score_records(benchmark, {name: truths[name]}, predictions).items()
-    }
-    together = {key: comparable(result) for key, result in score_records(benchmark, truths, predictions).items()}
-    assert together == alone
-    backwards = score_records(benchmark, dict(reversed(truths.items())), predictions)
-    assert {key: comparable(result) for key, result in backwards.items()} == alone
-    rejected = sum(b'"rejected"' in result for result in alone.values())
-    assert rejected == 0 if limit > 1000 else 10 < rejected < 50

@@ -11,10 +11,10 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from beamscore.metrics.common.budget import Budget, OutOfBudget
-from beamscore.metrics.figure_text.overlaps import crossings, measure
+from beamscore.metrics.figure_text.limits import charge_intersections, crossings
+from beamscore.metrics.figure_text.overlaps import measure
 from beamscore.metrics.figure_text.records import Geometry, PredictedRegion
-from beamscore.metrics.figure_text.regions import Regions, locate
-from beamscore.metrics.figure_text.turning import minimum_area_rectangles
+from beamscore.metrics.figure_text.regions import Region, convex_hull, locate, minimum_area_rectangle
 
 Corners = list[tuple[float, float]]
 
@@ -26,15 +26,19 @@ def rectangle(x: float, y: float, width: float, height: float, degrees: float) -
     return [(x + a * cosine - b * sine, y + a * sine + b * cosine) for a, b in half]
 
 
-def located(*shapes: Corners, geometry: Geometry = "rectangle") -> Regions:
-    records = [PredictedRegion(points=shape) for shape in shapes]
-    return locate(records, range(len(records)), geometry)
+def located(*shapes: Corners, geometry: Geometry = "rectangle") -> tuple[dict[int, Region], dict[int, str]]:
+    """Returns the regions by their places, and why others were dropped."""
+    return locate([PredictedRegion(points=shape) for shape in shapes], range(len(shapes)), geometry)
+
+
+def only(shape: Corners, geometry: Geometry = "rectangle") -> Region:
+    return located(shape, geometry=geometry)[0][0]
 
 
 def shares(truth: Corners, detection: Corners, geometry: Geometry = "rectangle") -> tuple[float, float]:
     """Returns (sigma, tau) of the one pair."""
-    overlaps = measure(located(truth, geometry=geometry), located(detection, geometry=geometry), [Budget(10**9)])
-    return (float(overlaps.sigma[0]), float(overlaps.tau[0])) if len(overlaps) else (0.0, 0.0)
+    overlaps = measure([only(truth, geometry)], [only(detection, geometry)], Budget(10**9))
+    return (overlaps[0].sigma, overlaps[0].tau) if overlaps else (0.0, 0.0)
 
 
 class TestUpright:
@@ -42,21 +46,22 @@ class TestUpright:
         box = (0.1, 0.2, 0.7, 0.9)
         points = [(0.7, 0.9), (0.1, 0.9), (0.1, 0.2), (0.7, 0.2)]
         records = [PredictedRegion(box=box), PredictedRegion(points=points)]
-        assert locate(records, [0, 1], "rectangle").boxes.tolist() == [list(box), list(box)]
+        regions, _ = locate(records, [0, 1], "rectangle")
+        assert regions[0].box == regions[1].box == box
 
     def test_the_corners_of_a_box_come_in_any_order(self) -> None:
         records = [PredictedRegion(box=(7, 9, 1, 2))]
-        assert locate(records, [0], "rectangle").boxes.tolist() == [[1, 2, 7, 9]]
+        assert locate(records, [0], "rectangle")[0][0].box == (1, 2, 7, 9)
 
     @pytest.mark.parametrize("degrees", [1, 30, 44, -44, -20])
     def test_a_turned_rectangle_is_turned_back_about_its_centre(self, degrees: float) -> None:
-        regions = located(rectangle(50, 20, 40, 10, degrees))
-        np.testing.assert_allclose(regions.boxes, [[30, 15, 70, 25]], atol=1e-9)
-        np.testing.assert_allclose(np.degrees(regions.angles), [degrees])
+        region = only(rectangle(50, 20, 40, 10, degrees))
+        assert region.box == pytest.approx((30, 15, 70, 25), abs=1e-9)
+        assert math.degrees(region.angle) == pytest.approx(degrees)
 
     def test_upright_text_stays_upright(self) -> None:
-        np.testing.assert_allclose(located(rectangle(50, 20, 40, 10, 90)).boxes, [[45, 0, 55, 40]], atol=1e-9)
-        np.testing.assert_allclose(located(rectangle(50, 20, 40, 10, 80)).boxes, [[45, 0, 55, 40]], atol=1e-9)
+        for degrees in (90, 80):
+            assert only(rectangle(50, 20, 40, 10, degrees)).box == pytest.approx((45, 0, 55, 40), abs=1e-9)
 
     def test_text_on_either_side_of_45_degrees_does_not_end_up_crosswise(self) -> None:
         sigma, tau = shares(rectangle(50, 50, 60, 10, 44), rectangle(50, 50, 60, 10, 46))
@@ -83,9 +88,8 @@ class TestUpright:
     ) -> None:
         corners = rectangle(*centre, width, height, degrees)
         corners = corners[first:] + corners[:first]
-        box = located(corners[::-1] if backwards else corners).boxes[0]
-        expected = max(width, height), min(width, height)
-        np.testing.assert_allclose(box[2:] - box[:2], expected, rtol=2e-9)
+        x1, y1, x2, y2 = only(corners[::-1] if backwards else corners).box
+        assert (x2 - x1, y2 - y1) == pytest.approx((max(width, height), min(width, height)), rel=2e-9)
 
     @settings(max_examples=150, deadline=None)
     @given(
@@ -99,10 +103,11 @@ class TestUpright:
     ) -> None:
         here = [(x / 3, y / 3) for x, y in points]
         there = [(x + shift[0], y + shift[1]) for x, y in here]
-        found, moved = located(here), located(there)
+        (found, _), (moved, _) = located(here), located(there)
         assume(len(found) == len(moved))  # A shape without area may have one by rounding.
-        size, size_moved = (regions.boxes[:, 2:] - regions.boxes[:, :2] for regions in (found, moved))
-        np.testing.assert_allclose(size_moved, size, rtol=1e-6, atol=1e-9)
+        for (x1, y1, x2, y2), box in zip([one.box for one in found.values()], moved.values(), strict=True):
+            left, top, right, bottom = box.box
+            assert (right - left, bottom - top) == pytest.approx((x2 - x1, y2 - y1), rel=1e-6, abs=1e-9)
 
     def test_an_upright_box_is_not_turned_to_meet_text_at_45_degrees(self) -> None:
         # 10 x 60 about the same centre as 60 x 10 turned upright: they share the square of 10 x 10 in the middle.
@@ -114,7 +119,7 @@ class TestUpright:
 
     def test_corners_of_a_rectangle_in_any_order_are_that_rectangle(self) -> None:
         a, b, c, d = rectangle(50, 20, 40, 10, 30)
-        np.testing.assert_allclose(located([a, c, b, d]).boxes, [[30, 15, 70, 25]], atol=1e-9)
+        assert only([a, c, b, d]).box == pytest.approx((30, 15, 70, 25), abs=1e-9)
 
     @settings(max_examples=100, deadline=None)
     @given(
@@ -154,24 +159,23 @@ GOOD: Corners = [(0, 0), (10, 0), (10, 10)]
 
 class TestDropped:
     def test_crossing_sides_have_no_polygon_but_a_rectangle(self) -> None:
-        assert list(located(BOW_TIE, GOOD, geometry="polygon").dropped) == [0]
-        assert located(BOW_TIE, geometry="rectangle").boxes.tolist() == [[0, 0, 10, 10]]
+        assert list(located(BOW_TIE, GOOD, geometry="polygon")[1]) == [0]
+        assert only(BOW_TIE).box == (0, 0, 10, 10)
 
     @pytest.mark.parametrize("geometry", ["rectangle", "polygon"])
     def test_what_has_no_area_is_left_out_with_the_reason(self, geometry: Geometry) -> None:
-        regions = located(LINE, GOOD, POINT, geometry=geometry)
-        assert regions.positions.tolist() == [1]
-        assert list(regions.dropped) == [0, 2]
-        assert all("no area" in reason for reason in regions.dropped.values())
+        regions, dropped = located(LINE, GOOD, POINT, geometry=geometry)
+        assert list(regions) == [1]
+        assert list(dropped) == [0, 2]
+        assert all("no area" in reason for reason in dropped.values())
 
     @pytest.mark.parametrize("geometry", ["rectangle", "polygon"])
     def test_a_thousand_corners(self, geometry: Geometry) -> None:
         circle = [(math.cos(n * math.tau / 1000), math.sin(n * math.tau / 1000)) for n in range(1000)]
-        regions = located(circle, geometry=geometry)
-        assert regions.areas[0] == pytest.approx(math.pi if geometry == "polygon" else 4, rel=1e-4)
+        assert only(circle, geometry).area == pytest.approx(math.pi if geometry == "polygon" else 4, rel=1e-4)
 
     def test_no_regions(self) -> None:
-        assert len(located()) == len(located(geometry="polygon")) == 0
+        assert located() == located(geometry="polygon") == ({}, {})
 
     # Polygons of any shape: nothing is lost without a trace and nothing crashes.
     @settings(max_examples=150, deadline=None)
@@ -187,11 +191,11 @@ class TestDropped:
         st.sampled_from(["rectangle", "polygon"]),
     )
     def test_any_points_are_kept_or_named(self, shapes: list[Corners], geometry: Geometry) -> None:
-        regions = located(*shapes, geometry=geometry)
-        assert sorted([*regions.positions.tolist(), *regions.dropped]) == list(range(len(shapes)))
-        overlaps = measure(regions, regions, [Budget(10**9)])
-        assert np.isfinite(overlaps.sigma).all()
-        assert np.isfinite(overlaps.tau).all()
+        regions, dropped = located(*shapes, geometry=geometry)
+        assert sorted([*regions, *dropped]) == list(range(len(shapes)))
+        for overlap in measure(regions.values(), regions.values(), Budget(10**9)):
+            assert math.isfinite(overlap.sigma)
+            assert math.isfinite(overlap.tau)
 
 
 class TestManyCorners:
@@ -209,26 +213,30 @@ class TestManyCorners:
         along = sides / np.linalg.norm(sides, axis=1)[:, None]
         across = np.stack((-along[:, 1], along[:, 0]), axis=1)
         areas = np.ptp(corners @ along.T, axis=0) * np.ptp(corners @ across.T, axis=0)
-        boxes, _ = minimum_area_rectangles(np.array([shapely.convex_hull(shapely.linestrings(corners))]))
-        assert (boxes[0, 2] - boxes[0, 0]) * (boxes[0, 3] - boxes[0, 1]) == pytest.approx(areas.min(), rel=1e-9)
+        (x1, y1, x2, y2), _ = minimum_area_rectangle(convex_hull(set(map(tuple, corners.tolist()))))
+        assert (x2 - x1) * (y2 - y1) == pytest.approx(areas.min(), rel=1e-9)
+
+    @settings(max_examples=200, deadline=None)
+    @given(st.sets(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=3, max_size=12))
+    def test_the_hull_is_that_of_geos_from_the_same_corner_on(self, points: set[tuple[int, int]]) -> None:
+        hull = shapely.convex_hull(shapely.multipoints(list(points)))
+        assume(hull.geom_type == "Polygon")
+        assert convex_hull({(float(x), float(y)) for x, y in points}) == list(hull.exterior.coords)[:-1]
 
 
 class TestCrossings:
     def test_where_sides_may_cross_is_counted(self) -> None:
         there = [(float(n), 900.0 * (n % 2)) for n in range(50)]
         zigzag = there + [(x, y + 2) for x, y in reversed(there)]
-        across = [(y, x) for x, y in zigzag]
-        pair = located(zigzag, geometry="polygon"), located(across, geometry="polygon")
-        one = np.array([0])
+        one, other = shapely.Polygon(zigzag), shapely.Polygon([(y, x) for x, y in zigzag])
         # 49 sides there and 49 back of either cross nearly all of the other; the rest are two short ends.
-        assert 96 * 96 <= crossings(*pair, one, one) <= 100 * 100
-        far = located([(x + 5000, y) for x, y in across], geometry="polygon")
-        assert crossings(pair[0], far, one, one) == 0
+        assert 96 * 96 <= crossings(one, other) <= 100 * 100
+        assert crossings(one, shapely.Polygon([(y + 5000, x) for x, y in zigzag])) == 0
         with pytest.raises(OutOfBudget):
-            measure(*pair, [Budget(96 * 96 * 20)])
+            charge_intersections([one], [other], Budget(96 * 96 * 20))
 
-    def test_small_polygons_are_not_worth_counting(self) -> None:
-        square = located(rectangle(0, 0, 2, 2, 0), geometry="polygon")
-        one = np.array([0])
-        assert crossings(square, square, one, one) == 0
-        assert crossings(square, square, np.zeros(100, dtype=np.intp), np.zeros(100, dtype=np.intp)) == 80
+    def test_in_small_polygons_every_two_sides_may_cross(self) -> None:
+        square, budget = shapely.box(0, 0, 2, 2), Budget(10**9)
+        charge_intersections([square] * 100, [square] * 100, budget)
+        # Of each pair 30 steps, 4 x 4 corners, and a quarter of them.
+        assert budget.steps == 100 * (30 + 16 + 4)

@@ -1,13 +1,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
-from beamscore.metrics.benchmark import Benchmark
+from beamscore.metrics.formula.benchmark import FormulaBenchmark
 from beamscore.metrics.formula.render.typeset import Typesetter
-from tests.plain_loop import make_benchmark
+from tests.metrics.formula.helpers import benchmark_with
 
 
 @pytest.fixture(scope="session")
@@ -17,8 +16,5 @@ def typesetter() -> Iterator[Typesetter]:
 
 
 @pytest.fixture(scope="session")
-def benchmark_() -> Iterator[Benchmark[Any, Any, Any]]:
-    benchmark = make_benchmark("formula")
-    benchmark.setup()
-    yield benchmark
-    benchmark.teardown()
+def benchmark_(typesetter: Typesetter) -> FormulaBenchmark:
+    return benchmark_with(typesetter)

@@ -12,16 +12,16 @@ import random
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
-from beamscore.metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
+from beamscore.metrics.benchmark import Pair, RejectedRecord, SampleScore
+from beamscore.metrics.formula.benchmark import FormulaBenchmark
 from beamscore.metrics.formula.latex.tokens import split
 from beamscore.metrics.formula.records import FormulaPrediction, FormulaTruth
-from tests.plain_loop import make_benchmark
+from beamscore.metrics.formula.render.typeset import Typesetter
+from tests.metrics.formula.helpers import benchmark_with
 
-Formula = Benchmark[Any, Any, Any]
 FormulaPair = Pair[FormulaTruth, FormulaPrediction]
 
 CORPUS = Path("tests/corpora/formula")
@@ -68,7 +68,7 @@ def told(result: SampleScore | RejectedRecord) -> object:
     return (result.side, result.message) if isinstance(result, RejectedRecord) else result
 
 
-def differences(benchmark: Formula, pairs: Sequence[FormulaPair], seed: int) -> Iterator[str]:
+def differences(benchmark: FormulaBenchmark, pairs: Sequence[FormulaPair], seed: int) -> Iterator[str]:
     """Yields each pair whose result in a batch differs from the one that it gets alone.
 
     Every batch size is tried in an order of its own.
@@ -93,12 +93,8 @@ def main() -> int:
     arguments = parser.parse_args()
     formulas = [formula for folder in arguments.folders for formula in real_formulas(folder)]
     pairs = damaged_pairs(formulas, arguments.count, arguments.seed)
-    benchmark = make_benchmark("formula")
-    benchmark.setup()
-    try:
-        found = list(differences(benchmark, pairs, arguments.seed))
-    finally:
-        benchmark.teardown()
+    with Typesetter() as typesetter:
+        found = list(differences(benchmark_with(typesetter), pairs, arguments.seed))
     sys.stdout.write("".join(f"{line}\n" for line in found))
     sys.stdout.write(f"{len(pairs)} damaged formulas, {len(found)} scores differ from those alone\n")
     return 1 if found else 0

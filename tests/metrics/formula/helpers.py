@@ -5,14 +5,26 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from itertools import chain
+from typing import Any
+
+import msgspec
 
 from beamscore.metrics.common.budget import Budget
+from beamscore.metrics.formula.benchmark import FormulaBenchmark
 from beamscore.metrics.formula.documents.dialects import READERS, Formula
 from beamscore.metrics.formula.latex.token_markup import Marked
+from beamscore.metrics.formula.records import FormulaOptions
 from beamscore.metrics.formula.render.dvi import Ink, Page
 from beamscore.metrics.formula.render.typeset import Failure, Typeset, Typesetter
 
 DIALECTS = tuple(READERS)
+
+
+def benchmark_with(typesetter: Typesetter, **options: Any) -> FormulaBenchmark:
+    """The benchmark under these options, with a typesetter that is open: TeX's format takes long to make."""
+    benchmark = FormulaBenchmark(msgspec.convert(options, FormulaOptions))
+    benchmark.typesetter = typesetter
+    return benchmark
 
 
 def read(text: str, dialect: str) -> list[Formula]:

@@ -2,31 +2,30 @@ from __future__ import annotations
 
 import itertools
 import pickle
-import random
 import time
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
-from beamscore.metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
+from beamscore.metrics.benchmark import Pair, RejectedRecord, SampleScore
+from beamscore.metrics.formula.benchmark import FormulaBenchmark
 from beamscore.metrics.formula.records import FormulaOptions, FormulaPrediction, FormulaTruth
+from beamscore.metrics.formula.render.typeset import Typesetter
 from beamscore.metrics.statistics.sums import Sums
 from tests.generate.formula import sample
-from tests.plain_loop import decoded_pairs, make_benchmark, read_records, score_records, total
+from tests.metrics.formula.helpers import benchmark_with
+from tests.plain_loop import decoded_pairs, read_records, total
 
-Formula = Benchmark[Any, Any, Any]
 CORPUS = Path("tests/corpora/formula")
 
 
-def score(benchmark: Formula, truth: str, prediction: str | None) -> SampleScore:
+def score(benchmark: FormulaBenchmark, truth: str, prediction: str | None) -> SampleScore:
     return benchmark.score_sample(FormulaTruth(truth), None if prediction is None else FormulaPrediction(prediction))
 
 
-def test_a_right_formula_spelled_otherwise(benchmark_: Formula) -> None:
+def test_a_right_formula_spelled_otherwise(benchmark_: FormulaBenchmark) -> None:
     result = score(benchmark_, r"\frac{a}{b} \leq x^{2}", r"\frac a b \le x^2")
     assert result.metrics["cdm"] == result.metrics["exp_rate_cdm"] == 1
     # \leq and \le look the same, and are two of 13 tokens: \frac { a } { b } \leq x ^ { 2 }.
@@ -34,7 +33,7 @@ def test_a_right_formula_spelled_otherwise(benchmark_: Formula) -> None:
     assert result.metrics["edit_distance"] == pytest.approx(1 / 13)
 
 
-def test_a_missing_token(benchmark_: Formula) -> None:
+def test_a_missing_token(benchmark_: FormulaBenchmark) -> None:
     result = score(benchmark_, "a + b = c d", "a + b = c")
     # 5 of 6 tokens are found, all 5 are right: F1 = 2 * 5 / (6 + 5).
     assert result.metrics["cdm_recall"] == pytest.approx(5 / 6)
@@ -43,20 +42,21 @@ def test_a_missing_token(benchmark_: Formula) -> None:
     assert result.details == [{"tokens": {"ground_truth": 6, "prediction": 5, "matched": 5}}]
 
 
-def test_the_released_protocol_keeps_the_last_of_two_scripts() -> None:
-    values = {}
-    for protocol in ("published", "released"):
-        benchmark = make_benchmark("formula", protocol=protocol)
-        values[protocol] = score(benchmark, "x^3", "x^2^3").metrics
-        benchmark.teardown()
+def test_the_released_protocol_keeps_the_last_of_two_scripts(typesetter: Typesetter) -> None:
+    values = {
+        protocol: score(benchmark_with(typesetter, protocol=protocol), "x^3", "x^2^3").metrics
+        for protocol in ("published", "released")
+    }
     # TeX prints x, 2 and 3, of which x and 3 are right: 2 * 2 / (2 + 3). The released tool prints x and 3.
     assert values["published"]["cdm"] == pytest.approx(4 / 5)
     assert values["released"]["cdm"] == values["released"]["exp_rate"] == 1
 
 
-def test_published_compares_texts_in_unicode_normalization_form_c(benchmark_: Formula) -> None:
+def test_published_compares_texts_in_unicode_normalization_form_c(
+    benchmark_: FormulaBenchmark, typesetter: Typesetter
+) -> None:
     composed, decomposed = "\\text{caf\u00e9} \u2260 b", "\\text{cafe\u0301} =\u0338 b"
-    released = make_benchmark("formula", protocol="released")
+    released = benchmark_with(typesetter, protocol="released")
     for truth, prediction in ((composed, decomposed), (decomposed, composed)):
         documents = (FormulaTruth(document=f"$$ {truth} $$"), FormulaPrediction(document=f"$$ {prediction} $$"))
         assert score(benchmark_, truth, prediction).metrics == score(benchmark_, truth, truth).metrics
@@ -64,10 +64,9 @@ def test_published_compares_texts_in_unicode_normalization_form_c(benchmark_: Fo
         # Decomposed, the tokens are \mathrm { c a f e \u0301 } = \u0338 b. Four of these 11 differ.
         assert score(released, truth, prediction).metrics["edit_distance"] == pytest.approx(4 / 11)
         assert released.score_sample(*documents).details["formulas"][0]["distance"] > 0
-    released.teardown()
 
 
-def test_no_prediction_is_wrong_and_no_render_failure(benchmark_: Formula) -> None:
+def test_no_prediction_is_wrong_and_no_render_failure(benchmark_: FormulaBenchmark) -> None:
     result = score(benchmark_, "a + b", None)
     assert result.metrics["cdm"] == result.metrics["exp_rate"] == result.metrics["bleu"] == 0
     assert result.metrics["edit_distance"] == 1
@@ -77,14 +76,14 @@ def test_no_prediction_is_wrong_and_no_render_failure(benchmark_: Formula) -> No
 
 
 @pytest.mark.parametrize("prediction", [r"\frac{a", "{}", r"\undefinedcommand", ""])
-def test_a_prediction_that_cannot_be_typeset_scores_0(benchmark_: Formula, prediction: str) -> None:
+def test_a_prediction_that_cannot_be_typeset_scores_0(benchmark_: FormulaBenchmark, prediction: str) -> None:
     result = score(benchmark_, "a + b", prediction)
     assert result.metrics["cdm"] == 0
     assert result.metrics["render_failure"] == 1
     assert result.details[0]["prediction_problem"]
 
 
-def test_a_ground_truth_that_cannot_be_typeset_leaves_the_mean_of_cdm(benchmark_: Formula) -> None:
+def test_a_ground_truth_that_cannot_be_typeset_leaves_the_mean_of_cdm(benchmark_: FormulaBenchmark) -> None:
     result = score(benchmark_, r"\frac{a", r"\frac{a}{b}")
     assert result.coverage == {"ground_truth_not_rendered": 1}
     assert "cdm" not in result.metrics
@@ -106,7 +105,7 @@ def test_a_ground_truth_that_cannot_be_typeset_leaves_the_mean_of_cdm(benchmark_
     ],
 )
 def test_a_formula_that_is_too_large_is_rejected(
-    benchmark_: Formula, truth: FormulaTruth, prediction: FormulaPrediction, side: str, words: str
+    benchmark_: FormulaBenchmark, truth: FormulaTruth, prediction: FormulaPrediction, side: str, words: str
 ) -> None:
     with pytest.raises(RejectedRecord) as rejected:
         benchmark_.score_sample(truth, prediction)
@@ -114,7 +113,7 @@ def test_a_formula_that_is_too_large_is_rejected(
     assert words in rejected.value.message
 
 
-def test_a_rejected_record_does_not_disturb_its_batch(benchmark_: Formula) -> None:
+def test_a_rejected_record_does_not_disturb_its_batch(benchmark_: FormulaBenchmark) -> None:
     pairs = [
         Pair("1", FormulaTruth("a"), FormulaPrediction("a")),
         Pair("2", FormulaTruth("b"), FormulaPrediction("x" * 30_000)),
@@ -127,18 +126,18 @@ def test_a_rejected_record_does_not_disturb_its_batch(benchmark_: Formula) -> No
     assert first.metrics["cdm"] == third.metrics["cdm"] == 1
 
 
-def test_long_formulas_take_bounded_time(benchmark_: Formula) -> None:
-    for text in (r"\hat " * 1900 + "x", "{" * 1900, r"\frac " * 1900, r"\left( " * 1900, "x _ " * 900, "_{" * 900):
-        score(benchmark_, "x", text)
+def test_long_formulas_take_bounded_time(benchmark_: FormulaBenchmark) -> None:
+    texts = (r"\hat " * 1900 + "x", "{" * 1900, r"\frac " * 1900, r"\left( " * 1900, "x _ " * 900, "_{" * 900)
+    assert len(benchmark_.score([Pair("1", FormulaTruth("x"), FormulaPrediction(text)) for text in texts])) == 6
 
 
-def test_no_sums_give_no_figures(benchmark_: Formula) -> None:
+def test_no_sums_give_no_figures(benchmark_: FormulaBenchmark) -> None:
     values = benchmark_.values(Sums())
     assert set(values) == {spec.name for spec in benchmark_.metrics}
     assert set(values.values()) == {None}
 
 
-def test_the_histogram_counts_every_formula_once(benchmark_: Formula) -> None:
+def test_the_histogram_counts_every_formula_once(benchmark_: FormulaBenchmark) -> None:
     scores = [score(benchmark_, "a + b = c d", other) for other in ("a + b = c d", "a + b = c", "z", "a + b = c d")]
     (table,) = benchmark_.tables(total(scores))
     counts = {row[0]: row[1] for row in table.rows}
@@ -148,7 +147,7 @@ def test_the_histogram_counts_every_formula_once(benchmark_: Formula) -> None:
     assert [count for count in counts.values() if count] == [1, 1, 2]
 
 
-def test_figures_add_up_over_the_shipped_corpus(benchmark_: Formula) -> None:
+def test_figures_add_up_over_the_shipped_corpus(benchmark_: FormulaBenchmark) -> None:
     truths = read_records(CORPUS / "ground_truth.jsonl")
     predictions = read_records(CORPUS / "predictions.jsonl")
     assert 50 <= len(truths) <= 80
@@ -176,55 +175,18 @@ def test_the_shipped_corpus_is_made_by_the_generator() -> None:
         assert truth["sample_id"] == name
 
 
-BROKEN = (
-    r"\begin{array}{c} x \\ y",
-    "{ { x",
-    "x } y",
-    r"\frac{a",
-    r"\undefinedcommand " * 120,
-    r"\text{ x ^ 1 ^ 2",
-    r"x \end{document}",
-    r"\def\frac{z} \frac12",
-    r"\left( x",
-    "",
-)
-
-
-@given(st.randoms(use_true_random=False), st.lists(st.integers(1, 9), min_size=1, max_size=5))
-@settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_scores_do_not_depend_on_the_batch(benchmark_: Formula, rng: random.Random, cuts: list[int]) -> None:
-    pairs = [Pair(f"broken-{i}", FormulaTruth("a+b"), FormulaPrediction(text)) for i, text in enumerate(BROKEN)]
-    # One of them is a document.
-    for index in range(3, 11):
-        truth, prediction = sample(index, 11)
-        read = msgspec.convert(prediction, FormulaPrediction) if prediction else None
-        pairs.append(Pair(truth["sample_id"], msgspec.convert(truth, FormulaTruth), read))
-    assert sum(pair.truth.document is not None for pair in pairs) == 1
-    expected = {pair.sample_id: result for pair, result in zip(pairs, benchmark_.score(pairs), strict=True)}
-    rng.shuffle(pairs)
-    while pairs:
-        size = cuts[len(pairs) % len(cuts)]
-        batch, pairs = pairs[:size], pairs[size:]
-        for pair, result in zip(batch, benchmark_.score(batch), strict=True):
-            assert result == expected[pair.sample_id]
-
-
-def test_a_benchmark_is_pickled_without_its_processes(benchmark_: Formula) -> None:
+def test_a_benchmark_is_pickled_without_its_processes(benchmark_: FormulaBenchmark) -> None:
     copy = pickle.loads(pickle.dumps(benchmark_))
     assert copy.options == FormulaOptions()
     copy.teardown()
     assert score(benchmark_, "a", "a").metrics["cdm"] == 1
 
 
-def test_images_of_right_and_wrong_formulas() -> None:
-    benchmark = make_benchmark("formula", images=True)
-    benchmark.setup()
-    try:
-        right = score(benchmark, r"\frac{a}{b}", r"\frac a b")
-        wrong = score(benchmark, "a b c d e", "a b c d x")
-        missing = score(benchmark, "a b c", None)
-    finally:
-        benchmark.teardown()
+def test_images_of_right_and_wrong_formulas(typesetter: Typesetter) -> None:
+    benchmark = benchmark_with(typesetter, images=True)
+    right = score(benchmark, r"\frac{a}{b}", r"\frac a b")
+    wrong = score(benchmark, "a b c d e", "a b c d x")
+    missing = score(benchmark, "a b c", None)
     assert right.metrics["image_edit_distance"] == right.metrics["image_mse"] == 0
     assert 0 < (wrong.metrics["image_edit_distance"] or 0) < 0.5
     assert 0 < (wrong.metrics["image_mse"] or 0) < 0.5
@@ -236,7 +198,7 @@ def test_images_of_right_and_wrong_formulas() -> None:
 @pytest.mark.parametrize("options", [{"time_limit": 0}, {"max_tokens": 10**9}, {"nothing": 1}])
 def test_impossible_options_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(msgspec.ValidationError):
-        make_benchmark("formula", **options)
+        msgspec.convert(options, FormulaOptions)
 
 
 def test_the_config_holds_the_defaults() -> None:
@@ -247,26 +209,20 @@ def test_the_config_holds_the_defaults() -> None:
     assert set(given_options) == set(FormulaOptions.__struct_fields__)
 
 
-def test_the_plain_loop_scores_it() -> None:
-    scores = score_records(make_benchmark("formula"), {"1": b'{"latex": "x", "more": 1}'}, {"1": b'{"latex": "x"}'})
-    assert isinstance(scores["1"], SampleScore)
-
-
-def test_the_time_in_tex_is_told_once(benchmark_: Formula, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_time_in_tex_is_told_once(benchmark_: FormulaBenchmark, monkeypatch: pytest.MonkeyPatch) -> None:
     benchmark_.take_timings()
     # Every reading of the clock is a millisecond after the one before.
     readings = itertools.count(0, 1_000_000)
     monkeypatch.setattr(time, "perf_counter_ns", lambda: next(readings))
-    runs = benchmark_._typesetter.runs  # type: ignore[attr-defined]
+    runs = benchmark_.typesetter.runs
     score(benchmark_, r"\frac{7}{9}", r"\frac{7}{8}")
-    assert benchmark_._typesetter.runs == runs + 1  # type: ignore[attr-defined]
+    assert benchmark_.typesetter.runs == runs + 1
     assert benchmark_.take_timings() == {"tex": 1000}
     assert benchmark_.take_timings() == {"tex": 0}
 
 
-@pytest.mark.parametrize(
-    ("text", "same"),
-    [
+def test_other_spellings_and_scripts_that_are_not_closed(benchmark_: FormulaBenchmark) -> None:
+    spellings = [
         (r"\sum_{n=1}^{100 x", r"\sum_{n=1}^{100 x}"),
         (r"\sum _ { n = 1 } ^ { 100 x", r"\sum_{n=1}^{100 x}"),
         (r"a + \int_{0", r"a + \int_{0}"),
@@ -278,10 +234,9 @@ def test_the_time_in_tex_is_told_once(benchmark_: Formula, monkeypatch: pytest.M
             r"\begin{pmatrix*}[r] 1 & -1 \\ -1 & 1 \end{pmatrix*}",
             r"\begin{pmatrix*} [ r ] 1 & -1 \\ -1 & 1 \end{pmatrix*}",
         ),
-    ],
-)
-def test_other_spellings_and_scripts_that_are_not_closed(benchmark_: Formula, text: str, same: str) -> None:
-    for truth, prediction in ((text, same), (same, text), (text, text)):
-        result = score(benchmark_, truth, prediction)
-        assert result.metrics["cdm"] == 1
-        assert not result.coverage
+    ]
+    sides = [both for text, same in spellings for both in ((text, same), (same, text), (text, text))]
+    pairs = [Pair(truth, FormulaTruth(truth), FormulaPrediction(prediction)) for truth, prediction in sides]
+    for pair, result in zip(pairs, benchmark_.score(pairs), strict=True):
+        assert isinstance(result, SampleScore)
+        assert (result.metrics["cdm"], result.coverage) == (1, {}), pair

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from beamscore.metrics.benchmark import Benchmark
+from beamscore.metrics.benchmark import Pair, for_each
+from beamscore.metrics.formula.benchmark import FormulaBenchmark
 from beamscore.metrics.formula.records import FormulaPrediction, FormulaTruth
 from beamscore.metrics.formula.render.raster import column_edit_distance, mean_squared_error
 
@@ -31,7 +31,7 @@ def test_mean_squared_error_pads_with_white() -> None:
     assert mean_squared_error(image(["#."]), image(["#.", "#."])) == 1 / 4
 
 
-def test_a_drawing_tells_matched_and_unmatched_tokens_apart(benchmark_: Benchmark[Any, Any, Any]) -> None:
+def test_a_drawing_tells_matched_and_unmatched_tokens_apart(benchmark_: FormulaBenchmark) -> None:
     svg = ET.fromstring(benchmark_.draw(FormulaTruth("a+b<c"), FormulaPrediction("a+x<c")))
     boxes = [box for box in svg.iter(f"{SVG}polygon") if box.find(f"{SVG}title") is not None]
     dashed = [box.findtext(f"{SVG}title") for box in boxes if box.get("stroke-dasharray")]
@@ -42,7 +42,24 @@ def test_a_drawing_tells_matched_and_unmatched_tokens_apart(benchmark_: Benchmar
 
 @pytest.mark.parametrize("prediction", [None, FormulaPrediction(r"\frac{<&")])
 def test_a_drawing_says_what_could_not_be_drawn(
-    benchmark_: Benchmark[Any, Any, Any], prediction: FormulaPrediction | None
+    benchmark_: FormulaBenchmark, prediction: FormulaPrediction | None
 ) -> None:
     svg = ET.fromstring(benchmark_.draw(FormulaTruth("a"), prediction))
     assert any("prediction: not drawn" in (text.text or "") for text in svg.iter(f"{SVG}text"))
+
+
+def test_samples_that_are_drawn_together_have_the_pictures_that_they_have_alone(benchmark_: FormulaBenchmark) -> None:
+    """In as few runs of TeX as formulas allow: one for all, and one for each that could change its neighbours."""
+    pairs = [
+        Pair("plain", FormulaTruth("a+b<c"), FormulaPrediction("a+x<c")),
+        Pair("broken", FormulaTruth(r"x \right)"), FormulaPrediction(r"\frac{<&")),
+        Pair("greedy", FormulaTruth(r"\mathrm{a}"), FormulaPrediction(r"\begin{array}{c} a \\ \text{$")),
+        Pair("rejected", FormulaTruth(" "), None),
+        Pair("same", FormulaTruth("a+b<c"), None),
+    ]
+    before = benchmark_.typesetter.runs
+    together = benchmark_.draw_batch(pairs)
+    assert benchmark_.typesetter.runs - before <= 3
+    alone = for_each(pairs, benchmark_.draw)
+    assert list(map(str, together)) == list(map(str, alone))
+    assert [isinstance(each, str) for each in together] == [True, True, True, False, True]

@@ -5,29 +5,69 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from beamscore.metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
+from beamscore.metrics.benchmark import Pair, RejectedRecord, SampleScore
+from beamscore.metrics.formula.benchmark import FormulaBenchmark
 from beamscore.metrics.formula.cdm import scoring
 from beamscore.metrics.formula.latex.normal_form import normal_form
-from beamscore.metrics.formula.latex.token_markup import Marked, marked
+from beamscore.metrics.formula.latex.token_markup import MARK, UNMARK, Marked, marked
 from beamscore.metrics.formula.records import FormulaPrediction, FormulaTruth
-from beamscore.metrics.formula.render import document
-from tests.metrics.formula.render.test_typeset import HOSTILE
-from tests.plain_loop import make_benchmark
+from beamscore.metrics.formula.render import document, typeset
+from beamscore.metrics.formula.render.typeset import Typesetter
+from tests.metrics.formula.helpers import benchmark_with
 
-Formula = Benchmark[Any, Any, Any]
 FormulaPair = Pair[FormulaTruth, FormulaPrediction]
 
 NEIGHBOURS = ((r"x^2+\frac{1}{2}", r"x^2+\frac{1}{3}"), (r"\alpha+\beta", r"\alpha+\beta"), (r"\sum_{i=1}^n i", r"i"))
 SECRET = "squeamish-ossifrage"
 
+HOSTILE = {
+    "reads a file": r"\input{/etc/passwd} x",
+    "opens a file": r"\newread\r \openin\r=/etc/passwd \read\r to\z \z x",
+    "calls by name": r"\csname input\endcsname{/etc/passwd} x",
+    "writes a backslash in hexadecimal": "^^5cinput{/etc/passwd} x",
+    "runs a shell": r"\immediate\write18{touch SENTINEL} x",
+    "writes a file": r"\newwrite\w\immediate\openout\w=SENTINEL\immediate\write\w{x} x",
+    "loops": r"\loop\iftrue\repeat x",
+    "expands without end": r"\def\a{\a\a}\a x",
+    "redefines": r"\gdef\frac#1#2{BAD} \global\let\alpha\beta x",
+    "changes categories": r"\catcode`\{=12 x",
+    "ends the document": r"x \end{document} y",
+    "ends the display": r"x \] y \end{displaymath} z",
+    "marks ink itself": r"\special{0} x",
+    "uses the marks": f"a {MARK}{{0}} x {UNMARK} {UNMARK} y \x04 \x05",
+    "opens groups": "{ { { x",
+    "closes groups": "} } } x",
+    "opens an array": r"\begin{array}{c} x \\ y",
+    "closes an array": r"x \end{array}",
+    "opens a delimiter": r"\left( x",
+    "never closes an argument": r"x ^ 1 ^ 2 \text{ y",
+    "makes a hundred errors": r"\undefinedcommand " * 300 + "x",
+    "asks the terminal": r"\errorstopmode x",
+    "is rows without an array": r"a & b \\ c",
+    "has parameters": "a # b #1",
+    "is a comment": "% x",
+    "ends in a backslash": "x \\",
+    "has control characters": "a\x00b\x1b[2Jc\x7fd",
+    "has a lone surrogate": "x\ud800y",
+    "has every plane": "x" + "".join(chr(0x10000 * plane + 0x41) for plane in range(17)) + "é中한ب",
+    "is huge": r"\rule{16000pt}{16000pt} \hspace{16000pt} x",
+    "is too wide": r"\kern99999999999pt x",
+    "has columns without end": r"\begin{tabular}{*{99999999}{c}} x \end{tabular}",
+    "nests deep": "{" * 300 + "x" + "}" * 300,
+    "nests fonts": r"\boldsymbol{" * 60 + "x" + "}" * 60,
+    "is empty": "",
+    "is a script": "^",
+    "is half a command": r"\begin",
+}
+
 
 @pytest.fixture(scope="module")
-def worker(benchmark_: Formula, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Formula]:
+def worker(benchmark_: FormulaBenchmark, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FormulaBenchmark]:
     """A benchmark with a short time limit, whose scratch folder is the only thing in a folder of its own.
 
     It is made after the one that other tests share, whose folder is elsewhere.
@@ -35,11 +75,10 @@ def worker(benchmark_: Formula, tmp_path_factory: pytest.TempPathFactory) -> Ite
     scratch = tmp_path_factory.mktemp("scratch")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tempfile, "tempdir", str(scratch))
-        benchmark = make_benchmark("formula", time_limit=1)
-        benchmark.setup()
-        yield benchmark
-        assert [path.is_dir() for folder in scratch.iterdir() for path in folder.iterdir()].count(True) == 0
-        benchmark.teardown()
+        patch.setattr(typeset, "SECONDS_OF_RUN", 1)
+        with Typesetter(seconds=1) as typesetter:
+            yield benchmark_with(typesetter, time_limit=1)
+            assert [path.is_dir() for folder in scratch.iterdir() for path in folder.iterdir()].count(True) == 0
         assert list(scratch.iterdir()) == []
         assert processes_of_tex(scratch) == []
 
@@ -75,9 +114,9 @@ def processes_of_tex(folder: Path) -> list[str]:
     return found
 
 
-def scratch_of(benchmark: Formula) -> Path:
+def scratch_of(benchmark: FormulaBenchmark) -> Path:
     """The folder that all TeX processes of a benchmark work below."""
-    scratch = benchmark._typesetter._scratch  # type: ignore[attr-defined]
+    scratch = benchmark.typesetter._scratch
     assert isinstance(scratch, Path)
     return scratch
 
@@ -87,26 +126,38 @@ def told(results: list[SampleScore | RejectedRecord]) -> list[object]:
     return [result if isinstance(result, SampleScore) else (result.side, result.message) for result in results]
 
 
-def scored_among_neighbours(worker: Formula, hostile: FormulaPair) -> SampleScore | RejectedRecord:
+@lru_cache
+def undisturbed(worker: FormulaBenchmark) -> list[SampleScore | RejectedRecord]:
+    """The scores that the neighbours have by themselves."""
+    return worker.score(neighbours())
+
+
+def scored_among_neighbours(worker: FormulaBenchmark, hostile: FormulaPair) -> SampleScore | RejectedRecord:
     """Scores a hostile pair between its neighbours, whose scores must be those that they have without it."""
     before, after = neighbours()[:2], neighbours()[2:]
     results = worker.score([*before, hostile, *after])
-    assert [*results[:2], results[3]] == worker.score([*before, *after])
+    assert [*results[:2], results[3]] == undisturbed(worker)
     assert all(isinstance(result, SampleScore) for result in (*results[:2], results[3]))
     return results[2]
 
 
-@pytest.mark.parametrize("side", ["prediction", "ground_truth"])
-def test_all_hostile_formulas_in_one_batch_leave_each_other_alone(
-    benchmark_: Formula, tmp_path: Path, side: str
+def test_hostile_formulas_get_what_they_get_alone_and_leave_their_neighbours_alone(
+    benchmark_: FormulaBenchmark, tmp_path: Path
 ) -> None:
     texts = [text.replace("SENTINEL", str(tmp_path / "sentinel.tex")) for text in HOSTILE.values()]
-    pairs = neighbours()
+    hostile: list[FormulaPair] = []
     for index, text in enumerate(texts):
-        truth, prediction = (text, "x + y") if side == "ground_truth" else ("x + y", text)
-        pairs.insert(2 * index, Pair(f"h{index}", FormulaTruth(truth), FormulaPrediction(prediction)))
-    results = benchmark_.score(pairs)
-    assert told(results) == told([result for pair in pairs for result in benchmark_.score([pair])])
+        truth, prediction = (text, "x + y") if index % 2 else ("x + y", text)
+        hostile.append(Pair(f"h{index}", FormulaTruth(truth), FormulaPrediction(prediction)))
+    # Each is followed by a good formula that no other sample has.
+    good: list[FormulaPair] = [
+        Pair(f"n{index}", FormulaTruth(f"\\frac{{1}}{{ {index} }}"), FormulaPrediction(f"\\frac{{x}}{{ {index} }}"))
+        for index in range(len(hostile))
+    ]
+    results = benchmark_.score([pair for both in zip(hostile, good, strict=True) for pair in both])
+    assert told(results[::2]) == told([result for pair in hostile for result in benchmark_.score([pair])])
+    assert told(results[1::2]) == told(benchmark_.score(good))
+    assert "root:x:" not in str(results)
     assert list(tmp_path.iterdir()) == []
     assert processes_of_tex(scratch_of(benchmark_)) == []
 
@@ -128,7 +179,7 @@ FORBIDDEN = {
 @pytest.mark.parametrize("text", FORBIDDEN.values(), ids=FORBIDDEN.keys())
 @pytest.mark.parametrize("past_the_vocabulary", [False, True])
 def test_nothing_is_read_written_or_run(
-    text: str, past_the_vocabulary: bool, worker: Formula, bare: Callable[[str], None], tmp_path: Path
+    text: str, past_the_vocabulary: bool, worker: FormulaBenchmark, bare: Callable[[str], None], tmp_path: Path
 ) -> None:
     secret, sentinel = tmp_path / "secret.tex", tmp_path / "sentinel.tex"
     secret.write_text(SECRET)
@@ -144,7 +195,6 @@ def test_nothing_is_read_written_or_run(
 
 
 ENDLESS = {
-    "loops": r"\loop\iftrue\repeat",
     "grows its memory": r"\def\a{xx}\loop\edef\a{\a\a}\iftrue\repeat",
     "fills the disk": r"\immediate\openout3=full \loop\immediate\write3{" + "x" * 1000 + r"}\iftrue\repeat",
     "makes pages": r"\loop\shipout\hbox{x}\iftrue\repeat",
@@ -154,7 +204,7 @@ ENDLESS = {
 
 @pytest.mark.parametrize("text", ENDLESS.values(), ids=ENDLESS.keys())
 def test_what_has_no_end_is_ended_and_charged_to_its_formula(
-    text: str, worker: Formula, bare: Callable[[str], None]
+    text: str, worker: FormulaBenchmark, bare: Callable[[str], None]
 ) -> None:
     bare(text)
     result = scored_among_neighbours(worker, Pair("h", FormulaTruth("x"), FormulaPrediction(text)))
@@ -172,7 +222,7 @@ COSTLY = {
 
 
 @pytest.mark.parametrize("text", COSTLY.values(), ids=COSTLY.keys())
-def test_what_the_vocabulary_lets_through_is_counted_before_tex_sees_it(text: str, worker: Formula) -> None:
+def test_what_the_vocabulary_lets_through_is_counted_before_tex_sees_it(text: str, worker: FormulaBenchmark) -> None:
     result = scored_among_neighbours(worker, Pair("h", FormulaTruth("x"), FormulaPrediction(text)))
     assert isinstance(result, RejectedRecord)
     assert "max_steps is 4000000" in result.message
@@ -183,36 +233,35 @@ def test_what_the_vocabulary_lets_through_is_counted_before_tex_sees_it(text: st
     "text",
     [r"\def\alpha{x}", r"\gdef\alpha{x}", r"\global\let\frac\sum", r"\global\catcode`\^=12 x", r"\global\mathcode`x=0"],
 )
-def test_a_definition_does_not_reach_the_next_formula(text: str, worker: Formula) -> None:
+def test_a_definition_does_not_reach_the_next_formula(text: str, worker: FormulaBenchmark) -> None:
     scored_among_neighbours(worker, Pair("h", FormulaTruth("x"), FormulaPrediction(text)))
 
 
-def test_a_formula_of_100_kb_is_rejected_with_its_length(worker: Formula) -> None:
+def test_a_formula_of_100_kb_is_rejected_with_its_length(worker: FormulaBenchmark) -> None:
     result = scored_among_neighbours(worker, Pair("h", FormulaTruth("x"), FormulaPrediction("\\alpha " * 14_629)))
     assert isinstance(result, RejectedRecord)
     assert (result.side, result.message) == ("prediction", "the formula has 102403 characters; max_characters is 20000")
 
 
-def test_every_unicode_plane_is_scored(benchmark_: Formula) -> None:
+def test_every_unicode_plane_is_scored(benchmark_: FormulaBenchmark) -> None:
     codes = (0x41, 0x2200, 0x4E00, 0xD7FF, 0xE000, 0xFFFD, 0xFFFF)
     texts = ["x" + "".join(chr(0x10000 * plane + code) for code in codes) for plane in range(17)]
     pairs = [Pair(text, FormulaTruth("x"), FormulaPrediction(text)) for text in texts]
     between = benchmark_.score([*neighbours(), *pairs, *neighbours()])
     assert between[: len(NEIGHBOURS)] == between[-len(NEIGHBOURS) :] == benchmark_.score(neighbours())
-    for pair, result in zip(pairs, between[len(NEIGHBOURS) :], strict=False):
-        assert isinstance(result, SampleScore)
-        assert 0 < (result.metrics["cdm"] or 0) <= 1
-        assert told([result]) == told(benchmark_.score([pair]))
+    results = between[len(NEIGHBOURS) : -len(NEIGHBOURS)]
+    assert results == benchmark_.score(pairs[::-1])[::-1]
+    assert all(isinstance(each, SampleScore) and 0 < (each.metrics["cdm"] or 0) <= 1 for each in results)
 
 
-def test_control_characters_are_blanks(benchmark_: Formula) -> None:
+def test_control_characters_are_blanks(benchmark_: FormulaBenchmark) -> None:
     codes = [*range(32), *range(127, 160), 0xD800, 0xDFFF, 0x2028, 0xFEFF]
     pairs = [Pair(str(code), FormulaTruth("x + y"), FormulaPrediction(f"x +{chr(code)}y")) for code in codes]
     results = benchmark_.score(pairs)
     assert [each.metrics["cdm"] for each in results if isinstance(each, SampleScore)] == [1] * len(codes)
 
 
-def test_hostile_documents_leave_their_neighbours_alone(worker: Formula, tmp_path: Path) -> None:
+def test_hostile_documents_leave_their_neighbours_alone(worker: FormulaBenchmark, tmp_path: Path) -> None:
     texts = [*HOSTILE.values(), *FORBIDDEN.values()]
     document = "\n\n".join(f"\\[ {text.replace('SECRET', '/etc/passwd')} \\]" for text in texts)
     pair: FormulaPair = Pair(

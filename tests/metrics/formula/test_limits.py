@@ -6,11 +6,11 @@ import random
 import re
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from beamscore.metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
+from beamscore.metrics.benchmark import Pair, RejectedRecord, SampleScore
+from beamscore.metrics.formula.benchmark import FormulaBenchmark
 from beamscore.metrics.formula.latex.normal_form import normal_form
 from beamscore.metrics.formula.latex.token_markup import marked
 from beamscore.metrics.formula.latex.vocabulary import sanitize
@@ -20,8 +20,8 @@ from beamscore.metrics.formula.render import document, raster, typeset
 from beamscore.metrics.formula.render.boxes import PIXELS_PER_UNIT
 from beamscore.metrics.formula.render.dvi import Ink
 from beamscore.metrics.formula.render.raster import drawing_steps
-from tests.metrics.formula.helpers import page_of
-from tests.plain_loop import make_benchmark
+from beamscore.metrics.formula.render.typeset import Typesetter
+from tests.metrics.formula.helpers import benchmark_with, page_of
 
 PROBE = r"\global\advance\count252 by 1\relax"
 ONE = (
@@ -133,25 +133,21 @@ def test_steps_of_reading_and_matching() -> None:
     assert matching_steps(100, 200) == 600 + 3000 + 1000 + 2000
 
 
-def score(text: str, **options: Any) -> SampleScore | RejectedRecord:
-    benchmark = make_benchmark("formula", **options)
-    try:
-        return benchmark.score([Pair("1", FormulaTruth("x"), FormulaPrediction(text))])[0]
-    finally:
-        benchmark.teardown()
+def score(benchmark: FormulaBenchmark, text: str) -> SampleScore | RejectedRecord:
+    return benchmark.score([Pair("1", FormulaTruth("x"), FormulaPrediction(text))])[0]
 
 
-def test_a_formula_beyond_the_budget_is_rejected_before_tex_sees_it(benchmark_: Benchmark[Any, Any, Any]) -> None:
-    before = benchmark_._typesetter.runs  # type: ignore[attr-defined]
+def test_a_formula_beyond_the_budget_is_rejected_before_tex_sees_it(benchmark_: FormulaBenchmark) -> None:
+    before = benchmark_.typesetter.runs
     for text in (r"\pmb{" * 8 + "x" + "}" * 8, r"\boldsymbol{" * 8 + "x" + "}" * 8):
         (result,) = benchmark_.score([Pair("1", FormulaTruth("x"), FormulaPrediction(text))])
         assert isinstance(result, RejectedRecord)
         assert result.side == "prediction"
         assert "max_steps is 4000000" in result.message
-    assert benchmark_._typesetter.runs == before  # type: ignore[attr-defined]
+    assert benchmark_.typesetter.runs == before
 
 
-def test_in_a_document_it_is_left_out_or_cannot_be_typeset(benchmark_: Benchmark[Any, Any, Any]) -> None:
+def test_in_a_document_it_is_left_out_or_cannot_be_typeset(benchmark_: FormulaBenchmark) -> None:
     costly = r"\pmb{" * 8 + "x" + "}" * 8
     document = FormulaPrediction(document=rf"\[ {costly} \] \[ a + b \]")
     result = benchmark_.score_sample(FormulaTruth(document=document.document), document)
@@ -163,18 +159,15 @@ def test_in_a_document_it_is_left_out_or_cannot_be_typeset(benchmark_: Benchmark
     assert "max_steps is 4000000" in result.details["formulas"][1]["prediction_problem"]
 
 
-def test_a_sample_whose_formulas_cost_too_much_together_is_rejected() -> None:
+def test_a_sample_whose_formulas_cost_too_much_together_is_rejected(typesetter: Typesetter) -> None:
     # 30,000 steps for each: one is within the budget, four are not.
     costly = r"\pmb{\pmb{\pmb{x}}}"
     assert 20_000 < marked(normal_form(costly)).steps < 80_000
-    benchmark = make_benchmark("formula", max_steps=100_000)
+    benchmark = benchmark_with(typesetter, max_steps=100_000)
     one = FormulaPrediction(document=rf"\[ {costly} \]")
     many = FormulaPrediction(document="".join(rf"\[ {costly} + {number} \]" for number in range(4)))
     truth = FormulaTruth(document=r"\[ x \]")
-    try:
-        first, second = benchmark.score([Pair("1", truth, one), Pair("2", truth, many)])
-    finally:
-        benchmark.teardown()
+    first, second = benchmark.score([Pair("1", truth, one), Pair("2", truth, many)])
     assert isinstance(first, SampleScore)
     assert isinstance(second, RejectedRecord)
     assert second.side == "prediction"
@@ -182,31 +175,27 @@ def test_a_sample_whose_formulas_cost_too_much_together_is_rejected() -> None:
 
 
 @pytest.mark.parametrize("order", [1, -1])
-def test_processes_of_their_own_are_charged_to_the_sample_and_to_it_alone(order: int) -> None:
+def test_processes_of_their_own_are_charged_to_the_sample_and_to_it_alone(order: int, typesetter: Typesetter) -> None:
     faulty = FormulaPrediction(document="".join(rf"\[ a \end{{array}} b + {number} \]" for number in range(30)))
     few = FormulaPrediction(document=r"\[ a \end{array} b + 1 \] \[ c \]")
     truth = FormulaTruth(document=r"\[ x \]")
-    benchmark = make_benchmark("formula", max_steps=10 * START_STEPS)
-    benchmark.setup()
-    try:
-        before = benchmark._typesetter.runs  # type: ignore[attr-defined]
-        results = benchmark.score([Pair("1", truth, faulty), Pair("2", truth, few)][::order])[::order]
-        assert benchmark._typesetter.runs - before < 15  # type: ignore[attr-defined]
-        alone = benchmark.score([Pair("2", truth, few)])
-    finally:
-        benchmark.teardown()
+    benchmark = benchmark_with(typesetter, max_steps=10 * START_STEPS)
+    before = typesetter.runs
+    results = benchmark.score([Pair("1", truth, faulty), Pair("2", truth, few)][::order])[::order]
+    assert typesetter.runs - before < 15
+    alone = benchmark.score([Pair("2", truth, few)])
     assert isinstance(results[0], RejectedRecord)
     assert results[0].side == "prediction"
     assert results[1] == alone[0]
 
 
-def test_images_are_charged_before_they_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_images_are_charged_before_they_are_drawn(monkeypatch: pytest.MonkeyPatch, typesetter: Typesetter) -> None:
     # More than 1000 x 8000 pixels: a step for 100 of them on each side, which it does not take without images.
     large = r"x \rule{400pt}{9000pt}"
     drawn: list[object] = []
     monkeypatch.setattr(raster, "draw_image", lambda *_: drawn.append(1))
-    assert isinstance(score(large, max_steps=150_000), SampleScore)
-    result = score(large, max_steps=150_000, images=True)
+    assert isinstance(score(benchmark_with(typesetter, max_steps=150_000), large), SampleScore)
+    result = score(benchmark_with(typesetter, max_steps=150_000, images=True), large)
     assert isinstance(result, RejectedRecord)
     assert result.side == "sample"
     assert "max_steps=150000" in result.message
@@ -229,6 +218,6 @@ def test_the_steps_of_images_count_pieces_covered_pixels_and_padded_pixels() -> 
     assert drawing_steps([]) == 0
 
 
-def test_two_long_formulas_are_within_the_budget() -> None:
-    assert isinstance(score("x + " * 450), SampleScore)
+def test_two_long_formulas_are_within_the_budget(benchmark_: FormulaBenchmark) -> None:
+    assert isinstance(score(benchmark_, "x + " * 450), SampleScore)
     assert matching_steps(1500, 1500) < 4_000_000

@@ -4,21 +4,19 @@ the exceptions."""
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from beamscore.metrics.benchmark import Benchmark, Pair, SampleScore
+from beamscore.metrics.benchmark import Pair, SampleScore
+from beamscore.metrics.formula.benchmark import FormulaBenchmark
 from beamscore.metrics.formula.records import FormulaPrediction, FormulaTruth
+from beamscore.metrics.formula.render.typeset import Typesetter
 from beamscore.metrics.statistics.sums import Sums
 from tests.generate.formula import sample
 from tests.metrics.formula.damaged import CORPUS, damaged, real_formulas
-from tests.plain_loop import make_benchmark
-
-Formula = Benchmark[Any, Any, Any]
+from tests.metrics.formula.helpers import benchmark_with
 
 FORMULAS = real_formulas(CORPUS)
 UNUSUAL = [
@@ -31,16 +29,13 @@ UNUSUAL = [
 DISPLAYS = ("\\[ {} \\]", "$$ {} $$", "\\begin{{align}} {} \\end{{align}}", "\\begin{{gather*}} {} \\end{{gather*}}")
 
 
-@pytest.fixture(scope="module", params=[("published", True), ("published", False), ("released", False)])
-def benchmark_(request: pytest.FixtureRequest) -> Iterator[Formula]:
+@pytest.fixture(scope="module", params=[("published", True), ("released", False)])
+def benchmark_(request: pytest.FixtureRequest, typesetter: Typesetter) -> FormulaBenchmark:
     protocol, images = request.param
-    benchmark = make_benchmark("formula", protocol=protocol, images=images)
-    benchmark.setup()
-    yield benchmark
-    benchmark.teardown()
+    return benchmark_with(typesetter, protocol=protocol, images=images)
 
 
-def assert_right(benchmark: Formula, pairs: list[Pair[FormulaTruth, FormulaPrediction]]) -> None:
+def assert_right(benchmark: FormulaBenchmark, pairs: list[Pair[FormulaTruth, FormulaPrediction]]) -> None:
     for pair, result in zip(pairs, benchmark.score(pairs), strict=True):
         assert isinstance(result, SampleScore), (pair, result)
         formulas = result.statistics.get("formulas", 0)
@@ -69,7 +64,7 @@ def same_document(text: str) -> Pair[FormulaTruth, FormulaPrediction]:
     return Pair("1", FormulaTruth(document=text), FormulaPrediction(document=text))
 
 
-def test_generated_and_unusual_inputs(benchmark_: Formula) -> None:
+def test_generated_and_unusual_inputs(benchmark_: FormulaBenchmark) -> None:
     records = [record for index in range(60) for record in sample(index, 17) if record]
     assert_right(benchmark_, [same(text) for text in [*UNUSUAL, *(r["latex"] for r in records if r.get("latex"))]])
     assert_right(benchmark_, [same_document(record["document"]) for record in records if record.get("document")])
@@ -77,7 +72,7 @@ def test_generated_and_unusual_inputs(benchmark_: Formula) -> None:
 
 @given(st.randoms(use_true_random=False))
 @settings(max_examples=2, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_damaged_inputs(benchmark_: Formula, rng: random.Random) -> None:
+def test_damaged_inputs(benchmark_: FormulaBenchmark, rng: random.Random) -> None:
     texts = [damaged(damaged(rng.choice(FORMULAS), rng), rng) for _ in range(60)]
     texts = [text for text in texts if text.strip()]
     assert_right(benchmark_, [same(text) for text in texts])

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 import pytest
 
-from beamscore.metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
+from beamscore.metrics.benchmark import Pair, RejectedRecord, SampleScore
 from beamscore.metrics.formula import benchmark as module
+from beamscore.metrics.formula.benchmark import FormulaBenchmark
 from beamscore.metrics.formula.metrics import MAX_DETAILS
 from beamscore.metrics.formula.records import FormulaPrediction, FormulaTruth
+from beamscore.metrics.formula.render.typeset import Typesetter
 from beamscore.metrics.statistics.sums import Sums
-from tests.plain_loop import make_benchmark, total
-
-Formula = Benchmark[Any, Any, Any]
+from tests.metrics.formula.helpers import benchmark_with
+from tests.plain_loop import total
 
 SOURCE = r"""\newcommand{\half}{\frac{1}{2}}
 \begin{document}
@@ -25,12 +24,12 @@ SOURCE = r"""\newcommand{\half}{\frac{1}{2}}
 ANSWERS = "$$ a + b = c $$\n\n$$ \\frac{1}{2} y $$\n\n$$ \\alpha \\beta \\gamma \\delta \\epsilon \\zeta $$"
 
 
-def score(benchmark: Formula, source: str, answer: str | None, dialect: str = "mathpix") -> SampleScore:
+def score(benchmark: FormulaBenchmark, source: str, answer: str | None, dialect: str = "mathpix") -> SampleScore:
     prediction = None if answer is None else FormulaPrediction(document=answer, dialect=dialect)
     return benchmark.score_sample(FormulaTruth(document=source), prediction)
 
 
-def test_every_formula_of_a_document_counts_once_and_so_does_a_redundant_one(benchmark_: Formula) -> None:
+def test_every_formula_of_a_document_counts_once_and_so_does_a_redundant_one(benchmark_: FormulaBenchmark) -> None:
     result = score(benchmark_, SOURCE, ANSWERS)
     values = benchmark_.values(Sums.of(result.statistics))
     # a + b = c is right; of 1/2 x, three of four tokens; the integral is missing; the Greek letters are redundant.
@@ -44,7 +43,7 @@ def test_every_formula_of_a_document_counts_once_and_so_does_a_redundant_one(ben
     assert {row[0]: row[1] for row in table.rows if row[1]} == {"0.0 to 0.1": 2, "0.7 to 0.8": 1, "1": 1}
 
 
-def test_a_document_counts_once_by_document_and_by_its_formulas_by_formula(benchmark_: Formula) -> None:
+def test_a_document_counts_once_by_document_and_by_its_formulas_by_formula(benchmark_: FormulaBenchmark) -> None:
     long = score(benchmark_, "\\[ a \\] \\[ b \\] \\[ c \\]", "$$ a $$ $$ b $$ $$ c $$")
     short = score(benchmark_, "\\[ a b \\]", None)
     single = benchmark_.score_sample(FormulaTruth("x"), FormulaPrediction("x"))
@@ -54,7 +53,7 @@ def test_a_document_counts_once_by_document_and_by_its_formulas_by_formula(bench
     assert benchmark_.values(Sums.of(single.statistics))["document_cdm"] is None
 
 
-def test_details_say_what_answered_what_and_where(benchmark_: Formula) -> None:
+def test_details_say_what_answered_what_and_where(benchmark_: FormulaBenchmark) -> None:
     details = score(benchmark_, SOURCE, ANSWERS).details
     assert details["not_listed"] == 0
     assert [(each["ground_truth"], each["prediction"], each["round"]) for each in details["formulas"]] == [
@@ -70,7 +69,7 @@ def test_details_say_what_answered_what_and_where(benchmark_: Formula) -> None:
     assert second["distance"] == pytest.approx(1 / len("\\frac{1}{2} x"))
 
 
-def test_details_are_bounded(benchmark_: Formula) -> None:
+def test_details_are_bounded(benchmark_: FormulaBenchmark) -> None:
     source = "\\[ x \\]\n" * (MAX_DETAILS + 50)
     details = score(benchmark_, source, source + "$$ " + "y " * 500 + "$$", "latex").details
     assert len(details["formulas"]) == MAX_DETAILS
@@ -79,7 +78,7 @@ def test_details_are_bounded(benchmark_: Formula) -> None:
     assert len(score(benchmark_, "\\[ " + "y " * 500 + "\\]", None).details["formulas"][0]["ground_truth"]) == 201
 
 
-def test_formulas_that_cannot_be_typeset_are_told_apart_by_side(benchmark_: Formula) -> None:
+def test_formulas_that_cannot_be_typeset_are_told_apart_by_side(benchmark_: FormulaBenchmark) -> None:
     result = score(benchmark_, "\\[ a \\] \\[ \\frac{b \\]", "$$ a $$ $$ \\frac{a $$")
     # The second ground truth leaves the mean of CDM; the second prediction is a render failure.
     assert result.coverage == {"ground_truth_not_rendered": 1}
@@ -89,13 +88,13 @@ def test_formulas_that_cannot_be_typeset_are_told_apart_by_side(benchmark_: Form
     assert result.metrics["render_failure"] == 1 / 2
 
 
-def test_a_redundant_formula_that_cannot_be_typeset_is_a_render_failure(benchmark_: Formula) -> None:
+def test_a_redundant_formula_that_cannot_be_typeset_is_a_render_failure(benchmark_: FormulaBenchmark) -> None:
     result = score(benchmark_, "\\[ a \\]", "$$ a $$ \n\n $$ \\frac{1}{2 $$")
     assert benchmark_.values(Sums.of(result.statistics))["render_failure_rate"] == 1 / 2
     assert result.metrics["cdm"] == 1 / 2
 
 
-def test_without_a_prediction_a_document_scores_0(benchmark_: Formula) -> None:
+def test_without_a_prediction_a_document_scores_0(benchmark_: FormulaBenchmark) -> None:
     result = score(benchmark_, SOURCE, None)
     values = benchmark_.values(Sums.of(result.statistics))
     assert values["cdm"] == values["document_cdm"] == values["exp_rate"] == values["bleu"] == 0
@@ -104,7 +103,7 @@ def test_without_a_prediction_a_document_scores_0(benchmark_: Formula) -> None:
     assert values["render_failure_rate"] is None
 
 
-def test_a_document_without_formulas_measures_nothing_but_what_is_redundant(benchmark_: Formula) -> None:
+def test_a_document_without_formulas_measures_nothing_but_what_is_redundant(benchmark_: FormulaBenchmark) -> None:
     empty = score(benchmark_, "No formula.", "None.")
     assert not empty.statistics
     assert not empty.metrics
@@ -113,7 +112,7 @@ def test_a_document_without_formulas_measures_nothing_but_what_is_redundant(benc
     assert redundant.metrics["cdm"] == 0
 
 
-def test_a_formula_that_is_too_large_costs_itself_alone(benchmark_: Formula) -> None:
+def test_a_formula_that_is_too_large_costs_itself_alone(benchmark_: FormulaBenchmark) -> None:
     large = "x" * 2_500
     result = score(benchmark_, f"\\[ {large} y \\] \\[ a \\]", f"\\[ {large} \\] \\[ a \\]", "latex")
     first, second = result.details["formulas"]
@@ -139,29 +138,30 @@ def test_a_formula_that_is_too_large_costs_itself_alone(benchmark_: Formula) -> 
     ]
 
 
-def test_a_formula_that_is_cut_at_a_limit_is_never_exact() -> None:
+def test_a_formula_that_is_cut_at_a_limit_is_never_exact(typesetter: Typesetter) -> None:
     """Wherever two formulas begin to differ, also behind what a limit lets through."""
-    benchmark = make_benchmark("formula", max_tokens=8, max_characters=24)
+    benchmark = benchmark_with(typesetter, max_tokens=8, max_characters=24)
+    singles, documents = [], []
     for prefix in ("a+" * same for same in range(1, 40, 3)):
         for truth, prediction in ((prefix + "1", prefix + "2"), ("a + b", prefix + "1"), (prefix, prefix + "1")):
-            single = Pair("1", FormulaTruth(truth), FormulaPrediction(prediction))
-            documents = [FormulaPrediction(document=f"\\[ {text} \\] $$ x $$") for text in (truth, prediction)]
-            both = Pair("2", FormulaTruth(document=documents[0].document), documents[1])
-            alone, within = benchmark.score([single, both])
-            if isinstance(alone, RejectedRecord):
-                assert alone.message.endswith(("max_tokens is 8", "max_characters is 24"))
-            else:
-                assert not alone.metrics["exp_rate"]
-            # Of a document, x = x alone is exact. The other pair differs, or is left out and counted.
-            assert isinstance(within, SampleScore)
-            assert within.statistics["exp_rate"] == 1
-            assert within.statistics["document_truths"] + within.coverage.get("ground_truth_too_large", 0) == 2
-            assert within.statistics["document_truths"] == 1 or within.metrics["edit_distance"]
-    benchmark.teardown()
+            singles.append(Pair("1", FormulaTruth(truth), FormulaPrediction(prediction)))
+            both = [f"\\[ {text} \\] $$ x $$" for text in (truth, prediction)]
+            documents.append(Pair("2", FormulaTruth(document=both[0]), FormulaPrediction(document=both[1])))
+    for alone in benchmark.score(singles):
+        if isinstance(alone, RejectedRecord):
+            assert alone.message.endswith(("max_tokens is 8", "max_characters is 24"))
+        else:
+            assert not alone.metrics["exp_rate"]
+    for within in benchmark.score(documents):
+        # Of a document, x = x alone is exact. The other pair differs, or is left out and counted.
+        assert isinstance(within, SampleScore)
+        assert within.statistics["exp_rate"] == 1
+        assert within.statistics["document_truths"] + within.coverage.get("ground_truth_too_large", 0) == 2
+        assert within.statistics["document_truths"] == 1 or within.metrics["edit_distance"]
 
 
 def test_documents_of_a_batch_are_scored_in_parts_with_the_same_scores(
-    benchmark_: Formula, monkeypatch: pytest.MonkeyPatch
+    benchmark_: FormulaBenchmark, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sources = [SOURCE, "\\[ \\begin{array}{c} x \\]", "\\[ a + b = c \\] \\[ } } \\]", SOURCE.replace("a", "q")]
     pairs = [
@@ -174,7 +174,7 @@ def test_documents_of_a_batch_are_scored_in_parts_with_the_same_scores(
     assert [benchmark_.score([pair])[0] for pair in pairs] == expected
 
 
-def test_a_document_is_drawn_formula_by_formula(benchmark_: Formula) -> None:
+def test_a_document_is_drawn_formula_by_formula(benchmark_: FormulaBenchmark) -> None:
     svg = benchmark_.draw(FormulaTruth(document=SOURCE), FormulaPrediction(document=ANSWERS, dialect="mathpix"))
     for words in (
         "formula 1: ground truth",

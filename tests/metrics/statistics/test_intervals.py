@@ -155,12 +155,6 @@ def test_an_interval_needs_half_of_the_replicates(shares: list[float], measured:
     assert (interval(SHARE, 0.5, np.array(shares), 9, 0.95) is not None) == measured
 
 
-@given(st.permutations([0.0, 0.1, 0.2, 0.7, 0.9, math.nan]))
-def test_the_order_of_replicates_does_not_matter_to_a_quantile(shares: list[float]) -> None:
-    found = interval(DISTANCE, 0.4, np.array(shares), 30, 0.9)
-    assert found == interval(DISTANCE, 0.4, np.array([0.0, 0.1, 0.2, 0.7, 0.9, math.nan]), 30, 0.9)
-
-
 def test_intervals_of_a_slice_are_those_of_each_metric() -> None:
     benchmark = ToyBenchmark(Options())
     replicates = {"exact_match": np.array([0.4, 0.6]), "similarity": np.array([math.nan, math.nan])}

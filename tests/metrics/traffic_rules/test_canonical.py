@@ -74,11 +74,6 @@ def test_equality_is_that_of_the_plain_definition(left: Any, right: Any) -> None
     assert (canonical(left) == canonical(right)) == same(left, right)
 
 
-@given(VALUES)
-def test_every_value_equals_itself(value: Any) -> None:
-    assert canonical(value) == canonical(value)
-
-
 def test_depth_is_bounded() -> None:
     assert canonical(_nested(MAX_DEPTH)) == canonical(_nested(MAX_DEPTH))
     with pytest.raises(NotComparable, match="more than 16 deep"):

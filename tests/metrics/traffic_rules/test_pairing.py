@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from beamscore.metrics.common.budget import Budget
 from beamscore.metrics.traffic_rules.limits import MAX_PROPERTIES, MAX_RULES
-from beamscore.metrics.traffic_rules.pairing import pair_rules
+from beamscore.metrics.traffic_rules.metrics import pair_rules
 from beamscore.metrics.traffic_rules.rules import Rule
 
 NUMBERS: dict[tuple[str, int | str], int] = {}

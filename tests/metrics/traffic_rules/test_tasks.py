@@ -65,12 +65,6 @@ def test_an_edge_predicted_twice_is_right_once(given_twice: list[Any]) -> None:
     assert TASKS["overall"](*pair) == Counts(right=1, predicted=2, true=1)
 
 
-def test_a_centerline_that_the_truth_names_twice_is_one_edge() -> None:
-    pair = rules([true("a", BUS, "1", "1")], [predicted("a", BUS, "1")])
-    assert TASKS["correspondence"](*pair) == Counts(1, 1, 1)
-    assert TASKS["overall"](*pair) == Counts(1, 1, 1)
-
-
 @pytest.mark.parametrize("matches", [None, "no such rule", ""])
 def test_edges_of_a_rule_that_matches_none_are_wrong(matches: str | None) -> None:
     pair = rules([true("a", BUS, "1")], [predicted(matches, BUS, "1")])

@@ -16,7 +16,7 @@ from beamscore.pipelines.reports.cards import (
     MAX_DRAWINGS_LENGTH,
     MAX_RECORD_LENGTH,
     Beginning,
-    make_card,
+    make_cards,
     make_changed,
     record_text,
     what_changed,
@@ -31,12 +31,14 @@ TRUTH = {"sample_id": "s", "source": "web", "rules": [{"id": "r0", "properties":
 
 
 def picked(prediction: bytes | None, size: int = 0) -> PickedSample:
-    truth = json.dumps(TRUTH).encode()
-    return PickedSample(0.0, "s", 0, "scored", "worst", {"x": 1 / 3}, b"null", 4, truth, len(truth), prediction, size)
+    truth, metrics = json.dumps(TRUTH).encode(), {"x": 1 / 3}
+    return PickedSample(
+        (0.0, 0), "s", 0, "scored", "worst", ("worst",), metrics, b"null", 4, truth, len(truth), prediction, size
+    )
 
 
 def test_a_card_has_both_records_and_the_drawing() -> None:
-    card = make_card(TrafficRulesBenchmark(Options()), picked(b'{"sample_id": "s", "rules": []}', 30))
+    [card] = make_cards(TrafficRulesBenchmark(Options()), [picked(b'{"sample_id": "s", "rules": []}', 30)])
     assert card.truth is not None
     assert card.truth.text.splitlines()[0] == "source: web"
     assert card.sides[0].prediction is not None
@@ -48,11 +50,11 @@ def test_a_card_has_both_records_and_the_drawing() -> None:
 
 def test_a_card_of_what_cannot_be_drawn_says_why() -> None:
     benchmark = TrafficRulesBenchmark(Options())
-    card = make_card(benchmark, picked(b"{", MAX_RECORD_BYTES + 1))
+    [card] = make_cards(benchmark, [picked(b"{", MAX_RECORD_BYTES + 1)])
     assert card.sides[0].drawing is None
     assert "too large" in card.sides[0].problem
     # A prediction that cannot be decoded was scored as missing, and is drawn so.
-    assert make_card(benchmark, picked(b'{"rules": 3}', 12)).sides[0].drawing is not None
+    assert make_cards(benchmark, [picked(b'{"rules": 3}', 12)])[0].sides[0].drawing is not None
 
 
 def test_a_record_is_text_that_says_what_is_left_out() -> None:
@@ -100,7 +102,7 @@ def text(value: str) -> Text:
 
 
 def test_a_sample_has_both_predictions_and_drawings() -> None:
-    changed = make_changed(CHEMISTRY, records(-0.5, text("\\chemfig{A-B}"), text("\\chemfig{A=B}"), None))
+    [changed] = make_changed(CHEMISTRY, [records(-0.5, text("\\chemfig{A-B}"), text("\\chemfig{A=B}"), None)])
     assert changed.truth is not None
     assert changed.truth.text == "text: \\chemfig{A-B}"
     before, after = changed.sides
@@ -114,8 +116,16 @@ def test_a_sample_has_both_predictions_and_drawings() -> None:
     assert [each.drawing for each in last.sides] == [None, None]
 
 
+def test_each_sample_of_a_batch_has_its_own_drawings() -> None:
+    """One whose ground truth cannot be drawn, or was not found, takes nothing from the others."""
+    broken, missing = records(0.0, text("none"), None, None), records(0.0, None, None, None)
+    good = [records(0.0, text(f"\\chemfig{{A-{atom}}}"), text("\\chemfig{A=B}"), None) for atom in "BC"]
+    batch = [good[0], broken, missing, good[1]]
+    assert make_changed(CHEMISTRY, batch) == [make_changed(CHEMISTRY, [each])[0] for each in batch]
+
+
 def test_without_records_it_says_why() -> None:
-    changed = make_changed(CHEMISTRY, records(None, None, None, None), "the inputs are gone")
+    [changed] = make_changed(CHEMISTRY, [records(None, None, None, None)], "the inputs are gone")
     assert changed.truth is None
     assert [each.problem for each in changed.sides] == ["the inputs are gone"] * 2
     assert changed.change is None

@@ -10,7 +10,7 @@ import pytest
 
 from beamscore.pipelines.commands.messages import CRASHED
 from beamscore.pipelines.reports import evaluation
-from beamscore.pipelines.reports.document import Document
+from beamscore.pipelines.reports.document import Document, Link
 from beamscore.pipelines.reports.samples import MAX_ROWS
 from tests.runs import Run, command, evaluate, write_lines
 
@@ -121,4 +121,34 @@ def test_the_page_of_equal_large_runs_has_equal_data(
     counted = sum(map(sum, pages[0].distributions[0].counts))
     # 400 rows, each with a chance of a quarter: 100, give or take 4 standard deviations of 8.7.
     assert 65 < counted < 135
-    assert pages[0].notes.distributions == f"Of {counted} of the 400 rows, chosen by a hash of their sample_id."
+    assert pages[0].distributions_note == f"Of {counted} of the 400 rows, chosen by a hash of their sample_id."
+
+
+def test_counts_of_the_quarantine_and_reasons_of_the_verdict_lead_to_samples(
+    tmp_path: Path, pages: list[Document]
+) -> None:
+    """In the report to its own samples, in the history to those of the report of tonight."""
+    truths = [{"sample_id": f"s{number}", "text": "xyz", "part": f"p{number % 2}"} for number in range(80)]
+    truth = write_lines(tmp_path / "t.jsonl", truths)
+    # Of the first part all is lost, and one prediction cannot be read.
+    bad = [{**each, "text": "?"} if each["part"] == "p0" else each for each in truths]
+    after = write_lines(tmp_path / "p.jsonl", [*bad[:79], {"sample_id": "s79", "text": 5}])
+    before, night = tmp_path / "runs" / "1", tmp_path / "runs" / "2"
+    assert evaluate(before, truth, truth, "--quiet", "--slice", "part").code == 0
+    allowed = ("--set", "max_rejected_fraction=1", "--baseline", str(before))
+    assert evaluate(night, truth, after, "--quiet", "--slice", "part", *allowed).code == 0
+    assert command("history", tmp_path / "runs")[0] == 0
+    _, report, history = pages
+    ((*cells, examples),) = next(table.rows for table in report.tables() if table.title.startswith("Quarantined"))
+    count: Any = cells[0]
+    example: Any = examples[0] if isinstance(examples, tuple) else None
+    assert (count.text, report.address(count)) == (1, "#samples?status=missing_prediction")
+    assert report.address(example) == "#samples?id=s79"
+    assert report.verdict.judgement == history.verdict.judgement == "worse"
+    (reason,) = report.verdict.reasons
+    assert report.address(reason) == "#samples?why=lost"
+    assert [report.address(lost) for lost in report.verdict.lost] == ["#samples?slice.part=p0"]
+    assert [history.address(lost) for lost in history.verdict.lost] == ["./2/report.html#samples?slice.part=p0"]
+    known = {name: link.address for page in (report, history) for name, link in page.header if isinstance(link, Link)}
+    pages_of = {"baseline": "./../1/report.html", "tonight": "./2/report.html", "last night": "./1/report.html"}
+    assert known == pages_of

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from beamscore.pipelines.reports.history import page_link
+from beamscore.pipelines.reports.against import page_link
 from tests.memory_files import ObjectStore
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from beamscore.metrics.registry import benchmark_class
 from beamscore.pipelines.reports.comparison import build_comparison
-from beamscore.pipelines.reports.document import Compared, Difference, Measured, Metric, Slice
+from beamscore.pipelines.reports.document import Compared, Difference, Link, Measured, Metric, Slice
 from beamscore.pipelines.reports.judgement import by_evidence, judge_difference, judge_run, lost_most, moved
 from tests.toy import Options, ToyBenchmark
 
@@ -17,7 +17,7 @@ TOY = ToyBenchmark(Options())
 
 def compared(name: str, value: float, low: float | None, high: float | None, higher: bool = True) -> Compared:
     difference = Difference(value, low, high)
-    return Compared(name, "", higher, 0, Measured(0.5), Measured(0.5 + value), difference)
+    return Compared(Metric(name, "", higher), 0, Measured(0.5), Measured(0.5 + value), difference)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_a_run_that_scored_nothing_fails() -> None:
     found = judge_run(summary(0, one=0.5), ToyBenchmark, (), ())
     assert (found.judgement, found.sentence, found.sign) == ("fail", "Nothing was scored.", "✘")
     assert judge_run(summary(3, one=0.5), ToyBenchmark, (), ()).judgement == "not judged"
-    assert judge_run(summary(3, one=0.5), ToyBenchmark, (), ["too few"]).reasons == ("too few",)
+    assert judge_run(summary(3, one=0.5), ToyBenchmark, (), ["too few"]).reasons == (Link("too few"),)
 
 
 def test_all_of_the_first_place_are_named() -> None:
@@ -124,11 +124,11 @@ def test_a_comparison_says_what_holds_for_all_metrics_and_slices_at_once(word: s
         **{side: {"run": side, "system": "one"} for side in ("baseline", "candidate")},
         **{f"slices_of_{side}_alone": [] for side in ("baseline", "candidate")},
         "confidence": 0.95, "bootstrap": {"replicates": 9, "clusters": False}, "swaps": 9, "differences": [],
-        "missing": [], "samples": {"compared": 9}, "verdicts": {word: 1}, "metrics": {name: metric},
+        "samples": {"compared": 9}, "verdicts": {word: 1}, "metrics": {name: metric},
         "slices": {"kind=a": {"metrics": {name: metric}}}, "changes": {"threshold": 0.1, "metrics": {}},
     }  # fmt: skip
     found = build_comparison(document, benchmark(benchmark.options_type())).verdict
     assert found.judgement == "worse"
     assert f"{name} fell from 0.5000 to 0.2500, −0.2500 (−0.5000 to −0.1250)." in found.sentence
     assert text in found.sentence
-    assert [(each.text, each.where) for each in found.lost] == [("kind=a −0.2500 (−0.5000 to −0.1250)", {"kind": "a"})]
+    assert found.lost == (Link("kind=a −0.2500 (−0.5000 to −0.1250)", {"slice.kind": "a"}),)

@@ -13,13 +13,14 @@ from beamscore.metrics.table import Table
 from beamscore.pipelines.reports.markdown import (
     MAX_CELL_LENGTH,
     _one_line,
+    block_table,
     cell,
     code,
-    data_table,
     number,
     prose,
     table,
 )
+from beamscore.pipelines.reports.tables import benchmark_table
 
 
 @pytest.mark.parametrize(
@@ -134,11 +135,11 @@ def test_names_of_figures_stand_as_they_are_in_code() -> None:
     ],
 )
 def test_a_column_has_counts_or_metrics(rows: list[list[str | float | None]], shown: list[list[str]]) -> None:
-    lines = data_table(Table("t", ["", "x", "y"], rows)).splitlines()[2:]
+    lines = block_table(benchmark_table(Table("t", ["", "x", "y"], rows), 0, "", False)).splitlines()[2:]
     assert [[text.strip() for text in line.strip("|").split(" | ")] for line in lines] == shown
 
 
 def test_a_table_of_a_benchmark() -> None:
-    table = Table("Confusion", ["", "<a>"], [["a|b", 3.0], ["c", None]])
-    rows = [[text.strip() for text in row.strip("|").split(" | ")] for row in data_table(table).splitlines()]
+    written = block_table(benchmark_table(Table("Confusion", ["", "<a>"], [["a|b", 3.0], ["c", None]]), 0, "", False))
+    rows = [[text.strip() for text in row.strip("|").split(" | ")] for row in written.splitlines()]
     assert [rows[0], *rows[2:]] == [["", "&lt;`a>`"], ["`a`\\|`b`", "3.0000"], ["c", "–"]]

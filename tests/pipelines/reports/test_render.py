@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from beamscore.pipelines.reports import render as rendering
 from beamscore.pipelines.reports.document import Document
-from beamscore.pipelines.reports.render import parts
+from beamscore.pipelines.reports.figures import parts
 from beamscore.pipelines.runs.numbers import fixed, typeset
 from tests import toy
 from tests.runs import command, evaluate, write_lines

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
-
 import numpy as np
 import pytest
 
-from beamscore.metrics.benchmark import Benchmark, Pair, RejectedRecord
+from beamscore.metrics.benchmark import Pair, RejectedRecord
+from beamscore.metrics.formula.benchmark import FormulaBenchmark
 from beamscore.metrics.formula.latex.normal_form import Unbalanced, normal_form
 from beamscore.metrics.formula.latex.token_markup import Marked, marked
 from beamscore.metrics.formula.records import FormulaPrediction, FormulaTruth
@@ -20,12 +18,10 @@ from beamscore.metrics.formula.render.dvi import Font
 from beamscore.metrics.formula.render.typeset import Failure, Typeset, Typesetter
 from tests.generate.formula import sample
 from tests.metrics.formula.damaged import CORPUS, damaged_pairs, differences, real_formulas, told
-from tests.metrics.formula.helpers import inks_of, typeset_all
-
-Formula = Benchmark[Any, Any, Any]
+from tests.metrics.formula.helpers import benchmark_with, inks_of, typeset_all
 
 
-def test_damaged_formulas_get_in_any_batch_what_they_get_alone(benchmark_: Formula) -> None:
+def test_damaged_formulas_get_in_any_batch_what_they_get_alone(benchmark_: FormulaBenchmark) -> None:
     formulas = real_formulas(CORPUS)
     formulas += [truth["latex"] for truth, _ in (sample(index, 23) for index in range(60)) if "latex" in truth]
     assert list(differences(benchmark_, damaged_pairs(formulas, 24, seed=23), seed=23)) == []
@@ -47,7 +43,7 @@ OPEN = (
 CLOSING = ("y }", r"y ] } \end{array} \right)", r"$$ y } } }")
 
 
-def test_what_is_left_open_is_not_closed_by_the_next_formula(benchmark_: Formula) -> None:
+def test_what_is_left_open_is_not_closed_by_the_next_formula(benchmark_: FormulaBenchmark) -> None:
     truth = FormulaTruth(r"\frac { 1 } { 3 + x }")
     closing = [Pair(text, truth, FormulaPrediction(text)) for text in CLOSING]
     expected = [told(benchmark_.score([pair])[0]) for pair in closing]
@@ -133,56 +129,53 @@ STALLED = (
 )
 
 
-def test_a_document_of_formulas_that_stall_tex_ends_it_twice_at_most(benchmark_: Formula) -> None:
+def test_a_document_of_formulas_that_stall_tex_is_soon_rejected(
+    monkeypatch: pytest.MonkeyPatch, typesetter: Typesetter
+) -> None:
+    monkeypatch.setattr(module, "SECONDS_OF_RUN", 1)
+    benchmark = benchmark_with(typesetter, max_steps=750_000)
     neighbour = Pair("1", FormulaTruth("x"), FormulaPrediction("x + y"))
     document = "".join(rf"\[ {STALLED} + {number} \]" for number in range(20))
     pair = Pair("2", FormulaTruth(document=r"\[ x \]"), FormulaPrediction(document=document))
-    runs = benchmark_._typesetter.runs  # type: ignore[attr-defined]
-    (rejected, beside) = benchmark_.score([pair, neighbour])
-    assert benchmark_._typesetter.runs - runs <= 4  # type: ignore[attr-defined]
+    runs = typesetter.runs
+    (rejected, beside) = benchmark.score([pair, neighbour])
+    assert typesetter.runs - runs <= 4
     assert isinstance(rejected, RejectedRecord)
     assert rejected.side == "prediction"
-    assert told(beside) == told(benchmark_.score([neighbour])[0])
+    assert told(beside) == told(benchmark.score([neighbour])[0])
 
 
 ENDLESS = Marked(r"\loop\iftrue\repeat", ())
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "runs"),
-    [(0, 0, 1), (3, 2, 2)],
-)
-def test_a_formula_that_takes_too_long_is_paid_for_once(
-    monkeypatch: pytest.MonkeyPatch, before: int, after: int, runs: int
-) -> None:
+def test_a_formula_that_takes_too_long_fails_alone(monkeypatch: pytest.MonkeyPatch, typesetter: Typesetter) -> None:
     monkeypatch.setattr(document, "sanitize", lambda source: source)
-    formulas = [Marked(f"a_{number}", ()) for number in range(before + after)]
-    formulas.insert(before, ENDLESS)
-    with Typesetter(seconds=1) as typesetter:
-        results = typeset_all(typesetter, formulas)
-        # One run ends with it; what it had not yet written and what comes after are typeset in another.
-        assert typesetter.runs == runs
-        alone = Typesetter._alone(typesetter, ENDLESS)
-    assert isinstance(alone, Failure)
-    assert "takes more than 1 second," in alone.reason
-    assert results[before] == alone
+    monkeypatch.setattr(module, "SECONDS_OF_RUN", 1)
+    formulas = [Marked("a", ()), Marked("b", ()), ENDLESS, Marked("c", ())]
+    runs = typesetter.runs
+    results = typeset_all(typesetter, formulas)
+    # One run ends with it, it has one alone, and what was not yet written or came after is typeset in another.
+    assert typesetter.runs == runs + 3
+    assert isinstance(results[2], Failure)
+    assert "takes more than 1 second," in results[2].reason
     assert [isinstance(result, Typeset) for result in results] == [formula != ENDLESS for formula in formulas]
 
 
-def test_a_formula_that_is_ended_for_what_others_spent_gets_its_own_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A batch that is ended from outside blames nobody unless the last formula begun has spent the limit itself."""
-    run = Typesetter._run
+def test_a_formula_that_is_ended_for_what_others_spent_gets_its_own_limit(
+    monkeypatch: pytest.MonkeyPatch, typesetter: Typesetter
+) -> None:
+    """A batch that is ended from outside blames nobody."""
+    run, before = Typesetter._run, typesetter.runs
 
     def ended(self: Typesetter, source: str, fonts: dict[int, Font], seconds: int, marks: int = 0) -> module._Run:
         done = run(self, source, fonts, seconds, marks)
-        if self.runs > 1:
+        if self.runs > before + 1:
             return done
-        return replace(done, pages=(), log="=formula 0 begins\n", begun=1, ended=True, spent=0.99)
+        return done._replace(pages=[], log="=formula 0 begins\n", begun=1, ended=True)
 
     monkeypatch.setattr(Typesetter, "_run", ended)
-    with Typesetter(seconds=2) as typesetter:
-        results = typeset_all(typesetter, [Marked("a", ()), Marked("b", ()), Marked("c", ())])
-        assert typesetter.runs == 4
+    results = typeset_all(typesetter, [Marked("a", ()), Marked("b", ()), Marked("c", ())])
+    assert typesetter.runs == before + 4
     assert all(isinstance(result, Typeset) for result in results)
 
 

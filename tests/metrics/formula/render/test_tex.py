@@ -10,7 +10,6 @@ from beamscore.metrics.benchmark import MissingTool
 from beamscore.metrics.formula.latex.token_markup import Marked
 from beamscore.metrics.formula.latex.vocabulary import COMMANDS
 from beamscore.metrics.formula.render import tex
-from beamscore.metrics.formula.render import typeset as module
 from beamscore.metrics.formula.render.dvi import Page
 from beamscore.metrics.formula.render.tex import (
     environment,
@@ -18,7 +17,6 @@ from beamscore.metrics.formula.render.tex import (
     require_tex,
     run_bounded,
     search_paths,
-    seconds_told,
 )
 from beamscore.metrics.formula.render.typeset import Typeset, Typesetter
 from tests.metrics.formula.helpers import typeset_all
@@ -44,13 +42,16 @@ def test_the_environment_of_tex_is_bare(monkeypatch: pytest.MonkeyPatch) -> None
     assert bare["openin_any"] == bare["openout_any"] == "p"
 
 
-def test_what_a_formula_can_call_for_is_in_the_folders_that_are_searched(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_formula_can_call_for_is_in_the_folders_that_are_searched(
+    monkeypatch: pytest.MonkeyPatch, typesetter: Typesetter
+) -> None:
     styles = ("textbf", "textit", "textsc", "textsf", "texttt", "textsl", "mathfrak", "mathbb", "boldsymbol", "mathtt")
     commands = sorted(COMMANDS)
-    # Forty to a formula: nearly all have an error in some of them, so that each is a process of TeX.
+    # Ninety to a formula: nearly all have an error in some of them, so that each is a process of TeX, and a hundred
+    # errors would end it.
     formulas = [
-        Marked(" ".join(f"\\text{{\\{command} a}} é" for command in commands[start : start + 40]), ())
-        for start in range(0, len(commands), 40)
+        Marked(" ".join(f"\\text{{\\{command} a}} é" for command in commands[start : start + 90]), ())
+        for start in range(0, len(commands), 90)
     ]
     formulas += [
         Marked(f"\\text{{\\{size} \\textdegree $\\{style}{{a}} \\lhd \\upalpha$}}", ())
@@ -60,12 +61,11 @@ def test_what_a_formula_can_call_for_is_in_the_folders_that_are_searched(monkeyp
     formulas += [Marked("\\text{面积} x", (), chinese=True)]
 
     def pages() -> list[tuple[Page, ...]]:
-        with Typesetter() as typesetter:
-            results = typeset_all(typesetter, formulas)
+        results = typeset_all(typesetter, formulas)
         return [result.pages if isinstance(result, Typeset) else () for result in results]
 
     found = pages()
-    monkeypatch.setattr(module, "search_paths", lambda _: {})
+    monkeypatch.setattr(typesetter, "_paths", {})
     assert found == pages()
     assert sum(map(bool, found)) > len(formulas) / 2
 
@@ -76,14 +76,6 @@ def test_what_a_formula_can_call_for_is_in_the_folders_that_are_searched(monkeyp
 )
 def test_how_a_process_ended_is_told(tmp_path: Path, script: str, code: int) -> None:
     assert run_bounded(["/bin/sh", "-c", script], tmp_path, seconds=1) == code
-
-
-def test_processor_time_is_read_from_what_linux_tells() -> None:
-    ticks = os.sysconf("SC_CLK_TCK")
-    # Fields 14 and 15 of proc(5); a name may hold a parenthesis and blanks.
-    stat = "7 (la) tex) R 1 1 1 0 -1 4194304 10 0 0 0 250 50 0 0 20 0"
-    assert seconds_told(stat) == pytest.approx(300 / ticks)
-    assert seconds_told("") == float("inf")
 
 
 @pytest.mark.parametrize(

@@ -11,14 +11,13 @@ from hypothesis import strategies as st
 
 from beamscore.metrics.benchmark import MetricSpec
 from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums
-from beamscore.metrics.statistics.denominators import (
+from beamscore.metrics.statistics.measured import (
     MIN_CLASS_UNITS,
     counted_units,
     denominator_columns,
-    size_over_classes,
+    measure,
     units_over_classes,
 )
-from beamscore.metrics.statistics.measured import measure
 from beamscore.metrics.statistics.paired import paired_differences
 from beamscore.metrics.statistics.sum_table import SumTable
 from beamscore.metrics.statistics.sums import Sums
@@ -90,16 +89,13 @@ def test_clusters_count_as_clusters() -> None:
 @given(st.lists(st.floats(0.5, 1e6), min_size=1, max_size=9), st.integers(1, 5))
 def test_a_mean_over_classes_rests_on_no_more_units_than_there_are(classes: list[float], times: int) -> None:
     """By Cauchy and Schwarz (sum 1/n)^2 / sum 1/n^3 is at most sum n, and is sum n where all n are the same."""
-    found = units_over_classes(classes)
-    assert min(MIN_CLASS_UNITS, math.fsum(classes)) <= found <= math.fsum(classes) * (1 + 1e-9)
+    units, size = units_over_classes(classes)
+    assert min(MIN_CLASS_UNITS, math.fsum(classes)) <= units <= math.fsum(classes) * (1 + 1e-9)
     # The effective size is K times the harmonic mean of the classes.
-    size = size_over_classes(classes)
     assert len(classes) * min(classes) * (1 - 1e-9) <= size <= math.fsum(classes) * (1 + 1e-9)
-    assert size_over_classes([*classes, 0.0]) == size
-    assert size_over_classes([]) == 0
-    assert units_over_classes([classes[0]] * times) == pytest.approx(times * classes[0])
-    assert units_over_classes([*classes, 0.0]) == found
-    assert units_over_classes([]) == 0
+    assert units_over_classes([*classes, 0.0]) == (units, size)
+    assert units_over_classes([classes[0]] * times) == pytest.approx((times * classes[0],) * 2)
+    assert units_over_classes([]) == (0, 0)
 
 
 def test_a_mean_over_classes_by_hand() -> None:

@@ -1,0 +1,223 @@
+"""What becomes of one figure: its statistics, over all regions and over each subset, and what matched what."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ..common.budget import Budget
+from .deteval import DetEval, Match, Rules
+from .figure import Figure
+from .limits import PAIRS_PER_CHOICE_STEP, charge_reading
+from .overlaps import Overlap, measure
+from .pairing import Candidate, Pair, largest_pairing
+from .records import FigureTextOptions
+from .regions import Region, locate, rectangle
+from .spotting import Texts, in_agreement, same_text, text_numbers, words_in_place
+
+
+class Comparison(NamedTuple):
+    """What both sides of a figure have in common, whichever regions count; all are named by their positions.
+
+    truths: the ground-truth regions that can be measured. counted: how many detections there are to count.
+    inside: the pairs of a region and a detection of which it covers more than tau. words: the candidates for correctly
+    spotted words. dropped: the regions of both sides that were left out, with the reason.
+    """
+
+    truths: Mapping[int, Region]
+    counted: int
+    overlaps: Sequence[Overlap]
+    inside: Sequence[Pair]
+    deteval: DetEval
+    texts: Texts
+    words: Sequence[Candidate]
+    dropped: tuple[dict[int, str], dict[int, str]]
+
+
+class Choice(NamedTuple):
+    """What becomes of a figure where the regions `care` count and all others are don't-care.
+
+    dont_care: the detections that don't-care regions cover. A region without a text is no word: end to end it does not
+    count (`wordless`), and the detections that it covers do not either (`excused`); both are numbers.
+    """
+
+    care: Collection[int]
+    dont_care: Collection[int]
+    matches: Sequence[Match]
+    spotted: Sequence[Pair]
+    wordless: int
+    excused: int
+
+
+class Outcome(NamedTuple):
+    """The statistics of a figure without zeros, and what became of it where all regions count."""
+
+    statistics: dict[str, int]
+    agreement: dict[str, int]
+    choice: Choice
+    dropped: tuple[dict[int, str], dict[int, str]]
+
+
+def score_figure(
+    figure: Figure, members: Mapping[str, Sequence[int]], options: FigureTextOptions, budget: Budget
+) -> Outcome:
+    """Returns what becomes of a figure; members: the regions of each subset.
+
+    Detections in no region at all are counted once, as `detection.outside`, and those of a subset on top of them.
+
+    Raises RejectedRecord where the work or the overlaps are above a limit.
+    """
+    both = compare(figure, options, budget)
+    pairs = len(both.overlaps) // PAIRS_PER_CHOICE_STEP
+    budget.spend((2 + len(members)) * (pairs + len(figure.truths) // 8 + len(figure.predictions) // 8))
+    outside = both.counted - len({detection for _, detection in both.inside})
+    whole = choose(both, [each for each in figure.located if not figure.truths[each].ignore], budget)
+    statistics = _counts(whole, both.counted, "")
+    for subset, positions in members.items():
+        statistics |= _counts(choose(both, positions, budget), both.counted - outside, f"[{subset}]")
+    if outside:
+        statistics["detection.outside"] = outside
+    near = in_agreement(both.overlaps, options.agreement_overlap)
+    agreeing = [each for each in near if same_text(both.texts, each[0], each[2])]
+    agreement = {
+        f"agreement.{what}": len(agreeing_pairs)
+        for what, candidates in (("location", near), ("text", agreeing))
+        if (agreeing_pairs := largest_pairing(candidates, whole.care, whole.dont_care, budget))
+    }
+    return Outcome(statistics, agreement, whole, both.dropped)
+
+
+def compare(figure: Figure, options: FigureTextOptions, budget: Budget) -> Comparison:
+    """Returns what both sides of a figure have in common.
+
+    Under `published` a detection that cannot be measured counts, and matches nothing. Regions cover it as rectangles,
+    also those that cannot be measured themselves.
+    """
+    published, geometry = options.protocol == "published", options.geometry
+    charge_reading(budget, "ground_truth", [figure.truths[each] for each in figure.located])
+    charge_reading(budget, "prediction", [figure.predictions[each] for each in figure.detections])
+    pixels = not published and geometry == "rectangle"
+    truths, dropped_truths = locate(figure.truths, figure.located, geometry, pixels)
+    detections, dropped = locate(figure.predictions, figure.detections, geometry, pixels)
+    overlaps = covering = measure(truths.values(), detections.values(), budget)
+    false = [rectangle(figure.predictions[each], each) for each in dropped] if published else []
+    if false:
+        every = [rectangle(figure.truths[each], each) for each in figure.located]
+        covering = [*overlaps, *measure(every, false, budget)]
+    texts = text_numbers(
+        [(each, figure.truths[each].text) for each in truths],
+        [(each, figure.predictions[each].text) for each in detections],
+        options,
+    )
+    sides = truths, detections, overlaps
+    if geometry == "polygon":
+        boxes = {each: rectangle(figure.truths[each], each) for each in texts[0]}
+        others = {each: rectangle(figure.predictions[each], each) for each in texts[1]}
+        sides = boxes, others, measure(boxes.values(), others.values(), budget)
+    rules = Rules(options.sigma_threshold, options.tau_threshold, strict=published)
+    return Comparison(
+        truths=truths,
+        counted=len(detections) + len(false),
+        overlaps=overlaps,
+        inside=[(each.truth, each.detection) for each in covering if each.tau > rules.tau],
+        deteval=DetEval(truths, detections, overlaps, rules),
+        texts=texts,
+        words=words_in_place(*sides, texts, options.end_to_end_overlap),
+        dropped=(dropped_truths, dropped),
+    )
+
+
+def choose(both: Comparison, positions: Sequence[int], budget: Budget) -> Choice:
+    """Returns what becomes of a figure where the ground-truth regions at `positions` count."""
+    care = {each: None for each in positions if each in both.truths}
+    dont_care = {detection for truth, detection in both.inside if truth not in care}
+    words, excused = care, dont_care
+    if not care.keys() <= both.texts[0].keys():
+        words = {each: None for each in care if each in both.texts[0]}
+        excused = {detection for truth, detection in both.inside if truth not in words}
+    return Choice(
+        care=care,
+        dont_care=dont_care,
+        matches=both.deteval.matches(care, dont_care),
+        spotted=largest_pairing(both.words, words, excused, budget),
+        wordless=len(care) - len(words),
+        excused=len(excused) - len(dont_care),
+    )
+
+
+def _counts(choice: Choice, counted: int, suffix: str) -> dict[str, int]:
+    """Returns the statistics of one choice without zeros; counted: how many detections there are to count."""
+    one = split = parts = merged = merging = 0
+    for truths, detections in choice.matches:
+        if len(truths) == len(detections):
+            one += 1
+        elif len(truths) == 1:
+            split, parts = split + 1, parts + len(detections)
+        else:
+            merged, merging = merged + len(truths), merging + 1
+    counts = {
+        "detection.regions": len(choice.care),
+        "detection.detections": counted - len(choice.dont_care),
+        "detection.one_to_one": one,
+        "detection.split_regions": split,
+        "detection.split_detections": parts,
+        "detection.merged_regions": merged,
+        "detection.merged_detections": merging,
+        "end_to_end.matches": len(choice.spotted),
+        "end_to_end.wordless_regions": choice.wordless,
+        "end_to_end.excused_detections": choice.excused,
+    }
+    return {f"{name}{suffix}": number for name, number in counts.items() if number}
+
+
+def describe_matches(figure: Figure, outcome: Outcome, right: set[int]) -> dict[str, Any]:
+    """Returns how each region of both sides was matched, by its position in the record.
+
+    `match` is one_to_one, one_to_many, many_to_one, dont_care, dropped (with the reason), unlocated, missed (ground
+    truth) or false, reading, unknown_reading, unconfident (prediction); `with` are the positions of the partners.
+    """
+    return {"ground_truth": _truths(figure, outcome, right), "prediction": _predictions(figure, outcome)}
+
+
+def _truths(figure: Figure, outcome: Outcome, right: set[int]) -> list[dict[str, Any]]:
+    matched = {truth: match for match in outcome.choice.matches for truth in match.truths}
+    spotted = dict(outcome.choice.spotted)
+    entries = []
+    for position, region in enumerate(figure.truths):
+        entry: dict[str, Any] = {} if region.id is None else {"id": region.id}
+        if region.points is None and region.box is None:
+            entry["match"] = "unlocated"
+        elif position in outcome.dropped[0]:
+            entry.update(match="dropped", reason=outcome.dropped[0][position])
+        elif region.ignore:
+            entry["match"] = "dont_care"
+        elif position in matched:
+            entry["match"], entry["with"] = matched[position].kind, matched[position].detections
+        else:
+            entry["match"] = "missed"
+        if position in spotted:
+            entry["end_to_end"] = spotted[position]
+        if position in figure.readings:
+            entry.update(reading=figure.readings[position], read_right=position in right)
+        entries.append(entry)
+    return entries
+
+
+def _predictions(figure: Figure, outcome: Outcome) -> list[dict[str, Any]]:
+    entries: list[dict[str, Any]] = [{"match": "false"} for _ in figure.predictions]
+    for kind, positions in (
+        ("reading", figure.readings.values()),
+        ("unknown_reading", figure.unknown_readings),
+        ("unconfident", figure.unconfident),
+        ("dont_care", outcome.choice.dont_care),
+    ):
+        for position in positions:
+            entries[position] = {"match": kind}
+    for position, reason in outcome.dropped[1].items():
+        entries[position] = {"match": "dropped", "reason": reason}
+    for match in outcome.choice.matches:
+        for position in match.detections:
+            entries[position] = {"match": match.kind, "with": match.truths}
+    for _, position in outcome.choice.spotted:
+        entries[position]["end_to_end"] = True
+    return entries
