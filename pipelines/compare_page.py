@@ -15,7 +15,6 @@ from ..metrics.common.errors import explain
 from ..transforms.changed_records import ChangedRecords, GatherChanged, PickChanged
 from ..transforms.draw import DrawTogether
 from ..transforms.faults import faults_end_the_bundle
-from ..transforms.io.storage import STORAGE_ERRORS
 from ..transforms.records import GROUND_TRUTH, InputProblem
 from ..transforms.rows import SampleTable
 from .config.errors import UsageError, one_line
@@ -63,7 +62,7 @@ def plan_page(
         return ComparisonPagePlan(0, runs, None)
     try:
         return ComparisonPagePlan(count, runs, _inputs(sides))
-    except (UsageError, InputProblem, *STORAGE_ERRORS, ValueError) as error:
+    except (UsageError, InputProblem, OSError, ValueError) as error:
         return ComparisonPagePlan(count, replace(runs, no_records=f"The inputs are not read: {one_line(error)}"), None)
 
 

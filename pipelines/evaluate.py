@@ -22,13 +22,12 @@ from ..transforms.evaluate import RECORD_STREAMS, Evaluated, EvaluateRecords
 from ..transforms.faults import faults_end_the_bundle
 from ..transforms.hashes import scoring_signature
 from ..transforms.io.publication import check_not_replaced
-from ..transforms.io.staging import StagedFolder
+from ..transforms.io.staging import StagedFolder, stage_bundles
 from ..transforms.io.storage import prepare_output
 from ..transforms.pick import PickedSample, PickSamples, Selection, order_of_picked
-from ..transforms.publish import Publish, WriteQuarantine, WriteSamples, encode_json, no_samples
-from ..transforms.quarantine import CountCauses
+from ..transforms.publish import CountCauses, Publish, QuarantineWriter, SampleWriter, encode_json, no_samples
+from ..transforms.read import ReadRowBlocks
 from ..transforms.records import EARLIER_ROWS, REUSED_ROWS
-from ..transforms.rows import ReadRowBlocks
 from ..transforms.totals import EvaluationCore
 from .api.scorer import core_of
 from .config.errors import UsageError
@@ -133,23 +132,19 @@ class PublishRun(beam.PTransform):
         plan, found = self._plan, Evaluated(*evaluated)
         configuration, benchmark = plan.configuration, plan.configuration.benchmark
         picks, rows, quarantine = plan.picks(), _staged(plan, "samples"), _staged(plan, "quarantine")
+        signature = scoring_signature(benchmark, configuration.settings.missing)
+        metrics, columns = benchmark.sample_metric_names(), configuration.columns()
+        open_rows = partial(SampleWriter, plan.systems, metrics, columns, signature)
+        file_s = ROWS_FILE_S if plan.resume else None
         picked = found.batches | "Pick" >> PickSamples(picks)
         parts = {
             "slices": found.slices,
             "outcomes": found.outcomes,
             "worst": picked.listed,
             "causes": found.quarantine | "Causes" >> CountCauses(),
-            "samples_files": found.samples
-            | "WriteSamples"
-            >> WriteSamples(
-                rows,
-                plan.systems,
-                benchmark.sample_metric_names(),
-                configuration.columns(),
-                scoring_signature(benchmark, configuration.settings.missing),
-                ROWS_FILE_S if plan.resume else None,
-            ),
-            "quarantine_files": found.quarantine | "WriteQuarantine" >> WriteQuarantine(quarantine),
+            "samples_files": found.samples | "WriteSamples" >> stage_bundles(rows, ".parquet", open_rows, file_s),
+            "quarantine_files": found.quarantine
+            | "WriteQuarantine" >> stage_bundles(quarantine, ".jsonl", QuarantineWriter),
         }
         if plan.page:
             parts["cards"] = picked.shown | "Draw" >> DrawTogether(DrawCards(benchmark))

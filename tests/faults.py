@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from apache_beam.io.filesystems import FileSystems
 
+from beamscore.transforms.io import storage
 from tests.memory_files import FolderStore, ObjectStore
 
 STEPS = [
@@ -61,13 +62,13 @@ class Faults:
     def install(self, monkeypatch: pytest.MonkeyPatch) -> None:
         for owner, name in STEPS:
             monkeypatch.setattr(owner, name, self._counted(getattr(owner, name)))
-        create = FileSystems.create
+        create = storage.create_file
 
         def create_counted(*arguments: Any, **options: Any) -> Any:
             self.step()
             return _Stream(create(*arguments, **options), self)
 
-        monkeypatch.setattr(FileSystems, "create", create_counted)
+        monkeypatch.setattr(storage, "create_file", create_counted)
 
     def _counted(self, call: Callable[..., Any]) -> Callable[..., Any]:
         def counted(*arguments: Any, **options: Any) -> Any:

@@ -16,7 +16,7 @@ from beamscore.pipelines.runs.documents import Summary, SystemSummary
 from beamscore.transforms.io.field_map import MAX_SAMPLE_ID_LENGTH
 from beamscore.transforms.io.files import name_format
 from beamscore.transforms.records import Quarantined
-from beamscore.transforms.sample_schema import SLICE_PREFIX, sample_schema
+from beamscore.transforms.rows import SLICE_PREFIX, sample_schema
 from tests.runs import evaluate, write_lines
 
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference"

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 import uuid
-import zlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
 from .faults import temporary_problem
+from .hashes import bucket_of
 from .io import zstd
 from .io.files import SourceFile
 
@@ -128,12 +128,6 @@ def buckets_for(size: int) -> int:
     """Returns the number of buckets for so many bytes of records."""
     wanted = max(size // BYTES_PER_BUCKET, min(BUCKETS_WANTED, size // BYTES_PER_SMALL_BUCKET), 1)
     return min(MAX_BUCKETS, wanted)
-
-
-def bucket_of(sample_id: bytes, buckets: int) -> int:
-    """Returns the bucket of a sample: a hash of its sample_id in UTF-8."""
-    # The checksums of similar ids differ in few bits; the product spreads them over all.
-    return (zlib.crc32(sample_id) * 0x9E3779B97F4A7C15 >> 32 & 0xFFFFFFFF) % buckets
 
 
 BucketOf = Callable[[bytes, int], int]

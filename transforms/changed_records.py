@@ -15,10 +15,9 @@ import pyarrow.dataset as ds
 
 from .blocks import only_samples
 from .pair import PairBySample
-from .pick import MAX_DETAILS_BYTES, beginning_of
-from .rows import SampleTable, is_one_of, read_rows
+from .pick import MAX_DETAILS_BYTES
+from .rows import SLICE_PREFIX, SampleTable, is_one_of, read_rows
 from .sample_changes import ChangedSample
-from .sample_schema import SLICE_PREFIX
 from .scored_batch import PairedSample
 
 Text = tuple[bytes, int]
@@ -122,8 +121,8 @@ def _details(file: tuple[int, SampleTable, str], wanted: Sequence[str]) -> Itera
 
 def _records(samples: Sequence[PairedSample]) -> Iterator[tuple[str, tuple[Text, list[Text | None]]]]:
     for sample in samples:
-        predictions = [None if each is None else (beginning_of(each), each.size) for each in sample.predictions]
-        yield sample.sample_id, ((beginning_of(sample.truth), sample.truth.size), predictions)
+        predictions = [None if each is None else (each.beginning(), each.size) for each in sample.predictions]
+        yield sample.sample_id, ((sample.truth.beginning(), sample.truth.size), predictions)
 
 
 def _gathered(_: str, pieces: Mapping[str, Sequence[Any]]) -> Iterator[ChangedRecords]:

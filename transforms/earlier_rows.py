@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Any
 
 import msgspec
-import pyarrow.dataset as ds
+import pyarrow.compute as pc
 
 from ..metrics.benchmark import Pair, SampleScore
 from ..metrics.scoring import Outcome, Status
@@ -136,7 +136,7 @@ class EarlierRows(RowSource):
     def where(self) -> Any:
         """Keeps the rows of these systems that have a value."""
         systems = [name for name in self.systems if name is not None]
-        return is_one_of("system", systems) & ds.field(self.metric).is_valid()
+        return is_one_of("system", systems) & pc.field(self.metric).is_valid()
 
     def records(self, batch: Any) -> Iterator[tuple[str, bytes]]:
         """Yields the value of each row."""

@@ -12,9 +12,10 @@ from typing import NamedTuple
 import apache_beam as beam
 
 from .pair import PairBySample, samples_per_batch
-from .score import ScoreSamples
-from .slice import CheckSliceCount, ComputeValues, SliceSamples, SumStatistics, merge_sums
-from .totals import EvaluationCore
+from .score import ScoreBatch
+from .scored_sample import ScoredSample
+from .slice import CheckSliceCount, ComputeValues, SumSlices, SumStatistics, merge_sums
+from .totals import EvaluationCore, SliceKey, SliceTotals
 
 RECORD_STREAMS = ("records", "quarantine", "outcomes")
 
@@ -49,10 +50,15 @@ class EvaluateRecords(beam.PTransform):
         core, scoring = self._core, self._core.scoring
         benchmark, columns = scoring.benchmark, scoring.slicing.columns
         paired = read["records"] | "Pair" >> PairBySample(scoring.names, samples_per_batch(benchmark.batch_size))
-        scored = paired.batches | "Score" >> ScoreSamples(scoring)
+        scored = paired.batches | "Score" >> beam.ParDo(ScoreBatch(scoring)).with_output_types(
+            list[ScoredSample]
+        ).with_outputs("quarantine", "batches", main="samples")
         slices = (
             scored.samples
-            | "Slice" >> SliceSamples(columns, core.bootstrap, core.max_slices, core.scoring.benchmark.sliced_columns)
+            | "Slice"
+            >> beam.ParDo(
+                SumSlices(columns, core.bootstrap, core.max_slices, benchmark.sliced_columns)
+            ).with_output_types(tuple[SliceKey, SliceTotals])
             | "Combine" >> beam.CombinePerKey(SumStatistics(core.bootstrap))
             | "SliceCount" >> CheckSliceCount(columns, core.max_slices)
             | "Values" >> ComputeValues(benchmark, core.confidence, scoring.cluster is not None)

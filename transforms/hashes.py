@@ -1,8 +1,9 @@
-"""Hashes that tell whether two runs saw the same records."""
+"""Hashes: by which two runs are known to have seen the same records, and samples are spread."""
 
 from __future__ import annotations
 
 import hashlib
+import zlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -74,3 +75,9 @@ def prediction_fingerprint(sample_id: str, prediction_hash: str | None, predicti
 def fingerprint_text(total: int) -> str:
     """Returns the sum of fingerprints in hex."""
     return f"{total % FINGERPRINTS:0{2 * HASH_BYTES}x}"
+
+
+def bucket_of(sample_id: bytes, buckets: int) -> int:
+    """Returns the bucket of a sample: a hash of its sample_id in UTF-8."""
+    # The checksums of similar ids differ in few bits; the product spreads them over all.
+    return (zlib.crc32(sample_id) * 0x9E3779B97F4A7C15 >> 32 & 0xFFFFFFFF) % buckets

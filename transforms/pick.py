@@ -22,7 +22,6 @@ import msgspec
 from ..metrics.benchmark import MetricSpec
 from ..metrics.statistics.intervals import ROUNDING
 from .earlier_rows import EarlierRows
-from .records import MSGPACK, EncodedRecord
 from .sample_changes import FLIPS, kind_of_change
 from .scored_batch import PairedSample
 from .scored_sample import NO_DETAILS, ScoredSample
@@ -34,7 +33,6 @@ PER_GROUP = 3
 """So many samples are shown of the worst by each per-sample metric, and of the worst of each group of slices."""
 SLICE_GROUPS = 32
 """Values of columns to slice by are put into so many groups, by hash: there may be any number of values."""
-MAX_RECORD_BYTES = 32 << 10
 MAX_DETAILS_BYTES = 16 << 10
 MIN_FLIP = 0.5
 """Systems, or runs, differ on a sample where their main per-sample metrics are this far apart."""
@@ -189,21 +187,12 @@ def _picked(key: Key, rank: Rank, scored: ScoredSample, before: float | None, sa
         dict(scored.metrics),
         scored.details if len(scored.details) <= MAX_DETAILS_BYTES else NO_DETAILS,
         len(scored.details),
-        beginning_of(truth),
+        truth.beginning(),
         truth.size,
-        None if prediction is None else beginning_of(prediction),
+        None if prediction is None else prediction.beginning(),
         0 if prediction is None else prediction.size,
         before,
     )
-
-
-def beginning_of(record: EncodedRecord) -> bytes:
-    """Returns a record as JSON, or the beginning of one that is too long; a Parquet row of that size is left out."""
-    if record.encoding != MSGPACK:
-        return record.payload[:MAX_RECORD_BYTES]
-    if record.size > MAX_RECORD_BYTES:
-        return b""
-    return msgspec.json.encode(msgspec.msgpack.decode(record.payload))
 
 
 Worst = tuple[float, str, str]

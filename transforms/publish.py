@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, BinaryIO
 
 import apache_beam as beam
@@ -12,9 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from .io.publication import Layout, TakenOver, publish
-from .io.staging import StageBundles, StagedFolder
-from .records import Quarantined
-from .sample_schema import SLICE_PREFIX, sample_schema
+from .records import CauseCount, Quarantined
+from .rows import SLICE_PREFIX, sample_schema
 from .scored_sample import ScoredSample, sample_table
 
 ROWS_PER_GROUP = 4096
@@ -29,35 +27,11 @@ def no_samples(metrics: Sequence[str], slice_columns: Sequence[str]) -> bytes:
     return content
 
 
-class WriteSamples(beam.PTransform):
-    """Writes lists of ScoredSample as Parquet to the staged folder; returns the names of the files.
-
-    names: of the systems. metrics: the per-sample metrics. slice_columns: the columns that the run slices by.
-    signature: see transforms.hashes.scoring_signature. file_s: see StageBundles.
-    """
-
-    def __init__(
-        self,
-        folder: StagedFolder,
-        names: Sequence[str],
-        metrics: Sequence[str],
-        slice_columns: Sequence[str],
-        signature: bytes,
-        file_s: float | None = None,
-    ) -> None:
-        super().__init__()
-        open_writer = partial(SampleWriter, tuple(names), tuple(metrics), tuple(slice_columns), signature)
-        self._stage = StageBundles(folder, ".parquet", open_writer, file_s)
-
-    def expand(self, samples: beam.PCollection) -> beam.PCollection:
-        """Writes one file for each bundle."""
-        return samples | "WriteParquet" >> beam.ParDo(self._stage).with_output_types(str)
-
-
 class SampleWriter:
     """Writes lists of ScoredSample to a stream as Parquet, in row groups of about ROWS_PER_GROUP or BYTES_PER_GROUP.
 
-    Other arguments: see WriteSamples.
+    names: of the systems. metrics: the per-sample metrics. slice_columns: the columns that the run slices by.
+    signature: see transforms.hashes.scoring_signature.
     """
 
     def __init__(
@@ -94,34 +68,42 @@ class SampleWriter:
         self._writer.write_table(sample_table(rows, *self._columns))
 
 
-class WriteQuarantine(beam.PTransform):
-    """Writes Quarantined as JSON lines to the staged folder; returns the names of the files."""
-
-    def __init__(self, folder: StagedFolder) -> None:
-        super().__init__()
-        self._folder = folder
-
-    def expand(self, entries: beam.PCollection) -> beam.PCollection:
-        """Writes one line for each entry."""
-        return (
-            entries
-            | "Lines" >> beam.Map(Quarantined.to_bytes)
-            | "WriteLines" >> beam.ParDo(StageBundles(self._folder, ".jsonl", LineWriter)).with_output_types(str)
-        )
-
-
-class LineWriter:
-    """Writes lines to a stream."""
+class QuarantineWriter:
+    """Writes Quarantined to a stream as JSON lines."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
 
-    def write(self, line: bytes) -> None:
-        """Writes one line, given without its end."""
-        self._stream.write(line + b"\n")
+    def write(self, entry: Quarantined) -> None:
+        """Writes one line."""
+        self._stream.write(entry.to_bytes() + b"\n")
 
     def close(self) -> None:
-        """Has nothing left to write."""
+        """No-op: every line is written."""
+
+
+class CountCauses(beam.PTransform):
+    """Input: Quarantined. Output: CauseCount, one for each side, stage and cause."""
+
+    def expand(self, entries: beam.PCollection) -> beam.PCollection:
+        """Counts by cause."""
+        return (
+            entries
+            | "ByCause" >> beam.Map(_keyed).with_output_types(tuple[tuple[str, str, str], CauseCount])
+            | "Count" >> beam.CombinePerKey(_merge_all)
+            | "Counts" >> beam.Values()
+        )
+
+
+def _keyed(entry: Quarantined) -> tuple[tuple[str, str, str], CauseCount]:
+    return (entry.side, entry.stage, entry.cause), CauseCount(1, (entry,))
+
+
+def _merge_all(counts: Iterable[CauseCount]) -> CauseCount:
+    total = CauseCount()
+    for count in counts:
+        total = total.merge(count)
+    return total
 
 
 class Publish(beam.PTransform):

@@ -1,4 +1,4 @@
-"""Reads both sides into blocks of encoded records, in parallel, and quarantines what cannot be read."""
+"""Reads both sides, and rows of finished runs, into blocks of encoded records; quarantines what cannot be read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
 from ..metrics.common.errors import explain
-from .blocks import IN_PIPELINE, Block, BlockBuffer, BlockFolder, KeyedRecord, bucket_count
+from .blocks import IN_PIPELINE, Block, BlockBuffer, BlockFolder, KeyedRecord, ToBlocks, bucket_count
 from .counters import RecordCounts
 from .io import restriction
 from .io.field_map import (
@@ -23,6 +23,7 @@ from .io.field_map import (
     SideColumns,
     about_sample_id,
     not_a_sample_id,
+    presence,
     wrong_length,
 )
 from .io.files import Part, SourceFile, match_files, part_size, split_file
@@ -41,13 +42,9 @@ from .records import (
     quarantined,
     side_name,
 )
+from .rows import RowSource, opened, read_rows
 
 UNREAD = beam.DoFn.RestrictionParam(restriction.PartRestrictionProvider())
-
-
-def presence(column: str) -> str:
-    """Returns the name among the outcomes of one bundle in which a record has a value in `column`."""
-    return f"column {column}"
 
 
 class ReadRecords(beam.PTransform):
@@ -274,6 +271,64 @@ class ReadPart(RecordIntake):
 def _about_json(text: bytes, error: BaseException) -> str:
     hint = "; NaN and Infinity are not JSON" if b"NaN" in text or b"Infinity" in text else ""
     return f"this is not JSON: {explain(error)}{hint}"
+
+
+class ReadRowBlocks(beam.PTransform):
+    """Reads the rows of finished runs as pairs (bucket, block), as ReadRecords reads inputs.
+
+    Each row group is read on its own, however large a file is. sources: by the side of the records that become of their
+    rows.
+    """
+
+    def __init__(self, sources: Mapping[int, RowSource], buckets: int, folder: BlockFolder) -> None:
+        super().__init__()
+        self._sources = dict(sources)
+        self._to_blocks = ToBlocks(buckets, folder)
+        self._type = typehints.Tuple[int, folder.block_type]
+
+    def expand(self, pipeline: beam.Pipeline) -> beam.PCollection:
+        """Spreads the files by a grouping and the row groups by a reshuffle; see ReadRecords."""
+        files = [(side, path) for side, source in self._sources.items() for path in source.files]
+        return (
+            pipeline
+            | "Files" >> beam.Create(list(enumerate(files)), reshuffle=False)
+            | "Each" >> beam.GroupByKey()
+            | "RowGroups" >> beam.FlatMap(_row_groups, self._sources)
+            | "Spread" >> beam.Reshuffle()
+            | "Read" >> beam.ParDo(_ReadRowGroup(self._sources)).with_output_types(tuple[bytes, bytes])
+            | "Blocks" >> beam.ParDo(self._to_blocks).with_output_types(self._type)
+        )
+
+
+def _row_groups(
+    numbered: tuple[int, Iterable[tuple[int, str]]], sources: Mapping[int, RowSource]
+) -> Iterator[tuple[int, str, int]]:
+    for side, path in numbered[1]:
+        with sources[side].reading(), opened(path) as fragment:
+            groups = fragment.num_row_groups
+            for group in range(groups):
+                yield side, path, group
+
+
+class _ReadRowGroup(beam.DoFn):
+    """Reads the rows of one row group."""
+
+    def __init__(self, sources: Mapping[int, RowSource]) -> None:
+        self._sources = sources
+
+    def setup(self) -> None:
+        """Makes the filters."""
+        self._where = {side: source.where() for side, source in self._sources.items()}
+
+    def process(self, element: tuple[int, str, int]) -> Iterator[KeyedRecord]:
+        """Yields a record for each row that is wanted."""
+        side, path, group = element
+        source, encoder, position = self._sources[side], RecordEncoder(side, 0, ""), 0
+        with source.reading():
+            for batch in read_rows(path, source.columns, self._where[side], [group]):
+                for sample_id, content in source.records(batch):
+                    position += 1
+                    yield sample_id.encode(), encoder.encode(position, position, source.encoding, content)
 
 
 def sample_ids(path: str) -> Iterator[str]:

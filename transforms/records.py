@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 import msgspec
@@ -40,8 +41,11 @@ _SIZE_AT = _ENCODING_AT - _SIZE.size
 _T = TypeVar("_T")
 
 COMPRESSED_FROM = 1 << 16
+MAX_RECORD_BYTES = 32 << 10
+"""How many bytes of a record are kept for people to look at."""
 TEXT_KEPT = 2000
 """How many characters of a bad record the quarantine keeps."""
+EXAMPLES = 3
 
 
 class InputProblem(Exception):
@@ -154,10 +158,17 @@ class EncodedRecord(msgspec.Struct, frozen=True):
 
     def text(self) -> str:
         """Returns the beginning of the record as JSON text, for a person."""
+        return shortened(self._json())
+
+    def beginning(self) -> bytes:
+        """Returns the record as JSON, or the beginning of a long one; a Parquet row of that size is left out."""
+        if self.encoding == MSGPACK and self.size > MAX_RECORD_BYTES:
+            return b""
+        return self._json() if self.encoding == MSGPACK else self.payload[:MAX_RECORD_BYTES]
+
+    def _json(self) -> bytes:
         payload = self.payload
-        if self.encoding == MSGPACK:
-            payload = msgspec.json.encode(msgspec.msgpack.decode(payload))
-        return shortened(payload)
+        return msgspec.json.encode(msgspec.msgpack.decode(payload)) if self.encoding == MSGPACK else payload
 
 
 class ColumnsReader:
@@ -222,6 +233,28 @@ class Quarantined(msgspec.Struct, frozen=True, omit_defaults=False):
     def to_bytes(self) -> bytes:
         """Returns the line of JSON."""
         return msgspec.json.encode(self)
+
+
+@dataclass(frozen=True, slots=True)
+class CauseCount:
+    """How many entries of the quarantine share side, stage and cause, and the first EXAMPLES of them by place."""
+
+    count: int = 0
+    examples: tuple[Quarantined, ...] = ()
+
+    @property
+    def example(self) -> Quarantined | None:
+        """The first of them; None where there is none."""
+        return next(iter(self.examples), None)
+
+    def merge(self, other: CauseCount) -> CauseCount:
+        """Adds up two counts."""
+        examples = sorted((*self.examples, *other.examples), key=_place_of)[:EXAMPLES]
+        return CauseCount(self.count + other.count, tuple(examples))
+
+
+def _place_of(entry: Quarantined) -> tuple[str, int, str]:
+    return entry.source, entry.position, entry.error
 
 
 def quarantined(

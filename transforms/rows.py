@@ -1,27 +1,42 @@
-"""The reader of the rows of finished runs: some columns, by a filter, from one file or as records for a shuffle."""
+"""The rows of finished runs: their columns, and the one reader, of some columns by a filter."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import apache_beam as beam
 import msgspec
 import pyarrow as pa
-import pyarrow.dataset as ds
-from apache_beam import typehints
-from apache_beam.io.filesystems import FileSystems
+import pyarrow.compute as pc
 
-from .blocks import BlockFolder, KeyedRecord, ToBlocks
-from .io.storage import STORAGE_ERRORS
-from .records import MSGPACK, Encoding, InputProblem, RecordEncoder
-from .sample_schema import SLICE_PREFIX, column_type
+from .io.storage import open_file
+from .records import MSGPACK, Encoding, InputProblem
 
 ROWS_PER_READ = 2048
-# Row groups are small; reading ahead would hold more of them at once.
-_PARQUET = ds.ParquetFileFormat(default_fragment_scan_options=ds.ParquetFragmentScanOptions(pre_buffer=False))
+SLICE_PREFIX = "slice."
+_TEXTS = ("sample_id", "system", "status", "prediction_status", "unit")
+_CONTENTS = ("statistics", "coverage", "truth_hash", "prediction_hash", "details", "row_hash")
+
+
+def column_type(name: str) -> Any:
+    """Returns the Arrow type of a column: text, unless it is a per-sample metric."""
+    is_text = name.startswith(SLICE_PREFIX) or name in (*_TEXTS, *_CONTENTS)
+    return pa.string() if is_text else pa.float64()
+
+
+def sample_schema(metrics: Sequence[str], slice_columns: Sequence[str] = ()) -> Any:
+    """Returns the Arrow schema of the rows of samples.
+
+    prediction_status: null where there was no record. unit: what the bootstrap draws. slice.NAME, for each column that
+    the run slices by: its value as JSON, null where it is absent. Then a column for each per-sample metric. statistics:
+    a JSON object, null where the sample was not scored. coverage: a JSON object of what the sample adds to the coverage
+    of the summary. truth_hash, prediction_hash: see transforms.hashes; null where there is none. details: JSON.
+    row_hash: see transforms.hashes.row_hash.
+    """
+    names = [*_TEXTS, *(f"{SLICE_PREFIX}{name}" for name in slice_columns), *metrics, *_CONTENTS]
+    return pa.schema([(name, column_type(name)) for name in names])
 
 
 def read_rows(
@@ -29,11 +44,11 @@ def read_rows(
 ) -> Iterator[Any]:
     """Yields Arrow batches of the rows of a file, with `columns` in this order.
 
-    where: an expression of pyarrow.dataset; None: all rows. groups: the row groups to read; None: all.
+    where: an expression of pyarrow.compute; None: all rows. groups: the row groups to read; None: all.
 
     Raises InputProblem where the file is damaged, lacks a column, or has another type in its place.
     """
-    with _opened(path, groups) as fragment:
+    with opened(path, groups) as fragment:
         _check_columns(path, columns, fragment.physical_schema)
         batches = fragment.to_batches(
             columns=list(columns), filter=where, batch_size=ROWS_PER_READ, batch_readahead=0, use_threads=False
@@ -46,15 +61,22 @@ def read_rows(
 
 def is_one_of(column: str, texts: Iterable[str]) -> Any:
     """Returns the expression that a column holds one of some texts; of none, no row does."""
-    return ds.field(column).isin(pa.array(list(texts), pa.string()))
+    return pc.field(column).isin(pa.array(list(texts), pa.string()))
 
 
 @contextlib.contextmanager
-def _opened(path: str, groups: Sequence[int] | None = None) -> Iterator[Any]:
+def opened(path: str, groups: Sequence[int] | None = None) -> Iterator[Any]:
+    """Opens some row groups of a file of rows, or all of them; raises InputProblem where it is damaged."""
+    # Not at the top: it takes half a second to import, and most commands read no rows.
+    import pyarrow.dataset as ds
+
+    # Row groups are small; reading ahead would hold more of them at once.
+    scan = ds.ParquetFragmentScanOptions(pre_buffer=False)
+    parquet = ds.ParquetFileFormat(default_fragment_scan_options=scan)
     try:
-        with FileSystems.open(path, compression_type="uncompressed") as stream:
-            yield _PARQUET.make_fragment(pa.PythonFile(stream, mode="r"), row_groups=groups)
-    except (*STORAGE_ERRORS, pa.ArrowException, ValueError) as error:
+        with open_file(path) as stream:
+            yield parquet.make_fragment(pa.PythonFile(stream, mode="r"), row_groups=groups)
+    except (OSError, pa.ArrowException, ValueError) as error:
         reason = " ".join(str(error).split())[:200]
         raise InputProblem(f"{path}: the rows of the run cannot be read ({reason}); evaluate again") from error
 
@@ -95,66 +117,8 @@ class RowSource:
     def check(self) -> None:
         """Raises InputProblem where a file has no such rows, told by its footer."""
         for path in self.files:
-            with _opened(path) as fragment:
+            with opened(path) as fragment:
                 _check_columns(path, self.columns, fragment.physical_schema)
-
-
-class ReadRowBlocks(beam.PTransform):
-    """Reads the rows of finished runs as pairs (bucket, block), as ReadRecords reads inputs.
-
-    Each row group is read on its own, however large a file is. sources: by the side of the records that become of their
-    rows.
-    """
-
-    def __init__(self, sources: Mapping[int, RowSource], buckets: int, folder: BlockFolder) -> None:
-        super().__init__()
-        self._sources = dict(sources)
-        self._to_blocks = ToBlocks(buckets, folder)
-        self._type = typehints.Tuple[int, folder.block_type]
-
-    def expand(self, pipeline: beam.Pipeline) -> beam.PCollection:
-        """Spreads the files by a grouping and the row groups by a reshuffle; see transforms.read.ReadRecords."""
-        files = [(side, path) for side, source in self._sources.items() for path in source.files]
-        return (
-            pipeline
-            | "Files" >> beam.Create(list(enumerate(files)), reshuffle=False)
-            | "Each" >> beam.GroupByKey()
-            | "RowGroups" >> beam.FlatMap(_row_groups, self._sources)
-            | "Spread" >> beam.Reshuffle()
-            | "Read" >> beam.ParDo(_ReadRowGroup(self._sources)).with_output_types(tuple[bytes, bytes])
-            | "Blocks" >> beam.ParDo(self._to_blocks).with_output_types(self._type)
-        )
-
-
-def _row_groups(
-    numbered: tuple[int, Iterable[tuple[int, str]]], sources: Mapping[int, RowSource]
-) -> Iterator[tuple[int, str, int]]:
-    for side, path in numbered[1]:
-        with sources[side].reading(), _opened(path) as fragment:
-            groups = fragment.num_row_groups
-            for group in range(groups):
-                yield side, path, group
-
-
-class _ReadRowGroup(beam.DoFn):
-    """Reads the rows of one row group."""
-
-    def __init__(self, sources: Mapping[int, RowSource]) -> None:
-        self._sources = sources
-
-    def setup(self) -> None:
-        """Makes the filters."""
-        self._where = {side: source.where() for side, source in self._sources.items()}
-
-    def process(self, element: tuple[int, str, int]) -> Iterator[KeyedRecord]:
-        """Yields a record for each row that is wanted."""
-        side, path, group = element
-        source, encoder, position = self._sources[side], RecordEncoder(side, 0, ""), 0
-        with source.reading():
-            for batch in read_rows(path, source.columns, self._where[side], [group]):
-                for sample_id, content in source.records(batch):
-                    position += 1
-                    yield sample_id.encode(), encoder.encode(position, position, source.encoding, content)
 
 
 class SampleRow(msgspec.Struct, frozen=True, array_like=True):
@@ -205,7 +169,7 @@ class SampleTable(RowSource):
 
     def where(self) -> Any:
         """Keeps the rows of the system."""
-        return ds.field("system") == self.system
+        return pc.field("system") == self.system
 
     def records(self, batch: Any) -> Iterator[tuple[str, bytes]]:
         """Yields the rows, each as a SampleRow."""

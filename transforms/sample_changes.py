@@ -14,7 +14,6 @@ import apache_beam as beam
 import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
-from apache_beam.io.filesystems import FileSystems
 from apache_beam.pvalue import TaggedOutput
 
 from ..metrics.benchmark import MetricSpec
@@ -23,7 +22,7 @@ from .blocks import Block, KeyedRecord, unpack
 from .io.claim import beat_from_worker
 from .io.external_sort import sorted_on_disk
 from .io.staging import StagedFolder
-from .io.storage import make_folder, new_run_id, output_problems
+from .io.storage import create_file, make_folder, new_run_id, output_problems
 from .rows import SampleRow
 
 KINDS = ("better", "worse", "wrong_to_right", "right_to_wrong", "better_beyond", "worse_beyond", "appeared", "vanished")
@@ -193,8 +192,8 @@ class WriteChanges(beam.PTransform):
             make_folder(self._folder.path)
             with (
                 sorted_on_disk(items, BYTES_IN_MEMORY) as ordered,
-                FileSystems.create(paths[0], compression_type="uncompressed") as table,
-                FileSystems.create(paths[1], compression_type="uncompressed") as lines,
+                create_file(paths[0]) as table,
+                create_file(paths[1]) as lines,
                 pq.ParquetWriter(table, schema, compression="zstd") as writer,
             ):
                 rows = (row for _, row in itertools.islice(ordered, self._most))

@@ -15,30 +15,15 @@ from .counters import METRICS, count_samples, timing
 from .earlier_rows import split_known
 from .faults import faults_end_the_bundle
 from .process import gc_paused, one_blas_thread
-from .scored_batch import BatchDecoder, PairedSample, ScoredBatch, ScoringPlan, settle
+from .scored_batch import BatchDecoder, PairedSample, ScoredBatch, ScoringPlan
 from .scored_sample import ScoredSample
 
 
-class ScoreSamples(beam.PTransform):
-    """Scores samples.
-
-    Input: lists of PairedSample. Output, by tag: `samples`, lists of ScoredSample; `quarantine`, Quarantined;
-    `batches`, pairs (list of PairedSample, list of ScoredSample).
-    """
-
-    def __init__(self, plan: ScoringPlan) -> None:
-        super().__init__()
-        self._plan = plan
-
-    def expand(self, batches: beam.PCollection) -> beam.pvalue.DoOutputsTuple:
-        """Scores batch by batch, in the stage that paired."""
-        return batches | "Score" >> beam.ParDo(ScoreBatch(self._plan)).with_output_types(
-            list[ScoredSample]
-        ).with_outputs("quarantine", "batches", main="samples")
-
-
 class ScoreBatch(beam.DoFn):
-    """Scores one batch; see ScoreSamples."""
+    """Scores batches: from lists of PairedSample to lists of ScoredSample.
+
+    Other outputs, by tag: `quarantine`, Quarantined; `batches`, pairs (list of PairedSample, list of ScoredSample).
+    """
 
     def __init__(self, plan: ScoringPlan) -> None:
         self._plan = plan
@@ -58,12 +43,12 @@ class ScoreBatch(beam.DoFn):
         """Yields what became of the samples of a batch."""
         batch = ScoredBatch(self._plan.names)
         with gc_paused(), one_blas_thread:
-            jobs = self._decoder.jobs(samples, self._decoder.decode(samples), batch)
-            known, due = split_known(self._plan.reuse, samples, [job.sample for job in jobs])
+            decoded = self._decoder.decode(samples, batch)
+            known, due = split_known(self._plan.reuse, samples, decoded)
             with faults_end_the_bundle("scoring"):
                 scored = iter(score_pairs(self._plan.benchmark, due, self._plan.missing, self._timed_score))
-            for job, outcome in zip(jobs, known, strict=True):
-                settle(job, next(scored) if outcome is None else outcome, batch)
+            for sample, outcome in zip(decoded, known, strict=True):
+                batch.add(sample, next(scored) if outcome is None else outcome)
         count_samples((sample.status for sample in batch.samples), (entry.cause for entry in batch.quarantine))
         yield batch.samples
         for entry in batch.quarantine:

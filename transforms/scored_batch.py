@@ -5,9 +5,9 @@ Without Beam, for the Python API too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -55,14 +55,6 @@ class ScoringPlan:
     reuse: ReusedRows | None = None
 
 
-class _Job(NamedTuple):
-    """A decoded sample of one system, and the records behind it."""
-
-    sample: DecodedSample
-    truth: EncodedRecord
-    prediction: EncodedRecord | None
-
-
 @dataclass(slots=True)
 class ScoredBatch:
     """What became of a batch: a row for each sample and system, and what of it is quarantined.
@@ -87,15 +79,26 @@ class ScoredBatch:
                 self.reject(record, sample.sample_id, "unmatched", _TRUTH_REJECTED)
             self.samples.append(unreadable_truth(sample.sample_id, system, record is not None))
 
+    def add(self, sample: DecodedSample, outcome: Outcome) -> None:
+        """Adds a sample, and the quarantine entries of what was rejected."""
+        sample_id, prediction = sample.pair.sample_id, sample.prediction
+        was_decoded = sample.pair.prediction is not None
+        became = prediction_status(outcome, prediction is not None, was_decoded)
+        if prediction is not None and outcome.prediction_rejected is not None:
+            self.reject(prediction, sample_id, "invalid", outcome.prediction_rejected.message)
+        if outcome.rejected is not None:
+            cause: Cause = "failed" if outcome.rejected.side == "sample" else "invalid"
+            message = outcome.rejected.message
+            whose = f" (with the prediction of {self.names[sample.system]})" if len(self.names) > 1 else ""
+            self.reject(sample.truth, sample_id, cause, message + whose)
+            if prediction is not None and became == "unmatched":
+                self.reject(prediction, sample_id, "unmatched", _TRUTH_REJECTED)
+            elif prediction is not None and was_decoded and outcome.prediction_rejected is None:
+                self.reject(prediction, sample_id, cause, message)
+        self.samples.append(sample.scored(outcome, became))
 
-class Undecodable(NamedTuple):
-    """Stands for a record that could not be decoded."""
 
-    reason: str
-
-
-Decoded = tuple[Any, list[Any]]
-"""The ground truth of a sample and the predictions of each system: typed records, None or Undecodable."""
+_NOT_DECODED = (msgspec.MsgspecError, ValueError, RecursionError)
 
 
 class BatchDecoder:
@@ -108,70 +111,31 @@ class BatchDecoder:
         self._wanted = tuple(dict.fromkeys(wanted))
         self._columns = ColumnsReader(self._wanted)
 
-    def decode(self, samples: Sequence[PairedSample]) -> list[Decoded]:
-        """Returns the typed records of each sample."""
-        truth, prediction = self._plan.benchmark.truth_type, self._plan.benchmark.prediction_type
-        return [
-            (_decoded(sample.truth, truth), [_decoded(each, prediction) for each in sample.predictions])
-            for sample in samples
-        ]
+    def decode(self, samples: Iterable[PairedSample], batch: ScoredBatch) -> list[DecodedSample]:
+        """Returns each sample of each system, decoded; what cannot be decoded is rejected in `batch`."""
+        return [decoded for sample in samples for decoded in self._decode(sample, batch)]
 
-    def jobs(self, samples: Sequence[PairedSample], decoded: Sequence[Decoded], batch: ScoredBatch) -> list[_Job]:
-        """Returns a job for each sample and system; what cannot be decoded is rejected in `batch`."""
-        return [
-            job
-            for sample, (truth, predictions) in zip(samples, decoded, strict=True)
-            for job in self._jobs(sample, truth, predictions, batch)
-        ]
-
-    def _jobs(self, sample: PairedSample, truth: Any, predictions: Sequence[Any], batch: ScoredBatch) -> Iterator[_Job]:
-        plan = self._plan
+    def _decode(self, sample: PairedSample, batch: ScoredBatch) -> Iterator[DecodedSample]:
+        plan, sample_id = self._plan, sample.sample_id
         try:
-            if type(truth) is Undecodable:
-                raise ValueError(truth.reason)
+            truth = sample.truth.decode(plan.benchmark.truth_type)
             cells = self._columns.read(sample.truth)
             slice_values = cells[: len(plan.slicing.columns)]
             slices = plan.slicing.of(slice_values)
-        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        except _NOT_DECODED as error:
             batch.reject_truth(sample, explain(error))
             return
-        truth_hash, unit = hash_of(truth), sample.sample_id
+        truth_hash, unit = hash_of(truth), sample_id
         if plan.cluster is not None:
-            unit = cluster_unit(cells[self._wanted.index(plan.cluster)], sample.sample_id)
-        for system, (record, prediction) in enumerate(zip(sample.predictions, predictions, strict=True)):
-            if type(prediction) is Undecodable and record is not None:
-                batch.reject(record, sample.sample_id, "invalid", prediction.reason)
-                prediction = None
-            pair = Pair(sample.sample_id, truth, prediction)
-            scored = DecodedSample(
-                pair, system, unit, slices, slice_values, truth_hash, hash_of(prediction), record is not None
+            unit = cluster_unit(cells[self._wanted.index(plan.cluster)], sample_id)
+        for system, record in enumerate(sample.predictions):
+            prediction = None
+            if record is not None:
+                try:
+                    prediction = record.decode(plan.benchmark.prediction_type)
+                except _NOT_DECODED as error:
+                    batch.reject(record, sample_id, "invalid", explain(error))
+            pair, prediction_hash = Pair(sample_id, truth, prediction), hash_of(prediction)
+            yield DecodedSample(
+                pair, system, unit, slices, slice_values, truth_hash, prediction_hash, sample.truth, record
             )
-            yield _Job(scored, sample.truth, record)
-
-
-def _decoded(record: EncodedRecord | None, kind: type[msgspec.Struct]) -> Any:
-    if record is None:
-        return None
-    try:
-        return record.decode(kind)
-    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        return Undecodable(explain(error))
-
-
-def settle(job: _Job, outcome: Outcome, batch: ScoredBatch) -> None:
-    """Adds the sample of a job to `batch`, and the quarantine entries of what was rejected."""
-    sample, truth, prediction = job
-    sample_id, was_decoded = sample.pair.sample_id, sample.has_decoded_prediction
-    became = prediction_status(outcome, sample.has_prediction, was_decoded)
-    if prediction is not None and outcome.prediction_rejected is not None:
-        batch.reject(prediction, sample_id, "invalid", outcome.prediction_rejected.message)
-    if outcome.rejected is not None:
-        cause: Cause = "failed" if outcome.rejected.side == "sample" else "invalid"
-        message = outcome.rejected.message
-        whose = f" (with the prediction of {batch.names[sample.system]})" if len(batch.names) > 1 else ""
-        batch.reject(truth, sample_id, cause, message + whose)
-        if prediction is not None and became == "unmatched":
-            batch.reject(prediction, sample_id, "unmatched", _TRUTH_REJECTED)
-        elif prediction is not None and was_decoded and outcome.prediction_rejected is None:
-            batch.reject(prediction, sample_id, cause, message)
-    batch.samples.append(sample.scored(outcome, became))

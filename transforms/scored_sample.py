@@ -12,7 +12,8 @@ import pyarrow as pa
 from ..metrics.benchmark import Pair
 from ..metrics.scoring import Outcome, Status
 from .hashes import record_hash, row_hash
-from .sample_schema import sample_schema
+from .records import EncodedRecord
+from .rows import sample_schema
 from .slice_labels import Slice
 
 WITHOUT_FIELDS = {"ground_truth": "ground_truth_without_fields", "predictions": "predictions_without_fields"}
@@ -49,7 +50,7 @@ class ScoredSample(msgspec.Struct, frozen=True):
 
 
 class DecodedSample(msgspec.Struct, frozen=True):
-    """One sample of one system before scoring: see ScoredSample. has_prediction: whether there is a record of one."""
+    """One sample of one system before scoring: see ScoredSample. truth, prediction: the records of the pair."""
 
     pair: Pair[Any, Any]
     system: int
@@ -58,12 +59,8 @@ class DecodedSample(msgspec.Struct, frozen=True):
     slice_values: tuple[Any, ...]
     truth_hash: str | None
     prediction_hash: str | None
-    has_prediction: bool
-
-    @property
-    def has_decoded_prediction(self) -> bool:
-        """Whether there is a record of a prediction that could be decoded."""
-        return self.pair.prediction is not None
+    truth: EncodedRecord
+    prediction: EncodedRecord | None
 
     def scored(self, outcome: Outcome, became: str | None) -> ScoredSample:
         """Returns what became of the sample. became: what became of the record of its prediction."""

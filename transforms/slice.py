@@ -16,7 +16,6 @@ from ..metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from ..metrics.statistics.sums import Sums
 from .process import one_blas_thread
 from .scored_sample import ScoredSample
-from .slice_labels import MAX_SLICES
 from .totals import PartialSums, SliceKey, SliceResult, SliceTotals, corpus_sums, slice_result, too_many_slices
 
 BYTES_HELD = 64 << 20
@@ -45,26 +44,12 @@ class SliceKeyCoder(beam.coders.Coder):
 registry.register_coder(SliceKey, SliceKeyCoder)
 
 
-class SliceSamples(beam.PTransform):
+class SumSlices(beam.DoFn):
     """Adds scored samples up for all samples and for each slice.
 
-    Input: lists of ScoredSample. Output: pairs (SliceKey, SliceTotals), one for each slice and bundle, or more where
-    they would take more than BYTES_HELD.
+    From lists of ScoredSample to pairs (SliceKey, SliceTotals), one for each slice and bundle, or more where they would
+    take more than BYTES_HELD. most: how many slices there may be.
     """
-
-    def __init__(
-        self, columns: Sequence[str], bootstrap: Bootstrap, most: int = MAX_SLICES, sliced: Sequence[str] = ()
-    ) -> None:
-        super().__init__()
-        self._sum = SumSlices(tuple(columns), bootstrap, most, tuple(sliced))
-
-    def expand(self, samples: beam.PCollection) -> beam.PCollection:
-        """Adds up bundle by bundle."""
-        return samples | "SumSlices" >> beam.ParDo(self._sum).with_output_types(tuple[SliceKey, SliceTotals])
-
-
-class SumSlices(beam.DoFn):
-    """Adds up the samples of a bundle; see SliceSamples."""
 
     def __init__(self, columns: Sequence[str], bootstrap: Bootstrap, most: int, sliced: Sequence[str] = ()) -> None:
         self._columns = columns

@@ -13,14 +13,13 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
-import pyarrow.dataset as ds
+import pyarrow.compute as pc
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from ...transforms.faults import OF_THE_MACHINE
 from ...transforms.io.storage import new_run_id, read_bytes
 from ...transforms.records import Cause, InputProblem
-from ...transforms.rows import read_rows
-from ...transforms.sample_schema import sample_schema
+from ...transforms.rows import read_rows, sample_schema
 from ..commands.common import run_and_publish
 from ..commands.compare import LAYOUT as COMPARISON_LAYOUT
 from ..commands.compare import allowed_differences, build_comparison, plan_comparison
@@ -34,8 +33,9 @@ from ..runs.named import SystemRun, open_system
 from ..runs.narrowed import narrowed
 from ..runs.provenance import Invocation
 from ..runs.run import LAYOUT
-from .result import Finished, Rejected, Result, Side, SliceResult
+from .result import Finished, Rejected, Result, Side
 from .save import save_result
+from .scorer import result_of
 
 
 def evaluate_files(configuration: Configuration, processes: int) -> Result:
@@ -118,27 +118,17 @@ def _in_words() -> Iterator[None]:
 
 
 def _read(system: SystemRun, warnings: list[str]) -> Result:
-    run, overall = system.run, system.overall
-    benchmark = run.configuration.benchmark
-    schema = sample_schema(benchmark.sample_metric_names(), run.configuration.columns())
-    where = ds.field("system") == system.system
+    run = system.run
+    schema = sample_schema(run.configuration.benchmark.sample_metric_names(), run.configuration.columns())
+    where = pc.field("system") == system.system
     batches = [batch for path in run.rows for batch in read_rows(path, schema.names, where)]
     lines = [line for path in run.quarantine for line in read_bytes(path).splitlines()]
     entries = [(line, msgspec.json.decode(line, type=_Entry)) for line in lines]
     entries = [(line, entry) for line, entry in entries if entry.side in ("ground_truth", system.system)]
-    return Result(
-        benchmark.name,
-        overall.values,
-        overall.intervals,
-        {label: SliceResult(each.values, each.intervals, each.samples) for label, each in overall.slices.items()},
-        overall.coverage,
-        pa.Table.from_batches(batches, schema),
-        [entry.rejected() for _, entry in entries],
-        system.sums.sums,
-        warnings,
-        tuple(benchmark.main_metrics()),
-        origin=Finished(narrowed(run, system.system), [line for line, _ in entries]),
-    )
+    samples = pa.Table.from_batches(batches, schema)
+    rejected = [entry.rejected() for _, entry in entries]
+    origin = Finished(narrowed(run, system.system), [line for line, _ in entries])
+    return result_of(run, system.system, samples, rejected, warnings, origin)
 
 
 class _Entry(msgspec.Struct):

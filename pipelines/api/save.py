@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import msgspec
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from apache_beam.io.filesystems import FileSystems
 
 from ...transforms.io.claim import Claim, Process, heartbeat
 from ...transforms.io.publication import owned_output, publish
 from ...transforms.io.staging import StagedFolder
-from ...transforms.io.storage import make_folder, new_run_id, output_problems
+from ...transforms.io.storage import create_file, make_folder, new_run_id, output_problems
 from ...transforms.publish import ROWS_PER_GROUP, encode_json
-from ...transforms.quarantine import CauseCount
-from ...transforms.records import GROUND_TRUTH, Cause, Quarantined, Stage
+from ...transforms.records import GROUND_TRUTH, Cause, CauseCount, Quarantined, Stage
 from ..config.settings import DEFAULT_SYSTEM, Configuration
 from ..evaluate import result_files
 from ..reports.evaluation import RunSources, run_reports
@@ -108,7 +106,7 @@ def _finished_files(
 @contextlib.contextmanager
 def _created(folder: StagedFolder, name: str) -> Iterator[BinaryIO]:
     make_folder(folder.path)
-    with FileSystems.create(f"{folder.path}/{name}", compression_type="uncompressed") as stream:
+    with create_file(f"{folder.path}/{name}") as stream:
         yield stream
 
 

@@ -15,11 +15,12 @@ from ...metrics.common.errors import explain
 from ...metrics.record_fields import record_fields
 from ...metrics.scoring import score_pairs
 from ...metrics.statistics.bootstrap import Bootstrap, BootstrapSums
+from ...metrics.statistics.sums import Sums
 from ...transforms.hashes import scoring_signature
-from ...transforms.io.field_map import KEY_ONLY, SAMPLE_ID, FieldMap, about_sample_id, wrong_length
+from ...transforms.io.field_map import KEY_ONLY, SAMPLE_ID, FieldMap, about_sample_id, presence, wrong_length
 from ...transforms.record_json import fields_of, present_fields, record_json
-from ...transforms.records import GROUND_TRUTH, JSON, Cause, ColumnsReader, EncodedRecord, RecordEncoder, side_name
-from ...transforms.scored_batch import BatchDecoder, PairedSample, ScoredBatch, ScoringPlan, settle
+from ...transforms.records import GROUND_TRUTH, JSON, Cause, ColumnsReader, EncodedRecord, RecordEncoder
+from ...transforms.scored_batch import BatchDecoder, PairedSample, ScoredBatch, ScoringPlan
 from ...transforms.scored_sample import ScoredSample, sample_table
 from ...transforms.slice_labels import Slicing
 from ...transforms.totals import (
@@ -29,21 +30,19 @@ from ...transforms.totals import (
     SliceTotals,
     corpus_sums,
     slice_result,
-    truth_count,
 )
 from ..config.settings import DEFAULT_SYSTEM, Configuration
-from ..inputs.mismatch import RECORDS_LOOKED_AT, FirstRecords, no_column, without_values
+from ..inputs.mismatch import RECORDS_LOOKED_AT, FirstRecords, no_column
 from ..runs.causes import why_unscored
-from ..runs.documents import coverage_document
+from ..runs.run import Run
 from .arguments import Arguments, check_arguments
-from .result import Rejected, Result, Scored, Side, SliceResult, count_of
+from .result import Finished, Rejected, Result, Scored, Side, SliceResult, count_of
 from .workers import score_in_processes
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ...transforms.earlier_rows import ReusedRows
-    from ...transforms.totals import SliceResult as FinalisedSlice
 
 ROWS_PER_BATCH = 1024
 _DECODING_ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
@@ -60,8 +59,8 @@ def core_of(configuration: Configuration, systems: tuple[str, ...], reuse: Reuse
 class Totals:
     """What has been scored so far, and what messages ask of both sides; see pipelines.inputs.mismatch.Inputs.
 
-    slices: the totals of each slice. coverage: counts of records that are of no sample. seen: the first records of each
-    side. valued: the columns in which a ground truth had a value. numbered: how many samples were paired by position.
+    slices: the totals of each slice. outcomes: by side, what reading and pairing counted, see `ReadRecords`. seen: the
+    first records of each side. numbered: how many samples were paired by position.
     """
 
     systems = (DEFAULT_SYSTEM,)
@@ -69,10 +68,9 @@ class Totals:
     def __init__(self, configuration: Configuration) -> None:
         self.configuration = configuration
         self.slices: dict[SliceKey, SliceTotals] = {}
-        self.coverage: Counter[str] = Counter()
+        self.outcomes: dict[int, Counter[str]] = {GROUND_TRUTH: Counter(), 0: Counter()}
         self.rejected: list[Rejected] = []
         self.seen = {GROUND_TRUTH: FirstRecords(), 0: FirstRecords()}
-        self.valued: frozenset[str] = frozenset()
         self.numbered = 0
         self._rows: dict[str, ScoredSample] = {}
         self._last: dict[str, ScoredSample] = {}
@@ -101,7 +99,7 @@ class Totals:
     def reject(self, side: int, sample_id: str | None, message: str, status: str, cause: Cause) -> None:
         """Adds a record that is of no sample."""
         name: Side = "ground_truth" if side == GROUND_TRUTH else "predictions"
-        self.coverage[f"{name}.{status}"] += 1
+        self.outcomes[side][status] += 1
         self.rejected.append(Rejected(name, sample_id, message, cause))
 
     def merge(self, other: Totals) -> None:
@@ -121,10 +119,9 @@ class Totals:
                     slices[key].merge(each)
         merged = {
             "slices": slices,
-            "coverage": self.coverage + other.coverage,
+            "outcomes": {side: counts + other.outcomes[side] for side, counts in self.outcomes.items()},
             "rejected": [*self.rejected, *other.rejected],
             "seen": {side: seen if seen.records else other.seen[side] for side, seen in self.seen.items()},
-            "valued": self.valued | other.valued,
             "numbered": self.numbered + other.numbered,
             "_last": dict(other.rows),
         }
@@ -210,7 +207,7 @@ class Scorer:
         for number, text in enumerate(json_records(data, {path[0] for path in paths if len(path) == 1})):
             sample_id, mapped, problem = _identified(text, fields)
             record = EncodedRecord(encoder.encode(number, 0, JSON, mapped))
-            added.coverage[f"{side_name(side, Totals.systems)}.read"] += 1
+            added.outcomes[side]["read"] += 1
             seen.whole = number < RECORDS_LOOKED_AT
             if seen.whole:
                 with contextlib.suppress(*_DECODING_ERRORS):
@@ -238,7 +235,7 @@ class Scorer:
                 break
             with contextlib.suppress(*_DECODING_ERRORS):
                 absent -= {name for name, value in zip(wanted, reader.read(record), strict=True) if value is not None}
-        added.valued = frozenset(wanted) - absent
+        added.outcomes[GROUND_TRUTH] += Counter(presence(column) for column in wanted if column not in absent)
         known = added.seen[GROUND_TRUTH].fields
         for column in wanted:
             if all_columns and truths and column in absent and column not in known:
@@ -253,15 +250,14 @@ class Scorer:
         for sample_id in (each for each in predictions if each not in truths):
             added.reject(0, sample_id, "no ground-truth record has this sample_id", "unmatched", "unmatched")
         samples = [PairedSample(each, truth, (predictions.get(each),)) for each, truth in truths.items()]
-        decoder = BatchDecoder(plan)
-        jobs = decoder.jobs(samples, decoder.decode(samples), batch)
-        pairs = [job.sample.pair for job in jobs]
+        decoded = BatchDecoder(plan).decode(samples, batch)
+        pairs = [sample.pair for sample in decoded]
         if self._processes > 1:
             outcomes = score_in_processes(plan.benchmark, pairs, plan.missing, self._processes)
         else:
             outcomes = score_pairs(plan.benchmark, pairs, plan.missing)
-        for job, outcome in zip(jobs, outcomes, strict=True):
-            settle(job, outcome, batch)
+        for sample, outcome in zip(decoded, outcomes, strict=True):
+            batch.add(sample, outcome)
         for entry in batch.quarantine:
             side: Side = "ground_truth" if entry.side == "ground_truth" else "predictions"
             # A prediction that is not scored because of its ground truth, or with it, is not at fault.
@@ -277,40 +273,27 @@ class Scorer:
 
     def _result(self) -> Result:
         core, totals, configuration = self._core, self._totals, self._configuration
-        benchmark, clustered = core.scoring.benchmark, core.scoring.cluster is not None
+        benchmark, (system,) = core.scoring.benchmark, Totals.systems
         slices = {SliceKey(0): SliceTotals(BootstrapSums(core.bootstrap)), **totals.slices}
         corpus = corpus_sums(benchmark, slices[SliceKey(0)].sums.sums())
-        found = {
-            key.label: slice_result(benchmark, core.confidence, key, each, corpus, clustered)
-            for key, each in slices.items()
+        clustered = core.scoring.cluster is not None
+        found = [slice_result(benchmark, core.confidence, key, each, corpus, clustered) for key, each in slices.items()]
+        outcomes = {side: Sums.of(counts) for side, counts in totals.outcomes.items()}
+        run = Run.of(configuration, Totals.systems, found, outcomes, {}, [])
+        document = {
+            "systems": {system: {"coverage": run.systems[system].coverage, "values": run.systems[system].values}}
         }
-        overall, labels = found[""], sorted(label for label in found if label)
-        coverage = coverage_document(Counter(overall.coverage) + totals.coverage)
-        document = {"systems": {DEFAULT_SYSTEM: {"coverage": coverage, "values": overall.values}}}
         unscored = why_unscored(document, totals, rejected="the attribute `rejected`")
-        columns = configuration.truth_columns()
-        if totals.coverage["ground_truth.read"] == totals.coverage["ground_truth.rejected"]:
-            columns = ()
-        absent = [without_values(configuration, column) for column in columns if column not in totals.valued]
-        return Result(
-            benchmark.name,
-            overall.values,
-            overall.intervals,
-            {label: _of_slice(found[label]) for label in labels},
-            coverage,
-            sample_table(
-                list(totals.rows.values()),
-                Totals.systems,
-                benchmark.sample_metric_names(),
-                configuration.columns(),
-                scoring_signature(benchmark, core.scoring.missing),
-            ),
-            list(totals.rejected),
-            overall.sums.units(),
-            [*unscored.values(), *absent],
-            tuple(benchmark.main_metrics()),
-            origin=Scored(configuration, found, absent),
+        samples = sample_table(
+            list(totals.rows.values()),
+            Totals.systems,
+            benchmark.sample_metric_names(),
+            configuration.columns(),
+            scoring_signature(benchmark, core.scoring.missing),
         )
+        warnings = [*unscored.values(), *run.summary.warnings]
+        origin = Scored(configuration, {each.key.label: each for each in found}, run.summary.warnings)
+        return result_of(run, system, samples, list(totals.rejected), warnings, origin)
 
     def merge(self, other: Scorer) -> None:
         """Adds what `other` has scored, of other samples: all of it, or nothing where it raises or is interrupted.
@@ -348,8 +331,29 @@ class Scorer:
         self.close()
 
 
-def _of_slice(found: FinalisedSlice) -> SliceResult:
-    return SliceResult(found.values, found.intervals, truth_count(found.coverage))
+def result_of(
+    run: Run,
+    system: str,
+    samples: pa.Table,
+    rejected: list[Rejected],
+    warnings: list[str],
+    origin: Scored | Finished,
+) -> Result:
+    """Returns the result of one system of a run."""
+    overall, benchmark = run.systems[system], run.configuration.benchmark
+    return Result(
+        benchmark.name,
+        overall.values,
+        overall.intervals,
+        {label: SliceResult(each.values, each.intervals, each.samples) for label, each in overall.slices.items()},
+        overall.coverage,
+        samples,
+        rejected,
+        run.sums.systems[system].sums,
+        warnings,
+        tuple(benchmark.main_metrics()),
+        origin=origin,
+    )
 
 
 def _identified(record: bytes, fields: FieldMap) -> tuple[str, bytes, str | None]:

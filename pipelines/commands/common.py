@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any
 
 import apache_beam as beam
-from apache_beam.io.filesystems import FileSystems
 from apache_beam.metrics import Metrics, MetricsFilter
 from apache_beam.options.pipeline_options import PipelineOptions
 
@@ -29,13 +28,13 @@ from ...transforms.io.publication import (
     owned_output,
 )
 from ...transforms.io.record_files import Columns, WriteRecords
-from ...transforms.io.storage import STORAGE_ERRORS
+from ...transforms.io.storage import exists, open_file
 from ...transforms.records import printable
 from ..config.errors import UsageError, as_input_errors
 from ..config.settings import Configuration
 from ..runners import launch
 from ..runs.run import Run
-from .messages import CRASHED, DONE, FAILED, describe_output_on_interrupt, say
+from .messages import DONE, FAILED, describe_output_on_interrupt, say
 
 
 def run_and_publish(
@@ -67,19 +66,11 @@ def run_and_publish(
         return found
 
 
-def without_page(code: int, page: str, problem: str | None, instead: str) -> int:
-    """Returns the exit code of a command whose page could not be made, if there is a problem, and says so."""
-    if problem is None:
-        return code
-    say("ERROR", printable(f"{page} could not be made: {problem}; {instead} has the result"))
-    return code or CRASHED
-
-
 def _held(output: str, run_id: str, layout: Layout) -> str:
     """Returns what an output holds after a run that was interrupted."""
     try:
         found = find_published(output, layout)
-    except STORAGE_ERRORS:
+    except OSError:
         return f"{output} cannot be read, to tell whether it holds the earlier result or the new one"
     if found is None:
         return f"{output} holds no result"
@@ -101,7 +92,7 @@ def hand_over(
     try:
         launch.submit(options, build)
     except BaseException:
-        with contextlib.suppress(*STORAGE_ERRORS):
+        with contextlib.suppress(OSError):
             mark_abandoned(output, run_id)
         raise
     print(f"the job goes on without this command{note}; its result will be in {output}")
@@ -153,12 +144,12 @@ def write_records(
                 output.remove_leftovers()
             raise
     write.remove_older()
-    if nothing and not any(map(FileSystems.exists, write.paths)):
+    if nothing and not any(map(exists, write.paths)):
         raise UsageError(nothing)
     print(printable(f"{write.path}{_amount(result, write, launch.is_local(options))}"))
-    if not FileSystems.exists(rejected.path):
+    if not exists(rejected.path):
         return DONE
-    with FileSystems.open(rejected.path) as stream:
+    with open_file(rejected.path) as stream:
         count = sum(1 for _ in stream)
     these = "record or source was" if count == 1 else "records or sources were"
     say("ERROR", f"{count} {these} rejected; {rejected.path} says which and why", rejected=count)

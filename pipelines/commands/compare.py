@@ -32,8 +32,9 @@ from ...transforms.io.publication import Layout
 from ...transforms.io.staging import StagedFolder
 from ...transforms.io.storage import new_run_id, prepare_output
 from ...transforms.publish import Publish, encode_json
+from ...transforms.read import ReadRowBlocks
 from ...transforms.records import InputProblem, printable
-from ...transforms.rows import ReadRowBlocks, SampleTable
+from ...transforms.rows import SampleTable
 from ...transforms.sample_changes import ChangePlan, WriteChanges, merged_counts
 from ..compare_page import ChangedSamples, ComparisonPagePlan, in_order, plan_page
 from ..config.errors import UsageError
@@ -46,8 +47,8 @@ from ..runs.named import SystemRun, open_system
 from ..runs.provenance import PAGE_PROBLEM
 from ..runs.verdict import verdict_lines
 from . import console
-from .common import hand_over, require_rows, run_and_publish, without_page
-from .messages import DONE, warn
+from .common import hand_over, require_rows, run_and_publish
+from .messages import DONE, warn, without_page
 
 MAX_SAMPLES = 1000
 LAYOUT = Layout("comparison", (REPORT, PAGE, COMPARISON), ("changes",))

@@ -18,9 +18,9 @@ from rich.table import Table
 from rich.text import Text
 
 from ...metrics.version import VERSION
-from ...transforms.counters import PROGRESS, PROGRESS_FOLDER
 from ...transforms.io.storage import STORAGE_ERRORS, write_file
 from ...transforms.process import repeated
+from ...transforms.progress import PROGRESS, PROGRESS_FOLDER
 from ...transforms.records import printable
 from ..config.errors import UsageError, as_usage_error, one_line
 from ..reports.markdown import difference_text, number

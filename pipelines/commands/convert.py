@@ -78,7 +78,7 @@ def find_role_files(converter: Converter, inputs: Iterable[str]) -> list[RoleFil
         if not glob.endswith("/") and os.path.isdir(glob):
             raise UsageError(f"--input {each}: this is a folder; give a pattern of files, such as '{glob}/*'")
         found = match_glob(glob, f"--input {role}=")
-        files.update(dict.fromkeys(RoleFile(role, path, size) for path, size in sorted(found)))
+        files.update(dict.fromkeys(RoleFile(role, path, size) for path, size, _ in sorted(found)))
     if files and all(file.role in converter.additions for file in files):
         wanted = ", ".join(role for role in converter.roles if role not in converter.additions)
         raise UsageError(

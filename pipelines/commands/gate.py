@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
-from apache_beam.options.pipeline_options import PipelineOptions
 
 from ...metrics.statistics.sums import Sums
 from ...transforms.io.storage import STORAGE_ERRORS, delete_files, write_file
@@ -30,14 +29,13 @@ from ..runs.named import age_warnings, load_baseline
 from ..runs.provenance import PAGE_PROBLEM
 from ..runs.run import PAGE, REPORT, Run
 from ..runs.verdict import verdict_lines
-from .common import without_page
 from .console import print_metrics, print_verdicts
-from .messages import DONE, FAILED, INCONCLUSIVE, say, warn
+from .messages import DONE, FAILED, INCONCLUSIVE, say, warn, without_page
 
 Verdicts = Sequence[Mapping[str, Any]]
 
 
-def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
+def run(parsed: argparse.Namespace, _: object) -> int:
     """Judges; 1 where a gate fails or is invalid, 4 where one is inconclusive."""
     remove_verdicts(parsed)
     found = Run.read(parsed.run, sums=True)

@@ -6,10 +6,7 @@ import argparse
 import posixpath
 from collections.abc import Sequence
 
-from apache_beam.io.filesystems import FileSystems
-from apache_beam.options.pipeline_options import PipelineOptions
-
-from ...transforms.io.storage import STORAGE_ERRORS, delete_files, write_file
+from ...transforms.io.storage import STORAGE_ERRORS, delete_files, exists, write_file
 from ...transforms.records import printable
 from ..config.errors import UsageError, one_line
 from ..reports.history import PAGE, REPORT, HistorySources, history_reports
@@ -20,13 +17,12 @@ from ..runs.named import age_warnings, find_baseline
 from ..runs.numbers import fixed
 from ..runs.provenance import PAGE_PROBLEM
 from ..runs.run import Run
-from .common import without_page
-from .messages import DONE, warn
+from .messages import DONE, warn, without_page
 
 BLESSED = "blessed.txt"
 
 
-def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
+def run(parsed: argparse.Namespace, _: object) -> int:
     """Reads what is new, and writes history.parquet, history.md and history.html."""
     output = parsed.output or parsed.folder
     known = None if parsed.rebuild else load_table(posixpath.join(output, HISTORY))
@@ -87,7 +83,7 @@ def _blessed(folder: str) -> str | None:
     """Returns the run that blessed.txt in the folder names, and warns of an old one; None where there is none."""
     path = posixpath.join(folder, BLESSED)
     try:
-        if not FileSystems.exists(path):
+        if not exists(path):
             return None
         run, _ = find_baseline(path)
     except UsageError as error:

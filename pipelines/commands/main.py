@@ -15,6 +15,7 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
+from ...transforms.process import quiet_root_logger
 from ...transforms.records import printable
 from ..config.errors import UsageError, as_usage_error
 from .arguments import configuration_of, parser
@@ -32,6 +33,9 @@ from .messages import (
     use_format,
     warn,
 )
+
+RUN_NO_PIPELINE = ("gate", "history")
+"""Commands that use Beam only for paths that are not on a disk."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -69,6 +73,12 @@ def _run(arguments: list[str]) -> int:
     # A command that writes verdicts first removes those of an earlier run, whatever becomes of this one.
     if takes_config and not (getattr(parsed, "junit", None) or getattr(parsed, "markdown", None)):
         configuration_of(parsed)
+    parsed.command_line = ["beamscore", *arguments]
+    if parsed.command in RUN_NO_PIPELINE and not rest and not any("://" in each for each in arguments):
+        use_format(parsed.log_format, parsed.verbose)
+        with quiet_root_logger:
+            code: int = import_module(f".{parsed.command}", __package__).run(parsed, None)
+            return code
     return _with_beam(parsed, rest, arguments)
 
 
@@ -88,7 +98,6 @@ def _with_beam(parsed: argparse.Namespace, rest: Sequence[str], arguments: Seque
         launch.quiet_workers(options, parsed.verbose)
         FileSystems.set_options(options)
         check_reachable(each for each in arguments if each not in rest)
-        parsed.command_line = ["beamscore", *arguments]
         launch.name_job(options, parsed.command, new_run_id())
         code: int = command.run(parsed, options)
         return code

@@ -19,16 +19,14 @@ from typing import Any, BinaryIO
 import apache_beam as beam
 import msgspec
 import pyarrow.dataset as ds
-from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from ...metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from ...transforms.io.publication import check_not_replaced
-from ...transforms.io.staging import StageBundles, StagedFolder
-from ...transforms.io.storage import STORAGE_ERRORS, new_run_id, prepare_output
-from ...transforms.publish import Publish
-from ...transforms.quarantine import CauseCount, CountCauses
-from ...transforms.records import GROUND_TRUTH, InputProblem, Quarantined, printable
+from ...transforms.io.staging import StagedFolder, stage_bundles
+from ...transforms.io.storage import new_run_id, open_file, prepare_output
+from ...transforms.publish import CountCauses, Publish
+from ...transforms.records import GROUND_TRUTH, CauseCount, InputProblem, Quarantined, printable
 from ...transforms.rows import read_rows
 from ...transforms.totals import SliceKey, SliceResult, SliceTotals, slice_result
 from ..config import settings
@@ -312,10 +310,10 @@ def _worst_of_file(file: _File, metric: str) -> Iterator[tuple[str, Worst]]:
 
 def _entries(file: _File) -> Iterator[Quarantined]:
     try:
-        with FileSystems.open(file.path, compression_type="uncompressed") as stream:
+        with open_file(file.path) as stream:
             for line in stream:
                 yield msgspec.json.decode(line, type=Quarantined)
-    except (*STORAGE_ERRORS, msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise InputProblem(f"{file.path}: cannot be read as a file of a finished run: {one_line(error)}") from error
 
 
@@ -323,7 +321,7 @@ def _copy(plan: MergePlan, folder: str, suffix: str) -> beam.ParDo:
     """Returns what copies each file to one of its own in a staged folder, and yields its name there."""
     staged = StagedFolder(plan.output, plan.run_id, folder)
     # A file ends at once, as Parquet files are not joined by writing one behind the other.
-    return beam.ParDo(StageBundles(staged, suffix, _Copier, file_s=0.0)).with_output_types(str)
+    return stage_bundles(staged, suffix, _Copier, file_s=0.0)
 
 
 class _Copier:
@@ -334,8 +332,8 @@ class _Copier:
 
     def write(self, file: _File) -> None:
         """Writes the content of a file."""
-        with FileSystems.open(file.path, compression_type="uncompressed") as source:
+        with open_file(file.path) as source:
             shutil.copyfileobj(source, self._stream, COPY_BYTES)
 
     def close(self) -> None:
-        """Has nothing left to write."""
+        """No-op: all is written."""

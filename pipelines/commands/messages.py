@@ -129,3 +129,11 @@ def describe_output_on_interrupt(tell: Callable[[], str]) -> Iterator[None]:
         if is_interrupt(error):
             raise Interrupted(tell()) from error
         raise
+
+
+def without_page(code: int, page: str, problem: str | None, instead: str) -> int:
+    """Returns the exit code of a command whose page could not be made, if there is a problem, and says so."""
+    if problem is None:
+        return code
+    say("ERROR", printable(f"{page} could not be made: {problem}; {instead} has the result"))
+    return code or CRASHED

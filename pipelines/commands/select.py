@@ -18,9 +18,9 @@ from ...metrics.benchmark import Benchmark
 from ...transforms.blocks import bucket_count
 from ...transforms.io.record_files import Columns, Kind, encoded
 from ...transforms.pair import PairBySample
-from ...transforms.read import sample_ids
+from ...transforms.read import ReadRowBlocks, sample_ids
 from ...transforms.records import JSON, EncodedRecord, Encoding, InputProblem, Quarantined
-from ...transforms.rows import ReadRowBlocks, RowSource, is_one_of
+from ...transforms.rows import RowSource, is_one_of
 from ...transforms.scored_batch import PairedSample
 from ..config import settings
 from ..config.errors import UsageError, as_input_errors

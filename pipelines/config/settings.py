@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, BinaryIO, Literal, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 import msgspec
 import yaml
@@ -17,6 +17,7 @@ from ...metrics.common.text import truncated
 from ...metrics.derived import DefinitionError, with_derived
 from ...metrics.registry import BrokenBenchmark, benchmark_class, benchmark_names, is_benchmark
 from ...transforms.io.field_map import FieldMap
+from ...transforms.io.storage import read_bytes
 from ...transforms.slice_labels import MAX_SLICES, MAX_SLICES_PER_SAMPLE
 from .errors import UsageError, nearest, one_line, shown
 from .gates import Gate, Inconclusive, SystemName, check_gates, split_override
@@ -263,8 +264,7 @@ def check_field_sides(settings: Settings) -> None:
 
 def _read_yaml(path: str) -> dict[str, Any]:
     try:
-        with _opened(path) as stream:
-            raw = load_yaml(stream.read())
+        raw = load_yaml(read_bytes(path))
     except (OSError, ValueError) as error:
         known = ", ".join(benchmark_names())
         raise UsageError(
@@ -313,20 +313,6 @@ def _yaml_problem(error: yaml.YAMLError) -> str:
         return one_line(error)
     mark, reason = error.problem_mark, ", ".join(filter(None, (error.context, error.problem)))
     return f"line {mark.line + 1}, column {mark.column + 1}: {' '.join(reason.split())[:200]}"
-
-
-def _opened(path: str) -> BinaryIO:
-    if "://" not in path:
-        return open(path, "rb")
-    # Not at the top: Beam takes a second to import.
-    from apache_beam.io.filesystem import BeamIOError
-    from apache_beam.io.filesystems import FileSystems
-
-    try:
-        stream: BinaryIO = FileSystems.open(path)
-    except BeamIOError as error:
-        raise OSError(str(error)) from error
-    return stream
 
 
 def _override(raw: dict[str, Any], override: str) -> None:

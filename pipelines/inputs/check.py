@@ -9,7 +9,7 @@ import msgspec
 
 from ...metrics.record_fields import record_fields
 from ...transforms.io.publication import Layout, check_not_replaced, find_published
-from ...transforms.io.storage import STORAGE_ERRORS, list_folder, output_problem, write_probe
+from ...transforms.io.storage import list_folder, output_problem, write_probe
 from ...transforms.records import GROUND_TRUTH, EncodedRecord, InputProblem
 from ..api.scorer import Scorer
 from ..config.settings import Configuration, of_system, predictions_of
@@ -130,7 +130,7 @@ def _output(output: str, layout: Layout, inputs: Inputs, found: Findings) -> Non
     except InputProblem as problem:
         found.problems.append(problem.message)
         return
-    except (*STORAGE_ERRORS, ValueError) as error:
+    except (OSError, ValueError) as error:
         found.problems.append(output_problem(output, error).message)
         return
     held = f"holds the result of run {published.run_id or 'unknown'}, which it would replace" if published else ""

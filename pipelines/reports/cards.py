@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -12,11 +12,15 @@ from ...metrics.benchmark import Pair, RejectedRecord
 from ...metrics.common.errors import ENVIRONMENT_FAULTS, explain
 from ...metrics.scoring import draw_pairs
 from ...metrics.statistics.measured import AnyBenchmark
-from ...transforms.changed_records import ChangedRecords
-from ...transforms.pick import MAX_RECORD_BYTES, PickedSample
+from ...transforms.records import MAX_RECORD_BYTES
 from .document import Card, CardSide, RecordText
 from .samples import rounded
 from .text import clipped, drawable, one_line
+
+if TYPE_CHECKING:
+    # Beam is imported with them, and the history of runs has no cards.
+    from ...transforms.changed_records import ChangedRecords
+    from ...transforms.pick import PickedSample
 
 MAX_RECORD_LENGTH = 8_000
 MAX_DRAWING_LENGTH = 300_000

@@ -14,17 +14,14 @@ from ...metrics.benchmark import MetricSpec
 from ...metrics.statistics.intervals import METHODS
 from ...metrics.statistics.measured import AnyBenchmark
 from ...metrics.table import Table as DataTable
-from ...transforms.pick import Worst
-from ...transforms.quarantine import CauseCount
-from ...transforms.records import InputProblem
-from ...transforms.rows import read_rows
-from ...transforms.sample_schema import SLICE_PREFIX, sample_schema
+from ...transforms.records import CauseCount, InputProblem
+from ...transforms.rows import SLICE_PREFIX, read_rows, sample_schema
 from ...transforms.totals import truth_count
 from ..config.settings import predictions_of
 from ..runs.causes import quarantine_causes
 from ..runs.gates import coverage_failures
 from ..runs.numbers import percent
-from ..runs.run import PAGE, REPORT, Run
+from ..runs.run import PAGE, REPORT, Run, Worst
 from ..runs.verdict import GateVerdict
 from .against import NOTHING, Against, Moved, against_baseline, two_systems
 from .cards import within_limit

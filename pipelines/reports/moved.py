@@ -13,13 +13,12 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
-import pyarrow.dataset as ds
+import pyarrow.compute as pc
 
 from ...metrics.statistics.measured import AnyBenchmark
 from ...metrics.statistics.sums import UNITS_PER_ONE, Sums, to_units
 from ...transforms.records import InputProblem
-from ...transforms.rows import read_rows
-from ...transforms.sample_schema import SLICE_PREFIX
+from ...transforms.rows import SLICE_PREFIX, read_rows
 from ...transforms.slice_labels import slice_labels
 from ..config.errors import one_line
 from ..runs.run import Run
@@ -137,7 +136,7 @@ def _rows(run: Run, system: str, part: SlicePart | None) -> dict[str, _Row]:
         raise UnreadableRows("a run has no rows (samples/)")
     try:
         for path in paths:
-            for batch in read_rows(path, columns, ds.field("system") == system):
+            for batch in read_rows(path, columns, pc.field("system") == system):
                 for sample_id, status, statistics, *cells in zip(
                     *(column.to_pylist() for column in batch.columns), strict=True
                 ):

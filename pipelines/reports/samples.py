@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 from ...metrics.benchmark import MetricSpec
 from ...metrics.statistics.measured import AnyBenchmark
 from ...metrics.statistics.sums import Sums
-from ...transforms.blocks import bucket_of
-from ...transforms.sample_schema import SLICE_PREFIX
+from ...transforms.hashes import bucket_of
+from ...transforms.rows import SLICE_PREFIX
 from ...transforms.slice_labels import value_text
 from .document import Coded, Distribution, SampleTable, cell_name
 from .text import MAX_ID_LENGTH, one_line

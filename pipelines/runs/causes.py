@@ -19,7 +19,7 @@ from ..inputs.mismatch import Inputs, no_record, other_ids, other_records
 
 if TYPE_CHECKING:
     # Whoever uses the Python API on records in memory needs no Beam.
-    from ...transforms.quarantine import CauseCount
+    from ...transforms.records import CauseCount
 
 MAX_ERROR_LENGTH = 300
 MAX_PLACE_LENGTH = 200

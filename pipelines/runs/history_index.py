@@ -152,7 +152,7 @@ def _is_one_of(table: Any, runs: Iterable[str]) -> Any:
 def read_table(content: bytes) -> Any | None:
     """Returns the table of a history.parquet; None where it is damaged or of another version, and made anew."""
     try:
-        table = pq.read_table(BytesIO(content))
+        table = pq.ParquetFile(BytesIO(content)).read()
     except (pa.ArrowException, OSError, ValueError):
         return None
     return table if table.schema.equals(SCHEMA) and table.schema.metadata == SCHEMA.metadata else None

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ...transforms.io.storage import STORAGE_ERRORS, read_bytes
+from ...transforms.io.storage import read_bytes
 from ..config.errors import UsageError, one_line
 from .documents import SystemSummary, SystemSums
 from .run import Run, open_result
@@ -101,7 +101,7 @@ def find_baseline(given: str) -> tuple[str, str | None]:
         return run, system
     try:
         lines = read_bytes(given, MAX_BLESSED_BYTES).decode().splitlines()
-    except (*STORAGE_ERRORS, ValueError) as error:
+    except (OSError, ValueError) as error:
         raise UsageError(f"{given}: cannot be read: {one_line(error)}") from error
     named = [text for line in lines if (text := re.split(r"(?:^|\s)#", line)[0].strip())]
     if not named:

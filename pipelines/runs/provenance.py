@@ -16,12 +16,11 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import msgspec
-from apache_beam.io.filesystems import FileSystems
 
 from ...metrics.benchmark import Benchmark
 from ...metrics.version import VERSION
 from ...transforms.io.files import SourceFile
-from ...transforms.io.storage import STORAGE_ERRORS, is_on_disk
+from ...transforms.io.storage import beam_files, is_on_disk
 from ...transforms.records import GROUND_TRUTH
 
 RUN_FORMAT = 1
@@ -134,8 +133,8 @@ def _checksum(path: str) -> str | None:
     # A disk of this machine tells the size again.
     if is_on_disk(path):
         return None
-    with contextlib.suppress(*STORAGE_ERRORS, ValueError, NotImplementedError):
-        found = FileSystems.checksum(path)
+    with contextlib.suppress(OSError, ValueError, NotImplementedError), beam_files(path) as files:
+        found = files.checksum(path)
         return str(found) if found else None
     return None
 

@@ -20,11 +20,9 @@ from ...metrics.statistics.sums import FRACTION_BITS, Sums
 from ...metrics.version import VERSION
 from ...transforms.earlier_rows import EarlierRows
 from ...transforms.hashes import fingerprint_text
+from ...transforms.io.field_map import presence
 from ...transforms.io.publication import Layout, Published, find_published
-from ...transforms.io.storage import STORAGE_ERRORS
-from ...transforms.quarantine import CauseCount
-from ...transforms.read import presence
-from ...transforms.records import GROUND_TRUTH, InputProblem
+from ...transforms.records import GROUND_TRUTH, CauseCount, InputProblem
 from ...transforms.totals import SliceKey, SliceResult, truth_count
 from ..config import settings
 from ..config.errors import UsageError, one_line
@@ -319,7 +317,7 @@ def _decoded(path: str, published: Published, name: str, kind: type[_Document]) 
         raise _problem(path, name, "there is no such file")
     try:
         return msgspec.json.decode(published.read(name), type=kind)
-    except (*STORAGE_ERRORS, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise _problem(path, name, one_line(error)) from error
 
 
@@ -335,7 +333,7 @@ def open_result(output: str) -> Published:
     """
     try:
         found = find_published(output, LAYOUT)
-    except (*STORAGE_ERRORS, ValueError) as error:
+    except (OSError, ValueError) as error:
         raise UsageError(f"{output}: no finished run can be read here ({one_line(error)})") from error
     if found is None:
         path = posixpath.join(output, SUMMARY)

@@ -45,7 +45,6 @@ TRANSFORMS = {
     "transforms/pair.py": ["tests/transforms/test_pair.py"],
     "transforms/io/columnar.py": ["tests/transforms/io/test_parquet.py", "tests/transforms/io/test_arrow.py"],
     "transforms/io/publication.py": ["tests/transforms/io/test_publication.py"],
-    "transforms/quarantine.py": ["tests/transforms/test_quarantine.py"],
     "transforms/read.py": ["tests/transforms/test_read.py"],
     "transforms/records.py": ["tests/transforms/test_records.py"],
     "transforms/score.py": ["tests/transforms/test_score.py"],

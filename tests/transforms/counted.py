@@ -7,7 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from apache_beam.io.filesystems import FileSystems
+
+from beamscore.transforms.io import files, storage
 
 
 class Counted:
@@ -30,22 +31,18 @@ class Counted:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._stream, name)
 
-    def __enter__(self) -> Counted:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stream.close()
-
 
 @contextmanager
 def counted_reads() -> Iterator[list[int]]:
-    """Gives the sizes of all reads of files that are opened through Beam meanwhile."""
+    """Gives the sizes of all reads of input files that are opened meanwhile."""
     sizes: list[int] = []
-    original = FileSystems.open
+    original = storage.open_file
 
-    def opened(path: str, *more: Any, **options: Any) -> Counted:
-        return Counted(original(path, *more, **options), sizes)
+    @contextmanager
+    def opened(path: str) -> Iterator[Any]:
+        with original(path) as stream:
+            yield Counted(stream, sizes)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(FileSystems, "open", staticmethod(opened))
+        patch.setattr(files, "open_file", opened)
         yield sizes

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamscore.transforms import blocks
-from beamscore.transforms.blocks import BlockBuffer, BlockWriter, bucket_count, bucket_of, only_samples, pack, unpack
+from beamscore.transforms.blocks import BlockBuffer, BlockWriter, bucket_count, only_samples, pack, unpack
+from beamscore.transforms.hashes import bucket_of
 from beamscore.transforms.io.files import SourceFile
 
 RECORDS = st.lists(st.tuples(st.text(max_size=5), st.binary(max_size=40)), max_size=60)

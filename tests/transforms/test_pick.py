@@ -29,8 +29,8 @@ from beamscore.transforms.pick import (
     is_flip,
     order_of_picked,
 )
+from beamscore.transforms.read import ReadRowBlocks
 from beamscore.transforms.records import EARLIER_ROWS, GROUND_TRUTH, JSON, EncodedRecord, Origin
-from beamscore.transforms.rows import ReadRowBlocks
 from beamscore.transforms.scored_batch import PairedSample
 from beamscore.transforms.scored_sample import ScoredSample
 

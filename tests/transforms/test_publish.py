@@ -7,6 +7,7 @@ import io
 import json
 import math
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +17,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
+from apache_beam.testing.util import assert_that, equal_to
+from hypothesis import given
+from hypothesis import strategies as st
 
 from beamscore.transforms import publish as write
 from beamscore.transforms.io.claim import Claim, Process
 from beamscore.transforms.io.publication import Layout, find_published, mark_abandoned, own_output
 from beamscore.transforms.io.staging import StageBundles, StagedFolder
-from beamscore.transforms.publish import LineWriter, Publish, SampleWriter, encode_json
-from beamscore.transforms.records import InputProblem
-from beamscore.transforms.sample_schema import sample_schema
+from beamscore.transforms.publish import CountCauses, Publish, SampleWriter, encode_json
+from beamscore.transforms.records import Cause, CauseCount, InputProblem, Quarantined
+from beamscore.transforms.rows import sample_schema
 from beamscore.transforms.scored_sample import ScoredSample
+from tests.transforms.line_writer import LineWriter
 
 LAYOUT = Layout("evaluation", ("first.json", "last.json"), ("samples",))
 
@@ -223,3 +228,34 @@ def test_a_bundle_that_failed_closes_its_table_before_its_file(tmp_path: Path, m
     del do_fn
     gc.collect()
     assert complaints == []
+
+
+def entry(position: int, side: str = "ours", cause: Cause = "duplicate", source: str = "a.jsonl") -> Quarantined:
+    return Quarantined(side, "s", source, position, None, "pair", cause, "twice", "{}")
+
+
+ENTRIES = [entry(3), entry(1), entry(2), entry(9, source="a"), entry(5, source="b.jsonl")]
+
+
+@given(st.permutations(ENTRIES), st.integers(0, 5))
+def test_counts_merge_in_any_order_to_the_first_by_place(entries: Sequence[Quarantined], cut: int) -> None:
+    halves = [CauseCount(), CauseCount()]
+    for index, each in enumerate(entries):
+        half = int(index >= cut)
+        halves[half] = halves[half].merge(CauseCount(1, (each,)))
+    assert (
+        halves[0].merge(halves[1])
+        == halves[1].merge(halves[0])
+        == CauseCount(5, (entry(9, source="a"), entry(1), entry(2)))
+    )
+
+
+def test_causes_are_counted_by_side_and_cause() -> None:
+    entries = [entry(4), entry(2), entry(7, side="theirs"), entry(8, cause="unmatched"), entry(1, side="theirs")]
+    expected = [
+        CauseCount(2, (entry(2), entry(4))),
+        CauseCount(2, (entry(1, side="theirs"), entry(7, side="theirs"))),
+        CauseCount(1, (entry(8, cause="unmatched"),)),
+    ]
+    with beam.Pipeline(runner=FnApiRunner()) as pipeline:
+        assert_that(pipeline | beam.Create(entries) | CountCauses(), equal_to(expected))

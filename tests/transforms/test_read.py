@@ -28,11 +28,11 @@ from beamscore.metrics.statistics.sums import Sums
 from beamscore.transforms.blocks import unpack
 from beamscore.transforms.io import files, zstd
 from beamscore.transforms.io import restriction as blocks
-from beamscore.transforms.io.field_map import MAX_SAMPLE_ID_LENGTH, FieldMap, SideColumns
+from beamscore.transforms.io.field_map import MAX_SAMPLE_ID_LENGTH, FieldMap, SideColumns, presence
 from beamscore.transforms.io.files import Part, match_files, split_file
 from beamscore.transforms.io.restriction import PartRestrictionProvider, RecordRange, RecordRangeTracker
 from beamscore.transforms.io.rows import RecordLimits
-from beamscore.transforms.read import ReadPart, ReadRecords, presence
+from beamscore.transforms.read import ReadPart, ReadRecords
 from beamscore.transforms.records import GROUND_TRUTH, EncodedRecord, Quarantined, side_name
 from tests.runs import write_lines
 from tests.tables import write_arrow, write_delimited

@@ -17,9 +17,15 @@ from hypothesis import strategies as st
 
 from beamscore.pipelines.commands.select import Selection
 from beamscore.transforms.earlier_rows import EarlierRows
+from beamscore.transforms.read import _ReadRowGroup, _row_groups
 from beamscore.transforms.records import EARLIER_ROWS, EncodedRecord, InputProblem
-from beamscore.transforms.rows import RowSource, SampleRow, SampleTable, _ReadRowGroup, _row_groups, read_rows
-from beamscore.transforms.sample_schema import sample_schema
+from beamscore.transforms.rows import (
+    RowSource,
+    SampleRow,
+    SampleTable,
+    read_rows,
+    sample_schema,
+)
 
 SCHEMA = sample_schema(("score", "other"), ("kind",))
 SCORES = st.sampled_from([None, 0.0, 0.5, 1.0, -2.0, math.nan])

@@ -12,7 +12,7 @@ import msgspec
 
 from ..process import repeated
 from ..records import InputProblem
-from .storage import STORAGE_ERRORS, delete_files, list_folder, output_problem, read_bytes, write_file
+from .storage import delete_files, list_folder, output_problem, read_bytes, write_file
 
 RUNS = ".runs"
 """The folder of an output where each run writes to a folder of its own, with its claim beside it."""
@@ -101,9 +101,9 @@ def acquire(output: str, claim: Claim, sleep: Callable[[float], None] = time.sle
             sleep(POLL_INTERVAL_S)
         raise _owned(output, living[0])
     except BaseException as error:
-        with contextlib.suppress(*STORAGE_ERRORS):
+        with contextlib.suppress(OSError):
             release(output, claim.run_id)
-        if isinstance(error, STORAGE_ERRORS):
+        if isinstance(error, OSError):
             raise output_problem(output, error) from error
         raise
 
@@ -145,7 +145,7 @@ def _read(output: str, run_id: str) -> Claim | None:
     """Returns a claim; None if it has been withdrawn, or is damaged."""
     try:
         return msgspec.json.decode(read_bytes(_path(output, run_id, CLAIM)), type=Claim)
-    except (*STORAGE_ERRORS, msgspec.MsgspecError, UnicodeDecodeError):
+    except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return None
 
 
@@ -162,7 +162,7 @@ def release(output: str, run_id: str) -> None:
 
 def beat(output: str, run_id: str) -> None:
     """Shows that a run is alive, by a file of its own: a claim that was withdrawn does not come back by it."""
-    with contextlib.suppress(*STORAGE_ERRORS):
+    with contextlib.suppress(OSError):
         if held_claim(output, run_id):
             write_file(_path(output, run_id, HEARTBEAT), b"\n")
 

@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
-from apache_beam.io.filesystem import BeamIOError
-from apache_beam.io.filesystems import FileSystems
 
 from ..records import InputProblem
+from .storage import beam_files, read_bytes
 
 MAX_STATE_BYTES = 16 << 20
 
@@ -71,8 +70,9 @@ def check_no_metadata(paths: Sequence[str], what: str) -> None:
 def _names_in(folder: str) -> list[str]:
     """Returns the names of the files in a folder, none where there is no such folder."""
     try:
-        found = FileSystems.match([f"{folder}/*"])[0].metadata_list
-    except (BeamIOError, ValueError, OSError):
+        with beam_files(folder) as files:
+            found = files.match([f"{folder}/*"])[0].metadata_list
+    except (OSError, ValueError):
         return []
     start = len(folder) + 1
     return sorted(name for entry in found if "/" not in (name := entry.path[start:]))
@@ -94,9 +94,8 @@ def _saved(path: str, what: str) -> list[str]:
 
 def _document(path: str, what: str) -> dict[str, Any]:
     try:
-        with FileSystems.open(path) as stream:
-            return msgspec.json.decode(stream.read(MAX_STATE_BYTES), type=dict[str, Any])
-    except (BeamIOError, OSError, ValueError, msgspec.MsgspecError, RecursionError) as error:
+        return msgspec.json.decode(read_bytes(path, MAX_STATE_BYTES), type=dict[str, Any])
+    except (OSError, ValueError, msgspec.MsgspecError, RecursionError) as error:
         raise InputProblem(f"{what}{path}: cannot be read: {error}") from error
 
 

@@ -176,6 +176,11 @@ class SideColumns:
         return None if self.wanted is None else self.fields.columns({SAMPLE_ID, *self.wanted})
 
 
+def presence(column: str) -> str:
+    """Returns the name among the outcomes of one bundle in which a record has a value in `column`."""
+    return f"column {column}"
+
+
 MAX_SAMPLE_ID_LENGTH = 1024
 
 

@@ -14,13 +14,11 @@ from typing import Any, BinaryIO, Literal, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from apache_beam.io.filesystem import BeamIOError
-from apache_beam.io.filesystems import FileSystems
 
 from ..records import InputProblem
 from . import zstd
 from .dataset_folder import check_no_metadata, files_of_folder
-from .storage import reason_of
+from .storage import beam_files, open_file, reason_of
 
 Format = Literal["jsonl", "parquet", "arrow", "csv", "tsv"]
 
@@ -113,24 +111,19 @@ def _matched_or_in_folder(glob: str, what: str) -> list[tuple[str, int, float]]:
     if not re.search(r"[*?[]", glob):
         found = files_of_folder(glob, what, name_format)
         if found is not None:
-            return [entry for path in found for entry in _matched(path, what)]
+            return [entry for path in found for entry in match_glob(path, what)]
         if os.path.isdir(glob):
             raise InputProblem(
                 f"{what}{glob}: this is a folder; give a pattern of its files, such as '{glob.rstrip('/')}/*.jsonl'"
             )
-    return _matched(glob, what)
+    return match_glob(glob, what)
 
 
-def match_glob(glob: str, what: str) -> list[tuple[str, int]]:
-    """Returns path and size of each file that matches; `what` stands before the glob in errors.
+def match_glob(glob: str, what: str) -> list[tuple[str, int, float]]:
+    """Returns path, size and time of the last change of each file that matches; `what` is before the glob in errors.
 
     Raises InputProblem where there is none, or the glob cannot be matched.
     """
-    return [(path, size) for path, size, _ in _matched(glob, what)]
-
-
-def _matched(glob: str, what: str) -> list[tuple[str, int, float]]:
-    """Returns path, size and time of the last change of each file that matches; see `match_glob`."""
     if not glob.strip():
         raise InputProblem(f"{what.strip()}: the path is empty; is a variable of the shell unset?")
     if _BUCKET.fullmatch(glob):
@@ -140,8 +133,9 @@ def _matched(glob: str, what: str) -> list[tuple[str, int, float]]:
     # Beam finds nothing for a pattern that starts in the current folder without naming it, such as `*.jsonl`.
     here = "" if "/" in re.split(r"[*?[]", glob, maxsplit=1)[0] else "./"
     try:
-        metadata = FileSystems.match([here + glob])[0].metadata_list
-    except (BeamIOError, ValueError, OSError) as error:
+        with beam_files(glob) as found:
+            metadata = found.match([here + glob])[0].metadata_list
+    except (OSError, ValueError) as error:
         raise InputProblem(f"{what}{glob}: cannot be listed: {reason_of(error)}") from error
     files = [
         (entry.path.removeprefix(here), entry.size_in_bytes, float(entry.last_updated_in_seconds or 0.0))
@@ -217,12 +211,12 @@ def reading(file: SourceFile) -> Iterator[BinaryIO]:
     Raises InputProblem where it cannot be opened, and for whatever says within that it cannot be read to its end.
     """
     try:
-        with FileSystems.open(file.path, compression_type="uncompressed") as stream:
+        with open_file(file.path) as stream:
             yield stream
     except MemoryError:
         # pyarrow's is an ArrowException, too.
         raise
-    except (OSError, EOFError, ValueError, BeamIOError, pa.ArrowException, zlib.error, zstd.ZstdError) as error:
+    except (OSError, EOFError, ValueError, pa.ArrowException, zlib.error, zstd.ZstdError) as error:
         raise unreadable(file, error) from error
 
 
@@ -247,7 +241,7 @@ def open_text(file: SourceFile, position: int = 0) -> Iterator[BinaryIO]:
 @contextlib.contextmanager
 def open_uncompressed(path: str) -> Iterator[BinaryIO]:
     """Opens a file on any filesystem of Beam, uncompressed; raises what reading it raises."""
-    with FileSystems.open(path, compression_type="uncompressed") as raw:
+    with open_file(path) as raw:
         yield _uncompressed(raw, path)
 
 

@@ -19,19 +19,18 @@ from dataclasses import dataclass
 import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
-from apache_beam.io.filesystems import FileSystems
 
 from ..records import InputProblem
 from .claim import CLAIM, RUNS, Claim, acquire, beat, held_claim, release
 from .storage import (
     PART,
-    STORAGE_ERRORS,
     copy_files,
     delete_files,
     delete_folder,
     is_on_disk,
     list_folder,
     make_folder,
+    open_file,
     output_problem,
     place_of,
     read_bytes,
@@ -81,7 +80,7 @@ class Published:
     files: Mapping[str, str]
 
     def read(self, name: str) -> bytes:
-        """Returns the content of a file; raises one of STORAGE_ERRORS if it cannot be read."""
+        """Returns the content of a file; raises OSError if it cannot be read."""
         return read_bytes(self.files[name])
 
     def folder(self, name: str) -> list[str]:
@@ -130,12 +129,12 @@ def find_published(output: str, layout: Layout) -> Published | None:
 
     It is that of the run which was committed last; without one, as in a copy, what is there under the plain names.
 
-    Raises one of STORAGE_ERRORS if the output cannot be read, or the list of its files is damaged.
+    Raises OSError if the output cannot be read, or the list of its files is damaged.
     """
     while committed := committed_runs(output, layout):
         try:
             return _published(output, committed[-1], layout)
-        except STORAGE_ERRORS:
+        except OSError:
             # A run that published meanwhile has removed it.
             if committed_runs(output, layout)[-1:] == committed[-1:]:
                 raise
@@ -176,11 +175,11 @@ def own_output(output: str, claim: Claim, layout: Layout) -> None:
         for run_id in dead:
             mark_abandoned(output, run_id)
         if dead:
-            settle(output, layout)
+            refresh_plain_names(output, layout)
     except BaseException as error:
-        with contextlib.suppress(*STORAGE_ERRORS):
+        with contextlib.suppress(OSError):
             mark_abandoned(output, claim.run_id)
-        if isinstance(error, STORAGE_ERRORS):
+        if isinstance(error, OSError):
             raise output_problem(output, error) from error
         raise
 
@@ -196,11 +195,11 @@ def owned_output(output: str, claim: Claim, layout: Layout) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        with contextlib.suppress(*STORAGE_ERRORS):
+        with contextlib.suppress(OSError):
             mark_abandoned(output, claim.run_id)
-            settle(output, layout)
+            refresh_plain_names(output, layout)
         raise
-    with contextlib.suppress(*STORAGE_ERRORS):
+    with contextlib.suppress(OSError):
         mark_abandoned(output, claim.run_id)
 
 
@@ -271,22 +270,22 @@ def publish(
                     continue
                 with _committing:
                     write_file(path, documents[name], may_publish)
-    except STORAGE_ERRORS as error:
+    except OSError as error:
         may_publish()
         raise output_problem(output, error) from error
     try:
         claim = held_claim(output, run_id)
         # Without one, another run has taken over since, and the plain names with it.
         if claim is not None:
-            settle(output, layout, run_id)
+            refresh_plain_names(output, layout, run_id)
             if claim.detached:
                 release(output, run_id)
-    except STORAGE_ERRORS as error:
+    except OSError as error:
         problem = output_problem(output, error).message
         raise InputProblem(f"{problem}; the new result is in place, but not under all of its plain names") from error
 
 
-def settle(output: str, layout: Layout, run_id: str | None = None) -> None:
+def refresh_plain_names(output: str, layout: Layout, run_id: str | None = None) -> None:
     """Brings the plain names up to the run that was committed last, `run_id` if given, and removes earlier ones.
 
     The files that tell a result are absent from the plain names meanwhile, so a copy of half of it is none.
@@ -311,7 +310,7 @@ def settle(output: str, layout: Layout, run_id: str | None = None) -> None:
         names = sorted(found.files, key=lambda name: layout.files.index(name) if name in layout.files else -1)
         copy_files([(found.files[name], plain[name]) for name in names])
     # What is left of them does no harm: the next run removes it.
-    with contextlib.suppress(*STORAGE_ERRORS):
+    with contextlib.suppress(OSError):
         claimed = list_folder(posixpath.join(output, RUNS))
         for earlier in committed:
             if earlier != found.run_id and earlier + CLAIM not in claimed:
@@ -336,7 +335,7 @@ def ask_to_keep(output: str, run_id: str, start: bytes) -> None:
 def kept_runs(output: str) -> Iterator[KeptRun]:
     """Yields the interrupted runs of an output, by their ids, with the files that they had finished."""
     for run_id in _kept(output):
-        with contextlib.suppress(*STORAGE_ERRORS):
+        with contextlib.suppress(OSError):
             folder = run_folder(output, run_id)
             start = read_bytes(posixpath.join(folder, START))
             samples = posixpath.join(folder, "samples")
@@ -350,12 +349,12 @@ def remove_kept(output: str) -> None:
     """Removes what interrupted runs of an output have kept; the caller owns the output."""
     for run_id in _kept(output):
         # What is left does no harm: the next run that resumes removes it.
-        with contextlib.suppress(*STORAGE_ERRORS):
+        with contextlib.suppress(OSError):
             delete_folder(run_folder(output, run_id))
 
 
 def _kept(output: str) -> list[str]:
-    with contextlib.suppress(*STORAGE_ERRORS):
+    with contextlib.suppress(OSError):
         names = list_folder(posixpath.join(output, RUNS))
         free = [name for name in sorted(names) if "." not in name and name + CLAIM not in names]
         folders = {name: list_folder(run_folder(output, name)) for name in free}
@@ -366,8 +365,8 @@ def _kept(output: str) -> list[str]:
 def _is_whole(path: str) -> bool:
     """Returns whether a file was finished: its footer comes last."""
     try:
-        with FileSystems.open(path, compression_type="uncompressed") as stream:
+        with open_file(path) as stream:
             pq.read_metadata(stream)
-    except (*STORAGE_ERRORS, pa.ArrowException):
+    except (OSError, pa.ArrowException):
         return False
     return True

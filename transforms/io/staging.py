@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, Protocol
 
 import apache_beam as beam
-from apache_beam.io.filesystems import FileSystems
 from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
 from .claim import beat_from_worker
 from .publication import run_folder
-from .storage import STORAGE_ERRORS, make_folder, new_run_id, output_problems
+from .storage import as_os_errors, create_file, make_folder, new_run_id, output_problems
 
 
 class Writer(Protocol):
@@ -41,6 +40,13 @@ class StagedFolder:
     def path(self) -> str:
         """Where the files are."""
         return posixpath.join(run_folder(self.output, self.run_id), self.name)
+
+
+def stage_bundles(
+    folder: StagedFolder, suffix: str, open_writer: Callable[[BinaryIO], Writer], file_s: float | None = None
+) -> beam.ParDo:
+    """Returns the transform that writes elements to files of a staged folder, and yields their names."""
+    return beam.ParDo(StageBundles(folder, suffix, open_writer, file_s)).with_output_types(str)
 
 
 class StageBundles(beam.DoFn):
@@ -79,10 +85,10 @@ class StageBundles(beam.DoFn):
 
     def teardown(self) -> None:
         """Closes the file of a bundle that failed, its writer first: one that is forgotten writes to what is closed."""
-        with contextlib.suppress(*STORAGE_ERRORS):
+        with contextlib.suppress(OSError), as_os_errors(self._folder.output):
             if self._writer:
                 self._writer.close()
-        with contextlib.suppress(*STORAGE_ERRORS):
+        with contextlib.suppress(OSError), as_os_errors(self._folder.output):
             if self._stream:
                 self._stream.close()
 
@@ -116,6 +122,6 @@ class StageBundles(beam.DoFn):
         make_folder(self._folder.path)
         self._name = f"{self._folder.name}-{new_run_id()}{self._suffix}"
         path = posixpath.join(self._folder.path, self._name)
-        self._stream = FileSystems.create(path, compression_type="uncompressed")
+        self._stream = create_file(path)
         self._writer = self._open_writer(self._stream)
         return self._writer

@@ -1,4 +1,8 @@
-"""Files and folders on any filesystem of Beam; a path is taken as it is, never as a pattern."""
+"""Files and folders on any filesystem; a path is taken as it is, never as a pattern.
+
+A path without a scheme is on a disk, and is served by Python itself. Any other is served by Beam, which takes a second
+to import: it is imported with the first such path. Whatever a filesystem cannot do is an OSError.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +13,11 @@ import posixpath
 import shutil
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
-from apache_beam.io.filesystem import BeamIOError
-from apache_beam.io.filesystems import FileSystems
-from apache_beam.io.localfilesystem import LocalFileSystem
-
-from ..beam_internals import STORE_ERRORS, list_prefix
 from ..records import InputProblem
 
-STORAGE_ERRORS = (OSError, BeamIOError, *STORE_ERRORS)
+STORAGE_ERRORS = (OSError,)
 """What a filesystem raises where it cannot do what it is asked for."""
 
 PART = ".part"
@@ -35,6 +34,29 @@ _FIXES = {
 }
 
 
+@contextlib.contextmanager
+def beam_files(path: str) -> Iterator[Any]:
+    """Yields Beam's FileSystems; what the client of an object store raises within becomes an OSError."""
+    from apache_beam.io.filesystems import FileSystems
+
+    with as_os_errors(path):
+        yield FileSystems
+
+
+@contextlib.contextmanager
+def as_os_errors(path: str) -> Iterator[None]:
+    """Raises OSError for what the client of the object store of `path` raises within."""
+    if is_on_disk(path):
+        yield
+        return
+    from ..beam_internals import STORE_ERRORS
+
+    try:
+        yield
+    except STORE_ERRORS as error:
+        raise OSError(error) from error
+
+
 def output_problem(output: str, error: BaseException) -> InputProblem:
     """Returns the problem with an output that a filesystem reported, with what mends it."""
     cause = _innermost(error)
@@ -46,8 +68,9 @@ def output_problem(output: str, error: BaseException) -> InputProblem:
 def output_problems(output: str) -> Iterator[None]:
     """Raises InputProblem for what a filesystem reports within."""
     try:
-        yield
-    except STORAGE_ERRORS as error:
+        with as_os_errors(output):
+            yield
+    except OSError as error:
         raise output_problem(output, error) from error
 
 
@@ -76,12 +99,12 @@ def new_run_id() -> str:
 
 def is_on_disk(path: str) -> bool:
     """Returns whether a path belongs to a filesystem that this machine has mounted."""
-    return isinstance(FileSystems.get_filesystem(path), LocalFileSystem)
+    return "://" not in path
 
 
 def place_of(path: str) -> str:
     """Returns one name for all names of a file or folder."""
-    if "://" not in path:
+    if is_on_disk(path):
         return os.path.realpath(path)
     scheme, _, rest = path.partition("://")
     return f"{scheme}://{posixpath.normpath(rest)}"
@@ -89,7 +112,18 @@ def place_of(path: str) -> str:
 
 def has_folders(path: str) -> bool:
     """Returns whether the filesystem of a path knows folders; an object store knows none."""
-    return bool(FileSystems.get_filesystem(path).has_dirs())
+    if is_on_disk(path):
+        return True
+    with beam_files(path) as files:
+        return bool(files.get_filesystem(path).has_dirs())
+
+
+def exists(path: str) -> bool:
+    """Returns whether there is a file or a folder."""
+    if is_on_disk(path):
+        return os.path.exists(path)
+    with beam_files(path) as files:
+        return bool(files.exists(path))
 
 
 def list_folder(folder: str) -> dict[str, float]:
@@ -97,20 +131,19 @@ def list_folder(folder: str) -> dict[str, float]:
 
     On an object store a name with others below it has the time of the latest of them.
     """
+    found: dict[str, float] = {}
     if is_on_disk(folder):
-        found: dict[str, float] = {}
         with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
             for entry in entries:
                 with contextlib.suppress(FileNotFoundError):
                     found[entry.name] = entry.stat(follow_symlinks=False).st_mtime
         return found
-    if has_folders(folder) and not FileSystems.exists(folder):
+    if has_folders(folder) and not exists(folder):
         return {}
-    found = {}
     start = folder.rstrip("/") + "/"
-    for entry in _below(folder):
-        name = entry.path.removeprefix(start).partition("/")[0]
-        found[name] = max(found.get(name, 0.0), entry.last_updated_in_seconds or 0.0)
+    for path, (_, changed) in list_tree(folder).items():
+        name = path.removeprefix(start).partition("/")[0]
+        found[name] = max(found.get(name, 0.0), changed)
     return found
 
 
@@ -119,41 +152,55 @@ def list_tree(folder: str) -> dict[str, tuple[int, float]]:
 
     Of a filesystem that knows folders, only the files right below it.
     """
-    return {entry.path: (entry.size_in_bytes, entry.last_updated_in_seconds or 0.0) for entry in _below(folder)}
+    from ..beam_internals import list_prefix
+
+    with as_os_errors(folder):
+        return {
+            entry.path: (entry.size_in_bytes, entry.last_updated_in_seconds or 0.0)
+            for entry in list_prefix(folder.rstrip("/") + "/")
+        }
 
 
-def _below(folder: str) -> list[Any]:
-    """Returns the metadata of the files below a folder, of those right below it where there are folders."""
-    return list_prefix(folder.rstrip("/") + "/")
+@contextlib.contextmanager
+def open_file(path: str) -> Iterator[BinaryIO]:
+    """Opens a file as it is, to be read."""
+    if is_on_disk(path):
+        with open(path, "rb") as stream:
+            yield stream
+        return
+    with beam_files(path) as files, files.open(path, compression_type="uncompressed") as stream:
+        yield stream
+
+
+def create_file(path: str) -> BinaryIO:
+    """Opens a file to be written, which replaces one of its name; on a disk its folder is made where it is missing."""
+    if is_on_disk(path):
+        make_folder(os.path.dirname(path))
+        return open(path, "wb")
+    with beam_files(path) as files:
+        return cast(BinaryIO, files.create(path, compression_type="uncompressed"))
 
 
 def read_bytes(path: str, most: int = -1) -> bytes:
-    """Returns the content of a file as it is, its first `most` bytes where that is not negative.
-
-    Raises one of STORAGE_ERRORS where it cannot be read.
-    """
-    with FileSystems.open(path, compression_type="uncompressed") as stream:
+    """Returns the content of a file as it is, its first `most` bytes where that is not negative."""
+    with open_file(path) as stream:
         return bytes(stream.read(most))
-
-
-def file_version(path: str) -> tuple[int, float] | None:
-    """Returns the size and the time of the last change of a file; None where there is none that can be seen."""
-    try:
-        found = FileSystems.get_filesystem(path).metadata(path)
-    except STORAGE_ERRORS:
-        return None
-    return found.size_in_bytes, found.last_updated_in_seconds
 
 
 def make_folder(path: str) -> None:
     """Makes a folder unless it is there, or its filesystem has none."""
-    if not path or not has_folders(path):
+    if is_on_disk(path):
+        if path:
+            os.makedirs(path, exist_ok=True)
+        return
+    if not has_folders(path):
         return
     try:
-        if not FileSystems.exists(path):
-            FileSystems.mkdirs(path)
-    except (BeamIOError, OSError):
-        if not FileSystems.exists(path):
+        if not exists(path):
+            with beam_files(path) as files:
+                files.mkdirs(path)
+    except OSError:
+        if not exists(path):
             raise
 
 
@@ -165,7 +212,7 @@ def write_file(path: str, content: bytes, before: Callable[[], None] = lambda: N
     """
     if not has_folders(path):
         before()
-        with FileSystems.create(path, compression_type="uncompressed") as stream:
+        with as_os_errors(path), create_file(path) as stream:
             stream.write(content)
         return
     make_folder(posixpath.dirname(path))
@@ -179,28 +226,34 @@ def atomic_write(path: str, run_id: str) -> Iterator[BinaryIO]:
     """Opens a file under the name PATH.RUN_ID.part, and renames it to PATH once everything is written."""
     temporary = f"{path}.{run_id}{PART}"
     try:
-        with FileSystems.create(temporary, compression_type="uncompressed") as stream:
+        with as_os_errors(path), create_file(temporary) as stream:
             yield stream
             if is_on_disk(path):
                 # A network disk may report only here that it is full.
                 stream.flush()
                 os.fsync(stream.fileno())
-        _replace(temporary, path)
+        rename_files([(temporary, path)])
     except BaseException:
-        with contextlib.suppress(*STORAGE_ERRORS):
+        with contextlib.suppress(OSError):
             delete_files([temporary])
         raise
 
 
-def _replace(source: str, target: str) -> None:
-    """Renames a file; where the filesystem does not replace the target by itself, the target is removed first."""
-    try:
-        FileSystems.rename([source], [target])
-    except BeamIOError:
-        if not (has_folders(target) and FileSystems.exists(source) and FileSystems.exists(target)):
-            raise
-        FileSystems.delete([target])
-        FileSystems.rename([source], [target])
+def rename_files(pairs: Sequence[tuple[str, str]]) -> None:
+    """Moves files; one that is in the way, as a copy that broke off leaves it, is replaced."""
+    for source, target in pairs:
+        if is_on_disk(target):
+            os.rename(source, target)
+            continue
+        with beam_files(target) as files:
+            try:
+                files.rename([source], [target])
+            except OSError:
+                # Some filesystems do not replace the target by themselves.
+                if not (has_folders(target) and exists(source) and exists(target)):
+                    raise
+                files.delete([target])
+                files.rename([source], [target])
 
 
 def prepare_output(output: str) -> None:
@@ -208,7 +261,7 @@ def prepare_output(output: str) -> None:
     try:
         make_folder(output)
         write_probe(output)
-    except (*STORAGE_ERRORS, ValueError) as error:
+    except (OSError, ValueError) as error:
         raise output_problem(output, error) from error
 
 
@@ -216,40 +269,39 @@ def write_probe(folder: str) -> None:
     """Writes and removes a small file, to find out early that a folder cannot be written to."""
     path = posixpath.join(folder, f".{new_run_id()}.probe")
     try:
-        with FileSystems.create(path, compression_type="uncompressed") as stream:
+        with as_os_errors(path), create_file(path) as stream:
             # An object store of Amazon's kind accepts no upload without any part.
             stream.write(b"\n")
     except BaseException:
         # A full disk has room for the file, but not for what is in it.
-        with contextlib.suppress(*STORAGE_ERRORS):
+        with contextlib.suppress(OSError):
             delete_files([path])
         raise
-    FileSystems.delete([path])
+    delete_files([path])
 
 
 def delete_files(paths: Sequence[str]) -> None:
     """Deletes the files that are there."""
     if paths and not has_folders(paths[0]):
         # An object that is not there is deleted like any other.
-        FileSystems.delete(list(paths))
+        with beam_files(paths[0]) as files:
+            files.delete(list(paths))
         return
     for path in paths:
         if is_on_disk(path):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(path)
-        elif FileSystems.exists(path):
-            FileSystems.delete([path])
+        elif exists(path):
+            with beam_files(path) as files:
+                files.delete([path])
 
 
 def delete_folder(path: str) -> None:
     """Deletes a folder, where there is one, with all that is below it."""
     if is_on_disk(path):
         _delete_tree(path)
-    elif has_folders(path):
-        if FileSystems.exists(path):
-            FileSystems.delete([path])
     else:
-        delete_files([entry.path for entry in _below(path)])
+        delete_files([path] if has_folders(path) else list(list_tree(path)))
 
 
 def _delete_tree(path: str) -> None:
@@ -269,15 +321,6 @@ def _delete_tree(path: str) -> None:
         os.rmdir(path)
 
 
-def rename_files(pairs: Sequence[tuple[str, str]]) -> None:
-    """Moves files; one that is in the way, as a copy that broke off leaves it, is replaced."""
-    if pairs and has_folders(pairs[0][0]):
-        for source, target in pairs:
-            _replace(source, target)
-    elif pairs:
-        FileSystems.rename([source for source, _ in pairs], [target for _, target in pairs])
-
-
 def copy_files(pairs: Sequence[tuple[str, str]]) -> None:
     """Puts files under second names, in order, up to the first that fails; each replaces what has the name.
 
@@ -290,7 +333,8 @@ def copy_files(pairs: Sequence[tuple[str, str]]) -> None:
         if has_folders(target):
             delete_files([target])
         # One by one: Beam goes on after a copy that failed.
-        FileSystems.copy([source], [target])
+        with beam_files(target) as files:
+            files.copy([source], [target])
 
 
 def _link(source: str, target: str) -> None:

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.runs import command
+
 ROOT = Path(__file__).parents[3]
 
 AT_THE_END = """
@@ -81,5 +83,16 @@ def test_wrong_usage_imports_neither_beam_nor_scipy(arguments: list[str]) -> Non
     assert imported(arguments, *HEAVY) == ["2"]
 
 
+def test_gates_and_history_of_runs_on_a_disk_need_no_beam(tmp_path: Path) -> None:
+    corpus = ROOT / "tests/corpora/traffic_rules"
+    inputs = ("--ground-truth", f"{corpus}/ground_truth.jsonl", "--predictions", f"{corpus}/predictions.jsonl")
+    for run in ("first", "second"):
+        command("evaluate", "traffic_rules", *inputs, "--output", str(tmp_path / "runs" / run))
+    gates = ["--set", "gates={overall.f1: {minimum: 0, not_worse_than: baseline}}"]
+    runs = tmp_path / "runs"
+    assert imported(["gate", f"{runs}/second", "--baseline", f"{runs}/first", *gates], "apache_beam")[1:] == []
+    assert imported(["history", str(runs)], "apache_beam") == ["0"]
+
+
 def test_the_check_finds_what_is_imported() -> None:
-    assert imported(["gate", "no-such-run"], *HEAVY)[:2] == ["2", "apache_beam"]
+    assert imported(["compare", "no-such-run", "other"], *HEAVY)[:2] == ["2", "apache_beam"]

@@ -24,7 +24,8 @@ from beamscore.pipelines.reports.cards import (
 )
 from beamscore.pipelines.reports.document import CardSide
 from beamscore.transforms.changed_records import ChangedRecords, Text
-from beamscore.transforms.pick import MAX_RECORD_BYTES, PickedSample
+from beamscore.transforms.pick import PickedSample
+from beamscore.transforms.records import MAX_RECORD_BYTES
 
 TRUTH = {"sample_id": "s", "source": "web", "rules": [{"id": "r0", "properties": {"a": "1"}, "centerlines": ["4"]}]}
 

@@ -36,15 +36,15 @@ from beamscore.transforms.io.publication import (
 )
 from beamscore.transforms.io.staging import StageBundles, StagedFolder
 from beamscore.transforms.io.storage import delete_files, list_folder, read_bytes, write_file
-from beamscore.transforms.publish import LineWriter
 from beamscore.transforms.records import InputProblem
 from tests.faults import Faults, Stopped
 from tests.memory_files import FolderStore, ObjectStore
+from tests.transforms.line_writer import LineWriter
 
 LAYOUT = Layout("evaluation", ("report.md", "sums.json", "summary.json"), ("samples", "quarantine"))
 ELSEWHERE = Process("another machine", 1, "1")
 KINDS = ["disk", "no hard links", "objects", "folders"]
-STRIDE = 10
+STRIDE = 7
 
 
 @pytest.fixture(params=KINDS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import random
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,6 @@ from typing import Any
 import apache_beam as beam
 import pyarrow.parquet as pq
 import pytest
-from apache_beam.io.filesystems import FileSystems
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from hypothesis import given
 from hypothesis import strategies as st
@@ -107,7 +107,7 @@ def test_a_file_that_cannot_be_finished_leaves_the_old_one(tmp_path: Path, monke
     def fail(*_: object) -> None:
         raise OSError("the disk is full")
 
-    monkeypatch.setattr(FileSystems, "rename", fail)
+    monkeypatch.setattr(os, "rename", fail)
     with pytest.raises(Exception, match=r"--output .*/a\.jsonl: cannot be written: the disk is full"):
         write_all(WriteRecords(f"{tmp_path}/a.jsonl", {}), RECORDS)
     assert [path.name for path in tmp_path.iterdir()] == ["a.jsonl"]

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from apache_beam.io.filesystem import BeamIOError
-from apache_beam.io.filesystems import FileSystems
 
+from beamscore.transforms.io import storage
 from beamscore.transforms.io.storage import (
     atomic_write,
     delete_files,
@@ -44,11 +44,11 @@ def test_a_file_that_cannot_be_finished_leaves_the_earlier_one(tmp_path: Path, m
     path = tmp_path / "a.json"
     path.write_text("earlier")
 
-    def fail(sources: list[str], targets: list[str]) -> None:
+    def fail(source: str, target: str) -> None:
         assert path.read_text() == "earlier"
         raise OSError("disk full")
 
-    monkeypatch.setattr(FileSystems, "rename", fail)
+    monkeypatch.setattr(os, "rename", fail)
     with pytest.raises(OSError, match="disk full"), atomic_write(str(path), "run") as stream:
         stream.write(b"later")
     assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [("a.json", "earlier")]
@@ -102,14 +102,14 @@ def test_files_are_moved_over_what_a_broken_copy_has_left(base: str) -> None:
 def test_a_probe_has_content_and_leaves_nothing(base: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An upload without any content is refused by S3."""
     deleted: list[bytes] = []
-    delete = FileSystems.delete
+    delete = storage.delete_files
     write_file(f"{base}/other", b"1")
 
     def keep(paths: list[str]) -> None:
         deleted.extend(read_bytes(path) for path in paths)
         delete(paths)
 
-    monkeypatch.setattr(FileSystems, "delete", keep)
+    monkeypatch.setattr(storage, "delete_files", keep)
     write_probe(base)
     assert [bool(content) for content in deleted] == [True]
     assert list(list_folder(base)) == ["other"]
