@@ -29,28 +29,25 @@ with quiet_root_logger:
     from beamscore.pipelines.commands import main
     from tests import toy
 
-def killed(call, last, before):
+def killed(call, last):
     def step(source, target, **options):
-        if before and target.endswith(last):
-            os.kill(os.getpid(), signal.SIGKILL)
-        call(source, target, **options)
         if target.endswith(last):
             os.kill(os.getpid(), signal.SIGKILL)
+        call(source, target, **options)
     return step
 
 toy.register()
-moment = sys.argv[1]
-if moment:
-    os.rename = killed(os.rename, sys.argv[2], moment == "before")
-sys.exit(main.main(sys.argv[3:]))
+if sys.argv[1]:
+    os.rename = killed(os.rename, sys.argv[1])
+sys.exit(main.main(sys.argv[2:]))
 """
 
 
-def start(moment: str, step: str, output: Path, predictions: Path) -> subprocess.Popen[str]:
-    """Starts a command that is killed before or after the step that gives a file the name `step`, if at any."""
+def start(step: str, output: Path, predictions: Path) -> subprocess.Popen[str]:
+    """Starts a command that is killed before the step that gives a file the name `step`, if at any."""
     flags = [f"--ground-truth={predictions.parent}/truth.jsonl", f"--predictions={predictions}", f"--output={output}"]
     return subprocess.Popen(
-        [sys.executable, "-c", COMMAND, moment, step, "evaluate", "toy", *flags, "--set", "bootstrap.replicates=5"],
+        [sys.executable, "-c", COMMAND, step, "evaluate", "toy", *flags, "--set", "bootstrap.replicates=5"],
         cwd=ROOT,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.DEVNULL,
@@ -91,16 +88,8 @@ def looked_at(output: Path, is_over: Callable[[], bool]) -> list[float]:
     return seen
 
 
-@pytest.mark.parametrize(
-    ("moment", "step"),
-    [
-        ("before", "/run.json"),
-        pytest.param("after", "/run.json", marks=pytest.mark.every_step),
-        pytest.param("after", "/run.json.files", marks=pytest.mark.every_step),
-        pytest.param("before", "out/report.md", marks=pytest.mark.every_step),
-    ],
-)
-def test_a_reader_sees_one_run_whole_whatever_two_runs_do(tmp_path: Path, moment: str, step: str) -> None:
+@pytest.mark.parametrize("step", ["/run.json", "out/report.md"])
+def test_a_reader_sees_one_run_whole_whatever_two_runs_do(tmp_path: Path, step: str) -> None:
     """Predictions whose texts are 0, 1, 2 and 3 characters longer than the ground truth score 1/(1 + difference)."""
     write_lines(tmp_path / "truth.jsonl", TRUTHS)
     predictions = [
@@ -112,19 +101,19 @@ def test_a_reader_sees_one_run_whole_whatever_two_runs_do(tmp_path: Path, moment
     ]
     output = tmp_path / "out"
     assert evaluate(output, tmp_path / "truth.jsonl", predictions[0], "--set", "bootstrap.replicates=5").code == 0
-    both = [start(moment, step, output, predictions[number]) for number in (1, 2)]
+    both = [start(step, output, predictions[number]) for number in (1, 2)]
     seen = looked_at(output, lambda: all(process.poll() is not None for process in both))
     said = {process.returncode: (process.communicate()[1], number) for number, process in enumerate(both, 1)}
     assert set(said) in ({-signal.SIGKILL, 2}, {-signal.SIGKILL})
     if 2 in said:
         assert "is writing there; wait until it ends" in said[2][0]
         published = 1 / (1 + said[-signal.SIGKILL][1])
-    replaced = (moment, step) == ("after", "/run.json") or step == "out/report.md"
+    replaced = step == "out/report.md"
     assert seen[0] == 1.0
     assert len(seen) == 1 or replaced
     if 2 in said:
         assert seen == pytest.approx([1.0, published] if replaced else [1.0])
-    last = start("", "", output, predictions[3])
+    last = start("", output, predictions[3])
     assert looked_at(output, lambda: last.poll() is not None) == [seen[-1], 0.25]
     assert (last.returncode, last.communicate()[1]) == (0, "")
     assert {path.name for path in output.iterdir()} == {

@@ -281,6 +281,11 @@ def publish(
             if claim.detached:
                 release(output, run_id)
     except OSError as error:
+        with contextlib.suppress(OSError):
+            if held_claim(output, run_id) is None:
+                # A run that has taken over meanwhile removed the files of this one; the plain names are to be its own.
+                refresh_plain_names(output, layout)
+                return
         problem = output_problem(output, error).message
         raise InputProblem(f"{problem}; the new result is in place, but not under all of its plain names") from error
 
