@@ -247,6 +247,12 @@ class CauseCount:
         """The first of them; None where there is none."""
         return next(iter(self.examples), None)
 
+    @property
+    def order(self) -> tuple[int, str, str, str]:
+        """What causes are sorted by: the most frequent first, those as frequent by side, stage and cause."""
+        first = self.example
+        return (-self.count, first.side, first.stage, first.cause) if first else (0, "", "", "")
+
     def merge(self, other: CauseCount) -> CauseCount:
         """Adds up two counts."""
         examples = sorted((*self.examples, *other.examples), key=_place_of)[:EXAMPLES]

@@ -179,10 +179,12 @@ def minimum_area_rectangle(hull: Sequence[Point]) -> tuple[Box, float]:
     several, as around a right triangle, it is the one along the first side. While the sides are gone through in order,
     the corners that lie farthest along, across and against each go round as well (rotating calipers, Toussaint 1983).
     """
-    (first_x, first_y), count = hull[0], len(hull)
-    if count == 1:
+    first_x, first_y = hull[0]
+    if len(hull) == 1:
         return (first_x, first_y, first_x, first_y), 0.0
-    corners = [(x - first_x, y - first_y) for x, y in hull]
+    # Corners that differ by less than the rounding of a difference are one.
+    corners = list(dict.fromkeys((x - first_x, y - first_y) for x, y in hull))
+    count = len(corners)
     along = across = against = 1
     rectangles = []
     for side in range(count):

@@ -150,35 +150,40 @@ def canonical(value: Any, spend: Callable[[int], None]) -> str:
 
     Raises NotComparable where the value nests more than 16 deep, holds more than 1,000 values, or is not JSON.
     """
-    left = MAX_VALUES
+    return _canonical(value, MAX_DEPTH, spend, [MAX_VALUES])
 
-    def write(value: Any, depth: int) -> str:
-        """Each text says where it ends, so that a sequence of them can be read in one way only."""
-        nonlocal left
-        if isinstance(value, str):
-            spend(1 + len(value) // CHARACTERS_PER_STEP)
-            value = normalized(value)
-            return f"s{len(value)}:{value}"
-        spend(1)
-        if value is None:
-            return "0"
-        if isinstance(value, bool):
-            return "t" if value else "f"
-        if isinstance(value, (int, float)):
-            return _number(value)
-        if not depth:
-            raise NotComparable(f"it nests more than {MAX_DEPTH} deep")
-        if not isinstance(value, (list, dict)):
-            raise NotComparable(f"{type(value).__name__} is not a type of JSON")
-        left -= len(value)
-        if left < 0:
-            raise NotComparable(f"it holds more than {MAX_VALUES} values")
-        if isinstance(value, list):
-            return f"[{''.join(sorted({write(item, depth - 1) for item in value}))}]"
-        members = [write(name, 0) + write(item, depth - 1) for name, item in value.items() if item is not None]
-        return f"{{{''.join(sorted(members))}}}"
 
-    return write(value, MAX_DEPTH)
+def _canonical(value: Any, depth: int, spend: Callable[[int], None], left: list[int]) -> str:
+    """Returns a text that says where it ends, so that a sequence of them can be read in one way only.
+
+    left: holds how many more values there may be.
+    """
+    if isinstance(value, str):
+        spend(1 + len(value) // CHARACTERS_PER_STEP)
+        value = normalized(value)
+        return f"s{len(value)}:{value}"
+    spend(1)
+    if value is None:
+        return "0"
+    if isinstance(value, bool):
+        return "t" if value else "f"
+    if isinstance(value, (int, float)):
+        return _number(value)
+    if not depth:
+        raise NotComparable(f"it nests more than {MAX_DEPTH} deep")
+    if not isinstance(value, (list, dict)):
+        raise NotComparable(f"{type(value).__name__} is not a type of JSON")
+    left[0] -= len(value)
+    if left[0] < 0:
+        raise NotComparable(f"it holds more than {MAX_VALUES} values")
+    if isinstance(value, list):
+        return f"[{''.join(sorted({_canonical(item, depth - 1, spend, left) for item in value}))}]"
+    members = [
+        _canonical(name, 0, spend, left) + _canonical(item, depth - 1, spend, left)
+        for name, item in value.items()
+        if item is not None
+    ]
+    return f"{{{''.join(sorted(members))}}}"
 
 
 def _number(value: int | float) -> str:

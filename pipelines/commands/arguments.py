@@ -194,7 +194,7 @@ COMMANDS = {
         _option("--rebuild", "read every run again, not only what is new"),
     ),
     "bless": _command(
-        "make the median of the recent nights the baseline: write it to FOLDER/blessed.txt",
+        "make the median of the recent nights the baseline",
         _option("FOLDER", "the folder with the runs, on any disk or object store"),
         _option("--nights N", "how many nights the median is of (default: 7)", type=positive, default=7),
     ),

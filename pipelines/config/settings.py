@@ -14,7 +14,6 @@ from msgspec import Meta
 
 from ...metrics.benchmark import Benchmark
 from ...metrics.common.text import truncated
-from ...metrics.derived import DefinitionError, with_derived
 from ...metrics.registry import BrokenBenchmark, benchmark_class, benchmark_names, is_benchmark
 from ...transforms.io.field_map import FieldMap
 from ...transforms.io.storage import read_bytes
@@ -202,16 +201,8 @@ def check(raw: dict[str, Any], source: str) -> Configuration:
         )
     _check_slices(settings, source)
     _check_fields(settings.fields, source)
-    try:
-        kind = with_derived(kind, settings.derived)
-    except DefinitionError as error:
-        raise UsageError(f"{source}: derived.{error.name}: {error}") from error
-    for column in kind.sliced_columns:
-        if column not in settings.slices:
-            raise UsageError(
-                f"{source}: derived: slice_mean needs the slices of {column}{nearest(column, settings.slices)}; "
-                f"give `slices: [{column}]`, or --slice {column}"
-            )
+    if settings.derived:
+        kind = _with_derived(kind, settings, source)
     check_gates(settings.gates, kind, settings.bootstrap.replicates, source)
     return Configuration(settings, kind(options))
 
@@ -232,6 +223,25 @@ def _check_options(options: msgspec.Struct, source: str) -> None:
     for key, value in msgspec.structs.asdict(options).items():
         if isinstance(value, float) and not math.isfinite(value):
             raise UsageError(f"{source}: {key}: found {value}; allowed: a finite number")
+
+
+def _with_derived(
+    kind: type[Benchmark[Any, Any, Any]], settings: Settings, source: str
+) -> type[Benchmark[Any, Any, Any]]:
+    """Returns the benchmark with the derived metrics; raises UsageError where one cannot be."""
+    from ...metrics.derived import DefinitionError, with_derived
+
+    try:
+        kind = with_derived(kind, settings.derived)
+    except DefinitionError as error:
+        raise UsageError(f"{source}: derived.{error.name}: {error}") from error
+    for column in kind.sliced_columns:
+        if column not in settings.slices:
+            raise UsageError(
+                f"{source}: derived: slice_mean needs the slices of {column}{nearest(column, settings.slices)}; "
+                f"give `slices: [{column}]`, or --slice {column}"
+            )
+    return kind
 
 
 def _check_slices(settings: Settings, source: str) -> None:

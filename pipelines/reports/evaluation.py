@@ -186,7 +186,7 @@ def _coverage(systems: Mapping[str, Any], causes: Sequence[CauseCount]) -> Itera
         yield Table("Counts of the benchmark", ("system", "what", "count"), extra)
     if causes:
         yield Text("Quarantine", "heading")
-        rows = [_cause(each, list(of)) for each in sorted(causes, key=lambda each: -each.count)]
+        rows = [_cause(each, list(of)) for each in sorted(causes, key=lambda each: each.order)]
         yield Table("Quarantined records by cause", ("records", "side", "stage", "cause", "the first"), rows)
         yield Text("Every quarantined record is in quarantine/, with its text.")
 

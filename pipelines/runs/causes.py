@@ -68,13 +68,12 @@ def place_of_entry(entry: Quarantined) -> str:
 
 
 def quarantine_causes(causes: Iterable[CauseCount]) -> list[QuarantineCause]:
-    """Returns the causes as run.json holds them, the most frequent first."""
-    found = [
+    """Returns the causes as run.json holds them, in their order."""
+    return [
         QuarantineCause(first.side, first.stage, first.cause, each.count, [_record(entry) for entry in each.examples])
-        for each in causes
+        for each in sorted(causes, key=lambda each: each.order)
         if (first := each.example) is not None
     ]
-    return sorted(found, key=lambda each: (-each.records, each.side, each.stage, each.cause))
 
 
 def _record(entry: Quarantined) -> QuarantinedRecord:

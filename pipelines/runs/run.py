@@ -156,7 +156,7 @@ class Run:
             "",
             summary,
             worst={name: sorted(found, key=order)[:most] for name, found in worst.items()},
-            causes=sorted(causes, key=_cause_order),
+            causes=sorted(causes, key=lambda each: each.order),
         )
         run.configuration = configuration
         bootstrap = DrawnReplicates(drawn.replicates, drawn.seed)
@@ -373,11 +373,6 @@ def worst_first(benchmark: Benchmark[Any, Any, Any]) -> Callable[[Worst], Worst]
 def _order_of(spec: MetricSpec, sample: Worst) -> Worst:
     value, sample_id, status = sample
     return spec.goodness(value), sample_id, status
-
-
-def _cause_order(cause: CauseCount) -> tuple[int, str, str, str]:
-    example = cause.example
-    return (-cause.count, example.side, example.stage, example.cause) if example else (0, "", "", "")
 
 
 def _no_samples(key: SliceKey, values: dict[str, float | None]) -> SliceResult:

@@ -104,7 +104,7 @@ class Finder:
 signal.signal(signal.SIGINT, signal.default_int_handler)
 sys.meta_path.insert(0, Finder())
 from beamscore.pipelines.commands.main import main
-sys.argv[1:] = ["gate", "run"]
+sys.argv[1:] = ["evaluate", "chart", "--ground-truth", "t.jsonl", "--predictions", "p.jsonl", "--output", "o"]
 sys.exit(main())
 """
 
