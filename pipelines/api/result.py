@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import pyarrow as pa
 
+from ..runs.numbers import count_of
+
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
@@ -139,8 +141,3 @@ class Result:
         """Warns whoever called the caller of this."""
         for line in self.warnings:
             warnings.warn(line, stacklevel=3)
-
-
-def count_of(number: int, what: str) -> str:
-    """Returns a number of things in words."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"

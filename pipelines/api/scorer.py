@@ -34,9 +34,10 @@ from ...transforms.totals import (
 from ..config.settings import DEFAULT_SYSTEM, Configuration
 from ..inputs.mismatch import RECORDS_LOOKED_AT, FirstRecords, no_column
 from ..runs.causes import why_unscored
+from ..runs.numbers import count_of
 from ..runs.run import Run
 from .arguments import Arguments, check_arguments
-from .result import Finished, Rejected, Result, Scored, Side, SliceResult, count_of
+from .result import Finished, Rejected, Result, Scored, Side, SliceResult
 from .workers import score_in_processes
 
 if TYPE_CHECKING:

@@ -6,10 +6,7 @@ import argparse
 import posixpath
 import time
 
-from apache_beam.io.filesystems import FileSystems
-from apache_beam.options.pipeline_options import PipelineOptions
-
-from ...transforms.io.storage import STORAGE_ERRORS, read_bytes, write_file
+from ...transforms.io.storage import exists, read_bytes, write_file
 from ...transforms.records import printable
 from ..config.errors import UsageError, one_line
 from ..runs.blessing import MIN_NIGHTS, luck_warnings, median_night, recent_nights
@@ -17,37 +14,39 @@ from ..runs.history import History, histories
 from ..runs.history_index import HISTORY, index_runs, load_table, run_path
 from ..runs.looks import start_looks
 from ..runs.named import MAX_BLESSED_BYTES, age_warnings, find_baseline
-from ..runs.numbers import fixed
+from ..runs.numbers import count_of, fixed
 from ..runs.provenance import utc
 from ..runs.run import Run
 from .history import BLESSED
 from .messages import DONE, warn
 
 
-def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
+def run(parsed: argparse.Namespace, _: object) -> int:
     """Writes the median run to blessed.txt, and starts the count of looks anew."""
     folder = parsed.folder
     history = _history(folder)
     nights = recent_nights(history, parsed.nights)
     if len(nights) < MIN_NIGHTS:
-        warn([f"only {len(nights)} nights compare with the last one; the median of fewer than {MIN_NIGHTS} is luck"])
+        warn([f"the median is of {count_of(len(nights), 'night')}; that of fewer than {MIN_NIGHTS} is luck"])
     night = median_night(nights, history.metrics)
     blessed = Run.read(run_path(folder, night.run), sums=True)
     warn(age_warnings(blessed))
     path = posixpath.join(folder, BLESSED)
     try:
-        before = read_bytes(path, MAX_BLESSED_BYTES).decode() if FileSystems.exists(path) else ""
+        before = read_bytes(path, MAX_BLESSED_BYTES).decode() if exists(path) else ""
         if before:
             _warn_of_luck(path, history, blessed)
         text = before if before.endswith("\n") or not before else f"{before}\n"
-        reason = f"# {utc(time.time())}: the median of {len(nights)} nights by {', '.join(history.metrics)}"
+        reason = f"# {utc(time.time())}: the median of {count_of(len(nights), 'night')} by {', '.join(history.metrics)}"
         write_file(path, f"{text}{printable(reason)}\n{night.run}\n".encode())
         start_looks(path, blessed)
-    except (*STORAGE_ERRORS, ValueError) as error:
+    except (OSError, ValueError) as error:
         raise UsageError(f"{path}: cannot be written: {one_line(error)}") from error
     values = (f"{metric} of {system} {fixed(point.value)}" for (system, metric), point in night.points.items()
               if metric in history.metrics)  # fmt: skip
-    print(printable(f"{path}: blessed {night.run}, the median of {len(nights)} nights: {', '.join(values)}"))
+    print(
+        printable(f"{path}: blessed {night.run}, the median of {count_of(len(nights), 'night')}: {', '.join(values)}")
+    )
     return DONE
 
 

@@ -18,7 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ...metrics.version import VERSION
-from ...transforms.io.storage import STORAGE_ERRORS, write_file
+from ...transforms.io.storage import write_file
 from ...transforms.process import repeated
 from ...transforms.progress import PROGRESS, PROGRESS_FOLDER
 from ...transforms.records import printable
@@ -170,7 +170,7 @@ class MetricsFile:
         """Writes the file before this block and after it; raises UsageError where it cannot be written before."""
         try:
             self._write()
-        except (*STORAGE_ERRORS, ValueError) as error:
+        except (OSError, ValueError) as error:
             raise UsageError(f"--metrics-file {self._path}: cannot be written: {one_line(error)}") from error
         try:
             yield
@@ -179,7 +179,7 @@ class MetricsFile:
             self.exit_code = interrupted if as_usage_error(error) is None else WRONG_USAGE
             raise
         finally:
-            with contextlib.suppress(*STORAGE_ERRORS, ValueError):
+            with contextlib.suppress(OSError, ValueError):
                 self._write()
 
     def add_values(self, document: Mapping[str, Any], metrics: Sequence[str]) -> None:

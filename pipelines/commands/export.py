@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 import yaml
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from ...transforms.io.storage import STORAGE_ERRORS, atomic_write, make_folder, new_run_id
+from ...transforms.io.storage import atomic_write, make_folder, new_run_id
 from ...transforms.publish import encode_json
 from ...transforms.records import printable
 from ..config.errors import UsageError, one_line
@@ -145,5 +145,5 @@ def _write_all(stream: BinaryIO, parts: Iterable[bytes]) -> int:
 def _problems(path: str) -> Iterator[Any]:
     try:
         yield
-    except (*STORAGE_ERRORS, ValueError) as error:
+    except (OSError, ValueError) as error:
         raise UsageError(f"--output {path}: cannot be written: {one_line(error)}") from error

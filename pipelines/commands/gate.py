@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from ...metrics.statistics.sums import Sums
-from ...transforms.io.storage import STORAGE_ERRORS, delete_files, write_file
+from ...transforms.io.storage import delete_files, write_file
 from ...transforms.records import printable
 from ..config import settings
 from ..config.errors import UsageError, as_input_errors, one_line
@@ -137,7 +137,7 @@ def _count_look(
         return
     try:
         looks = count_look(parsed.baseline, baseline, predictions, run_id)
-    except (*STORAGE_ERRORS, ValueError) as error:
+    except (OSError, ValueError) as error:
         warn([unwritten(parsed.baseline, error)])
         return
     warn(too_many_looks(gates, looks, baseline.path))
@@ -196,7 +196,7 @@ def verdict_markdown(
 def _output(option: str, path: str) -> Any:
     try:
         yield
-    except (*STORAGE_ERRORS, ValueError) as error:
+    except (OSError, ValueError) as error:
         raise UsageError(f"--{option} {path}: cannot be written: {one_line(error)}") from error
 
 

@@ -6,7 +6,7 @@ import argparse
 import posixpath
 from collections.abc import Sequence
 
-from ...transforms.io.storage import STORAGE_ERRORS, delete_files, exists, write_file
+from ...transforms.io.storage import delete_files, exists, write_file
 from ...transforms.records import printable
 from ..config.errors import UsageError, one_line
 from ..reports.history import PAGE, REPORT, HistorySources, history_reports
@@ -46,7 +46,7 @@ def run(parsed: argparse.Namespace, _: object) -> int:
             write_file(posixpath.join(output, name), content)
         if parsed.no_html:
             delete_files([posixpath.join(output, PAGE)])
-    except (*STORAGE_ERRORS, ValueError) as error:
+    except (OSError, ValueError) as error:
         raise UsageError(f"--output {output}: cannot be written: {one_line(error)}; give another --output") from error
     nights = sum(len(each.nights) for each in found)
     print(f"{nights} run{'s' if nights > 1 else ''}, {index.read} of them read now")
@@ -89,7 +89,7 @@ def _blessed(folder: str) -> str | None:
     except UsageError as error:
         warn([str(error)])
         return None
-    except (*STORAGE_ERRORS, ValueError) as error:
+    except (OSError, ValueError) as error:
         warn([f"{path}: {one_line(error)}"])
         return None
     try:

@@ -34,7 +34,7 @@ from .messages import (
     warn,
 )
 
-RUN_NO_PIPELINE = ("gate", "history")
+RUN_NO_PIPELINE = ("bless", "gate", "history")
 """Commands that use Beam only for paths that are not on a disk."""
 
 

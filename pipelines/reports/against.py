@@ -16,7 +16,7 @@ from urllib.parse import quote
 from ...metrics.statistics.measured import AnyBenchmark, spec_of
 from ...metrics.statistics.paired import PairedDifference, paired_differences, paired_interval
 from ...metrics.statistics.same_samples import same_samples
-from ...transforms.io.storage import STORAGE_ERRORS, is_on_disk
+from ...transforms.io.storage import is_on_disk
 from ..config.errors import UsageError
 from ..runs.differences import PAIRED, differences
 from ..runs.run import PAGE, Run
@@ -83,7 +83,7 @@ def _against(result: Run, baseline: Run, name: str) -> Against:
         if run.run_id != baseline.run_id:
             return Against(f"Not compared with {name}: another run has replaced it meanwhile.")
         found, apart = run_differences(result, run, {each: baseline.system_for(each) for each in result.systems})
-    except (UsageError, *STORAGE_ERRORS, ValueError, KeyError) as error:
+    except (UsageError, OSError, ValueError, KeyError) as error:
         return Against(f"Not compared with {name}: {error}.")
     if not found:
         return Against(f"Not compared with {name}: it has no system of the same name.")

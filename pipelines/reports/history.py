@@ -12,7 +12,6 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...transforms.io.storage import STORAGE_ERRORS
 from ..config.errors import UsageError
 from ..runs.history import History, Point
 from ..runs.history import Night as Run_
@@ -187,7 +186,7 @@ def _slice_differences(folder: str, history: History, system: str, number: int, 
     try:
         latest, other = (Run.read(run_path(folder, night.run)) for night in (history.nights[-1], before))
         found, _ = run_differences(latest, other, {system: system})
-    except (UsageError, *STORAGE_ERRORS, ValueError, KeyError):
+    except (UsageError, OSError, ValueError, KeyError):
         return
     for label in dict.fromkeys(label for _, label, _ in found if label):
         moved = (found.get((system, label, name), NOT_COMPARED).difference for name in history.metrics)
@@ -386,7 +385,7 @@ def _gates(folder: str, history: History) -> Iterator[GateLine]:
     """Yields the bounds of the metrics of all samples in the last run."""
     try:
         gates = Run.read(run_path(folder, history.nights[-1].run)).summary.gates
-    except (UsageError, *STORAGE_ERRORS, ValueError):
+    except (UsageError, OSError, ValueError):
         return
     seen = set()
     for gate in gates:

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from ...transforms.io.claim import RUNS
 from ...transforms.io.publication import committed_runs
-from ...transforms.io.storage import STORAGE_ERRORS, has_folders, is_on_disk, list_tree, read_bytes
+from ...transforms.io.storage import has_folders, is_on_disk, list_tree, read_bytes
 from ..config.errors import UsageError, one_line
 from .differences import scoring_hash
 from .run import LAYOUT, SUMMARY, Run
@@ -66,7 +66,7 @@ def index_runs(folder: str, known: Any | None) -> Index:
     """
     try:
         stamps = find_runs(folder)
-    except (*STORAGE_ERRORS, ValueError) as error:
+    except (OSError, ValueError) as error:
         raise UsageError(f"{folder}: cannot be listed: {one_line(error)}") from error
     tables, kept = _kept(known, stamps)
     due = [run for run in stamps if run not in kept]
@@ -162,7 +162,7 @@ def load_table(path: str) -> Any | None:
     """Returns the table in a file; None where there is none that can be used."""
     try:
         return read_table(read_bytes(path))
-    except (*STORAGE_ERRORS, ValueError):
+    except (OSError, ValueError):
         return None
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from ...transforms.io.storage import STORAGE_ERRORS, read_bytes, write_file
+from ...transforms.io.storage import read_bytes, write_file
 from ..config.errors import one_line
 from ..config.gates import BASELINE, Gate
 from .provenance import utc
@@ -32,7 +32,7 @@ def looks_path(blessed: str) -> str:
 
 
 def start_looks(blessed: str, baseline: Run) -> None:
-    """Starts the count anew; raises one of STORAGE_ERRORS where it cannot be written."""
+    """Starts the count anew; raises OSError where it cannot be written."""
     write_file(looks_path(blessed), _encoded(Looks(_identity(baseline), utc(time.time()))))
 
 
@@ -40,7 +40,7 @@ def count_look(blessed: str, baseline: Run, predictions: Sequence[str | None], r
     """Counts a run that was judged, and returns the number of all of them.
 
     blessed: the file that names the baseline. predictions: the fingerprints of those of each system. A run with the
-    predictions of an earlier one, or of the baseline, is none of its own. Raises one of STORAGE_ERRORS where the count
+    predictions of an earlier one, or of the baseline, is none of its own. Raises OSError where the count
     cannot be written.
     """
     found = _read(looks_path(blessed))
@@ -75,7 +75,7 @@ def _read(path: str) -> Looks | None:
     """Returns the content of a file; None where there is none that can be read."""
     try:
         return msgspec.json.decode(read_bytes(path), type=Looks)
-    except (*STORAGE_ERRORS, ValueError, msgspec.MsgspecError):
+    except (OSError, ValueError, msgspec.MsgspecError):
         return None
 
 

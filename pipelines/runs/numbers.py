@@ -56,3 +56,8 @@ def percent(share: float) -> str:
     ('95%', '99.5%')
     """
     return f"{100 * share:.6g}%"
+
+
+def count_of(number: int, what: str) -> str:
+    """Returns a number of things in words."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -17,9 +17,6 @@ from typing import Any, BinaryIO, cast
 
 from ..records import InputProblem
 
-STORAGE_ERRORS = (OSError,)
-"""What a filesystem raises where it cannot do what it is asked for."""
-
 PART = ".part"
 """The ending of a file that is being written, and takes its name when it is whole."""
 

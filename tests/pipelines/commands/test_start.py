@@ -83,7 +83,7 @@ def test_wrong_usage_imports_neither_beam_nor_scipy(arguments: list[str]) -> Non
     assert imported(arguments, *HEAVY) == ["2"]
 
 
-def test_gates_and_history_of_runs_on_a_disk_need_no_beam(tmp_path: Path) -> None:
+def test_gates_history_and_blessing_of_runs_on_a_disk_need_no_beam(tmp_path: Path) -> None:
     corpus = ROOT / "tests/corpora/traffic_rules"
     inputs = ("--ground-truth", f"{corpus}/ground_truth.jsonl", "--predictions", f"{corpus}/predictions.jsonl")
     for run in ("first", "second"):
@@ -92,6 +92,7 @@ def test_gates_and_history_of_runs_on_a_disk_need_no_beam(tmp_path: Path) -> Non
     runs = tmp_path / "runs"
     assert imported(["gate", f"{runs}/second", "--baseline", f"{runs}/first", *gates], "apache_beam")[1:] == []
     assert imported(["history", str(runs)], "apache_beam") == ["0"]
+    assert imported(["bless", str(runs)], "apache_beam") == ["0"]
 
 
 def test_the_check_finds_what_is_imported() -> None:
