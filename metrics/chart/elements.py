@@ -1,8 +1,9 @@
 """Task 6a: the elements drawn in the plot area, in pixels.
 
-A pair of elements scores max(0, 1 - D / T), with D the Manhattan distance and T 5 % of the shorter image side:
+A pair of elements scores max(0, 1 - D / T), with D the Manhattan distance and T 5 % of the shorter image side; in the
+editions since 2020 max(0, 1 - (D / T)^2), with D the Euclidean distance and T 1 %:
 
-    bars      the sum of |dx0|, |dy0|, |dx1| and |dy1|
+    bars      the distance of (x0, y0, x1, y1): Manhattan |dx0| + |dy0| + |dx1| + |dy1|
     box plots the distance of the predicted point to the true line; five classes, each matched within itself
     scatter   the distance of the points
     lines     no distance: the similarity of the two functions (see similarity.py)
@@ -17,15 +18,14 @@ prediction with such elements has none that count.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from functools import reduce
-from operator import add, sub
+from math import hypot
 from typing import Any
 
 from ..benchmark import RejectedRecord
 from ..common.assignment import best_pairs, numpy_sum
 from ..common.budget import Budget
+from ..statistics.ratios import plain_sum
 from .axes import without_image
 from .classes import ElementKind, element_kind
 from .limits import PAIR_OF_SERIES, assignment_steps, pair_steps
@@ -35,8 +35,8 @@ from .task_score import TaskScore, listed, mean_score
 
 BOX_PLOT_LINES = BoxSummary.__struct_fields__
 
-Element = tuple[float, ...]
-"""The coordinates of an element; those of a line of a box plot are its point, and how far it reaches from there."""
+Element = tuple[tuple[float, ...], tuple[float, ...]]
+"""The coordinates of an element, and how far it reaches from each: a line of a box plot from its point, others 0."""
 
 
 def score_elements(
@@ -63,12 +63,15 @@ def score_elements(
         raise RejectedRecord("ground_truth", f"task6: the visual elements are not those of a {chart_class} chart")
     for name, of_truth in truths.items():
         budget.spend(_steps(of_truth, predictions[name]))
-    threshold = options.element_distance * min(image.width, image.height)
+    threshold, squared = options.element_distance * min(image.width, image.height), options.rules.squared_error
     details = {}
     total, true_count, predicted_count = 0.0, 0, 0
     for name, of_truth in truths.items():
         of_prediction = predictions[name]
-        scores = _scores(kind, of_truth, of_prediction, threshold)
+        if kind == "line":
+            scores = [[function_similarity(line, other) for other in of_prediction] for line in of_truth]
+        else:
+            scores = [[element_score(each, other, threshold, squared) for other in of_prediction] for each in of_truth]
         pairs = [(row, column, scores[row][column]) for row, column in best_pairs(scores)]
         total += numpy_sum([score for _, _, score in pairs])
         true_count, predicted_count = true_count + len(of_truth), predicted_count + len(of_prediction)
@@ -92,16 +95,16 @@ def _groups(elements: VisualElements, kind: ElementKind) -> dict[str, Sequence[A
             for name in BOX_PLOT_LINES
         }
     if kind == "scatter":
-        return {"points": [(point.x, point.y) for point in elements.points()]}
+        return {"points": [((point.x, point.y), (0.0, 0.0)) for point in elements.points()]}
     if kind == "line":
         return {"lines": [Function.of([(p.x, p.y) for p in line]) for line in elements.lines or ()]}
-    return {"bars": [bar.corners() for bar in elements.bars or ()]}
+    return {"bars": [(bar.corners(), (0.0, 0.0, 0.0, 0.0)) for bar in elements.bars or ()]}
 
 
 def _reach(line: BoxPlotElement) -> Element:
     """Returns the point of a line, and how far it reaches; the corner of a `_bb` is of the box, not of the line."""
     width, height = (0.0, 0.0) if line.bb is None else (line.bb.width, line.bb.height)
-    return line.x, line.y, max(width, 0.0) / 2, max(height, 0.0) / 2
+    return (line.x, line.y), (max(width, 0.0) / 2, max(height, 0.0) / 2)
 
 
 def _steps(truths: Sequence[Any], predictions: Sequence[Any]) -> int:
@@ -115,40 +118,17 @@ def _steps(truths: Sequence[Any], predictions: Sequence[Any]) -> int:
     return steps + assignment_steps(rows, columns)
 
 
-def _scores(
-    kind: ElementKind, truths: Sequence[Any], predictions: Sequence[Any], threshold: float
-) -> list[list[float]]:
-    """Returns the score of each pair of elements of one class, `[truths, predictions]`."""
-    if kind == "line":
-        return [[function_similarity(truth, other) for other in predictions] for truth in truths]
-    if kind == "box":
-        apart = [[line_distance(truth, other) for other in predictions] for truth in truths]
-        return [[1.0 - distance / threshold if distance < threshold else 0.0 for distance in row] for row in apart]
-    return near_scores(truths, predictions, threshold)
+def element_score(truth: Element, other: Element, threshold: float, squared: bool) -> float:
+    """Returns max(0, 1 - D / threshold), or with D Euclidean max(0, 1 - (D / threshold)^2).
 
-
-def manhattan_distance(first: Element, second: Element) -> float:
-    """Returns how far two points, or the corners of two boxes, are from each other along all axes."""
-    distance: float = reduce(add, map(abs, map(sub, first, second)))
-    return distance
-
-
-def line_distance(line: Element, other: Element) -> float:
-    """Returns the Manhattan distance of the point of `other` from a line of a box plot."""
-    x, y, half_width, half_height = line
-    return max(abs(x - other[0]) - half_width, 0.0) + max(abs(y - other[1]) - half_height, 0.0)
-
-
-def near_scores(truths: Sequence[Element], predictions: Sequence[Element], threshold: float) -> list[list[float]]:
-    """Returns max(0, 1 - D / threshold) of each pair; only those whose first coordinates are near are compared."""
-    order = sorted(range(len(predictions)), key=[other[0] for other in predictions].__getitem__)
-    firsts = [predictions[place][0] for place in order]
-    scores = []
-    for truth in truths:
-        row = [0.0] * len(predictions)
-        for place in order[bisect_left(firsts, truth[0] - threshold) : bisect_right(firsts, truth[0] + threshold)]:
-            apart = manhattan_distance(truth, predictions[place])
-            if apart < threshold:
-                row[place] = 1.0 - apart / threshold
-        scores.append(row)
-    return scores
+    D is the distance of the coordinates of `other` from the nearest ones that `truth` reaches.
+    """
+    (places, reaches), (others, _) = truth, other
+    if abs(places[0] - others[0]) - reaches[0] >= threshold:
+        return 0.0
+    gaps = [max(abs(x - u) - reach, 0.0) for x, u, reach in zip(places, others, reaches, strict=True)]
+    distance = hypot(*gaps) if squared else plain_sum(gaps)
+    if distance >= threshold:
+        return 0.0
+    share = distance / threshold
+    return 1.0 - (share * share if squared else share)
