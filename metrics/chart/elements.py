@@ -19,13 +19,14 @@ prediction with such elements has none that count.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import hypot
+from functools import reduce
+from math import dist, hypot
+from operator import add, sub
 from typing import Any
 
 from ..benchmark import RejectedRecord
 from ..common.assignment import best_pairs, numpy_sum
 from ..common.budget import Budget
-from ..statistics.ratios import plain_sum
 from .axes import without_image
 from .classes import ElementKind, element_kind
 from .limits import PAIR_OF_SERIES, assignment_steps, pair_steps
@@ -35,8 +36,8 @@ from .task_score import TaskScore, listed, mean_score
 
 BOX_PLOT_LINES = BoxSummary.__struct_fields__
 
-Element = tuple[tuple[float, ...], tuple[float, ...]]
-"""The coordinates of an element, and how far it reaches from each: a line of a box plot from its point, others 0."""
+Element = tuple[float, ...]
+"""The coordinates of an element; those of a line of a box plot are its point, and how far it reaches from there."""
 
 
 def score_elements(
@@ -68,10 +69,7 @@ def score_elements(
     total, true_count, predicted_count = 0.0, 0, 0
     for name, of_truth in truths.items():
         of_prediction = predictions[name]
-        if kind == "line":
-            scores = [[function_similarity(line, other) for other in of_prediction] for line in of_truth]
-        else:
-            scores = [[element_score(each, other, threshold, squared) for other in of_prediction] for each in of_truth]
+        scores = element_scores(kind, of_truth, of_prediction, threshold, squared)
         pairs = [(row, column, scores[row][column]) for row, column in best_pairs(scores)]
         total += numpy_sum([score for _, _, score in pairs])
         true_count, predicted_count = true_count + len(of_truth), predicted_count + len(of_prediction)
@@ -95,16 +93,16 @@ def _groups(elements: VisualElements, kind: ElementKind) -> dict[str, Sequence[A
             for name in BOX_PLOT_LINES
         }
     if kind == "scatter":
-        return {"points": [((point.x, point.y), (0.0, 0.0)) for point in elements.points()]}
+        return {"points": [(point.x, point.y) for point in elements.points()]}
     if kind == "line":
         return {"lines": [Function.of([(p.x, p.y) for p in line]) for line in elements.lines or ()]}
-    return {"bars": [(bar.corners(), (0.0, 0.0, 0.0, 0.0)) for bar in elements.bars or ()]}
+    return {"bars": [bar.corners() for bar in elements.bars or ()]}
 
 
 def _reach(line: BoxPlotElement) -> Element:
     """Returns the point of a line, and how far it reaches; the corner of a `_bb` is of the box, not of the line."""
     width, height = (0.0, 0.0) if line.bb is None else (line.bb.width, line.bb.height)
-    return (line.x, line.y), (max(width, 0.0) / 2, max(height, 0.0) / 2)
+    return line.x, line.y, max(width, 0.0) / 2, max(height, 0.0) / 2
 
 
 def _steps(truths: Sequence[Any], predictions: Sequence[Any]) -> int:
@@ -118,17 +116,33 @@ def _steps(truths: Sequence[Any], predictions: Sequence[Any]) -> int:
     return steps + assignment_steps(rows, columns)
 
 
-def element_score(truth: Element, other: Element, threshold: float, squared: bool) -> float:
-    """Returns max(0, 1 - D / threshold), or with D Euclidean max(0, 1 - (D / threshold)^2).
+def element_scores(
+    kind: ElementKind, truths: Sequence[Any], predictions: Sequence[Any], threshold: float, squared: bool
+) -> list[list[float]]:
+    """Returns the score of each pair of elements of one class, `[truths, predictions]`; squared: of 2020 and later."""
+    if kind == "line":
+        return [[function_similarity(truth, other) for other in predictions] for truth in truths]
+    if kind == "box":
+        apart = [[line_distance(truth, other, squared) for other in predictions] for truth in truths]
+    else:
+        distance = dist if squared else manhattan_distance
+        # Most pairs are apart in their first coordinates alone.
+        apart = [
+            [distance(truth, other) if abs(truth[0] - other[0]) < threshold else threshold for other in predictions]
+            for truth in truths
+        ]
+    power = 2 if squared else 1
+    return [[1.0 - (each / threshold) ** power if each < threshold else 0.0 for each in row] for row in apart]
 
-    D is the distance of the coordinates of `other` from the nearest ones that `truth` reaches.
-    """
-    (places, reaches), (others, _) = truth, other
-    if abs(places[0] - others[0]) - reaches[0] >= threshold:
-        return 0.0
-    gaps = [max(abs(x - u) - reach, 0.0) for x, u, reach in zip(places, others, reaches, strict=True)]
-    distance = hypot(*gaps) if squared else plain_sum(gaps)
-    if distance >= threshold:
-        return 0.0
-    share = distance / threshold
-    return 1.0 - (share * share if squared else share)
+
+def manhattan_distance(first: Element, second: Element) -> float:
+    """Returns how far two points, or the corners of two boxes, are from each other along all axes."""
+    distance: float = reduce(add, map(abs, map(sub, first, second)))
+    return distance
+
+
+def line_distance(line: Element, other: Element, squared: bool) -> float:
+    """Returns the distance, Euclidean for `squared`, of the point of `other` from a line of a box plot."""
+    x, y, half_width, half_height = line
+    across, along = max(abs(x - other[0]) - half_width, 0.0), max(abs(y - other[1]) - half_height, 0.0)
+    return hypot(across, along) if squared else across + along

@@ -10,8 +10,8 @@ import numpy as np
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 
-from ..common.text import normalized
-from .records import ChartOptions, Protocol, Scalar, identifier_text
+from ..common.text import cached_if_short, normalized
+from .records import Protocol, Scalar, identifier_text
 
 # What is longer is no block of a chart, and keeps its LaTeX.
 MAX_REWRITTEN_LENGTH = 1000
@@ -20,39 +20,29 @@ MAX_REMEMBERED_LENGTH = 100
 MAX_VALUE = 1e100
 
 
-def read_text(text: str, options: ChartOptions) -> tuple[str, int]:
-    """Returns a text block as task 2 compares it, and the steps of reading it.
+@cached_if_short
+def read_text(text: str, protocol: Protocol) -> str:
+    """Returns a text block as task 2 compares it.
 
     Line ends become blanks, letters lower case, the ends are stripped, and LaTeX becomes Unicode where there is a
     backslash or a braced sub- or superscript, as in metric2.py. Published, the result is in Unicode normalization
     form C. Texts above 1000 characters keep their LaTeX.
 
-    >>> read_text(" CO_{2}\\nper km^{2} ", ChartOptions())[0]
+    >>> read_text(" CO_{2}\\nper km^{2} ", "published")
     'co₂ per km²'
     """
-    return (_read_again if len(text) <= MAX_REMEMBERED_LENGTH else _read)(text, options.protocol)
-
-
-def _read(text: str, protocol: Protocol) -> tuple[str, int]:
-    text = compared_text(text, protocol)
-    steps = 1 + len(text) // 50
-    plain = text.replace("\n", " ").replace("\r", " ").lower().strip()
-    if len(plain) <= MAX_REWRITTEN_LENGTH and ("\\" in plain or "_{" in plain or "^{" in plain):
-        replaced, latex_steps = _without_latex(plain)
-        return compared_text(replaced, protocol), steps + latex_steps
-    return plain, steps
-
-
-_read_again = lru_cache(maxsize=1 << 14)(_read)
-"""Reads short texts, most of which stand on both sides, such as the numbers of ticks."""
-
-
-@lru_cache(maxsize=4096)
-def _without_latex(text: str) -> tuple[str, int]:
+    plain = compared_text(text, protocol).replace("\n", " ").replace("\r", " ").lower().strip()
+    if len(plain) > MAX_REWRITTEN_LENGTH or not may_have_latex(plain):
+        return plain
     # Not at the top: the tables of thousands of commands take a while to make, and few texts need them.
     from .latex import without_latex
 
-    return without_latex(text)
+    return compared_text(without_latex(plain), protocol)
+
+
+def may_have_latex(text: str) -> bool:
+    """Tells whether metric2.py replaces LaTeX in the text."""
+    return "\\" in text or "_{" in text or "^{" in text
 
 
 def compared_text(text: str, protocol: Protocol) -> str:

@@ -15,7 +15,7 @@ widths and heights count pixels, so that they are longer by 1.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Literal
 
@@ -27,7 +27,7 @@ from ..common.budget import Budget
 from ..common.text import character_error_rate
 from ..statistics.ratios import f_measure, plain_sum
 from .boxes import area, bounding_box, box_iou, pixel_iou, shared_area
-from .limits import error_rate_steps, pair_steps
+from .limits import error_rate_steps, pair_steps, reading_steps
 from .names import read_text
 from .records import ChartOptions, Corners, TextBlock, identifier_text
 from .task_score import TaskScore, listed, shortened
@@ -91,16 +91,16 @@ def _share(total: float, count: int) -> float:
     return total / count if count else 1.0
 
 
-def read_blocks(blocks: Iterable[TextBlock], side: Side, budget: Budget, options: ChartOptions) -> list[Block]:
+def read_blocks(blocks: Sequence[TextBlock], side: Side, budget: Budget, options: ChartOptions) -> list[Block]:
     """Returns the blocks as they are compared, without those whose text holds `__`; spends the steps of reading."""
-    found: list[Block] = []
+    texts = [block.text or "" for block in blocks]
     with budget.reading(side):
-        for block in blocks:
-            text, steps = read_text(block.text or "", options)
-            budget.spend(steps)
-            if "__" not in text:
-                found.append(Block(block.bb.corners(), text, identifier_text(block.id)))
-    return found
+        budget.spend(reading_steps(texts))
+    return [
+        Block(block.bb.corners(), text, identifier_text(block.id))
+        for block, text in zip(blocks, [read_text(text, options.protocol) for text in texts], strict=True)
+        if "__" not in text
+    ]
 
 
 Matching = tuple[list[Unit], list[Block], list[Block]]

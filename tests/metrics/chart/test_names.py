@@ -11,16 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from unicodeit.data import COMBININGMARKS, REPLACEMENTS, SUBSUPERSCRIPTS
 
-from beamscore.metrics.chart import latex
 from beamscore.metrics.chart.latex import without_latex
-from beamscore.metrics.chart.limits import text_steps
+from beamscore.metrics.chart.limits import reading_steps, text_steps
 from beamscore.metrics.chart.names import label, numbers, read_text, text_scores
-from beamscore.metrics.chart.records import ChartOptions
 from tests.metrics.common.test_text import TEXTS, plain_edit_distance
-
-
-def normalised(text: str) -> str:
-    return read_text(text, ChartOptions())[0]
 
 
 @pytest.mark.parametrize(
@@ -33,14 +27,12 @@ def normalised(text: str) -> str:
         ("x^2", "x^2"),
         ("a-b", "a-b"),
         ("", ""),
+        ("x^{2}" * 200 + "x", "x^{2}" * 200 + "x"),
     ],
 )
 def test_texts(text: str, expected: str) -> None:
-    assert normalised(text) == expected
-
-
-def test_a_text_too_long_for_latex_keeps_it() -> None:
-    assert normalised("x^{2}" * 1000) == "x^{2}" * 1000
+    """Of more than 1000 characters, the last one keeps its LaTeX."""
+    assert read_text(text, "published") == expected
 
 
 MARKS = [mark for mark, _ in COMBININGMARKS]
@@ -61,7 +53,7 @@ LATEX = st.lists(
 @settings(max_examples=300, deadline=None)
 @given(LATEX)
 def test_latex_becomes_what_unicodeit_makes_of_it(text: str) -> None:
-    assert without_latex(text)[0] == unicodeit.replace(text)
+    assert without_latex(text) == unicodeit.replace(text)
 
 
 @pytest.mark.parametrize("place", range(12))
@@ -69,12 +61,7 @@ def test_every_command_is_replaced(place: int) -> None:
     commands = [command for command, _ in REPLACEMENTS + SUBSUPERSCRIPTS][place::12]
     for start in range(0, len(commands), 100):
         text = " ".join(commands[start : start + 100])
-        assert without_latex(text)[0] == unicodeit.replace(text)
-
-
-@given(st.text(alphabet="\\_^{}ab ti\n\ud800é"))
-def test_any_text_is_normalised(text: str) -> None:
-    assert normalised(text) == normalised(text)
+        assert without_latex(text) == unicodeit.replace(text)
 
 
 NUMBERS: list[tuple[Any, float]] = [
@@ -117,16 +104,14 @@ def test_labels() -> None:
     ]
 
 
-@pytest.mark.parametrize("text", ["\\%" + "\\h" * 496, "\\a" * 497, "\\alpha" * 165])
-def test_each_lookup_of_a_command_is_a_step(text: str) -> None:
-    """What each backslash may begin is looked up: once for each place and length that commands with it have."""
-    starts = [text[place : place + 2] for place, character in enumerate(text) if character == "\\"]
-    lookups = sum(1 + len(latex._SHAPES.get(start, ())) for start in starts)
-    assert lookups >= 1000
-    assert without_latex(text)[1] >= lookups
-
-
-MARKS_TO_SORT = "a" + "\u0301" * 499 + "\u0316" * 500
+@pytest.mark.parametrize("length", [10, 100, 1000])
+def test_the_steps_of_reading_are_those_of_the_characters_and_of_the_commands_of_latex(length: int) -> None:
+    plain = [" a" * (length // 2)] * 3
+    assert reading_steps(plain) == 3 + 3 * length // 50
+    for text, expected in (("_{", 40 + length), ("^{", 40 + length), ("\\a", 100 + 15 * length)):
+        # A text above 1000 characters keeps its LaTeX, or is stripped to fewer.
+        for long in (text * (length // 2), text * (length // 2) + " " * 5000 * (length == 1000)):
+            assert reading_steps([*plain, long]) == 4 + (3 * length + len(long)) // 50 + expected
 
 
 @given(st.lists(TEXTS, max_size=4), st.lists(TEXTS, max_size=4), st.sampled_from(["", "x" * 101]))

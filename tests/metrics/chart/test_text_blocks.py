@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from beamscore.metrics.benchmark import Pair, RejectedRecord
+from beamscore.metrics.benchmark import RejectedRecord
 from tests.metrics.chart import plain_reading
 from tests.metrics.chart.records_for_tests import (
     Json,
@@ -207,25 +207,17 @@ def test_the_work_of_texts_is_counted_before_it_is_done(protocol: str) -> None:
     assert rejected.value.side == "sample"
 
 
-def test_a_text_read_for_another_chart_does_not_change_what_is_said_of_the_work() -> None:
-    truth = truth_of(task2=blocks(*(block(place, f"{place} CO_{{2}}", 0, 0, 9, 9) for place in range(60))))
-    scorer = benchmark(tasks=["task2"], max_steps=3000)
-    alone, again = scorer.score([Pair("a", truth, None), Pair("b", truth, None)])
-    assert isinstance(alone, RejectedRecord)
-    assert isinstance(again, RejectedRecord)
-    assert (alone.side, alone.message) == (again.side, again.message)
-
-
-def test_the_work_of_latex_is_counted() -> None:
-    def steps(text: str) -> int:
-        return work({"task2": blocks(block(1, text, 0, 0, 9, 9))}, None, tasks=["task2"])
-
-    assert steps("CO_{2}") - steps("CO 2") < 100
-    assert steps("\\hat{" * 199) > 500
-    # `{` may complete every command behind it.
-    assert steps("\\lbrace" + "\\a" * 490) > 8000
-    # The same text costs the same when it has been met before.
-    assert steps("\\alpha CO_{2}") == steps("\\alpha CO_{2}")
+def test_the_work_of_reading_is_that_of_the_side_which_takes_most_of_it() -> None:
+    many = blocks(*(block(place, "\\alpha CO_{2}", 0, 0, 9, 9) for place in range(20)))
+    for truth, prediction, side in (
+        (many, None, "ground_truth"),
+        (blocks(), many, "prediction"),
+        (many, many, "ground_truth"),
+    ):
+        # Each takes 100 + 15 * 13 steps, one more for the text and one for 50 characters of all.
+        with pytest.raises(RejectedRecord, match=f"{20 * (100 + 15 * 13) + 20 + 5} ") as rejected:
+            scores(truth, prediction, max_steps=5000)
+        assert rejected.value.side == side
 
 
 def test_nearly_equal_boxes_are_matched_best_first() -> None:
