@@ -9,6 +9,7 @@ classes that are not known. Source: CHART-Infographics, tasks 1 and 3; metric1_s
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -143,20 +144,16 @@ def predicted_roles(output: TextRoles | None, options: ChartOptions) -> Sequence
 
     Released, they may be called `text_blocks`, of which those up to the first that is no text role count.
     """
-    if output is None:
-        return None
-    if output.text_roles is not None or options.protocol == "published":
-        return output.text_roles
+    if output is None or output.text_roles is not None or options.protocol == "published":
+        return output and output.text_roles
     blocks = output.text_blocks if isinstance(output, PredictedTextRoles) else None
     return None if blocks is None else list(_readable(blocks))
 
 
 def _readable(entries: Any) -> Iterable[TextRole]:
-    for entry in entries if isinstance(entries, list) else ():
-        try:
+    with suppress(msgspec.ValidationError):
+        for entry in entries if isinstance(entries, list) else ():
             yield msgspec.convert(entry, TextRole)
-        except msgspec.ValidationError:
-            return
 
 
 def _identified(roles: Sequence[TextRole]) -> list[IdentifiedRole]:

@@ -43,7 +43,7 @@ def reading_steps(texts: Sequence[str]) -> int:
     steps = len(texts) + len(joined) // 50
     if may_have_latex(joined):
         lengths = [(min(len(text), MAX_REWRITTEN_LENGTH), "\\" in text) for text in texts if may_have_latex(text)]
-        steps += sum([100 + 15 * length if of_commands else 40 + length for length, of_commands in lengths])
+        steps += sum([400 + 15 * length if of_commands else 40 + length for length, of_commands in lengths])
     return steps
 
 

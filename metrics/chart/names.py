@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Iterable
 from functools import lru_cache
 
@@ -16,6 +17,11 @@ from .records import Protocol, Scalar, identifier_text
 # What is longer is no block of a chart, and keeps its LaTeX.
 MAX_REWRITTEN_LENGTH = 1000
 MAX_REMEMBERED_LENGTH = 100
+# Braced sub- and superscripts that unicodeit replaces.
+SCRIPTS = (
+    re.compile(r"_\{([+-=()<>\-aeoxjhklmnpstiruv\u03b2\u03c6\u03c7\u2212\u03b3\u03c1]+)\}"),
+    re.compile(r"\^\{([+-=()<>ABDEGHIJKLMNOPRTUWa-pr-z\u03b2\u03c6\u03c7\u2212\u03b3\u03b4\u222b]+)\}"),
+)
 # The square of a value, and the sum of many squares, must be a finite float.
 MAX_VALUE = 1e100
 
@@ -34,15 +40,33 @@ def read_text(text: str, protocol: Protocol) -> str:
     plain = compared_text(text, protocol).replace("\n", " ").replace("\r", " ").lower().strip()
     if len(plain) > MAX_REWRITTEN_LENGTH or not may_have_latex(plain):
         return plain
-    # Not at the top: the tables of thousands of commands take a while to make, and few texts need them.
-    from .latex import without_latex
-
     return compared_text(without_latex(plain), protocol)
 
 
 def may_have_latex(text: str) -> bool:
     """Tells whether metric2.py replaces LaTeX in the text."""
     return "\\" in text or "_{" in text or "^{" in text
+
+
+def without_latex(text: str) -> str:
+    """Returns what the unicodeit package makes of the text: its LaTeX as Unicode.
+
+    >>> without_latex("\\\\alpha CO_{2}")
+    'α CO₂'
+    """
+    # Not at the top: its tables of thousands of commands take a while to make, and few texts need them.
+    import unicodeit
+    from unicodeit.data import SUBSUPERSCRIPTS
+
+    if "\\" in text:
+        return str(unicodeit.replace(text))
+    # It tries all commands on every text; without a backslash, only the minus and the scripts are replaced.
+    text = text.replace("-", "\u2212")
+    for scripts in SCRIPTS:
+        text = scripts.sub(lambda found: "".join(found[0][0] + each for each in found[1]), text)
+    for script, character in SUBSUPERSCRIPTS:
+        text = text.replace(script, character)
+    return text
 
 
 def compared_text(text: str, protocol: Protocol) -> str:
@@ -61,16 +85,20 @@ def label(value: Scalar) -> str:
     return value if isinstance(value, str) else identifier_text(value) or ""
 
 
-def text_scores(texts: Collection[str], others: Collection[str], alpha: float) -> list[list[float]]:
+def text_scores(texts: Collection[str], others: Collection[str], alpha: float) -> dict[str, dict[str, float]]:
     """Returns 1 - L^alpha of each pair of names or labels, with L the edits over the length of the longer text.
 
     >>> text_scores(["abcd", ""], ["abx", ""], 1.0)
-    [[0.5, 0.0], [0.0, 1.0]]
+    {'abcd': {'abx': 0.5, '': 0.0}, '': {'abx': 0.0, '': 1.0}}
     """
     if len("".join(texts)) + len("".join(others)) <= MAX_REMEMBERED_LENGTH:
-        return [[1.0 if text == other else _text_score(text, other, alpha) for other in others] for text in texts]
+        return {
+            text: {other: 1.0 if text == other else _text_score(text, other, alpha) for other in others}
+            for text in texts
+        }
     distances = cdist(list(texts), list(others), scorer=Levenshtein.normalized_distance, dtype=np.float64)
-    return [[1 - distance**alpha for distance in row] for row in distances.tolist()]
+    scores = [[1 - distance**alpha for distance in row] for row in distances.tolist()]
+    return {text: dict(zip(others, row, strict=True)) for text, row in zip(texts, scores, strict=True)}
 
 
 @lru_cache(maxsize=1 << 14)

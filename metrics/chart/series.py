@@ -19,7 +19,7 @@ charts whose labels are all numbers and on degenerate series; such charts are sc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cache, partial
 from math import isnan
 from typing import Any, Literal
@@ -42,12 +42,12 @@ from .names import compared_labels, compared_text, label, numbers, text_scores
 from .records import BoxSummary, ChartOptions, DataSeries, Scalar, TaskName
 from .similarity import (
     Function,
-    LabelledValues,
     PointSet,
     function_similarity,
     label_similarity,
     point_similarity,
     released_point_similarity,
+    with_spread,
 )
 from .task_score import TaskScore, listed, mean_score, shortened
 
@@ -119,19 +119,23 @@ def score_series(
     predictions = [Series.of(each, kind, is_summary, options) for each in prediction or ()]
     _require_layout(truth, truths, chart_class, is_summary)
     are_named = options.protocol == "released" or any(each.name for each in truths)
-    labels = [_distinct_labels(side) if kind == "labelled" else {} for side in (truths, predictions)]
+    labels = [
+        dict.fromkeys([label for each in side for label, _ in each.values]) if kind == "labelled" else ()
+        for side in (truths, predictions)
+    ]
     budget.spend(_steps(kind, truths, predictions, labels, are_named, options))
     similarity = cache(_similarity(kind, truths, predictions, labels, options))
-    name_scores = [[1.0] * len(predictions) for _ in truths]
+    of_names = [[1.0] * len(predictions) for _ in truths]
     if are_named:
         names, others = [each.name for each in truths], [other.name for other in predictions]
-        name_scores = text_scores(names, others, options.alpha)
+        scores_by_name = text_scores(names, others, options.alpha)
+        of_names = [[scores_by_name[name][other] for other in others] for name in names]
 
     def score(row: int, column: int) -> float:
         s = similarity(row, column)
-        return max(s / options.beta, name_scores[row][column] * s)
+        return max(s / options.beta, of_names[row][column] * s)
 
-    bounds = [[max(1 / options.beta, of_name) * ROUNDING for of_name in row] for row in name_scores]
+    bounds = [[max(1 / options.beta, of_name) * ROUNDING for of_name in row] for row in of_names]
     pairs = best_pairs_below(bounds, score)
     scores = [score(row, column) for row, column in pairs]
     larger = max(len(truths), len(predictions))
@@ -184,17 +188,11 @@ def _kind(truth: Sequence[DataSeries], elements: ElementKind) -> SeriesKind:
     return "points" if elements == "scatter" else "function"
 
 
-def _distinct_labels(series: Sequence[Series]) -> dict[str, int]:
-    """Returns the place of each distinct label among those of the series."""
-    labels = dict.fromkeys([name for each in series for name, _ in each.values])
-    return dict(zip(labels, range(len(labels)), strict=True))
-
-
 def _steps(
     kind: SeriesKind,
     truths: Sequence[Series],
     predictions: Sequence[Series],
-    labels: Sequence[Mapping[str, int]],
+    labels: Sequence[Collection[str]],
     are_named: bool,
     options: ChartOptions,
 ) -> int:
@@ -219,29 +217,23 @@ def _similarity(
     kind: SeriesKind,
     truths: Sequence[Series],
     predictions: Sequence[Series],
-    labels: Sequence[Mapping[str, int]],
+    labels: Sequence[Collection[str]],
     options: ChartOptions,
 ) -> Callable[[int, int], float]:
     """Returns what computes the similarity of a true and a predicted series, by their places."""
-    first: list[Any] = [each.values for each in truths]
+    first: list[Any]
     second: list[Any] = [other.values for other in predictions]
     compare: Callable[..., float]
     if kind == "function":
-        first, second = [Function.of(each) for each in first], [Function.of(other) for other in second]
+        first, second = [Function.of(each.values) for each in truths], [Function.of(other) for other in second]
         compare = partial(function_similarity, released=options.protocol == "released")
     elif kind == "points":
-        first = [PointSet.of(each) if each else None for each in first]
+        first = [PointSet.of(each.values) if each.values else None for each in truths]
         compared = released_point_similarity if options.protocol == "released" else point_similarity
         compare = partial(compared, gamma=options.gamma)
     else:
-        places, other_places = labels
-        scores = text_scores(places, other_places, options.alpha)
-        first = [
-            LabelledValues.of([places[name] for name, _ in each], [y for _, y in each]) if each else None
-            for each in first
-        ]
-        second = [[(other_places[name], y) for name, y in other] for other in second]
-        compare = partial(label_similarity, label_scores=scores, gamma=options.gamma)
+        first = [with_spread(each.values) if each.values else None for each in truths]
+        compare = partial(label_similarity, label_scores=text_scores(*labels, options.alpha), gamma=options.gamma)
 
     def similarity(row: int, column: int) -> float:
         truth, prediction = truths[row], predictions[column]

@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from unicodeit.data import COMBININGMARKS, REPLACEMENTS, SUBSUPERSCRIPTS
 
-from beamscore.metrics.chart.latex import without_latex
 from beamscore.metrics.chart.limits import reading_steps, text_steps
-from beamscore.metrics.chart.names import label, numbers, read_text, text_scores
+from beamscore.metrics.chart.names import label, numbers, read_text, text_scores, without_latex
 from tests.metrics.common.test_text import TEXTS, plain_edit_distance
 
 
@@ -108,7 +107,7 @@ def test_labels() -> None:
 def test_the_steps_of_reading_are_those_of_the_characters_and_of_the_commands_of_latex(length: int) -> None:
     plain = [" a" * (length // 2)] * 3
     assert reading_steps(plain) == 3 + 3 * length // 50
-    for text, expected in (("_{", 40 + length), ("^{", 40 + length), ("\\a", 100 + 15 * length)):
+    for text, expected in (("_{", 40 + length), ("^{", 40 + length), ("\\a", 400 + 15 * length)):
         # A text above 1000 characters keeps its LaTeX, or is stripped to fewer.
         for long in (text * (length // 2), text * (length // 2) + " " * 5000 * (length == 1000)):
             assert reading_steps([*plain, long]) == 4 + (3 * length + len(long)) // 50 + expected

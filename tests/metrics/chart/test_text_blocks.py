@@ -214,8 +214,8 @@ def test_the_work_of_reading_is_that_of_the_side_which_takes_most_of_it() -> Non
         (blocks(), many, "prediction"),
         (many, many, "ground_truth"),
     ):
-        # Each takes 100 + 15 * 13 steps, one more for the text and one for 50 characters of all.
-        with pytest.raises(RejectedRecord, match=f"{20 * (100 + 15 * 13) + 20 + 5} ") as rejected:
+        # Each takes 400 + 15 * 13 steps, one more for the text and one for 50 characters of all.
+        with pytest.raises(RejectedRecord, match=f"{20 * (400 + 15 * 13) + 20 + 5} ") as rejected:
             scores(truth, prediction, max_steps=5000)
         assert rejected.value.side == side
 
