@@ -47,8 +47,7 @@ def element_kind(task: str, chart_class: str) -> ElementKind | None:
     Raises RejectedRecord for a ground truth without a class.
     """
     if not chart_class:
-        message = f"{task} needs task1.output.chart_type, which says how data compare"
-        raise RejectedRecord("ground_truth", message)
+        raise RejectedRecord("ground_truth", f"{task} needs task1.output.chart_type, which says how data compare")
     for kind in ELEMENT_KINDS:
         if kind in chart_class:
             return kind
@@ -144,8 +143,10 @@ def predicted_roles(output: TextRoles | None, options: ChartOptions) -> Sequence
 
     Released, they may be called `text_blocks`, of which those up to the first that is no text role count.
     """
-    if output is None or output.text_roles is not None or options.protocol == "published":
-        return output and output.text_roles
+    if output is None:
+        return None
+    if output.text_roles is not None or options.protocol == "published":
+        return output.text_roles
     blocks = output.text_blocks if isinstance(output, PredictedTextRoles) else None
     return None if blocks is None else list(_readable(blocks))
 
@@ -209,11 +210,8 @@ def _cell(task: str, true_class: str, predicted: str, known: Collection[str]) ->
         predicted = NONE
     elif predicted not in known and predicted != true_class:
         predicted = OTHER
-    return f"{task}.confusion[{_column(true_class)}|{_column(predicted)}]"
-
-
-def _column(name: str) -> str:
-    return name[:MAX_CLASS_LENGTH].replace("|", "/")
+    row, column = (name[:MAX_CLASS_LENGTH].replace("|", "/") for name in (true_class, predicted))
+    return f"{task}.confusion[{row}|{column}]"
 
 
 @lru_cache(maxsize=8)

@@ -27,9 +27,8 @@ from typing import Any
 from ..benchmark import RejectedRecord
 from ..common.assignment import best_pairs, numpy_sum
 from ..common.budget import Budget
-from .axes import without_image
 from .classes import ElementKind, element_kind
-from .limits import PAIR_OF_SERIES, assignment_steps, pair_steps
+from .limits import assignment_steps, function_steps, pair_steps
 from .records import NO_ELEMENTS, BoxPlotElement, BoxSummary, ChartOptions, ImageSize, VisualElements
 from .similarity import Function, function_similarity
 from .task_score import TaskScore, listed, mean_score
@@ -57,7 +56,7 @@ def score_elements(
     if kind is None:
         return None
     if image is None:
-        raise without_image("task6a")
+        raise RejectedRecord("ground_truth", "task6a needs image.width and image.height")
     given = prediction or NO_ELEMENTS
     truths, predictions = _groups(truth, kind), _groups(given, kind)
     if not any(truths.values()) and _has_elements(truth):
@@ -107,13 +106,10 @@ def _reach(line: BoxPlotElement) -> Element:
 
 def _steps(truths: Sequence[Any], predictions: Sequence[Any]) -> int:
     """Returns the steps of comparing the elements of one class; functions are compared point by point."""
-    rows, columns = len(truths), len(predictions)
     if truths and isinstance(truths[0], Function):
-        points, other_points = (sum([len(line.x) for line in lines]) for lines in (truths, predictions))
-        steps = PAIR_OF_SERIES * rows * columns + pair_steps(rows, other_points) + pair_steps(points, columns)
-    else:
-        steps = pair_steps(rows, columns)
-    return steps + assignment_steps(rows, columns)
+        return function_steps([len(line.x) for line in truths], [len(line.x) for line in predictions])
+    rows, columns = len(truths), len(predictions)
+    return pair_steps(rows, columns) + assignment_steps(rows, columns)
 
 
 def element_scores(

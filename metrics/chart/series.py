@@ -31,15 +31,9 @@ from ..benchmark import RejectedRecord
 from ..common.assignment import best_pairs_below, numpy_sum
 from ..common.budget import Budget
 from .classes import ElementKind, element_kind
-from .limits import (
-    PAIR_OF_RELEASED_POINTS,
-    PAIR_OF_SERIES,
-    assignment_steps,
-    pair_steps,
-    text_steps,
-)
-from .names import compared_labels, compared_text, label, numbers, text_scores
-from .records import BoxSummary, ChartOptions, DataSeries, Scalar, TaskName
+from .limits import PAIR_OF_RELEASED_POINTS, PAIR_OF_SERIES, function_steps, table_steps, text_steps
+from .names import compared_labels, compared_text, numbers, text_scores
+from .records import BoxSummary, ChartOptions, DataSeries, Scalar, TaskName, identifier_text
 from .similarity import (
     Function,
     PointSet,
@@ -93,7 +87,7 @@ class Series(msgspec.Struct, frozen=True, gc=False):
             values = list(zip(compared_labels(xs, options.protocol), y, strict=True))
         else:
             values = [each for each in zip(numbers(xs), y, strict=True) if not isnan(each[0]) and not isnan(each[1])]
-        name = compared_text(label(series.name), options.protocol)
+        name = compared_text(identifier_text(series.name) or "", options.protocol)
         return cls(name, values, len(xs), numeric, well_formed)
 
 
@@ -119,23 +113,18 @@ def score_series(
     predictions = [Series.of(each, kind, is_summary, options) for each in prediction or ()]
     _require_layout(truth, truths, chart_class, is_summary)
     are_named = options.protocol == "released" or any(each.name for each in truths)
-    labels = [
-        dict.fromkeys([label for each in side for label, _ in each.values]) if kind == "labelled" else ()
-        for side in (truths, predictions)
-    ]
-    budget.spend(_steps(kind, truths, predictions, labels, are_named, options))
-    similarity = cache(_similarity(kind, truths, predictions, labels, options))
-    of_names = [[1.0] * len(predictions) for _ in truths]
+    similarity = cache(_similarity(kind, truths, predictions, budget, options))
+    names, others = [each.name for each in truths], [other.name for other in predictions]
+    of_names = {name: dict.fromkeys(others, 1.0) for name in names}
     if are_named:
-        names, others = [each.name for each in truths], [other.name for other in predictions]
-        scores_by_name = text_scores(names, others, options.alpha)
-        of_names = [[scores_by_name[name][other] for other in others] for name in names]
+        budget.spend(text_steps(names, others))
+        of_names = text_scores(names, others, options.alpha)
 
     def score(row: int, column: int) -> float:
         s = similarity(row, column)
-        return max(s / options.beta, of_names[row][column] * s)
+        return max(s / options.beta, of_names[names[row]][others[column]] * s)
 
-    bounds = [[max(1 / options.beta, of_name) * ROUNDING for of_name in row] for row in of_names]
+    bounds = [[max(1 / options.beta, of_names[name][other]) * ROUNDING for other in others] for name in names]
     pairs = best_pairs_below(bounds, score)
     scores = [score(row, column) for row, column in pairs]
     larger = max(len(truths), len(predictions))
@@ -143,8 +132,8 @@ def score_series(
         "kind": kind,
         "pairs": [
             {
-                "truth": shortened(truths[row].name),
-                "predicted": shortened(predictions[column].name),
+                "truth": shortened(names[row]),
+                "predicted": shortened(others[column]),
                 "similarity": similarity(row, column),
                 "score": scored,
             }
@@ -169,7 +158,7 @@ def _require_layout(truth: Sequence[DataSeries], truths: Sequence[Series], chart
                 found = "absent"
             elif held.data == BoxSummary():
                 found = "an object with none of " + ", ".join(SUMMARY)
-            name = shortened(label(held.name))
+            name = shortened(identifier_text(held.name) or "")
             message = f"data of the data series {name!r} of a {chart_class} chart must be {wanted}, not {found}"
             raise RejectedRecord("ground_truth", f"task6: the {message}")
     for read in truths:
@@ -188,52 +177,35 @@ def _kind(truth: Sequence[DataSeries], elements: ElementKind) -> SeriesKind:
     return "points" if elements == "scatter" else "function"
 
 
-def _steps(
-    kind: SeriesKind,
-    truths: Sequence[Series],
-    predictions: Sequence[Series],
-    labels: Sequence[Collection[str]],
-    are_named: bool,
-    options: ChartOptions,
-) -> int:
-    """Returns the steps of one chart: its pairs of series, labels and names, and the assignments."""
-    steps = assignment_steps(len(truths), len(predictions)) + PAIR_OF_SERIES * len(truths) * len(predictions)
-    released = PAIR_OF_RELEASED_POINTS if kind == "points" and options.protocol == "released" else 0
-    widths = [other.size for other in predictions if other.size]
-    for height in [each.size for each in truths if each.size]:
-        if kind == "function":
-            steps += height * len(widths) + sum(widths)
-            continue
-        for width in widths:
-            steps += pair_steps(height, width) + assignment_steps(height, width) + released
-    if are_named:
-        steps += text_steps([each.name for each in truths], [other.name for other in predictions])
-    if kind == "labelled":
-        steps += text_steps(*labels)
-    return steps
-
-
 def _similarity(
-    kind: SeriesKind,
-    truths: Sequence[Series],
-    predictions: Sequence[Series],
-    labels: Sequence[Collection[str]],
-    options: ChartOptions,
+    kind: SeriesKind, truths: Sequence[Series], predictions: Sequence[Series], budget: Budget, options: ChartOptions
 ) -> Callable[[int, int], float]:
-    """Returns what computes the similarity of a true and a predicted series, by their places."""
+    """Returns what computes the similarity of a true and a predicted series, by their places.
+
+    Spends the steps of comparing all of them, and of their assignment.
+    """
+    released = options.protocol == "released"
+    sizes, other_sizes = ([each.size for each in side] for side in (truths, predictions))
     first: list[Any]
     second: list[Any] = [other.values for other in predictions]
     compare: Callable[..., float]
     if kind == "function":
+        budget.spend(function_steps(sizes, other_sizes))
         first, second = [Function.of(each.values) for each in truths], [Function.of(other) for other in second]
-        compare = partial(function_similarity, released=options.protocol == "released")
+        compare = partial(function_similarity, released=released)
     elif kind == "points":
+        budget.spend(table_steps(sizes, other_sizes, PAIR_OF_RELEASED_POINTS if released else PAIR_OF_SERIES))
         first = [PointSet.of(each.values) if each.values else None for each in truths]
-        compared = released_point_similarity if options.protocol == "released" else point_similarity
-        compare = partial(compared, gamma=options.gamma)
+        compare = partial(released_point_similarity if released else point_similarity, gamma=options.gamma)
     else:
+        labels, other_labels = (
+            dict.fromkeys([label for each in side for label, _ in each.values]) for side in (truths, predictions)
+        )
+        budget.spend(table_steps(sizes, other_sizes, PAIR_OF_SERIES) + text_steps(labels, other_labels))
         first = [with_spread(each.values) if each.values else None for each in truths]
-        compare = partial(label_similarity, label_scores=text_scores(*labels, options.alpha), gamma=options.gamma)
+        compare = partial(
+            label_similarity, label_scores=text_scores(labels, other_labels, options.alpha), gamma=options.gamma
+        )
 
     def similarity(row: int, column: int) -> float:
         truth, prediction = truths[row], predictions[column]
@@ -247,6 +219,6 @@ def _similarity(
 
 def _unmatched(series: Sequence[DataSeries], matched: Collection[int]) -> Sequence[str]:
     """Returns the names of the series that are not matched."""
-    if len(series) == len(matched):
-        return []
-    return listed([shortened(label(one.name)) for index, one in enumerate(series) if index not in matched])
+    return listed(
+        [shortened(identifier_text(one.name) or "") for index, one in enumerate(series) if index not in matched]
+    )

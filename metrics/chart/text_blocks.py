@@ -183,9 +183,9 @@ def _joined_iou(whole: Block, parts: Sequence[Block]) -> float:
 
 def _unit(truths: Sequence[Block], predictions: Sequence[Block], iou: float, budget: Budget) -> Unit:
     """Returns the unit of blocks that stand for each other; spends the steps of comparing their texts."""
-    kind: Literal["pair", "split", "merge"] = "split" if len(predictions) > 1 else "pair"
-    if len(truths) > 1:
-        kind = "merge"
+    kind: Literal["pair", "split", "merge"] = (
+        "merge" if len(truths) > 1 else "split" if len(predictions) > 1 else "pair"
+    )
     truth, predicted = " ".join([block.text for block in truths]), " ".join([block.text for block in predictions])
     score = 1.0
     if truth != predicted:

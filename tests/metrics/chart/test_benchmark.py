@@ -122,8 +122,9 @@ def test_what_a_prediction_calls_the_chart_does_not_change_its_tasks() -> None:
     assert columns({**WHOLE, "task1": chart_type("Pie")}, WHOLE) == {"task1.correct": 0, "score": 0}
 
 
-EMPTY_OUTPUTS = [
-    *((task, output) for task in SIX_TASKS for output in (None, {"output": None}, {"output": {}})),
+NOTHING: tuple[Any, ...] = (None, {"output": None}, {"output": {}})
+EMPTY_OUTPUTS: list[tuple[str, Any]] = [
+    *((task, output) for task in SIX_TASKS for output in NOTHING),
     ("task1", {"output": {"chart_type": None}}),
     ("task1", {"output": {"chart_type": "  "}}),
     ("task1", {"output": ""}),

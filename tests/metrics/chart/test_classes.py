@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from tests.metrics.chart.records_for_tests import benchmark, chart_type, data, p
 BAR, STACKED = "Grouped vertical bar", "Stacked vertical bar"
 
 
-def class_sums(scorer: ChartBenchmark, pairs: list[tuple[str, str | None]]) -> Sums:
+def class_sums(scorer: ChartBenchmark, pairs: Iterable[tuple[str, str | None]]) -> Sums:
     return Sums.merged(
         Sums.of(
             scorer.score_sample(

@@ -201,8 +201,8 @@ def test_the_work_of_elements_is_counted() -> None:
     both = [dict.fromkeys(("min", "max"), point) for point in many]
     assert steps("Vertical box", {"boxplots": both}) == pytest.approx(2 * (table + assignment), abs=80)
     lines = [points((0, place), (9, 1)) for place in range(100)]
-    # Each pair of lines costs 60, and its points; then the assignment.
-    assert steps("Line", {"lines": lines}) == pytest.approx(100**2 * (100 + 2 * 2 / 20) + 100**3 / 1200, abs=50)
+    # Each pair of lines costs 100, and its points; then the assignment.
+    assert steps("Line", {"lines": lines}) == pytest.approx(100**2 * (100 + 2 + 2) + 100**3 / 1200, abs=50)
 
 
 POINTS = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), max_size=4)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from unicodeit.data import COMBININGMARKS, REPLACEMENTS, SUBSUPERSCRIPTS
 
 from beamscore.metrics.chart.limits import reading_steps, text_steps
-from beamscore.metrics.chart.names import label, numbers, read_text, text_scores, without_latex
+from beamscore.metrics.chart.names import compared_labels, numbers, read_text, text_scores, without_latex
 from tests.metrics.common.test_text import TEXTS, plain_edit_distance
 
 
@@ -88,19 +88,10 @@ def test_numbers_are_read_whatever_stands_beside_them(values: list[tuple[Any, fl
     assert found == pytest.approx([held for _, held in values], rel=0, nan_ok=True)
 
 
-def test_labels() -> None:
+def test_numbers_and_texts_as_labels() -> None:
     values = ("a", 2011, 2011.0, "2011.0", 1.5, -0.0, 1e22, math.nan, None)
-    assert [label(value) for value in values] == [
-        "a",
-        "2011",
-        "2011",
-        "2011.0",
-        "1.5",
-        "0",
-        "10000000000000000000000",
-        "nan",
-        "",
-    ]
+    expected = ["a", "2011", "2011", "2011.0", "1.5", "0", "10000000000000000000000", "nan", ""]
+    assert compared_labels(values, "published") == compared_labels(values, "released") == expected
 
 
 @pytest.mark.parametrize("length", [10, 100, 1000])
@@ -116,23 +107,18 @@ def test_the_steps_of_reading_are_those_of_the_characters_and_of_the_commands_of
 @given(st.lists(TEXTS, max_size=4), st.lists(TEXTS, max_size=4), st.sampled_from(["", "x" * 101]))
 def test_texts_score_by_their_edits_over_the_longer_one(texts: list[str], others: list[str], long: str) -> None:
     """A long text beside them changes how they are compared, but not the scores."""
-    distances = [
-        [plain_edit_distance(text, other) / max(len(text), len(other), 1) for other in others] for text in texts
-    ]
     for alpha in (1.0, 2.0):
-        expected = [[1 - distance**alpha for distance in row] for row in distances]
-        assert text_scores([*texts, long], others, alpha)[: len(texts)] == expected
+        scores = text_scores([*texts, long], others, alpha)
+        for text in texts:
+            distances = [plain_edit_distance(text, other) / max(len(text), len(other), 1) for other in others]
+            expected = [1 - distance**alpha for distance in distances]
+            assert [scores[text][other] for other in others] == expected
 
 
-LONG = st.lists(st.integers(0, 200).map("x".__mul__), max_size=4)
-
-
-@given(LONG, LONG)
-def test_the_steps_of_texts_are_the_words_of_their_tables_of_edits(texts: list[str], others: list[str]) -> None:
-    def operations(rows: list[str], columns: list[str]) -> int:
-        """Counts a column for each character of `columns`, in words of 64 characters of `rows`."""
-        words = [1 + len(text) // 64 for text in rows]
-        return (sum(words) if sum(map(len, rows)) >= 64 else len(rows)) * sum(map(len, columns))
-
-    edits = max(operations(texts, others), operations(others, texts)) // 80
-    assert text_steps(texts, others) == 2 * (1 + len(texts) * len(others) // 20) + edits
+@given(st.lists(st.integers(0, 200)), st.lists(st.integers(0, 200)))
+def test_the_steps_of_texts_are_the_words_of_their_tables_of_edits(lengths: list[int], others: list[int]) -> None:
+    """A column for each character of a side, in words of 64 characters of the other side."""
+    words, other_words = (len(side) + sum(side) // 64 for side in (lengths, others))
+    edits = max(words * sum(others), other_words * sum(lengths)) // 80
+    texts, other_texts = (["x" * length for length in side] for side in (lengths, others))
+    assert text_steps(texts, other_texts) == 2 * (1 + len(lengths) * len(others) // 20) + edits

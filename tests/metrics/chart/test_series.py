@@ -395,19 +395,22 @@ def test_series_without_points(kind: str) -> None:
 
 
 def test_the_work_of_series_is_counted() -> None:
-    def steps(kind: str, count: int, length: int) -> int:
+    def steps(kind: str, count: int, length: int, protocol: str = "published") -> int:
         items = data(*(series(f"s{row}", *((x, x * x) for x in range(length))) for row in range(count)))
-        return work({"task1": chart_type(kind), "task6": items}, {"task6": items}, tasks=["task6b"])
+        options: dict[str, Any] = {"tasks": ["task6b"], "protocol": protocol}
+        return work({"task1": chart_type(kind), "task6": items}, {"task6": items}, **options)
 
-    # Two tables of pairs and the assignment of 300 to 300; then that of the one series.
-    assert steps("Scatter", 1, 300) == pytest.approx(100 + 300**2 / 20 + 300**3 / 1200, abs=100)
-    # Labels of 1 to 3 characters: one word for each on one side, 790 characters on the other.
-    labels = 2 * 300**2 / 20 + 300 * 790 / 80
-    assert steps(BAR, 1, 300) == pytest.approx(100 + 300**2 / 20 + 300**3 / 1200 + labels, abs=100)
+    # A table of pairs and the assignment of 300 to 300, and what two series cost; released, an inverse more.
+    points = 100 + 300**2 / 20 + 300**3 / 1200
+    assert steps("Scatter", 1, 300) == pytest.approx(points, abs=50)
+    assert steps("Scatter", 1, 300, "released") == pytest.approx(points + 300, abs=50)
+    # Labels of 1 to 3 characters: 300 + 790 / 64 words on one side, 790 characters on the other.
+    labels = 2 * 300**2 / 20 + (300 + 790 / 64) * 790 / 80
+    assert steps(BAR, 1, 300) == pytest.approx(points + labels, abs=50)
     assert steps("Line", 1, 300) == pytest.approx(100 + 600, abs=50)
-    assert steps("Line", 100, 3) == pytest.approx(
-        100**2 * (100 + 6) + 100**3 / 1200 + 100**2 / 10 + 100 * 290 / 80, abs=50
-    )
+    # 100 names of 290 characters.
+    names = 100**2 / 10 + (100 + 290 / 64) * 290 / 80
+    assert steps("Line", 100, 3) == pytest.approx(100**2 * (100 + 6) + 100**3 / 1200 + names, abs=50)
 
 
 def test_predicted_values_that_are_no_numbers() -> None:
