@@ -43,15 +43,13 @@ def score_axes(truth: Axes, prediction: Axes | None, image: ImageSize | None, op
     diagonal = hypot(image.width, image.height)
     close, far = options.tick_close * diagonal, options.tick_far * diagonal
     given = prediction or NO_AXES
-    sides = [(truth.x_axis or (), given.x_axis or ()), (truth.y_axis or (), given.y_axis or ())]
+    sides = truth.x_axis or (), given.x_axis or (), truth.y_axis or (), given.y_axis or ()
     released = options.protocol == "released"
-    if released:
-        sides = [(_last_of_each_id(true), _last_of_each_id(predicted)) for true, predicted in sides]
-    (x_ticks, x_total), (y_ticks, y_total) = (_matched_ticks(*side, close, far) for side in sides)
-    x, y = (
-        _axis_score(total, len(true), len(predicted), released, bool(sides[1][1]))
-        for total, (true, predicted) in zip((x_total, y_total), sides, strict=True)
-    )
+    true_x, predicted_x, true_y, predicted_y = map(_last_of_each_id, sides) if released else sides
+    x_ticks, x_total = _matched_ticks(true_x, predicted_x, close, far)
+    y_ticks, y_total = _matched_ticks(true_y, predicted_y, close, far)
+    x = _axis_score(x_total, len(true_x), len(predicted_x), released, bool(predicted_y))
+    y = _axis_score(y_total, len(true_y), len(predicted_y), released, bool(predicted_y))
     if prediction is None:
         x = y = (0.0, 0.0, 0.0)
     precision, recall, f1 = x[0] + y[0], x[1] + y[1], x[2] + y[2]

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from ..benchmark import Benchmark, SampleScore
 from ..common.budget import Budget
-from ..statistics.ratios import mean
+from ..statistics.ratios import plain_sum
 from ..statistics.sums import Sums
 from ..table import Table
 from .axes import score_axes, score_legend
@@ -70,7 +70,7 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
         metrics: dict[str, float | None] = {}
         details: dict[str, Any] = {}
         coverage: dict[str, int] = {}
-        shares: list[float | None] = []
+        shares = []
         for task in dict.fromkeys(tasks):
             score = _score_task(task, truth, prediction, chart_class, budget, self.options)
             if score is None:
@@ -80,10 +80,11 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
                 statistics[ATTEMPTED[task] if score.attempted else LEFT_OUT[task]] = 1
             metrics |= score.metrics
             details[task] = score.details
-            coverage |= score.coverage or {}
-            if score.attempted or prediction is None:
+            if score.coverage:
+                coverage |= score.coverage
+            if score.share is not None and (score.attempted or prediction is None):
                 shares.append(score.share)
-        metrics["score"] = mean(shares)
+        metrics["score"] = plain_sum(shares) / len(shares) if shares else None
         return SampleScore(statistics, metrics, details, coverage)
 
     def values(self, sums: Sums) -> dict[str, float | None]:

@@ -121,9 +121,11 @@ def score_text_roles(truth: Sequence[TextRole], output: TextRoles | None, option
     released = options.protocol == "released"
     given = predicted_roles(output, options)
     known = _right_cells(options.scored_roles)
-    true_roles = _identified(truth)
+    true_roles = _identified(truth, known)
     read = _up_to_an_unknown_id(given, {key for key, _ in true_roles}) if given and released else given
-    right, wrong = _compared_roles(dict.fromkeys(true_roles), dict.fromkeys(_identified(read or ())), known, released)
+    right, wrong = _compared_roles(
+        dict.fromkeys(true_roles), dict.fromkeys(_identified(read or (), known)), known, released
+    )
     counts = {known[role]: count for role, count in right.items()}
     correct = total = sum(right.values())
     errors = []
@@ -157,8 +159,11 @@ def _readable(entries: Any) -> Iterable[TextRole]:
             yield msgspec.convert(entry, TextRole)
 
 
-def _identified(roles: Sequence[TextRole]) -> list[IdentifiedRole]:
-    return [(identifier_text(each.id), normalised_class(each.role or "")) for each in roles]
+def _identified(roles: Sequence[TextRole], known: Collection[str]) -> list[IdentifiedRole]:
+    return [
+        (identifier_text(each.id), role if (role := each.role or "") in known else normalised_class(role))
+        for each in roles
+    ]
 
 
 def _compared_roles(

@@ -11,7 +11,7 @@ import numpy as np
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 
-from ..common.text import cached_if_short, normalized
+from ..common.text import normalized
 from .records import Protocol, Scalar, identifier_text
 
 # What is longer is no block of a chart, and keeps its LaTeX.
@@ -26,7 +26,6 @@ SCRIPTS = (
 MAX_VALUE = 1e100
 
 
-@cached_if_short
 def read_text(text: str, protocol: Protocol) -> str:
     """Returns a text block as task 2 compares it.
 
@@ -41,6 +40,10 @@ def read_text(text: str, protocol: Protocol) -> str:
     if len(plain) > MAX_REWRITTEN_LENGTH or not may_have_latex(plain):
         return plain
     return compared_text(without_latex(plain), protocol)
+
+
+read_again = lru_cache(maxsize=1 << 14)(read_text)
+"""Reads texts of at most MAX_REMEMBERED_LENGTH, most of which stand on both sides, such as the numbers of ticks."""
 
 
 def may_have_latex(text: str) -> bool:

@@ -290,21 +290,17 @@ class Edition(NamedTuple):
     squared_error: bool
 
 
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(text.split(", "))
-
-
-_ADOBE_SYNTH = _names(
-    "pie, donut, vertical box, horizontal box, grouped vertical bar, grouped horizontal bar, stacked vertical bar, "
-    "stacked horizontal bar, line, scatter"
+_ADOBE_SYNTH = (
+    *("pie", "donut", "vertical box", "horizontal box", "grouped vertical bar", "grouped horizontal bar"),
+    *("stacked vertical bar", "stacked horizontal bar", "line", "scatter"),
 )
-_UB_PMC = _names(
-    "area, heatmap, horizontal bar, horizontal interval, line, manhattan, map, pie, scatter, scatter-line, surface, "
-    "venn, vertical bar, vertical box, vertical interval"
+_UB_PMC = (
+    *("area", "heatmap", "horizontal bar", "horizontal interval", "line", "manhattan", "map", "pie", "scatter"),
+    *("scatter-line", "surface", "venn", "vertical bar", "vertical box", "vertical interval"),
 )
-_ROLES = _names("chart_title, axis_title, tick_label, legend_label")
-_ROLES_2020 = (*_ROLES, *_names("legend_title, value_label, other"))
-_ROLES_2022 = (*_ROLES_2020, *_names("tick_grouping, mark_label"))
+_ROLES = ("chart_title", "axis_title", "tick_label", "legend_label")
+_ROLES_2020 = (*_ROLES, "legend_title", "value_label", "other")
+_ROLES_2022 = (*_ROLES_2020, "tick_grouping", "mark_label")
 
 EditionYear = Literal[2019, 2020, 2022]
 FIRST_EDITION: EditionYear = 2019

@@ -268,12 +268,12 @@ def test_any_pair_scores_from_0_to_1_and_the_same_with_numbers_as_doubles(
     prediction = as_prediction(other)
     plain = scored(truth, prediction, protocol)
     assert plain is not None
-    for pair in (
+    for one, two in (
         (as_doubles(truth), prediction),
         (truth, as_doubles(prediction)),
-        (as_doubles(truth), as_doubles(prediction)),
+        map(as_doubles, (truth, prediction)),
     ):
-        assert msgspec.to_builtins(scored(*pair, protocol)) == msgspec.to_builtins(plain)
+        assert msgspec.to_builtins(scored(one, two, protocol)) == msgspec.to_builtins(plain)
     values = BENCHMARKS[protocol].values(Sums.of(plain.statistics))
     assert all(value is None or 0 <= value <= 1 for value in (*plain.metrics.values(), *values.values()))
 
