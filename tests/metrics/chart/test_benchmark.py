@@ -13,6 +13,8 @@ from beamscore.metrics.benchmark import Pair, RejectedRecord, SampleScore
 from beamscore.metrics.chart.benchmark import ChartBenchmark
 from beamscore.metrics.chart.records import ALL_TASKS, ChartOptions, ChartPrediction, ChartTruth
 from beamscore.metrics.statistics.sums import Sums
+from beamscore.pipelines.config.errors import UsageError
+from beamscore.pipelines.config.settings import load
 from tests.abuse.chart import cases
 from tests.generate.chart import CLASSES, sample
 from tests.metrics.chart.records_for_tests import (
@@ -315,6 +317,9 @@ def test_impossible_options_are_refused(options: dict[str, Any]) -> None:
 def test_released_scripts_of_a_later_edition_are_refused_in_words() -> None:
     with pytest.raises(msgspec.ValidationError, match=r"protocol: released does not go with edition: 2020: .* of 2019"):
         benchmark(protocol="released", edition=2020)
+    sides = {"ground_truth": ["a"], "predictions": {"s": ["b"]}, "output": "c"}
+    with pytest.raises(UsageError, match=r"^chart: protocol: released does not go with edition: 2020: .* of 2019"):
+        load("chart", ["protocol=released", "edition=2020"], sides)
     assert benchmark(protocol="released", edition=2019).options == benchmark(protocol="released").options
     assert benchmark(protocol="released", text_roles=["other"], classes=["area"]).options.scored_roles == ("other",)
 
