@@ -24,7 +24,7 @@ from ..reports.moved import MovedSample, SlicePart, UnreadableRows, moved_most
 from ..runs.causes import duplicate_warnings, stored_causes
 from ..runs.differences import CONFIGURED, RunSignature, differences
 from ..runs.gates import Decision, GateEvaluator, decide, record_failures, rejection_notes
-from ..runs.looks import count_look, too_many_looks, unwritten
+from ..runs.looks import count_look, is_counted, judged_runs, too_many_looks, unwritten
 from ..runs.named import age_warnings, load_baseline
 from ..runs.provenance import PAGE_PROBLEM
 from ..runs.run import PAGE, REPORT, Run
@@ -44,7 +44,7 @@ def run(parsed: argparse.Namespace, _: object) -> int:
         where = parsed.config or parsed.run
         raise UsageError(f"{where}: gates: there are none, so nothing would be judged; give --config FILE with gates")
     require_baseline(parsed, configuration)
-    baseline = read_baseline(parsed, configuration)
+    baseline = read_baseline(parsed, configuration, found)
     own = baseline is not None and bool(baseline.run_id) and baseline.run_id == found.run_id
     if baseline is not None and own and (baseline.system is None or len(found.summary.systems) == 1):
         raise UsageError(f"--baseline {parsed.baseline}: this is the run itself, which is never worse than itself")
@@ -56,7 +56,7 @@ def run(parsed: argparse.Namespace, _: object) -> int:
     code = conclude(decide(verdicts), failures)
     write_verdicts(parsed, parsed.run, configuration, verdicts, failures, baseline, coverages(found))
     predictions = [system.predictions_fingerprint for system in found.systems.values()]
-    _count_look(parsed, configuration, baseline, predictions, found.run_id)
+    _count_look(parsed, configuration, baseline, predictions, found.run_id, parsed.run)
     return code
 
 
@@ -107,19 +107,31 @@ def require_baseline(parsed: argparse.Namespace, configuration: Configuration) -
             )
 
 
-def read_baseline(parsed: argparse.Namespace, configuration: Configuration) -> Run | None:
-    """Returns the baseline that the command line names, and warns of an old one and of one that nothing needs."""
+def read_baseline(parsed: argparse.Namespace, configuration: Configuration, run: Run | None = None) -> Run | None:
+    """Returns the baseline that the command line names, and warns of an old one and of one that nothing needs.
+
+    run: the one that is judged; None: it is not made yet.
+    """
     if parsed.baseline is None:
         return None
     gates = configuration.settings.gates
     kind = type(configuration.benchmark)
-    targets = [gate_target(key, kind) for key in gates]
+    labels = [target.label for key in gates if (target := gate_target(key, kind)) is not None]
     with as_input_errors("--baseline"):
-        baseline = load_baseline(parsed.baseline, [target.label for target in targets if target is not None])
+        baseline = load_baseline(parsed.baseline, labels)
     warn(age_warnings(baseline))
+    if _counts_looks(parsed, configuration, baseline):
+        baseline.judged, left_out = judged_runs(parsed.baseline, baseline, labels, run)
+        warn(left_out)
     if not any(gate.not_worse_than == BASELINE for gate in gates.values()):
         warn(["no gate compares with the baseline; give one `not_worse_than: baseline`"])
     return baseline
+
+
+def _counts_looks(parsed: argparse.Namespace, configuration: Configuration, baseline: Run) -> bool:
+    """Returns whether looks are counted: at a baseline that a file names, which has not the name of its own run."""
+    by_name = parsed.baseline.endswith(".txt") and baseline.path != parsed.baseline
+    return by_name and any(map(is_counted, configuration.settings.gates.values()))
 
 
 def _count_look(
@@ -128,19 +140,17 @@ def _count_look(
     baseline: Run | None,
     predictions: Sequence[str | None],
     run_id: str,
+    folder: str,
 ) -> None:
     """Counts a run that was judged against a blessed baseline, and warns of gates that have judged too many."""
-    gates = configuration.settings.gates
-    judged = [gate for gate in gates.values() if gate.not_worse_than == BASELINE and gate.looks > 1]
-    # A file names the baseline, if that has not the name of its own run.
-    if baseline is None or not judged or baseline.path == parsed.baseline or not parsed.baseline.endswith(".txt"):
+    if baseline is None or not _counts_looks(parsed, configuration, baseline):
         return
     try:
-        looks = count_look(parsed.baseline, baseline, predictions, run_id)
+        looks = count_look(parsed.baseline, baseline, predictions, run_id, folder)
     except (OSError, ValueError) as error:
         warn([unwritten(parsed.baseline, error)])
         return
-    warn(too_many_looks(gates, looks, baseline.path))
+    warn(too_many_looks(configuration.settings.gates, looks, baseline.path))
 
 
 def remove_verdicts(parsed: argparse.Namespace) -> None:
@@ -265,5 +275,5 @@ def report_run(
     verdicts = document.get("gates", [])
     write_verdicts(parsed, output, configuration, verdicts, failures, baseline, document["systems"])
     predictions = [system.get("predictions_fingerprint") for system in document["systems"].values()]
-    _count_look(parsed, configuration, baseline, predictions, str(made.get("run_id", "")))
+    _count_look(parsed, configuration, baseline, predictions, str(made.get("run_id", "")), output)
     return without_page(code, PAGE, problem, REPORT)
