@@ -54,22 +54,17 @@ def start_looks(blessed: str, baseline: Run) -> None:
     write_file(looks_path(blessed), _encoded(Looks(_identity(baseline), utc(time.time()))))
 
 
-def count_look(
-    blessed: str, baseline: Run, predictions: Sequence[str | None], run_id: str, folder: str | None = None
-) -> int:
+def count_look(blessed: str, baseline: Run, run: Run) -> int:
     """Counts a run that was judged, and returns the number of all of them.
 
-    blessed: the file that names the baseline. predictions: the fingerprints of those of each system. folder: of the
-    run. A run with the predictions of an earlier one, or of the baseline, is none of its own. Raises OSError where the
-    count cannot be written.
+    blessed: the file that names the baseline. A run with the predictions of an earlier one, or of the baseline, is none
+    of its own. Raises OSError where the count cannot be written.
     """
     found = _since_blessing(blessed, baseline)
-    look = _key(predictions, run_id)
+    look = _key_of(run)
     if look not in found.runs and look != _key_of(baseline):
-        folders = {} if folder is None else {look: _beside(blessed, folder)}
-        found = msgspec.structs.replace(
-            found, runs={**found.runs, look: utc(time.time())}, folders={**found.folders, **folders}
-        )
+        runs, folders = {look: utc(time.time())}, {look: _beside(blessed, run.path)}
+        found = msgspec.structs.replace(found, runs=found.runs | runs, folders=found.folders | folders)
         write_file(looks_path(blessed), _encoded(found))
     return len(found.runs)
 
@@ -205,9 +200,6 @@ def _identity(baseline: Run) -> str:
 
 
 def _key_of(run: Run) -> str:
-    return _key([each.predictions_fingerprint for each in run.systems.values()], run.run_id)
-
-
-def _key(predictions: Sequence[str | None], run_id: str) -> str:
-    known = [each for each in predictions if each is not None]
-    return " ".join(sorted(known)) if len(known) == len(predictions) else run_id
+    """Returns the fingerprints of the predictions of all systems; the id of a run of which they are not known."""
+    known = [each.predictions_fingerprint for each in run.systems.values() if each.predictions_fingerprint is not None]
+    return " ".join(sorted(known)) if len(known) == len(run.systems) else run.run_id

@@ -190,8 +190,7 @@ class Run:
         while True:
             published = open_result(path)
             try:
-                run = cls(path, _decoded(path, published, SUMMARY, Summary), published=published)
-                run.provenance = run._provenance()
+                run = cls.published_at(path, published)
                 if sums:
                     run.sums  # noqa: B018
             except UsageError:
@@ -199,6 +198,13 @@ class Run:
                     raise
             else:
                 return run
+
+    @classmethod
+    def published_at(cls, path: str, published: Published) -> Run:
+        """Returns the run of these files in a folder; raises as `read` does."""
+        run = cls(path, _decoded(path, published, SUMMARY, Summary), published=published)
+        run.provenance = run._provenance()
+        return run
 
     @property
     def systems(self) -> dict[str, SystemSummary]:

@@ -300,7 +300,7 @@ def test_a_missing_tool_is_told_in_one_line(corpus: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(toy.ToyBenchmark, "setup", setup)
     assert refused("evaluate", "toy", *INPUTS) == "pdflatex is not installed; install texlive"
     # On a cluster only the workers can tell.
-    monkeypatch.setattr(evaluate_command, "check_tools", lambda _: None)
+    monkeypatch.setattr(evaluate_command, "check_tools", lambda *_: None)
     assert refused("evaluate", "toy", *INPUTS) == "pdflatex is not installed; install texlive"
 
 

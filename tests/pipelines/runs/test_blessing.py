@@ -14,7 +14,7 @@ from beamscore.pipelines.runs.blessing import luck_warnings, median_night, recen
 from beamscore.pipelines.runs.history import History
 from beamscore.pipelines.runs.looks import count_look, looks_path, start_looks, too_many_looks
 from beamscore.pipelines.runs.run import Run
-from tests.pipelines.runs.test_gates import baseline
+from tests.pipelines.runs.test_gates import baseline, part, run_of
 from tests.pipelines.runs.test_history import history, row
 
 METRIC = "exact_match"
@@ -66,8 +66,13 @@ def test_a_baseline_a_standard_error_above_a_median_night_is_told(right: int, lu
 
 
 def looks_after(path: Path, runs: Sequence[tuple[Run, str]]) -> int:
-    counts = [count_look(str(path), run, [predictions], f"run of {predictions}") for run, predictions in runs]
-    return counts[-1]
+    return [count_look(str(path), run, judged(predictions)) for run, predictions in runs][-1]
+
+
+def judged(*predictions: str | None, run_id: str = "") -> Run:
+    run = run_of({f"system {number}": {"": part(380, predictions=each)} for number, each in enumerate(predictions)})
+    run.provenance = {"run_id": run_id}
+    return run
 
 
 def blessed_run(name: str) -> Run:
@@ -83,8 +88,8 @@ def test_a_look_is_a_run_with_new_predictions(tmp_path: Path) -> None:
     # The predictions of the baseline itself, which has 380 right.
     assert looks_after(path, [(run, "380 right")]) == 2
     # Where the fingerprint of a run is not known, each run counts.
-    assert count_look(str(path), run, [None], "one") == 3
-    assert count_look(str(path), run, ["a", None], "two") == 4
+    assert count_look(str(path), run, judged(None, run_id="one")) == 3
+    assert count_look(str(path), run, judged("a", None, run_id="two")) == 4
 
 
 def test_blessing_starts_the_count_anew(tmp_path: Path) -> None:
