@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any, NamedTuple
 
 import msgspec
@@ -52,6 +53,7 @@ class Part(NamedTuple):
     sums: SystemSums
 
 
+@cache
 def part(right: int, samples: int = SAMPLES, first: int = 0, left_out: int = 0, predictions: str | None = "") -> Part:
     benchmark, sums = configuration({}).benchmark, summed(right, samples, first)
     measured = measure(benchmark, Sums(), sums.table())
