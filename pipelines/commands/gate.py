@@ -25,7 +25,7 @@ from ..runs.differences import CONFIGURED, RunSignature, differences
 from ..runs.gates import Decision, GateEvaluator, decide, record_failures, rejection_notes
 from ..runs.looks import count_look, is_counted, judged_runs, too_many_looks, unwritten
 from ..runs.moved import MovedSample, SlicePart, UnreadableRows, moved_most
-from ..runs.named import age_warnings, load_baseline
+from ..runs.named import age_warnings, check_measured, load_baseline
 from ..runs.provenance import PAGE_PROBLEM
 from ..runs.run import PAGE, REPORT, Run
 from ..runs.verdict import verdict_lines
@@ -48,7 +48,7 @@ def run(parsed: argparse.Namespace, _: object) -> int:
     own = baseline is not None and bool(baseline.run_id) and baseline.run_id == found.run_id
     if baseline is not None and own and (baseline.system is None or len(found.summary.systems) == 1):
         raise UsageError(f"--baseline {parsed.baseline}: this is the run itself, which is never worse than itself")
-    _check_intervals(found, configuration)
+    check_measured(found, _labels(configuration))
     verdicts = msgspec.to_builtins(GateEvaluator(configuration, found, baseline).verdicts())
     judged = JudgedRun(found, configuration, verdicts, stored_failures(found, configuration), baseline)
     if not parsed.quiet:
@@ -70,14 +70,10 @@ def _configuration(parsed: argparse.Namespace, found: Run) -> Configuration:
     return configuration
 
 
-def _check_intervals(found: Run, configuration: Configuration) -> None:
-    """Computes the values of each slice that is judged again, so that a damaged run is told and not judged."""
-    kind = type(configuration.benchmark)
-    for key in configuration.settings.gates:
-        target = gate_target(key, kind)
-        for name in found.summary.systems:
-            if target is not None and found.slice(name, target.label) is not None:
-                found.measured(name, target.label)
+def _labels(configuration: Configuration) -> list[str]:
+    """Returns the labels of the slices that gates are about."""
+    targets = [gate_target(key, type(configuration.benchmark)) for key in configuration.settings.gates]
+    return [target.label for target in targets if target is not None]
 
 
 def stored_failures(found: Run, configuration: Configuration) -> list[str]:
@@ -110,9 +106,7 @@ def read_baseline(parsed: argparse.Namespace, configuration: Configuration, run:
     """
     if parsed.baseline is None:
         return None
-    gates = configuration.settings.gates
-    kind = type(configuration.benchmark)
-    labels = [target.label for key in gates if (target := gate_target(key, kind)) is not None]
+    gates, labels = configuration.settings.gates, _labels(configuration)
     with as_input_errors("--baseline"):
         baseline = load_baseline(parsed.baseline, labels)
     warn(age_warnings(baseline))

@@ -79,15 +79,15 @@ def judged_runs(blessed: str, baseline: Run, labels: Iterable[str], run: Run | N
     numbers = {**{key: number for number, key in enumerate(found.runs, start=1)}, _key_of(baseline): 0}
     ends = [len(found.runs), len(found.runs) + 1] if run is None else [number_of(numbers, run)]
     due = [number for end in ends if end and end % WEEK == 0 for number in range(end - WEEK + 1, end)]
-    runs, left_out = {}, []
+    runs: dict[int, Run | None] = {}
+    left_out = []
     for number, key in enumerate(found.runs, start=1):
         if number in due:
             earlier = _earlier_run(blessed, found.folders.get(key), key, baseline, labels)
+            runs[number] = None if isinstance(earlier, str) else earlier
             if isinstance(earlier, str):
                 left_out.append(f"{earlier}; left out of the mean of the last {WEEK} runs")
-            else:
-                runs[number] = earlier
-    return JudgedRuns(numbers, runs, frozenset(due)), left_out
+    return JudgedRuns(numbers, runs), left_out
 
 
 def _earlier_run(blessed: str, folder: str | None, key: str, baseline: Run, labels: Iterable[str]) -> Run | str:
@@ -120,11 +120,11 @@ def runs_of_week(judged: JudgedRuns, run: Run) -> list[Run] | None:
     if not number or number % WEEK:
         return None
     wanted = range(number - WEEK + 1, number)
-    if not judged.read.issuperset(wanted):
+    if not judged.runs.keys() >= {*wanted}:
         raise UsageError(
             f"these predictions were look {number}, which closed a week; judge that again with beamscore gate"
         )
-    return [judged.runs[each] for each in wanted if each in judged.runs]
+    return [earlier for each in wanted if (earlier := judged.runs[each]) is not None]
 
 
 def mean_of(runs: Sequence[Measured], metric: str) -> Measured:

@@ -65,13 +65,12 @@ _Document = TypeVar("_Document")
 class JudgedRuns:
     """The runs that gates have judged since a baseline was blessed; see `looks`.
 
-    numbers: which look each was, from 1, by its predictions; those of the baseline are 0. runs: by number, what was
-    found of those in `read`.
+    numbers: which look each was, from 1, by its predictions; those of the baseline are 0. runs: those that were read,
+    by number; None: it cannot be compared with the baseline.
     """
 
     numbers: Mapping[str, int]
-    runs: Mapping[int, Run]
-    read: frozenset[int]
+    runs: Mapping[int, Run | None]
 
 
 @dataclass

@@ -288,8 +288,7 @@ def week_of(*, right: int, replaced: int = 0, nights: int = 7, looks: int = 7, *
     against = baseline(320)
     earlier = [run_of({"ours": {"": part(right, predictions=f"night {number}")}}) for number in range(1, nights)]
     numbers = {f"night {number}": number for number in range(1, nights)} | {"320 right": 0}
-    kept = dict(enumerate(earlier[replaced:], start=replaced + 1))
-    against.judged = JudgedRuns(numbers, kept, frozenset(range(1, nights)))
+    against.judged = JudgedRuns(numbers, dict(enumerate([None] * replaced + earlier[replaced:], start=1)))
     gate = Gate(not_worse_than="baseline", looks=looks, **more)
     return verdict(gate, part(right, predictions="tonight"), against)
 
@@ -324,14 +323,14 @@ def test_in_the_mean_runs_with_equal_predictions_of_a_system_count_once() -> Non
     """(330 + 336 + 338) / 3 / 400 - 0.8 = 0.03667, however often 330 were right by the same predictions."""
     against = baseline(320)
     earlier = {number: run_of({"ours": {"": part(right)}}) for number, right in enumerate([330] * 5 + [336], start=1)}
-    against.judged = JudgedRuns({str(number): number for number in range(7)}, earlier, frozenset(earlier))
+    against.judged = JudgedRuns({str(number): number for number in range(7)}, earlier)
     reason = verdict(Gate(not_worse_than="baseline", looks=30), part(338), against).reason
     assert "the mean of 3 of the last 7 runs is +0.03667 (" in reason
 
 
 def test_predictions_of_a_week_that_was_not_read_are_not_judged_by_half() -> None:
     against = baseline(320)
-    against.judged = JudgedRuns({"tonight": 7, "later": 20}, {}, frozenset())
+    against.judged = JudgedRuns({"tonight": 7, "later": 20}, {})
     found = verdict(Gate(not_worse_than="baseline", looks=30), part(330, predictions="tonight"), against)
     assert (found.verdict, "beamscore gate" in found.reason) == ("inconclusive", True)
 
