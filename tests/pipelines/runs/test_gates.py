@@ -316,6 +316,7 @@ def test_the_mean_of_a_week_of_looks_may_fail_where_no_night_does(
     assert found.verdict == word, found.reason
     assert ("the mean of" in found.reason) == (said is not None)
     assert said is None or said.removeprefix("; ") in found.reason
+    assert ("at a confidence of 0.975)" in found.reason) == (said is not None and " is " in said and "not" not in said)
     assert found.difference == pytest.approx(case["right"] / 400 - 0.8)
 
 
@@ -333,6 +334,10 @@ def test_predictions_of_a_week_that_was_not_read_are_not_judged_by_half() -> Non
     against.judged = JudgedRuns({"tonight": 7, "later": 20}, {})
     found = verdict(Gate(not_worse_than="baseline", looks=30), part(330, predictions="tonight"), against)
     assert (found.verdict, "beamscore gate" in found.reason) == ("inconclusive", True)
+    # The predictions of the baseline itself are no look, and close no week.
+    against.judged = JudgedRuns({"320 right": 0}, {})
+    found = verdict(Gate(not_worse_than="baseline", looks=30), part(320), against)
+    assert (found.verdict, "the mean of" in found.reason) == ("pass", False)
 
 
 @given(st.integers(0, 20), st.integers(0, 20), st.sampled_from([0.0, 0.1, 0.6]), st.sampled_from(["interval", "point"]))
