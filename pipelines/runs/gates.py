@@ -129,14 +129,17 @@ class GateEvaluator:
             return
         if earlier is None:
             return
-        metric, sides = target.metric, {}
+        metric, sides, lacking = target.metric, {}, []
         for run in [*earlier, self.run]:
             name = system if run is self.run else run.system_for(system)
             found = None if name is None else run.slice(name, target.label)
             if name is not None and found is not None and found.values.get(metric) is not None:
                 predictions = run.systems[name].predictions_fingerprint
                 sides[predictions or run.path] = run.measured(name, target.label)
+            else:
+                lacking.append(run.path)
         text = f"the mean of {len(sides)} of the last {WEEK} runs" if len(sides) < WEEK else f"the mean of {WEEK} runs"
+        text += f" ({' and '.join(lacking)} did not measure it)" if lacking else ""
         confidence = week_confidence(self._confidence, gate.looks)
         mean = mean_of(list(sides.values()), metric)
         paired = paired_differences(self.configuration.benchmark, theirs, mean, confidence)[metric]
