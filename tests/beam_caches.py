@@ -22,7 +22,7 @@ _specs: dict[Any, Any] = {}
 
 def install() -> None:
     """Keeps the answers from now on."""
-    PipelineOptions.__init__ = _init_options  # type: ignore[method-assign]
+    PipelineOptions.__init__ = _init_options
     userstate.get_dofn_specs = _get_dofn_specs
 
 

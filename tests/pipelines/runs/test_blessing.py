@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from beamscore.metrics.statistics.measured import Measured
 from beamscore.pipelines.config.gates import Gate
 from beamscore.pipelines.runs.blessing import luck_warnings, median_night, recent_nights
 from beamscore.pipelines.runs.history import History
-from beamscore.pipelines.runs.looks import count_look, looks_path, start_looks, too_many_looks
+from beamscore.pipelines.runs.looks import count_look, looks_path, mean_of, start_looks, too_many_looks
 from beamscore.pipelines.runs.run import Run
 from tests.pipelines.runs.test_gates import baseline, part, run_of
 from tests.pipelines.runs.test_history import history, row
@@ -101,6 +103,14 @@ def test_blessing_starts_the_count_anew(tmp_path: Path) -> None:
     assert looks_after(path, [(blessed_run("second"), "c")]) == 1
     Path(looks_path(str(path))).write_text("damaged")
     assert looks_after(path, [(run, "d")]) == 1
+
+
+def test_the_mean_of_runs_counts_as_many_units_as_the_fewest_of_them() -> None:
+    one = Measured({"x": 0.5}, {"x": np.array([0.4, 0.6])}, {"x": 9.0}, sizes={"x": 4.0})
+    other = Measured({"x": 0.7}, {"x": np.array([0.8, np.nan])}, {"x": 5.0})
+    found = mean_of([one, other], "x")
+    assert (found.values, found.units, found.sizes) == ({"x": 0.6}, {"x": 5.0}, {"x": 4.0})
+    assert found.replicates["x"].tolist() == pytest.approx([0.6, np.nan], nan_ok=True)
 
 
 def test_a_gate_is_told_that_has_judged_more_runs_than_its_looks() -> None:

@@ -288,7 +288,7 @@ def week_of(*, right: int, replaced: int = 0, nights: int = 7, looks: int = 7, *
     against = baseline(320)
     earlier = [run_of({"ours": {"": part(right, predictions=f"night {number}")}}) for number in range(1, nights)]
     numbers = {f"night {number}": number for number in range(1, nights)} | {"320 right": 0}
-    against.judged = JudgedRuns(numbers, dict(enumerate([None] * replaced + earlier[replaced:], start=1)))
+    against.judged = JudgedRuns(numbers, dict(enumerate([*[None] * replaced, *earlier[replaced:]], start=1)))
     gate = Gate(not_worse_than="baseline", looks=looks, **more)
     return verdict(gate, part(right, predictions="tonight"), against)
 
