@@ -2,7 +2,7 @@
 
 As the script of the tasks 4.1 and 4.4 has it (incidental scene text): ground-truth regions in order, and for each the
 detections in order, the first free pair with (area in common) / (area of both together) > 0.5 is matched. End to end
-the same pairs are right if their texts are equal: the text does not decide who is matched.
+the pairs are right if their texts are equal: the text does not decide which pairs are matched.
 """
 
 from __future__ import annotations

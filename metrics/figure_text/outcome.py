@@ -95,7 +95,8 @@ def compare(figure: Figure, options: FigureTextOptions, budget: Budget) -> Compa
     A detection that cannot be measured counts, and matches nothing, but under `icdar2013`. Regions cover it as
     rectangles, also those that cannot be measured themselves.
     """
-    protocol, geometry = options.protocol, options.geometry
+    protocol = options.protocol
+    geometry = "polygon" if protocol == "iou" else options.geometry
     charge_reading(budget, "ground_truth", [figure.truths[each] for each in figure.located])
     charge_reading(budget, "prediction", [figure.predictions[each] for each in figure.detections])
     pixels = protocol == "icdar2013" and geometry == "rectangle"

@@ -82,8 +82,8 @@ class FigureTextOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
 
     protocol: `published` asks for more than the thresholds and scores scattered matches on both sides with
         `scatter_factor`; `icdar2013` does as the competition's script: reaching a threshold is enough, and a
-        many-to-one match scores 1 for each of its regions. `iou` is the protocol of the later competitions; it has
-        thresholds of its own, and neither scattered matches nor an overlap for end to end.
+        many-to-one match scores 1 for each of its regions. `iou` is that of the later competitions, on exact
+        polygons; the next five options do not apply to it.
     geometry: `rectangle` compares rectangles turned upright, `polygon` the exact polygons.
     sigma_threshold, tau_threshold: the shares of a ground-truth region and of a detection that must be covered.
     scatter_factor: what a region counts that several regions of the other side match.

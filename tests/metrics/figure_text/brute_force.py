@@ -132,3 +132,27 @@ def share_of_hull(one: Box, other: Box) -> Fraction:
 
 def dice(one: Box, other: Box) -> Fraction:
     return Fraction(2 * common(one, other), area(one) + area(other))
+
+
+def iou(one: Box, other: Box) -> Fraction:
+    return Fraction(common(one, other), area(one) + area(other) - common(one, other))
+
+
+def iou_script(
+    truths: Sequence[Box], counts: Sequence[bool], detections: Sequence[Box]
+) -> tuple[list[tuple[int, int]], set[int]]:
+    """The loops of the script of ICDAR 2015: the pairs, and the detections that don't-care regions take out."""
+    dont_care = {
+        j
+        for j, detection in enumerate(detections)
+        if any(tau(truth, detection) > Fraction(1, 2) for truth, cared in zip(truths, counts, strict=True) if not cared)
+    }
+    matched_rows, matched_columns, pairs = set(), set(), []
+    for i, truth in enumerate(truths):
+        for j, detection in enumerate(detections):
+            free = i not in matched_rows and j not in matched_columns and counts[i] and j not in dont_care
+            if free and iou(truth, detection) > Fraction(1, 2):
+                matched_rows.add(i)
+                matched_columns.add(j)
+                pairs.append((i, j))
+    return pairs, dont_care

@@ -18,7 +18,10 @@ from tests.metrics.figure_text.brute_force import area, common
 from tests.metrics.figure_text.test_benchmark import CORPUS, at, score, values
 from tests.plain_loop import make_benchmark, read_records
 
-PROTOCOLS = [(protocol, geometry) for protocol in ("published", "icdar2013") for geometry in ("rectangle", "polygon")]
+PROTOCOLS = [
+    *[(protocol, geometry) for protocol in ("published", "icdar2013") for geometry in ("rectangle", "polygon")],
+    ("iou", "polygon"),
+]
 
 boxes = st.tuples(*[st.integers(0, 12)] * 4).map(
     lambda b: (min(b[0], b[2]), min(b[1], b[3]), max(b[0], b[2]), max(b[1], b[3]))
@@ -67,7 +70,7 @@ def test_regions_apart_from_each_other_score_1_whatever_their_shape(
     assert_perfect(truth, copied(truth), protocol=protocol, geometry=geometry)
 
 
-@pytest.mark.parametrize("protocol", ["published", "icdar2013"])
+@pytest.mark.parametrize("protocol", ["published", "icdar2013", "iou"])
 @settings(max_examples=80, deadline=None)
 @given(st.lists(boxes, max_size=6))
 def test_regions_that_overlap_a_little_score_1(protocol: str, drawn: list[tuple[int, int, int, int]]) -> None:
