@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Sequence
 
 import msgspec
 from msgspec.structs import replace
 
 from ..common.budget import Budget
-from .brackets import BracketEnds, match_end
+from .brackets import BracketEnds, match_end, without_comments
 from .chemfig import read_chemfig
 from .chemfig_source import BLANKS, Submolecule, read_number
 from .limits import charge_reading
@@ -88,10 +89,12 @@ class _RegionReader:
         self.submolecules: dict[str, Submolecule] = {}
         self.numbers = itertools.count()
         self.problems: list[str] = []
+        self.offsets: Sequence[int] = ()
+        """The places in the line as it was given of the characters that are read, and of the end."""
 
     def unreadable(self, place: int, said: str, content: str | None = None, is_chemfig: bool = False) -> Region:
         """Notes what is wrong at a place of the line; returns the region that cannot be read for it."""
-        self.problems.append(f"at character {place} of the text: {said}")
+        self.problems.append(f"at character {self.offsets[place]} of the text: {said}")
         return Region(content, None, self.problems[-1], is_chemfig)
 
     def read(
@@ -140,8 +143,9 @@ class _RegionReader:
 def _cut_as_latex(text: str, reader: _RegionReader) -> list[str | Region]:
     """Returns the pieces of a line; a region that is not closed takes the rest of the line, one without `{` nothing.
 
-    Definitions of submolecules are no text.
+    Definitions of submolecules and comments are no text.
     """
+    text, reader.offsets = without_comments(text)
     ends = BracketEnds(text, range(len(text)))
     pieces: list[str | Region] = []
     end = 0
@@ -188,6 +192,7 @@ def _cut_as_tool(text: str, reader: _RegionReader) -> list[str | Region]:
     molecules in it. Where no brace closes the region it stops, so the region has no content.
     """
     text = text.strip()
+    reader.offsets = range(len(text) + 1)
     is_chemfig = False if has_own_words(text) else None
     pieces: list[str | Region] = []
     begin = 0
