@@ -22,7 +22,7 @@ from .limits import charge_edits, check_length
 from .line import Line, comparable
 from .matcher import Match, match_molecules
 from .metrics import METRICS, SAMPLE_METRICS, accuracy, metric_values
-from .records import PROTOCOLS, ChemistryDetails, ChemistryOptions, ChemistryPrediction, ChemistryTruth, MoleculeVerdict
+from .records import ChemistryDetails, ChemistryOptions, ChemistryPrediction, ChemistryTruth, MoleculeVerdict
 from .regions import Reading, Region, read_line
 
 DETAIL_CHARACTERS = 200
@@ -143,7 +143,7 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
 
         Raises RejectedRecord where a line is too long or a molecule of the truth cannot be read.
         """
-        protocol = PROTOCOLS[self.options.protocol]
+        released = self.options.released
         check_length("ground_truth", truth.text, self.options.max_characters)
         predicted = None if prediction is None else self.read("prediction", prediction.text, budget)
         true = self.read("ground_truth", truth.text, budget)
@@ -153,11 +153,11 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
         normalizes = self.options.normalize_text or is_chemfig
         with budget.reading("ground_truth"):
             first_number = 0 if predicted is None else predicted.atoms_made
-            truth_line = comparable(true, protocol, normalizes, budget, first_number)
+            truth_line = comparable(true, released, normalizes, budget, first_number)
         line = None
         if predicted is not None:
             with budget.reading("prediction"):
-                line = comparable(predicted, protocol, normalizes, budget)
+                line = comparable(predicted, released, normalizes, budget)
         regions = zip_longest(truth_line.regions, line.regions if line else ())
         return Comparison(
             truth_line,
@@ -171,11 +171,11 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
         """Returns a line taken apart. Raises RejectedRecord where it is too long."""
         check_length(side, text, self.options.max_characters)
         with budget.reading(side):
-            return read_line(text, PROTOCOLS[self.options.protocol], budget)
+            return read_line(text, self.options.released, budget)
 
     def comparable_text(self, text: str) -> str:
         """The text in the form in which the protocol compares texts."""
-        return normalized(text) if PROTOCOLS[self.options.protocol].normalizes_unicode else text
+        return text if self.options.released else normalized(text)
 
     def text_difference(self, true: tuple[str, ...], predicted: tuple[str, ...]) -> str | None:
         """The first place where the texts around the molecules differ, in words; None where they are equal."""
@@ -192,9 +192,8 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
         if prediction is None:
             return Match({}, "the prediction has no such molecule")
         if truth.molecule is not None and prediction.molecule is not None:
-            protocol = PROTOCOLS[self.options.protocol]
-            limit = self.options.max_angle_deviation if protocol.limits_angles else None
-            return match_molecules(truth.molecule, prediction.molecule, protocol, budget, limit)
+            limit = None if self.options.released else self.options.max_angle_deviation
+            return match_molecules(truth.molecule, prediction.molecule, self.options.released, budget, limit)
         true, predicted = truth.content, prediction.content
         if true is not None and predicted is not None and self.comparable_text(true) == self.comparable_text(predicted):
             return Match({})

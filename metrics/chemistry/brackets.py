@@ -11,7 +11,7 @@ _BRACKET = re.compile(r"\\.|[{}()\[\]]", re.DOTALL)
 _COMMENT = re.compile(r"(?<!\\)((?:\\\\)*|\\[A-Za-z]+)%[^\n]*\n")
 _TEXT = r"[^{}\\]*(?:\\[^{}][^{}\\]*)*"
 _FLAT_GROUP = re.compile(rf"\[[^\[\]{{}}\\]*\]|\{{{_TEXT}(?:\{{{_TEXT}\}}{_TEXT})*\}}")
-"""Brackets that hide none of their kind, and at most one more level of braces: most are found without `bracket_ends`."""
+"""Brackets that hide none of their kind, and at most one more level of braces; most are found by this alone."""
 _CLOSING = {"{": "}", "[": "]", "(": ")"}
 _OPENING = {"]": "[", ")": "("}
 

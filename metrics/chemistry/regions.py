@@ -15,7 +15,6 @@ from .chemfig import read_chemfig
 from .chemfig_source import BLANKS, Submolecule, read_number
 from .limits import charge_reading
 from .molecule import Molecule, MoleculeBuilder, UnreadableMolecule
-from .records import Protocol
 from .ssml import has_own_words, is_ssml, plain, read_ssml
 
 CHEMFIG = "\\chemfig"
@@ -60,18 +59,19 @@ class Reading(msgspec.Struct, frozen=True):
     problems: list[str]
 
 
-def read_line(text: str, protocol: Protocol, budget: Budget) -> Reading:
+def read_line(text: str, released: bool, budget: Budget) -> Reading:
     """Returns the line `text` taken apart. What cannot be read is a region with a problem; nothing is raised for it.
 
-    The atoms of its regions are numbered from 0. A line that has raw Chemfig is cut as LaTeX cuts it.
+    The atoms of its regions are numbered from 0. Under `released` the line is cut as the tool cuts it, unless it has
+    raw Chemfig, which the tool does not read.
 
     Raises OutOfBudget where reading takes too much work.
     """
     charge_reading(text, budget)
-    reader = _RegionReader(protocol, budget)
+    reader = _RegionReader(released, budget)
     pieces: list[str | Region] = []
     is_chemfig = False
-    for cut in (_cut_as_tool, _cut_as_latex) if protocol.cuts_as_tool else (_cut_as_latex,):
+    for cut in (_cut_as_tool, _cut_as_latex) if released else (_cut_as_latex,):
         reader.problems = []
         pieces = cut(text, reader)
         is_chemfig = any(not isinstance(piece, str) and piece.is_chemfig for piece in pieces)
@@ -83,8 +83,8 @@ def read_line(text: str, protocol: Protocol, budget: Budget) -> Reading:
 class _RegionReader:
     """Reads the regions of one line after the other, and numbers the atoms of all of them from 0."""
 
-    def __init__(self, protocol: Protocol, budget: Budget) -> None:
-        self.protocol = protocol
+    def __init__(self, released: bool, budget: Budget) -> None:
+        self.released = released
         self.budget = budget
         self.submolecules: dict[str, Submolecule] = {}
         self.numbers = itertools.count()
@@ -105,12 +105,12 @@ class _RegionReader:
         It is read as raw Chemfig or as SSML as `is_chemfig` says; None: as what it looks like.
         """
         if is_chemfig is None:
-            is_chemfig = not is_ssml(content, self.protocol.reads_spaced_chemfig)
+            is_chemfig = not is_ssml(content, reads_spaced_chemfig=not self.released)
         try:
             if is_chemfig:
                 drawing: MoleculeBuilder | None = read_chemfig(content, self.submolecules, increment, self.budget)
             else:
-                drawing = read_ssml(content, self.protocol, self.numbers)
+                drawing = read_ssml(content, self.released, self.numbers)
         except UnreadableMolecule as unreadable:
             return self.unreadable(offset + unreadable.offset, f"expected {unreadable.expected}", content, is_chemfig)
         return Region(content, drawing, None, is_chemfig)

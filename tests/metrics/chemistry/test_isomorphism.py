@@ -15,7 +15,6 @@ from beamscore.metrics.chemistry.isomorphism import isomorphism
 from beamscore.metrics.chemistry.matcher import match_molecules
 from beamscore.metrics.chemistry.molecule import MIRRORED_WEDGE, Molecule
 from beamscore.metrics.chemistry.neighbors import MoleculePair
-from beamscore.metrics.chemistry.records import PROTOCOLS
 from beamscore.metrics.common.budget import Budget, OutOfBudget
 from tests.generate.chemistry import Drawing, write_ssml
 from tests.metrics.chemistry.helpers import STEPS, line, molecule
@@ -139,7 +138,7 @@ def drawn(text: str) -> Molecule | None:
 
 
 def equal(first: Molecule, second: Molecule, limit: float | None = None) -> bool:
-    return match_molecules(first, second, PROTOCOLS["published"], Budget(STEPS), limit).equal
+    return match_molecules(first, second, False, Budget(STEPS), limit).equal
 
 
 LIMITS = (0, 15, 30, 45, 60, 119, 120, 180)

@@ -27,13 +27,13 @@ from beamscore.metrics.chemistry.neighbors import (
     cheapest_shift,
     neighbors_by_angle,
 )
-from beamscore.metrics.chemistry.records import PROTOCOLS, ChemistryOptions, ProtocolName
+from beamscore.metrics.chemistry.records import ChemistryOptions
 from beamscore.metrics.chemistry.regions import read_line
 from beamscore.metrics.chemistry.seeds import seed_pairs
 from beamscore.metrics.common.budget import Budget, OutOfBudget
 from tests.generate.chemistry import damaged, write_chemfig, write_ssml
 from tests.generate.chemistry import molecule as drawing
-from tests.metrics.chemistry.helpers import STEPS, compare, line, molecule
+from tests.metrics.chemistry.helpers import PROTOCOLS, STEPS, ProtocolName, compare, line, molecule
 
 seeds = st.integers(min_value=0, max_value=10**9)
 laws = settings(max_examples=60, deadline=None)
@@ -53,7 +53,7 @@ def equal(first: Molecule | None, second: Molecule | None) -> bool:
     """Whether molecules are equal as `published` compares them by default."""
     if first is None or second is None:
         return first is second
-    return match_molecules(first, second, PROTOCOLS["published"], Budget(STEPS), LIMIT).equal
+    return match_molecules(first, second, False, Budget(STEPS), LIMIT).equal
 
 
 def isomorphic(first: Molecule, second: Molecule) -> bool:
@@ -212,7 +212,7 @@ def test_bonds_may_be_turned_by_the_limit_wherever_the_drawing_begins(seed: int,
     if truth is None or prediction is None:
         return
     for first, second in ((truth, prediction), (prediction, truth)):
-        assert match_molecules(first, second, PROTOCOLS["published"], Budget(STEPS), limit).equal
+        assert match_molecules(first, second, False, Budget(STEPS), limit).equal
 
 
 def test_angles_only_order_neighbors_unless_there_is_a_limit() -> None:
@@ -287,7 +287,7 @@ def test_big_molecules_take_less_than_a_quarter_of_the_steps(name: str) -> None:
     fused = BIG[name]
     turned = "[:4]" + fused
     budget = Budget(STEPS // 4)
-    protocol = PROTOCOLS["published"]
+    protocol = False
     first, second = (
         comparable(read_line(f"\\chemfig{{{text}}}", protocol, budget), protocol, True, budget).regions[0].molecule
         for text in (fused, turned)
@@ -310,7 +310,7 @@ def test_too_much_work_stops_at_the_same_step_every_time() -> None:
     text = "\\chemfig{" + BIG["random"] + "}"
     for _ in range(2):
         with pytest.raises(OutOfBudget, match="max_steps=5000"):
-            read_line(text, PROTOCOLS["published"], Budget(5000))
+            read_line(text, False, Budget(5000))
 
 
 def test_four_starts_are_tried_and_no_more() -> None:
@@ -327,7 +327,7 @@ def test_four_starts_are_tried_and_no_more() -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(matcher, "walk", counted)
-        match = match_molecules(truth, prediction, PROTOCOLS["released"], Budget(STEPS))
+        match = match_molecules(truth, prediction, True, Budget(STEPS))
     assert not match.equal
     assert len(walks) == 4
     assert isomorphism(drawings) is not None

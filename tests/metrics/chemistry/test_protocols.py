@@ -6,11 +6,10 @@ from typing import Any
 
 import pytest
 
-from beamscore.metrics.chemistry.records import ChemistryPrediction, ChemistryTruth, ProtocolName
-from tests.metrics.chemistry.helpers import compare, molecule, reading
+from beamscore.metrics.chemistry.records import ChemistryPrediction, ChemistryTruth
+from tests.metrics.chemistry.helpers import PROTOCOLS, compare, molecule, reading
 from tests.plain_loop import make_benchmark
 
-PROTOCOLS: tuple[ProtocolName, ...] = ("published", "released")
 DRAWN = "\\chemfig { A -[:90.0,1.0] B }"
 CORNERS = "?[a] {} -[:90] {} -[:30] {} -[:330] {} -[:270] {} -[:210] {} ?[a,{{-}}]"
 """A hexagon; a place for text or a branch after each corner."""
