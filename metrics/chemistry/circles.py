@@ -44,8 +44,6 @@ def tie_circles(molecule: Molecule, released: bool, budget: Budget) -> Molecule:
             ties += [
                 _tie(molecule, atom, circle) for atom in _ring(molecule, neighbors, circle, start, released, budget)
             ]
-    if not ties:
-        return molecule
     return Molecule(molecule.texts, molecule.xs, molecule.ys, (*bonds.values(), *ties))
 
 
@@ -56,12 +54,7 @@ def _tie(molecule: Molecule, atom: int, circle: int) -> Bond:
 
 
 def _ring(
-    molecule: Molecule,
-    neighbors: Mapping[int, list[int]],
-    circle: int,
-    start: int,
-    released: bool,
-    budget: Budget,
+    molecule: Molecule, neighbors: Mapping[int, list[int]], circle: int, start: int, released: bool, budget: Budget
 ) -> list[int]:
     """The atoms of the first walk round `circle` that meets itself, or comes back to its start; else the start."""
 

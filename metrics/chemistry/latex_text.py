@@ -27,8 +27,8 @@ _UNPRINTED = r"""
 UNPRINTED = frozenset((*_UNPRINTED.split(), "\\ "))
 """Blanks and changes of style; their arguments stay."""
 
-SPACING_WITH_LENGTH = frozenset(("\\hspace", "\\vspace"))
-COLOUR = "\\color"
+WITHOUT_ARGUMENT = frozenset(("\\hspace", "\\vspace", "\\color"))
+"""Blanks and changes of style whose argument is not printed either."""
 COLOURED = "\\textcolor"
 
 _SYNONYMS = r"""
@@ -210,7 +210,7 @@ def _piece(token: str, reader: _Reader) -> list[Node]:
     """Takes the arguments of a token and returns both in comparable form; nothing of what prints nothing."""
     if token in UNPRINTED:
         return []
-    if token in SPACING_WITH_LENGTH or token == COLOUR:
+    if token in WITHOUT_ARGUMENT:
         reader.position += 1
         return []
     if token == COLOURED:

@@ -20,8 +20,6 @@ from .neighbors import MoleculePair, Neighbor, angle_between, cheapest_shift, sh
 from .seeds import seed_pairs
 
 MAX_STARTS = 4
-_Visits = list[tuple[int, int, int]]
-"""Pairs of atoms to visit, each with the atom of the truth from which they are reached."""
 
 
 class Match(msgspec.Struct, frozen=True):
@@ -44,11 +42,7 @@ class Match(msgspec.Struct, frozen=True):
 
 
 def match_molecules(
-    truth: Molecule,
-    prediction: Molecule,
-    released: bool,
-    budget: Budget,
-    max_angle_deviation: float | None = None,
+    truth: Molecule, prediction: Molecule, released: bool, budget: Budget, max_angle_deviation: float | None = None
 ) -> Match:
     """Compares two molecules; two empty ones are equal.
 
@@ -78,7 +72,6 @@ def _guided(molecules: MoleculePair, released: bool) -> Match:
     """Matches part after part by guided walks; the first part without a match decides."""
     atoms, pred_atoms = len(molecules.truth.texts), len(molecules.prediction.texts)
     pairs: dict[int, int] = {}
-    facing: dict[tuple[int, int], _Visits | str] = {}
     seeds = seed_pairs(molecules)
     while len(pairs) < min(atoms, pred_atoms):
         best: Match | None = None
@@ -89,7 +82,7 @@ def _guided(molecules: MoleculePair, released: bool) -> Match:
             molecules.budget.spend(1)
             if atom in pairs or pred_atom in taken:
                 continue
-            match = walk(molecules, atom, pred_atom, released, facing)
+            match = walk(molecules, atom, pred_atom, released)
             if best is None or match.equal or len(match.pairs) > len(best.pairs):
                 best = match
             starts += 1
@@ -105,19 +98,11 @@ def _guided(molecules: MoleculePair, released: bool) -> Match:
     return Match(pairs)
 
 
-def walk(
-    molecules: MoleculePair,
-    truth_start: int,
-    prediction_start: int,
-    released: bool,
-    facing: dict[tuple[int, int], _Visits | str],
-) -> Match:
+def walk(molecules: MoleculePair, truth_start: int, prediction_start: int, released: bool) -> Match:
     """Walks both molecules from a pair of atoms until something differs or both are done.
 
     Texts, numbers of neighbors and kinds of bonds must agree. A bond that leads to an atom that was met before
     must do so in both molecules, and unless `released` is set, to atoms that were met together.
-
-    facing: what `_facing` returned for the pairs of atoms that were met: walks from other starts come by again.
     """
     pairs: dict[int, int] = {}
     met: set[int] = set()
@@ -145,9 +130,7 @@ def walk(
         else:
             pairs[atom] = pred_atom
             met.add(pred_atom)
-            visits = facing.get((atom, pred_atom))
-            if visits is None:
-                visits = facing[atom, pred_atom] = _facing(molecules, atom, pred_atom)
+            visits = _facing(molecules, atom, pred_atom)
             if not isinstance(visits, str):
                 to_visit += visits
                 continue
@@ -156,8 +139,8 @@ def walk(
     return Match(pairs)
 
 
-def _facing(molecules: MoleculePair, atom: int, pred_atom: int) -> _Visits | str:
-    """Returns where two atoms' neighbors lead that face each other, or how the first two bonds differ that do."""
+def _facing(molecules: MoleculePair, atom: int, pred_atom: int) -> list[tuple[int, int, int]] | str:
+    """Returns the pairs of neighbors that face each other, each with `atom`, or how the first two bonds differ."""
     neighbors, others = molecules.truth_neighbors[atom], molecules.prediction_neighbors[pred_atom]
     if len(others) > 1:
         others = shifted(others, cheapest_shift(others, neighbors)[1])

@@ -13,7 +13,7 @@ from ..common.budget import Budget
 from .brackets import BracketEnds, match_end, without_comments
 from .chemfig import read_chemfig
 from .chemfig_source import BLANKS, Submolecule, read_number
-from .limits import charge_reading
+from .limits import STEPS_OF_READING
 from .molecule import Molecule, MoleculeBuilder, UnreadableMolecule
 from .ssml import has_own_words, is_ssml, plain, read_ssml
 
@@ -67,7 +67,7 @@ def read_line(text: str, released: bool, budget: Budget) -> Reading:
 
     Raises OutOfBudget where reading takes too much work.
     """
-    charge_reading(text, budget)
+    budget.spend(STEPS_OF_READING * len(text))
     reader = _RegionReader(released, budget)
     pieces: list[str | Region] = []
     is_chemfig = False

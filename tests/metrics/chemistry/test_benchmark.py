@@ -19,7 +19,7 @@ from beamscore.metrics.chemistry.records import ChemistryPrediction, ChemistryTr
 from beamscore.metrics.chemistry.regions import read_line
 from beamscore.metrics.common.budget import Budget
 from beamscore.metrics.statistics.sums import Sums
-from tests.generate.chemistry import sample
+from tests.generate.chemistry import molecule, sample, write_chemfig, write_ssml
 from tests.plain_loop import make_benchmark, read_records, score_records, total
 
 CORPUS = Path(__file__).parents[2] / "corpora" / "chemistry"
@@ -57,6 +57,32 @@ def score(truth: str, prediction: str | None, **options: Any) -> SampleScore:
 def test_exact_match_and_structure_exact_match(truth: str, prediction: str | None, exact: int, structure: int) -> None:
     columns = score(truth, prediction).metrics
     assert (columns["exact_match"], columns["structure_exact_match"]) == (exact, structure)
+
+
+comments = st.lists(st.sampled_from(["\\chemfig", "{A-[2]B}", "{", "}", "[", "branch(", "\\", "%", "x "]), max_size=5)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 10**9), st.data())
+def test_a_line_equals_itself_with_comments(seed: int, data: st.DataObject) -> None:
+    rng = random.Random(seed)
+    graph = molecule(rng)
+    start = rng.randrange(len(graph.texts))
+    first, second = rng.choice([write_ssml(graph), write_chemfig(graph)]), write_chemfig(graph, start, rng)
+    line = f"2 H \\alpha beta {first} + {second} \\, x"
+    places = data.draw(st.lists(st.integers(0, line.count(" ") - 1), max_size=3, unique=True))
+    pieces = line.split(" ")
+    for place in places:
+        pieces[place] += f"%{''.join(data.draw(comments))}\n"
+    commented = " ".join(pieces)
+    for truth, prediction in ((line, commented), (commented, line)):
+        assert score(truth, prediction, max_angle_deviation=None).metrics["exact_match"] == 1
+
+
+def test_a_problem_after_a_comment_is_told_with_its_place() -> None:
+    # "x %{\n" are 5 characters, and "\chemfig{A-" 11.
+    with pytest.raises(RejectedRecord, match="at character 16 of the text: expected an angle"):
+        score("x %{\n\\chemfig{A-[:up]B}", None)
 
 
 def test_structure_exact_match_of_molecules_counts_samples_whose_truth_has_one() -> None:

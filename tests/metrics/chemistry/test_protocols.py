@@ -126,6 +126,14 @@ def test_numbers_after_the_second_are_no_part_of_a_bond() -> None:
     assert verdicts(region("A -[:90] -[:0] B"), region("A -[:90,1]... -[:0] B")) == both(1, 1)
 
 
+def test_a_comment_is_nothing_to_latex_and_text_to_the_tool() -> None:
+    commented = f"a % b {DRAWN}\n c"
+    assert verdicts("a c", commented) == {"published": (1, 1), "released": (0, 0)}
+    assert verdicts(commented, f"a % b {DRAWN} c") == {"published": (0, 0), "released": (1, 1)}
+    # Without an end of its line there is no comment, and an escaped sign begins none.
+    assert verdicts(f"a % b {DRAWN}", f"a % {DRAWN}") == verdicts(f"a \\% b {DRAWN}\n", f"a \\% {DRAWN}") == both(0, 1)
+
+
 def test_a_surplus_end_of_a_branch() -> None:
     surplus = region("A branch( -[:90] B branch) branch)")
     assert verdicts(region("A -[:90] B"), surplus) == {"published": (0, 0), "released": (1, 1)}
