@@ -146,7 +146,7 @@ def choose(both: Comparison, positions: Sequence[int], budget: Budget) -> Choice
         words = {each: None for each in care if each in both.texts[0]}
         excused = {detection for truth, detection in both.inside if truth not in words}
     if both.words is None:
-        located = [(*one.truths, *one.detections) for one in both.matcher.matches(words, excused)]
+        located = [(one.truths[0], one.detections[0]) for one in both.matcher.matches(words, excused)]
         spotted = [pair for pair in located if same_text(both.texts, *pair)]
     else:
         spotted = largest_pairing(both.words, words, excused, budget)

@@ -47,7 +47,12 @@ def test_polygons_are_measured_exactly_whatever_the_geometry(geometry: str) -> N
 def test_scattered_matches_do_not_exist_and_the_thresholds_of_deteval_do_not_matter() -> None:
     halves = [{"box": [0, 0, 20, 10]}], [at(0), at(10)]  # 100 / 200 each
     assert rates(*halves) == rates(*halves[::-1]) == (0, 0)
-    options = {"sigma_threshold": 0.99, "tau_threshold": 0.99, "scatter_factor": 0.1, "end_to_end_overlap": 0.99}
+    options: dict[str, Any] = {
+        "sigma_threshold": 0.99,
+        "tau_threshold": 0.99,
+        "scatter_factor": 0.1,
+        "end_to_end_overlap": 0.99,
+    }
     shifted = [at(0, text="a"), at(50, ignore=True)], [at(3, text="a"), at(54)]
     for task in ("detection", "end_to_end"):
         assert rates(*shifted, task) == rates(*shifted, task, **options) == (1, 1)

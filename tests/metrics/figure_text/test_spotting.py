@@ -20,7 +20,7 @@ words = st.lists(st.tuples(boxes, st.sampled_from(["DNA", "dna", "kDa", None])),
 
 def spotted(truths: list[Word], detections: list[Word], case_sensitive: bool = True) -> list[tuple[int, int]]:
     both = compared(truths, detections, FigureTextOptions(case_sensitive=case_sensitive))
-    return largest_pairing(both.words, range(len(truths)), (), Budget(10**9))
+    return largest_pairing(both.words or (), range(len(truths)), (), Budget(10**9))
 
 
 def agreed(truths: list[Word], detections: list[Word]) -> tuple[int, int]:
