@@ -5,12 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from tests.metrics.figure_text.brute_force import iou_script
-from tests.metrics.figure_text.test_benchmark import Regions, at, score, values
-from tests.metrics.figure_text.test_deteval import Word, boxes, line_boxes
+from tests.metrics.figure_text.helpers import Regions, at, score, values
 
 
 def rates(truth: Regions, found: Regions, task: str = "detection", **options: Any) -> tuple[float | None, float | None]:
@@ -107,42 +103,3 @@ class TestEndToEnd:
             is_right or read == "dna"
         )
         assert rates(truth, found, "end_to_end", protocol="published")[0] == (text == read)
-
-
-words = st.lists(st.tuples(boxes | line_boxes, st.sampled_from(["DNA", "DNA.", "RNA", None])), max_size=6)
-
-
-@settings(max_examples=200, deadline=None)
-@given(words, words, st.lists(st.booleans(), min_size=6, max_size=6))
-def test_the_plain_reading_of_the_script_gives_the_same(
-    truths: list[Word], detections: list[Word], cares: list[bool]
-) -> None:
-    care = cares[: len(truths)]
-    truth_boxes, found_boxes = ([box for box, _ in side] for side in (truths, detections))
-    pairs, dont_care = iou_script(truth_boxes, care, found_boxes)
-    readable = [cared and text is not None for cared, (_, text) in zip(care, truths, strict=True)]
-    word_pairs, excused = iou_script(truth_boxes, readable, found_boxes)
-    right = [(i, j) for i, j in word_pairs if truths[i][1] in (detections[j][1], f"{detections[j][1]}.")]
-    result = score(
-        [
-            {"box": list(box), "text": text, "ignore": not cared}
-            for (box, text), cared in zip(truths, care, strict=True)
-        ],
-        [{"box": list(box), "text": text} for box, text in detections],
-        protocol="iou",
-    )
-    expected = {
-        "detection.regions": sum(care),
-        "detection.detections": len(detections) - len(dont_care),
-        "detection.one_to_one": len(pairs),
-        "end_to_end.matches": len(right),
-        "end_to_end.wordless_regions": sum(care) - sum(readable),
-        "end_to_end.excused_detections": len(excused) - len(dont_care),
-    }
-    assert {name: result.statistics.get(name, 0) for name in expected} == expected
-    assert not [name for name in result.statistics if "split" in name or "merged" in name]
-    matched = {i: each["with"][0] for i, each in enumerate(result.details["ground_truth"]) if "with" in each}
-    assert list(matched.items()) == pairs
-    spotted = {i: each["end_to_end"] for i, each in enumerate(result.details["ground_truth"]) if "end_to_end" in each}
-    assert list(spotted.items()) == right
-    assert all(value is None or 0 <= value <= 1 for value in result.metrics.values())
