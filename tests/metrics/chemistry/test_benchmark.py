@@ -18,7 +18,6 @@ from beamscore.metrics.chemistry.line import comparable
 from beamscore.metrics.chemistry.records import ChemistryPrediction, ChemistryTruth
 from beamscore.metrics.chemistry.regions import read_line
 from beamscore.metrics.common.budget import Budget
-from beamscore.metrics.statistics.sums import Sums
 from tests.generate.chemistry import molecule, sample, write_chemfig, write_ssml
 from tests.plain_loop import make_benchmark, read_records, score_records, total
 
@@ -62,7 +61,7 @@ def test_exact_match_and_structure_exact_match(truth: str, prediction: str | Non
 comments = st.lists(st.sampled_from(["\\chemfig", "{A-[2]B}", "{", "}", "[", "branch(", "\\", "%", "x "]), max_size=5)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.integers(0, 10**9), st.data())
 def test_a_line_equals_itself_with_comments(seed: int, data: st.DataObject) -> None:
     rng = random.Random(seed)
@@ -116,13 +115,9 @@ def test_token_accuracy_is_over_the_corpus() -> None:
     # Insertions count, too, so the accuracy can be negative.
     assert score("a", "a b c").metrics["token_accuracy"] == 1 - 2 / 1
     assert score("CH_3", "CH_2", tokens="latex").metrics["token_accuracy"] == 1 - 1 / 4
+    assert score("", "").metrics["token_accuracy"] is None
     # An ideographic blank is a character.
     assert score("a\u3000b c", "a b c").metrics["token_accuracy"] == 1 - 2 / 2
-
-
-def test_of_nothing_there_are_no_figures() -> None:
-    assert set(make_benchmark("chemistry").values(Sums()).values()) == {None}
-    assert score("", "").metrics["token_accuracy"] is None
 
 
 def test_details_say_which_molecule_failed_and_why() -> None:
@@ -176,12 +171,6 @@ def _steps(text: str) -> int:
 def test_impossible_options_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(msgspec.ValidationError):
         make_benchmark("chemistry", **options)
-
-
-def test_the_limit_of_angles_reaches_the_matcher() -> None:
-    truth, prediction = "\\chemfig{A-[:60]B}", "\\chemfig{A-[:90]B}"
-    assert score(truth, prediction).metrics["exact_match"] == 1
-    assert score(truth, prediction, max_angle_deviation=20).metrics["exact_match"] == 0
 
 
 HOSTILE = [
@@ -256,26 +245,6 @@ def test_arguments_are_bounded_before_they_are_put_in_place() -> None:
     assert "submolecules that write at most 100000 characters" in details.prediction_problems[0]
 
 
-ALPHABET = [
-    *"CHO-=~<>()[]{}*6?:,.0123_^!@#|% \n",
-    "**6(",
-    "\\chemfig",
-    "branch(",
-    "branch)",
-    "-[:30]",
-    "?[a]",
-    "\\circle",
-]
-
-
-@settings(max_examples=150, deadline=None)
-@given(st.lists(st.sampled_from(ALPHABET), max_size=40), st.sampled_from(("", " ")))
-def test_any_prediction_is_scored(pieces: list[str], blank: str) -> None:
-    result = score(ETHANOL, f"\\chemfig{{{blank.join(pieces)}}}")
-    assert result.metrics["exact_match"] in (0, 1)
-    Sums.of(result.statistics)
-
-
 def test_the_shipped_corpus_is_made_by_the_generator_and_scores() -> None:
     truths, predictions = read_records(CORPUS / "ground_truth.jsonl"), read_records(CORPUS / "predictions.jsonl")
     made = [sample(index, 1) for index in range(len(truths))]
@@ -310,19 +279,3 @@ def test_a_picture_tells_matched_from_differing_and_escapes() -> None:
     assert shapes == {"text", "polyline", "circle", "path", "rect"}
     ElementTree.fromstring(benchmark.draw(ChemistryTruth("\\chemfig{A-[2]B}"), ChemistryPrediction("\\chemfig{{}}")))
     ElementTree.fromstring(benchmark.draw(ChemistryTruth("\\chemfig{A-[2]B}"), ChemistryPrediction("\\chemfig{A-[")))
-
-
-def test_scores_do_not_depend_on_the_batch() -> None:
-    benchmark = make_benchmark("chemistry")
-    made = [sample(index, 3) for index in range(20)]
-    order = [*range(20)]
-    random.Random(0).shuffle(order)
-
-    def scored(index: int) -> bytes:
-        truth, prediction = made[index]
-        record = None if prediction is None else ChemistryPrediction(prediction["text"])
-        result = benchmark.score_sample(ChemistryTruth(truth["text"]), record)
-        return msgspec.json.encode([dict(result.statistics), result.details])
-
-    forward = {index: scored(index) for index in range(20)}
-    assert {index: scored(index) for index in order} == forward

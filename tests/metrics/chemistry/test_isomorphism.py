@@ -145,7 +145,7 @@ LIMITS = (0, 15, 30, 45, 60, 119, 120, 180)
 """Small drawings turn by multiples of 30 degrees, and some of these limits are such."""
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(seeds, st.integers(min_value=0, max_value=3), st.sampled_from(LIMITS))
 def test_equal_means_isomorphic_with_the_same_cyclic_order(seed: int, changes: int, limit: float) -> None:
     rng = random.Random(seed)
@@ -193,15 +193,6 @@ def test_a_limit_of_angles_holds_in_the_search() -> None:
     for limit, found in ((None, True), (121, True), (119, False)):
         drawings = MoleculePair(truth, prediction, Budget(STEPS), limit)
         assert (isomorphism(drawings) is not None) is found
-
-
-def test_a_cover_is_not_its_molecule() -> None:
-    # Two triangles and a hexagon: each atom of one looks like each atom of the other, however far it looks.
-    triangle = "*3(---)"
-    parts = molecule(f"{triangle}-[:90,5,,,draw=none]{triangle}")
-    hexagon = molecule("*6(------)")
-    assert not equal(parts, hexagon)
-    assert isomorphism(MoleculePair(parts, hexagon, Budget(STEPS))) is None
 
 
 def test_too_many_choices_run_out_of_budget() -> None:
