@@ -119,15 +119,20 @@ def test_each_property_of_a_paired_rule_is_judged_by_itself() -> None:
 
 def test_details_say_what_was_paired_and_which_edges_were_wrong() -> None:
     scored = score(
-        [{"id": "a", "properties": BUS, "centerlines": ["1", "2"]}, {"id": "b", "properties": {"LaneType": "Tidal"}}],
+        [
+            {"id": "a", "properties": {"Time": None, **BUS}, "centerlines": ["1", "2"]},
+            {"id": "b", "properties": {"LaneType": "Tidal"}},
+        ],
         [
             {"properties": {}, "centerlines": ["7"]},
-            {"properties": {**BUS, "Limit": 60, "x": 1}, "centerlines": ["1", "1", "3"], "matches": "a"},
+            # The properties of both sides come in order of their names.
+            {"properties": {"x": 1, "a": 2, **BUS, "Limit": 60}, "centerlines": ["1", "1", "3"], "matches": "a"},
             {"properties": {}, "matches": "gone"},
         ],
     )
     wrong = [
         {"name": "Limit", "fault": "different", "true": "40", "predicted": "60"},
+        {"name": "a", "fault": "extra", "true": None, "predicted": "2"},
         {"name": "x", "fault": "extra", "true": None, "predicted": "1"},
     ]
     lane = {"name": "LaneType", "fault": "absent", "true": '"Tidal"', "predicted": None}

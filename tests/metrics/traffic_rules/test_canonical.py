@@ -44,6 +44,7 @@ def canonical(value: Any) -> str:
         ({"a": 1}, [["a", 1]], False),
         (["1:a"], ["1", "a"], False),
         (["s1:a", "b"], ["s1:as1:b"], False),
+        (["a", "b"], ["asb"], False),
         (1.5, "0x1.8000000000000p+0;", False),
         (16, "i10;", False),
         (0.1, 0.1 + 2**-55, False),
