@@ -13,14 +13,7 @@ from beamscore.metrics.benchmark import RejectedRecord, SampleScore
 from beamscore.metrics.common.budget import Budget, OutOfBudget
 from beamscore.metrics.figure_text.deteval import Rules
 from beamscore.metrics.figure_text.pairing import hopcroft_karp, largest_pairing
-from tests.metrics.figure_text.brute_force import (
-    Box,
-    DetEval,
-    dice,
-    iou_script,
-    most_pairs,
-    share_of_hull,
-)
+from tests.metrics.figure_text.brute_force import Box, deteval, dice, iou_script, most_pairs, share_of_hull
 from tests.metrics.figure_text.helpers import Regions, Word, at, cares, score, words
 
 Pairs = list[tuple[int, int]]
@@ -109,13 +102,13 @@ def test_deteval_matches_as_the_plain_reading_does(
     truths: list[Word], detections: list[Word], care: list[bool], strict: bool
 ) -> None:
     care = care[: len(truths)]
-    expected = DetEval([box for box, _ in truths], care, [box for box, _ in detections], strict).outcome()
+    expected, out = deteval([box for box, _ in truths], care, [box for box, _ in detections], strict)
     result = scored(truths, detections, care, protocol="published" if strict else "icdar2013")
-    assert groups(result) == sorted(map(list, expected.matches))
+    assert groups(result) == sorted(map(list, expected))
     dont_care = {n for n, entry in enumerate(result.details["prediction"]) if entry["match"] == "dont_care"}
-    assert dont_care == expected.dont_care
+    assert dont_care == out
     found = right = 0.0
-    for regions, finders in expected.matches:
+    for regions, finders in expected:
         weight = 1.0 if len(regions) == len(finders) else 0.8 if len(finders) > 1 or strict else 1.0
         found, right = found + weight * len(regions), right + weight * len(finders)
     counted = len(detections) - len(dont_care)
