@@ -277,6 +277,17 @@ def test_a_part_of_the_prediction_stands_for_one_part_only() -> None:
     assert sorted(match.pairs.values()) == [0, 1, 2, 3]
 
 
+def test_perfect_pairs_that_are_unique_on_both_sides_come_first() -> None:
+    # Corners 4 and 5 of the chain look the same, the other atoms are unique: their pairs come first, then the four.
+    ends = "Q branch( -[:90] A branch) branch( -[:270] B branch) "
+    twins, single = molecule(ends + "-[:0] " * 5 + "E"), molecule(ends + "-[:0] " * 4 + "E")
+    pairs = list(seed_pairs(MoleculePair(twins, twins, Budget(STEPS))))
+    assert pairs[:10] == [*((atom, atom) for atom in (0, 1, 2, 3, 6, 7)), (4, 4), (5, 4), (4, 5), (5, 5)]
+    # Where only one side has two of a kind, their pairs come after the unique ones, too.
+    for truth, prediction, fifth in ((twins, single, (6, 5)), (single, twins, (5, 6))):
+        assert list(seed_pairs(MoleculePair(truth, prediction, Budget(STEPS))))[4] == fifth
+
+
 @laws
 @given(seeds, seeds)
 def test_starts_come_in_the_order_of_all_costs(seed: int, other: int) -> None:
