@@ -181,6 +181,9 @@ def test_the_search_goes_on_where_a_choice_leads_nowhere() -> None:
         "A branch( -[:0] -[:90] B -[:90] E branch) branch( -[:0] -[:90] B -[:90] D branch) branch( -[:120] F branch)"
     )
     assert equal(molecule(first), molecule(second))
+    # A direction just below 360 degrees is that of 0 degrees.
+    below = [content.replace("-[:0]", "-[:359.9999999]", 1) for content in (first, second)]
+    assert equal(molecule(below[0]), molecule(below[1]))
     # With directions of their own the order counts: F, D, E is not F, E, D.
     parted = second.replace("-[:0]", "-[:10]", 1)
     assert equal(molecule(first), molecule(parted))

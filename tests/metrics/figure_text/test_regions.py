@@ -126,17 +126,20 @@ class TestUpright:
             assert shares(corners, other) == pytest.approx((1, 1))
 
 
-class TestPolygon:
-    def test_exact_areas(self) -> None:
-        triangle: Corners = [(0, 0), (10, 0), (0, 10)]
-        square: Corners = [(0, 0), (10, 0), (10, 10), (0, 10)]
-        assert shares(square, triangle, "polygon") == (0.5, 1.0)
+ARC: Corners = [(0, 0), (10, 0), (10, 10), (9, 10), (9, 1), (0, 1)]
 
-    def test_an_arc_of_text_is_not_its_bounding_rectangle(self) -> None:
-        arc: Corners = [(0, 0), (10, 0), (10, 10), (9, 10), (9, 1), (0, 1)]
-        inner: Corners = [(0, 2), (8, 2), (8, 10), (0, 10)]
-        assert shares(arc, inner, "polygon") == (0, 0)
-        assert shares(arc, inner, "rectangle") == (0.64, 1)
+
+@pytest.mark.parametrize(
+    ("truth", "detection", "geometry", "expected"),
+    [
+        ([(0, 0), (10, 0), (10, 10), (0, 10)], [(0, 0), (10, 0), (0, 10)], "polygon", (0.5, 1.0)),
+        # An arc of text is not its bounding rectangle.
+        (ARC, [(0, 2), (8, 2), (8, 10), (0, 10)], "polygon", (0, 0)),
+        (ARC, [(0, 2), (8, 2), (8, 10), (0, 10)], "rectangle", (0.64, 1)),
+    ],
+)
+def test_shares(truth: Corners, detection: Corners, geometry: Geometry, expected: tuple[float, float]) -> None:
+    assert shares(truth, detection, geometry) == expected
 
 
 BOW_TIE: Corners = [(0, 0), (10, 10), (10, 0), (0, 10)]
