@@ -31,16 +31,16 @@ def scored(truths: list[Word], detections: list[Word], care: list[bool] | None =
     return score(*sides, **options)
 
 
-def groups(result: SampleScore) -> list[tuple[list[int], list[int]]]:
+def groups(result: SampleScore) -> list[list[list[int]]]:
     """Returns the matches, as the positions on both sides."""
     truths = [(n, entry["with"]) for n, entry in enumerate(result.details["ground_truth"]) if "with" in entry]
     found = [(n, entry["with"]) for n, entry in enumerate(result.details["prediction"]) if "with" in entry]
     pairs = {(truth, detection) for truth, others in truths for detection in others}
     assert pairs == {(truth, detection) for detection, others in found for truth in others}
-    split = [([truth], others) for truth, others in truths if len(others) > 1]
-    merged = [(others, [detection]) for detection, others in found if len(others) > 1]
+    split = [[[truth], others] for truth, others in truths if len(others) > 1]
+    merged = [[others, [detection]] for detection, others in found if len(others) > 1]
     in_groups = {(truth, detection) for some, others in (*split, *merged) for truth in some for detection in others}
-    return sorted([*([[truth], [detection]] for truth, detection in pairs - in_groups), *map(list, (*split, *merged))])
+    return sorted([*([[truth], [detection]] for truth, detection in pairs - in_groups), *split, *merged])
 
 
 def spotted(result: SampleScore) -> Pairs:
@@ -91,7 +91,7 @@ ONE = [[[0], [0]]]
     ],
 )
 def test_deteval(truths: list[Box], detections: list[Box], published: Any, script: Any) -> None:
-    sides = [(box, None) for box in truths], [(box, None) for box in detections]
+    sides: tuple[list[Word], list[Word]] = [(box, None) for box in truths], [(box, None) for box in detections]
     assert groups(scored(*sides)) == published
     assert groups(scored(*sides, protocol="icdar2013")) == script
 

@@ -187,4 +187,4 @@ def test_the_largest_samples_are_paired() -> None:
         ]
         for offset in (0, 1)
     ]
-    assert len(paired(*sides)) == MAX_RULES
+    assert len(paired(sides[0], sides[1])) == MAX_RULES
