@@ -157,6 +157,10 @@ def test_a_circle_is_tied_to_the_ring_that_it_stands_in() -> None:
 def test_where_hooks_go_and_in_which_order_atoms_come() -> None:
     hook = "A -[:90] branch( -[:30] B branch) ?[a] -[:150] C -[:270] ?[a,{-}]"
     assert [molecule(hook, protocol=protocol).bonds[-1].begin for protocol in PROTOCOLS] == [1, 2]
+    # A branch right after another one begins at the same atom.
+    for protocol in PROTOCOLS:
+        drawn = molecule("A branch( -[:90] B branch) branch( -[:0] C branch) -[:180] D", protocol=protocol)
+        assert [drawn.texts[bond.begin] for bond in drawn.bonds] == ["A", "A", "A"]
     # The tool orders atoms by their numbers as strings; where no text begins, it makes the end of the first bond first.
     chain = " -[:90] ".join("ABCDEFGHIJKL")
     assert ["".join(molecule(chain, protocol=each).texts) for each in PROTOCOLS] == ["ABCDEFGHIJKL", "ABKLCDEFGHIJ"]
@@ -179,9 +183,8 @@ def test_texts_are_compared_in_one_unicode_form(composed: str, other: str) -> No
         assert verdicts(f"a {one} b {DRAWN}", f"a {another} b {DRAWN}") == [RIGHT, TEXT]
         assert verdicts(region(f"A -[:90] {one}"), region(f"A -[:90] {another}")) == [RIGHT, WRONG]
         assert verdicts(region(f"A -[:90] {one}"), f"\\chemfig{{A-[2]{another}}}")[0] == RIGHT
-        readable, unreadable = (
-            region(f"A {hook} -[:90] {text} -[:30] ?[a,{{-}}]") for hook, text in (("?[a]", one), ("?[ a ]", another))
-        )
+        readable = region(f"A ?[a] -[:90] {one} -[:30] ?[a,{{-}}]")
+        unreadable = region(f"A ?[ a ] -[:90] {another} -[:30] ?[a,{{-}}]")
         assert verdicts(readable, unreadable) == [RIGHT, WRONG]
     assert verdicts(f"a {composed} b", f"a {other} c") == [TEXT, TEXT]
     score = make_benchmark("chemistry").score_sample(ChemistryTruth(f"a {composed}"), ChemistryPrediction(f"a {other}"))
