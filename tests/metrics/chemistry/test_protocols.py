@@ -13,11 +13,14 @@ from tests.plain_loop import make_benchmark
 DRAWN = "\\chemfig { A -[:90.0,1.0] B }"
 CORNERS = "?[a] {} -[:90] {} -[:30] {} -[:330] {} -[:270] {} -[:210] {} ?[a,{{-}}]"
 """A hexagon; a place for text or a branch after each corner."""
-WRONG, TEXT, RIGHT = (0, 0), (0, 1), (1, 1)
+Verdict = tuple[float | None, float | None]
+WRONG: Verdict = (0, 0)
+TEXT: Verdict = (0, 1)
+RIGHT: Verdict = (1, 1)
 """Exact match and structure exact match; `TEXT`: the text around the molecules differs."""
 
 
-def verdicts(truth: str, prediction: str, **options: Any) -> list[tuple[float | None, float | None]]:
+def verdicts(truth: str, prediction: str, **options: Any) -> list[Verdict]:
     """Exact match and structure exact match under `published` and `released`."""
     found = []
     for protocol in PROTOCOLS:
@@ -118,7 +121,7 @@ UNREADABLE = region("A ?[ a ] -[:90] B -[:30] ?[a,{-}]")
         ("\\chemfig { } x", "x", WRONG, WRONG),
     ],
 )
-def test_verdicts(truth: str, prediction: str, published: tuple[int, int], released: tuple[int, int]) -> None:
+def test_verdicts(truth: str, prediction: str, published: Verdict, released: Verdict) -> None:
     assert verdicts(truth, prediction) == [published, released]
 
 
