@@ -86,6 +86,8 @@ ONE = [[[0], [0]]]
         ([TWENTY], [TEN, (10, 0, 20, 10)], [[[0], [0, 1]]], [[[0], [0, 1]]]),  # sigma 0.5 + 0.5, tau 1 each
         ([TEN], [(0, 0, 4, 10), (6, 0, 10, 10)], [], [[[0], [0, 1]]]),  # sigma 0.4 + 0.4 = 0.8
         ([TEN, (10, 0, 20, 10)], [TWENTY], [[[0, 1], [0]]], [[[0, 1], [0]]]),
+        # Of two detections over three regions (tau 1/3 each, together 1) the first takes them all.
+        ([TEN, (10, 0, 20, 10), (20, 0, 30, 10)], [(0, 0, 30, 10)] * 2, [[[0, 1, 2], [0]]], [[[0, 1, 2], [0]]]),
         # Both regions hold both detections; the first takes them, and nothing is left for the second.
         ([TWENTY, TWENTY], [TEN, (10, 0, 20, 10)], [[[0], [0, 1]]], [[[0], [0, 1]]]),
     ],
