@@ -15,6 +15,7 @@ from .counters import METRICS, count_samples, timing
 from .earlier_rows import split_known
 from .faults import faults_end_the_bundle
 from .process import gc_paused, one_blas_thread
+from .repeats import Repeats
 from .scored_batch import BatchDecoder, PairedSample, ScoredBatch, ScoringPlan
 from .scored_sample import ScoredSample
 
@@ -39,9 +40,14 @@ class ScoreBatch(beam.DoFn):
         """Removes what `setup` made."""
         self._plan.benchmark.teardown()
 
-    def process(self, samples: list[PairedSample]) -> Iterator[list[ScoredSample] | TaggedOutput]:
-        """Yields what became of the samples of a batch."""
-        batch = ScoredBatch(self._plan.names)
+    def process(
+        self, samples: list[PairedSample], repeats: Sequence[tuple[int, str]] = ()
+    ) -> Iterator[list[ScoredSample] | TaggedOutput]:
+        """Yields what became of the samples of a batch. repeats: of each system, where there are any."""
+        batch, found = ScoredBatch(self._plan.names), None
+        if self._plan.repeats:
+            found = Repeats(self._plan.benchmark, len(self._plan.names), repeats)
+            samples = found.spread(samples)
         with gc_paused(), one_blas_thread:
             decoded = self._decoder.decode(samples, batch)
             known, due = split_known(self._plan.reuse, samples, decoded)
@@ -49,6 +55,8 @@ class ScoreBatch(beam.DoFn):
                 scored = iter(score_pairs(self._plan.benchmark, due, self._plan.missing, self._timed_score))
             for sample, outcome in zip(decoded, known, strict=True):
                 batch.add(sample, next(scored) if outcome is None else outcome)
+            if found is not None:
+                samples, batch.samples = found.fold(samples, batch.samples)
         count_samples((sample.status for sample in batch.samples), (entry.cause for entry in batch.quarantine))
         yield batch.samples
         for entry in batch.quarantine:
