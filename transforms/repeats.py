@@ -27,8 +27,8 @@ from .scored_sample import NO_DETAILS, ScoredSample
 REPEAT = "repeat"
 """The field of a prediction that holds its repeat."""
 MAX_LABEL_LENGTH = 64
-MISSING_REPEATS = "missing_repeats"
-"""Counts, in the coverage, the predictions that samples lack."""
+COUNTED_REPEATS, MISSING_REPEATS = "repeats", "missing_repeats"
+"""What counts, in the coverage, the repeats of all samples that were not rejected, and those without a prediction."""
 
 _STATUSES: tuple[Status, ...] = ("scored", "missing_prediction", "rejected")
 _READER = ColumnsReader([REPEAT])
@@ -164,8 +164,10 @@ def _coverage(runs: Sequence[ScoredSample], status: Status) -> Mapping[str, int]
                 counts[name] = counts.get(name, 0) + count
             elif "." not in name:
                 counts[name] = max(counts.get(name, 0), count)
-    missing = sum(each.status == "missing_prediction" for each in runs)
-    return {**counts, MISSING_REPEATS: missing} if missing else counts
+    statuses = [each.status for each in runs]
+    missing, rejected = (statuses.count(status) for status in ("missing_prediction", "rejected"))
+    more = {COUNTED_REPEATS: len(runs) - rejected, MISSING_REPEATS: missing}
+    return {**counts, **{name: count for name, count in more.items() if count}}
 
 
 def _hash(labels: Sequence[str], runs: Sequence[ScoredSample]) -> str | None:

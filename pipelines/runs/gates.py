@@ -19,12 +19,11 @@ from typing import Any, NamedTuple
 import msgspec
 from scipy.special import stdtr
 
-from ...metrics.repeats import REPEATS
 from ...metrics.statistics.intervals import ROUNDING, interval, t_quantile
 from ...metrics.statistics.measured import Measured, spec_of
 from ...metrics.statistics.paired import MIN_DIFFERING_UNITS, PairedDifference, paired_differences, width_of
 from ...metrics.statistics.same_samples import distance, same_samples
-from ...transforms.repeats import MISSING_REPEATS
+from ...transforms.repeats import COUNTED_REPEATS, MISSING_REPEATS
 from ..config.errors import nearest
 from ..config.gates import BASELINE, Gate, GateTarget, gate_target
 from ..config.settings import Configuration, Settings, label_of
@@ -417,13 +416,13 @@ def coverage_failures(
                 failures.append(f"{rejected.text}, {limit}{rejected.often}; see quarantine/")
         counts = system["coverage"]["ground_truth"]
         missing, what = counts["missing_prediction"], "samples"
-        samples = counts["scored"] + missing
-        if settings.repeats:
-            samples *= round(system["values"][REPEATS])
-            missing, what = system["coverage"].get(MISSING_REPEATS, 0), "repeats of samples"
-        if samples and missing / samples > settings.max_missing_fraction:
+        due = counts["scored"] + missing
+        if COUNTED_REPEATS in system["coverage"]:
+            due, what = system["coverage"][COUNTED_REPEATS], "repeats of samples"
+            missing = system["coverage"].get(MISSING_REPEATS, 0)
+        if due and missing / due > settings.max_missing_fraction:
             failures.append(
-                f"{label_of(name)}{missing} of {samples} {what} have no prediction, more than "
+                f"{label_of(name)}{missing} of {due} {what} have no prediction, more than "
                 f"max_missing_fraction {settings.max_missing_fraction:g} allows"
             )
         if not system["coverage"]["balanced"]:
