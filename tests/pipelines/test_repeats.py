@@ -115,12 +115,19 @@ def test_no_order_no_file_and_no_runner_changes_a_byte(run: Run, truths: Path, t
         name: each for name, each in system_of(run)["intervals"].items() if each
     }
     assert sorted(result.samples.column("details").to_pylist()) == sorted(each["details"] for each in run.samples)
-
-
-def test_evaluate_of_collections_gives_the_same(truths: Path, run: Run, tmp_path: Path) -> None:
     few = evaluate(tmp_path / "few", truths, run.output.parent / "p.jsonl", *SLICED, "--set", "bootstrap.replicates=5")
-    sides = {"ground_truth": TRUTHS, "predictions": predictions()}
-    check_same(evaluated(sides, repeats=True, slices=["kind"]), few)
+    check_same(evaluated({"ground_truth": TRUTHS, "predictions": given}, repeats=True, slices=["kind"]), few)
+
+
+def test_the_example_of_the_docs_is_as_it_is_shown(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs/how-to/repeats.md").read_text()
+    shown = [json.loads(line) for line in page.splitlines() if line.startswith('    {"sample_id"')]
+    sides = [write_lines(tmp_path / f"{name}.jsonl", records) for name, records in
+             [("t", [each for each in shown if each["repeat"] == 1]), ("p", shown)]]  # fmt: skip
+    report = evaluate(tmp_path / "run", *sides, *REPEATS, config="chemistry").report
+    lines = [line for line in page.splitlines() if line.startswith("    | `exact_match")]
+    written = [line.split() for line in report.splitlines()]
+    assert [line.split() in written for line in lines] == [True] * 4
 
 
 BAD: list[Record] = [
