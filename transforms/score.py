@@ -41,27 +41,32 @@ class ScoreBatch(beam.DoFn):
         self._plan.benchmark.teardown()
 
     def process(
-        self, samples: list[PairedSample], repeats: Sequence[tuple[int, str]] = ()
+        self, samples: list[PairedSample], labels: Sequence[tuple[int, str]] = ()
     ) -> Iterator[list[ScoredSample] | TaggedOutput]:
-        """Yields what became of the samples of a batch. repeats: of each system, where there are any."""
-        batch, found = ScoredBatch(self._plan.names), None
-        if self._plan.repeats:
-            found = Repeats(self._plan.benchmark, len(self._plan.names), repeats)
-            samples = found.spread(samples)
+        """Yields what became of the samples of a batch. labels: of the repeats of each system, where there are any."""
+        plan = self._plan
         with gc_paused(), one_blas_thread:
-            decoded = self._decoder.decode(samples, batch)
-            known, due = split_known(self._plan.reuse, samples, decoded)
-            with faults_end_the_bundle("scoring"):
-                scored = iter(score_pairs(self._plan.benchmark, due, self._plan.missing, self._timed_score))
-            for sample, outcome in zip(decoded, known, strict=True):
-                batch.add(sample, next(scored) if outcome is None else outcome)
-            if found is not None:
-                samples, batch.samples = found.fold(samples, batch.samples)
+            repeats = Repeats(plan.benchmark, len(plan.names), labels) if plan.repeats else None
+            if repeats is not None:
+                samples = repeats.spread(samples)
+            batch = self._scored(samples)
+            if repeats is not None:
+                samples, batch.samples = repeats.fold(samples, batch.samples)
         count_samples((sample.status for sample in batch.samples), (entry.cause for entry in batch.quarantine))
         yield batch.samples
         for entry in batch.quarantine:
             yield TaggedOutput("quarantine", entry)
         yield TaggedOutput("batches", (samples, batch.samples))
+
+    def _scored(self, samples: Sequence[PairedSample]) -> ScoredBatch:
+        batch = ScoredBatch(self._plan.names)
+        decoded = self._decoder.decode(samples, batch)
+        known, due = split_known(self._plan.reuse, samples, decoded)
+        with faults_end_the_bundle("scoring"):
+            scored = iter(score_pairs(self._plan.benchmark, due, self._plan.missing, self._timed_score))
+        for sample, outcome in zip(decoded, known, strict=True):
+            batch.add(sample, next(scored) if outcome is None else outcome)
+        return batch
 
     def _timed_score(self, pairs: Sequence[Pair[Any, Any]]) -> list[Result]:
         started = time.perf_counter_ns()

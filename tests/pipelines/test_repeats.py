@@ -57,10 +57,8 @@ def test_copies_of_one_prediction_give_the_metrics_of_one_run(more: Any) -> None
     copies = [{**each, "repeat": repeat} for repeat in "abcd" for each in one]
     expected = beamscore.evaluate("toy", TRUTHS, one, slices=["kind"], **more)
     found = beamscore.evaluate("toy", TRUTHS, copies, slices=["kind"], repeats=True, **more)
-    for part, whole in [
-        (found, expected),
-        *((found.slices[each], expected.slices[each]) for each in ("kind=0", "kind=1")),
-    ]:
+    parts: list[tuple[Any, Any]] = [(found.slices[each], expected.slices[each]) for each in ("kind=0", "kind=1")]
+    for part, whole in [(found, expected), *parts]:
         assert {name: part.values[name] for name in whole.values} == whole.values
         assert {name: part.intervals[name] for name in whole.intervals} == whole.intervals
         assert (part.values["exact_match.spread"], part.values["repeats"]) == (0, 4)
@@ -91,9 +89,9 @@ def test_a_run_has_the_repeats_by_hand(run: Run) -> None:
     details = json.loads(row["details"])["repeats"]
     assert [each["metrics"]["exact_match"] for each in details.values()] == list(map(float, found))
     assert "pass_at[2]" in run.report
-    page = json.dumps(page_data(run.output / "report.html"))
-    assert "exact_match.pass_at[2]" in page
-    assert "similarity of each: 0: " in page
+    page = run.output / "report.html"
+    assert "exact_match.pass_at[2]" in page.read_text()
+    assert "similarity of each: 0: " in json.dumps(page_data(page))
 
 
 def test_no_order_no_file_and_no_runner_changes_a_byte(run: Run, truths: Path, tmp_path: Path) -> None:
@@ -120,9 +118,9 @@ def test_no_order_no_file_and_no_runner_changes_a_byte(run: Run, truths: Path, t
 def test_the_example_of_the_docs_is_as_it_is_shown(tmp_path: Path) -> None:
     page = (Path(__file__).parents[2] / "docs/how-to/repeats.md").read_text()
     shown = [json.loads(line) for line in page.splitlines() if line.startswith('    {"sample_id"')]
-    sides = [write_lines(tmp_path / f"{name}.jsonl", records) for name, records in
-             [("t", [each for each in shown if each["repeat"] == 1]), ("p", shown)]]  # fmt: skip
-    report = evaluate(tmp_path / "run", *sides, *REPEATS, config="chemistry").report
+    truths = write_lines(tmp_path / "t.jsonl", [each for each in shown if each["repeat"] == 1])
+    given = write_lines(tmp_path / "p.jsonl", shown)
+    report = evaluate(tmp_path / "run", truths, given, *REPEATS, config="chemistry").report
     lines = [line for line in page.splitlines() if line.startswith("    | `exact_match")]
     written = [line.split() for line in report.splitlines()]
     assert [line.split() in written for line in lines] == [True] * 4
