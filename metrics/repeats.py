@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache, reduce
 from typing import Any
@@ -192,22 +192,14 @@ def _rebuilt(one_run: AnyBenchmark) -> AnyBenchmark:
 
 def _mean_and_spread(values: Sequence[Value]) -> tuple[Value, Value]:
     """Returns the mean of those that are defined, and their sample standard deviation, which needs two."""
-    rows = [np.asarray(np.nan if value is None else value, dtype=np.float64) for value in values]
+    rows = np.array(np.broadcast_arrays(*[np.nan if value is None else value for value in values]), dtype=np.float64)
+    count = np.sum(~np.isnan(rows), axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        low, high = reduce(np.fmin, rows), reduce(np.fmax, rows)
-        count = _total(rows, lambda row: np.where(np.isnan(row), 0.0, 1.0))
-        # From the lowest: the mean of equal numbers is that number to the last bit.
-        middle = np.clip(low + _total(rows, lambda row: np.nan_to_num(row - low)) / count, low, high)
-        squares = _total(rows, lambda row: np.nan_to_num(row - middle) ** 2)
-        spread = np.where(count > 1, np.sqrt(squares / (count - 1)), np.nan)
-    return _value(middle), _value(spread)
-
-
-def _total(
-    rows: Sequence[npt.NDArray[np.float64]], function: Callable[[npt.NDArray[np.float64]], Any]
-) -> npt.NDArray[np.float64]:
-    total: npt.NDArray[np.float64] = reduce(operator.add, map(function, rows))
-    return total
+        low, high = np.fmin.reduce(rows), np.fmax.reduce(rows)
+        # From the lowest, and one by one: equal numbers have that number as their mean, on every machine.
+        middle = np.minimum(low + reduce(operator.add, np.nan_to_num(rows - low)) / count, high)
+        variance = reduce(operator.add, np.nan_to_num(rows - middle) ** 2) / (count - 1)
+        return _value(middle), _value(np.where(count > 1, np.sqrt(variance), np.nan))
 
 
 def _value(found: Any) -> Value:

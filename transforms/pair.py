@@ -105,11 +105,12 @@ class DeduplicateAndPair(beam.DoFn):
             if side >= REUSED_ROWS:
                 rows.append(record)
                 continue
-            slot = (side, label_of(record)) if self._repeats and side != GROUND_TRUTH else side
+            label = label_of(record) if self._repeats and side != GROUND_TRUTH else None
+            slot = side if label is None else (side, label)
             if slot not in first:
                 first[slot] = record
                 continue
-            what = f"repeat {label_of(record)} of this sample_id" if isinstance(slot, tuple) else "sample_id"
+            what = "sample_id" if label is None else f"repeat {label} of this sample_id"
             message = f"the {what} is first at {first[slot].origin.place}; only that record counts"
             yield self._quarantined(record, key.decode(), "duplicate", message)
         if current is not None:

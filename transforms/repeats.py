@@ -106,17 +106,11 @@ class Repeats:
         worst = {key: self._worst(each) for key, each in runs.items()}
         folded = [self._folded(runs[key], place) for key, place in worst.items()]
         starts = [self._systems.index(system) for system in range(len(self._labels))]
-        shown = [
-            PairedSample(
-                sample.sample_id,
-                sample.truth,
-                tuple(
-                    sample.predictions[start + worst[sample.sample_id, system]] for system, start in enumerate(starts)
-                ),
-                sample.rows,
-            )
-            for sample in samples
-        ]
+        shown = []
+        for sample in samples:
+            places = [start + worst[sample.sample_id, system] for system, start in enumerate(starts)]
+            predictions = tuple([sample.predictions[place] for place in places])
+            shown.append(PairedSample(sample.sample_id, sample.truth, predictions, sample.rows))
         return shown, folded
 
     def _worst(self, runs: Sequence[ScoredSample]) -> int:

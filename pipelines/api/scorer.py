@@ -165,9 +165,8 @@ class Scorer:
         truths, predictions: tables or iterables of records, paired by `sample_id`. Two sequences of equal length whose
         records have none are paired by position; a prediction may then be None.
 
-        Raises ValueError where sequences without `sample_id` differ in length, or an update has other repeats than
-        those before, TypeError where a side holds no records,
-        and OSError, MemoryError or BrokenProcessPool where the machine fails.
+        Raises ValueError where sequences without `sample_id` differ in length, or there are other repeats than before,
+        TypeError where a side holds no records, and OSError, MemoryError or BrokenProcessPool where the machine fails.
         """
         self._update(truths, predictions)
 
@@ -241,9 +240,8 @@ class Scorer:
                 continue
             if key in found or sample_id in known:
                 what = f"repeat {key[1]} of the sample_id" if repeated else "sample_id"
-                added.reject(
-                    side, sample_id, f"the {what} is duplicated; the first record counts", "duplicate", "duplicate"
-                )
+                reason = f"the {what} is duplicated; the first record counts"
+                added.reject(side, sample_id, reason, "duplicate", "duplicate")
             else:
                 found[key] = record
         # Messages ask for the first sample_id alone, and the records need not be kept.
