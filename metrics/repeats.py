@@ -32,7 +32,7 @@ from .benchmark import Benchmark, MetricSpec, SampleScore
 from .statistics.ratios import Value, ratio
 from .statistics.sliced_sums import AnySums, prefixed, slices_of
 from .statistics.sum_table import SumTable, values_of_rows
-from .statistics.sums import Sums
+from .statistics.sums import MAX_STATISTIC, Sums
 from .table import Table
 
 AnyBenchmark = Benchmark[Any, Any, Any]
@@ -74,12 +74,8 @@ def with_repeats(kind: type[AnyBenchmark]) -> type[AnyBenchmark]:
 
 
 def _ranked(kind: type[AnyBenchmark]) -> list[MetricSpec]:
-    """Returns the per-sample metrics of which there are the best and the worst of k: the main one, and those of 0 or 1.
-
-    A metric without both bounds has none: one sample could outweigh all others.
-    """
-    main = kind.main_sample_metric()
-    return [spec for spec in kind.sample_metrics if (spec is main or spec.binary) and None not in spec.bounds]
+    """Returns the per-sample metrics of which there are the best and worst of k: the main one, and those of 0 or 1."""
+    return [spec for spec in kind.sample_metrics if spec.main is not None or spec.binary]
 
 
 def _families(spec: MetricSpec) -> tuple[MetricSpec, MetricSpec]:
@@ -98,6 +94,12 @@ def _names(spec: MetricSpec) -> tuple[str, str]:
     return f"{spec.name}.{'pass_at' if spec.binary else 'best_of'}", f"{spec.name}.worst_of"
 
 
+def _ends(spec: MetricSpec) -> tuple[float, float]:
+    """Returns the bounds of a metric; where it has none, those of what can be summed."""
+    low, high = spec.bounds
+    return -MAX_STATISTIC if low is None else low, MAX_STATISTIC if high is None else high
+
+
 def fold_statistics(kind: type[AnyBenchmark], runs: Mapping[str, SampleScore]) -> dict[str, float]:
     """Returns the statistics of a sample over its repeats, at least one, each with its score."""
     names = dict.fromkeys(name for score in runs.values() for name in score.statistics)
@@ -105,10 +107,8 @@ def fold_statistics(kind: type[AnyBenchmark], runs: Mapping[str, SampleScore]) -
     for label, score in runs.items():
         folded |= prefixed(score.statistics, _COLUMN, label)
     for spec in _ranked(kind):
-        low, high = spec.bounds
-        found = [score.metrics.get(spec.name) for score in runs.values()]
-        values = sorted((min(max(value, low or 0.0), high or 0.0) for value in found if value is not None),
-                        key=spec.goodness)  # fmt: skip
+        found = [value for score in runs.values() if (value := score.metrics.get(spec.name)) is not None]
+        values = sorted((float(np.clip(value, *_ends(spec))) for value in found), key=spec.goodness)
         for place, value in enumerate(values, 1):
             folded[f"@count:{spec.name}[{place}]"] = 1
             if value:
@@ -227,5 +227,5 @@ def _bests(specs: Sequence[MetricSpec], sums: Any) -> dict[str, Value]:
                     of_n = reduce(operator.add, (total * ways[i] for i, total in totals[n].items()))
                     whole = whole + of_n / float(math.comb(n, k))
                 value = ratio(whole, counts[k])
-                found[f"{name}[{k}]"] = None if value is None else _value(np.clip(value, *spec.bounds))
+                found[f"{name}[{k}]"] = None if value is None else _value(np.clip(value, *_ends(spec)))
     return found

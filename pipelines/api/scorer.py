@@ -142,10 +142,11 @@ class Totals:
 class Scorer:
     """Scores what a loop gives it bit by bit, such as the validation of a training run.
 
-    options: those of the benchmark's configuration. missing ("wrong"), slices, cluster, fields, sample_id_type ("any"):
-    as the settings of those names. replicates (200), confidence (0.95), seed (0): of the intervals; no replicates, no
-    intervals. processes: worker processes that score; each is started anew for every `update`, so more than one pays
-    off for large ones. benchmark: its name; within this package also a checked configuration.
+    options: those of the benchmark's configuration. missing ("wrong"), slices, cluster, repeats (False), fields,
+    sample_id_type ("any"): as the settings of those names. replicates (200), confidence (0.95), seed (0): of the
+    intervals; no replicates, no intervals. processes: worker processes that score; each is started anew for every
+    `update`, so more than one pays off for large ones. benchmark: its name; within this package also a checked
+    configuration.
 
     Raises ValueError where an argument is wrong, in the words of the command.
     """

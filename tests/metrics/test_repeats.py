@@ -7,6 +7,7 @@ import math
 import pickle
 import statistics
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import msgspec
 import numpy as np
@@ -21,7 +22,7 @@ from beamscore.metrics.repeats import REPEATS, fold_statistics, repeats_of, with
 from beamscore.metrics.statistics.measured import measure
 from beamscore.metrics.statistics.ratios import ratio
 from beamscore.metrics.statistics.sum_table import SumTable, values_of_rows
-from beamscore.metrics.statistics.sums import Sums
+from beamscore.metrics.statistics.sums import MAX_STATISTIC, Sums
 
 
 class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -172,6 +173,10 @@ def test_a_value_out_of_its_bounds_counts_as_the_bound() -> None:
     runs = {"1": SampleScore({"samples": 1}, {"error": 1e300}), "2": SampleScore({"samples": 1}, {"error": -1})}
     values = BENCHMARK.values(folded([runs]))
     assert (values["error.best_of[2]"], values["error.worst_of[2]"], values["error.best_of[1]"]) == (0, 2, 1)
+    error = replace(Reader.sample_metrics[0], bounds=(0, None))
+    unbounded = with_repeats(type("Unbounded", (Reader,), {"sample_metrics": (error,)}))
+    sums = Sums.of(fold_statistics(unbounded, runs))
+    assert unbounded(Nothing()).values(sums)["error.worst_of[2]"] == MAX_STATISTIC
 
 
 @pytest.mark.parametrize("name", sorted(BUILT_IN))
