@@ -126,7 +126,7 @@ def fold_metrics(runs: Sequence[Mapping[str, float | None]]) -> dict[str, float 
 def mean(values: Sequence[float]) -> float:
     """Returns the mean of some numbers; of equal ones, that number to the last bit."""
     low = min(values)
-    return low if low == max(values) else low + math.fsum(value - low for value in values) / len(values)
+    return low + math.fsum(value - low for value in values) / len(values)
 
 
 def repeats_of(sums: AnySums) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from beamscore.metrics.benchmark import Benchmark, MetricSpec, SampleScore
 from beamscore.metrics.derived import with_derived
 from beamscore.metrics.registry import BUILT_IN, benchmark_class
-from beamscore.metrics.repeats import REPEATS, fold_statistics, repeats_of, with_repeats
+from beamscore.metrics.repeats import REPEATS, fold_statistics, mean, repeats_of, with_repeats
 from beamscore.metrics.statistics.measured import measure
 from beamscore.metrics.statistics.ratios import ratio
 from beamscore.metrics.statistics.sum_table import SumTable, values_of_rows
@@ -166,6 +166,12 @@ def test_columns_give_what_each_row_gives(several: list[list[Runs]]) -> None:
             if name != REPEATS:
                 expected = math.nan if value is None else value
                 np.testing.assert_allclose(columns[name][number], expected, rtol=1e-12, atol=1e-8)
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=9))
+def test_the_mean_of_equal_numbers_is_that_number(numbers: list[float]) -> None:
+    assert mean(numbers) == pytest.approx(statistics.fmean(numbers), abs=1e-6)
+    assert mean([numbers[0]] * 7) == numbers[0]
 
 
 def test_a_value_out_of_its_bounds_counts_as_the_bound() -> None:
