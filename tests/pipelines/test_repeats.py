@@ -89,6 +89,9 @@ def test_a_run_has_the_repeats_by_hand(run: Run) -> None:
     assert row["exact_match"] == pytest.approx(sum(found) / 3)
     details = json.loads(row["details"])["repeats"]
     assert [each["metrics"]["exact_match"] for each in details.values()] == list(map(float, found))
+    for details in (json.loads(each["details"]) for each in run.samples):
+        similarities = {label: each["metrics"]["similarity"] for label, each in details["repeats"].items()}
+        assert similarities[details["worst"]] == min(similarities.values())
     assert "pass_at[2]" in run.report
     page = run.output / "report.html"
     assert "exact_match.pass_at[2]" in page.read_text()
@@ -168,6 +171,9 @@ def test_every_record_is_counted_once(truths: Path, tmp_path: Path, missing: Any
     row = next(each for each in found.samples if each["sample_id"] == "s3")
     right = [each["text"] == TRUTHS[3]["text"] for each in kept if each["sample_id"] == "s3"]
     assert row["exact_match"] == pytest.approx(sum(right) / (3 if missing == "wrong" else 2))
+    details = json.loads(row["details"])
+    # A prediction can be shown, and a missing one, of which the similarity is 0, cannot.
+    assert details["repeats"][details["worst"]]["status"] == "scored"
     limited = evaluate(
         tmp_path / "out",
         truths,
@@ -180,6 +186,13 @@ def test_every_record_is_counted_once(truths: Path, tmp_path: Path, missing: Any
     )
     # Of 40 samples times 3 repeats one failed, and 6 of 119 are 5%.
     assert (limited.code, "6 of 119 repeats of samples have no prediction" in limited.stderr) == (1, True)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_ground_truth_without_fields_is_counted_once() -> None:
+    given = [{"sample_id": "a", "repeat": repeat} for repeat in (0, 1)]
+    coverage = beamscore.evaluate("chart", [{"sample_id": "a"}], given, repeats=True).coverage
+    assert (coverage["ground_truth_without_fields"], coverage["predictions_without_fields"]) == (1, 2)
 
 
 def test_a_system_without_predictions_and_one_with_fewer_repeats_stand_beside(truths: Path, tmp_path: Path) -> None:
