@@ -215,6 +215,8 @@ def test_finished_runs_with_repeats_are_compared_gated_and_followed(run: Run, tr
     more = ("--set", f"gates={gates}", "--baseline", str(run.output))
     night = evaluate(tmp_path / "runs/night", truths, worse, *SLICED, *more)
     assert night.code == 1, night.stderr
+    fingerprints = {system_of(each)["predictions_fingerprint"] for each in (run, night)}
+    assert len(fingerprints) == 2, "systems with equal predictions are taken for one"
     verdicts = {each["metric"]: each["verdict"] for each in night.summary["gates"]}
     assert verdicts["exact_match.pass_at[3]"] == "fail"
     assert command("gate", night.output, "--baseline", run.output)[0] == 1
