@@ -201,6 +201,7 @@ def test_a_system_without_predictions_and_one_with_fewer_repeats_stand_beside(tr
         for name, count in {"none": 0, "two": 2, "five": 5}.items()
     }
     found = evaluate(tmp_path / "out", truths, sides, *REPEATS)
+    assert found.quarantine == [], "repeats of one system are none of another"
     values = {name: system["values"] for name, system in found.summary["systems"].items()}
     assert [values[name]["repeats"] for name in sides] == [1, 2, 5]
     assert (values["none"]["exact_match"], values["none"]["exact_match.pass_at[1]"]) == (0, 0)
