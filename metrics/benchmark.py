@@ -75,6 +75,8 @@ class MetricSpec:
     parts: of a metric made of metrics (`metrics.derived`), their names; it rests on as many units as the part that
     rests on the fewest.
     sliced: of a metric made of means over slices, the metrics with the columns of these slices.
+    binary: whether a per-sample metric is 1 where the sample is right, and 0 where it is not: of repeats there is
+    pass@k then.
     """
 
     name: str
@@ -88,6 +90,7 @@ class MetricSpec:
     classes: str = ""
     parts: tuple[str, ...] = ()
     sliced: tuple[tuple[str, str], ...] = ()
+    binary: bool = False
 
     def goodness(self, value: float) -> float:
         """Returns a number that is higher the better the value is: `value`, or `-value` where lower is better."""

@@ -47,7 +47,10 @@ class ToyBenchmark(Benchmark[Truth, Prediction, Options]):
         MetricSpec("exact_match", "share of equal strings", main=1, rank=1, denominator="samples", per_sample=1),
         MetricSpec("similarity", "mean similarity", main=2, rank=2, denominator="samples", per_sample=1),
     )
-    sample_metrics = (MetricSpec("exact_match", "1 where equal"), MetricSpec("similarity", "similarity", main=1))
+    sample_metrics = (
+        MetricSpec("exact_match", "1 where equal", binary=True),
+        MetricSpec("similarity", "similarity", main=1),
+    )
     batch_size = 3
 
     def score(self, pairs: Sequence[Pair[Truth, Prediction]]) -> list[SampleScore | RejectedRecord]:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import apache_beam as beam
 
 from .pair import PairBySample, samples_per_batch
+from .repeats import labels_of
 from .score import ScoreBatch
 from .scored_sample import ScoredSample
 from .slice import CheckSliceCount, ComputeValues, SumSlices, SumStatistics, merge_sums
@@ -49,8 +50,14 @@ class EvaluateRecords(beam.PTransform):
         """Pairs, scores, slices, combines and finalises."""
         core, scoring = self._core, self._core.scoring
         benchmark, columns = scoring.benchmark, scoring.slicing.columns
-        paired = read["records"] | "Pair" >> PairBySample(scoring.names, samples_per_batch(benchmark.batch_size))
-        scored = paired.batches | "Score" >> beam.ParDo(ScoreBatch(scoring)).with_output_types(
+        paired = read["records"] | "Pair" >> PairBySample(
+            scoring.names, samples_per_batch(benchmark.batch_size), scoring.repeats
+        )
+        labels = []
+        if scoring.repeats:
+            told = read["outcomes"] | "Repeats" >> beam.FlatMapTuple(labels_of) | "EachOnce" >> beam.Distinct()
+            labels = [beam.pvalue.AsList(told)]
+        scored = paired.batches | "Score" >> beam.ParDo(ScoreBatch(scoring), *labels).with_output_types(
             list[ScoredSample]
         ).with_outputs("quarantine", "batches", main="samples")
         slices = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import apache_beam as beam
 from apache_beam.pvalue import TaggedOutput
@@ -14,6 +15,7 @@ from .blocks import Block, unpack
 from .counters import RecordCounts
 from .io.external_sort import sorted_on_disk
 from .records import GROUND_TRUTH, REUSED_ROWS, Cause, EncodedRecord, Quarantined, quarantined, side_name
+from .repeats import label_of
 from .scored_batch import PairedSample
 
 SAMPLES_PER_BATCH = 256
@@ -32,15 +34,17 @@ class PairBySample(beam.PTransform):
     in which they arrive; the others are quarantined. So is a prediction whose sample has no ground truth. Rows of
     earlier runs join the sample that they are of, any number of them, if there is one.
 
-    batch: how many samples are passed on together; fewer where they would have more than BYTES_PER_BATCH.
+    batch: how many samples are passed on together; fewer where they would have more than BYTES_PER_BATCH. repeats:
+    whether of several predictions of one system for a sample the first of each repeat counts; they are then passed on
+    one after the other, see transforms.repeats.
 
     Input: pairs (bucket, block). Output, by tag: `batches`, lists of PairedSample; `quarantine`, Quarantined;
     `outcomes`, pairs (side, Sums) that count duplicates and unmatched predictions.
     """
 
-    def __init__(self, names: Sequence[str], batch: int = SAMPLES_PER_BATCH) -> None:
+    def __init__(self, names: Sequence[str], batch: int = SAMPLES_PER_BATCH, repeats: bool = False) -> None:
         super().__init__()
-        self._pair = DeduplicateAndPair(list(names), batch)
+        self._pair = DeduplicateAndPair(list(names), batch, repeats)
 
     def expand(self, blocks: beam.PCollection) -> beam.pvalue.DoOutputsTuple:
         """Groups by bucket, then pairs within."""
@@ -61,10 +65,11 @@ class DeduplicateAndPair(beam.DoFn):
     records it has, of one sample or of many.
     """
 
-    def __init__(self, names: list[str], batch: int = SAMPLES_PER_BATCH) -> None:
+    def __init__(self, names: list[str], batch: int = SAMPLES_PER_BATCH, repeats: bool = False) -> None:
         self._names = names
         self._systems = range(len(names))
         self._batch = batch
+        self._repeats = repeats
 
     def start_bundle(self) -> None:
         """Starts with no samples."""
@@ -88,7 +93,7 @@ class DeduplicateAndPair(beam.DoFn):
     def _pair(self, ordered: Iterable[tuple[bytes, bytes]]) -> Iterator[list[PairedSample] | TaggedOutput]:
         """Yields the samples of records that are ordered by sample_id, side (the ground truth first) and place."""
         current: bytes | None = None
-        first: dict[int, EncodedRecord] = {}
+        first: dict[Any, EncodedRecord] = {}
         rows: list[EncodedRecord] = []
         for key, encoded in ordered:
             if key != current:
@@ -100,25 +105,29 @@ class DeduplicateAndPair(beam.DoFn):
             if side >= REUSED_ROWS:
                 rows.append(record)
                 continue
-            if side not in first:
-                first[side] = record
+            label = label_of(record) if self._repeats and side != GROUND_TRUTH else None
+            slot = side if label is None else (side, label)
+            if slot not in first:
+                first[slot] = record
                 continue
-            message = f"the sample_id is first at {first[side].origin.place}; only that record counts"
+            what = "sample_id" if label is None else f"repeat {label} of this sample_id"
+            message = f"the {what} is first at {first[slot].origin.place}; only that record counts"
             yield self._quarantined(record, key.decode(), "duplicate", message)
         if current is not None:
             yield from self._sample(current.decode(), first, rows)
 
     def _sample(
-        self, sample_id: str, records: dict[int, EncodedRecord], rows: Sequence[EncodedRecord]
+        self, sample_id: str, records: dict[Any, EncodedRecord], rows: Sequence[EncodedRecord]
     ) -> Iterator[list[PairedSample] | TaggedOutput]:
         """Holds the sample of the first records of each side, and yields a batch when there are enough."""
-        truth = records.get(GROUND_TRUTH)
+        truth = records.pop(GROUND_TRUTH, None)
         if truth is None:
             message = "no readable ground-truth record has this sample_id; check the ids of both sides"
             for record in records.values():
                 yield self._quarantined(record, sample_id, "unmatched", message)
             return
-        sample = PairedSample(sample_id, truth, tuple([records.get(system) for system in self._systems]), tuple(rows))
+        predictions = records.values() if self._repeats else [records.get(system) for system in self._systems]
+        sample = PairedSample(sample_id, truth, tuple(predictions), tuple(rows))
         size = sample.nbytes
         if self._samples and self._size + size > BYTES_PER_BATCH:
             yield self._taken()

@@ -42,6 +42,7 @@ from .records import (
     quarantined,
     side_name,
 )
+from .repeats import check_count, label_of, outcome_of
 from .rows import RowSource, opened, read_rows
 
 UNREAD = beam.DoFn.RestrictionParam(restriction.PartRestrictionProvider())
@@ -120,6 +121,7 @@ class RecordIntake(beam.DoFn):
         self._buffer = BlockBuffer(self._buckets, self._folder.writer())
         self._counts = RecordCounts()
         self._absent = {side: set(each.counted) for side, each in self._columns.items()}
+        self._repeats: dict[int, set[str]] = {side: set() for side, each in self._columns.items() if each.repeats}
         self._column_readers: dict[tuple[str, ...], ColumnsReader] = {}
         self.bytes = 0
 
@@ -134,6 +136,8 @@ class RecordIntake(beam.DoFn):
         self, side: int, records: Sequence[KeyedRecord | Quarantined]
     ) -> Iterator[tuple[int, Block] | TaggedOutput]:
         """Counts records, and yields the blocks that are large enough, and what was rejected."""
+        if side in self._repeats:
+            records = [self._with_repeat(side, record) for record in records]
         kept = [record for record in records if not isinstance(record, Quarantined)]
         self._counts.add(side, "read", len(records))
         self._counts.add(side, "rejected", len(records) - len(kept))
@@ -146,6 +150,21 @@ class RecordIntake(beam.DoFn):
             self._look_for(side, absent, EncodedRecord(encoded))
         self.bytes += sum([len(encoded) for _, encoded in kept])
         yield from self._buffer.add(kept)
+
+    def _with_repeat(self, side: int, record: KeyedRecord | Quarantined) -> KeyedRecord | Quarantined:
+        """Returns a record that has a repeat, which is counted once in a bundle."""
+        if isinstance(record, Quarantined):
+            return record
+        encoded, labels = EncodedRecord(record[1]), self._repeats[side]
+        try:
+            label = label_of(encoded)
+        except ValueError as error:
+            return self.rejected(encoded, "no_repeat", str(error), record[0].decode())
+        if label not in labels:
+            labels.add(label)
+            check_count(labels)
+            self._counts.add(side, outcome_of(label))
+        return record
 
     def _look_for(self, side: int, absent: set[str], record: EncodedRecord) -> None:
         """Removes from `absent` the columns in which a record has a value."""

@@ -204,6 +204,7 @@ Stage = Literal["read", "pair", "score"]
 Cause = Literal[
     "unreadable",
     "no_sample_id",
+    "no_repeat",
     "too_large",
     "too_deep",
     "duplicate",

@@ -15,6 +15,7 @@ from .counters import METRICS, count_samples, timing
 from .earlier_rows import split_known
 from .faults import faults_end_the_bundle
 from .process import gc_paused, one_blas_thread
+from .repeats import Repeats
 from .scored_batch import BatchDecoder, PairedSample, ScoredBatch, ScoringPlan
 from .scored_sample import ScoredSample
 
@@ -39,10 +40,18 @@ class ScoreBatch(beam.DoFn):
         """Removes what `setup` made."""
         self._plan.benchmark.teardown()
 
-    def process(self, samples: list[PairedSample]) -> Iterator[list[ScoredSample] | TaggedOutput]:
-        """Yields what became of the samples of a batch."""
+    def process(
+        self, samples: list[PairedSample], labels: Sequence[tuple[int, str]] = ()
+    ) -> Iterator[list[ScoredSample] | TaggedOutput]:
+        """Yields what became of the samples of a batch. labels: of the repeats of each system, where there are any."""
+        plan = self._plan
         with gc_paused(), one_blas_thread:
+            repeats = Repeats(plan.benchmark, len(plan.names), labels) if plan.repeats else None
+            if repeats is not None:
+                samples = repeats.spread(samples)
             batch = self._scored(samples)
+            if repeats is not None:
+                samples, batch.samples = repeats.fold(samples, batch.samples)
         count_samples((sample.status for sample in batch.samples), (entry.cause for entry in batch.quarantine))
         yield batch.samples
         for entry in batch.quarantine:

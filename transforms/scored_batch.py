@@ -25,12 +25,21 @@ _TRUTH_REJECTED = "the ground truth of this sample was rejected"
 
 
 class PairedSample(msgspec.Struct, frozen=True):
-    """One sample: its ground truth, by system the prediction for it, if there is one, and rows of earlier runs."""
+    """One sample: its ground truth, by system the prediction for it, if there is one, and rows of earlier runs.
+
+    systems: the system of each prediction, where there are repeats (see transforms.repeats); else they are in order.
+    """
 
     sample_id: str
     truth: EncodedRecord
     predictions: tuple[EncodedRecord | None, ...]
     rows: tuple[EncodedRecord, ...] = ()
+    systems: tuple[int, ...] = ()
+
+    @property
+    def by_system(self) -> Iterable[tuple[int, EncodedRecord | None]]:
+        """The predictions, each with the number of its system."""
+        return zip(self.systems, self.predictions, strict=True) if self.systems else enumerate(self.predictions)
 
     @property
     def nbytes(self) -> int:
@@ -44,7 +53,8 @@ class ScoringPlan:
 
     names: those of the systems. cluster: the column whose value the bootstrap draws, or None; a sample where it is null
     or absent is a cluster of its own. slicing: a sample that belongs to more slices than it allows is rejected. reuse:
-    rows of an earlier run, from which the scores of samples that have not changed are taken.
+    rows of an earlier run, from which the scores of samples that have not changed are taken. repeats: whether a sample
+    may have several predictions of a system, see transforms.repeats.
     """
 
     benchmark: Benchmark[Any, Any, Any]
@@ -53,6 +63,7 @@ class ScoringPlan:
     cluster: str | None = None
     slicing: Slicing = field(default_factory=Slicing)
     reuse: ReusedRows | None = None
+    repeats: bool = False
 
 
 @dataclass(slots=True)
@@ -74,7 +85,7 @@ class ScoredBatch:
     def reject_truth(self, sample: PairedSample, message: str) -> None:
         """Adds a sample whose ground truth cannot be decoded: it is rejected once, its predictions are unmatched."""
         self.reject(sample.truth, sample.sample_id, "invalid", message)
-        for system, record in enumerate(sample.predictions):
+        for system, record in sample.by_system:
             if record is not None:
                 self.reject(record, sample.sample_id, "unmatched", _TRUTH_REJECTED)
             self.samples.append(unreadable_truth(sample.sample_id, system, record is not None))
@@ -128,7 +139,7 @@ class BatchDecoder:
         truth_hash, unit = hash_of(truth), sample_id
         if plan.cluster is not None:
             unit = cluster_unit(cells[self._wanted.index(plan.cluster)], sample_id)
-        for system, record in enumerate(sample.predictions):
+        for system, record in sample.by_system:
             prediction = None
             if record is not None:
                 try:

@@ -87,7 +87,13 @@ METRICS = tuple(
     for name, (_, denominator, meaning) in _RATIOS.items()
 )
 SAMPLE_METRICS = tuple(
-    MetricSpec(name, meaning, higher_is_better=not name.endswith(_LOWER_IS_BETTER), main=_place(name, ("cdm",)))
+    MetricSpec(
+        name,
+        meaning,
+        higher_is_better=not name.endswith(_LOWER_IS_BETTER),
+        main=_place(name, ("cdm",)),
+        binary=name.startswith("exp_rate"),
+    )
     for name, meaning in _OF_SAMPLES.items()
 )
 

@@ -29,10 +29,17 @@ def with_slices(
     >>> with_slices({"equal": 1}, [(("kind",), ("a",)), (("kind", "size"), ("a", "b"))], ["kind"])
     {'equal': 1, '@["kind","a"]equal': 1}
     """
-    prefixes = [_prefix(names[0], values[0]) for names, values in slices if len(names) == 1 and names[0] in columns]
-    if not prefixes:
+    found = [(names[0], values[0]) for names, values in slices if len(names) == 1 and names[0] in columns]
+    if not found:
         return statistics
-    return {**statistics, **{prefix + name: value for prefix in prefixes for name, value in statistics.items()}}
+    more = [prefixed(statistics, column, value) for column, value in found]
+    return {**statistics, **{name: value for each in more for name, value in each.items()}}
+
+
+def prefixed(statistics: Mapping[str, float], column: str, value: str) -> dict[str, float]:
+    """Returns the statistics of a sample as those of its slice."""
+    prefix = _prefix(column, value)
+    return {prefix + name: number for name, number in statistics.items()}
 
 
 def slices_of(sums: AnySums, column: str) -> dict[str, AnySums]:

@@ -21,15 +21,16 @@ SampleIdType = Literal["any", "string"]
 class Arguments(TypedDict, total=False):
     """What `evaluate`, `Scorer` and `Evaluate` take alike; what is not given has the default of the command.
 
-    options: those of the benchmark's configuration. missing ("wrong"), slices, cluster, derived, fields, sample_id_type
-    ("any"): as the settings of those names. replicates (200), confidence (0.95), seed (0): of the intervals; no
-    replicates, no intervals.
+    options: those of the benchmark's configuration. missing ("wrong"), slices, cluster, repeats (False), derived,
+    fields, sample_id_type ("any"): as the settings of those names. replicates (200), confidence (0.95), seed (0): of
+    the intervals; no replicates, no intervals.
     """
 
     options: Mapping[str, Any] | None
     missing: Missing
     slices: Sequence[str]
     cluster: str | None
+    repeats: bool
     derived: Mapping[str, str] | None
     replicates: int
     confidence: float

@@ -80,8 +80,8 @@ def evaluate(
     Each side is a path or glob, a list of them, or records in memory: any iterable of mappings, an Arrow table, a
     pandas or Polars frame. Records in memory are scored without Beam and without files, in this process or in
     `processes` workers; two sides of files by the pipeline of the command. The other arguments are those of `Scorer`:
-    options, missing, slices, cluster, replicates, confidence, seed, fields, sample_id_type. Where nothing was scored,
-    it warns and says why.
+    options, missing, slices, cluster, repeats, replicates, confidence, seed, fields, sample_id_type. Where nothing was
+    scored, it warns and says why.
 
     Raises ValueError where an argument or an input is wrong, also where no ground truth has a column to slice or draw
     by, TypeError where a side is neither files nor records, MissingTool where a program that the benchmark needs is not

@@ -27,7 +27,7 @@ from .result import Rejected, Result, Scored
 if TYPE_CHECKING:
     from ..runs.documents import Coverage
 
-_STAGES: dict[Cause, Stage] = {"no_sample_id": "read", "duplicate": "pair", "unmatched": "pair"}
+_STAGES: dict[Cause, Stage] = {"no_sample_id": "read", "no_repeat": "read", "duplicate": "pair", "unmatched": "pair"}
 
 
 def save_result(result: Result, folder: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from ...transforms.hashes import scoring_signature
 from ...transforms.io.field_map import KEY_ONLY, SAMPLE_ID, FieldMap, about_sample_id, presence, wrong_length
 from ...transforms.record_json import fields_of, present_fields, record_json
 from ...transforms.records import GROUND_TRUTH, JSON, Cause, ColumnsReader, EncodedRecord, RecordEncoder
+from ...transforms.repeats import Repeats, label_of
 from ...transforms.scored_batch import BatchDecoder, PairedSample, ScoredBatch, ScoringPlan
 from ...transforms.scored_sample import ScoredSample, sample_table
 from ...transforms.slice_labels import Slicing
@@ -53,7 +54,9 @@ def core_of(configuration: Configuration, systems: tuple[str, ...], reuse: Reuse
     """Returns what the core must know of a configuration and the names of the systems."""
     settings, drawn = configuration.settings, configuration.settings.bootstrap
     slicing = Slicing(configuration.columns(), configuration.slice_indexes(), settings.limits.slices_per_sample)
-    scoring = ScoringPlan(configuration.benchmark, settings.missing, systems, settings.cluster, slicing, reuse)
+    scoring = ScoringPlan(
+        configuration.benchmark, settings.missing, systems, settings.cluster, slicing, reuse, settings.repeats
+    )
     return EvaluationCore(scoring, Bootstrap(drawn.replicates, drawn.seed), drawn.confidence, settings.limits.slices)
 
 
@@ -61,7 +64,8 @@ class Totals:
     """What has been scored so far, and what messages ask of both sides; see pipelines.inputs.mismatch.Inputs.
 
     slices: the totals of each slice. outcomes: by side, what reading and pairing counted, see `ReadRecords`. seen: the
-    first records of each side. numbered: how many samples were paired by position.
+    first records of each side. numbered: how many samples were paired by position. repeats: those of the predictions,
+    where there are any; the same in each update, as a sample has none of the repeats of later ones.
     """
 
     systems = (DEFAULT_SYSTEM,)
@@ -73,6 +77,7 @@ class Totals:
         self.rejected: list[Rejected] = []
         self.seen = {GROUND_TRUTH: FirstRecords(), 0: FirstRecords()}
         self.numbered = 0
+        self.repeats: frozenset[str] = frozenset()
         self._rows: dict[str, ScoredSample] = {}
         self._last: dict[str, ScoredSample] = {}
 
@@ -106,8 +111,11 @@ class Totals:
     def merge(self, other: Totals) -> None:
         """Adds what `other` has scored, all or nothing, also where an interrupt comes in between.
 
-        Raises ValueError where both scored a sample of the same id.
+        Raises ValueError where both scored a sample of the same id, or have other repeats.
         """
+        if self.rows and other.rows and self.repeats != other.repeats:
+            ours, theirs = (", ".join(sorted(each)) or "none" for each in (self.repeats, other.repeats))
+            raise ValueError(f"repeats: each update must have the same; there are {theirs}, and were {ours}")
         both = sorted(self.rows.keys() & other.rows.keys())
         if both:
             were = "was" if len(both) == 1 else "were"
@@ -124,6 +132,7 @@ class Totals:
             "rejected": [*self.rejected, *other.rejected],
             "seen": {side: seen if seen.records else other.seen[side] for side, seen in self.seen.items()},
             "numbered": self.numbered + other.numbered,
+            "repeats": self.repeats | other.repeats,
             "_last": dict(other.rows),
         }
         # One step, which no interrupt divides.
@@ -133,10 +142,11 @@ class Totals:
 class Scorer:
     """Scores what a loop gives it bit by bit, such as the validation of a training run.
 
-    options: those of the benchmark's configuration. missing ("wrong"), slices, cluster, fields, sample_id_type ("any"):
-    as the settings of those names. replicates (200), confidence (0.95), seed (0): of the intervals; no replicates, no
-    intervals. processes: worker processes that score; each is started anew for every `update`, so more than one pays
-    off for large ones. benchmark: its name; within this package also a checked configuration.
+    options: those of the benchmark's configuration. missing ("wrong"), slices, cluster, repeats (False), fields,
+    sample_id_type ("any"): as the settings of those names. replicates (200), confidence (0.95), seed (0): of the
+    intervals; no replicates, no intervals. processes: worker processes that score; each is started anew for every
+    `update`, so more than one pays off for large ones. benchmark: its name; within this package also a checked
+    configuration.
 
     Raises ValueError where an argument is wrong, in the words of the command.
     """
@@ -156,8 +166,8 @@ class Scorer:
         truths, predictions: tables or iterables of records, paired by `sample_id`. Two sequences of equal length whose
         records have none are paired by position; a prediction may then be None.
 
-        Raises ValueError where sequences without `sample_id` differ in length, TypeError where a side holds no records,
-        and OSError, MemoryError or BrokenProcessPool where the machine fails.
+        Raises ValueError where sequences without `sample_id` differ in length, or there are other repeats than before,
+        TypeError where a side holds no records, and OSError, MemoryError or BrokenProcessPool where the machine fails.
         """
         self._update(truths, predictions)
 
@@ -181,6 +191,8 @@ class Scorer:
         has_own_ids = any(SAMPLE_ID in fields for fields in self._configuration.settings.fields.values())
         if has_own_ids or not (_unnamed(truths) and _unnamed(predictions)):
             return 0, truths, predictions
+        if self._configuration.settings.repeats:
+            raise ValueError("repeats: samples without sample_id have one prediction each; give both sides a sample_id")
         if len(truths) != len(predictions):
             raise ValueError(f"{len(truths)} ground-truth records and {len(predictions)} predictions without sample_id")
         if None in truths:
@@ -194,8 +206,14 @@ class Scorer:
             [{**record, SAMPLE_ID: each} for each, record in given if record is not None],
         )
 
-    def _by_id(self, added: Totals, side: int, data: Any, known: Container[str]) -> dict[str, EncodedRecord]:
-        """Returns the records of a side by sample_id; one without, or with one that was there before, is rejected."""
+    def _by_id(
+        self, added: Totals, side: int, data: Any, known: Container[str]
+    ) -> dict[tuple[str, str], EncodedRecord]:
+        """Returns the records of a side by sample_id and repeat, which is empty where there are none.
+
+        One without, or with one that was there before, is rejected.
+        """
+        repeated = side != GROUND_TRUTH and self._configuration.settings.repeats
         benchmark, seen = self._configuration.benchmark, added.seen[side]
         fields = self._configuration.fields_of(None if side == GROUND_TRUTH else DEFAULT_SYSTEM)
         kind = benchmark.truth_type if side == GROUND_TRUTH else benchmark.prediction_type
@@ -204,7 +222,7 @@ class Scorer:
         if table is not None:
             data = table
             seen.fields.update(dict.fromkeys(fields.present(table.column_names), 0))
-        encoder, found = RecordEncoder(side, 0, ""), dict[str, EncodedRecord]()
+        encoder, found = RecordEncoder(side, 0, ""), dict[tuple[str, str], EncodedRecord]()
         for number, text in enumerate(json_records(data, {path[0] for path in paths if len(path) == 1})):
             sample_id, mapped, problem = _identified(text, fields)
             record = EncodedRecord(encoder.encode(number, 0, JSON, mapped))
@@ -215,11 +233,18 @@ class Scorer:
                     seen.add(record)
             if problem is not None:
                 added.reject(side, None, problem, "rejected", "no_sample_id")
-            elif sample_id in found or sample_id in known:
-                reason = "the sample_id is duplicated; the first record counts"
+                continue
+            try:
+                key = sample_id, label_of(record) if repeated else ""
+            except ValueError as error:
+                added.reject(side, sample_id, str(error), "rejected", "no_repeat")
+                continue
+            if key in found or sample_id in known:
+                what = f"repeat {key[1]} of the sample_id" if repeated else "sample_id"
+                reason = f"the {what} is duplicated; the first record counts"
                 added.reject(side, sample_id, reason, "duplicate", "duplicate")
             else:
-                found[sample_id] = record
+                found[key] = record
         # Messages ask for the first sample_id alone, and the records need not be kept.
         seen.by_id = dict.fromkeys(list(seen.by_id)[:1], EncodedRecord(b""))
         return found
@@ -243,14 +268,26 @@ class Scorer:
                 raise ValueError(no_column("ground_truth", column, list(known)))
 
     def _score(
-        self, added: Totals, truths: Mapping[str, EncodedRecord], predictions: Mapping[str, EncodedRecord]
+        self,
+        added: Totals,
+        truths: Mapping[tuple[str, str], EncodedRecord],
+        predictions: Mapping[tuple[str, str], EncodedRecord],
     ) -> None:
         """Scores what is paired, and counts what is not."""
-        plan = self._core.scoring
+        plan, repeats = self._core.scoring, None
         batch = ScoredBatch(plan.names)
-        for sample_id in (each for each in predictions if each not in truths):
-            added.reject(0, sample_id, "no ground-truth record has this sample_id", "unmatched", "unmatched")
-        samples = [PairedSample(each, truth, (predictions.get(each),)) for each, truth in truths.items()]
+        of_sample: defaultdict[str, list[EncodedRecord]] = defaultdict(list)
+        for (sample_id, _), record in predictions.items():
+            of_sample[sample_id].append(record)
+            if (sample_id, "") not in truths:
+                added.reject(0, sample_id, "no ground-truth record has this sample_id", "unmatched", "unmatched")
+        samples = [
+            PairedSample(each, truth, tuple(of_sample.get(each, (None,)))) for (each, _), truth in truths.items()
+        ]
+        if plan.repeats:
+            added.repeats = frozenset(label for _, label in predictions)
+            repeats = Repeats(plan.benchmark, 1, ((0, label) for label in added.repeats))
+            samples = repeats.spread(samples)
         decoded = BatchDecoder(plan).decode(samples, batch)
         pairs = [sample.pair for sample in decoded]
         if self._processes > 1:
@@ -259,6 +296,8 @@ class Scorer:
             outcomes = score_pairs(plan.benchmark, pairs, plan.missing)
         for sample, outcome in zip(decoded, outcomes, strict=True):
             batch.add(sample, outcome)
+        if repeats is not None:
+            _, batch.samples = repeats.fold(samples, batch.samples)
         for entry in batch.quarantine:
             side: Side = "ground_truth" if entry.side == "ground_truth" else "predictions"
             # A prediction that is not scored because of its ground truth, or with it, is not at fault.
@@ -309,7 +348,8 @@ class Scorer:
         """Returns what two scorers must share for their sums to be of one evaluation."""
         settings, benchmark = self._configuration.settings, self._configuration.benchmark
         drawn = self._core.bootstrap
-        return benchmark.name, benchmark.options, settings.missing, settings.slices, settings.cluster, drawn
+        how = settings.missing, settings.slices, settings.cluster, settings.repeats
+        return benchmark.name, benchmark.options, *how, drawn
 
     def reset(self) -> None:
         """Forgets all samples so far."""

@@ -111,7 +111,7 @@ class Evaluate(beam.PTransform):
     Args:
         benchmark: its name.
         options: those of the benchmark's configuration.
-        slices, cluster, missing, fields, limits, sample_id_type: as the settings of those names.
+        slices, cluster, missing, repeats, fields, limits, sample_id_type: as the settings of those names.
         replicates, confidence, seed: of the intervals; no replicates, no intervals.
         unpack: makes a record of each element; of those of all predictions, or by side, as {"ground_truth": f,
             "predictions": f, NAME: f}. What it raises rejects the element. See `unpack_inference`.

@@ -47,6 +47,8 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         raise UsageError(
             "--resume: the job goes on without this command, which could not tell whether it was interrupted"
         )
+    if parsed.resume and configuration.settings.repeats:
+        raise UsageError("--resume: of samples with repeats no scores can be kept; leave it out")
     baseline = read_baseline(parsed, configuration)
     if baseline is not None and os.path.abspath(baseline.path) == os.path.abspath(configuration.settings.output or ""):
         raise UsageError(f"--baseline {parsed.baseline}: this is --output, whose result this run replaces")
@@ -107,6 +109,8 @@ def reused_rows(
     path: str | None, configuration: Configuration, options: PipelineOptions
 ) -> tuple[ReusedRows | None, Run | None]:
     """Returns the rows of the run that --reuse names, and the run; warns where its scores may be others than ours."""
+    if configuration.settings.repeats and path is not None:
+        raise UsageError("--reuse: of samples with repeats no scores can be reused; leave it out")
     if path is None:
         return None, None
     found = Run.read(path)

@@ -20,6 +20,7 @@ import msgspec
 import pyarrow.dataset as ds
 from apache_beam.options.pipeline_options import PipelineOptions
 
+from ...metrics.repeats import repeats_of
 from ...metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from ...transforms.io.publication import check_not_replaced
 from ...transforms.io.staging import StagedFolder, stage_bundles
@@ -194,6 +195,11 @@ def merged_configuration(runs: Sequence[Run], output: str) -> Configuration:
             reasons.append("it was sliced by other columns")
         if run.summary.config.get("derived") != first.summary.config.get("derived"):
             reasons.append("it has other derived metrics")
+        reasons += [
+            f"it has other repeats ({', '.join(theirs)}, not {', '.join(ours)})"
+            for name in first.systems
+            if (ours := repeats_of(first.corpus(name))) != (theirs := repeats_of(run.corpus(name)))
+        ]
         if reasons:
             raise UsageError(f"{run.path}: cannot be merged with {first.path}: {reasons[0]}")
     given = [run.configuration.settings for run in runs]

@@ -64,17 +64,17 @@ class PageSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What every benchmark shares.
 
-    ground_truth, predictions, output: as on the command line, which wins. missing: whether a missing prediction
-    counts as wrong or is left out. max_rejected_fraction: how many of the records of a side may be rejected before the
-    run fails. max_missing_fraction: how many of the samples of a system, but for rejected ones, may lack a prediction.
+    ground_truth, predictions, output: as on the command line, which wins. missing: whether a missing prediction counts
+    as wrong or is left out. max_rejected_fraction: how many of the records of a side may be rejected before the run
+    fails. max_missing_fraction: how many of the samples of a system, but for rejected ones, may lack a prediction.
     slices: columns to slice by, each `column` or `first,second`. cluster: the column of samples that belong together,
-    for the bootstrap; a sample where it is null or absent is a cluster of its own. derived: metrics made of metrics, by
-    name the formula, see `metrics.derived`. gates: by metric, or
-    `metric @ slice`. inconclusive: what a gate counts as that neither passes nor fails; `pass` leaves the exit code as
-    it is. worst_samples: how many the report lists. page: the samples that report.html shows. fields: where the
-    benchmark's fields are in the records of `ground_truth`, of `predictions` (all systems) or of one system by its
-    name, as {field: path}. sample_id_type: whether a sample_id may be an integer, which is compared by its decimal text
-    (`any`), or must be a `string`.
+    for the bootstrap; a sample where it is null or absent is a cluster of its own. repeats: whether predictions have a
+    field `repeat`, so that a system may have several for a sample, see `metrics.repeats`. derived: metrics made of
+    metrics, by name the formula, see `metrics.derived`. gates: by metric, or `metric @ slice`. inconclusive: what a
+    gate counts as that neither passes nor fails; `pass` leaves the exit code as it is. worst_samples: how many the
+    report lists. page: the samples that report.html shows. fields: where the benchmark's fields are in the records of
+    `ground_truth`, of `predictions` (all systems) or of one system by its name, as {field: path}. sample_id_type:
+    whether a sample_id may be an integer, which is compared by its decimal text (`any`), or must be a `string`.
     """
 
     benchmark: str
@@ -86,6 +86,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     max_missing_fraction: Annotated[float, Meta(ge=0, le=1)] = 1.0
     slices: list[str] = []
     cluster: str | None = None
+    repeats: bool = False
     derived: dict[str, str] = {}
     bootstrap: BootstrapSettings = BootstrapSettings()
     limits: LimitSettings = LimitSettings()
@@ -108,13 +109,15 @@ class Configuration:
         """Returns the whole configuration with all defaults, as the summary shows it.
 
         The output folder and the samples of the page are left out: the same input gives the same summary, wherever it
-        is written and whatever a person wants to look at. Derived metrics are there only where there are any.
+        is written and whatever a person wants to look at. Derived metrics and repeats are there only where there are
+        any.
         """
         options = msgspec.to_builtins(self.benchmark.options)
         shared = msgspec.to_builtins(self.settings)
         del shared["output"], shared["page"]
-        if not shared["derived"]:
-            del shared["derived"]
+        for name in ("derived", "repeats"):
+            if not shared[name]:
+                del shared[name]
         return {**shared, **options}
 
     def fields_of(self, system: str | None) -> FieldMap:
@@ -201,6 +204,10 @@ def check(raw: dict[str, Any], source: str) -> Configuration:
         )
     _check_slices(settings, source)
     _check_fields(settings.fields, source)
+    if settings.repeats:
+        from ...metrics.repeats import with_repeats
+
+        kind = with_repeats(kind)
     if settings.derived:
         kind = _with_derived(kind, settings, source)
     check_gates(settings.gates, kind, settings.bootstrap.replicates, source)

@@ -21,6 +21,7 @@ from ...transforms.io.restriction import BYTES_PER_BUNDLE
 from ...transforms.io.rows import RecordLimits
 from ...transforms.read import ReadRecords
 from ...transforms.records import GROUND_TRUTH, JSON, MSGPACK, EncodedRecord, InputProblem, Origin
+from ...transforms.repeats import REPEAT
 from ..config.errors import UsageError, as_input_errors, nearest
 from ..config.settings import DEFAULT_SYSTEM, Configuration, check_field_sides
 from ..runners import launch
@@ -76,9 +77,11 @@ class Inputs:
     def _columns_of(self, side: int, kind: type[msgspec.Struct], more: Sequence[str] = ()) -> SideColumns:
         known = record_fields(kind)
         structured = frozenset(name for name, is_text in known.items() if not is_text)
-        wanted = None if self.whole else frozenset(known) | frozenset(more)
+        repeats = side != GROUND_TRUTH and self.configuration.settings.repeats
+        wanted = None if self.whole else frozenset(known) | frozenset(more) | frozenset([REPEAT] if repeats else [])
         system = None if side == GROUND_TRUTH else self.systems[side]
-        return SideColumns(wanted, structured, tuple(more), self.configuration.fields_of(system), text_fields(kind))
+        fields = self.configuration.fields_of(system)
+        return SideColumns(wanted, structured, tuple(more), fields, text_fields(kind), repeats)
 
     def files_of(self, side: int) -> list[SourceFile]:
         """Returns the files of a side."""

@@ -28,6 +28,7 @@ MAX_ID_LENGTH = 80
 REMEDIES: dict[Cause, str] = {
     "unreadable": "mend the record, or leave it out",
     "no_sample_id": "give each record a sample_id, or name its field under fields",
+    "no_repeat": "give each prediction a repeat, or name its field under fields",
     "too_large": "write smaller records, or raise the limit under limits",
     "too_deep": "write flatter records, or raise limits.depth",
     "duplicate": "give each record a sample_id of its own",

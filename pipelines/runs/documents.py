@@ -11,6 +11,7 @@ from ...metrics.statistics.replicates import PackedReplicates
 from ...metrics.statistics.sum_table import SumTable
 from ...metrics.statistics.sums import Sums
 from ...transforms.hashes import fingerprint_text
+from ...transforms.repeats import MISSING_REPEATS
 
 if TYPE_CHECKING:
     # Whoever uses the Python API on records in memory needs no Beam.
@@ -62,6 +63,7 @@ def coverage_text(coverage: Mapping[str, Any]) -> str:
         f"{count} {what}"
         for count, what in [
             (truths["missing_prediction"], "without a prediction"),
+            (coverage.get(MISSING_REPEATS, 0), "repeats without a prediction"),
             (predictions["unmatched"], "predictions without a sample"),
             (truths["duplicate"] + predictions["duplicate"], "duplicates"),
             (truths["rejected"] + predictions["rejected"], "rejected"),

@@ -23,6 +23,7 @@ from ...metrics.statistics.intervals import ROUNDING, interval, t_quantile
 from ...metrics.statistics.measured import Measured, spec_of
 from ...metrics.statistics.paired import MIN_DIFFERING_UNITS, PairedDifference, paired_differences, width_of
 from ...metrics.statistics.same_samples import distance, same_samples
+from ...transforms.repeats import COUNTED_REPEATS, MISSING_REPEATS
 from ..config.errors import UsageError, nearest
 from ..config.gates import BASELINE, Gate, GateTarget, gate_target
 from ..config.settings import Configuration, Settings, label_of
@@ -469,10 +470,14 @@ def coverage_failures(
                 limit = f"more than max_rejected_fraction {settings.max_rejected_fraction:g} allows"
                 failures.append(f"{rejected.text}, {limit}{rejected.often}; see quarantine/")
         counts = system["coverage"]["ground_truth"]
-        samples = counts["scored"] + counts["missing_prediction"]
-        if samples and counts["missing_prediction"] / samples > settings.max_missing_fraction:
+        missing, what = counts["missing_prediction"], "samples"
+        due = counts["scored"] + missing
+        if COUNTED_REPEATS in system["coverage"]:
+            due, what = system["coverage"][COUNTED_REPEATS], "repeats of samples"
+            missing = system["coverage"].get(MISSING_REPEATS, 0)
+        if due and missing / due > settings.max_missing_fraction:
             failures.append(
-                f"{label_of(name)}{counts['missing_prediction']} of {samples} samples have no prediction, more than "
+                f"{label_of(name)}{missing} of {due} {what} have no prediction, more than "
                 f"max_missing_fraction {settings.max_missing_fraction:g} allows"
             )
         if not system["coverage"]["balanced"]:

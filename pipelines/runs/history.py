@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from ...metrics.derived import DefinitionError, with_derived
 from ...metrics.registry import benchmark_class, benchmark_names
+from ...metrics.repeats import REPEATS, with_repeats
 from ...metrics.statistics.change_points import change_points
 from ...metrics.statistics.measured import AnyBenchmark
 from ...metrics.statistics.paired import paired_differences
@@ -236,10 +237,15 @@ def main_metrics(kind: type[AnyBenchmark] | None, known: Sequence[str]) -> tuple
 
 
 def _kind(benchmark: str, nights: Sequence[Night]) -> type[AnyBenchmark] | None:
-    """Returns a benchmark with the derived metrics of all nights, as the last defines them, if it is installed."""
+    """Returns a benchmark with the derived metrics of all nights, as the last defines them, if it is installed.
+
+    It is over repeats, where a night has them.
+    """
     if benchmark not in benchmark_names():
         return None
     plain = benchmark_class(benchmark)
+    if any(metric == REPEATS for night in nights for _, metric in night.points):
+        plain = with_repeats(plain)
     try:
         return with_derived(plain, {name: formula for night in nights for name, formula in night.derived.items()})
     except DefinitionError:

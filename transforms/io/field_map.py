@@ -162,6 +162,7 @@ class SideColumns:
     counted: those of which the outcomes tell, under the name of `presence`, whether any record has a value.
     fields: where the fields are that have other names in the files.
     texts: the fields that may be plain text, in order, and of each whether a record must have it.
+    repeats: whether each record must have a repeat, see transforms.repeats.
     """
 
     wanted: frozenset[str] | None
@@ -169,6 +170,7 @@ class SideColumns:
     counted: tuple[str, ...] = ()
     fields: FieldMap = FIELDS_AS_NAMED
     texts: Mapping[str, bool] = field(default_factory=dict, hash=False)
+    repeats: bool = False
 
     @property
     def read(self) -> frozenset[str] | None:

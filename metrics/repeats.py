@@ -1,0 +1,231 @@
+"""Several predictions of each sample, such as those of a model that decodes with randomness: the repeats of a run.
+
+A benchmark with repeats is a subclass of the benchmark. All repeats of a sample are one unit, so the statistics of a
+sample are those of its repeats under other names (`fold_statistics`):
+
+    name                  the mean over the repeats, by which denominators and units are counted
+    @["","r"]name         of repeat r, as of a slice (`statistics.sliced_sums`)
+    @count:metric[k]      1 for each k up to the number n of repeats in which the per-sample metric has a value
+    @rank:metric[n|i]     the i-th of these n values, the worst first
+
+Let S_r be the sums of repeat r over all samples. A metric is the mean of values(S_r) over the repeats in which it has a
+value, and its spread their sample standard deviation. The best of k is the mean over the samples of what the best of k
+of their n repeats is expected to be: the sum over i of C(i - 1, k - 1) / C(n, k) times value i, as C(i - 1, k - 1) of
+the C(n, k) subsets have value i as their best; for the worst, C(n - i, k - 1). Of c values of 1 among values of 0 the
+best is 1 - C(n - c, k) / C(n, k), the unbiased estimator of pass@k (Chen et al., "Evaluating Large Language Models
+Trained on Code", 2021).
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property, lru_cache, reduce
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .benchmark import Benchmark, MetricSpec, SampleScore
+from .statistics.ratios import Value, ratio
+from .statistics.sliced_sums import AnySums, prefixed, slices_of
+from .statistics.sum_table import SumTable, values_of_rows
+from .statistics.sums import MAX_STATISTIC, Sums
+from .table import Table
+
+AnyBenchmark = Benchmark[Any, Any, Any]
+MAX_REPEATS = 256
+REPEATS = "repeats"
+"""The metric that tells how many repeats a system has."""
+_COLUMN = ""
+"""No column of the ground truth is called so."""
+
+
+@lru_cache(maxsize=64)
+def with_repeats(kind: type[AnyBenchmark]) -> type[AnyBenchmark]:
+    """Returns the benchmark over repeats, with the metrics that speak of them beside its own."""
+    main = [spec for name in kind.main_metrics() for spec in kind.metrics if spec.name == name]
+    last = 1 + max((spec.main or 0 for spec in kind.metrics), default=0)
+    spreads = [
+        MetricSpec(
+            f"{spec.name}.spread",
+            f"standard deviation of {spec.name} over the repeats",
+            higher_is_better=False,
+            bounds=(0.0, None),
+            main=None if number else last,
+            parts=(spec.name,),
+        )
+        for number, spec in enumerate(main)
+    ]
+    declared = {
+        "__module__": kind.__module__,
+        "__doc__": kind.__doc__,
+        "one_run": kind,
+        "metrics": (
+            *kind.metrics,
+            *spreads,
+            *(each for spec in _ranked(kind) for each in _families(spec)),
+            MetricSpec(REPEATS, "how many repeats there are", bounds=(0.0, None)),
+        ),
+    }
+    return type(kind.__name__, (_WithRepeats, kind), declared)
+
+
+def _ranked(kind: type[AnyBenchmark]) -> list[MetricSpec]:
+    """Returns the per-sample metrics of which there are the best and worst of k: the main one, and those of 0 or 1."""
+    return [spec for spec in kind.sample_metrics if spec.main is not None or spec.binary]
+
+
+def _families(spec: MetricSpec) -> tuple[MetricSpec, MetricSpec]:
+    """Returns the declarations of the best and the worst of k of a per-sample metric."""
+    best, worst = _names(spec)
+    shared = replace(spec, main=None, rank=None, denominator=f"@count:{spec.name}[K]", per_sample=1)
+    of_best = "pass@k: share of samples right in one at least of" if spec.binary else f"best {spec.name} of"
+    of_worst = "share of samples right in all of" if spec.binary else f"worst {spec.name} of"
+    return (
+        replace(shared, name=f"{best}[K]", meaning=f"{of_best} K repeats, as expected of any K"),
+        replace(shared, name=f"{worst}[K]", meaning=f"{of_worst} K repeats, as expected of any K"),
+    )
+
+
+def _names(spec: MetricSpec) -> tuple[str, str]:
+    return f"{spec.name}.{'pass_at' if spec.binary else 'best_of'}", f"{spec.name}.worst_of"
+
+
+def _ends(spec: MetricSpec) -> tuple[float, float]:
+    """Returns the bounds of a metric; where it has none, those of what can be summed."""
+    low, high = spec.bounds
+    return -MAX_STATISTIC if low is None else low, MAX_STATISTIC if high is None else high
+
+
+def fold_statistics(kind: type[AnyBenchmark], runs: Mapping[str, SampleScore]) -> dict[str, float]:
+    """Returns the statistics of a sample over its repeats, at least one, each with its score."""
+    names = dict.fromkeys(name for score in runs.values() for name in score.statistics)
+    folded = {name: mean([score.statistics.get(name, 0) for score in runs.values()]) for name in names}
+    for label, score in runs.items():
+        folded |= prefixed(score.statistics, _COLUMN, label)
+    for spec in _ranked(kind):
+        found = [value for score in runs.values() if (value := score.metrics.get(spec.name)) is not None]
+        values = sorted((float(np.clip(value, *_ends(spec))) for value in found), key=spec.goodness)
+        for place, value in enumerate(values, 1):
+            folded[f"@count:{spec.name}[{place}]"] = 1
+            if value:
+                folded[f"@rank:{spec.name}[{len(values)}|{place}]"] = value
+    return folded
+
+
+def fold_metrics(runs: Sequence[Mapping[str, float | None]]) -> dict[str, float | None]:
+    """Returns the mean of each per-sample metric over the repeats in which it has a value."""
+    names = dict.fromkeys(name for metrics in runs for name in metrics)
+    values = {name: [value for metrics in runs if (value := metrics.get(name)) is not None] for name in names}
+    return {name: mean(found) if found else None for name, found in values.items()}
+
+
+def mean(values: Sequence[float]) -> float:
+    """Returns the mean of some numbers; of equal ones, that number to the last bit."""
+    low = min(values)
+    return low + math.fsum(value - low for value in values) / len(values)
+
+
+def repeats_of(sums: AnySums) -> tuple[str, ...]:
+    """Returns the labels of the repeats that have a sum, in order."""
+    return tuple(slices_of(sums, _COLUMN))
+
+
+class _WithRepeats(AnyBenchmark):
+    """What a benchmark over repeats does otherwise than the benchmark, `one_run`."""
+
+    one_run: type[AnyBenchmark]
+    takes_columns = True
+
+    @cached_property
+    def _one_run(self) -> AnyBenchmark:
+        return self.one_run(self.options)
+
+    def values(self, sums: Sums) -> dict[str, float | None]:
+        """Returns the means over the repeats, then what there is of repeats alone."""
+        return self.values_within(sums, sums)
+
+    def values_within(self, sums: Sums, corpus: Sums) -> dict[str, float | None]:
+        """Returns the metrics of some samples of a corpus; of a SumTable, columns."""
+        runs = [self._run_values(part, corpus) for part in slices_of(sums, _COLUMN).values()]
+        runs = runs or [self._run_values(sums, corpus)]
+        values: dict[str, Any] = {}
+        spreads: dict[str, Any] = {}
+        main = self.one_run.main_metrics()
+        for name in dict.fromkeys(name for run in runs for name in run):
+            values[name], spread = _mean_and_spread([run.get(name) for run in runs])
+            if name in main:
+                spreads[f"{name}.spread"] = spread
+        return {**values, **spreads, **_bests(_ranked(self.one_run), sums), REPEATS: float(len(repeats_of(sums)))}
+
+    def tables(self, sums: Sums) -> list[Table]:
+        """Returns the main metrics of each repeat, then the tables of the benchmark, of all repeats together."""
+        main, runs = self.one_run.main_metrics(), slices_of(sums, _COLUMN)
+        values = {label: self._one_run.values_within(part, sums) for label, part in runs.items()}
+        rows = [[label, *(found.get(name) for name in main)] for label, found in values.items()]
+        return [Table("Repeats", ["repeat", *main], rows), *self._one_run.tables(Sums.merged(runs.values()))]
+
+    def explain(self, details: Any) -> list[str]:
+        """Returns what matched what in the worst repeat, after the main per-sample metric of each."""
+        runs, shown = details["repeats"], details["worst"]
+        name = self.main_sample_metric().name
+        values = ", ".join(f"{label}: {run['metrics'].get(name)}" for label, run in runs.items())
+        inner = runs[shown]["details"]
+        return [f"repeat {shown}; {name} of each: {values}", *([] if inner is None else self._one_run.explain(inner))]
+
+    def _run_values(self, sums: Any, corpus: Sums) -> dict[str, Value]:
+        if isinstance(sums, SumTable):
+            return dict(values_of_rows(self._one_run, sums, corpus))
+        return dict(self._one_run.values_within(sums, corpus))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The class was made in this process, so that another one cannot import it.
+        return _rebuilt, (self._one_run,)
+
+
+def _rebuilt(one_run: AnyBenchmark) -> AnyBenchmark:
+    return with_repeats(type(one_run))(one_run.options)
+
+
+def _mean_and_spread(values: Sequence[Value]) -> tuple[Value, Value]:
+    """Returns the mean of those that are defined, and their sample standard deviation, which needs two."""
+    rows = np.array(np.broadcast_arrays(*[np.nan if value is None else value for value in values]), dtype=np.float64)
+    count = np.sum(~np.isnan(rows), axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        low, high = np.fmin.reduce(rows), np.fmax.reduce(rows)
+        # From the lowest, and one by one: equal numbers have that number as their mean, on every machine.
+        middle = np.minimum(low + reduce(operator.add, np.nan_to_num(rows - low)) / count, high)
+        variance = reduce(operator.add, np.nan_to_num(rows - middle) ** 2) / (count - 1)
+        return _value(middle), _value(np.where(count > 1, np.sqrt(variance), np.nan))
+
+
+def _value(found: Any) -> Value:
+    if np.ndim(found):
+        columns: npt.NDArray[np.float64] = found
+        return columns
+    return None if np.isnan(found) else float(found)
+
+
+def _bests(specs: Sequence[MetricSpec], sums: Any) -> dict[str, Value]:
+    """Returns the expected best and worst of k repeats of each metric, for each k that a sample has."""
+    found: dict[str, Value] = {}
+    for spec in specs:
+        counts = {int(k): count for k, count in sums.bracketed(f"@count:{spec.name}").items()}
+        totals: dict[int, dict[int, Value]] = {}
+        for key, total in sums.bracketed(f"@rank:{spec.name}").items():
+            n, i = map(int, key.split("|"))
+            totals.setdefault(n, {})[i] = total
+        best, worst = _names(spec)
+        for k in sorted(counts):
+            for name, is_best in ((best, True), (worst, False)):
+                whole: Value = 0.0
+                for n in sorted(n for n in totals if n >= k):
+                    ways = {i: float(math.comb(i - 1 if is_best else n - i, k - 1)) for i in totals[n]}
+                    of_n = reduce(operator.add, (total * ways[i] for i, total in totals[n].items()))
+                    whole = whole + of_n / float(math.comb(n, k))
+                value = ratio(whole, counts[k])
+                found[f"{name}[{k}]"] = None if value is None else _value(np.clip(value, *_ends(spec)))
+    return found

@@ -1,0 +1,276 @@
+"""Repeats from the records to each command: what is counted, that nothing depends on the order, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import beamscore
+from beamscore.metrics.repeats import MAX_REPEATS
+from beamscore.transforms.repeats import MAX_LABEL_LENGTH
+from tests import toy
+from tests.page.corpora import page_data
+from tests.pipelines.api.test_transform import check_same, evaluated
+from tests.runs import Record, Run, command, evaluate, write_lines
+
+TRUTHS = [{**toy.sample(index, 0)[0], "page": index // 3} for index in range(40)]
+REPEATS = ("--quiet", "--set", "repeats=true")
+SLICED = (*REPEATS, "--slice", "kind")
+
+
+def predictions(wrong: float = 0.4, repeats: int = 3, seed: int = 0) -> list[Record]:
+    """Predictions of every sample, numbered by `repeat`, so many of them wrong."""
+    rng = random.Random(f"{seed}")
+    return [
+        {**truth, "repeat": repeat, "text": "?" * 9 if rng.random() < wrong else truth["text"]}
+        for truth in TRUTHS
+        for repeat in range(repeats)
+    ]
+
+
+def system_of(run: Run | Path) -> Any:
+    folder = run if isinstance(run, Path) else run.output
+    return json.loads((folder / "summary.json").read_bytes())["systems"]["predictions"]
+
+
+@pytest.fixture(scope="module")
+def truths(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_lines(tmp_path_factory.mktemp("truths") / "t.jsonl", TRUTHS)
+
+
+@pytest.fixture(scope="module")
+def run(truths: Path) -> Run:
+    given = write_lines(truths.parent / "p.jsonl", predictions())
+    found = evaluate(truths.parent / "run", truths, given, *SLICED)
+    assert found.code == 0, found.stderr
+    return found
+
+
+@pytest.mark.parametrize("more", [{}, {"cluster": "page"}, {"missing": "exclude"}])
+def test_copies_of_one_prediction_give_the_metrics_of_one_run(more: Any) -> None:
+    # Some samples have no prediction in any repeat.
+    one = [each for index in range(40) if (each := toy.sample(index, 0)[1])]
+    copies = [{**each, "repeat": repeat} for repeat in "abcd" for each in one]
+    expected = beamscore.evaluate("toy", TRUTHS, one, slices=["kind"], **more)
+    found = beamscore.evaluate("toy", TRUTHS, copies, slices=["kind"], repeats=True, **more)
+    parts: list[tuple[Any, Any]] = [(found.slices[each], expected.slices[each]) for each in ("kind=0", "kind=1")]
+    for part, whole in [(found, expected), *parts]:
+        assert {name: part.values[name] for name in whole.values} == whole.values
+        assert {name: part.intervals[name] for name in whole.intervals} == whole.intervals
+        assert (part.values["exact_match.spread"], part.values["repeats"]) == (0, 4)
+        for name in (f"exact_match.{of}[{k}]" for of in ("pass_at", "worst_of") for k in range(1, 5)):
+            assert part.values[name] == whole.values["exact_match"]
+            assert part.intervals[name] == pytest.approx(whole.intervals["exact_match"])
+    assert found.coverage["ground_truth"] == expected.coverage["ground_truth"]
+    assert found.coverage["predictions"]["scored"] == 4 * len(one)
+
+
+def test_a_run_has_the_repeats_by_hand(run: Run) -> None:
+    by_repeat = [[each["text"] == truth["text"] for truth, each in zip(TRUTHS, predictions()[repeat::3], strict=True)]
+                 for repeat in range(3)]  # fmt: skip
+    shares = [sum(each) / 40 for each in by_repeat]
+    system = system_of(run)
+    assert system["values"]["exact_match"] == pytest.approx(sum(shares) / 3)
+    some = sum(any(each) for each in zip(*by_repeat, strict=True)) / 40
+    all_of_them = sum(all(each) for each in zip(*by_repeat, strict=True)) / 40
+    assert system["values"]["exact_match.pass_at[3]"] == some
+    assert system["values"]["exact_match.worst_of[3]"] == all_of_them
+    table, counts = system["tables"]
+    assert counts["rows"] == [["samples", 120], ["equal", sum(map(sum, by_repeat))]]
+    assert [row[:2] for row in table["rows"]] == [[str(number), share] for number, share in enumerate(shares)]
+    assert system["units"]["exact_match"] == 40
+    # A sample is one row, with what each repeat scored.
+    (row,) = [each for each in run.samples if each["sample_id"] == "s3"]
+    found = [each["text"] == TRUTHS[3]["text"] for each in predictions()[9:12]]
+    assert row["exact_match"] == pytest.approx(sum(found) / 3)
+    details = json.loads(row["details"])["repeats"]
+    assert [each["metrics"]["exact_match"] for each in details.values()] == list(map(float, found))
+    for details in (json.loads(each["details"]) for each in run.samples):
+        similarities = {label: each["metrics"]["similarity"] for label, each in details["repeats"].items()}
+        assert similarities[details["worst"]] == min(similarities.values())
+    assert "pass_at[2]" in run.report
+    page = run.output / "report.html"
+    assert "exact_match.pass_at[2]" in page.read_text()
+    assert "similarity of each: 0: " in json.dumps(page_data(page))
+
+
+def test_no_order_no_file_and_no_runner_changes_a_byte(run: Run, truths: Path, tmp_path: Path) -> None:
+    given = predictions()
+    random.Random(1).shuffle(given)
+    files = [write_lines(tmp_path / f"p{number}.jsonl", given[number::5]) for number in range(5)]
+    more = ("--predictions", *map(str, files[1:]), "--processes", "2")
+    shuffled = evaluate(tmp_path / "shuffled", truths, files[0], *SLICED, *more)
+    assert shuffled.sums["systems"] == run.sums["systems"]
+    assert system_of(shuffled) == system_of(run)
+    result = beamscore.evaluate("toy", TRUTHS, given, repeats=True, slices=["kind"])
+    assert (result.values, list(result.sums)) == (
+        system_of(run)["values"],
+        list(run.sums["systems"]["predictions"]["sums"]),
+    )
+    assert {name: list(each) for name, each in result.intervals.items() if each} == {
+        name: each for name, each in system_of(run)["intervals"].items() if each
+    }
+    assert sorted(result.samples.column("details").to_pylist()) == sorted(each["details"] for each in run.samples)
+    few = evaluate(tmp_path / "few", truths, run.output.parent / "p.jsonl", *SLICED, "--set", "bootstrap.replicates=5")
+    check_same(evaluated({"ground_truth": TRUTHS, "predictions": given}, repeats=True, slices=["kind"]), few)
+
+
+def test_the_example_of_the_docs_is_as_it_is_shown(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs/how-to/repeats.md").read_text()
+    shown = [json.loads(line) for line in page.splitlines() if line.startswith('    {"sample_id"')]
+    truths = write_lines(tmp_path / "t.jsonl", [each for each in shown if each["repeat"] == 1])
+    given = write_lines(tmp_path / "p.jsonl", shown)
+    report = evaluate(tmp_path / "run", truths, given, *REPEATS, config="chemistry").report
+    lines = [line for line in page.splitlines() if line.startswith("    | `exact_match")]
+    written = [line.split() for line in report.splitlines()]
+    assert [line.split() in written for line in lines] == [True] * 4
+
+
+BAD: list[Record] = [
+    {"sample_id": "s0", "text": "x", "repeat": "2"},
+    {"sample_id": "s1", "text": "x"},
+    {"sample_id": "s1", "text": "x", "repeat": True},
+    {"sample_id": "s1", "text": "x", "repeat": "r" * (MAX_LABEL_LENGTH + 1)},
+    {"sample_id": "nowhere", "text": "x", "repeat": 1},
+    {"sample_id": "s4", "text": 7, "repeat": 1},
+]
+"""A duplicate of repeat 2, three without a repeat, one without a ground truth, and one that cannot be decoded."""
+
+
+@pytest.mark.parametrize("missing", ["wrong", "exclude"])
+def test_every_record_is_counted_once(truths: Path, tmp_path: Path, missing: Any) -> None:
+    lost = {("s2", 0), ("s2", 1), ("s2", 2), ("s3", 1), ("s4", 1), ("s5", 2)}
+    kept = [each for each in predictions() if (each["sample_id"], each["repeat"]) not in lost]
+    failing = [{**each, "text": "score fails"} if each["sample_id"] == "s6" and each["repeat"] == 0 else each
+               for each in kept]  # fmt: skip
+    given = write_lines(tmp_path / "p.jsonl", [*failing, *BAD])
+    bad_truth = {"sample_id": "bad", "text": 3}
+    unmatched = [{"sample_id": "bad", "repeat": repeat, "text": ""} for repeat in (0, 1)]
+    answers = write_lines(tmp_path / "b.jsonl", unmatched)
+    more = ("--ground-truth", str(write_lines(tmp_path / "bad.jsonl", [bad_truth])), "--predictions", str(answers))
+    found = evaluate(tmp_path / "out", truths, given, *REPEATS, "--set", f"missing={missing}", *more)
+    assert found.code == 1
+    coverage = system_of(found)["coverage"]
+    truth = {"read": 41, "scored": 39, "missing_prediction": 1, "rejected": 1, "duplicate": 0}
+    # 114 + 6 + 2 records; that of s4 cannot be decoded, so it is missing too, and s6 fails in one repeat.
+    read = {"read": 122, "scored": 113, "unmatched": 3, "duplicate": 1, "rejected": 5}
+    assert (coverage["ground_truth"], coverage["predictions"]) == (truth, read)
+    assert (coverage["missing_repeats"], coverage["balanced"]) == (6, True)
+    causes = sorted(entry["cause"] for entry in found.quarantine if entry["side"] != "ground_truth")
+    assert causes == ["duplicate", "failed", "invalid", *["no_repeat"] * 3, *["unmatched"] * 3]
+    assert "give each prediction a repeat" in found.stderr + found.report
+    assert "the repeat 2 of this sample_id is first at" in json.dumps(found.quarantine)
+    records = [*failing, *BAD, *unmatched]
+    result = beamscore.evaluate("toy", [*TRUTHS, bad_truth], records, repeats=True, missing=missing)
+    assert result.coverage == coverage
+    assert result.values == system_of(found)["values"]
+    row = next(each for each in found.samples if each["sample_id"] == "s3")
+    right = [each["text"] == TRUTHS[3]["text"] for each in kept if each["sample_id"] == "s3"]
+    assert row["exact_match"] == pytest.approx(sum(right) / (3 if missing == "wrong" else 2))
+    details = json.loads(row["details"])
+    # A prediction can be shown, and a missing one, of which the similarity is 0, cannot.
+    assert details["repeats"][details["worst"]]["status"] == "scored"
+    limited = evaluate(
+        tmp_path / "out",
+        truths,
+        given,
+        *REPEATS,
+        "--set",
+        "max_missing_fraction=0.04",
+        "--set",
+        "max_rejected_fraction=1",
+    )
+    # Of 40 samples times 3 repeats one failed, and 6 of 119 are 5%.
+    assert (limited.code, "6 of 119 repeats of samples have no prediction" in limited.stderr) == (1, True)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_ground_truth_without_fields_is_counted_once() -> None:
+    given = [{"sample_id": "a", "repeat": repeat} for repeat in (0, 1)]
+    coverage = beamscore.evaluate("chart", [{"sample_id": "a"}], given, repeats=True).coverage
+    assert (coverage["ground_truth_without_fields"], coverage["predictions_without_fields"]) == (1, 2)
+
+
+def test_a_system_without_predictions_and_one_with_fewer_repeats_stand_beside(truths: Path, tmp_path: Path) -> None:
+    sides = {
+        name: write_lines(tmp_path / f"{name}.jsonl", predictions(repeats=count))
+        for name, count in {"none": 0, "two": 2, "five": 5}.items()
+    }
+    found = evaluate(tmp_path / "out", truths, sides, *REPEATS)
+    assert found.quarantine == [], "repeats of one system are none of another"
+    values = {name: system["values"] for name, system in found.summary["systems"].items()}
+    assert [values[name]["repeats"] for name in sides] == [1, 2, 5]
+    assert (values["none"]["exact_match"], values["none"]["exact_match.pass_at[1]"]) == (0, 0)
+    assert "exact_match.pass_at[3]" not in values["two"]
+    assert values["five"]["exact_match.pass_at[5]"] >= values["five"]["exact_match.pass_at[4]"]
+
+
+def test_finished_runs_with_repeats_are_compared_gated_and_followed(run: Run, truths: Path, tmp_path: Path) -> None:
+    worse = write_lines(tmp_path / "p.jsonl", predictions(wrong=0.85, seed=1))
+    gate = {"not_worse_than": "baseline", "margin": 0.01}
+    gates = json.dumps({"exact_match.pass_at[3]": gate, "exact_match.spread": {"maximum": 0.5}})
+    more = ("--set", f"gates={gates}", "--baseline", str(run.output))
+    night = evaluate(tmp_path / "runs/night", truths, worse, *SLICED, *more)
+    assert night.code == 1, night.stderr
+    fingerprints = {system_of(each)["predictions_fingerprint"] for each in (run, night)}
+    assert len(fingerprints) == 2, "systems with equal predictions are taken for one"
+    verdicts = {each["metric"]: each["verdict"] for each in night.summary["gates"]}
+    assert verdicts["exact_match.pass_at[3]"] == "fail"
+    assert command("gate", night.output, "--baseline", run.output)[0] == 1
+    code, _, stderr = command("compare", run.output, night.output, "--output", tmp_path / "compared", "--quiet")
+    assert (code, stderr) == (0, "")
+    found = json.loads((tmp_path / "compared/comparison.json").read_bytes())["metrics"]
+    assert found["exact_match.pass_at[3]"]["verdict"] == found["exact_match"]["verdict"] == "worse"
+    assert "pass_at[2]" in (tmp_path / "compared/comparison.md").read_text()
+    assert command("history", tmp_path / "runs", "--output", tmp_path / "history")[0] == 0
+    assert "exact_match.spread" in (tmp_path / "history/history.md").read_text()
+    once = evaluate(tmp_path / "once", truths, write_lines(tmp_path / "1.jsonl", predictions(repeats=1)), "--quiet")
+    code, _, stderr = command("compare", once.output, run.output)
+    assert (code, "was made with repeats: true, not null" in stderr) == (2, True)
+
+
+def test_merged_runs_must_have_the_same_repeats(run: Run, tmp_path: Path) -> None:
+    def shard(name: str, start: int, end: int, repeats: int = 3) -> Path:
+        ids = {truth["sample_id"] for truth in TRUTHS[start:end]}
+        given = [each for each in predictions() if each["sample_id"] in ids and each["repeat"] < repeats]
+        sides = [
+            write_lines(tmp_path / f"{name}-{side}.jsonl", each)
+            for side, each in [("t", TRUTHS[start:end]), ("p", given)]
+        ]
+        assert evaluate(tmp_path / name, sides[0], sides[1], *SLICED).code == 0
+        return tmp_path / name
+
+    first, merged = shard("first", 0, 15), tmp_path / "merged"
+    assert command("merge", first, shard("second", 15, 40), "--output", merged, "--quiet")[0] == 0
+    assert system_of(merged) == system_of(run)
+    code, _, stderr = command("merge", first, shard("fewer", 15, 40, 2), "--output", merged)
+    assert (code, "it has other repeats (0, 1, not 0, 1, 2)" in stderr) == (2, True)
+
+
+def test_a_scorer_needs_the_same_repeats_in_each_update() -> None:
+    given = predictions()
+    scorer = beamscore.Scorer("toy", repeats=True)
+    scorer.update(TRUTHS[:10], given[:30])
+    scorer.update(TRUTHS[10:], given[30:])
+    assert scorer.compute().values == beamscore.evaluate("toy", TRUTHS, given, repeats=True).values
+    other = beamscore.Scorer("toy", repeats=True)
+    other.update([{"sample_id": "new", "text": ""}], [{"sample_id": "new", "text": "", "repeat": 0}])
+    with pytest.raises(ValueError, match="each update must have the same; there are 0, and were 0, 1, 2"):
+        scorer.merge(other)
+    with pytest.raises(ValueError, match="give both sides a sample_id"):
+        scorer.update([{"text": "a"}], [{"text": "a", "repeat": 1}])
+    assert len(scorer.compute().samples) == 40
+
+
+def test_what_cannot_work_is_refused(run: Run, truths: Path, tmp_path: Path) -> None:
+    given = run.output.parent / "p.jsonl"
+    for more in (("--reuse", str(run.output)), ("--resume",)):
+        found = evaluate(tmp_path / "out", truths, given, *REPEATS, *more)
+        assert (found.code, f"{more[0]}: of samples with repeats no scores can be" in found.stderr) == (2, True)
+    many = [{"sample_id": "s0", "text": "", "repeat": number} for number in range(MAX_REPEATS + 1)]
+    found = evaluate(tmp_path / "out", truths, write_lines(tmp_path / "many.jsonl", many), *REPEATS)
+    assert (found.code, f"a system has more than {MAX_REPEATS}" in found.stderr) == (2, True)

@@ -1,0 +1,172 @@
+"""The repeats of a sample: several predictions of one system, told apart by their field `repeat`.
+
+They are scored as if each repeat were a system, and then folded to one sample with one row; see metrics.repeats. Each
+sample should have every repeat that any prediction of its system has: a missing one is a missing prediction. Without
+Beam, for the Python API too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from ..metrics.benchmark import Benchmark, SampleScore
+from ..metrics.common.errors import explain
+from ..metrics.repeats import MAX_REPEATS, fold_metrics, fold_statistics
+from ..metrics.scoring import Status
+from ..metrics.statistics.sums import Sums
+from .hashes import HASH_BYTES
+from .records import ColumnsReader, EncodedRecord, InputProblem
+from .scored_batch import PairedSample
+from .scored_sample import NO_DETAILS, ScoredSample
+
+REPEAT = "repeat"
+"""The field of a prediction that holds its repeat."""
+MAX_LABEL_LENGTH = 64
+COUNTED_REPEATS, MISSING_REPEATS = "repeats", "missing_repeats"
+"""What counts, in the coverage, the repeats of all samples that were not rejected, and those without a prediction."""
+
+_STATUSES: tuple[Status, ...] = ("scored", "missing_prediction", "rejected")
+_READER = ColumnsReader([REPEAT])
+_OUTCOME = "repeat "
+
+Labels = Iterable[tuple[int, str]]
+"""The numbers of systems, each with one of its repeats."""
+
+
+def label_of(record: EncodedRecord) -> str:
+    """Returns the repeat of a prediction as text, so that 1 and "1" are one; raises ValueError where it has none."""
+    try:
+        (value,) = _READER.read(record)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise ValueError(explain(error)) from error
+    label = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if isinstance(label, str) and 0 < len(label) <= MAX_LABEL_LENGTH:
+        return label
+    found = "null or missing" if value is None else f"{value!r:.80}"
+    raise ValueError(f"repeat must be an integer or a text of 1 to {MAX_LABEL_LENGTH} characters; it is {found}")
+
+
+def outcome_of(label: str) -> str:
+    """Returns the name among the outcomes of a system that has a repeat."""
+    return _OUTCOME + label
+
+
+def labels_of(side: int, outcomes: Sums) -> Iterator[tuple[int, str]]:
+    """Yields the repeats that the outcomes of a side tell of."""
+    for name in outcomes:
+        if name.startswith(_OUTCOME):
+            yield side, name.removeprefix(_OUTCOME)
+
+
+def check_count(labels: Iterable[Any]) -> None:
+    """Raises InputProblem where a system has too many repeats."""
+    if len(set(labels)) > MAX_REPEATS:
+        raise InputProblem(f"repeats: a system has more than {MAX_REPEATS}; `repeat` must number its predictions")
+
+
+class Repeats:
+    """The repeats of each system, and what becomes of a batch that has them.
+
+    systems: how many there are. labels: a system without any has one repeat, in which all predictions are missing.
+    """
+
+    def __init__(self, benchmark: Benchmark[Any, Any, Any], systems: int, labels: Labels) -> None:
+        self._benchmark = benchmark
+        found: list[set[str]] = [set() for _ in range(systems)]
+        for system, label in labels:
+            found[system].add(label)
+        for each in found:
+            check_count(each)
+        # Numbers in their order, mostly.
+        self._labels = [sorted(each, key=lambda label: (len(label), label)) or [""] for each in found]
+        self._runs = [(system, label) for system, each in enumerate(self._labels) for label in each]
+        self._systems = tuple(system for system, _ in self._runs)
+
+    def spread(self, samples: Iterable[PairedSample]) -> list[PairedSample]:
+        """Returns samples, whose predictions are in any order, with one or None for each repeat of each system."""
+        return [self._spread(sample) for sample in samples]
+
+    def _spread(self, sample: PairedSample) -> PairedSample:
+        found = {(each.side, label_of(each)): each for each in sample.predictions if each is not None}
+        predictions = tuple([found.get(run) for run in self._runs])
+        return PairedSample(sample.sample_id, sample.truth, predictions, sample.rows, self._systems)
+
+    def fold(
+        self, samples: Sequence[PairedSample], scored: Sequence[ScoredSample]
+    ) -> tuple[list[PairedSample], list[ScoredSample]]:
+        """Returns samples that were spread, each system with the prediction of its worst repeat, and their scores."""
+        runs: defaultdict[tuple[str, int], list[ScoredSample]] = defaultdict(list)
+        for each in scored:
+            runs[each.sample_id, each.system].append(each)
+        worst = {key: self._worst(each) for key, each in runs.items()}
+        folded = [self._folded(runs[key], place) for key, place in worst.items()]
+        starts = [self._systems.index(system) for system in range(len(self._labels))]
+        shown = []
+        for sample in samples:
+            places = [start + worst[sample.sample_id, system] for system, start in enumerate(starts)]
+            predictions = tuple([sample.predictions[place] for place in places])
+            shown.append(PairedSample(sample.sample_id, sample.truth, predictions, sample.rows))
+        return shown, folded
+
+    def _worst(self, runs: Sequence[ScoredSample]) -> int:
+        """Returns the place of the repeat that is worst by the main per-sample metric; one with a prediction first."""
+        spec = self._benchmark.main_sample_metric()
+
+        def order(place: int) -> tuple[bool, bool, float]:
+            value = runs[place].metrics.get(spec.name)
+            return runs[place].status != "scored", value is None, 0.0 if value is None else spec.goodness(value)
+
+        return min(range(len(runs)), key=order)
+
+    def _folded(self, runs: Sequence[ScoredSample], worst: int) -> ScoredSample:
+        """Returns one sample of one system from its repeats."""
+        first, labels = runs[0], self._labels[runs[0].system]
+        became = [each.prediction_status for each in runs]
+        scores = {
+            label: SampleScore(each.statistics, each.metrics)
+            for label, each in zip(labels, runs, strict=True)
+            if each.statistics is not None
+        }
+        details = {
+            label: {"status": each.status, "metrics": each.metrics, "details": msgspec.Raw(each.details)}
+            for label, each in zip(labels, runs, strict=True)
+        }
+        status = next(status for status in _STATUSES if any(each.status == status for each in runs))
+        return msgspec.structs.replace(
+            first,
+            status=status,
+            prediction_status="scored" if "scored" in became else next(filter(None, became), None),
+            coverage=_coverage(runs, status),
+            statistics=fold_statistics(type(self._benchmark), scores) if scores else None,
+            metrics=fold_metrics([score.metrics for score in scores.values()]),
+            prediction_hash=_hash(labels, runs),
+            details=msgspec.json.encode({"worst": labels[worst], "repeats": details}) if scores else NO_DETAILS,
+        )
+
+
+def _coverage(runs: Sequence[ScoredSample], status: Status) -> Mapping[str, int]:
+    """Returns what a sample adds to the coverage: one ground truth, and the predictions of all repeats."""
+    counts: dict[str, int] = {f"ground_truth.{status}": 1}
+    for each in runs:
+        for name, count in each.coverage.items():
+            if not name.startswith("ground_truth"):
+                counts[name] = counts.get(name, 0) + count
+            elif "." not in name:
+                counts[name] = max(counts.get(name, 0), count)
+    statuses = [each.status for each in runs]
+    missing, rejected = (statuses.count(status) for status in ("missing_prediction", "rejected"))
+    more = {COUNTED_REPEATS: len(runs) - rejected, MISSING_REPEATS: missing}
+    return {**counts, **{name: count for name, count in more.items() if count}}
+
+
+def _hash(labels: Sequence[str], runs: Sequence[ScoredSample]) -> str | None:
+    """Returns the hash of the predictions of all repeats; None without any."""
+    told = [(label, each.prediction_hash, each.prediction_status) for label, each in zip(labels, runs, strict=True)]
+    if all(became is None for *_, became in told):
+        return None
+    return hashlib.blake2b(msgspec.json.encode(told), digest_size=HASH_BYTES).hexdigest()
