@@ -19,6 +19,7 @@ from beamscore.metrics.statistics.intervals import (
     intervals,
     log_t,
     logit_t,
+    spread,
     standard_error,
     standard_errors,
     t_quantile,
@@ -190,7 +191,7 @@ def test_intervals_of_a_slice_are_those_of_each_metric() -> None:
 def test_standard_errors_by_hand(
     spec: MetricSpec, value: float | None, replicates: list[float], units: float, expected: float | None
 ) -> None:
-    found = standard_error(spec, value, np.array(replicates), units)
+    found = standard_error(spec, value, spread(np.array(replicates)), units)
     assert found == (None if expected is None else pytest.approx(expected, rel=1e-5))
 
 
