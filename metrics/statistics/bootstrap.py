@@ -206,7 +206,7 @@ class BootstrapSums:
         return SumTable(tuple(names), wholes, fractions)
 
 
-def check_statistics(statistics: Mapping[str, float]) -> None:
+def check_statistics(statistics: Mapping[str, Any]) -> None:
     """Raises ValueError where a statistic is no number, not finite or above 2**32 in magnitude, with its name."""
     values = statistics.values()
     # Almost always all are plain numbers that together stay below the bound, which a NaN among them would not.
@@ -214,13 +214,9 @@ def check_statistics(statistics: Mapping[str, float]) -> None:
         if _PLAIN_NUMBERS.issuperset(map(type, values)) and sum(map(abs, values)) <= MAX_STATISTIC:
             return
     for name, value in statistics.items():
-        if not _is_number(value):
+        if not isinstance(value, Real):
             raise ValueError(f"statistic {name}: must be a number, not {value!r:.80}")
         try:
             to_units(value)
         except ValueError as error:
             raise ValueError(f"statistic {name}: {error}") from None
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real)

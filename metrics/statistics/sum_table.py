@@ -83,9 +83,8 @@ class SumTable:
 
     def bracketed(self, prefix: str) -> dict[str, FloatArray]:
         """The columns named `prefix[KEY]`, by KEY, in order."""
-        start = len(prefix) + 1
-        family = ((name[start:-1], place) for name, place in self.places.items() if name.endswith("]"))
-        return {key: self.floats[:, place] for key, place in family if self.names[place].startswith(f"{prefix}[")}
+        start, family = len(prefix) + 1, [name for name in self.names if name.startswith(f"{prefix}[")]
+        return {name[start:-1]: self.floats[:, self.places[name]] for name in family if name.endswith("]")}
 
     def overridden(self, names: Iterable[str], other: Sums) -> SumTable:
         """Returns the table with the sums under `names` replaced in every row by those of `other`."""
