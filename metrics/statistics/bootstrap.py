@@ -206,6 +206,27 @@ class BootstrapSums:
         return SumTable(tuple(names), wholes, fractions)
 
 
+@dataclass(frozen=True, slots=True)
+class PackedReplicates:
+    """The sums of the bootstrap replicates in few bytes, to travel and to be kept.
+
+    names: all that any replicate has a sum of, in order. data: their sums, see `SumTable.packed`.
+    """
+
+    names: tuple[str, ...]
+    data: bytes
+
+    @classmethod
+    def of(cls, sums: BootstrapSums) -> PackedReplicates:
+        """Packs the replicates of `sums`; equal sums give equal bytes."""
+        table = sums.table().below().without_zeros()
+        return cls(table.names, table.packed(level=6))
+
+    def unpack(self, count: int) -> SumTable:
+        """Returns the sums of the `count` replicates; raises ValueError where the data are of others."""
+        return SumTable.unpacked(self.names, self.data, count)
+
+
 def check_statistics(statistics: Mapping[str, Any]) -> None:
     """Raises ValueError where a statistic is no number, not finite or above 2**32 in magnitude, with its name."""
     values = statistics.values()
@@ -217,6 +238,6 @@ def check_statistics(statistics: Mapping[str, Any]) -> None:
         if not isinstance(value, Real):
             raise ValueError(f"statistic {name}: must be a number, not {value!r:.80}")
         try:
-            to_units(value)
+            to_units(value)  # type: ignore[arg-type]
         except ValueError as error:
             raise ValueError(f"statistic {name}: {error}") from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import pickle
 import random
+import zlib
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -20,6 +21,7 @@ from beamscore.metrics.statistics.bootstrap import (
     ROWS_PER_BLOCK,
     Bootstrap,
     BootstrapSums,
+    PackedReplicates,
     check_statistics,
     poisson_thresholds,
 )
@@ -263,6 +265,29 @@ def test_small_counts_travel_in_few_bytes() -> None:
     arrays = table.wholes.nbytes + table.fractions.nbytes
     assert arrays == 201 * 2 * 2 * 8  # two names with a sum, wholes and fractions, 8 bytes each
     assert len(pickle.dumps(sums)) < arrays / 4  # 2 bytes each, no fractions, and what every pickle holds
+
+
+# Packed replicates.
+
+
+@given(SAMPLES, st.integers(0, 5), st.randoms(use_true_random=False))
+def test_what_is_unpacked_is_what_was_packed(samples: list[Sample], replicates: int, rng: random.Random) -> None:
+    sums = added(samples, Bootstrap(replicates))
+    packed, rows = PackedReplicates.of(sums), sums.table().below().rows()
+    assert packed.unpack(replicates).rows() == rows
+    # Names without a sum in any replicate take no room, and equal sums have equal bytes.
+    assert set(packed.names) == {name for row in rows for name in row}
+    assert PackedReplicates.of(added(rng.sample(samples, len(samples)), Bootstrap(replicates))) == packed
+
+
+def test_packed_data_that_do_not_fit_are_refused() -> None:
+    packed = PackedReplicates.of(added([(1, {"a": 1, "b": 0.5})], Bootstrap(40)))
+    with pytest.raises(ValueError, match="have 1280 bytes where 39 of 32 are due"):  # 40 * 2 names * 16 bytes
+        packed.unpack(39)
+    with pytest.raises(ValueError, match="cannot be uncompressed"):
+        PackedReplicates(("a",), b"\0\0").unpack(1)
+    with pytest.raises(ValueError, match="larger than any"):
+        PackedReplicates(("a",), zlib.compress((1 << 120).to_bytes(16, "little"))).unpack(1)
 
 
 # What may be added.

@@ -62,6 +62,13 @@ THIRDS = np.array([1 / 3, np.nextafter(1 / 3, 1)] * 5)
         (DISTANCE, 0.5, [0.25, 0.75], 1, None),
         # A factor of exp(2.045230 * 0.04 / 0.2) = exp(0.409046) = 1.505381 either way of the distance from the bound.
         (ERRORS, 0.2, 0.2 + 0.04 * SPREAD, 30, (0.2 / 1.505381, 0.2 * 1.505381)),
+        (
+            MetricSpec("", "", bounds=(1.0, None)),
+            1.2,
+            1.2 + 0.04 * SPREAD,
+            30,
+            (1 + 0.2 / 1.505381, 1 + 0.2 * 1.505381),
+        ),
         (ACCURACY, 0.8, 0.8 + 0.04 * SPREAD, 30, (1 - 0.2 * 1.505381, 1 - 0.2 / 1.505381)),
         # At a single bound no error is not taken for certain.
         (ERRORS, 0.0, np.zeros(5), 10, (0, 0.277533)),
