@@ -220,11 +220,11 @@ class PackedReplicates:
     def of(cls, sums: BootstrapSums) -> PackedReplicates:
         """Packs the replicates of `sums`; equal sums give equal bytes."""
         table = sums.table().below().without_zeros()
-        return cls(table.names, table.packed(level=6))
+        return cls(table.names, table.packed(by_row=True))
 
     def unpack(self, count: int) -> SumTable:
         """Returns the sums of the `count` replicates; raises ValueError where the data are of others."""
-        return SumTable.unpacked(self.names, self.data, count)
+        return SumTable.unpacked(self.names, self.data, count, by_row=True)
 
 
 def check_statistics(statistics: Mapping[str, Any]) -> None:

@@ -65,19 +65,22 @@ class SumTable:
         names = tuple(name for name, has_sum in zip(self.names, used.tolist(), strict=True) if has_sum)
         return SumTable(names, self.wholes[:, used], self.fractions[:, used])
 
-    def packed(self, level: int = 1) -> bytes:
-        """Returns the sums in units of 2**-52, row by row in the order of the names, compressed with zlib.
+    def packed(self, by_row: bool = False) -> bytes:
+        """Returns the sums in units of 2**-52, compressed with zlib.
 
-        They are integers as two's complement of 128 bits, the lowest byte first. Most are small counts.
+        They are integers as two's complement of 128 bits, the lowest byte first: byte 1 of the first name in each row,
+        then byte 2, and so on, name by name. Most are small counts, so that most bytes are 0 in each row. by_row: row
+        after row, as sums.json has them.
         """
         # whole * 2**52 + fraction in two words; the fraction is less than 2**52, so that nothing is carried.
         halves = np.empty((*self.wholes.shape, 2), dtype="<i8")
         halves[..., 0] = (self.wholes << FRACTION_BITS) | self.fractions
         halves[..., 1] = self.wholes >> _WHOLE_BITS
-        return zlib.compress(halves.tobytes(), level)
+        octets = halves.view(np.uint8).reshape(len(self), BYTES_PER_SUM * len(self.names))
+        return zlib.compress((octets if by_row else octets.T).tobytes(), 6 if by_row else 1)
 
     @classmethod
-    def unpacked(cls, names: tuple[str, ...], data: bytes, rows: int) -> SumTable:
+    def unpacked(cls, names: tuple[str, ...], data: bytes, rows: int, by_row: bool = False) -> SumTable:
         """Returns the table of so many rows that was packed.
 
         Raises ValueError where the data are not as many, are too large, or cannot be uncompressed.
@@ -89,7 +92,8 @@ class SumTable:
         width = BYTES_PER_SUM * len(names)
         if len(raw) != rows * width:
             raise ValueError(f"the replicates have {len(raw)} bytes where {rows} of {width} are due")
-        halves = np.frombuffer(raw, dtype="<i8").reshape(rows, len(names), 2)
+        octets = np.frombuffer(raw, dtype=np.uint8).reshape((rows, width) if by_row else (width, rows))
+        halves = np.ascontiguousarray(octets if by_row else octets.T).view("<i8").reshape(rows, len(names), 2)
         low, high = halves[..., 0], halves[..., 1]
         wholes = (high << _WHOLE_BITS) | (low.view("<u8") >> FRACTION_BITS).astype(np.int64)
         if (wholes >> _WHOLE_BITS != high).any():
