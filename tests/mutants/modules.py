@@ -5,13 +5,15 @@ from __future__ import annotations
 STATISTICS = {
     "metrics/statistics/bootstrap.py": ["tests/metrics/statistics/test_bootstrap.py"],
     "metrics/common/budget.py": ["tests/metrics/common/test_budget.py"],
-    "metrics/statistics/denominators.py": ["tests/metrics/statistics/test_denominators.py"],
+    "metrics/statistics/measured.py": ["tests/metrics/statistics/test_measured.py"],
     "metrics/statistics/intervals.py": ["tests/metrics/statistics/test_intervals.py"],
     "metrics/statistics/paired.py": ["tests/metrics/statistics/test_paired.py"],
     "metrics/statistics/ratios.py": ["tests/metrics/statistics/test_ratios.py"],
-    "metrics/statistics/replicates.py": ["tests/metrics/statistics/test_replicates.py"],
     "metrics/scoring.py": ["tests/transforms/test_score.py"],
-    "metrics/common/split.py": ["tests/metrics/common/test_split.py"],
+    "metrics/statistics/sum_table.py": [
+        "tests/metrics/statistics/test_bootstrap.py",
+        "tests/metrics/statistics/test_sum_table.py",
+    ],
     "metrics/statistics/sums.py": ["tests/metrics/statistics/test_sums.py"],
 }
 
@@ -62,19 +64,8 @@ TRANSFORMS = {
 
 MODULES = {**STATISTICS, **MATCHERS, **TRANSFORMS}
 
-_SAME_LENGTH = "both are made of the same names or bytes, so that their lengths are equal"
-
 EXPLAINED: dict[tuple[str, str], str] = {
-    ("metrics/statistics/replicates.py", "halves[..., 1] = wholes >> (64 % FRACTION_BITS)"): "64 % 52 is 64 - 52",
-    (
-        "metrics/statistics/replicates.py",
-        "return cls(names, zlib.compress(halves.tobytes(), 5))",
-    ): "a little larger, same content",
-    (
-        "metrics/statistics/replicates.py",
-        "names = tuple(name for name, has_sum in zip(every, used.tolist(), strict=False) if has_sum)",
-    ): _SAME_LENGTH,
-    ("metrics/statistics/replicates.py", "return Sums(dict(zip(names, numbers, strict=False)))"): _SAME_LENGTH,
-    ("metrics/statistics/replicates.py", "@dataclass(frozen=True, slots=False)"): "slots save memory alone",
+    ("metrics/statistics/sum_table.py", "_WHOLE_BITS = 64 % FRACTION_BITS"): "64 % 52 is 64 - 52",
+    ("metrics/statistics/bootstrap.py", "@dataclass(frozen=True, slots=False)"): "slots save memory alone",
 }
 """By module and the line as it is changed: why no test need notice."""
