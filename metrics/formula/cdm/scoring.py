@@ -75,7 +75,7 @@ def normalize(text: str, options: FormulaOptions, budget: Budget) -> NormalizedF
         text = normalized(text)
     tokens = tuple(token for token in split(plain_text(text[: options.max_characters])) if token != BLANK)
     allowed = 2 * options.max_tokens
-    steps = reading_steps(tokens[:allowed])
+    steps = reading_steps(min(len(tokens), allowed))
     budget.spend(steps)
     problem = ""
     if len(text) > options.max_characters:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from ...common.budget import Budget, OutOfBudget
+from ...common.budget import Budget
+from ..latex.commands import FONTS, FRACTIONS, MARKS, STACKS, TEXTS
 
-MAX_RUN = 64
-"""Plain text is read in runs of at most this many characters, so that taking one off costs little."""
 PROTECTED = frozenset({"\\begin", "\\end", "\\csname", "\\endcsname", "\\expandafter", "\\relax", "\\\\"})
 """Commands that stay what they are, whatever a text defines."""
 
@@ -24,16 +24,14 @@ DEFINERS = PRIMITIVES | {
 _STEPS_OF_TOKEN = 2
 _STEPS_OF_CALL = 5
 _STEPS_OF_DEFINITION = 15
-_TOKEN = re.compile(rf"\\(?:[A-Za-z@]+|.)|[{{}}#\[\]*=]|\s+|[^\\{{}}#\[\]*=\s]{{1,{MAX_RUN}}}|\\", re.DOTALL)
 _COMMAND = re.compile(r"\\(?:[A-Za-z@]+|.)", re.DOTALL)
-_CONTROL_WORD_AT_END = re.compile(r"\\[A-Za-z@]+\Z")
+_TOKEN = re.compile(rf"{_COMMAND.pattern}|\s+|.", re.DOTALL)
+_CONTROL_WORD_AT_END = re.compile(r"(?<!\\)(?:\\\\)*\\[A-Za-z@]+\Z")
 _LETTER = re.compile(r"[A-Za-z@]")
-_ONE_ARGUMENT = (
-    "acute|bar|boldsymbol|bm|breve|check|d?dot|grave|hat|math(?:bb|bf|cal|frak|it|ring|rm|scr|sf|tt)|operatorname|"
-    "overline|sqrt|text|text(?:bf|it|rm)|tilde|underline|vec|widehat|widetilde"
-)
+_ONE_ARGUMENT = "|".join(name[1:] for name in (*MARKS, *TEXTS, *FONTS, "\\sqrt", "\\operatorname"))
+_TWO_ARGUMENTS = "|".join(name[1:] for name in (*STACKS, *FRACTIONS))
 _AWAITED = re.compile(
-    rf"\\(?:(?:{_ONE_ARGUMENT})(?:\[[^\[\]]*\])?|(?:[cdt]?frac|[dt]?binom|overset|stackrel|underset)\s*"
+    rf"\\(?:(?:{_ONE_ARGUMENT})(?:\[[^\[\]]*\])?|(?:{_TWO_ARGUMENTS})\s*"
     r"(?:\{[^{}]*\}|[^\\{}\s]|\\[A-Za-z]+(?![A-Za-z]))?)\s*\Z"
 )
 """Commands that still await an argument, at the end of what is written."""
@@ -54,7 +52,7 @@ class Macro:
 
 
 class Token(NamedTuple):
-    """A command, a brace, white space or a run of plain text.
+    """A command, white space or a character.
 
     origin: where it is in the source; for what a macro made, where the outermost call is.
     calls: the macros that it is from the body of, the outermost first; none where it is written in the source.
@@ -65,16 +63,15 @@ class Token(NamedTuple):
     calls: tuple[Macro, ...] = ()
 
 
-@dataclass(slots=True)
-class Expansion:
+class Expansion(NamedTuple):
     """A text with its macros expanded, made of pieces of its source.
 
     starts: where each piece begins in `text`, rising. origins: where its first character is in the source.
     """
 
-    text: str = ""
-    starts: list[int] = field(default_factory=lambda: [0])
-    origins: list[int] = field(default_factory=lambda: [0])
+    text: str
+    starts: Sequence[int] = (0,)
+    origins: Sequence[int] = (0,)
 
     def origin(self, offset: int) -> int:
         """Returns where in the source the character at `offset` of the text came from."""
@@ -102,20 +99,12 @@ def expand_macros(text: str, budget: Budget) -> Expansion:
     A token that is read costs two steps, a character that is written and a call nested in a call one; a call
     costs five besides, a definition 15.
 
-    Raises OutOfBudget, naming the macro that was called last.
+    Raises OutOfBudget.
 
     >>> expand_macros("\\\\newcommand{\\\\R}{\\\\mathbb{R}}x \\\\in \\\\R", Budget(1000)).text
     'x \\\\in \\\\mathbb{R}'
     """
-    if DEFINERS.isdisjoint(_COMMAND.findall(text)):
-        budget.spend(len(text))
-        return Expansion(text)
-    expander = _Expander(text, budget)
-    try:
-        return expander.expanded()
-    except OutOfBudget as passed:
-        where = f"; the macro last called was {expander.last_call[:40]}" if expander.last_call else ""
-        raise OutOfBudget(passed.side, f"{passed.message}{where}") from None
+    return _Expander(text, budget).expanded()
 
 
 class _Expander:
@@ -129,106 +118,91 @@ class _Expander:
         """What was read of the construct that is being read, so that it can be put back."""
         self._macros: dict[str, Macro] = {}
         self._parts: list[str] = []
+        self._tail = ""
+        """The end of what is written."""
         self._length = 0
-        self._expansion = Expansion()
-        self.last_call = ""
+        self._starts, self._origins = [0], [0]
 
     def expanded(self) -> Expansion:
-        macros = self._macros
-        while True:
-            self._copy_plain_text()
+        self._copy_plain_text()
+        while self._front or self._position < len(self._text):
             self._read.clear()
             token = self._next()
-            if token is None:
-                break
             try:
-                if token.text in macros:
-                    self._call(token, macros[token.text])
+                if macro := self._macros.get(token.text):
+                    self._call(token, macro)
                 elif token.text in DEFINERS:
                     self._define(token.text)
                 else:
                     self._write(token.text, token.origin)
             except _NotUnderstood:
-                self._front += reversed(self._read[1:])
+                self._put_back(1)
                 self._write(token.text, token.origin)
-        self._expansion.text = "".join(self._parts)
-        return self._expansion
+            self._copy_plain_text()
+        return Expansion("".join(self._parts), self._starts, self._origins)
 
     def _copy_plain_text(self) -> None:
         """Writes the text up to the next macro or definition; it costs no steps but those of writing."""
         if self._front:
             return
-        start, end = self._position, len(self._text)
-        for command in _COMMAND.finditer(self._text, start):
-            if command.group() in self._macros or command.group() in DEFINERS:
-                end = command.start()
-                break
-        self._position = end
-        self._write(self._text[start:end], start)
+        commands = _COMMAND.finditer(self._text, self._position)
+        found = (each.start() for each in commands if each[0] in self._macros or each[0] in DEFINERS)
+        start, self._position = self._position, next(found, len(self._text))
+        self._write(self._text[start : self._position], start)
 
     def _write(self, text: str, origin: int) -> None:
-        if not text:
-            return
         self._budget.spend(len(text))
-        if self._parts and _LETTER.match(text) and _CONTROL_WORD_AT_END.search(self._parts[-1][-_MAX_AWAITED:]):
+        if _LETTER.match(text) and _CONTROL_WORD_AT_END.search(self._tail):
             text, origin = f" {text}", origin - 1  # two tokens never become one
-        expansion = self._expansion
-        if expansion.origins[-1] + self._length - expansion.starts[-1] != origin:
-            expansion.starts.append(self._length)
-            expansion.origins.append(origin)
+        if self._origins[-1] + self._length - self._starts[-1] != origin:
+            self._starts.append(self._length)
+            self._origins.append(origin)
         self._parts.append(text)
         self._length += len(text)
+        self._tail = (self._tail + text[-_MAX_AWAITED:])[-_MAX_AWAITED:]
 
-    def _next(self) -> Token | None:
+    def _next(self) -> Token:
+        """Reads a token."""
         self._budget.spend(_STEPS_OF_TOKEN)
         if self._front:
             token = self._front.pop()
+        elif match := _TOKEN.match(self._text, self._position):
+            token, self._position = Token(match[0], self._position), match.end()
         else:
-            match = _TOKEN.match(self._text, self._position)
-            if match is None:
-                return None
-            token = Token(match.group(), self._position)
-            self._position = match.end()
+            raise _NotUnderstood
         self._read.append(token)
         return token
 
+    def _put_back(self, read: int) -> None:
+        """Puts back what was read of the construct after its first `read` tokens."""
+        self._front += reversed(self._read[read:])
+        del self._read[read:]
+
     def _visible(self) -> Token:
-        """Reads the next token that is not blank; of plain text, its first character alone."""
-        token = self._next()
-        while token is not None and token.text.isspace():
-            token = self._next()
-        if token is None:
-            raise _NotUnderstood
-        text = token.text
-        if len(text) > 1 and text[0] != "\\":
-            self._front.append(Token(text[1:], token.origin + (not token.calls), token.calls))
-            token = self._read[-1] = Token(text[0], token.origin, token.calls)
+        """Reads the next token that is not blank."""
+        while (token := self._next()).text.isspace():
+            pass
         return token
 
     def _follows(self, text: str) -> bool:
         """Reads the next visible token if it is `text`."""
         read = len(self._read)
-        try:
+        with suppress(_NotUnderstood):
             if self._visible().text == text:
                 return True
-        except _NotUnderstood:
-            pass
-        self._front += reversed(self._read[read:])
-        del self._read[read:]
+        self._put_back(read)
         return False
 
     def _until(self, closing: str) -> list[Token]:
         """Reads up to `closing` outside of braces, and returns what is before it."""
         tokens: list[Token] = []
         depth = 0
-        while (token := self._next()) is not None:
-            if not depth and token.text == closing:
-                return tokens
+        while (token := self._next()).text != closing or depth:
             depth += (token.text == "{") - (token.text == "}")
-            tokens.append(token)
             if depth < 0:
-                break
-        raise _NotUnderstood
+                raise _NotUnderstood
+            tokens.append(token)
+        return tokens
 
     def _argument(self) -> list[Token]:
         """Reads an argument in braces or of one token."""
@@ -247,69 +221,62 @@ class _Expander:
 
     def _call(self, token: Token, macro: Macro) -> None:
         """Puts the expansion of a call in front of what is still to be read."""
-        self.last_call = token.text
         calls = (*token.calls, macro)
         self._budget.spend(_STEPS_OF_CALL + len(calls))
         if macro in token.calls:
             raise _NotUnderstood
         arguments: list[list[Token]] = []
         if macro.default is not None:
-            option = self._until("]") if self._follows("[") else None
             self._budget.spend(2 * len(macro.default))
-            arguments.append([Token(each, token.origin, calls) for each in macro.default] if option is None else option)
+            default = [Token(text, token.origin, calls) for text in macro.default]
+            arguments.append(self._until("]") if self._follows("[") else default)
         while len(arguments) < macro.parameters:
             arguments.append(self._argument())
         self._budget.spend(sum(1 if isinstance(part, str) else len(arguments[part - 1]) for part in macro.body))
         body: list[Token] = []
         for part in macro.body:
             body += [Token(part, token.origin, calls)] if isinstance(part, str) else arguments[part - 1]
-        whole = len(body) == 1 and (len(body[0].text) == 1 or body[0].text[0] == "\\")
-        if not whole and _AWAITED.search("".join(part[-_MAX_AWAITED:] for part in self._parts[-8:])):
+        if len(body) != 1 and _AWAITED.search(self._tail):
             body = [Token("{", token.origin, token.calls), *body, Token("}", token.origin, token.calls)]
         self._front += reversed(body)
 
     def _define(self, definer: str) -> None:
         """Reads a definition behind its command, and remembers what it defines."""
         self._budget.spend(_STEPS_OF_DEFINITION)
+        star = ("*",) if definer not in PRIMITIVES and self._follows("*") else ()
+        name = self._name()
+        default = None
+        count = 0
         if definer in PRIMITIVES:
-            name = self._name()
-            count = 0
             while self._follows("#"):
                 count += 1
-                if count > 9 or self._visible().text != str(count):
+                if self._visible().text != str(count):
                     raise _NotUnderstood
             if not self._follows("{"):
                 raise _NotUnderstood
-            self._macros[name] = Macro(_body(self._until("}"), count), count)
-            return
-        star = ("*",) if self._follows("*") else ()
-        name = self._name()
+            self._put_back(len(self._read) - 1)
+        elif definer != "\\DeclareMathOperator" and self._follows("["):
+            digits = "".join(token.text for token in self._until("]")).strip() or "0"
+            if digits not in set("0123456789"):
+                raise _NotUnderstood
+            count = int(digits)
+            if count and self._follows("["):
+                default = tuple(token.text for token in self._until("]"))
+        body = _body(self._argument(), count)
         if definer == "\\DeclareMathOperator":
-            self._macros[name] = Macro(("\\operatorname", *star, "{", *_body(self._argument(), 0), "}"))
-            return
-        digits = "".join(token.text for token in self._until("]")).strip() if self._follows("[") else ""
-        digits = digits or "0"
-        if digits not in set("0123456789"):
-            raise _NotUnderstood
-        default = None
-        if digits != "0" and self._follows("["):
-            default = tuple(token.text for token in self._until("]"))
-        macro = Macro(_body(self._argument(), int(digits)), int(digits), default)
+            body = ("\\operatorname", *star, "{", *body, "}")
         if definer != "\\providecommand" or name not in self._macros:
-            self._macros[name] = macro
+            self._macros[name] = Macro(body, count, default)
 
 
 def _body(tokens: Sequence[Token], parameters: int) -> tuple[str | int, ...]:
     """A body with its `#1` as numbers and its `##` as `#`."""
     parts: list[str | int] = []
-    sharp = False
-    for token in tokens:
-        text = token.text
-        if sharp and text[0] in "123456789" and int(text[0]) <= parameters:
-            parts += [int(text[0]), *([text[1:]] if text[1:] else [])]
-        elif sharp:
-            parts += ["#", *([text] if text != "#" else [])]
-        elif text != "#":
-            parts.append(text)
-        sharp = text == "#" and not sharp
-    return (*parts, "#") if sharp else tuple(parts)
+    texts = iter([token.text for token in tokens])
+    for text in texts:
+        following = next(texts, "#") if text == "#" else ""
+        if following in set("123456789"[:parameters]):
+            parts.append(int(following))
+        else:
+            parts += [text] if following in {"", "#"} else [text, following]
+    return tuple(parts)

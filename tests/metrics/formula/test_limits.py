@@ -127,8 +127,8 @@ def test_unbalanced_text_is_counted() -> None:
 
 
 def test_steps_of_reading_and_matching() -> None:
-    # 5 tokens: 6 each, 25 / 15 = 1, and the depths 1 1 1 0 0.
-    assert reading_steps(["{", "x", "y", "}", "z"]) == 30 + 1 + 3
+    # 8 each, and a fifteenth of the 30 that it may move for each.
+    assert reading_steps(30) == 30 * 8 + 30 * 2
     # 600 + 30 * 100 + 20,000 / 20 + 100 * 20,000 / 1000.
     assert matching_steps(100, 200) == 600 + 3000 + 1000 + 2000
 

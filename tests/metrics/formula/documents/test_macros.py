@@ -162,6 +162,6 @@ NAMES_OF_CHAIN = ["".join(letters) for letters in itertools.product("ghijklmnopq
 )
 def test_bombs_are_stopped(bomb: str) -> None:
     budget = Budget(300_000)
-    with pytest.raises(OutOfBudget, match=r"max_steps=300000 .* macro last called was"):
+    with pytest.raises(OutOfBudget, match="max_steps=300000"):
         module.expand_macros(bomb, budget)
     assert budget.steps < 400_000  # no single charge is large
