@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamscore.metrics.common.budget import Budget
-from beamscore.metrics.formula.documents.content import bare
+from beamscore.metrics.formula.documents.displays import bare
 from beamscore.metrics.formula.documents.dialects import READERS, latex_formulas
 from beamscore.metrics.formula.records import FormulaOptions
 from tests.metrics.formula.helpers import DIALECTS, contents, read

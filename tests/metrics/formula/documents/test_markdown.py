@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamscore.metrics.formula.documents.markdown import stretches
+from beamscore.metrics.formula.documents.dialects import stretches
 from tests.metrics.formula.helpers import contents
 from tests.work import executed_lines
 
