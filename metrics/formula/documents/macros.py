@@ -5,82 +5,75 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from ...common.budget import Budget
 from ..latex.commands import FONTS, FRACTIONS, MARKS, STACKS, TEXTS
 
+MAX_DEPTH = 60
+"""A call deeper within the expansions and the arguments of others is left unchanged."""
 PROTECTED = frozenset({"\\begin", "\\end", "\\csname", "\\endcsname", "\\expandafter", "\\relax", "\\\\"})
 """Commands that stay what they are, whatever a text defines."""
 
-PRIMITIVES = frozenset({"\\def", "\\gdef"})
-DEFINERS = PRIMITIVES | {
-    *("\\newcommand", "\\renewcommand", "\\providecommand", "\\DeclareRobustCommand", "\\DeclareMathOperator")
-}
-"""The commands that define others."""
-
-_STEPS_OF_TOKEN = 2
-_STEPS_OF_CALL = 5
+_STEPS_OF_CALL = 20
 _STEPS_OF_DEFINITION = 15
 _COMMAND = re.compile(r"\\(?:[A-Za-z@]+|.)", re.DOTALL)
-_TOKEN = re.compile(rf"{_COMMAND.pattern}|\s+|.", re.DOTALL)
-_CONTROL_WORD_AT_END = re.compile(r"(?<!\\)(?:\\\\)*\\[A-Za-z@]+\Z")
+_DEFINITION = re.compile(
+    r"\\(?P<definer>g?def|(?:re)?newcommand|providecommand|DeclareRobustCommand|DeclareMathOperator)(?![A-Za-z@])"
+    rf"\s*(?P<star>\*?)\s*(?:\{{\s*(?P<braced>{_COMMAND.pattern})\s*\}}|(?P<bare>{_COMMAND.pattern}))"
+    r"(?P<parameters>(?:\s*#[0-9])*)\s*(?:\[\s*(?P<count>[0-9]?)\s*\]\s*)?",
+    re.DOTALL,
+)
+"""A definition up to its default or its body."""
+_TOKEN = re.compile(rf"\s*({_COMMAND.pattern}|[^}}\s])", re.DOTALL)
+_BRACKET = re.compile(r"\s*\[")
+_EDGE = re.compile(r"\\.|[{}\]]", re.DOTALL)
+_PARAMETER = re.compile(rf"({_COMMAND.pattern}|#[#1-9])", re.DOTALL)
 _LETTER = re.compile(r"[A-Za-z@]")
+_CONTROL_WORD_AT_END = re.compile(r"(?<!\\)(?:\\\\)*(\\[A-Za-z@]+)\Z")
 _ONE_ARGUMENT = "|".join(name[1:] for name in (*MARKS, *TEXTS, *FONTS, "\\sqrt", "\\operatorname"))
 _TWO_ARGUMENTS = "|".join(name[1:] for name in (*STACKS, *FRACTIONS))
 _AWAITED = re.compile(
     rf"\\(?:(?:{_ONE_ARGUMENT})(?:\[[^\[\]]*\])?|(?:{_TWO_ARGUMENTS})\s*"
     r"(?:\{[^{}]*\}|[^\\{}\s]|\\[A-Za-z]+(?![A-Za-z]))?)\s*\Z"
 )
-"""Commands that still await an argument, at the end of what is written."""
+"""Commands that still await an argument, at the end of what precedes a call."""
 _MAX_AWAITED = 100
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Macro:
-    """What a command stands for.
+    """What a command stands for; the default is None where the first argument is not optional."""
 
-    body: texts of tokens, and the numbers (from 1) of parameters.
-    default: the first argument where a call has none in brackets; None where the first argument is not optional.
-    """
-
-    body: tuple[str | int, ...]
+    body: str
     parameters: int = 0
-    default: tuple[str, ...] | None = None
+    default: str | None = None
 
 
-class Token(NamedTuple):
-    """A command, white space or a character.
-
-    origin: where it is in the source; for what a macro made, where the outermost call is.
-    calls: the macros that it is from the body of, the outermost first; none where it is written in the source.
-    """
+class Piece(NamedTuple):
+    """A piece of an expanded text: where it came from, and whether it is a piece of the source itself."""
 
     text: str
     origin: int
-    calls: tuple[Macro, ...] = ()
+    copied: bool = False
 
 
-class Expansion(NamedTuple):
-    """A text with its macros expanded, made of pieces of its source.
+class Expansion:
+    """A text with its macros expanded."""
 
-    starts: where each piece begins in `text`, rising. origins: where its first character is in the source.
-    """
-
-    text: str
-    starts: Sequence[int] = (0,)
-    origins: Sequence[int] = (0,)
+    def __init__(self, pieces: Sequence[Piece]) -> None:
+        self.text = "".join(piece.text for piece in pieces)
+        self._pieces = pieces
+        self._starts = [0]
+        for piece in pieces:
+            self._starts.append(self._starts[-1] + len(piece.text))
 
     def origin(self, offset: int) -> int:
-        """Returns where in the source the character at `offset` of the text came from."""
-        piece = bisect_right(self.starts, offset) - 1
-        return self.origins[piece] + offset - self.starts[piece]
-
-
-class _NotUnderstood(Exception):
-    """The tokens that come next are not what the construct asks for."""
+        """Returns where in the source the character at `offset` of the text, or the call that made it, is."""
+        index = bisect_right(self._starts, offset) - 1
+        piece = self._pieces[index]
+        return piece.origin + (offset - self._starts[index] if piece.copied else 0)
 
 
 def expand_macros(text: str, budget: Budget) -> Expansion:
@@ -96,187 +89,137 @@ def expand_macros(text: str, budget: Budget) -> Expansion:
     definition asks for, and a definition that cannot be read. No conditional is evaluated.
     Blanks after a call without arguments stay, though TeX skips them: they leave no ink in a formula.
 
-    A token that is read costs two steps, a character that is written and a call nested in a call one; a call
-    costs five besides, a definition 15.
+    A character that is read, of the text, of an argument or of a body, costs a step, a call 20, a definition 15.
 
     Raises OutOfBudget.
 
     >>> expand_macros("\\\\newcommand{\\\\R}{\\\\mathbb{R}}x \\\\in \\\\R", Budget(1000)).text
     'x \\\\in \\\\mathbb{R}'
     """
-    return _Expander(text, budget).expanded()
+    return Expansion(list(_Expander(budget).pieces(text, ())))
 
 
 class _Expander:
-    def __init__(self, text: str, budget: Budget) -> None:
-        self._text = text
+    def __init__(self, budget: Budget) -> None:
         self._budget = budget
-        self._position = 0
-        self._front: list[Token] = []
-        """Tokens to be read before the text goes on, the next one last."""
-        self._read: list[Token] = []
-        """What was read of the construct that is being read, so that it can be put back."""
         self._macros: dict[str, Macro] = {}
-        self._parts: list[str] = []
-        self._tail = ""
-        """The end of what is written."""
-        self._length = 0
-        self._starts, self._origins = [0], [0]
 
-    def expanded(self) -> Expansion:
-        self._copy_plain_text()
-        while self._front or self._position < len(self._text):
-            self._read.clear()
-            token = self._next()
-            try:
-                if macro := self._macros.get(token.text):
-                    self._call(token, macro)
-                elif token.text in DEFINERS:
-                    self._define(token.text)
-                else:
-                    self._write(token.text, token.origin)
-            except _NotUnderstood:
-                self._put_back(1)
-                self._write(token.text, token.origin)
-            self._copy_plain_text()
-        return Expansion("".join(self._parts), self._starts, self._origins)
-
-    def _copy_plain_text(self) -> None:
-        """Writes the text up to the next macro or definition; it costs no steps but those of writing."""
-        if self._front:
-            return
-        commands = _COMMAND.finditer(self._text, self._position)
-        found = (each.start() for each in commands if each[0] in self._macros or each[0] in DEFINERS)
-        start, self._position = self._position, next(found, len(self._text))
-        self._write(self._text[start : self._position], start)
-
-    def _write(self, text: str, origin: int) -> None:
+    def pieces(self, text: str, calls: tuple[Macro | None, ...]) -> list[Piece]:
+        """Returns a text expanded; `calls` are the macros that it is from the body of, None for an argument."""
         self._budget.spend(len(text))
-        if _LETTER.match(text) and _CONTROL_WORD_AT_END.search(self._tail):
-            text, origin = f" {text}", origin - 1  # two tokens never become one
-        if self._origins[-1] + self._length - self._starts[-1] != origin:
-            self._starts.append(self._length)
-            self._origins.append(origin)
-        self._parts.append(text)
-        self._length += len(text)
-        self._tail = (self._tail + text[-_MAX_AWAITED:])[-_MAX_AWAITED:]
+        pieces: list[Piece] = []
+        at = 0
+        for command in _COMMAND.finditer(text):
+            start, end = command.span()
+            if start < at:
+                continue
+            macro = self._macros.get(command[0])
+            body = ""
+            if macro and macro not in calls and len(calls) < MAX_DEPTH:
+                expansion = self._call(macro, text, end, calls)
+                if expansion is None:
+                    continue
+                body, end = expansion
+                if not _TOKEN.fullmatch(body) and _AWAITED.search(text[max(0, start - _MAX_AWAITED) : start]):
+                    body = f"{{{body}}}"
+            elif definition := _DEFINITION.match(text, start):
+                after = self._define(definition)
+                if after is None:
+                    continue
+                end = after
+            else:
+                continue
+            _add(pieces, Piece(text[at:start], at, copied=True))
+            _add(pieces, Piece(body, start))
+            at = end
+        _add(pieces, Piece(text[at:], at, copied=True))
+        return pieces
 
-    def _next(self) -> Token:
-        """Reads a token."""
-        self._budget.spend(_STEPS_OF_TOKEN)
-        if self._front:
-            token = self._front.pop()
-        elif match := _TOKEN.match(self._text, self._position):
-            token, self._position = Token(match[0], self._position), match.end()
-        else:
-            raise _NotUnderstood
-        self._read.append(token)
-        return token
-
-    def _put_back(self, read: int) -> None:
-        """Puts back what was read of the construct after its first `read` tokens."""
-        self._front += reversed(self._read[read:])
-        del self._read[read:]
-
-    def _visible(self) -> Token:
-        """Reads the next token that is not blank."""
-        while (token := self._next()).text.isspace():
-            pass
-        return token
-
-    def _follows(self, text: str) -> bool:
-        """Reads the next visible token if it is `text`."""
-        read = len(self._read)
-        with suppress(_NotUnderstood):
-            if self._visible().text == text:
-                return True
-        self._put_back(read)
-        return False
-
-    def _until(self, closing: str) -> list[Token]:
-        """Reads up to `closing` outside of braces, and returns what is before it."""
-        tokens: list[Token] = []
-        depth = 0
-        while (token := self._next()).text != closing or depth:
-            depth += (token.text == "{") - (token.text == "}")
-            if depth < 0:
-                raise _NotUnderstood
-            tokens.append(token)
-        return tokens
-
-    def _argument(self) -> list[Token]:
-        """Reads an argument in braces or of one token."""
-        first = self._visible()
-        if first.text == "}":
-            raise _NotUnderstood
-        return self._until("}") if first.text == "{" else [first]
-
-    def _name(self) -> str:
-        """Reads the command that a definition names, in braces or not."""
-        in_braces = self._follows("{")
-        name = self._visible().text
-        if name[0] != "\\" or name == "\\" or name in PROTECTED or (in_braces and not self._follows("}")):
-            raise _NotUnderstood
-        return name
-
-    def _call(self, token: Token, macro: Macro) -> None:
-        """Puts the expansion of a call in front of what is still to be read."""
-        calls = (*token.calls, macro)
+    def _call(self, macro: Macro, text: str, at: int, calls: tuple[Macro | None, ...]) -> tuple[str, int] | None:
+        """Returns the expansion of a call whose arguments begin at `at`, and where they end; None where one lacks."""
         self._budget.spend(_STEPS_OF_CALL + len(calls))
-        if macro in token.calls:
-            raise _NotUnderstood
-        arguments: list[list[Token]] = []
+        arguments: list[str] = []
         if macro.default is not None:
-            self._budget.spend(2 * len(macro.default))
-            default = [Token(text, token.origin, calls) for text in macro.default]
-            arguments.append(self._until("]") if self._follows("[") else default)
+            option = self._option(text, at)
+            default, at = option or (macro.default, at)
+            arguments.append(default)
         while len(arguments) < macro.parameters:
-            arguments.append(self._argument())
-        self._budget.spend(sum(1 if isinstance(part, str) else len(arguments[part - 1]) for part in macro.body))
-        body: list[Token] = []
-        for part in macro.body:
-            body += [Token(part, token.origin, calls)] if isinstance(part, str) else arguments[part - 1]
-        if len(body) != 1 and _AWAITED.search(self._tail):
-            body = [Token("{", token.origin, token.calls), *body, Token("}", token.origin, token.calls)]
-        self._front += reversed(body)
+            argument = self._argument(text, at)
+            if argument is None:
+                return None
+            arguments.append(argument[0])
+            at = argument[1]
+        arguments = [self._expanded(each, (*calls, None)) for each in arguments]
+        values = {"##": "#"} | {f"#{number}": argument for number, argument in enumerate(arguments, start=1)}
+        parts = [values.get(part, part) for part in _PARAMETER.split(macro.body)]
+        self._budget.spend(sum(map(len, parts)))
+        pieces: list[Piece] = []
+        for part in parts:
+            _add(pieces, Piece(part, at))
+        body = self._expanded("".join(piece.text for piece in pieces), (*calls, macro))
+        last = _CONTROL_WORD_AT_END.search(body[-_MAX_AWAITED:])
+        following = self._macros.get(last[1]) if last else None
+        if last and following and following.parameters and following not in (*calls, macro) and len(calls) < MAX_DEPTH:
+            # The arguments of a call that ends a body are behind the call of the body.
+            more = self._call(following, text, at, (*calls, None))
+            body, at = (body[: -len(last[1])] + more[0], more[1]) if more else (body, at)
+        return body, at
 
-    def _define(self, definer: str) -> None:
-        """Reads a definition behind its command, and remembers what it defines."""
+    def _expanded(self, text: str, calls: tuple[Macro | None, ...]) -> str:
+        return "".join(piece.text for piece in self.pieces(text, calls))
+
+    def _define(self, definition: re.Match[str]) -> int | None:
+        """Remembers what a definition defines, and returns where it ends; None where it cannot be read."""
         self._budget.spend(_STEPS_OF_DEFINITION)
-        star = ("*",) if definer not in PRIMITIVES and self._follows("*") else ()
-        name = self._name()
-        default = None
-        count = 0
-        if definer in PRIMITIVES:
-            while self._follows("#"):
-                count += 1
-                if self._visible().text != str(count):
-                    raise _NotUnderstood
-            if not self._follows("{"):
-                raise _NotUnderstood
-            self._put_back(len(self._read) - 1)
-        elif definer != "\\DeclareMathOperator" and self._follows("["):
-            digits = "".join(token.text for token in self._until("]")).strip() or "0"
-            if digits not in set("0123456789"):
-                raise _NotUnderstood
-            count = int(digits)
-            if count and self._follows("["):
-                default = tuple(token.text for token in self._until("]"))
-        body = _body(self._argument(), count)
-        if definer == "\\DeclareMathOperator":
-            body = ("\\operatorname", *star, "{", *body, "}")
-        if definer != "\\providecommand" or name not in self._macros:
-            self._macros[name] = Macro(body, count, default)
-
-
-def _body(tokens: Sequence[Token], parameters: int) -> tuple[str | int, ...]:
-    """A body with its `#1` as numbers and its `##` as `#`."""
-    parts: list[str | int] = []
-    texts = iter([token.text for token in tokens])
-    for text in texts:
-        following = next(texts, "#") if text == "#" else ""
-        if following in set("123456789"[:parameters]):
-            parts.append(int(following))
+        text, at = definition.string, definition.end()
+        name = definition["braced"] or definition["bare"]
+        parameters = re.findall("[0-9]", definition["parameters"])
+        count = int(definition["count"] or len(parameters))
+        if definition["definer"] in {"def", "gdef"}:
+            in_order = "".join(parameters) == "123456789"[:count]
+            valid = in_order and text[at : at + 1] == "{" and not (definition["star"] or definition["count"])
         else:
-            parts += [text] if following in {"", "#"} else [text, following]
-    return tuple(parts)
+            valid = not parameters and (definition["count"] is not None or text[at : at + 1] != "[")
+        default, at = (self._option(text, at) if definition["count"] and count else None) or (None, at)
+        argument = self._argument(text, at) if valid and name not in PROTECTED else None
+        if argument is None:
+            return None
+        body, end = argument
+        if definition["definer"] == "DeclareMathOperator":
+            body = f"\\operatorname{definition['star']}{{{body}}}"
+        if definition["definer"] != "providecommand" or name not in self._macros:
+            self._macros[name] = Macro(body, count, default)
+        return end
+
+    def _option(self, text: str, at: int) -> tuple[str, int] | None:
+        """Returns an argument in brackets and where it ends; None where there is none."""
+        bracket = _BRACKET.match(text, at)
+        return self._until("]", text, bracket.end()) if bracket else None
+
+    def _argument(self, text: str, at: int) -> tuple[str, int] | None:
+        """Returns an argument in braces or of one token, and where it ends; None where there is none."""
+        token = _TOKEN.match(text, at)
+        if token is None or token[1] != "{":
+            return (token[1], token.end()) if token else None
+        return self._until("}", text, token.end())
+
+    def _until(self, closing: str, text: str, start: int) -> tuple[str, int] | None:
+        """Returns what is before `closing` outside of braces, and where that ends; None where there is none."""
+        depth = 0
+        for edge in _EDGE.finditer(text, start):
+            if edge[0] == closing and not depth:
+                self._budget.spend(edge.end() - start)
+                return text[start : edge.start()], edge.end()
+            depth += (edge[0] == "{") - (edge[0] == "}")
+            if depth < 0:
+                break
+        self._budget.spend(len(text) - start)
+        return None
+
+
+def _add(pieces: list[Piece], piece: Piece) -> None:
+    """Adds a piece; two tokens never become one."""
+    if pieces and _LETTER.match(piece.text) and _CONTROL_WORD_AT_END.search(pieces[-1].text[-_MAX_AWAITED:]):
+        piece = Piece(f" {piece.text}", piece.origin - piece.copied, piece.copied)
+    if piece.text:
+        pieces.append(piece)

@@ -36,9 +36,8 @@ from typing import NamedTuple
 from ...benchmark import MissingTool
 from ..latex.token_markup import Marked
 from ..limits import START_STEPS, SampleAllowances
-from .document import MARKS_OF_A_FORMULA, PREAMBLE, batch_document, lone_document, on_paper
+from .document import MARKS_OF_A_FORMULA, PREAMBLE, batch_document, finished, lone_document, on_paper
 from .dvi import Font, Metrics, Page, UnreadableOutput, read_metrics, read_pages
-from .log import finished
 from .tex import INSTALL, find_file, require_tex, run_bounded, search_paths
 
 MAX_FORMULAS_PER_RUN = 1000

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamscore.metrics.common.budget import Budget
-from beamscore.metrics.formula.documents.displays import bare
 from beamscore.metrics.formula.documents.dialects import READERS, latex_formulas
+from beamscore.metrics.formula.documents.displays import bare
 from beamscore.metrics.formula.records import FormulaOptions
 from tests.metrics.formula.helpers import DIALECTS, contents, read
 from tests.work import executed_lines
@@ -101,8 +101,9 @@ def test_unclosed_delimiters(source: str, expected: list[str]) -> None:
 
 
 def test_an_offset_is_where_the_formula_opens_in_the_source() -> None:
-    source = "\\newcommand{\\keep}[1]{#1}% c\n\\keep{\\iffalse\\fi a $$ x $$} \\[ y \\]"
-    assert [source[formula.offset :][:2] for formula in read(source, "latex")] == ["$$", "\\["]
+    """Or where the macro is called that makes it, or has it in an argument."""
+    source = "\\newcommand{\\keep}[1]{#1 $$ z $$}% c\n\\iffalse\\fi $$ x $$ \\keep{a \\[ x \\]} \\[ y \\]"
+    assert [source[formula.offset :][:2] for formula in read(source, "latex")] == ["$$", "\\k", "\\k", "\\["]
 
 
 @pytest.mark.parametrize(

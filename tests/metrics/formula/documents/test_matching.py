@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamscore.metrics.common.budget import Budget, OutOfBudget
-from beamscore.metrics.formula.documents import matching as module
-from beamscore.metrics.formula.documents.matching import PUBLISHED_THRESHOLDS, Match
+from beamscore.metrics.formula import pairs as module
+from beamscore.metrics.formula.pairs import PUBLISHED_THRESHOLDS, Match
 from beamscore.metrics.formula.records import FormulaOptions
 
 
