@@ -10,8 +10,8 @@ from rapidfuzz.distance import Levenshtein
 from ...common.budget import Budget
 from ...common.text import normalized
 from ..latex.normal_form import Unbalanced, normal_form
+from ..latex.parser import BLANK, plain_text, split
 from ..latex.token_markup import Marked, marked
-from ..latex.tokens import BLANK, plain_text, split
 from ..limits import SampleAllowances, matching_steps, reading_steps
 from ..records import FormulaOptions
 from ..render.boxes import Boxes, token_boxes

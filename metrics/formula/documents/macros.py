@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import NamedTuple
 
 from ...common.budget import Budget
-from ..latex.commands import FONTS, FRACTIONS, MARKS, STACKS, TEXTS
+from ..latex.commands import FONTS, FRACTIONS, MARKS, STACKS, TEXTS, words
 
 MAX_DEPTH = 60
 """A call deeper within the expansions and the arguments of others is left unchanged."""
 PROTECTED = frozenset({"\\begin", "\\end", "\\csname", "\\endcsname", "\\expandafter", "\\relax", "\\\\"})
 """Commands that stay what they are, whatever a text defines."""
 
-_STEPS_OF_CALL = 20
+DEFINERS = words(r"\def \gdef \newcommand \renewcommand \providecommand \DeclareRobustCommand \DeclareMathOperator")
+"""The commands that define others."""
+
+_STEPS_OF_CALL = 40
 _STEPS_OF_DEFINITION = 15
 _COMMAND = re.compile(r"\\(?:[A-Za-z@]+|.)", re.DOTALL)
 _DEFINITION = re.compile(
@@ -60,20 +64,27 @@ class Piece(NamedTuple):
 
 
 class Expansion:
-    """A text with its macros expanded."""
+    """A text with its macros expanded, made of pieces of its source and of the bodies of macros."""
 
     def __init__(self, pieces: Sequence[Piece]) -> None:
         self.text = "".join(piece.text for piece in pieces)
-        self._pieces = pieces
-        self._starts = [0]
-        for piece in pieces:
-            self._starts.append(self._starts[-1] + len(piece.text))
+        self.pieces = pieces
+        self._starts = list(accumulate((len(piece.text) for piece in pieces), initial=0))
 
     def origin(self, offset: int) -> int:
         """Returns where in the source the character at `offset` of the text, or the call that made it, is."""
-        index = bisect_right(self._starts, offset) - 1
-        piece = self._pieces[index]
+        index = bisect_right(self._starts, offset, hi=len(self.pieces)) - 1
+        piece = self.pieces[index]
         return piece.origin + (offset - self._starts[index] if piece.copied else 0)
+
+    def cut(self, start: int, end: int) -> list[Piece]:
+        """Returns the pieces between two places of the text."""
+        cut: list[Piece] = []
+        for index in range(max(bisect_right(self._starts, start) - 1, 0), bisect_left(self._starts, end)):
+            first = max(start, self._starts[index])
+            text = self.text[first : min(end, self._starts[index + 1])]
+            cut.append(Piece(text, self.origin(first), self.pieces[index].copied))
+        return cut
 
 
 def expand_macros(text: str, budget: Budget) -> Expansion:
@@ -89,14 +100,14 @@ def expand_macros(text: str, budget: Budget) -> Expansion:
     definition asks for, and a definition that cannot be read. No conditional is evaluated.
     Blanks after a call without arguments stay, though TeX skips them: they leave no ink in a formula.
 
-    A character that is read, of the text, of an argument or of a body, costs a step, a call 20, a definition 15.
+    A character that is read, of the text, of an argument or of a body, costs a step, a call 40, a definition 15.
 
     Raises OutOfBudget.
 
     >>> expand_macros("\\\\newcommand{\\\\R}{\\\\mathbb{R}}x \\\\in \\\\R", Budget(1000)).text
     'x \\\\in \\\\mathbb{R}'
     """
-    return Expansion(list(_Expander(budget).pieces(text, ())))
+    return _Expander(budget).expanded([Piece(text, 0, copied=True)], ())
 
 
 class _Expander:
@@ -104,24 +115,30 @@ class _Expander:
         self._budget = budget
         self._macros: dict[str, Macro] = {}
 
-    def pieces(self, text: str, calls: tuple[Macro | None, ...]) -> list[Piece]:
+    def expanded(self, pieces: Sequence[Piece], calls: tuple[Macro | None, ...]) -> Expansion:
         """Returns a text expanded; `calls` are the macros that it is from the body of, None for an argument."""
+        source = Expansion(pieces)
+        text = source.text
         self._budget.spend(len(text))
-        pieces: list[Piece] = []
+        commands = _COMMAND.findall(text)
+        if DEFINERS.isdisjoint(commands) and self._macros.keys().isdisjoint(commands):
+            return source
+        result: list[Piece] = []
         at = 0
         for command in _COMMAND.finditer(text):
             start, end = command.span()
             if start < at:
                 continue
             macro = self._macros.get(command[0])
-            body = ""
+            body: Sequence[Piece] = ()
             if macro and macro not in calls and len(calls) < MAX_DEPTH:
-                expansion = self._call(macro, text, end, calls)
-                if expansion is None:
+                call = self._call(macro, source, start, end, calls)
+                if call is None:
                     continue
-                body, end = expansion
-                if not _TOKEN.fullmatch(body) and _AWAITED.search(text[max(0, start - _MAX_AWAITED) : start]):
-                    body = f"{{{body}}}"
+                expansion, end = call
+                body = expansion.pieces
+                if not _TOKEN.fullmatch(expansion.text) and _AWAITED.search(text[max(0, start - _MAX_AWAITED) : start]):
+                    body = (Piece("{", source.origin(start)), *body, Piece("}", source.origin(start)))
             elif definition := _DEFINITION.match(text, start):
                 after = self._define(definition)
                 if after is None:
@@ -129,44 +146,48 @@ class _Expander:
                 end = after
             else:
                 continue
-            _add(pieces, Piece(text[at:start], at, copied=True))
-            _add(pieces, Piece(body, start))
+            _add(result, *source.cut(at, start), *body)
             at = end
-        _add(pieces, Piece(text[at:], at, copied=True))
-        return pieces
+        _add(result, *source.cut(at, len(text)))
+        return Expansion(result)
 
-    def _call(self, macro: Macro, text: str, at: int, calls: tuple[Macro | None, ...]) -> tuple[str, int] | None:
-        """Returns the expansion of a call whose arguments begin at `at`, and where they end; None where one lacks."""
+    def _call(
+        self, macro: Macro, source: Expansion, start: int, at: int, calls: tuple[Macro | None, ...]
+    ) -> tuple[Expansion, int] | None:
+        """Returns the expansion of the call at `start`, and where its arguments, from `at` on, end; None if one lacks."""
         self._budget.spend(_STEPS_OF_CALL + len(calls))
-        arguments: list[str] = []
+        origin = source.origin(start)
+        arguments: list[Sequence[Piece]] = []
         if macro.default is not None:
-            option = self._option(text, at)
-            default, at = option or (macro.default, at)
-            arguments.append(default)
+            option = self._option(source.text, at)
+            arguments.append(source.cut(*option[:2]) if option else [Piece(macro.default, origin)])
+            at = option[2] if option else at
         while len(arguments) < macro.parameters:
-            argument = self._argument(text, at)
+            argument = self._argument(source.text, at)
             if argument is None:
                 return None
-            arguments.append(argument[0])
-            at = argument[1]
-        arguments = [self._expanded(each, (*calls, None)) for each in arguments]
-        values = {"##": "#"} | {f"#{number}": argument for number, argument in enumerate(arguments, start=1)}
-        parts = [values.get(part, part) for part in _PARAMETER.split(macro.body)]
-        self._budget.spend(sum(map(len, parts)))
-        pieces: list[Piece] = []
+            arguments.append(source.cut(*argument[:2]))
+            at = argument[2]
+        values = {
+            f"#{number}": self.expanded(argument, (*calls, None)) for number, argument in enumerate(arguments, start=1)
+        }
+        parts = _PARAMETER.split(macro.body)
+        self._budget.spend(sum(len(values[part].text) if part in values else len(part) for part in parts))
+        body: list[Piece] = []
         for part in parts:
-            _add(pieces, Piece(part, at))
-        body = self._expanded("".join(piece.text for piece in pieces), (*calls, macro))
-        last = _CONTROL_WORD_AT_END.search(body[-_MAX_AWAITED:])
+            if part in values:
+                _add(body, *values[part].pieces)
+            else:
+                _add(body, Piece("#" if part == "##" else part, origin))
+        expansion = self.expanded(body, (*calls, macro))
+        last = _CONTROL_WORD_AT_END.search(expansion.text[-_MAX_AWAITED:])
         following = self._macros.get(last[1]) if last else None
         if last and following and following.parameters and following not in (*calls, macro) and len(calls) < MAX_DEPTH:
             # The arguments of a call that ends a body are behind the call of the body.
-            more = self._call(following, text, at, (*calls, None))
-            body, at = (body[: -len(last[1])] + more[0], more[1]) if more else (body, at)
-        return body, at
-
-    def _expanded(self, text: str, calls: tuple[Macro | None, ...]) -> str:
-        return "".join(piece.text for piece in self.pieces(text, calls))
+            more = self._call(following, source, start, at, (*calls, None))
+            kept = expansion.cut(0, len(expansion.text) - len(last[1]))
+            return (Expansion([*kept, *more[0].pieces]), more[1]) if more else (expansion, at)
+        return expansion, at
 
     def _define(self, definition: re.Match[str]) -> int | None:
         """Remembers what a definition defines, and returns where it ends; None where it cannot be read."""
@@ -180,36 +201,37 @@ class _Expander:
             valid = in_order and text[at : at + 1] == "{" and not (definition["star"] or definition["count"])
         else:
             valid = not parameters and (definition["count"] is not None or text[at : at + 1] != "[")
-        default, at = (self._option(text, at) if definition["count"] and count else None) or (None, at)
+        option = self._option(text, at) if definition["count"] and count else None
+        at = option[2] if option else at
         argument = self._argument(text, at) if valid and name not in PROTECTED else None
         if argument is None:
             return None
-        body, end = argument
+        body, end = text[argument[0] : argument[1]], argument[2]
         if definition["definer"] == "DeclareMathOperator":
             body = f"\\operatorname{definition['star']}{{{body}}}"
         if definition["definer"] != "providecommand" or name not in self._macros:
-            self._macros[name] = Macro(body, count, default)
+            self._macros[name] = Macro(body, count, text[option[0] : option[1]] if option else None)
         return end
 
-    def _option(self, text: str, at: int) -> tuple[str, int] | None:
-        """Returns an argument in brackets and where it ends; None where there is none."""
+    def _option(self, text: str, at: int) -> tuple[int, int, int] | None:
+        """Returns where an argument in brackets begins and ends, and the text goes on; None where there is none."""
         bracket = _BRACKET.match(text, at)
         return self._until("]", text, bracket.end()) if bracket else None
 
-    def _argument(self, text: str, at: int) -> tuple[str, int] | None:
-        """Returns an argument in braces or of one token, and where it ends; None where there is none."""
+    def _argument(self, text: str, at: int) -> tuple[int, int, int] | None:
+        """Returns where an argument in braces or of one token begins and ends, and the text goes on; None likewise."""
         token = _TOKEN.match(text, at)
         if token is None or token[1] != "{":
-            return (token[1], token.end()) if token else None
+            return (*token.span(1), token.end()) if token else None
         return self._until("}", text, token.end())
 
-    def _until(self, closing: str, text: str, start: int) -> tuple[str, int] | None:
-        """Returns what is before `closing` outside of braces, and where that ends; None where there is none."""
+    def _until(self, closing: str, text: str, start: int) -> tuple[int, int, int] | None:
+        """Returns the start, the place of `closing` outside of braces, and the place after it; None likewise."""
         depth = 0
         for edge in _EDGE.finditer(text, start):
             if edge[0] == closing and not depth:
                 self._budget.spend(edge.end() - start)
-                return text[start : edge.start()], edge.end()
+                return start, *edge.span()
             depth += (edge[0] == "{") - (edge[0] == "}")
             if depth < 0:
                 break
@@ -217,9 +239,10 @@ class _Expander:
         return None
 
 
-def _add(pieces: list[Piece], piece: Piece) -> None:
-    """Adds a piece; two tokens never become one."""
-    if pieces and _LETTER.match(piece.text) and _CONTROL_WORD_AT_END.search(pieces[-1].text[-_MAX_AWAITED:]):
-        piece = Piece(f" {piece.text}", piece.origin - piece.copied, piece.copied)
-    if piece.text:
-        pieces.append(piece)
+def _add(pieces: list[Piece], *added: Piece) -> None:
+    """Adds pieces; two tokens never become one."""
+    for piece in added:
+        if pieces and _LETTER.match(piece.text) and _CONTROL_WORD_AT_END.search(pieces[-1].text[-_MAX_AWAITED:]):
+            piece = Piece(f" {piece.text}", piece.origin - piece.copied, piece.copied)
+        if piece.text:
+            pieces.append(piece)

@@ -9,8 +9,8 @@ import math
 import re
 from collections.abc import Sequence
 
+from ..latex.commands import sanitize
 from ..latex.token_markup import MARK, SWALLOWING_MARK, Marked
-from ..latex.vocabulary import sanitize
 from .dvi import POINTS_PER_INCH, UNITS_PER_POINT
 
 PAPERS = ((600, "a5", 210.0), (1300, "a4", 297.0), (1 << 62, "a3", 420.0))

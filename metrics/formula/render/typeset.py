@@ -14,7 +14,7 @@ elsewhere, or left it:
 Every other formula is typeset alone, as a whole document, and that result counts. So is a formula whose counted work is
 large (metrics.formula.limits).
 
-A formula cannot read, write, define or run anything: commands outside of metrics.formula.latex.vocabulary are not known
+A formula cannot read, write, define or run anything: commands outside of metrics.formula.latex.commands are not known
 to its TeX, `\special` and hexadecimal notation are out of its reach, and the process has no shell escape, opens files
 in its own scratch folder alone, and is bounded in processor time, memory and file size; its whole process group is
 ended.

@@ -17,7 +17,7 @@ import msgspec
 
 from beamscore.metrics.benchmark import Pair, RejectedRecord, SampleScore
 from beamscore.metrics.formula.benchmark import FormulaBenchmark
-from beamscore.metrics.formula.latex.tokens import split
+from beamscore.metrics.formula.latex.parser import split
 from beamscore.metrics.formula.records import FormulaPrediction, FormulaTruth
 from beamscore.metrics.formula.render.typeset import Typesetter
 from tests.metrics.formula.helpers import benchmark_with

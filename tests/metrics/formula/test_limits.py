@@ -11,9 +11,9 @@ import pytest
 
 from beamscore.metrics.benchmark import Pair, RejectedRecord, SampleScore
 from beamscore.metrics.formula.benchmark import FormulaBenchmark
+from beamscore.metrics.formula.latex.commands import sanitize
 from beamscore.metrics.formula.latex.normal_form import normal_form
 from beamscore.metrics.formula.latex.token_markup import marked
-from beamscore.metrics.formula.latex.vocabulary import sanitize
 from beamscore.metrics.formula.limits import START_STEPS, matching_steps, reading_steps, typesetting_steps
 from beamscore.metrics.formula.records import FormulaPrediction, FormulaTruth
 from beamscore.metrics.formula.render import document, raster, typeset

@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
-from beamscore.metrics.formula.cdm import matching, ransac
-from beamscore.metrics.formula.cdm.matching import match, visual_class
-from beamscore.metrics.formula.cdm.ransac import consistent
+from beamscore.metrics.formula.cdm import matching
+from beamscore.metrics.formula.cdm.matching import consistent, match, visual_class
 from beamscore.metrics.formula.render.boxes import Boxes
 
 
@@ -92,7 +91,7 @@ def test_a_shift_and_a_scale_are_consistent() -> None:
 
 def test_the_sequence_of_samples_is_fixed() -> None:
     # NumPy does not promise the sequence for ever; scores would change with it.
-    assert ransac._samples(10)[:4].tolist() == [[0, 7], [3, 4], [6, 0], [0, 5]]
+    assert matching._samples(10)[:4].tolist() == [[0, 7], [3, 4], [6, 0], [0, 5]]
 
 
 def test_up_to_two_matches_out_of_place_are_dropped() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamscore.metrics.formula.cdm.ransac import _samples, consistent
+from beamscore.metrics.formula.cdm.matching import _samples, consistent
 
 Point = tuple[float, float]
 

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from beamscore.metrics.formula.latex.commands import words
 from beamscore.metrics.formula.latex.normal_form import Unbalanced, normal_form
-from beamscore.metrics.formula.latex.parser import Unparsable, normal_tokens
-from beamscore.metrics.formula.latex.tokens import clean_formula
+from beamscore.metrics.formula.latex.parser import Unparsable, clean_formula, normal_tokens
 
 
 def printed(text: str) -> str:

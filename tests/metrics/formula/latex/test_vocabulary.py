@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from beamscore.metrics.formula.latex.vocabulary import sanitize
+from beamscore.metrics.formula.latex.commands import sanitize
 
 
 def test_whatever_is_not_in_the_vocabulary_is_an_unknown_command() -> None:
