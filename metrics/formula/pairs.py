@@ -39,7 +39,8 @@ class FormulaPair:
 
     distance: the edit distance over the longer length; 1 where one is None.
     round: 1 for a match below the first threshold, 2 for one below the second; None where one is None.
-    truth_offset, prediction_offset: where each opens in its document, in characters.
+    truth_offset, prediction_offset: where each opens in its document, in characters. Those of pages count on from page
+    to page.
     """
 
     truth: str | None
@@ -149,11 +150,20 @@ def match_formulas(
     return [matches.get(index, Match(index, None)) for index in range(len(truths))] + redundant
 
 
-def _formulas(text: str, dialect: str | None, side: Side, budget: Budget, max_formulas: int) -> list[Formula]:
-    if len(text) > MAX_CHARACTERS:
-        raise RejectedRecord(side, f"document: {len(text):,} characters, of which {MAX_CHARACTERS:,} are allowed")
+def _formulas(
+    document: str | tuple[str, ...], dialect: str | None, side: Side, budget: Budget, max_formulas: int
+) -> list[Formula]:
+    pages = (document,) if isinstance(document, str) else document
+    length = sum(map(len, pages))
+    if length > MAX_CHARACTERS:
+        raise RejectedRecord(side, f"document: {length:,} characters, of which {MAX_CHARACTERS:,} are allowed")
+    formulas: list[Formula] = []
+    start = 0
     with budget.reading(side):
-        formulas = READERS[dialect or "latex"](text, budget)
+        for page in pages:
+            found = READERS[dialect or "latex"](page, budget)
+            formulas += [each._replace(offset=start + each.offset) for each in found]
+            start += len(page)
     if len(formulas) > max_formulas:
         raise RejectedRecord(
             side, f"the document has {len(formulas):,} displayed formulas; max_formulas is {max_formulas:,}"

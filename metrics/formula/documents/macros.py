@@ -154,7 +154,7 @@ class _Expander:
     def _call(
         self, macro: Macro, source: Expansion, start: int, at: int, calls: tuple[Macro | None, ...]
     ) -> tuple[Expansion, int] | None:
-        """Returns the expansion of the call at `start`, and where its arguments, from `at` on, end; None if one lacks."""
+        """Returns the expansion of the call at `start`, and the end of its arguments from `at` on; or None."""
         self._budget.spend(_STEPS_OF_CALL + len(calls))
         origin = source.origin(start)
         arguments: list[Sequence[Piece]] = []

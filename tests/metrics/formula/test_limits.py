@@ -149,8 +149,9 @@ def test_a_formula_beyond_the_budget_is_rejected_before_tex_sees_it(benchmark_: 
 
 def test_in_a_document_it_is_left_out_or_cannot_be_typeset(benchmark_: FormulaBenchmark) -> None:
     costly = r"\pmb{" * 8 + "x" + "}" * 8
-    document = FormulaPrediction(document=rf"\[ {costly} \] \[ a + b \]")
-    result = benchmark_.score_sample(FormulaTruth(document=document.document), document)
+    text = rf"\[ {costly} \] \[ a + b \]"
+    document = FormulaPrediction(document=text)
+    result = benchmark_.score_sample(FormulaTruth(document=text), document)
     assert result.coverage == {"ground_truth_too_large": 1}
     assert result.metrics["cdm"] == 1
     assert "max_steps is 4000000" in result.details["formulas"][0]["ground_truth_problem"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
 import pytest
 
 from beamscore.metrics.benchmark import RejectedRecord
@@ -115,6 +116,21 @@ def test_every_formula_has_its_place() -> None:
     )
     assert second == FormulaPair("a + b = c", None, 1.0, None, SOURCE.index("\\["), None)
     assert third == FormulaPair(None, "\\int_0^1 f", 1.0, None, None, 0)
+
+
+def test_each_page_of_a_document_is_read_by_itself() -> None:
+    """What a page leaves open ends with it, and places count on from page to page."""
+    pages = ("```python\n$$ no $$", "$$ c", "", "$$ d $$")
+    prediction = msgspec.json.decode(
+        msgspec.json.encode({"document": pages, "dialect": "gpt4o"}), type=FormulaPrediction
+    )
+    pairs = formula_pairs(FormulaTruth(document="\\[ d \\] \\[ c \\]"), prediction, 10)
+    assert [(pair.prediction, pair.prediction_offset) for pair in pairs] == [
+        ("d", len(pages[0]) + len(pages[1])),
+        ("c", len(pages[0])),
+    ]
+    with pytest.raises(RejectedRecord, match="2,000,001 characters"):
+        formula_pairs(DOCUMENT, FormulaPrediction(document=("x" * 2_000_000, "x")), 10)
 
 
 def test_formulas_are_compared_in_the_form_that_is_asked_for() -> None:
