@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 from ...common.budget import Budget
 from .displays import bare, displays
-from .macros import expand_macros
-from .source import visible_source
+from .source import expand_macros, visible_source
 
 MAX_QUOTE_DEPTH = 4
 """Quotes within one another are told apart to this depth."""

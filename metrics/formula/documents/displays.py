@@ -244,7 +244,7 @@ _WITHOUT_INK = re.compile(
     re.DOTALL,
 )
 _ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{\s*([A-Za-z]+)\*?\s*\}")
-_ROWS = re.compile(r"\\(?:(?P<begin>begin)|(?P<end>end))\s*\{|(?P<row>\\\\|&)|\\.", re.DOTALL)
+_ROWS = re.compile(r"\\(?P<edge>begin|end)\s*\{|(?P<row>\\\\|&)|\\.", re.DOTALL)
 _COLUMN_PAIRS = re.compile(r"\A\s*\{\s*\d*\s*\}")
 _POSITION = re.compile(r"\A\s*\[[a-z]\]")
 MAX_LAYERS = 4
@@ -302,7 +302,7 @@ def _only_environment(formula: str) -> tuple[str, str] | None:
 def _has_rows(formula: str) -> bool:
     depth = 0
     for token in _ROWS.finditer(formula):
-        depth += bool(token["begin"]) - bool(token["end"])
+        depth += (token["edge"] == "begin") - (token["edge"] == "end")
         if token["row"] and depth == 0:
             return True
     return False

@@ -16,21 +16,12 @@ def words(text: str) -> frozenset[str]:
 
 
 FRACTIONS = {
-    "\\frac": "\\frac",
-    "\\dfrac": "\\frac",
-    "\\tfrac": "\\frac",
-    "\\cfrac": "\\frac",
-    "\\binom": "\\binom",
-    "\\dbinom": "\\binom",
-    "\\tbinom": "\\binom",
+    **dict.fromkeys((r"\frac", r"\dfrac", r"\tfrac", r"\cfrac"), r"\frac"),
+    **dict.fromkeys((r"\binom", r"\dbinom", r"\tbinom"), r"\binom"),
 }
 INFIXES = {
-    "\\over": "\\frac",
-    "\\above": "\\frac",
-    "\\choose": "\\binom",
-    "\\atop": "\\binom",
-    "\\brace": "\\binom",
-    "\\brack": "\\binom",
+    **dict.fromkeys((r"\over", r"\above"), r"\frac"),
+    **dict.fromkeys((r"\choose", r"\atop", r"\brace", r"\brack"), r"\binom"),
 }
 STACKS = frozenset({"\\overset", "\\underset", "\\stackrel"})
 OPTIONAL_THEN_ONE = frozenset({"\\sqrt", "\\xrightarrow", "\\xleftarrow"})
@@ -50,14 +41,9 @@ _ALPHABETS = words(
     "\\mathrm \\mathit \\mathbf \\mathbb \\mathcal \\mathfrak \\mathscr \\mathsf \\mathtt \\mathnormal "
     "\\boldsymbol \\pmb"
 )
-FONTS = {
-    **{name: name for name in _ALPHABETS},
-    "\\Bbb": "\\mathbb",
-    "\\bold": "\\mathbf",
-    "\\bm": "\\boldsymbol",
-    "\\frak": "\\mathfrak",
-    "\\mbox": "\\mathrm",
-    "\\hbox": "\\mathrm",
+FONTS = {name: name for name in _ALPHABETS} | {
+    **{"\\Bbb": "\\mathbb", "\\bold": "\\mathbf", "\\bm": "\\boldsymbol", "\\frak": "\\mathfrak"},
+    **dict.fromkeys(("\\mbox", "\\hbox"), "\\mathrm"),
 }
 CLASSES = words(
     "\\mathop \\mathbin \\mathrel \\mathord \\mathopen \\mathclose \\mathpunct \\mathinner \\vcenter \\smash "
@@ -69,12 +55,8 @@ PHANTOMS = words(
 ROWS = frozenset({"\\substack"})
 """Commands whose one argument has rows."""
 LAPS = {
-    "\\llap": "\\llap",
-    "\\rlap": "\\rlap",
-    "\\mathllap": "\\llap",
-    "\\mathrlap": "\\rlap",
-    "\\boxed": "\\boxed",
-    "\\fbox": "\\boxed",
+    **{"\\llap": "\\llap", "\\mathllap": "\\llap", "\\rlap": "\\rlap", "\\mathrlap": "\\rlap"},
+    **dict.fromkeys(("\\boxed", "\\fbox"), "\\boxed"),
 }
 INVISIBLE = frozenset(FONTS.values()) | TEXTS | CLASSES | ROWS | frozenset(LAPS.values())
 LETTERS = words(
@@ -129,73 +111,78 @@ DELIMITED = {
     "gathered": ("", ""),
     "picture": ("\\{", "."),
 }
-COLOURS = {"\\color": 1, "\\textcolor": 1, "\\colorbox": 1, "\\cellcolor": 1, "\\rowcolor": 1, "\\mathcolor": 1}
+COLOURS = words("\\color \\textcolor \\colorbox \\cellcolor \\rowcolor \\mathcolor")
 DROPPED = words("\\lefteqn \\raggedright \\arraybackslash \\lowercase \\uppercase \\limits \\nolimits")
 SKIPS = words("\\hspace \\vspace")
 KERNS = words("\\kern \\mkern \\hskip \\mskip \\vskip")
 
-COMMANDS = words(
+_READ = (
+    *(
+        FRACTIONS,
+        INFIXES,
+        STACKS,
+        OPTIONAL_THEN_ONE,
+        MARKS,
+        TEXTS,
+        FONTS,
+        CLASSES,
+        ROWS,
+        LAPS,
+        LETTERS,
+        SWITCHES,
+        SIZED,
+    ),
+    *(DOTS, SPELLED, LIMIT_OPERATORS, SKIPS, KERNS),
+)
+COMMANDS = frozenset(name[1:] for names in _READ for name in names if name[0] == "\\") | words(
     """
-    AA AE Acute AmS And Arrowvert Bar Bbb Bbbk Big Bigg Biggl Biggm Biggr Bigl Bigm Bigr Box Breve Bumpeq Cap Check Cup
-    Ddot Delta Diamond Dot Doteq Downarrow Finv Game Gamma Grave Hat Huge Im Join L LARGE Lambda Large Leftarrow
-    Leftrightarrow Lleftarrow Longleftarrow Longleftrightarrow Longrightarrow Lsh O OE Omega P Phi Pi Pr Psi Re Relbar
-    Rightarrow Rrightarrow Rsh S Sigma Subset Supset Theta Tilde Uparrow Updelta Updownarrow Upgamma Uplambda Upomega
-    Upphi Uppi Uppsi Upsigma Upsilon Uptheta Upupsilon Upxi Vdash Vec Vert Vvdash Xi aa above acute addlinespace ae
-    aleph allowbreak alpha amalg angle approx approxeq arccos arcsin arctan arg arrowvert ast asymp atop backepsilon
-    backprime backsim backsimeq backslash bar barwedge because begin beta beth between bf bfseries big bigcap bigcirc
-    bigcup bigg biggl biggm biggr bigl bigm bigodot bigoplus bigotimes bigr bigsqcup bigstar bigtriangledown
-    bigtriangleup biguplus bigvee bigwedge binom blacklozenge blacksquare blacktriangle blacktriangledown
-    blacktriangleleft blacktriangleright bmod bold boldmath boldsymbol bot bottomrule bowtie boxdot boxed boxminus
-    boxplus boxtimes brace braceld bracelu bracerd braceru bracevert brack breve buildrel bullet bumpeq cal cap cdot
-    cdotp cdots centerdot centering cfrac char check checkmark chi choose circ circeq circlearrowleft circlearrowright
-    circledR circledS circledast circledcirc circleddash cline clubsuit cmidrule colon complement cong coprod copyright
-    cos cosh cot coth cr crcr csc cup curlyeqprec curlyeqsucc curlyvee curlywedge curvearrowleft curvearrowright dag
-    dagger daleth dasharrow dashleftarrow dashrightarrow dashv dbinom ddag ddagger ddddot dddot ddot ddots deg delta det
-    dfrac diagdown diagup diamond diamondsuit digamma dim displaylimits displaystyle div divideontimes dot doteq
-    doteqdot dotplus dots dotsb dotsc dotsi dotsm dotso doublebarwedge doublecap doublecup downarrow downbracefill
-    downdownarrows downharpoonleft downharpoonright ell em emph emptyset end enspace ensuremath epsilon eqcirc eqsim
-    eqslantgtr eqslantless equiv eta eth exists exp fallingdotseq fbox flat footnotesize forall frac frak frown gamma
-    gcd ge geq geqq geqslant gets gg ggg gggtr gimel gnapprox gneq gneqq gnsim grave gtrapprox gtrdot gtreqless
-    gtreqqless gtrless gtrsim gvertneqq hat hbar hbox hdotsfor heartsuit hfil hfill hline hom hookleftarrow
-    hookrightarrow hphantom hskip hslash hspace hss huge i idotsint iff iiiint iiint iint imath impliedby implies in inf
-    infty injlim int intercal intop iota it itshape j jmath joinrel kappa ker kern l lVert lambda land langle large
-    lbrace lceil ldotp ldots le leadsto left leftarrow leftarrowfill leftarrowtail leftharpoondown leftharpoonup
-    leftleftarrows leftrightarrow leftrightarrows leftrightharpoons leftrightsquigarrow leftthreetimes leq leqq leqslant
-    lessapprox lessdot lesseqgtr lesseqqgtr lessgtr lesssim lfloor lg lgroup lhd lhook lim liminf limits limsup ll llap
-    llcorner lll llless lmoustache ln lnapprox lneq lneqq lnot lnsim log longleftarrow longleftrightarrow longmapsto
-    longrightarrow looparrowleft looparrowright lor lower lozenge lrcorner ltimes lvert lvertneqq maltese mapsto
-    mapstochar mathbb mathbf mathbin mathcal mathclose mathdollar mathellipsis mathfrak mathinner mathit mathnormal
-    mathop mathopen mathord mathparagraph mathpunct mathrel mathring mathrm mathsection mathsf mathsterling mathstrut
-    mathtt mathunderscore max mbox mdseries measuredangle medspace mho mid middle midrule min mit mkern mod models mp
-    mskip mu multicolumn multimap multirow nLeftarrow nLeftrightarrow nRightarrow nVDash nVdash nabla natural ncong ne
-    nearrow neg negmedspace negthickspace negthinspace neq newline nexists ngeq ngeqq ngeqslant ngtr ni nleftarrow
-    nleftrightarrow nleq nleqq nleqslant nless nmid nobreak nobreakdash nobreakspace nolimits nonumber normalsize not
-    notag notin nparallel nprec npreceq nrightarrow nshortmid nshortparallel nsim nsubseteq nsubseteqq nsucc nsucceq
-    nsupseteq nsupseteqq ntriangleleft ntrianglelefteq ntriangleright ntrianglerighteq nu null nvDash nvdash nwarrow o
-    odot oe of oint ointop omega ominus operatorname oplus oslash otimes over overbrace overleftarrow overleftrightarrow
-    overline overrightarrow overset owns parallel partial perp phantom phi pi pitchfork pm pmb pmod pod pounds prec
-    precapprox preccurlyeq preceq precnapprox precneqq precnsim precsim prime prod projlim propto protect psi qquad quad
-    rVert raise raisebox rangle rbrace rceil relax relbar restriction rfloor rgroup rhd rho rhook right rightarrow
-    rightarrowfill rightarrowtail rightharpoondown rightharpoonup rightleftarrows rightleftharpoons rightrightarrows
-    rightsquigarrow rightthreetimes risingdotseq rlap rm rmfamily rmoustache root rtimes rule rvert sc scriptscriptstyle
-    scriptsize scriptstyle scshape searrow sec setminus sf sffamily sharp shortmid shortparallel sigma sim simeq sin
-    sinh skew sl slshape small smallfrown smallint smallsetminus smallsmile smash smile space spadesuit specialrule
-    sphericalangle sqcap sqcup sqrt sqsubset sqsubseteq sqsupset sqsupseteq square ss stackrel star strut subset
-    subseteq subseteqq subsetneq subsetneqq substack succ succapprox succcurlyeq succeq succnapprox succneqq succnsim
-    succsim sum sup supset supseteq supseteqq supsetneq supsetneqq surd swarrow tabularnewline tan tanh tau tbinom text
-    textasciicircum textasciitilde textbackslash textbar textbf textbullet textdegree textellipsis textemdash textendash
-    textgreater textit textlangle textless textmd textnormal textquotedblleft textquotedblright textquoteleft
-    textquoteright textrangle textrm textsc textsf textsl textstyle texttt textunderscore textup tfrac therefore theta
-    thickapprox thicksim thickspace thinspace tilde times tiny to top toprule triangle triangledown triangleleft
-    trianglelefteq triangleq triangleright trianglerighteq tt ttfamily twoheadleftarrow twoheadrightarrow ulcorner
-    unboldmath underbar underbrace underleftarrow underleftrightarrow underline underrightarrow underset unlhd unrhd
-    upalpha uparrow upbeta upbracefill upchi updelta updownarrow upepsilon upeta upgamma upharpoonleft upharpoonright
-    upiota upkappa uplambda uplus upmu upnu upomega upphi uppi uppsi uprho upshape upsigma upsilon uptau uptheta
-    upuparrows upupsilon upvarepsilon upvarphi upvarpi upvarrho upvarsigma upvartheta upxi upzeta urcorner vDash
-    varbigtriangledown varbigtriangleup varepsilon varinjlim varkappa varliminf varlimsup varnothing varphi varpi
-    varprojlim varpropto varrho varsigma varsubsetneq varsubsetneqq varsupsetneq varsupsetneqq vartheta vartriangle
-    vartriangleleft vartriangleright vcenter vdash vdots vec vee veebar vert vfill vline vphantom vskip vspace wedge
-    widehat widetilde wp wr xi xleftarrow xrightarrow yen zeta
+    AA AE AmS And Arrowvert Bbbk Box Bumpeq Cap Cup Delta Diamond Doteq Downarrow Finv Game Gamma Im Join L Lambda
+    Leftarrow Leftrightarrow Lleftarrow Longleftarrow Longleftrightarrow Longrightarrow Lsh O OE Omega P Phi Pi Psi Re
+    Relbar Rightarrow Rrightarrow Rsh S Sigma Subset Supset Theta Uparrow Updelta Updownarrow Upgamma Uplambda Upomega
+    Upphi Uppi Uppsi Upsigma Upsilon Uptheta Upupsilon Upxi Vdash Vert Vvdash Xi aa addlinespace ae aleph allowbreak
+    amalg angle approx approxeq arrowvert ast asymp backepsilon backprime backsim backsimeq backslash barwedge because
+    begin beth between bfseries bigcap bigcirc bigcup bigodot bigoplus bigotimes bigsqcup bigstar bigtriangledown
+    bigtriangleup biguplus bigvee bigwedge blacklozenge blacksquare blacktriangle blacktriangledown blacktriangleleft
+    blacktriangleright bot bottomrule bowtie boxdot boxminus boxplus boxtimes braceld bracelu bracerd braceru bracevert
+    buildrel bullet bumpeq cap cdot cdotp centerdot centering char checkmark circ circeq circlearrowleft
+    circlearrowright circledR circledS circledast circledcirc circleddash cline clubsuit cmidrule colon complement cong
+    coprod copyright cr crcr cup curlyeqprec curlyeqsucc curlyvee curlywedge curvearrowleft curvearrowright dag dagger
+    daleth dasharrow dashleftarrow dashrightarrow dashv ddag ddagger ddots diagdown diagup diamond diamondsuit digamma
+    displaylimits div divideontimes doteq doteqdot dotplus doublebarwedge doublecap doublecup downarrow downbracefill
+    downdownarrows downharpoonleft downharpoonright ell emptyset end enspace ensuremath eqcirc eqsim eqslantgtr
+    eqslantless equiv eth exists fallingdotseq flat forall frown ge geq geqq geqslant gets gg ggg gggtr gimel gnapprox
+    gneq gneqq gnsim gtrapprox gtrdot gtreqless gtreqqless gtrless gtrsim gvertneqq hbar hdotsfor heartsuit hfil hfill
+    hline hookleftarrow hookrightarrow hphantom hslash hss i idotsint iff iiiint iiint iint impliedby implies in infty
+    int intercal intop itshape j joinrel l lVert land langle lbrace lceil ldotp le leadsto left leftarrow leftarrowfill
+    leftarrowtail leftharpoondown leftharpoonup leftleftarrows leftrightarrow leftrightarrows leftrightharpoons
+    leftrightsquigarrow leftthreetimes leq leqq leqslant lessapprox lessdot lesseqgtr lesseqqgtr lessgtr lesssim lfloor
+    lgroup lhd lhook limits ll llcorner lll llless lmoustache lnapprox lneq lneqq lnot lnsim longleftarrow
+    longleftrightarrow longmapsto longrightarrow looparrowleft looparrowright lor lower lozenge lrcorner ltimes lvert
+    lvertneqq maltese mapsto mapstochar mathdollar mathparagraph mathsection mathsterling mathstrut mathunderscore
+    mdseries measuredangle medspace mho mid middle midrule models mp multicolumn multimap multirow nLeftarrow
+    nLeftrightarrow nRightarrow nVDash nVdash nabla natural ncong ne nearrow neg negmedspace negthickspace negthinspace
+    neq newline nexists ngeq ngeqq ngeqslant ngtr ni nleftarrow nleftrightarrow nleq nleqq nleqslant nless nmid nobreak
+    nobreakdash nobreakspace nolimits nonumber not notag notin nparallel nprec npreceq nrightarrow nshortmid
+    nshortparallel nsim nsubseteq nsubseteqq nsucc nsucceq nsupseteq nsupseteqq ntriangleleft ntrianglelefteq
+    ntriangleright ntrianglerighteq null nvDash nvdash nwarrow o odot oe of oint ointop ominus oplus oslash otimes owns
+    parallel partial perp phantom pitchfork pm pounds prec precapprox preccurlyeq preceq precnapprox precneqq precnsim
+    precsim prime prod propto protect qquad quad rVert raise raisebox rangle rbrace rceil relax relbar restriction
+    rfloor rgroup rhd rhook right rightarrow rightarrowfill rightarrowtail rightharpoondown rightharpoonup
+    rightleftarrows rightleftharpoons rightrightarrows rightsquigarrow rightthreetimes risingdotseq rmfamily rmoustache
+    root rtimes rule rvert scshape searrow setminus sffamily sharp shortmid shortparallel sim simeq skew slshape
+    smallfrown smallint smallsetminus smallsmile smile space spadesuit specialrule sphericalangle sqcap sqcup sqsubset
+    sqsubseteq sqsupset sqsupseteq square ss star strut subset subseteq subseteqq subsetneq subsetneqq succ succapprox
+    succcurlyeq succeq succnapprox succneqq succnsim succsim sum supset supseteq supseteqq supsetneq supsetneqq surd
+    swarrow tabularnewline textasciicircum textasciitilde textbackslash textbar textbullet textdegree textellipsis
+    textemdash textendash textgreater textlangle textless textquotedblleft textquotedblright textquoteleft
+    textquoteright textrangle textunderscore therefore thickapprox thicksim thickspace thinspace times to top toprule
+    triangle triangledown triangleleft trianglelefteq triangleq triangleright trianglerighteq ttfamily twoheadleftarrow
+    twoheadrightarrow ulcorner unlhd unrhd upalpha uparrow upbeta upbracefill upchi updelta updownarrow upepsilon upeta
+    upgamma upharpoonleft upharpoonright upiota upkappa uplambda uplus upmu upnu upomega upphi uppi uppsi uprho upshape
+    upsigma uptau uptheta upuparrows upupsilon upvarepsilon upvarphi upvarpi upvarrho upvarsigma upvartheta upxi upzeta
+    urcorner vDash varbigtriangledown varbigtriangleup varinjlim varkappa varliminf varlimsup varnothing varprojlim
+    varpropto varsubsetneq varsubsetneqq varsupsetneq varsupsetneqq vartriangle vartriangleleft vartriangleright vdash
+    vdots vee veebar vert vfill vline vphantom wedge wp wr yen
     """
 )
 ENVIRONMENTS = words(

@@ -33,9 +33,8 @@ LOOK_AHEAD = 40
 """Tokens within which an option, a position or a length ends."""
 
 _END_OF_INPUT = ""
-_ENDS = frozenset({"}", "\\end", "\\right", "&", "\\\\", "\\cr", "\\middle"})
-_SCRIPTS = frozenset({"^", "_", "'", "\\limits", "\\nolimits", "\\displaylimits"})
-_NO_ARGUMENT = _ENDS | {_END_OF_INPUT, "^", "_", "'"}
+_ENDS = frozenset({_END_OF_INPUT, "}", "\\end", "\\right", "&", "\\\\", "\\cr", "\\middle"})
+_NO_ARGUMENT = _ENDS | {"^", "_", "'"}
 _NO_DELIMITER = frozenset({_END_OF_INPUT, "{", "}", "&", "\\\\", "^", "_"})
 
 _LENGTH = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:true)?(?:em|ex|pt|pc|in|bp|cm|mm|dd|cc|sp|mu)"
@@ -168,9 +167,7 @@ class _Reader:
         numerator: list[str] = []
         while True:
             token = self._peek()
-            if token == closing:
-                break
-            if token in _ENDS or token == _END_OF_INPUT:
+            if token == closing or token in _ENDS:
                 break
             if token in commands.INFIXES:
                 if infix is not None:
@@ -235,17 +232,11 @@ class _Reader:
     def _raw_group(self) -> list[str]:
         """Reads a group: its tokens unchanged, without its braces and blanks."""
         self.expect("{")
-        tokens: list[str] = []
-        depth = 1
-        while True:
-            token = self._take()
-            depth += (token == "{") - (token == "}")
-            if token == _END_OF_INPUT:
-                raise Unparsable("expected }")
-            if not depth:
-                return tokens
-            if token != BLANK:
-                tokens.append(token)
+        end = group_end(self._tokens, self._at - 1)
+        if end is None:
+            raise Unparsable("expected }")
+        start, self._at = self._at, end + 1
+        return [token for token in self._tokens[start:end] if token != BLANK]
 
     def _up_to(self, delimiter: str) -> list[str]:
         """What comes before the command that delimits it, such as the index of \\root 3 \\of x."""
@@ -276,19 +267,15 @@ class _Reader:
         return tokens
 
     def _command(self, token: str) -> list[str]:
-        if token in commands.FRACTIONS:
+        if token in commands.FRACTIONS or token in commands.STACKS:
             if token == "\\cfrac":
                 self._take_match(_POSITION)
-            return [commands.FRACTIONS[token], *self._argument(), *self._argument()]
-        if token in commands.STACKS:
-            return [token, *self._argument(), *self._argument()]
+            return [commands.FRACTIONS.get(token, token), *self._argument(), *self._argument()]
         if token in commands.OPTIONAL_THEN_ONE:
             option = ["[", *self._up_to("]"), "]"] if self._peek() == "[" and self._take() else []
             return [token, *option, *self._argument()]
-        if token in commands.LAPS:
-            return [commands.LAPS[token], *self._argument()]
-        if token in commands.MARKS or token in commands.PHANTOMS:
-            return [token, *self._argument()]
+        if token in commands.LAPS or token in commands.MARKS or token in commands.PHANTOMS:
+            return [commands.LAPS.get(token, token), *self._argument()]
         if token in commands.TEXTS:
             return ["\\mathrm", *self._text()]
         if token in commands.FONTS:

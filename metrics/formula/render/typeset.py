@@ -100,8 +100,6 @@ class Typesetter:
         self._seconds = seconds
         self._scratch: Path | None = None
         self._paths: dict[str, str] = {}
-        self._metrics: dict[str, Metrics] = {}
-        self._outlines: dict[str, Path | None] = {}
         self.runs = 0
         self.nanoseconds = 0
 
@@ -215,23 +213,24 @@ class Typesetter:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         try:
-            pages = list(read_pages(data, self.metrics, fonts, marks_of_a_page)) if data else []
+            pages = list(read_pages(data, self._metrics, fonts, marks_of_a_page)) if data else []
         except UnreadableOutput:
             pages = []
         return _Run(pages, log, begun, code < 0)
 
-    def metrics(self, name: str) -> Metrics:
-        """Returns the glyph sizes of a font; of a font that is not there, none."""
-        if name not in self._metrics:
-            file = find_file(f"{name}.tfm", self._paths.get("TFMFONTS", ""))
-            self._metrics[name] = read_metrics(file.read_bytes()) if file else {}
-        return self._metrics[name]
+    def _metrics(self, name: str) -> Metrics:
+        return _glyph_sizes(name, self._paths.get("TFMFONTS", ""))
 
     def outlines(self, name: str) -> Path | None:
         """Returns the file of a font's outlines (Type 1); None where there is none."""
-        if name not in self._outlines:
-            self._outlines[name] = find_file(f"{name}.pfb")
-        return self._outlines[name]
+        return find_file(f"{name}.pfb")
+
+
+@lru_cache(maxsize=1024)
+def _glyph_sizes(name: str, folders: str) -> Metrics:
+    """Returns the glyph sizes of a font that TeX finds; of a font that is not there, none."""
+    file = find_file(f"{name}.tfm", folders)
+    return read_metrics(file.read_bytes()) if file else {}
 
 
 _FLAGS = ["-interaction=batchmode", "-no-shell-escape", "-no-mktex=tfm", "-no-mktex=pk"]

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamscore.metrics.common.budget import Budget, OutOfBudget
-from beamscore.metrics.formula.documents import macros as module
-from beamscore.metrics.formula.documents.macros import MAX_DEPTH
+from beamscore.metrics.formula.documents import source as module
+from beamscore.metrics.formula.documents.source import MAX_DEPTH
 from tests.work import executed_lines
 
 
