@@ -41,10 +41,11 @@ _ALPHABETS = words(
     "\\mathrm \\mathit \\mathbf \\mathbb \\mathcal \\mathfrak \\mathscr \\mathsf \\mathtt \\mathnormal "
     "\\boldsymbol \\pmb"
 )
-FONTS = {name: name for name in _ALPHABETS} | {
-    **{"\\Bbb": "\\mathbb", "\\bold": "\\mathbf", "\\bm": "\\boldsymbol", "\\frak": "\\mathfrak"},
-    **dict.fromkeys(("\\mbox", "\\hbox"), "\\mathrm"),
-}
+FONTS = (
+    {name: name for name in _ALPHABETS}
+    | {"\\Bbb": "\\mathbb", "\\bold": "\\mathbf", "\\bm": "\\boldsymbol", "\\frak": "\\mathfrak"}
+    | dict.fromkeys(("\\mbox", "\\hbox"), "\\mathrm")
+)
 CLASSES = words(
     "\\mathop \\mathbin \\mathrel \\mathord \\mathopen \\mathclose \\mathpunct \\mathinner \\vcenter \\smash "
     "\\operatorname"
@@ -55,7 +56,8 @@ PHANTOMS = words(
 ROWS = frozenset({"\\substack"})
 """Commands whose one argument has rows."""
 LAPS = {
-    **{"\\llap": "\\llap", "\\mathllap": "\\llap", "\\rlap": "\\rlap", "\\mathrlap": "\\rlap"},
+    **dict.fromkeys(("\\llap", "\\mathllap"), "\\llap"),
+    **dict.fromkeys(("\\rlap", "\\mathrlap"), "\\rlap"),
     **dict.fromkeys(("\\boxed", "\\fbox"), "\\boxed"),
 }
 INVISIBLE = frozenset(FONTS.values()) | TEXTS | CLASSES | ROWS | frozenset(LAPS.values())
