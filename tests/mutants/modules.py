@@ -27,7 +27,6 @@ MATCHERS = {
     "metrics/figure_text/deteval.py": ["tests/metrics/figure_text/test_deteval.py"],
     "metrics/formula/cdm/matching.py": [
         "tests/metrics/formula/cdm/test_matching.py",
-        "tests/metrics/formula/cdm/test_ransac.py",
     ],
     "metrics/formula/limits.py": ["tests/metrics/formula/test_limits.py"],
     "metrics/traffic_rules/metrics.py": [
