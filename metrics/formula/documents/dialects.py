@@ -188,19 +188,13 @@ def _one_formula(block: str, language: str, budget: Budget) -> list[Formula]:
     return [Formula(*bare(formula), 0)]
 
 
-def _nougat(text: str, budget: Budget) -> list[Formula]:
-    return _markdown(_MISSING_PAGE.sub(lambda mark: "\n\n".ljust(len(mark.group())), text), budget)
-
-
-def _gpt4o(text: str, budget: Budget) -> list[Formula]:
-    return _markdown(text, budget, _LATEX_FENCES)
-
-
 READERS: Mapping[str, Callable[[str, Budget], list[Formula]]] = {
     "latex": latex_formulas,
     "mathpix": _markdown,
-    "gpt4o": _gpt4o,
-    "nougat": _nougat,
+    "gpt4o": lambda text, budget: _markdown(text, budget, _LATEX_FENCES),
+    "nougat": lambda text, budget: _markdown(
+        _MISSING_PAGE.sub(lambda mark: "\n\n".ljust(len(mark.group())), text), budget
+    ),
 }
 """Each dialect, and what returns the displayed formulas of a document in it, in reading order.
 

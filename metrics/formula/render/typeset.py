@@ -70,9 +70,10 @@ class Typeset:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A formula that TeX gave no page for, with the reason."""
+    """A formula that TeX gave no page for, with the reason, and whether TeX had to be ended."""
 
     reason: str
+    stalled: bool = False
 
 
 class _Run(NamedTuple):
@@ -142,8 +143,8 @@ class Typesetter:
         while True:
             for formula in filter(allowances.wanted, alone):
                 results[formula] = result = self._alone(formula)
+                stalled = isinstance(result, Failure) and result.stalled
                 seconds = max(self._limit(formula), SECONDS_OF_RUN)
-                stalled = result == self._too_slow(formula)
                 allowances.charge(formula, seconds * STEPS_OF_STALLED_SECOND if stalled else START_STEPS)
             left = {*waiting} - {*alone, *results}
             waiting = [each for each in waiting if each in left and allowances.wanted(each)]
@@ -177,19 +178,17 @@ class Typesetter:
             alone.append(last)
         return done, alone if done or alone else [formulas[0]]
 
-    def _too_slow(self, formula: Marked) -> Failure:
-        limit = self._limit(formula)
-        return Failure(f"TeX takes more than {limit} second{'s' * (limit > 1)}, or more memory than it may")
-
     def _alone(self, formula: Marked) -> Typeset | Failure:
         """Typesets one formula as a document of its own."""
         fonts: dict[int, Font] = {}
-        run = self._run(lone_document(formula), fonts, self._limit(formula))
-        if not run.pages and run.ended:
-            return self._too_slow(formula)
-        if not run.pages:
-            return Failure("TeX gives no page for it")
-        return Typeset(tuple(run.pages), fonts, *on_paper(formula))
+        limit = self._limit(formula)
+        run = self._run(lone_document(formula), fonts, limit)
+        if run.pages:
+            return Typeset(tuple(run.pages), fonts, *on_paper(formula))
+        if run.ended:
+            seconds = f"{limit} second{'s' * (limit > 1)}"
+            return Failure(f"TeX takes more than {seconds}, or more memory than it may", stalled=True)
+        return Failure("TeX gives no page for it")
 
     def _run(self, source: str, fonts: dict[int, Font], seconds: int, marks_of_a_page: int = 0) -> _Run:
         """Runs TeX on a document."""
