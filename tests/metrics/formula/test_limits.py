@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 import subprocess
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,13 @@ from beamscore.metrics.formula.benchmark import FormulaBenchmark
 from beamscore.metrics.formula.latex.commands import sanitize
 from beamscore.metrics.formula.latex.normal_form import normal_form
 from beamscore.metrics.formula.latex.token_markup import marked
-from beamscore.metrics.formula.limits import START_STEPS, matching_steps, reading_steps, typesetting_steps
+from beamscore.metrics.formula.limits import (
+    START_STEPS,
+    SampleAllowances,
+    matching_steps,
+    reading_steps,
+    typesetting_steps,
+)
 from beamscore.metrics.formula.records import FormulaPrediction, FormulaTruth
 from beamscore.metrics.formula.render import document, raster, typeset
 from beamscore.metrics.formula.render.boxes import PIXELS_PER_UNIT
@@ -123,6 +130,23 @@ def test_steps_of_reading_and_matching() -> None:
     # 600 + 30 * 100 + 20,000 / 20 + 100 * 20,000 / 1000.
     assert matching_steps(1_500, 1_500) < 4_000_000
     assert matching_steps(100, 200) == 600 + 3000 + 1000 + 2000
+
+
+@pytest.mark.parametrize(
+    ("truth_steps", "prediction_steps", "side"), [(50, 50, None), (51, 0, "ground_truth"), (50, 51, "prediction")]
+)
+def test_the_ground_truth_may_spend_half_and_the_prediction_the_rest(
+    truth_steps: int, prediction_steps: int, side: str | None
+) -> None:
+    allowances = SampleAllowances(100)
+    allowances.add(0, 100, ["truth"], ["prediction"])
+    allowances.charge("truth", truth_steps)
+    allowances.charge("prediction", prediction_steps)
+    assert allowances.wanted("truth") == (side != "ground_truth")
+    assert allowances.wanted("prediction") == (side is None)
+    with nullcontext() if side is None else pytest.raises(RejectedRecord) as rejected:
+        allowances.check(0)
+    assert rejected is None or rejected.value.side == side
 
 
 def score(benchmark: FormulaBenchmark, text: str) -> SampleScore | RejectedRecord:

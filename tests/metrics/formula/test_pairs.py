@@ -208,6 +208,21 @@ def test_a_plain_reading_gives_the_same(truths: list[str], predictions: list[str
     assert matches == plainly_matched(truths, predictions, thresholds)
 
 
+@pytest.mark.parametrize(
+    ("prediction", "distance", "number"), [("abcdx", 0.2, 1), ("abcxy", 0.4, 2), ("axyz", 0.8, None), ("abxyz", 0.6, 2)]
+)
+def test_a_match_is_below_the_threshold_of_its_round(prediction: str, distance: float, number: int | None) -> None:
+    # Of abcde, so many of five characters differ: 0.4 is not below 0.4, and 0.8 not below 0.8.
+    first, *_ = module.match_formulas(["abcde"], [prediction], Budget(1_000))
+    assert (first.distance, first.round) == ((distance, number) if number else (1.0, None))
+
+
+def test_the_first_round_leaves_the_far_for_the_second() -> None:
+    # In round 1, 0.6 is too far for the first truth, so that the second takes the prediction: one edit of five.
+    first, second = module.match_formulas(["abcde", "abxyz"], ["abxyw"], Budget(1_000))
+    assert (first.prediction, second.prediction, second.distance) == (None, 0, 0.2)
+
+
 def steps(truths: list[str], predictions: list[str]) -> int:
     budget = Budget(10**12)
     module.match_formulas(truths, predictions, budget)

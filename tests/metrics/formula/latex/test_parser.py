@@ -90,7 +90,8 @@ def test_a_table_keeps_its_rules_and_loses_the_blanks_between_letters() -> None:
     )
 
 
-def test_a_table_without_an_end_gets_one() -> None:
+def test_a_table_without_an_end_gets_one_and_loses_its_skips() -> None:
+    assert r"\hspace{1cm}" not in normal_form(r"\begin{tabular}{c} x \hspace{1cm} y").tokens
     assert normal_form(r"\begin{tabular}{c} x").tokens[-1] == r"\end{tabular}"
 
 
