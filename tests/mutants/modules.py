@@ -27,8 +27,9 @@ MATCHERS = {
     "metrics/chemistry/neighbors.py": ["tests/metrics/chemistry/test_matcher.py"],
     "metrics/chemistry/seeds.py": ["tests/metrics/chemistry/test_matcher.py"],
     "metrics/figure_text/deteval.py": ["tests/metrics/figure_text/test_deteval.py"],
-    "metrics/formula/cdm/ransac.py": ["tests/metrics/formula/cdm/test_ransac.py"],
-    "metrics/formula/cdm/matching.py": ["tests/metrics/formula/cdm/test_matching.py"],
+    "metrics/formula/cdm/matching.py": [
+        "tests/metrics/formula/cdm/test_matching.py",
+    ],
     "metrics/formula/limits.py": ["tests/metrics/formula/test_limits.py"],
     "metrics/traffic_rules/metrics.py": [
         "tests/metrics/traffic_rules/test_pairing.py",
