@@ -36,14 +36,17 @@ MATCHERS = {
 }
 
 TRANSFORMS = {
-    "transforms/io/restriction.py": ["tests/transforms/test_read.py"],
     "transforms/io/claim.py": ["tests/transforms/io/test_claim.py"],
     "transforms/io/rows.py": ["tests/transforms/io/test_rows.py"],
     "transforms/io/files.py": ["tests/transforms/io/test_files.py", "tests/transforms/test_read.py"],
-    "transforms/io/jsonl.py": ["tests/transforms/io/test_jsonl.py"],
     "transforms/slice_labels.py": ["tests/transforms/test_slice.py"],
     "transforms/pair.py": ["tests/transforms/test_pair.py"],
-    "transforms/io/columnar.py": ["tests/transforms/io/test_parquet.py", "tests/transforms/io/test_arrow.py"],
+    "transforms/io/readers.py": [
+        "tests/transforms/io/test_jsonl.py",
+        "tests/transforms/io/test_delimited.py",
+        "tests/transforms/io/test_parquet.py",
+        "tests/transforms/io/test_arrow.py",
+    ],
     "transforms/io/publication.py": ["tests/transforms/io/test_publication.py"],
     "transforms/read.py": ["tests/transforms/test_read.py"],
     "transforms/records.py": ["tests/transforms/test_records.py"],

@@ -1,15 +1,36 @@
-"""The reader of a part of a file, by the format of the file."""
+"""The records of JSONL, CSV, TSV, Parquet and Arrow files, in bounded memory.
+
+A CSV record ends at a line end that does not stand in quotes, so it may span lines, and where one starts is known only
+by what stands before it. The first record names the columns; each value is text.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import csv
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any, BinaryIO, NamedTuple
 
-from .columnar import check_columns, read_table, schema_of
-from .delimited import DELIMITERS, header_of, read_delimited
+import msgspec
+import pyarrow as pa
+
+from ..records import TEXT_KEPT, InputProblem
 from .field_map import FIELDS_AS_NAMED, FieldMap, SideColumns
-from .files import Part, SourceFile
-from .jsonl import Line, read_lines
-from .rows import RecordLimits, Row
+from .files import BOM, BYTES_PER_READ, Part, SourceFile, open_parquet, open_text, reading
+from .rows import RecordLimits, Row, RowsOfBatch, too_large
+
+_LINE_MARKS = len(BOM) + len(b"\r\n")
+
+DELIMITERS = {"csv": ",", "tsv": "\t"}
+MAX_HEADER_BYTES = 1 << 20
+LIMITS_PER_VALUE = 2
+"""A value of so many times limits.record_bytes ends the run: a quote that is never closed takes all that follows."""
+
+NAMES_LISTED = 20
+ROWS_PER_BATCH = 64
+BYTES_AT_ONCE = 8 << 20
+"""How much of a batch becomes Python objects at a time, unless a single row has more."""
 
 
 def read_part(part: Part, columns: SideColumns, limits: RecordLimits) -> Iterator[Line | Row]:
@@ -34,3 +55,259 @@ def known_fields(file: SourceFile, fields: FieldMap = FIELDS_AS_NAMED) -> list[s
     schema = schema_of(file)
     check_columns(file, schema, fields)
     return fields.present(schema.names)
+
+
+class Line(msgspec.Struct, frozen=True):
+    """One line that is not blank, without its end and without the byte-order mark of the file.
+
+    position: the byte offset of its start, in the uncompressed text. line: its number from 1, or 0 where the
+    part does not start the file. text: its bytes. length: its length, larger than the text where the line was
+    longer than the limit and has been cut; the end of a line that was cut may count.
+    """
+
+    position: int
+    line: int
+    text: bytes
+    length: int
+
+
+def read_lines(part: Part, limit: int) -> Iterator[Line]:
+    """Yields the lines that start in a part, cut at `limit` bytes, which bounds the memory.
+
+    Raises InputProblem where the file cannot be read to its end.
+    """
+    stop = math.inf if part.stop is None else part.stop
+    position, number = part.start, 0 if part.start else 1
+    # The line that covers the byte before the part belongs to the part before, as it started there.
+    is_behind_its_start = part.start > 0
+    with open_text(part.file, position - is_behind_its_start) as stream:
+        if is_behind_its_start:
+            position -= 1
+            while position < stop and (piece := stream.readline(BYTES_PER_READ)):
+                position += len(piece)
+                if piece.endswith(b"\n"):
+                    break
+        while position < stop and (text := stream.readline(limit + _LINE_MARKS)):
+            start, piece = position, text
+            position += len(text)
+            while not piece.endswith(b"\n") and (piece := stream.readline(BYTES_PER_READ)):
+                position += len(piece)
+            skipped = position - start - len(text)
+            kept = text if skipped else text.rstrip(b"\r\n")
+            if not start:
+                kept = kept.removeprefix(BOM)
+            if skipped or kept.strip():
+                yield Line(start, number, kept[:limit], skipped + len(kept))
+            number += number > 0
+
+
+class Record(NamedTuple):
+    """One record: where it starts, its bytes without the line end, and its fields, or the problem that it has."""
+
+    position: int
+    line: int
+    lines: int
+    text: bytes
+    fields: list[str]
+    problem: str
+
+    @property
+    def span(self) -> str:
+        """Its lines, to stand behind what is wrong with it, where it takes several."""
+        return f" (lines {self.line} to {self.line + self.lines - 1})" if self.lines > 1 else ""
+
+
+def read_records(stream: BinaryIO, delimiter: str, longest: int) -> Iterator[Record]:
+    """Yields the records of a text; a blank line is none.
+
+    Quotes count where a field starts with one: in it two quotes stand for one, and delimiters and line ends for
+    themselves. Raises ValueError where a quote is not closed, or a value or a line is longer than `longest`.
+    """
+    if stream.read(len(BOM)) != BOM:
+        stream.seek(0)
+    position, number = stream.tell(), 1
+    taken, count = bytearray(), 0
+
+    def lines() -> Iterator[str]:
+        nonlocal taken, count
+        while line := stream.readline(longest + 1):
+            if len(line) > longest:
+                raise ValueError(f"line {number + count} is longer than {longest} bytes")
+            taken += line
+            count += 1
+            yield line.decode("utf-8", "surrogateescape")
+
+    csv.field_size_limit(max(csv.field_size_limit(), longest))
+    parser = csv.reader(lines(), delimiter=delimiter, strict=True)
+    while True:
+        fields, problem = [], ""
+        try:
+            fields = next(parser)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            problem = str(error)
+        if problem.startswith(("unexpected end of data", "field larger than")):
+            raise ValueError(f"the quote that opens in line {number} is not closed")
+        text = bytes(taken)
+        try:
+            text.decode()
+        except UnicodeDecodeError as error:
+            problem = f"this is not UTF-8, at byte {error.start} of the record"
+        if fields or problem:
+            end = 2 if text.endswith(b"\r\n") else 1 if text.endswith(b"\n") else 0
+            yield Record(position, number, count, text[: len(text) - end], fields, problem)
+        position, number = position + len(text), number + count
+        taken, count = bytearray(), 0
+
+
+def read_delimited(part: Part, columns: SideColumns, limits: RecordLimits) -> Iterator[Row]:
+    """Yields the rows of a CSV or TSV file.
+
+    The number of a row is the byte of the text at which it starts. A record that is too large, or with more or fewer
+    fields than there are columns, is given as one that makes no record. Raises InputProblem where the file cannot be
+    read, or has no column of the sample_id.
+    """
+    file, rows, wanted = part.file, RowsOfBatch(columns, limits), columns.read
+    names = header_of(file, columns.fields)
+    kept = [(index, name) for index, name in enumerate(names) if wanted is None or name in wanted]
+    with open_text(file) as stream:
+        records = read_records(stream, DELIMITERS[file.format], LIMITS_PER_VALUE * limits.record_bytes)
+        next(records, None)
+        for record in records:
+            position, line, size = record.position, record.line, len(record.text)
+            problem = record.problem
+            if not problem and len(record.fields) != len(names):
+                problem = f"the record has {len(record.fields)} fields, but the first line names {len(names)} columns"
+            if size > limits.record_bytes:
+                message = too_large(size, limits.record_bytes) + record.span
+                yield Row(position, None, b"\xc0", message, "too_large", line)
+            elif problem:
+                shown = msgspec.msgpack.encode(record.text[:TEXT_KEPT].decode("utf-8", "replace"))
+                yield Row(position, None, shown, problem + record.span, "unreadable", line)
+            else:
+                row = rows.of_text(position, {name: record.fields[index] for index, name in kept})
+                yield msgspec.structs.replace(row, line=line)
+
+
+def header_of(file: SourceFile, fields: FieldMap = FIELDS_AS_NAMED) -> list[str]:
+    """Returns the names of the columns of a CSV or TSV file, none where the file is empty.
+
+    Raises InputProblem where the file cannot be read, has no column of the sample_id, or has one name twice.
+    """
+    with open_text(file) as stream:
+        if stream.read(2) in (b"\xff\xfe", b"\xfe\xff"):
+            raise ValueError("it is UTF-16; write it as UTF-8")
+        stream.seek(0)
+        header = next(read_records(stream, DELIMITERS[file.format], MAX_HEADER_BYTES), None)
+    return [] if header is None else _names(file, header, fields)
+
+
+def _names(file: SourceFile, header: Record, fields: FieldMap) -> list[str]:
+    where, names = f"{file.path}:{header.line}", header.fields
+    if header.problem:
+        raise InputProblem(f"{where}: the names of the columns: {header.problem}{header.span}")
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise InputProblem(f"{where}: two columns are called {twice[0]!r}; rename one")
+    if fields.id_column() not in names:
+        raise InputProblem(
+            f"{where}: there is no column {fields.id_column()}, only {listed(names)}; the first line "
+            f"must name the columns{_other_delimiter(file, names)}"
+        )
+    return names
+
+
+def _other_delimiter(file: SourceFile, names: list[str]) -> str:
+    found = next((mark for mark in ";\t,|" if len(names) == 1 and mark in names[0]), None)
+    if found is None:
+        return ""
+    wanted = {"csv": "a comma", "tsv": "a tab"}[file.format]
+    return f", with {wanted} between them, not {found!r}"
+
+
+def read_table(part: Part, columns: SideColumns, limits: RecordLimits) -> Iterator[Row]:
+    """Yields the rows of a part of a Parquet or Arrow file.
+
+    Columns that do not matter are not decoded; those of Parquet's own JSON type are taken as JSON in any case. Raises
+    InputProblem where the file cannot be read or has no column of the sample_id.
+    """
+    rows, number = RowsOfBatch(columns, limits), part.first_row
+    batches = _of_arrow if part.file.format == "arrow" else _of_parquet
+    for batch in batches(part, columns):
+        step = max(1, BYTES_AT_ONCE * len(batch) // max(1, batch.nbytes))
+        for start in range(0, len(batch), step):
+            yield from rows.of(batch.slice(start, step), number + start)
+        number += len(batch)
+
+
+def _of_parquet(part: Part, columns: SideColumns) -> Iterator[Any]:
+    with open_parquet(part.file) as parquet:
+        names = _wanted(part.file, parquet.schema_arrow, columns)
+        groups = list(range(part.start, part.stop or 0))
+        yield from parquet.iter_batches(ROWS_PER_BATCH, row_groups=groups, columns=names)
+
+
+def _of_arrow(part: Part, columns: SideColumns) -> Iterator[Any]:
+    with reading(part.file) as stream:
+        reader = _open_arrow(stream)
+        names = _wanted(part.file, reader.schema, columns)
+        for batch in _batches(reader, stream):
+            rows = batch.select(names)
+            rows.validate(full=True)
+            yield rows
+
+
+def _wanted(file: SourceFile, schema: Any, columns: SideColumns) -> list[str]:
+    check_columns(file, schema, columns.fields)
+    return [name for name in schema.names if columns.read is None or name in columns.read]
+
+
+def _open_arrow(stream: BinaryIO) -> Any:
+    """Opens an Arrow IPC file, or a stream."""
+    is_file = stream.read(6) == b"ARROW1"
+    stream.seek(0)
+    source = pa.PythonFile(stream, "r")
+    return pa.ipc.open_file(source) if is_file else pa.ipc.open_stream(source)
+
+
+def _batches(reader: Any, stream: BinaryIO) -> Iterator[Any]:
+    """Yields the record batches; raises ValueError where a stream was cut off between two of them."""
+    if isinstance(reader, pa.RecordBatchFileReader):
+        yield from map(reader.get_batch, range(reader.num_record_batches))
+        return
+    while True:
+        before = stream.tell()
+        batch = next(reader, None)
+        if batch is not None:
+            yield batch
+        elif stream.tell() == before:
+            raise ValueError(f"it was cut off: nothing ends the stream at byte {before}")
+        else:
+            return
+
+
+def schema_of(file: SourceFile) -> Any:
+    """Returns the schema of a Parquet or Arrow file; raises InputProblem where it cannot be read."""
+    if file.format == "parquet":
+        with open_parquet(file) as parquet:
+            return parquet.schema_arrow
+    with reading(file) as stream:
+        return _open_arrow(stream).schema
+
+
+def check_columns(file: SourceFile, schema: Any, fields: FieldMap = FIELDS_AS_NAMED) -> None:
+    """Raises InputProblem where the schema has no column of the sample_id, or has one name twice."""
+    counts = Counter(schema.names)
+    if fields.id_column() not in counts:
+        raise InputProblem(f"{file.path}: there is no column {fields.id_column()}, only {listed(schema.names)}")
+    twice = sorted(name for name, count in counts.items() if count > 1)
+    if twice:
+        raise InputProblem(f"{file.path}: two columns are called {twice[0]}; rename one")
+
+
+def listed(names: Iterable[str]) -> str:
+    """Returns the names of columns for a person: the first ones, and how many more there are."""
+    found = list(names)
+    more = f" and {len(found) - NAMES_LISTED} more" if len(found) > NAMES_LISTED else ""
+    return (", ".join(found[:NAMES_LISTED]) or "none") + more

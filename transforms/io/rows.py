@@ -16,7 +16,7 @@ from .field_map import SAMPLE_ID, SideColumns
 
 @dataclass(frozen=True, slots=True)
 class RecordLimits:
-    """The limits on one record: its bytes as they are read, and how deep it, or a schema, is nested."""
+    """The limits on one record: its bytes as they are read, and how deep its JSON is nested."""
 
     record_bytes: int = 16 << 20
     depth: int = 200

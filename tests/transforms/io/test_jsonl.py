@@ -12,9 +12,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from beamscore.transforms.io import files, jsonl, zstd
+from beamscore.transforms.io import files, readers, zstd
 from beamscore.transforms.io.files import Part, SourceFile, match_files, split_file
-from beamscore.transforms.io.jsonl import Line, read_lines
+from beamscore.transforms.io.readers import Line, read_lines
 from beamscore.transforms.records import InputProblem
 from tests.transforms.counted import counted_reads
 
@@ -71,7 +71,7 @@ def test_parts_of_any_size_hold_each_line_exactly_once(
     path.write_bytes(content)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(files, "BYTES_PER_PART", part_size)
-        patch.setattr(jsonl, "BYTES_PER_READ", read_size)
+        patch.setattr(readers, "BYTES_PER_READ", read_size)
         parts = list(split_file(source(path), files.part_size([source(path)])))
         found = [line for part in parts for line in read_lines(part, LIMIT)]
     assert [(part.start, part.stop) for part in parts] == [
@@ -135,7 +135,7 @@ def test_the_limit_counts_the_record_without_its_line_end(
     path = tmp_path_factory.getbasetemp() / "limited.jsonl"
     path.write_bytes(start + b"".join(b"x" * length + end for length in lengths))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(jsonl, "BYTES_PER_READ", read_size)
+        patch.setattr(readers, "BYTES_PER_READ", read_size)
         found = lines_of(path, limit)
     assert [line.text for line in found] == [b"x" * min(length, limit) for length in lengths]
     for line, length in zip(found, lengths, strict=True):
@@ -169,7 +169,7 @@ def test_a_part_inside_a_huge_line_reads_no_further_than_its_own_end(
 ) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(b"x" * 10_000 + b"\nlast\n")
-    monkeypatch.setattr(jsonl, "BYTES_PER_READ", 100)
+    monkeypatch.setattr(readers, "BYTES_PER_READ", 100)
     with counted_reads() as sizes:
         assert list(read_lines(Part(source(path), 1000, 2000), LIMIT)) == []
     assert sum(sizes) <= 1000 + 100

@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from beamscore.transforms.io import columnar, files
-from beamscore.transforms.io.columnar import read_table
+from beamscore.transforms.io import files
 from beamscore.transforms.io.field_map import SideColumns
 from beamscore.transforms.io.files import match_files, split_file
+from beamscore.transforms.io.readers import BYTES_AT_ONCE, read_table
 from beamscore.transforms.io.rows import RecordLimits, Row, RowsOfBatch
 from beamscore.transforms.records import InputProblem
 from tests.abuse import readers
@@ -45,7 +45,7 @@ def records_of(path: Path, columns: Collection[str] | None, structured: Collecti
 
 def test_rows_are_numbered_through_groups_parts_and_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path / "a.parquet", pa.table({"sample_id": [f"s{i}" for i in range(20)]}), row_group_size=7)
-    monkeypatch.setattr("beamscore.transforms.io.columnar.ROWS_PER_BATCH", 3)
+    monkeypatch.setattr("beamscore.transforms.io.readers.ROWS_PER_BATCH", 3)
     for part_size in (1, 1 << 20):
         monkeypatch.setattr("beamscore.transforms.io.files.BYTES_PER_PART", part_size)
         assert [(row.number, row.sample_id) for row in rows_of(path, set())] == [(i, f"s{i}") for i in range(20)]
@@ -262,7 +262,7 @@ def test_large_rows_become_objects_a_few_at_a_time(tmp_path: Path, monkeypatch: 
         tmp_path / "a.parquet", pa.table({"sample_id": map(str, range(count)), "text": ["x" * 1_000_000] * count})
     )
     assert len(rows_of(path, None)) == count
-    assert max(converted) * 1_000_000 <= columnar.BYTES_AT_ONCE
+    assert max(converted) * 1_000_000 <= BYTES_AT_ONCE
     assert sum(converted) == count
 
 
@@ -306,13 +306,3 @@ def test_values_that_python_cannot_hold_reject_their_row_alone(tmp_path: Path) -
     rows = rows_of(path, None)
     assert [(row.sample_id, row.error is None) for row in rows] == [("a", True), ("b", False), ("c", True)]
     assert (rows[1].error or "").startswith("column date: ")
-
-
-def test_a_schema_nested_deeper_than_the_limit_is_a_problem_of_the_input(tmp_path: Path) -> None:
-    kind: Any = pa.int64()
-    for _ in range(4):
-        kind = pa.struct([("a", kind)])
-    path = write(tmp_path / "a.parquet", pa.table({"sample_id": ["s"], "deep": pa.nulls(1, kind)}))
-    assert len(rows_of(path, None, limits=RecordLimits(1 << 20, 5))) == 1  # the record, four structs
-    with pytest.raises(InputProblem, match=r"the column deep is nested deeper than the 4 levels of limits\.depth"):
-        rows_of(path, None, limits=RecordLimits(1 << 20, 4))
