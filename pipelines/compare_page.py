@@ -12,11 +12,11 @@ import msgspec
 
 from ..metrics.benchmark import Benchmark
 from ..metrics.common.errors import explain
-from ..transforms.changed_records import ChangedRecords, GatherChanged, PickChanged
 from ..transforms.draw import DrawTogether
 from ..transforms.faults import faults_end_the_bundle
 from ..transforms.records import GROUND_TRUTH, InputProblem
 from ..transforms.rows import SampleTable
+from ..transforms.sample_changes import ChangedRecords, GatherChanged, PickChanged
 from .config.errors import UsageError, one_line
 from .config.settings import GROUND_TRUTH_FIELDS, PREDICTION_FIELDS, Configuration
 from .inputs.inputs import Inputs, find_inputs

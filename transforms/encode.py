@@ -16,8 +16,7 @@ from .blocks import Block, KeyedRecord
 from .faults import faults_end_the_bundle
 from .io.field_map import SideColumns
 from .io.files import SourceFile
-from .io.readers import Line
-from .io.rows import RecordLimits
+from .io.readers import Line, RecordLimits
 from .read import RecordIntake
 from .record_json import present_fields, record_json, sorted_record_json
 from .records import JSON, TEXT_KEPT, EncodedRecord, InputProblem, Quarantined, RecordEncoder

@@ -31,8 +31,7 @@ from .io.field_map import (
     wrong_length,
 )
 from .io.files import Part, SourceFile, match_files, part_size, split_file
-from .io.readers import Line, read_part
-from .io.rows import RecordLimits, Row, deeper_than, too_large
+from .io.readers import Line, RecordLimits, Row, deeper_than, read_part, too_large
 from .records import (
     JSON,
     MSGPACK,

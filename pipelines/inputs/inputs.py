@@ -14,8 +14,7 @@ import msgspec
 from ...metrics.record_fields import record_fields, text_fields
 from ...transforms.io.field_map import SideColumns
 from ...transforms.io.files import Part, SourceFile, match_files, open_parquet
-from ...transforms.io.readers import Line, known_fields, listed, read_part
-from ...transforms.io.rows import RecordLimits
+from ...transforms.io.readers import Line, RecordLimits, known_fields, listed, read_part
 from ...transforms.read import BYTES_PER_BUNDLE, ReadRecords
 from ...transforms.records import GROUND_TRUTH, JSON, MSGPACK, EncodedRecord, InputProblem, Origin
 from ..config.errors import UsageError, as_input_errors, nearest

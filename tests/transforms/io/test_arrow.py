@@ -14,8 +14,7 @@ import pytest
 
 from beamscore.transforms.io.field_map import SideColumns
 from beamscore.transforms.io.files import match_files, split_file
-from beamscore.transforms.io.readers import read_table, schema_of
-from beamscore.transforms.io.rows import RecordLimits, Row
+from beamscore.transforms.io.readers import RecordLimits, Row, read_table, schema_of
 from beamscore.transforms.records import InputProblem
 from tests.tables import write_arrow
 from tests.transforms.counted import counted_reads

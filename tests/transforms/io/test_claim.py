@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from beamscore.transforms.io import claim
-from beamscore.transforms.io.claim import (
+from beamscore.transforms.io import publication
+from beamscore.transforms.io.publication import (
     DETACHED_LEASE_S,
     LEASE_S,
     Claim,
@@ -157,7 +157,7 @@ def test_of_runs_that_ask_at_the_same_time_one_goes_on(output: str, monkeypatch:
 
         with monkeypatch.context() as patch:
             for name in ("write_file", "list_folder", "read_bytes"):
-                patch.setattr(claim, name, between(getattr(claim, name)))
+                patch.setattr(publication, name, between(getattr(publication, name)))
             ask(first)
         if steps < at:
             continue

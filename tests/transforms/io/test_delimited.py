@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 
 from beamscore.transforms.io.field_map import SideColumns
 from beamscore.transforms.io.files import match_files, split_file
-from beamscore.transforms.io.readers import header_of, read_delimited, read_records
-from beamscore.transforms.io.rows import RecordLimits, Row
+from beamscore.transforms.io.readers import RecordLimits, Row, header_of, read_delimited, read_records
 from beamscore.transforms.records import InputProblem
 
 HEAD = b"sample_id,text\n"

@@ -17,8 +17,7 @@ import pytest
 from beamscore.transforms.io import files
 from beamscore.transforms.io.field_map import SideColumns
 from beamscore.transforms.io.files import match_files, split_file
-from beamscore.transforms.io.readers import BYTES_AT_ONCE, read_table
-from beamscore.transforms.io.rows import RecordLimits, Row, RowsOfBatch
+from beamscore.transforms.io.readers import BYTES_AT_ONCE, RecordLimits, Row, RowsOfBatch, read_table
 from beamscore.transforms.records import InputProblem
 from tests.abuse import readers
 

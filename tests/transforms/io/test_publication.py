@@ -17,12 +17,16 @@ import pytest
 from apache_beam.io.filesystems import FileSystems
 
 from beamscore.transforms.io import publication
-from beamscore.transforms.io.claim import LEASE_S, RUNS, Claim, Process, held_claim
 from beamscore.transforms.io.publication import (
+    LEASE_S,
+    RUNS,
+    Claim,
     Layout,
+    Process,
     TakenOver,
     ask_to_keep,
     find_published,
+    held_claim,
     kept_runs,
     mark_abandoned,
     own_output,
@@ -30,8 +34,8 @@ from beamscore.transforms.io.publication import (
     publish,
     run_folder,
 )
-from beamscore.transforms.io.staging import StageBundles, StagedFolder
 from beamscore.transforms.io.storage import delete_files, list_folder, read_bytes, write_file
+from beamscore.transforms.publish import StageBundles, StagedFolder
 from beamscore.transforms.records import InputProblem
 from tests.faults import Faults, Stopped
 from tests.memory_files import FolderStore, ObjectStore
