@@ -17,7 +17,6 @@ from typing import IO, Any
 
 from apache_beam.io.aws import s3io
 from apache_beam.io.aws.clients.s3 import boto3_client, messages
-from apache_beam.io.aws.clients.s3.messages import S3ClientError
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.portability.api import beam_provision_api_pb2
@@ -28,18 +27,6 @@ from apache_beam.transforms.environments import SubprocessSDKEnvironment
 
 from .process import Shared
 
-__all__ = [
-    "STORE_ERRORS",
-    "file_system_options_restored",
-    "list_prefix",
-    "local_runner",
-    "option_names",
-    "option_parser",
-    "run_worker",
-    "worker_environment",
-]
-
-
 _GOOGLE_ERRORS = {
     "google.api_core.exceptions": ("GoogleAPIError",),
     "google.auth.exceptions": ("GoogleAuthError",),
@@ -49,7 +36,7 @@ _GOOGLE_ERRORS = {
 
 
 def _store_errors() -> tuple[type[Exception], ...]:
-    found: list[type[Exception]] = [S3ClientError]
+    found: list[type[Exception]] = [messages.S3ClientError]
     for module, names in _GOOGLE_ERRORS.items():
         with contextlib.suppress(ImportError):
             found += [getattr(importlib.import_module(module), name) for name in names]

@@ -22,8 +22,7 @@ from apache_beam.utils.windowed_value import WindowedValue
 from ..metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from ..metrics.statistics.sliced_sums import with_slices
 from ..metrics.statistics.swaps import SwapBits
-from .blocks import Block, BlockFolder, KeyedRecord, pack, unpack
-from .io.external_sort import sorted_on_disk
+from .blocks import Block, BlockFolder, KeyedRecord, pack, sorted_on_disk, unpack
 from .process import one_blas_thread
 from .records import EncodedRecord, InputProblem
 from .rows import SampleRow

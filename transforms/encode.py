@@ -14,11 +14,10 @@ from apache_beam.pvalue import TaggedOutput
 from ..metrics.common.errors import explain
 from .blocks import Block, KeyedRecord
 from .faults import faults_end_the_bundle
-from .io.field_map import SideColumns
+from .io.field_map import SideColumns, present_fields, record_json, sorted_record_json
 from .io.files import SourceFile
 from .io.readers import Line, RecordLimits
 from .read import RecordIntake
-from .record_json import present_fields, record_json, sorted_record_json
 from .records import JSON, TEXT_KEPT, EncodedRecord, InputProblem, Quarantined, RecordEncoder
 
 Unpack = Callable[[Any], Any]

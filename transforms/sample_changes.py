@@ -19,8 +19,7 @@ from apache_beam.pvalue import TaggedOutput
 
 from ..metrics.benchmark import MetricSpec
 from ..metrics.statistics.intervals import ROUNDING
-from .blocks import Block, KeyedRecord, only_samples, unpack
-from .io.external_sort import sorted_on_disk
+from .blocks import Block, KeyedRecord, only_samples, sorted_on_disk, unpack
 from .io.publication import beat_from_worker
 from .io.storage import create_file, make_folder, new_run_id, output_problems
 from .pair import PairBySample

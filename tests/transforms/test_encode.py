@@ -16,10 +16,9 @@ from hypothesis import strategies as st
 
 from beamscore.transforms.blocks import unpack
 from beamscore.transforms.encode import EncodeBundle
-from beamscore.transforms.io.field_map import FieldMap, SideColumns
+from beamscore.transforms.io.field_map import FieldMap, SideColumns, sorted_record_json
 from beamscore.transforms.io.readers import RecordLimits
 from beamscore.transforms.pair import DeduplicateAndPair
-from beamscore.transforms.record_json import sorted_record_json
 from beamscore.transforms.records import GROUND_TRUTH, EncodedRecord, InputProblem, Quarantined
 from beamscore.transforms.scored_batch import PairedSample
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamscore.transforms.record_json import fields_of, present_fields, record_json, sorted_record_json
+from beamscore.transforms.io.field_map import fields_of, present_fields, record_json, sorted_record_json
 
 VALUES = {"sample_id": "a", "box": {"width": 3, "height": [1.5, None]}, "note": None}
 
