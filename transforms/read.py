@@ -139,7 +139,7 @@ class ReadRecords(beam.PTransform):
         super().__init__()
         self._files = list(files)
         self._folder = folder
-        self._read = ReadPart(names, columns, limits, bundle_bytes, bucket_count(files), folder)
+        self._read = ReadPart(names, columns, limits, bucket_count(files), folder, bundle_bytes)
 
     def expand(self, pipeline: beam.Pipeline) -> beam.pvalue.DoOutputsTuple:
         """Splits the files, spreads the parts over the workers, reads them."""
@@ -168,7 +168,8 @@ def _split(numbered: tuple[int, Iterable[SourceFile]], size: int) -> Iterator[Pa
 class RecordIntake(beam.DoFn):
     """What becomes of the records of a bundle: checked, counted, and held until their blocks are large enough.
 
-    names: of the systems. columns: by side. buckets, folder: see BlockBuffer. bytes: of the records of a bundle so far.
+    names: of the systems. columns: by side. buckets, folder: see BlockBuffer. bundle_bytes: see ReadRecords.
+    bytes: of the records of a bundle so far.
     """
 
     def __init__(
@@ -178,12 +179,14 @@ class RecordIntake(beam.DoFn):
         limits: RecordLimits,
         buckets: int = 1,
         folder: BlockFolder = IN_PIPELINE,
+        bundle_bytes: int | None = None,
     ) -> None:
         self._names = tuple(names)
         self._columns = columns
         self._limits = limits
         self._buckets = buckets
         self._folder = folder
+        self._bundle_bytes = bundle_bytes
 
     def start_bundle(self) -> None:
         """Starts with nothing read."""
@@ -289,18 +292,6 @@ class ReadPart(RecordIntake):
     its parts to another bundle, which reads on from the record that comes next. The worker keeps the open reader for
     that bundle; only where it comes to another worker is the part read from its start, and what has been read skipped.
     """
-
-    def __init__(
-        self,
-        names: Sequence[str],
-        columns: Mapping[int, SideColumns],
-        limits: RecordLimits,
-        bundle_bytes: int | None = None,
-        buckets: int = 1,
-        folder: BlockFolder = IN_PIPELINE,
-    ) -> None:
-        super().__init__(names, columns, limits, buckets, folder)
-        self._bundle_bytes = bundle_bytes
 
     def process(self, part: Part, tracker: Any = UNREAD) -> Iterator[tuple[int, Block] | TaggedOutput]:
         """Yields the blocks of `part` that are large enough, and what was rejected, until the bundle has enough."""

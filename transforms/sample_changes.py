@@ -237,48 +237,38 @@ class ChangedRecords(msgspec.Struct, frozen=True):
     slices: dict[str, str | None] = {}
 
 
-class PickChanged(beam.PTransform):
-    """Keeps the ChangedSample that lost most and those that won most, `count` of each."""
-
-    def __init__(self, count: int) -> None:
-        super().__init__()
-        self._count = count
-
-    def expand(self, changed: beam.PCollection) -> beam.PCollection:
-        """Keeps the best of each bundle, then of all."""
-        return (
-            changed
-            | "Direction" >> beam.Map(_by_direction)
-            | "Most" >> beam.combiners.Top.PerKey(self._count, reverse=True)
-            | "Each" >> beam.FlatMap(lambda kept: kept[1])
-        )
-
-
 def _by_direction(sample: ChangedSample) -> tuple[int, ChangedSample]:
     change = msgspec.json.decode(sample[1])["change"] or 0.0
     return (change > 0) - (change < 0), sample
 
 
 class GatherChanged(beam.PTransform):
-    """Gathers what is known of the samples that were picked: from ChangedSample to ChangedRecords.
+    """Gathers what is known of the samples that changed most: from ChangedSample to ChangedRecords.
 
-    tables: the rows of both runs, for the details. records: blocks of their inputs, where predictions have the systems
-    0, the baseline, and 1, the candidate; None: the inputs are not read.
+    count: how many of those that lost, and of those that won. tables: the rows of both runs, for the details. records:
+    blocks of their inputs, where predictions have the systems 0, the baseline, and 1, the candidate; None: the inputs
+    are not read.
     """
 
-    def __init__(self, tables: Sequence[SampleTable], records: beam.PCollection | None) -> None:
+    def __init__(self, count: int, tables: Sequence[SampleTable], records: beam.PCollection | None) -> None:
         super().__init__()
+        self._count = count
         self._tables = tuple(tables)
         self._records = records
 
-    def expand(self, picked: beam.PCollection) -> beam.PCollection:
-        """Groups by sample_id."""
-        rows = picked | "Rows" >> beam.Map(_row)
+    def expand(self, changed: beam.PCollection) -> beam.PCollection:
+        """Keeps those that changed most, of each bundle, then of all, and groups by sample_id."""
+        rows = (
+            changed
+            | "Direction" >> beam.Map(_by_direction)
+            | "Most" >> beam.combiners.Top.PerKey(self._count, reverse=True)
+            | "Rows" >> beam.FlatMapTuple(_rows)
+        )
         wanted = beam.pvalue.AsList(rows | "Ids" >> beam.Keys())
         files = [(side, table, path) for side, table in enumerate(self._tables) for path in table.files]
         pieces = {
             "row": rows,
-            "details": picked.pipeline
+            "details": changed.pipeline
             | "Files" >> beam.Create(files)
             | "SpreadFiles" >> beam.Reshuffle()
             | "Details" >> beam.FlatMap(_details, wanted),
@@ -293,9 +283,9 @@ class GatherChanged(beam.PTransform):
         return pieces | "BySample" >> beam.CoGroupByKey() | "Gather" >> beam.FlatMapTuple(_gathered)
 
 
-def _row(sample: ChangedSample) -> tuple[str, dict[str, Any]]:
-    row = msgspec.json.decode(sample[1])
-    return row["sample_id"], row
+def _rows(_: int, kept: Sequence[ChangedSample]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for row in (msgspec.json.decode(sample[1]) for sample in kept):
+        yield row["sample_id"], row
 
 
 def _details(file: tuple[int, SampleTable, str], wanted: Sequence[str]) -> Iterator[tuple[str, tuple[int, Any, Any]]]:

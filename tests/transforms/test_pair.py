@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamscore.metrics.statistics.sums import Sums
-from beamscore.transforms import blocks
+from beamscore.transforms import blocks as sorting
 from beamscore.transforms import pair as pairing
 from beamscore.transforms.blocks import Block, BlockWriter, pack
 from beamscore.transforms.pair import DeduplicateAndPair, samples_per_batch
@@ -166,7 +166,7 @@ def test_long_records_count_with_the_bytes_that_they_become() -> None:
 def test_a_bucket_that_is_larger_than_the_memory_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     records = [*bucket([str(number) for number in range(40)]), *bucket(["7"] * 30)]
     expected = pair([[records]])
-    monkeypatch.setattr(blocks.sorted_on_disk.__wrapped__, "__defaults__", (200,))  # type: ignore[attr-defined]
+    monkeypatch.setattr(sorting.sorted_on_disk.__wrapped__, "__defaults__", (200,))  # type: ignore[attr-defined]
     found = pair([[records[:50], records[50:]]])
     assert found[0] == expected[0]
     assert found[2] == expected[2]
@@ -180,7 +180,7 @@ def test_batches_are_multiples_of_what_a_benchmark_wants(wanted: int, size: int)
 
 def test_a_million_duplicates_are_never_held_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many times as many as fit into the memory that is allowed."""
-    monkeypatch.setattr(blocks.sorted_on_disk.__wrapped__, "__defaults__", (100_000,))  # type: ignore[attr-defined]
+    monkeypatch.setattr(sorting.sorted_on_disk.__wrapped__, "__defaults__", (100_000,))  # type: ignore[attr-defined]
     record = encoded(0, 0, 1)
     count = 20_000
     blocks = (pack([(b"a", encoded(0, 0, number).encoded)], BlockWriter()) for number in range(count))

@@ -82,7 +82,7 @@ def bundle_of(outputs: Iterable[Any]) -> Bundle:
 
 def bundles_of(parts: list[Part], bundle_bytes: int | None = None, buckets: int = 1) -> Iterator[Bundle]:
     """Yields what each bundle gives when a runner that knows no more than to defer reads the parts."""
-    do_fn = ReadPart(["ours"], COLUMNS, LIMITS, bundle_bytes, buckets)
+    do_fn = ReadPart(["ours"], COLUMNS, LIMITS, buckets, bundle_bytes=bundle_bytes)
     waiting = [(part, PartRestrictionProvider().initial_restriction(part)) for part in parts]
     while waiting:
         taken, waiting = waiting, []
@@ -424,7 +424,7 @@ def test_what_one_worker_leaves_another_reads(tmp_path: Path, ending: str, monke
     def read_range(records: OffsetRange, stop: int | None = None) -> tuple[list[str], Any]:
         """Reads as a worker that has kept no reader, of which the runner wants the rest after `stop` records."""
         tracker = ThreadsafeRestrictionTracker(provider.create_tracker(records))
-        do_fn = ReadPart(["ours"], COLUMNS, LIMITS, None)
+        do_fn = ReadPart(["ours"], COLUMNS, LIMITS)
         do_fn.start_bundle()
         given, split = [], None
         for output in do_fn.process(part, RestrictionTrackerView(tracker)):

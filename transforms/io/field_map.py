@@ -252,24 +252,17 @@ def present_fields(record: Any, structured: Collection[str]) -> dict[str, Any]:
     return found
 
 
-def record_json(fields: Mapping[str, Any]) -> bytes:
+def record_json(fields: Mapping[str, Any], is_sorted: bool = False) -> bytes:
     """Returns a record as JSON: numbers and arrays of NumPy as plain ones, NaN as null.
 
-    Raises TypeError where a value cannot be written, RecursionError where it is nested too deep.
+    is_sorted: whether keys are in order: equal bytes for equal records. Raises TypeError where a value cannot be
+    written, RecursionError where it is nested too deep.
     """
     try:
-        return msgspec.json.encode(fields, enc_hook=_plain)
+        return msgspec.json.encode(fields, enc_hook=_plain, order="sorted" if is_sorted else None)
     except UnicodeEncodeError:
         # Half of a surrogate pair is no text. As an escape it is refused where the record is decoded, with this record.
-        return json.dumps(msgspec.to_builtins(fields, enc_hook=_plain)).encode()
-
-
-def sorted_record_json(fields: Mapping[str, Any]) -> bytes:
-    """Returns a record as JSON with its keys in order: equal bytes for equal records; raises as `record_json` does."""
-    try:
-        return msgspec.json.encode(fields, enc_hook=_plain, order="sorted")
-    except UnicodeEncodeError:
-        return json.dumps(msgspec.to_builtins(fields, enc_hook=_plain), sort_keys=True).encode()
+        return json.dumps(msgspec.to_builtins(fields, enc_hook=_plain), sort_keys=is_sorted).encode()
 
 
 def _without_rows(value: Any) -> Any:

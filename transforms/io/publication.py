@@ -13,7 +13,7 @@ import os
 import posixpath
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -165,8 +165,8 @@ def own_output(output: str, claim: Claim, layout: Layout) -> None:
     Raises InputProblem if another run owns the output, it cannot be written, or it holds a result of a version that
     this one would not replace.
     """
-    dead = acquire(output, claim)
     try:
+        dead = _acquire(output, claim)
         earlier = posixpath.join(output, f".{layout.name}")
         if list_folder(earlier):
             raise InputProblem(
@@ -445,31 +445,24 @@ def _path(output: str, run_id: str, ending: str) -> str:
     return posixpath.join(output, RUNS, run_id + ending)
 
 
-def acquire(output: str, claim: Claim, sleep: Callable[[float], None] = time.sleep) -> list[str]:
+def _acquire(output: str, claim: Claim) -> list[str]:
     """Makes a run the owner of an output, and returns the ids of the other runs there, none of which is alive.
 
     It needs no more of a filesystem than that what was written is listed: a run writes its claim, and owns the output
     once it sees no other. Where it sees one, that with the smaller id waits for the other to withdraw, which it does
     unless it is the owner. Times are those of the filesystem, so clocks need not agree.
 
-    Raises InputProblem where another run owns the output, or it cannot be written.
+    Raises InputProblem where another run owns the output; the caller then withdraws the claim.
     """
-    try:
-        write_file(_path(output, claim.run_id, CLAIM), msgspec.json.encode(claim))
-        for _ in range(MAX_POLLS):
-            living, dead = _others(output, claim.run_id)
-            if not living:
-                return dead
-            if living[0].run_id < claim.run_id:
-                break
-            sleep(POLL_INTERVAL_S)
-        raise _owned(output, living[0])
-    except BaseException as error:
-        with contextlib.suppress(OSError):
-            release(output, claim.run_id)
-        if isinstance(error, OSError):
-            raise output_problem(output, error) from error
-        raise
+    write_file(_path(output, claim.run_id, CLAIM), msgspec.json.encode(claim))
+    for _ in range(MAX_POLLS):
+        living, dead = _others(output, claim.run_id)
+        if not living:
+            return dead
+        if living[0].run_id < claim.run_id:
+            break
+        time.sleep(POLL_INTERVAL_S)
+    raise _owned(output, living[0])
 
 
 def _others(output: str, run_id: str) -> tuple[list[Claim], list[str]]:
