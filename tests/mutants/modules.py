@@ -42,8 +42,7 @@ TRANSFORMS = {
     "transforms/io/readers.py": [
         "tests/transforms/io/test_jsonl.py",
         "tests/transforms/io/test_delimited.py",
-        "tests/transforms/io/test_parquet.py",
-        "tests/transforms/io/test_arrow.py",
+        "tests/transforms/io/test_tables.py",
         "tests/transforms/io/test_rows.py",
     ],
     "transforms/io/publication.py": ["tests/transforms/io/test_publication.py", "tests/transforms/io/test_claim.py"],
