@@ -1,4 +1,4 @@
-"""Blocks: many encoded records of one bucket in one element.
+"""Blocks: many encoded records of one bucket in one element, and records in order, on the disk where they are many.
 
 A runner spends more on each element that it moves than it takes to read a record. So records are shuffled by the bucket
 of their sample_id, a block at a time; a bucket has all records of its samples.
@@ -44,6 +44,12 @@ BYTES_HELD = 32 << 20
 
 EXPANSION = 8
 """How many bytes of records a compressed byte of input stands for, roughly."""
+
+BYTES_IN_MEMORY = 64 << 20
+_BYTES_PER_ITEM = 150
+"""What an item takes in memory beside its bytes: a tuple and two objects."""
+
+_LENGTHS = struct.Struct("<QQ")
 
 KeyedRecord = tuple[bytes, bytes]
 """The sample_id in UTF-8, and the bytes of an EncodedRecord."""
@@ -214,13 +220,6 @@ def only_samples(keyed: tuple[int, Block], wanted: Iterable[str]) -> Iterator[tu
     records = [record for record in unpack(keyed[1]) if record[0] in ids]
     if records:
         yield keyed[0], pack(records, BlockWriter())
-
-
-BYTES_IN_MEMORY = 64 << 20
-_BYTES_PER_ITEM = 150
-"""What an item takes in memory beside its bytes: a tuple and two objects."""
-
-_LENGTHS = struct.Struct("<QQ")
 
 
 @contextlib.contextmanager

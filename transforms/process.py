@@ -1,4 +1,4 @@
-"""Changes of this process that last as long as a run in it, and no longer.
+"""Changes of this process that last as long as a run in it, and no longer; and how far its work has come.
 
 A process that is somebody else's, such as a notebook, is as it was after a run. A worker process of ours makes its
 changes for good, by entering them and never leaving.

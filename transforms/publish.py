@@ -1,4 +1,4 @@
-"""Writes the result: rows of samples, the quarantine, and at last the summary, each file whole or not at all."""
+"""Writes the result: rows of samples and the quarantine, bundle by bundle, and at last the summary."""
 
 from __future__ import annotations
 

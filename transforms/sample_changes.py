@@ -1,4 +1,8 @@
-"""What changed from one system to another, sample by sample: flips, counts, and the list of those that changed most."""
+"""What changed from one system to another, sample by sample: flips, counts, and the list of those that changed most.
+
+Of some hundred of these the records are gathered: the inputs of both runs are read once more, and all other records
+dropped where they are read.
+"""
 
 from __future__ import annotations
 

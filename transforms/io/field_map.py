@@ -1,4 +1,7 @@
-"""From the columns of a data set to the fields of a benchmark: other names, nested values, sample_ids."""
+"""From the columns of a data set to the fields of a benchmark: other names, nested values, sample_ids.
+
+Records in memory, in whatever form people have them, become JSON.
+"""
 
 from __future__ import annotations
 

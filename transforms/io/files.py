@@ -1,4 +1,7 @@
-"""From the globs that a person writes to numbered files and the parts of files that are read as one."""
+"""From the globs and folders that a person names to numbered files and the parts of files that are read as one.
+
+A folder is one that Hugging Face `datasets` saved, or one of shards beside each other.
+"""
 
 from __future__ import annotations
 
@@ -42,6 +45,17 @@ _FORMATS: dict[str, Format] = {"parquet": "parquet", "pq": "parquet", "arrow": "
 ENDINGS = ".jsonl, .csv or .tsv, also with .gz, .zst or .bz2, or with .parquet or .arrow"
 _BUCKET = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/*?[]+/?")
 _PLAIN = re.compile(r"\.(?:jsonl|ndjson|json)$", re.IGNORECASE)
+
+MAX_STATE_BYTES = 16 << 20
+
+_STATE, _SPLITS = "state.json", "dataset_dict.json"
+_METADATA = {_STATE, _SPLITS, "dataset_info.json", "dataset_infos.json"}
+_SHARD_FORMATS = ("parquet", "arrow")
+_SHARD = re.compile(r"(.*?)-(\d{5,})-of-(\d{5,})(\.[^/]*)$")
+_SPLIT_WORDS = {
+    "train": "train", "training": "train", "test": "test", "testing": "test", "eval": "test", "evaluation": "test",
+    "dev": "validation", "val": "validation", "valid": "validation", "validation": "validation",
+}  # fmt: skip
 
 BOM = b"\xef\xbb\xbf"
 _READERS: dict[str, Any] = {"gz": lambda raw: gzip.GzipFile(fileobj=raw), "bz2": bz2.BZ2File, "zst": zstd.ZstdFile}
@@ -257,18 +271,6 @@ def open_parquet(file: SourceFile) -> Iterator[Any]:
 def unreadable(file: SourceFile, error: BaseException) -> InputProblem:
     """Returns the problem of a file that could not be opened or read to its end."""
     return InputProblem(f"{file.path}: cannot be read as {file.format}: {reason_of(error)}")
-
-
-MAX_STATE_BYTES = 16 << 20
-
-_STATE, _SPLITS = "state.json", "dataset_dict.json"
-_METADATA = {_STATE, _SPLITS, "dataset_info.json", "dataset_infos.json"}
-_SHARD_FORMATS = ("parquet", "arrow")
-_SHARD = re.compile(r"(.*?)-(\d{5,})-of-(\d{5,})(\.[^/]*)$")
-_SPLIT_WORDS = {
-    "train": "train", "training": "train", "test": "test", "testing": "test", "eval": "test", "evaluation": "test",
-    "dev": "validation", "val": "validation", "valid": "validation", "validation": "validation",
-}  # fmt: skip
 
 
 class _SavedFile(msgspec.Struct):

@@ -2,7 +2,7 @@
 
 OUTPUT/.runs/ID/             all files of a run; the last document of the result, written last, is its commit
 OUTPUT/.runs/ID/LAST.files   which of them belong to the result, as JSON
-OUTPUT/.runs/ID.claim        see `claim`
+OUTPUT/.runs/ID.claim        says that the run owns the output: of all runs that want to write there, one goes on
 OUTPUT/summary.json, ...     the files of the latest commit under plain names, for people and their tools
 """
 
@@ -37,6 +37,16 @@ from .storage import (
     read_bytes,
     write_file,
 )
+
+RUNS = ".runs"
+"""The folder of an output where each run writes to a folder of its own, with its claim beside it."""
+CLAIM, HEARTBEAT = ".claim", ".heartbeat"
+
+HEARTBEAT_INTERVAL_S = 30.0
+LEASE_S = 600.0
+DETACHED_LEASE_S = 86_400.0
+POLL_INTERVAL_S = 0.2
+MAX_POLLS = 25
 
 LISTED = ".files"
 START = "start.json"
@@ -376,17 +386,6 @@ def _is_whole(path: str) -> bool:
     except (OSError, pa.ArrowException):
         return False
     return True
-
-
-RUNS = ".runs"
-"""The folder of an output where each run writes to a folder of its own, with its claim beside it."""
-CLAIM, HEARTBEAT = ".claim", ".heartbeat"
-
-HEARTBEAT_INTERVAL_S = 30.0
-LEASE_S = 600.0
-DETACHED_LEASE_S = 86_400.0
-POLL_INTERVAL_S = 0.2
-MAX_POLLS = 25
 
 
 class Process(msgspec.Struct, frozen=True):
