@@ -39,23 +39,23 @@ MATCHERS = {
 }
 
 TRANSFORMS = {
-    "transforms/io/restriction.py": ["tests/transforms/test_read.py"],
-    "transforms/io/claim.py": ["tests/transforms/io/test_claim.py"],
-    "transforms/io/rows.py": ["tests/transforms/io/test_rows.py"],
     "transforms/io/files.py": ["tests/transforms/io/test_files.py", "tests/transforms/test_read.py"],
-    "transforms/io/jsonl.py": ["tests/transforms/io/test_jsonl.py"],
     "transforms/slice_labels.py": ["tests/transforms/test_slice.py"],
     "transforms/pair.py": ["tests/transforms/test_pair.py"],
-    "transforms/io/columnar.py": ["tests/transforms/io/test_parquet.py", "tests/transforms/io/test_arrow.py"],
-    "transforms/io/publication.py": ["tests/transforms/io/test_publication.py"],
+    "transforms/io/readers.py": [
+        "tests/transforms/io/test_jsonl.py",
+        "tests/transforms/io/test_delimited.py",
+        "tests/transforms/io/test_tables.py",
+        "tests/transforms/io/test_rows.py",
+    ],
+    "transforms/io/publication.py": ["tests/transforms/io/test_publication.py", "tests/transforms/io/test_claim.py"],
     "transforms/read.py": ["tests/transforms/test_read.py"],
     "transforms/records.py": ["tests/transforms/test_records.py"],
     "transforms/score.py": ["tests/transforms/test_score.py"],
     "transforms/scored_batch.py": ["tests/transforms/test_score.py"],
     "transforms/slice.py": ["tests/transforms/test_slice.py", "tests/transforms/test_combine.py"],
-    "transforms/io/staging.py": ["tests/transforms/io/test_publication.py", "tests/transforms/test_publish.py"],
     "transforms/io/storage.py": ["tests/transforms/io/test_storage.py", "tests/transforms/io/test_publication.py"],
-    "transforms/publish.py": ["tests/transforms/test_publish.py"],
+    "transforms/publish.py": ["tests/transforms/test_publish.py", "tests/transforms/io/test_publication.py"],
     "transforms/totals.py": [
         "tests/transforms/test_combine.py",
         "tests/transforms/test_finalize.py",
