@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from ...metrics.benchmark import Pair, RejectedRecord
+from ...metrics.benchmark import DrawnPair, RejectedRecord
 from ...metrics.common.errors import ENVIRONMENT_FAULTS, explain
+from ...metrics.common.svg import ImageSize
 from ...metrics.scoring import draw_pairs
 from ...metrics.statistics.measured import AnyBenchmark
+from ...transforms.pictures import NO_PICTURE, find_picture
 from ...transforms.records import MAX_RECORD_BYTES
 from .document import Card, CardSide, RecordText
 from .samples import rounded
@@ -26,6 +28,9 @@ MAX_RECORD_LENGTH = 8_000
 MAX_DRAWING_LENGTH = 300_000
 MAX_DRAWINGS_LENGTH = 6_000_000
 """Of all drawings of a page; those of the last cards are left out beyond it."""
+MAX_PICTURES_LENGTH = 6_000_000
+"""Of all real pictures of a page, likewise."""
+TOO_MANY = "this page holds enough of them; beamscore draw writes it"
 MAX_WORDS = 12
 MAX_WORDS_LENGTH = 400
 LINE_LENGTH = 88
@@ -44,77 +49,122 @@ class Beginning(NamedTuple):
         return self.size <= MAX_RECORD_BYTES
 
 
-Records = tuple[Beginning, Beginning | None]
-"""The ground truth and the prediction of a sample."""
+class Sample(NamedTuple):
+    """What there is of a sample and one prediction for it. details: those of its score; image: the size of its picture.
+
+    Both are None where they are not known.
+    """
+
+    truth: Beginning
+    prediction: Beginning | None
+    details: Any
+    image: ImageSize | None
 
 
-def make_cards(benchmark: AnyBenchmark, picked: Sequence[PickedSample]) -> list[Card]:
-    """Returns the cards of samples that were picked; where one cannot be drawn, its card says why."""
-    records = [
-        (
+def make_cards(benchmark: AnyBenchmark, picked: Sequence[PickedSample], images: str | None = None) -> list[Card]:
+    """Returns the cards of samples that were picked; where one cannot be drawn, its card says why.
+
+    images: where their real pictures are, see `transforms.pictures`.
+    """
+    pictures = [find_picture(each.truth, each.sample_id, each.source, images) for each in picked]
+    samples = [
+        Sample(
             Beginning(each.truth, each.truth_size),
             None if each.prediction is None else Beginning(each.prediction, each.prediction_size),
+            # Details that are too long were left out.
+            msgspec.json.decode(each.details) if each.details_size == len(each.details) else None,
+            picture.size,
         )
-        for each in picked
+        for each, picture in zip(picked, pictures, strict=True)
     ]
-    drawings = drawings_of(benchmark, records)
-    return [_card(benchmark, *each) for each in zip(picked, records, drawings, strict=True)]
-
-
-def _card(benchmark: AnyBenchmark, picked: PickedSample, records: Records, drawing: tuple[str | None, str]) -> Card:
-    details = msgspec.json.decode(picked.details)
-    truth, prediction = records
-    shown = details
-    if picked.details_size > len(picked.details):
-        shown = f"{picked.details_size:,} bytes, too many for this page; samples/*.parquet has them"
-    metrics = {name: rounded(value) for name, value in picked.metrics.items()}
-    side = CardSide(
-        picked.status, metrics, prediction and record_text(prediction), words_of(benchmark, details), *drawing
-    )
     main = benchmark.main_sample_metric().name
-    before, value = rounded(picked.before), metrics.get(main)
-    change: float | None = None
-    words: tuple[str, ...] = ()
-    if before is not None and value is not None:
-        change = rounded(value - before)
-        words = (f"{main}: {_number(before)} → {_number(value)}",) if change else ()
-    return Card(picked.sample_id, picked.system, picked.whys, (side,), record_text(truth), words, change, _short(shown))
+    cards = []
+    for each, sample, drawing, picture in zip(picked, samples, drawings_of(benchmark, samples), pictures, strict=True):
+        metrics = {name: rounded(value) for name, value in each.metrics.items()}
+        before, value = rounded(each.before), metrics.get(main)
+        change = None if before is None or value is None else rounded(value - before)
+        details = sample.details
+        if each.details_size > len(each.details):
+            details = f"{each.details_size:,} bytes, too many for this page; samples/*.parquet has them"
+        cards.append(
+            Card(
+                each.sample_id,
+                each.system,
+                each.whys,
+                (_side(benchmark, each.status, metrics, sample, drawing),),
+                record_text(sample.truth),
+                (f"{main}: {_number(before)} → {_number(value)}",) if change else (),
+                change,
+                _short(details),
+                picture=picture.address,
+                picture_problem=picture.problem,
+            )
+        )
+    return cards
 
 
-def make_changed(benchmark: AnyBenchmark, changed: Sequence[ChangedRecords], no_records: str = "") -> list[Card]:
-    """Returns the cards of samples that changed. no_records: why there are none, where nobody looked."""
-    records = [
-        (Beginning(*each.truth), prediction and Beginning(*prediction))
+def make_changed(
+    benchmark: AnyBenchmark, changed: Sequence[ChangedRecords], no_records: str = "", images: str | None = None
+) -> list[Card]:
+    """Returns the cards of samples that changed.
+
+    no_records: why there are none, where nobody looked. images: where their real pictures are.
+    """
+    missing = (None, no_records or "the records of this sample were not found in the inputs of the runs")
+    pictures = [
+        NO_PICTURE if each.truth is None else find_picture(each.truth[0], each.row["sample_id"], each.source, images)
         for each in changed
-        if each.truth is not None
-        for prediction in each.predictions
     ]
-    drawings = iter(drawings_of(benchmark, records))
-    missing = no_records or "the records of this sample were not found in the inputs of the runs"
-    return [
-        _changed_card(benchmark, each, [(None, missing) if each.truth is None else next(drawings) for _ in SIDES])
-        for each in changed
+    samples = [
+        Sample(
+            Beginning(*each.truth or (b"", 0)),
+            prediction and Beginning(*prediction),
+            None if details is None else msgspec.json.decode(details),
+            picture.size,
+        )
+        for each, picture in zip(changed, pictures, strict=True)
+        for details, prediction in zip(each.details, each.predictions, strict=True)
     ]
+    drawn = iter(drawings_of(benchmark, [each for each in samples if each.truth.size]))
+    of_sides = iter((each, next(drawn) if each.truth.size else missing) for each in samples)
+    cards = []
+    for each, picture in zip(changed, pictures, strict=True):
+        row = each.row
+        before, after = (
+            _side(
+                benchmark,
+                row[f"{name}.status"],
+                {spec.name: rounded(row[f"{name}.{spec.name}"]) for spec in benchmark.sample_metrics},
+                *next(of_sides),
+            )
+            for name in SIDES
+        )
+        cards.append(
+            Card(
+                row["sample_id"],
+                0,
+                (row["kind"], *([] if not row["change"] else ["lost" if row["change"] < 0 else "won"])),
+                (before, after),
+                None if each.truth is None else record_text(Beginning(*each.truth)),
+                tuple(what_changed(benchmark.main_sample_metric().name, before, after)),
+                rounded(row["change"]),
+                slices=each.slices,
+                picture=picture.address,
+                picture_problem=picture.problem,
+            )
+        )
+    return cards
 
 
-def _changed_card(benchmark: AnyBenchmark, changed: ChangedRecords, drawings: Sequence[tuple[str | None, str]]) -> Card:
-    row, sides = changed.row, []
-    for name, details, prediction, drawing in zip(SIDES, changed.details, changed.predictions, drawings, strict=True):
-        record = prediction and Beginning(*prediction)
-        metrics = {spec.name: rounded(row[f"{name}.{spec.name}"]) for spec in benchmark.sample_metrics}
-        words = () if details is None else words_of(benchmark, msgspec.json.decode(details))
-        side = CardSide(row[f"{name}.status"], metrics, record and record_text(record), words, *drawing)
-        sides.append(side)
-    return Card(
-        row["sample_id"],
-        0,
-        (row["kind"], *([] if not row["change"] else ["lost" if row["change"] < 0 else "won"])),
-        tuple(sides),
-        changed.truth and record_text(Beginning(*changed.truth)),
-        tuple(what_changed(benchmark.main_sample_metric().name, *sides)),
-        rounded(row["change"]),
-        slices=changed.slices,
-    )
+def _side(
+    benchmark: AnyBenchmark,
+    status: str,
+    metrics: dict[str, float | None],
+    sample: Sample,
+    drawing: tuple[str | None, str],
+) -> CardSide:
+    prediction = sample.prediction and record_text(sample.prediction)
+    return CardSide(status, metrics, prediction, words_of(benchmark, sample.details), *drawing)
 
 
 def what_changed(main: str, before: CardSide, after: CardSide) -> Iterator[str]:
@@ -136,17 +186,28 @@ def _number(value: float | None) -> str:
 
 
 def within_limit(cards: Sequence[Card]) -> tuple[Card, ...]:
-    """Returns the cards, the last of them without their drawings where these are too many for a page."""
-    kept, left = [], MAX_DRAWINGS_LENGTH
+    """Returns the cards, the last of them without drawings or real pictures where these are too many for a page.
+
+    Of the cards of one sample the first alone holds its picture.
+    """
+    kept, drawings, pictures = [], MAX_DRAWINGS_LENGTH, MAX_PICTURES_LENGTH
+    with_picture: set[str] = set()
     for card in cards:
-        left -= sum(len(side.drawing or "") for side in card.sides)
-        if left < 0:
-            problem = "this page holds drawings enough; beamscore draw writes it"
+        drawings -= sum(len(side.drawing or "") for side in card.sides)
+        if drawings < 0:
             sides = (
-                side if side.drawing is None else msgspec.structs.replace(side, drawing=None, problem=problem)
+                side if side.drawing is None else msgspec.structs.replace(side, drawing=None, problem=TOO_MANY)
                 for side in card.sides
             )
             card = msgspec.structs.replace(card, sides=tuple(sides))
+        if card.picture:
+            is_first = card.sample_id not in with_picture
+            pictures -= len(card.picture) * is_first
+            with_picture.add(card.sample_id)
+            if pictures < 0:
+                card = msgspec.structs.replace(card, picture="", picture_problem=TOO_MANY)
+            elif not is_first:
+                card = msgspec.structs.replace(card, picture="")
         kept.append(card)
     return tuple(kept)
 
@@ -164,19 +225,19 @@ def words_of(benchmark: AnyBenchmark, details: Any) -> tuple[str, ...]:
     return tuple(one_line(line, MAX_WORDS_LENGTH) for line in words)
 
 
-def drawings_of(benchmark: AnyBenchmark, records: Sequence[Records]) -> list[tuple[str | None, str]]:
+def drawings_of(benchmark: AnyBenchmark, samples: Sequence[Sample]) -> list[tuple[str | None, str]]:
     """Returns the drawing of each sample, or None and the reason."""
     if "draw" not in benchmark.abilities():
-        return [(None, f"{benchmark.name} has no drawing")] * len(records)
-    drawings: list[tuple[str | None, str]] = [(None, "")] * len(records)
-    pairs: dict[int, Pair[Any, Any]] = {}
-    for place, (truth, prediction) in enumerate(records):
+        return [(None, f"{benchmark.name} has no drawing")] * len(samples)
+    drawings: list[tuple[str | None, str]] = [(None, "")] * len(samples)
+    pairs: dict[int, DrawnPair[Any, Any]] = {}
+    for place, (truth, prediction, details, image) in enumerate(samples):
         if not truth.is_whole or (prediction is not None and not prediction.is_whole):
             drawings[place] = None, "the records are too large for this page; beamscore draw writes it"
             continue
         try:
             record = msgspec.json.decode(truth.payload, type=benchmark.truth_type)
-            pairs[place] = Pair("", record, _prediction(benchmark, prediction))
+            pairs[place] = DrawnPair("", record, _prediction(benchmark, prediction), details, image)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             drawings[place] = None, one_line(explain(error), MAX_WORDS_LENGTH)
     for place, drawing in zip(pairs, draw_pairs(benchmark, list(pairs.values())), strict=True):

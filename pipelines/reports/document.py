@@ -294,7 +294,7 @@ class Card(msgspec.Struct, frozen=True):
     row: its place among the rows of the page; -1 where that is not known yet. whys: it is shown, the best reason first.
     change: of the main per-sample metric since the baseline. words: what changed. truth: None where its records are not
     in the page. slices: the columns to slice by, with their values as JSON, where the rows of the page come from the
-    cards.
+    cards. picture: the real picture as a data URI, for its place in the drawings; picture_problem: why there is none.
     """
 
     sample_id: str
@@ -307,6 +307,8 @@ class Card(msgspec.Struct, frozen=True):
     details: Any = None
     slices: dict[str, str | None] = {}
     row: int = -1
+    picture: str = ""
+    picture_problem: str = ""
 
 
 class Night(msgspec.Struct, frozen=True):

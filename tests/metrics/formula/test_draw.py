@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from beamscore.metrics.benchmark import Pair, for_each
+from beamscore.metrics.benchmark import DrawnPair, for_each
 from beamscore.metrics.formula.benchmark import FormulaBenchmark
 from beamscore.metrics.formula.records import FormulaPrediction, FormulaTruth
 from beamscore.metrics.formula.render.raster import column_edit_distance, mean_squared_error
@@ -51,11 +51,11 @@ def test_a_drawing_says_what_could_not_be_drawn(
 def test_samples_that_are_drawn_together_have_the_pictures_that_they_have_alone(benchmark_: FormulaBenchmark) -> None:
     """In as few runs of TeX as formulas allow: one for all, and one for each that could change its neighbours."""
     pairs = [
-        Pair("plain", FormulaTruth("a+b<c"), FormulaPrediction("a+x<c")),
-        Pair("broken", FormulaTruth(r"x \right)"), FormulaPrediction(r"\frac{<&")),
-        Pair("greedy", FormulaTruth(r"\mathrm{a}"), FormulaPrediction(r"\begin{array}{c} a \\ \text{$")),
-        Pair("rejected", FormulaTruth(" "), None),
-        Pair("same", FormulaTruth("a+b<c"), None),
+        DrawnPair("plain", FormulaTruth("a+b<c"), FormulaPrediction("a+x<c")),
+        DrawnPair("broken", FormulaTruth(r"x \right)"), FormulaPrediction(r"\frac{<&")),
+        DrawnPair("greedy", FormulaTruth(r"\mathrm{a}"), FormulaPrediction(r"\begin{array}{c} a \\ \text{$")),
+        DrawnPair("rejected", FormulaTruth(" "), None),
+        DrawnPair("same", FormulaTruth("a+b<c"), None),
     ]
     before = benchmark_.typesetter.runs
     together = benchmark_.draw_batch(pairs)
