@@ -15,9 +15,8 @@ from typing import Any, NamedTuple
 import msgspec
 from PIL import Image
 
-from ..metrics.common.errors import explain
 from ..metrics.common.svg import ImageSize
-from .io.storage import is_on_disk, read_bytes
+from .io.storage import is_on_disk, read_bytes, reason_of
 
 MAX_FILE_BYTES = 64 << 20
 MAX_PIXELS = 64_000_000
@@ -28,7 +27,8 @@ MAX_PICTURE_LENGTH = 200_000
 FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
 """Those that Pillow decodes by itself, without another program."""
 SAMPLE_ID = "{sample_id}"
-_QUALITIES = (80, 50, 20)
+_ATTEMPTS = ((MAX_SIDE, 80), (MAX_SIDE, 40), (MAX_SIDE // 2, 40), (MAX_SIDE // 4, 40))
+"""Pixels of a side, and the quality of WebP; the last fits always."""
 
 
 class Picture(NamedTuple):
@@ -86,7 +86,7 @@ def read_picture(path: str | None) -> Picture:
     except MemoryError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever a broken file does to a decoder must not end a run
-        return Picture(problem=f"{path}: {explain(error)}")
+        return Picture(problem=f"{path}: {reason_of(error)}")
 
 
 def _decoded(content: bytes, path: str) -> Picture:
@@ -100,10 +100,12 @@ def _decoded(content: bytes, path: str) -> Picture:
     small.thumbnail((MAX_SIDE, MAX_SIDE))
     paper = Image.new("RGB", small.size, "white")
     paper.paste(small, mask=small if small.mode == "RGBA" else None)
-    for quality in _QUALITIES:
+    address = ""
+    for side, quality in _ATTEMPTS:
+        paper.thumbnail((side, side))
         stream = io.BytesIO()
         paper.save(stream, "WEBP", quality=quality)
         address = f"data:image/webp;base64,{base64.b64encode(stream.getvalue()).decode('ascii')}"
         if len(address) <= MAX_PICTURE_LENGTH:
-            return Picture(size, address)
-    return Picture(problem=f"{path} has {len(address):,} characters as WebP, too many for a page")
+            break
+    return Picture(size, address)

@@ -76,7 +76,7 @@ def draw_chart(
     """
     drawing = Drawing()
     view = _View(*_size(truth, prediction, image))
-    drawing.legend(MARGIN, 20, prediction is not None)
+    drawing.legend(MARGIN, 20, prediction is not None, IGNORED)
     if image is not None:
         drawing.picture(MARGIN, HEAD, WIDTH, view.height)
     drawing.box(MARGIN, HEAD, MARGIN + view.width, HEAD + view.height, FRAME)
@@ -237,8 +237,9 @@ class _Side:
             key = block["id"] if block["id"] is not None else ("text", block["text"])
             pool.setdefault(key, []).append(self._left)
         roles = {} if self._is_predicted else {
-            each["id"]: f"role {each['predicted'] or 'none'} instead of {each['truth'] or 'none'}"
+            each["id"]: f"role {each['predicted']} instead of {each['truth'] or 'none'}"
             for each in self._entries("task3", lambda found: found["errors"])
+            if each["predicted"] is not None
         }  # fmt: skip
         for block in (text_blocks_of(self._record.task2) or ())[:MAX_PARTS]:
             style = self._text_style(pool, block)

@@ -118,9 +118,9 @@ class Drawing:
             attributes["font-weight"] = "bold"
         ElementTree.SubElement(self._root, "text", attributes).text = printable(truncated(text, limit))
 
-    def legend(self, x: float, y: float, is_judged: bool) -> None:
+    def legend(self, x: float, y: float, is_judged: bool, *more: Style) -> None:
         """Writes what the lines mean, side by side; of a ground truth alone nothing is judged."""
-        for style in (MATCHED, MISSED, EXTRA, WRONG) if is_judged else (UNJUDGED,):
+        for style in (MATCHED, MISSED, EXTRA, WRONG, *more) if is_judged else (UNJUDGED,):
             self.line(x, y - 4, x + 26, y - 4, style)
             self.text(x + 32, y, style.label)
             x += 46 + CHARACTER_WIDTH * len(style.label)

@@ -58,7 +58,7 @@ def draw_regions(
     drawing = Drawing()
     if image is not None:
         drawing.picture(MARGIN, HEAD, right * scale, bottom * scale)
-    drawing.legend(MARGIN, 20, not alone)
+    drawing.legend(MARGIN, 20, not alone, IGNORED)
     for (outline, region, match, style), is_near in zip(drawn, near, strict=True):
         if is_near:
             points = [(MARGIN + (x - left) * scale, HEAD + (y - top) * scale) for x, y in outline]

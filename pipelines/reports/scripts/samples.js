@@ -146,14 +146,13 @@ function sampleView(doc, samples, row, cards, values) {
   const records = [{ title: "Ground truth", record: card.truth }, ...sides.map(({ side, name }) => ({ title: many ? `Prediction of ${name}` : "Prediction", record: side.prediction }))];
   // Two predictions are told apart from each other, a single one from its ground truth.
   const other = (/** @type {number} */ place) => (many ? (place ? records[place === 1 ? 2 : 1].record : null) : records[1 - place].record);
-  const wide = records.length > 2 ? "records three" : "records";
   return [
     ...head,
     ...listView("What changed", card.words),
     ...(card.picture_problem ? [element("p", { class: "caption" }, `No real picture: ${card.picture_problem}`)] : []),
-    element("div", { class: many ? wide.replace("three", sides.length > 2 ? "three" : "") : "" }, ...sides.map(({ side, name }) => element("div", {},
+    element("div", { class: many ? "records" : "" }, ...sides.map(({ side, name }) => element("div", {},
       ...(many ? [element("h4", {}, name, " ", element("span", { class: "tag" }, words(side.status)))] : []), ...drawingView(side, picture), ...listView("What matched what", side.words)))),
-    ...(card.truth === null ? [] : [element("div", { class: wide }, ...records.map(({ title, record }, number) => recordView(title, record, other(number)?.text ?? "")))]),
+    ...(card.truth === null ? [] : [element("div", { class: "records" }, ...records.map(({ title, record }, number) => recordView(title, record, other(number)?.text ?? "")))]),
     ...(card.details === null ? [] : [
       element("details", {}, element("summary", {}, "All details of the match"), element("pre", { tabindex: 0 }, JSON.stringify(card.details, null, 1))),
     ]),
