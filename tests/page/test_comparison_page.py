@@ -102,7 +102,7 @@ def test_samples_that_changed_are_filtered_and_stepped_through(chromium: Browser
     assert viewed(chromium) == changed[1]["sample_id"]
     # Both drawings and all three records are there.
     assert chromium.run("return document.querySelectorAll('#viewer .drawing').length") == 2
-    assert chromium.run("return document.querySelectorAll('#viewer .records.three pre').length") == 3
+    assert chromium.run("return document.querySelectorAll('#viewer .records pre').length") == 3
     assert chromium.run("return document.querySelector('#viewer .words').textContent").startswith("score: ")
     choose(chromium, "#samples-filters", "status", "right_to_wrong")
     wanted = [sample["sample_id"] for sample in changed if "right_to_wrong" in sample["whys"]]

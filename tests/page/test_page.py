@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from PIL import Image
 
 from beamscore.metrics.registry import benchmark_class, benchmark_names
 from beamscore.pipelines.reports.document import Card, CardSide, RecordText
@@ -130,11 +131,9 @@ def test_a_phone_paper_and_keys(chromium: Browser, folder: Path) -> None:
     assert chromium.run("return document.documentElement.scrollWidth") <= 390
     assert serious_faults(chromium) == []
     chromium.picture(PICTURES / "phone.png")
-    # A drawing that is too wide for the screen can be scrolled at its own size, and the page stays as wide as it was.
-    chromium.run("document.querySelector('.frame + button').click()")
-    assert (
-        chromium.run("const image = document.querySelector('.drawing'); return image.width - image.naturalWidth") >= 0
-    )
+    # A drawing of which the text would have less than 11 of its 12 pixels is scrolled, and the page stays as it was.
+    share = "const image = document.querySelector('.frame .drawing'); return image.width / image.naturalWidth"
+    chromium.wait(f"{share} >= 11 / 12 - 0.01")
     assert chromium.run("return document.documentElement.scrollWidth") <= 390
     put_on_paper(chromium, page.path)
     chromium.picture(PICTURES / "print.png")
@@ -169,6 +168,35 @@ def test_two_systems_stand_side_by_side(chromium: Browser, folder: Path) -> None
     flips = [card for card in page.cards if "flip" in card.whys]
     assert flips
     assert {card.system for card in flips} == {0, 1}
+
+
+def test_the_real_picture_lies_behind_the_drawing(chromium: Browser, folder: Path) -> None:
+    """The page asks nothing of anybody, and its policy allows what a drawing holds; a missing picture is a note."""
+    Image.new("RGB", (640, 480), (255, 0, 0)).save(folder / "red.png")
+    truth, output = folder / "pictures.jsonl", folder / "pictures"
+    lines = [
+        {"sample_id": f"s{number}", "regions": [{"box": [20, 20, 90, 40], "text": "a"}], "image": {"path": name}}
+        for number, name in enumerate(("red.png", "gone.png"))
+    ]
+    truth.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    page = evaluated("figure_text", truth, {"predictions": truth}, output, "--set=slices=[]")
+    open_page(chromium, page.path)
+    frame = "document.querySelector('.frame .drawing')"
+    for _ in range(2):
+        chromium.wait(f"return {frame}?.naturalWidth")
+        assert chromium.problems() == []
+        # The middle of the picture, as the browser paints it.
+        color = chromium.driver.execute_async_script(
+            f"const done = arguments[0], image = {frame}, canvas = document.createElement('canvas');"
+            "[canvas.width, canvas.height] = [image.naturalWidth, image.naturalHeight];"
+            "const context = canvas.getContext('2d'); context.drawImage(image, 0, 0);"
+            "done([...context.getImageData(canvas.width / 2, canvas.height / 2, 1, 1).data])"
+        )
+        note = chromium.run("return document.querySelector('#viewer').textContent.includes('No real picture: ')")
+        is_red = color[0] > 200 and color[1] < 60
+        assert is_red != note == ("s1" in viewed(chromium))
+        press(chromium, "ArrowRight")
+    assert viewed(chromium) == "s1"
 
 
 def test_an_empty_run(chromium: Browser, folder: Path) -> None:
