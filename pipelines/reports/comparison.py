@@ -37,8 +37,9 @@ from .document import (
     Table,
     Text,
     Verdict,
+    metric_of,
 )
-from .evaluation import declared, facts_of, metric_of
+from .evaluation import facts_of
 from .judgement import by_evidence, judge_difference, lead_first, word_of
 from .markdown import samples_line, verdicts_line
 from .render import Reports, write_reports
@@ -129,7 +130,7 @@ def build_comparison(
         metrics=metrics,
         differences=differences,
         slices=slices,
-        sample_metrics=tuple(declared(spec) for spec in kind.sample_metrics),
+        sample_metrics=tuple(Metric.of(spec) for spec in kind.sample_metrics),
         samples_note=runs.no_records,
     )  # fmt: skip
 
