@@ -44,9 +44,9 @@ class ComparisonPagePlan:
     inputs: Inputs | None
 
     @property
-    def images(self) -> str | None:
+    def pictures(self) -> str | None:
         """Where the real pictures of the samples are, as the baseline says."""
-        return None if self.inputs is None else self.inputs.configuration.settings.images
+        return None if self.inputs is None else self.inputs.configuration.settings.pictures
 
 
 def plan_page(
@@ -132,17 +132,17 @@ class ChangedSamples(beam.PTransform):
             changed
             | "Pick" >> PickChanged(plan.count)
             | "Gather" >> GatherChanged(self._tables, records)
-            | "Draw" >> DrawTogether(DrawChanged(self._benchmark, plan.runs.no_records, plan.images))
+            | "Draw" >> DrawTogether(DrawChanged(self._benchmark, plan.runs.no_records, plan.pictures))
         )
 
 
 class DrawChanged(beam.DoFn):
     """Draws samples that changed: from lists of ChangedRecords to pairs (its place in order, Card)."""
 
-    def __init__(self, benchmark: Benchmark[Any, Any, Any], no_records: str, images: str | None = None) -> None:
+    def __init__(self, benchmark: Benchmark[Any, Any, Any], no_records: str, places: str | None = None) -> None:
         self._benchmark = benchmark
         self._no_records = no_records
-        self._images = images
+        self._places = places
 
     def setup(self) -> None:
         """Makes what the benchmark needs in this worker; without it, drawings say what is missing."""
@@ -162,7 +162,7 @@ class DrawChanged(beam.DoFn):
         if self._problem:
             found = [msgspec.structs.replace(each, truth=None) for each in found]
         with faults_end_the_bundle("drawing"):
-            cards = make_changed(self._benchmark, found, self._problem or self._no_records, self._images)
+            cards = make_changed(self._benchmark, found, self._problem or self._no_records, self._places)
         yield from zip((worst_first(each.row) for each in found), cards, strict=True)
 
 

@@ -48,13 +48,13 @@ class DrawTogether(beam.PTransform):
 class DrawSamples(beam.DoFn):
     """Draws samples with the prediction of the first system, each to a file of its own; see `staged_name`.
 
-    A sample that cannot be drawn has a file that says why. images: where their real pictures are, see `pictures`.
+    A sample that cannot be drawn has a file that says why. places: where their real pictures are, see `pictures`.
     """
 
-    def __init__(self, benchmark: Benchmark[Any, Any, Any], prefix: str, images: str | None = None) -> None:
+    def __init__(self, benchmark: Benchmark[Any, Any, Any], prefix: str, places: str | None = None) -> None:
         self._benchmark = benchmark
         self._prefix = prefix
-        self._images = images
+        self._places = places
 
     def setup(self) -> None:
         """Makes what the benchmark needs."""
@@ -82,7 +82,7 @@ class DrawSamples(beam.DoFn):
     def _picture(self, sample: PairedSample) -> Picture:
         """Returns the real picture of a sample; one that cannot be read is logged, and left out."""
         truth = sample.truth
-        picture = find_picture(truth.beginning(), sample.sample_id, truth.origin.path, self._images)
+        picture = find_picture(truth.beginning(), sample.sample_id, truth.origin.path, self._places)
         if picture.problem:
             _log.warning("sample %s has no real picture: %s", sample.sample_id, picture.problem)
         return picture

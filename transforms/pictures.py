@@ -1,6 +1,6 @@
 """The real pictures of samples, for a person who looks at them: found, decoded within limits, and made small.
 
-A ground-truth record names its picture as `image.path`, or the setting `images` says where it is. What cannot be read
+A ground-truth record names its picture as `image.path`, or the setting `pictures` says where it is. What cannot be read
 or decoded is a note, never a fault of the run: whoever looks at the sample reads it.
 """
 
@@ -46,24 +46,24 @@ class Picture(NamedTuple):
 NO_PICTURE = Picture()
 
 
-def find_picture(truth: bytes, sample_id: str, source: str, images: str | None) -> Picture:
+def find_picture(truth: bytes, sample_id: str, source: str, places: str | None) -> Picture:
     """Returns the picture of a sample, or why there is none, from its ground-truth record as JSON or the beginning of
     that; see `picture_path`."""
     try:
         record = msgspec.json.decode(truth)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         record = None
-    return read_picture(picture_path(record, sample_id, source, images))
+    return read_picture(picture_path(record, sample_id, source, places))
 
 
-def picture_path(truth: Any, sample_id: str, source: str, images: str | None) -> str | None:
+def picture_path(truth: Any, sample_id: str, source: str, places: str | None) -> str | None:
     """Returns where the picture of a sample is; None where nothing says so.
 
-    truth: the ground-truth record as JSON holds it. source: the file that it came from. images: a pattern with
+    truth: the ground-truth record as JSON holds it. source: the file that it came from. places: a pattern with
     `{sample_id}`, which needs no `image.path`, or the folder to which that is relative, by default that of `source`.
     """
-    if images is not None and SAMPLE_ID in images:
-        return images.replace(SAMPLE_ID, sample_id)
+    if places is not None and SAMPLE_ID in places:
+        return places.replace(SAMPLE_ID, sample_id)
     image = truth.get("image") if isinstance(truth, Mapping) else None
     path = image.get("path") if isinstance(image, Mapping) else None
     if not isinstance(path, str) or not path:
@@ -71,7 +71,7 @@ def picture_path(truth: Any, sample_id: str, source: str, images: str | None) ->
     if not is_on_disk(path):
         return path
     # An absolute path stays as it is.
-    return posixpath.join(posixpath.dirname(source) if images is None else images, path)
+    return posixpath.join(posixpath.dirname(source) if places is None else places, path)
 
 
 def read_picture(path: str | None) -> Picture:

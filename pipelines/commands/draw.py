@@ -114,4 +114,4 @@ def _build(pipeline: beam.Pipeline, inputs: Inputs, wanted: Sequence[str], stage
         inputs.read(pipeline).records
         | "Only" >> beam.FlatMap(only_samples, wanted).with_output_types(tuple[int, bytes])
         | "Pair" >> PairBySample(inputs.systems)
-    ).batches | "Draw" >> beam.ParDo(DrawSamples(configuration.benchmark, staged, configuration.settings.images))
+    ).batches | "Draw" >> beam.ParDo(DrawSamples(configuration.benchmark, staged, configuration.settings.pictures))

@@ -61,12 +61,12 @@ class Sample(NamedTuple):
     image: ImageSize | None
 
 
-def make_cards(benchmark: AnyBenchmark, picked: Sequence[PickedSample], images: str | None = None) -> list[Card]:
+def make_cards(benchmark: AnyBenchmark, picked: Sequence[PickedSample], places: str | None = None) -> list[Card]:
     """Returns the cards of samples that were picked; where one cannot be drawn, its card says why.
 
-    images: where their real pictures are, see `transforms.pictures`.
+    places: where their real pictures are, see `transforms.pictures`.
     """
-    pictures = [find_picture(each.truth, each.sample_id, each.source, images) for each in picked]
+    pictures = [find_picture(each.truth, each.sample_id, each.source, places) for each in picked]
     samples = [
         Sample(
             Beginning(each.truth, each.truth_size),
@@ -104,15 +104,15 @@ def make_cards(benchmark: AnyBenchmark, picked: Sequence[PickedSample], images: 
 
 
 def make_changed(
-    benchmark: AnyBenchmark, changed: Sequence[ChangedRecords], no_records: str = "", images: str | None = None
+    benchmark: AnyBenchmark, changed: Sequence[ChangedRecords], no_records: str = "", places: str | None = None
 ) -> list[Card]:
     """Returns the cards of samples that changed.
 
-    no_records: why there are none, where nobody looked. images: where their real pictures are.
+    no_records: why there are none, where nobody looked. places: where their real pictures are.
     """
     missing = (None, no_records or "the records of this sample were not found in the inputs of the runs")
     pictures = [
-        NO_PICTURE if each.truth is None else find_picture(each.truth[0], each.row["sample_id"], each.source, images)
+        NO_PICTURE if each.truth is None else find_picture(each.truth[0], each.row["sample_id"], each.source, places)
         for each in changed
     ]
     samples = [

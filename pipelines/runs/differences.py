@@ -15,7 +15,15 @@ from .documents import Fingerprint, Summary
 
 NOT_SCORING = (
     *("ground_truth", "predictions", "output", "slices", "limits", "worst_samples"),
-    *("gates", "inconclusive", "max_rejected_fraction", "max_missing_fraction", "sample_id_type", "derived", "images"),
+    *(
+        "gates",
+        "inconclusive",
+        "max_rejected_fraction",
+        "max_missing_fraction",
+        "sample_id_type",
+        "derived",
+        "pictures",
+    ),
 )
 """The keys of a configuration that do not change what a sample scores, nor what the bootstrap draws; of `bootstrap`
 its confidence does not either. Of `derived` two runs may have different metrics, but none of one name by two formulas.

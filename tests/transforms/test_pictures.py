@@ -176,11 +176,11 @@ def test_pages_show_the_picture_or_say_why_not(folder: Path) -> None:
 
 def test_the_setting_says_where_pictures_are(folder: Path) -> None:
     (folder / "data" / "0.png").rename(folder / "2 of 3.png")
-    pattern = f"images={folder}/{{sample_id}} of 3.png"
+    pattern = f"pictures={folder}/{{sample_id}} of 3.png"
     page = run(folder, "right", "--set", pattern) / "report.html"
     assert {name: found for name, (found, *_) in shown(page).items()} == {"0": False, "1": False, "2": True}
     config = json.loads((folder / "right" / "summary.json").read_text())["config"]
-    assert config["images"] == pattern.partition("=")[2]
+    assert config["pictures"] == pattern.partition("=")[2]
     inputs = ("--ground-truth", str(folder / "data" / "truth.jsonl"), "--predictions", str(folder / "right.jsonl"))
     code, *_ = command(
         "draw", "figure_text", *inputs, "--set", pattern, "--sample", "1", "2", "--output", str(folder / "drawn")
