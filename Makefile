@@ -8,7 +8,7 @@ OUT ?= out
 SEEDS ?= 60
 FLINK_TESTS ?= tests/flink
 
-.PHONY: demo test coverage lint bench calibrate abuse attacks laws install-tex test-dist release-check test-image test-airflow test-lowest test-s3 test-stores mutants flink test-flink bench-flink test-page picture clean help
+.PHONY: demo test coverage lint bench calibrate abuse attacks laws install-tex test-dist release-check test-image test-airflow test-lowest test-s3 test-stores test-exports mutants flink test-flink bench-flink test-page picture clean help
 
 help:
 	@echo "make demo         evaluate the sample corpora of every benchmark; tells where the reports lie"
@@ -27,6 +27,7 @@ help:
 	@echo "                  (PROVIDERS=\"apache-airflow-providers-apache-beam apache-airflow-providers-google\": that of Dataflow too)"
 	@echo "make test-s3      the commands on a server of S3 on this machine, also killed while they publish"
 	@echo "make test-stores  the same on a server of Google Cloud Storage too"
+	@echo "make test-exports the exports to MLflow and W&B, to stores of theirs on this machine"
 	@echo "make test-lowest  run all tests with the lowest versions of setup.py, on the oldest Python here"
 	@echo "make mutants      change the core in small ways and see which changes no test notices (MODULES=\"metrics/statistics/sums.py\")"
 	@echo "make flink        evaluate a sample corpus on a Flink cluster of this machine"
@@ -115,6 +116,12 @@ test-s3: $(READY)
 test-stores: $(READY)
 	$(MAKE) --no-print-directory $(VENV)-stores/.gcs
 	$(VENV)-stores/bin/python -m pytest -m stores --numprocesses 2 --dist worksteal tests/stores
+
+# MLflow and W&B lie beside the clients of the stores.
+test-exports: $(VENV)-stores/.s3
+	test -e $(VENV)-stores/.exports || { $(VENV)-stores/bin/python -m pip install --quiet --disable-pip-version-check \
+		--editable '.[mlflow,wandb]' && touch $(VENV)-stores/.exports; }
+	$(VENV)-stores/bin/python -m pytest tests/pipelines/export
 
 $(VENV)-stores/.s3: $(READY)
 	rm -rf $(VENV)-stores && $(PYTHON) -m venv $(VENV)-stores

@@ -31,6 +31,7 @@ REQUIREMENTS = [
 GOOGLE_CLOUD = ["apache-beam[gcp]>=2.72,<3"]
 AMAZON = ["apache-beam[aws]>=2.72,<3"]
 MLFLOW = ["mlflow>=2.16,<4"]
+WANDB = ["wandb>=0.19,<1"]
 
 DEVELOPMENT = [
     "apache-beam[yaml]>=2.72,<3",
@@ -68,6 +69,6 @@ setup(
         "beamscore.pipelines.reports": ["scripts/*", "templates/*"],
     },
     install_requires=REQUIREMENTS,
-    extras_require={"gcp": GOOGLE_CLOUD, "aws": AMAZON, "mlflow": MLFLOW, "dev": DEVELOPMENT},
+    extras_require={"gcp": GOOGLE_CLOUD, "aws": AMAZON, "mlflow": MLFLOW, "wandb": WANDB, "dev": DEVELOPMENT},
     entry_points={"console_scripts": ["beamscore = beamscore.pipelines.commands.main:main"]},
 )

@@ -41,19 +41,23 @@ class ScoreBatch(beam.DoFn):
 
     def process(self, samples: list[PairedSample]) -> Iterator[list[ScoredSample] | TaggedOutput]:
         """Yields what became of the samples of a batch."""
-        batch = ScoredBatch(self._plan.names)
         with gc_paused(), one_blas_thread:
-            decoded = self._decoder.decode(samples, batch)
-            known, due = split_known(self._plan.reuse, samples, decoded)
-            with faults_end_the_bundle("scoring"):
-                scored = iter(score_pairs(self._plan.benchmark, due, self._plan.missing, self._timed_score))
-            for sample, outcome in zip(decoded, known, strict=True):
-                batch.add(sample, next(scored) if outcome is None else outcome)
+            batch = self._scored(samples)
         count_samples((sample.status for sample in batch.samples), (entry.cause for entry in batch.quarantine))
         yield batch.samples
         for entry in batch.quarantine:
             yield TaggedOutput("quarantine", entry)
         yield TaggedOutput("batches", (samples, batch.samples))
+
+    def _scored(self, samples: Sequence[PairedSample]) -> ScoredBatch:
+        batch = ScoredBatch(self._plan.names)
+        decoded = self._decoder.decode(samples, batch)
+        known, due = split_known(self._plan.reuse, samples, decoded)
+        with faults_end_the_bundle("scoring"):
+            scored = iter(score_pairs(self._plan.benchmark, due, self._plan.missing, self._timed_score))
+        for sample, outcome in zip(decoded, known, strict=True):
+            batch.add(sample, next(scored) if outcome is None else outcome)
+        return batch
 
     def _timed_score(self, pairs: Sequence[Pair[Any, Any]]) -> list[Result]:
         started = time.perf_counter_ns()

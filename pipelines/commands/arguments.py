@@ -31,6 +31,7 @@ DEFAULT_FRACTIONS = "training=0.2,validation=0.2,testing=0.6"
 
 EXPORTS = {
     "mlflow": ("tracking_uri", "experiment"),
+    "wandb": ("output", "experiment"),
     "every-eval-ever": ("output", "model", "dataset", "organization", "relationship"),
     "inspect": ("output",),
     "model-index": ("output", "model", "dataset", "task"),
@@ -202,14 +203,14 @@ COMMANDS = {
         "hand a finished run to another tool",
         _option("RUN", "the output folder of the run, or RUN:SYSTEM"),
         _option("--to TARGET", f"one of {', '.join(EXPORTS)}", choices=list(EXPORTS), required=True),
-        _option("--output FILE", "where the document goes (default: standard output)"),
+        _option("--output FILE", "where the document goes (default: standard output); for wandb a folder (default: .)"),
         _option("--model NAME", "the id of the model (default: the name of the system)"),
         _option("--dataset NAME", "the id of the data set (default: the benchmark)"),
         _option("--task ID", "the task of model-index (default: image-to-text)"),
         _option("--organization NAME", "who evaluated, for every-eval-ever (default: unknown)"),
         _option("--relationship WORD", "of that organization to the model: first_party, third_party, ..."),
         _option("--tracking-uri URI", "the store or server of MLflow (default: as MLflow is set up)"),
-        _option("--experiment NAME", "the experiment of MLflow (default: the benchmark)"),
+        _option("--experiment NAME", "the experiment of MLflow or project of W&B (default: the benchmark)"),
     ),
     "merge": _command(
         "merge runs over disjoint samples to one",

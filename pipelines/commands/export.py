@@ -25,6 +25,7 @@ from ..export.inspect import sample_scores
 from ..export.junit import junit
 from ..export.mlflow import log_run
 from ..export.model_index import DEFAULT_TASK, model_index
+from ..export.wandb import log_offline
 from ..runs.named import SystemRun, load_baseline, open_system, split_system
 from ..runs.run import Run
 from .arguments import EXPORTS
@@ -47,6 +48,13 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         for found in _systems(parsed.run):
             run_id = log_run(found.run, found.system, parsed.tracking_uri, parsed.experiment)
             print(printable(f"{found.name}: logged as the run {run_id} of MLflow"))
+    elif parsed.to == "wandb":
+        folder = parsed.output or "."
+        with _problems(folder):
+            os.makedirs(folder, exist_ok=True)
+        for found in _systems(parsed.run):
+            logged = log_offline(found.run, found.system, folder, parsed.experiment)
+            print(printable(f"{found.name}: written to {logged}; wandb sync sends it"))
     elif parsed.to == "every-eval-ever":
         found = open_system(parsed.run)
         given = {name: value for name in EXPORTS[parsed.to][1:] if (value := getattr(parsed, name)) is not None}

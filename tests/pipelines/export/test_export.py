@@ -166,17 +166,18 @@ def test_what_has_no_effect_is_refused(runs: Path) -> None:
         assert "it holds 2 systems; give one of " in refused(runs / "two", "--to", target)
     assert "no such system in this run" in refused(f"{runs / 'two'}:nobody", "--to", "model-index")
     assert refused(runs, "--to", "inspect").startswith(f"{runs}/summary.json: no finished run is here")
-    assert refused(runs / "two", "--to", "wandb").startswith("argument --to: invalid choice: 'wandb'")
+    assert refused(runs / "two", "--to", "comet").startswith("argument --to: invalid choice: 'comet'")
 
 
-def test_without_mlflow_the_extra_is_named(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "mlflow", None)
-    assert refused(runs / "two", "--to", "mlflow").endswith("; pip install 'beamscore[mlflow]'")
+@pytest.mark.parametrize("library", ["mlflow", "wandb"])
+def test_without_the_library_the_extra_is_named(library: str, runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, library, None)
+    assert refused(runs / "two", "--to", library).endswith(f"; pip install 'beamscore[{library}]'")
 
 
 def test_help_and_wrong_usage_import_no_library_that_takes_long() -> None:
-    assert imported(["export", "--help"], *HEAVY, "yaml", "mlflow") == ["0"]
-    assert imported(["export", "run", "--to", "nowhere"], *HEAVY, "yaml", "mlflow") == ["2"]
+    assert imported(["export", "--help"], *HEAVY, "yaml", "mlflow", "wandb") == ["0"]
+    assert imported(["export", "run", "--to", "nowhere"], *HEAVY, "yaml", "mlflow", "wandb") == ["2"]
 
 
 VERDICT: dict[str, Any] = {"gate": "g", "system": None, "verdict": "fail", "blocks": True, "reason": ""}
