@@ -20,11 +20,11 @@ from ..config.gates import BASELINE, gate_target
 from ..config.settings import Configuration
 from ..export.github import markdown
 from ..export.junit import junit
-from ..reports.moved import MovedSample, SlicePart, UnreadableRows, moved_most
 from ..runs.causes import duplicate_warnings, stored_causes
 from ..runs.differences import CONFIGURED, RunSignature, differences
 from ..runs.gates import Decision, GateEvaluator, decide, record_failures, rejection_notes
 from ..runs.looks import count_look, too_many_looks, unwritten
+from ..runs.moved import MovedSample, SlicePart, UnreadableRows, moved_most
 from ..runs.named import age_warnings, load_baseline
 from ..runs.provenance import PAGE_PROBLEM
 from ..runs.run import PAGE, REPORT, Run

@@ -7,8 +7,8 @@ from typing import Any
 
 from ...transforms.records import printable
 from ..reports.markdown import cell, code, number, table
-from ..reports.moved import MovedSample
 from ..runs.documents import coverage_text
+from ..runs.moved import MovedSample
 from ..runs.verdict import gates_passed
 
 Verdict = Mapping[str, Any]

@@ -221,8 +221,10 @@ def _metrics(
         has_intervals = any(found.low is not None for metric in metrics for found in metric.values)
         share = "the samples cannot tell apart" if has_intervals else "are equal"
         yield Text("Ranking", "heading")
-        yield leaderboard(metrics, systems, numbers or [(0, number) for number in range(len(systems))])
-        yield Text(f"Systems that {share} share a place, by {places.get('metric', 'name')}.", "caption")
+        ranked_by = places.get("metric", "name")
+        first = sorted(metrics, key=lambda metric: metric.name != ranked_by)
+        yield leaderboard(first, systems, numbers or [(0, number) for number in range(len(systems))])
+        yield Text(f"Systems that {share} share a place, by {ranked_by}.", "caption")
     elif len(systems) > 1 or not document.differences:
         yield metric_table("Main metrics with intervals", metrics, systems)
     if pairs:

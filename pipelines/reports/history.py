@@ -130,7 +130,8 @@ def build_history(sources: HistorySources, history: History) -> Document:
 def _neighbors(
     sources: HistorySources, history: History, rows: Sequence[Night], blessed: Against
 ) -> Iterator[tuple[str, Cell]]:
-    """Yields tonight, the night before, and the run that a person has blessed, with their pages."""
+    """Yields the benchmark, tonight, the night before, and the run that a person has blessed, with their pages."""
+    yield "benchmark", history.benchmark
     for name, night in zip(("tonight", "last night"), rows[:-3:-1], strict=False):
         yield name, Link(night.run, address=night.link)
     if blessed.path:

@@ -21,7 +21,7 @@ from ...transforms.records import InputProblem
 from ...transforms.rows import SLICE_PREFIX, read_rows
 from ...transforms.slice_labels import slice_labels
 from ..config.errors import one_line
-from ..runs.run import Run
+from .run import Run
 
 MAX_ROWS = 2_000_000
 CANDIDATES = 200
