@@ -49,16 +49,22 @@ class Beginning(NamedTuple):
         return self.size <= MAX_RECORD_BYTES
 
 
-class Sample(NamedTuple):
-    """What there is of a sample and one prediction for it. details: those of its score; image: the size of its picture.
+class Side(NamedTuple):
+    """What a run says of a sample. details: those of its score as JSON holds them; None where they are not known."""
 
-    Both are None where they are not known.
-    """
-
-    truth: Beginning
+    status: str
+    metrics: dict[str, float | None]
     prediction: Beginning | None
     details: Any
-    image: ImageSize | None
+
+
+class Look(NamedTuple):
+    """A sample to look at. source: the file of its ground truth, which is None where nobody has it."""
+
+    sample_id: str
+    source: str
+    truth: Beginning | None
+    sides: Sequence[Side]
 
 
 def make_cards(benchmark: AnyBenchmark, picked: Sequence[PickedSample], places: str | None = None) -> list[Card]:
@@ -66,40 +72,25 @@ def make_cards(benchmark: AnyBenchmark, picked: Sequence[PickedSample], places: 
 
     places: where their real pictures are, see `transforms.pictures`.
     """
-    pictures = [find_picture(each.truth, each.sample_id, each.source, places) for each in picked]
-    samples = [
-        Sample(
-            Beginning(each.truth, each.truth_size),
-            None if each.prediction is None else Beginning(each.prediction, each.prediction_size),
-            # Details that are too long were left out.
-            msgspec.json.decode(each.details) if each.details_size == len(each.details) else None,
-            picture.size,
-        )
-        for each, picture in zip(picked, pictures, strict=True)
-    ]
+    looks = []
+    for each in picked:
+        metrics = {name: rounded(value) for name, value in each.metrics.items()}
+        prediction = None if each.prediction is None else Beginning(each.prediction, each.prediction_size)
+        # Details that are too long were left out.
+        details = msgspec.json.decode(each.details) if each.details_size == len(each.details) else None
+        side = Side(each.status, metrics, prediction, details)
+        looks.append(Look(each.sample_id, each.source, Beginning(each.truth, each.truth_size), [side]))
     main = benchmark.main_sample_metric().name
     cards = []
-    for each, sample, drawing, picture in zip(picked, samples, drawings_of(benchmark, samples), pictures, strict=True):
-        metrics = {name: rounded(value) for name, value in each.metrics.items()}
-        before, value = rounded(each.before), metrics.get(main)
-        change = None if before is None or value is None else rounded(value - before)
-        details = sample.details
+    for each, look, (sides, shown) in zip(picked, looks, _shown(benchmark, looks, (None, ""), places), strict=True):
+        details = look.sides[0].details
         if each.details_size > len(each.details):
             details = f"{each.details_size:,} bytes, too many for this page; samples/*.parquet has them"
-        cards.append(
-            Card(
-                each.sample_id,
-                each.system,
-                each.whys,
-                (_side(benchmark, each.status, metrics, sample, drawing),),
-                record_text(sample.truth),
-                (f"{main}: {_number(before)} → {_number(value)}",) if change else (),
-                change,
-                _short(details),
-                picture=picture.address,
-                picture_problem=picture.problem,
-            )
-        )
+        before, value = rounded(each.before), look.sides[0].metrics.get(main)
+        change = None if before is None or value is None else rounded(value - before)
+        words = (f"{main}: {_number(before)} → {_number(value)}",) if change else ()
+        cards.append(Card(each.sample_id, each.system, each.whys, sides, words=words, change=change,
+                          details=_short(details), **shown))  # fmt: skip
     return cards
 
 
@@ -110,61 +101,60 @@ def make_changed(
 
     no_records: why there are none, where nobody looked. places: where their real pictures are.
     """
-    missing = (None, no_records or "the records of this sample were not found in the inputs of the runs")
-    pictures = [
-        NO_PICTURE if each.truth is None else find_picture(each.truth[0], each.row["sample_id"], each.source, places)
-        for each in changed
-    ]
-    samples = [
-        Sample(
-            Beginning(*each.truth or (b"", 0)),
-            prediction and Beginning(*prediction),
-            None if details is None else msgspec.json.decode(details),
-            picture.size,
-        )
-        for each, picture in zip(changed, pictures, strict=True)
-        for details, prediction in zip(each.details, each.predictions, strict=True)
-    ]
-    drawn = iter(drawings_of(benchmark, [each for each in samples if each.truth.size]))
-    of_sides = iter((each, next(drawn) if each.truth.size else missing) for each in samples)
-    cards = []
-    for each, picture in zip(changed, pictures, strict=True):
+    looks = []
+    for each in changed:
+        sides = [
+            Side(
+                each.row[f"{name}.status"],
+                {spec.name: rounded(each.row[f"{name}.{spec.name}"]) for spec in benchmark.sample_metrics},
+                prediction and Beginning(*prediction),
+                None if details is None else msgspec.json.decode(details),
+            )
+            for name, details, prediction in zip(SIDES, each.details, each.predictions, strict=True)
+        ]
+        looks.append(Look(each.row["sample_id"], each.source, each.truth and Beginning(*each.truth), sides))
+    missing = no_records or "the records of this sample were not found in the inputs of the runs"
+    main, cards = benchmark.main_sample_metric().name, []
+    for each, (both, shown) in zip(changed, _shown(benchmark, looks, (None, missing), places), strict=True):
         row = each.row
-        before, after = (
-            _side(
-                benchmark,
-                row[f"{name}.status"],
-                {spec.name: rounded(row[f"{name}.{spec.name}"]) for spec in benchmark.sample_metrics},
-                *next(of_sides),
-            )
-            for name in SIDES
-        )
-        cards.append(
-            Card(
-                row["sample_id"],
-                0,
-                (row["kind"], *([] if not row["change"] else ["lost" if row["change"] < 0 else "won"])),
-                (before, after),
-                None if each.truth is None else record_text(Beginning(*each.truth)),
-                tuple(what_changed(benchmark.main_sample_metric().name, before, after)),
-                rounded(row["change"]),
-                slices=each.slices,
-                picture=picture.address,
-                picture_problem=picture.problem,
-            )
-        )
+        whys = (row["kind"], *([] if not row["change"] else ["lost" if row["change"] < 0 else "won"]))
+        cards.append(Card(row["sample_id"], 0, whys, both, words=tuple(what_changed(main, *both)),
+                          change=rounded(row["change"]), slices=each.slices, **shown))  # fmt: skip
     return cards
 
 
-def _side(
-    benchmark: AnyBenchmark,
-    status: str,
-    metrics: dict[str, float | None],
-    sample: Sample,
-    drawing: tuple[str | None, str],
-) -> CardSide:
-    prediction = sample.prediction and record_text(sample.prediction)
-    return CardSide(status, metrics, prediction, words_of(benchmark, sample.details), *drawing)
+def _shown(
+    benchmark: AnyBenchmark, looks: Sequence[Look], missing: tuple[str | None, str], places: str | None
+) -> Iterator[tuple[tuple[CardSide, ...], dict[str, Any]]]:
+    """Yields the sides of each sample, and the fields of its card that show ground truth and picture.
+
+    missing: no drawing of a sample without ground truth, and why.
+    """
+    pictures = [
+        NO_PICTURE if truth is None else find_picture(truth.payload, sample_id, source, places)
+        for sample_id, source, truth, _ in looks
+    ]
+    drawings = iter(
+        drawings_of(
+            benchmark,
+            [
+                (look.truth, side, picture.size)
+                for look, picture in zip(looks, pictures, strict=True)
+                for side in look.sides
+                if look.truth is not None
+            ],
+        )
+    )
+    for look, picture in zip(looks, pictures, strict=True):
+        sides = tuple(
+            CardSide(
+                *(status, metrics, prediction and record_text(prediction), words_of(benchmark, details)),
+                *(missing if look.truth is None else next(drawings)),
+            )
+            for status, metrics, prediction, details in look.sides
+        )
+        truth = look.truth and record_text(look.truth)
+        yield sides, {"truth": truth, "picture": picture.address, "picture_problem": picture.problem}
 
 
 def what_changed(main: str, before: CardSide, after: CardSide) -> Iterator[str]:
@@ -225,13 +215,15 @@ def words_of(benchmark: AnyBenchmark, details: Any) -> tuple[str, ...]:
     return tuple(one_line(line, MAX_WORDS_LENGTH) for line in words)
 
 
-def drawings_of(benchmark: AnyBenchmark, samples: Sequence[Sample]) -> list[tuple[str | None, str]]:
-    """Returns the drawing of each sample, or None and the reason."""
+def drawings_of(
+    benchmark: AnyBenchmark, samples: Sequence[tuple[Beginning, Side, ImageSize | None]]
+) -> list[tuple[str | None, str]]:
+    """Returns the drawing of each of (ground truth, side, size of the picture), or None and the reason."""
     if "draw" not in benchmark.abilities():
         return [(None, f"{benchmark.name} has no drawing")] * len(samples)
     drawings: list[tuple[str | None, str]] = [(None, "")] * len(samples)
     pairs: dict[int, DrawnPair[Any, Any]] = {}
-    for place, (truth, prediction, details, image) in enumerate(samples):
+    for place, (truth, (_, _, prediction, details), image) in enumerate(samples):
         if not truth.is_whole or (prediction is not None and not prediction.is_whole):
             drawings[place] = None, "the records are too large for this page; beamscore draw writes it"
             continue

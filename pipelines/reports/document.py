@@ -320,7 +320,7 @@ class Card(msgspec.Struct, frozen=True):
     system: int
     whys: tuple[str, ...]
     sides: tuple[CardSide, ...]
-    truth: RecordText | None
+    truth: RecordText | None = None
     words: tuple[str, ...] = ()
     change: float | None = None
     details: Any = None

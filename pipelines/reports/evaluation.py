@@ -146,6 +146,10 @@ def build_run(
         for each in metrics
         if (found := pair.found.get(("", "", each.name)))
     ]
+    configuration = (
+        Text("Configuration with all defaults", "heading"),
+        Text(json.dumps(summary["config"], indent=1, ensure_ascii=False), "code"),
+    )
     sections = (
         Section("verdict", "Verdict", [Slot("verdict", "both"), *gate_blocks(gates), *_remarks(summary)]),
         Section("coverage", "Coverage", [*_coverage(summary["systems"], causes)]),
@@ -154,7 +158,12 @@ def build_run(
         Section("distributions", "Distribution of the per-sample metrics", [Slot("distributions")]),
         Section("tables", "Tables", [*_tables(kind, metrics, summary["systems"])]),
         Section("samples", "Samples", [Slot("samples"), *_worst(benchmark.main_sample_metric().name, worst or {})]),
-        Section("provenance", "Provenance", [*_provenance(summary, run)], "page"),
+        Section(
+            "provenance",
+            "Provenance",
+            [*provenance_blocks({"this run": run or {}}, (run or {}).get("command") or ()), *configuration],
+            "page",
+        ),
     )
     return msgspec.structs.replace(document, sections=sections)
 
@@ -288,16 +297,27 @@ def _worst(metric: str, worst: Mapping[str, Sequence[Worst]]) -> Iterator[Block]
             yield Table("Worst samples", ("sample_id", metric, "status"), rows, where="markdown")
 
 
-def _provenance(summary: Mapping[str, Any], run: Mapping[str, Any] | None) -> Iterator[Block]:
-    if run:
-        yield Table("Provenance", ("", "this run"), [*facts_of(run).items()])
+def provenance_blocks(runs: Mapping[str, Mapping[str, Any]], command: Sequence[str]) -> Iterator[Block]:
+    """Yields what runs were made from, by their names, and the command that was typed; what is equal is said once."""
+    found = [facts_of(run) for run in runs.values()]
+    if len(runs) > 1:
+        found = [
+            facts and {**facts, "command": shlex.join(run.get("command") or ())}
+            for facts, run in zip(found, runs.values(), strict=True)
+        ]
+    if any(found):
+        names = dict.fromkeys(name for facts in found for name in facts)
+        sides = [(name, [facts.get(name) or "–" for facts in found]) for name in names]
+        rows = [
+            (name, first, *("the same" if other == first else other for other in others))
+            for name, (first, *others) in sides
+        ]
+        yield Table("Provenance", ("", *runs), rows)
     else:
-        yield Text("This run has no run.json, which says what it was made from.")
-    if run and run.get("command"):
+        yield Text(f"There is no run.json of {' and '.join(runs)}, which says what it was made from.")
+    if command:
         yield Text("Command", "heading")
-        yield Text(shlex.join(run["command"]), "code")
-    yield Text("Configuration with all defaults", "heading")
-    yield Text(json.dumps(summary["config"], indent=1, ensure_ascii=False), "code")
+        yield Text(shlex.join(command), "code")
 
 
 def _slices(summary: Mapping[str, Any], names: Sequence[str], against: Against) -> Iterator[Slice]:
