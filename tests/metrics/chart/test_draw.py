@@ -9,7 +9,7 @@ import pytest
 from beamscore.metrics.chart.benchmark import ChartBenchmark
 from beamscore.metrics.chart.draw import MAX_HEIGHT
 from beamscore.metrics.chart.records import ChartOptions, ChartPrediction, ChartTruth
-from beamscore.metrics.common.svg import EXTRA, IGNORED, MATCHED, MISSED, WRONG, Style
+from beamscore.metrics.common.svg import EXTRA, IGNORED, MATCHED, MISSED, WRONG, Style, judged
 
 SVG = "{http://www.w3.org/2000/svg}"
 CHART = ChartBenchmark(ChartOptions())
@@ -170,4 +170,5 @@ def test_a_box_far_away_does_not_blow_up_the_picture() -> None:
 
 def test_styles_differ_without_color() -> None:
     judgements: list[Style] = [MATCHED, MISSED, EXTRA, WRONG]
+    assert [judged(score) for score in (1.0, 0.5, 0.499, 0.0)] == [MATCHED, MATCHED, WRONG, WRONG]
     assert len({style.dashes for style in judgements}) == len({style.color for style in judgements}) == 4
