@@ -54,14 +54,19 @@ def test_a_run_without_a_page_removes_that_of_an_earlier_run(folder: Path) -> No
 def test_the_page_of_a_sample_corpus(chromium: Browser, folder: Path, name: str) -> None:
     page = corpus_page(name, folder / name)
     samples = page.samples
-    open_in_every_state(chromium, page.path, name)
+    chromium.resize(390, 844, scale=2, mobile=True)
+    open_page(chromium, page.path)
     # A drawing of which the text would have less than 11 of its 12 pixels is scrolled.
     widths = "const image = document.querySelector('.frame .drawing'); return [image.naturalWidth, image.width]"
-    chromium.resize(390, 844, scale=2, mobile=True)
     chromium.wait(f"{widths.partition('return')[0]} return image.naturalWidth")
     natural, width = chromium.run(widths)
-    assert width >= natural * 11 / 12 - 1
+    assert width >= int(natural * 11 / 12)
     chromium.resize(1280, 900)
+    open_page(chromium, page.path)
+    for scheme in ("dark", "light"):
+        chromium.prefer(color_scheme=scheme)
+        assert serious_faults(chromium) == []
+        chromium.picture(PICTURES / f"{name}-{scheme}.png")
     assert size_without_drawings(page) <= 300_000
     # The first sample with its records is open: the worst may have no prediction.
     assert (table_ids(chromium)[0], viewed(chromium)) == (samples.ids[0], samples.ids[first_card(page)])
@@ -139,8 +144,9 @@ def test_slices_are_filtered_and_sorted_by_evidence(chromium: Browser, folder: P
     assert chromium.run(labels) == []
 
 
-def test_paper_and_keys(chromium: Browser, folder: Path) -> None:
+def test_a_phone_paper_and_keys(chromium: Browser, folder: Path) -> None:
     page = corpus_page("figure_text", folder / "figure_text")
+    open_in_every_state(chromium, page.path, "report")
     put_on_paper(chromium, page.path)
     rows = "return document.querySelectorAll('#samples-table tbody tr').length"
     assert chromium.run(rows) == len(page.samples.ids)

@@ -173,8 +173,8 @@ function drawingView({ drawing, problem, words: said }, picture) {
   const pictures = picture && svg === drawing ? [imageView(picture, "the real picture of this sample")] : [];
   if (svg === null) return [...pictures, ...note];
   const image = imageView(`data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`, said.join(" ") || "ground truth and prediction of this sample, drawn");
-  // Where it does not fit, it is scrolled rather than made so small that nobody can read it.
-  image.addEventListener("load", () => { image.style.minWidth = `${(image.naturalWidth * MIN_TEXT_SIZE) / TEXT_SIZE}px`; });
+  // Where it does not fit, it is scrolled rather than made so small that nobody can read it. Its frame is 1 px wide.
+  image.addEventListener("load", () => { image.style.minWidth = `${(image.naturalWidth * MIN_TEXT_SIZE) / TEXT_SIZE + 2}px`; });
   return [...pictures, element("div", { class: "frame scroll", tabindex: 0, role: "group", "aria-label": "Drawing" }, image)];
 }
 

@@ -72,8 +72,8 @@ def test_ticks_legend_elements_and_roles_are_drawn_by_their_match() -> None:
     def bars(*lefts: float) -> dict[str, Any]:
         return {"visual elements": {"bars": [{"x0": x, "y0": 100, "width": 20, "height": 200} for x in lefts]}}
 
-    def ticks(**places: float) -> dict[str, Any]:
-        return {"axes": {"x-axis": [{"id": name, "tick_pt": {"x": x, "y": 400}} for name, x in places.items()]}}
+    def ticks(*places: tuple[str, float]) -> dict[str, Any]:
+        return {"axes": {"x-axis": [{"id": name, "tick_pt": {"x": x, "y": 400}} for name, x in places]}}
 
     def legend(**lefts: float) -> dict[str, Any]:
         return {
@@ -89,14 +89,14 @@ def test_ticks_legend_elements_and_roles_are_drawn_by_their_match() -> None:
             task1={"chart_type": "vertical bar"},
             task2=blocks((300, "km", "t")),
             task3={"text_roles": [{"id": "t", "role": "axis_title"}]},
-            task4=ticks(one=100, two=200, three=300),
+            task4=ticks(("one", 100), ("two", 200), ("three", 300), ("twin", 500), ("twin", 550)),
             task5=legend(red=500, blue=550),
             task6=bars(100, 600),
         ),
         output(
             task1={"chart_type": "line"},
             task3={"text_roles": [{"id": "t", "role": "tick_label"}]},
-            task4=ticks(one=101, two=215, four=400),
+            task4=ticks(("one", 101), ("two", 215), ("four", 400), ("twin", 500)),
             task5=legend(red=501, green=580),
             task6=bars(101, 300),
         ),
@@ -112,6 +112,9 @@ def test_ticks_legend_elements_and_roles_are_drawn_by_their_match() -> None:
         "prediction: tick of two": "wrong",
         "ground truth: tick of three": "missed",
         "prediction: tick of four": "extra",
+        # Of two with one id the first has the match.
+        "ground truth: tick of twin": "missed",
+        "prediction: tick of twin": "matched",
         "ground truth: legend of red": "matched",
         "prediction: legend of red": "matched",
         "ground truth: legend of blue": "missed",
@@ -144,6 +147,9 @@ def test_data_series_have_axes_of_their_own_for_each_task() -> None:
         *(("sun", MATCHED.color), ("rain", MISSED.color), ("sun", MATCHED.color)),
         *(("sun", MATCHED.color), ("rain", MATCHED.color), ("sun", MATCHED.color), ("rain", MATCHED.color)),
     ]
+    extra = drawn(output(task1="line", task6=series(sun=line)), output(task6=series(sun=line, hail=[(0, 1)])))
+    hail = [each.get("stroke") for each in extra.iter(f"{SVG}polyline") if each.findtext(f"{SVG}title") == "hail"]
+    assert hail == [EXTRA.color]
 
 
 def test_what_is_not_scored_does_not_count() -> None:
