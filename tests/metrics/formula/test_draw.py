@@ -7,6 +7,7 @@ import pytest
 from PIL import Image
 
 from beamscore.metrics.benchmark import DrawnPair, for_each
+from beamscore.metrics.common.svg import EXTRA, MISSED
 from beamscore.metrics.formula.benchmark import FormulaBenchmark
 from beamscore.metrics.formula.records import FormulaPrediction, FormulaTruth
 from beamscore.metrics.formula.render.raster import column_edit_distance, mean_squared_error
@@ -34,9 +35,9 @@ def test_mean_squared_error_pads_with_white() -> None:
 def test_a_drawing_tells_matched_and_unmatched_tokens_apart(benchmark_: FormulaBenchmark) -> None:
     svg = ET.fromstring(benchmark_.draw(FormulaTruth("a+b<c"), FormulaPrediction("a+x<c")))
     boxes = [box for box in svg.iter(f"{SVG}polygon") if box.find(f"{SVG}title") is not None]
-    dashed = [box.findtext(f"{SVG}title") for box in boxes if box.get("stroke-dasharray")]
+    dashed = [(box.findtext(f"{SVG}title"), box.get("stroke")) for box in boxes if box.get("stroke-dasharray")]
     assert len(boxes) == 10
-    assert dashed == ["b", "x"]
+    assert dashed == [("b", MISSED.color), ("x", EXTRA.color)]
     assert len(list(svg.iter(f"{SVG}image"))) == 2
 
 
