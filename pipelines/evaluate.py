@@ -244,11 +244,22 @@ def result_files(
     found = with_verdicts(found, baseline)
     causes = quarantine_causes(found.causes)
     run = run_document(invocation, run_id, found.configuration.benchmark, list(found.systems), records, causes)
+    return files_of(found, run, samples, cards, baseline)
+
+
+def files_of(
+    found: Run,
+    run: Mapping[str, Any],
+    samples: Sequence[str] | None,
+    cards: Sequence[Card] = (),
+    baseline: Run | None = None,
+) -> dict[str, bytes]:
+    """Returns the documents of a run as it is, by name; run: run.json, empty of one of an earlier version."""
     document = found.summary.document()
     reports = run_reports(found, RunSources(document, run, samples, cards, baseline))
     return {
         **reports.files,
         SUMS: encode_json(found.sums.document()),
         SUMMARY: encode_json(document),
-        RUN: encode_json({**run, **reports.about()}),
+        RUN: encode_json({**run, **reports.about()} if run else run),
     }

@@ -15,6 +15,7 @@ from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from beamscore.metrics.statistics.replicates import PackedReplicates
 from beamscore.metrics.version import VERSION
 from beamscore.pipelines.config.settings import check
+from beamscore.pipelines.runs.documents import STATUSES, coverage_document
 from beamscore.transforms.slice_labels import slice_labels
 
 SYSTEM = "predictions"
@@ -106,8 +107,10 @@ def write(path: Path, document: Any) -> None:
 
 
 def _coverage(system: str, rows: Sequence[Row]) -> dict[str, Any]:
-    scored = sum(each["system"] == system and each["statistics"] is not None for each in rows)
-    return {"ground_truth": {"read": len(rows), "scored": scored, "missing_prediction": 0}, "predictions": {}}
+    own = [each for each in rows if each["system"] == system]
+    scored = sum(each["statistics"] is not None for each in own)
+    counts = {"read": len(own), "scored": scored, "rejected": len(own) - scored}
+    return coverage_document({f"{side}.{name}": count for side in STATUSES for name, count in counts.items()})
 
 
 def _stored(sums: BootstrapSums) -> dict[str, Any]:

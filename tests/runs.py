@@ -22,6 +22,9 @@ from beamscore.metrics.statistics.replicates import PackedReplicates
 from beamscore.metrics.statistics.sums import Sums
 from beamscore.pipelines.commands import main
 from beamscore.transforms.io import zstd
+from tests import beam_caches
+
+beam_caches.install()
 
 Record = dict[str, Any]
 

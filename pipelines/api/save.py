@@ -16,13 +16,12 @@ from ...transforms.io.claim import Claim, Process, heartbeat
 from ...transforms.io.publication import owned_output, publish
 from ...transforms.io.staging import StagedFolder
 from ...transforms.io.storage import create_file, make_folder, new_run_id, output_problems
-from ...transforms.publish import ROWS_PER_GROUP, encode_json
+from ...transforms.publish import ROWS_PER_GROUP
 from ...transforms.records import GROUND_TRUTH, Cause, CauseCount, Quarantined, Stage
 from ..config.settings import DEFAULT_SYSTEM, Configuration
-from ..evaluate import result_files
-from ..reports.evaluation import RunSources, run_reports
+from ..evaluate import files_of, result_files
 from ..runs.provenance import Invocation
-from ..runs.run import LAYOUT, RUN, SUMMARY, SUMS, Run, Worst
+from ..runs.run import LAYOUT, Run, Worst
 from .result import Rejected, Result, Scored
 
 if TYPE_CHECKING:
@@ -60,7 +59,10 @@ def save_result(result: Result, folder: str) -> None:
         if isinstance(origin, Scored):
             files = _scored_files(origin, run_id, result.coverage, worst, causes, paths)
         else:
-            files = _finished_files(origin.run, run_id, worst, causes, paths)
+            found, (system,) = copy.copy(origin.run), origin.run.systems
+            found.worst, found.causes = {system: worst}, causes
+            run = {**found.provenance, "run_id": run_id} if found.provenance else {}
+            files = files_of(found, run, paths)
         publish(folder, run_id, LAYOUT, files, staged)
 
 
@@ -84,23 +86,6 @@ def _scored_files(
     counts: Any = coverage
     records = {GROUND_TRUTH: counts["ground_truth"]["read"], 0: counts["predictions"]["read"]}
     return result_files(found, run_id, Invocation.now(["beamscore.Result.save"], ""), records, None, samples)
-
-
-def _finished_files(
-    origin: Run, run_id: str, worst: Sequence[Worst], causes: Sequence[CauseCount], samples: Sequence[str]
-) -> dict[str, bytes]:
-    """Returns the documents of a finished run, as they are, and reports made of them."""
-    found, (system,) = copy.copy(origin), origin.systems
-    found.worst, found.causes = {system: worst}, causes
-    document = found.summary.document()
-    run = {**found.provenance, "run_id": run_id} if found.provenance else {}
-    reports = run_reports(found, RunSources(document, run, samples))
-    return {
-        **reports.files,
-        SUMS: encode_json(found.sums.document()),
-        SUMMARY: encode_json(document),
-        RUN: encode_json({**run, **reports.about()} if run else run),
-    }
 
 
 @contextlib.contextmanager

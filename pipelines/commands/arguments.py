@@ -247,7 +247,7 @@ COMMANDS = {
     ),
     "select": _command(
         "write the samples of a finished run that score low, or that a list names",
-        _option("RUN", "the output folder of the run"),
+        _option("RUN", "the output folder of the run, or RUN:SYSTEM"),
         *_RECORD_OUTPUT,
         _option("--value NAME", "the per-sample metric (default: that of the worst samples)"),
         _option("--below BELOW", "the threshold (default: 1; with --samples, none)", type=float),

@@ -8,7 +8,7 @@ import time
 
 from ...transforms.io.storage import exists, read_bytes, write_file
 from ...transforms.records import printable
-from ..config.errors import UsageError, one_line
+from ..config.errors import UsageError, as_output_errors
 from ..runs.blessing import MIN_NIGHTS, luck_warnings, median_night, recent_nights
 from ..runs.history import History, histories
 from ..runs.history_index import HISTORY, index_runs, load_table, run_path
@@ -32,7 +32,7 @@ def run(parsed: argparse.Namespace, _: object) -> int:
     blessed = Run.read(run_path(folder, night.run), sums=True)
     warn(age_warnings(blessed))
     path = posixpath.join(folder, BLESSED)
-    try:
+    with as_output_errors(path):
         before = read_bytes(path, MAX_BLESSED_BYTES).decode() if exists(path) else ""
         if before:
             _warn_of_luck(path, history, blessed)
@@ -40,8 +40,6 @@ def run(parsed: argparse.Namespace, _: object) -> int:
         reason = f"# {utc(time.time())}: the median of {count_of(len(nights), 'night')} by {', '.join(history.metrics)}"
         write_file(path, f"{text}{printable(reason)}\n{night.run}\n".encode())
         start_looks(path, blessed)
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{path}: cannot be written: {one_line(error)}") from error
     values = (f"{metric} of {system} {fixed(point.value)}" for (system, metric), point in night.points.items()
               if metric in history.metrics)  # fmt: skip
     print(

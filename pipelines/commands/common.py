@@ -186,8 +186,18 @@ def unsupported(ability: Ability, name: str) -> UsageError:
     return UsageError(f"{ability} does not support the benchmark {name}, only {', '.join(having)}")
 
 
-def check_tools(configuration: Configuration) -> None:
-    """Raises UsageError where a program that the benchmark needs is missing on this machine."""
+def check_tools(configuration: Configuration, options: PipelineOptions | None = None) -> None:
+    """Raises UsageError where the workers lack what the benchmark needs: a program, or a file that only we have.
+
+    options: of the run; None: it works on this machine.
+    """
+    if options is not None and not launch.is_local(options):
+        if file := configuration.benchmark.file:
+            raise UsageError(
+                f"{file}: the workers of a cluster do not have this file; install the benchmark there as a package "
+                "(see docs/how-to/new_benchmark.md), or leave --runner out"
+            )
+        return
     with as_input_errors(), faults_end_the_bundle("the start of scoring"):
         try:
             configuration.benchmark.setup()

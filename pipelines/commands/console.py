@@ -22,7 +22,7 @@ from ...transforms.io.storage import write_file
 from ...transforms.process import repeated
 from ...transforms.progress import PROGRESS, PROGRESS_FOLDER
 from ...transforms.records import printable
-from ..config.errors import UsageError, as_usage_error, one_line
+from ..config.errors import as_output_errors, as_usage_error
 from ..reports.markdown import difference_text, number
 from ..runs.documents import coverage_text
 from ..runs.verdict import gates_passed
@@ -168,10 +168,8 @@ class MetricsFile:
     @contextlib.contextmanager
     def kept(self) -> Iterator[None]:
         """Writes the file before this block and after it; raises UsageError where it cannot be written before."""
-        try:
+        with as_output_errors(f"--metrics-file {self._path}"):
             self._write()
-        except (OSError, ValueError) as error:
-            raise UsageError(f"--metrics-file {self._path}: cannot be written: {one_line(error)}") from error
         try:
             yield
         except BaseException as error:

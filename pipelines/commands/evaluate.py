@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -28,11 +27,11 @@ from ..runs.causes import QuarantineCause, stored_causes, why_unscored
 from ..runs.differences import REUSED, RunSignature, differences
 from ..runs.gates import Decision, coverage_failures, decide
 from ..runs.provenance import Invocation, versions
-from ..runs.run import LAYOUT, RUN, SUMMARY, Run
+from ..runs.run import LAYOUT, Run
 from . import console
 from .arguments import configuration_of
 from .common import check_tools, hand_over, run_and_publish
-from .gate import read_baseline, remove_verdicts, report_run, require_baseline
+from .gate import JudgedRun, read_baseline, remove_verdicts, report_run, require_baseline
 from .messages import DONE, WRONG_USAGE, say, warn
 
 
@@ -67,13 +66,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         started = replace(started, reused={"path": reused.path, "run_id": reused.run_id})
     plan = replace(plan, output=launch.path_for_workers(options, plan.output), invocation=started)
     launch.use_processes(options, parsed.processes, sum(file.size for file in plan.inputs.files))
-    if launch.is_local(options):
-        check_tools(configuration)
-    elif file := configuration.benchmark.file:
-        raise UsageError(
-            f"{file}: the workers of a cluster do not have this file; install the benchmark there as a package (see "
-            "docs/how-to/new_benchmark.md), or leave --runner out"
-        )
+    check_tools(configuration, options)
     if launch.is_detached(options):
         build = partial(build_evaluation, plan=plan)
         gates = ", which judges no gates; `beamscore gate` does when it has ended"
@@ -102,11 +95,12 @@ def _evaluate(
             LAYOUT,
             on_result,
         )
-    document, made = json.loads(published.read(SUMMARY)), json.loads(published.read(RUN))
-    configuration = plan.configuration
+    run, configuration = Run.published_at(plan.output, published), plan.configuration
+    document = run.summary.document()
     watched.add_values(document, configuration.benchmark.main_metrics())
-    judged = _judged(document, plan, stored_causes(made))
-    return report_run(parsed, plan.output, configuration, plan.baseline, document, made, *judged)
+    failures, decision = _judged(document, plan, stored_causes(run.provenance))
+    judged = JudgedRun(run, configuration, run.summary.gates, failures, plan.baseline)
+    return report_run(parsed, judged, decision)
 
 
 def reused_rows(
@@ -171,13 +165,7 @@ def _check(configuration: Configuration, options: PipelineOptions) -> int:
     """Says what the run would do; 2 where it could score nothing."""
     inputs = find_inputs(configuration, configuration.truth_columns())
     warn(inputs.warnings)
-    if launch.is_local(options):
-        check_tools(configuration)
-    elif file := configuration.benchmark.file:
-        raise UsageError(
-            f"{file}: the workers of a cluster do not have this file; install the benchmark there as a package (see "
-            "docs/how-to/new_benchmark.md), or leave --runner out"
-        )
+    check_tools(configuration, options)
     found = check_inputs(inputs, LAYOUT)
     for line in found.lines:
         print(printable(line))

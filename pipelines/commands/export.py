@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import os
 import posixpath
 import sys
 import time
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import chain
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import yaml
 from apache_beam.options.pipeline_options import PipelineOptions
@@ -18,7 +18,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from ...transforms.io.storage import atomic_write, make_folder, new_run_id
 from ...transforms.publish import encode_json
 from ...transforms.records import printable
-from ..config.errors import UsageError, one_line
+from ..config.errors import UsageError, as_output_errors
 from ..export.every_eval_ever import RELATIONSHIPS, every_eval_ever
 from ..export.github import annotation_lines
 from ..export.inspect import sample_scores
@@ -27,10 +27,11 @@ from ..export.mlflow import log_run
 from ..export.model_index import DEFAULT_TASK, model_index
 from ..export.wandb import log_offline
 from ..runs.named import SystemRun, load_baseline, open_system, split_system
+from ..runs.narrowed import narrowed
 from ..runs.run import Run
 from .arguments import EXPORTS
 from .common import require_rows
-from .gate import coverages, stored_failures, verdict_markdown, verdict_title
+from .gate import JudgedRun, stored_failures
 from .messages import DONE, warn
 
 JOB_SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -50,7 +51,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
             print(printable(f"{found.name}: logged as the run {run_id} of MLflow"))
     elif parsed.to == "wandb":
         folder = parsed.output or "."
-        with _problems(folder):
+        with as_output_errors(f"--output {folder}"):
             os.makedirs(folder, exist_ok=True)
         for found in _systems(parsed.run):
             logged = log_offline(found.run, found.system, folder, parsed.experiment)
@@ -68,42 +69,39 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         _write(parsed.output, [yaml.safe_dump(card, sort_keys=False, allow_unicode=True).encode()])
     elif parsed.to == "junit":
         judged = _judged(parsed.run)
-        title = verdict_title(judged.path, judged.configuration)
-        _write(parsed.output, [junit(title, judged.summary.gates, stored_failures(judged, judged.configuration))])
+        _write(parsed.output, [junit(judged.title, judged.verdicts, judged.failures)])
     else:
         _to_github(_judged(parsed.run), parsed.output)
     return DONE
 
 
-def _to_github(found: Run, output: str | None) -> None:
+def _to_github(judged: JudgedRun, output: str | None) -> None:
     """Writes the summary of the job, to the file that GitHub Actions names unless one is given, and prints annotations.
 
     Where the run was judged against a baseline that is still there, the summary names the samples that moved a metric.
     """
-    configuration, verdicts = found.configuration, found.summary.gates
-    failures, baseline = stored_failures(found, configuration), None
-    if "baseline" in found.provenance:
+    if "baseline" in judged.run.provenance:
         try:
-            baseline = load_baseline(str(found.provenance["baseline"]["path"]), ())
+            judged = replace(judged, baseline=load_baseline(str(judged.run.provenance["baseline"]["path"]), ()))
         except UsageError as error:
             warn([f"the samples that moved a metric are not listed: {error}"])
-    text = verdict_markdown(found.path, configuration, verdicts, failures, baseline, coverages(found)).encode()
+    text = judged.markdown().encode()
     summary = os.environ.get(JOB_SUMMARY)
     if output is None and summary:
-        with _problems(summary), open(summary, "ab") as stream:
+        with as_output_errors(f"--output {summary}"), open(summary, "ab") as stream:
             stream.write(text)
     else:
         _write(output, [text])
-    for line in annotation_lines(verdict_title(found.path, configuration), verdicts, failures):
+    for line in annotation_lines(judged.title, judged.verdicts, judged.failures):
         print(line)
 
 
-def _judged(text: str) -> Run:
-    """Returns a run that has verdicts; raises UsageError for one without: nobody should take silence for a pass."""
+def _judged(text: str) -> JudgedRun:
+    """Returns a run with its verdicts; raises UsageError for one without: nobody should take silence for a pass."""
     found = _narrowed(text)
     if not found.summary.gates:
         raise UsageError(f"{text}: there are no verdicts to export; the configuration of the run has no gates")
-    return found
+    return JudgedRun(found, found.configuration, found.summary.gates, stored_failures(found, found.configuration))
 
 
 def _systems(text: str) -> Iterator[SystemRun]:
@@ -120,9 +118,7 @@ def _narrowed(text: str) -> Run:
         # A configuration that cannot be read is told before anything is written.
         found.configuration  # noqa: B018
         return found
-    found = open_system(text).run
-    gates = [each for each in found.summary.gates if each.get("system") in (None, system)]
-    return found.changed(systems={system: found.systems[system]}, ranking=[system], gates=gates)
+    return narrowed(*open_system(text))
 
 
 def _write(path: str | None, parts: Iterable[bytes]) -> None:
@@ -134,7 +130,7 @@ def _write(path: str | None, parts: Iterable[bytes]) -> None:
     # What is wrong with the run is told before the file is begun.
     parts = iter(parts)
     parts = chain([next(parts, b"")], parts)
-    with _problems(path):
+    with as_output_errors(f"--output {path}"):
         make_folder(posixpath.dirname(path))
         with atomic_write(path, new_run_id()) as stream:
             count = _write_all(stream, parts)
@@ -147,11 +143,3 @@ def _write_all(stream: BinaryIO, parts: Iterable[bytes]) -> int:
         stream.write(part)
         count += part.count(b"\n")
     return count
-
-
-@contextlib.contextmanager
-def _problems(path: str) -> Iterator[Any]:
-    try:
-        yield
-    except (OSError, ValueError) as error:
-        raise UsageError(f"--output {path}: cannot be written: {one_line(error)}") from error

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import copy
 import posixpath
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -15,7 +15,7 @@ from ...metrics.statistics.sums import Sums
 from ...transforms.io.storage import delete_files, write_file
 from ...transforms.records import printable
 from ..config import settings
-from ..config.errors import UsageError, as_input_errors, one_line
+from ..config.errors import UsageError, as_input_errors, as_output_errors
 from ..config.gates import BASELINE, gate_target
 from ..config.settings import Configuration
 from ..export.github import markdown
@@ -23,9 +23,9 @@ from ..export.junit import junit
 from ..runs.causes import duplicate_warnings, stored_causes
 from ..runs.differences import CONFIGURED, RunSignature, differences
 from ..runs.gates import Decision, GateEvaluator, decide, record_failures, rejection_notes
-from ..runs.looks import count_look, too_many_looks, unwritten
+from ..runs.looks import count_look, is_counted, judged_runs, too_many_looks, unwritten
 from ..runs.moved import MovedSample, SlicePart, UnreadableRows, moved_most
-from ..runs.named import age_warnings, load_baseline
+from ..runs.named import age_warnings, check_measured, load_baseline
 from ..runs.provenance import PAGE_PROBLEM
 from ..runs.run import PAGE, REPORT, Run
 from ..runs.verdict import verdict_lines
@@ -44,20 +44,16 @@ def run(parsed: argparse.Namespace, _: object) -> int:
         where = parsed.config or parsed.run
         raise UsageError(f"{where}: gates: there are none, so nothing would be judged; give --config FILE with gates")
     require_baseline(parsed, configuration)
-    baseline = read_baseline(parsed, configuration)
+    baseline = read_baseline(parsed, configuration, found)
     own = baseline is not None and bool(baseline.run_id) and baseline.run_id == found.run_id
     if baseline is not None and own and (baseline.system is None or len(found.summary.systems) == 1):
         raise UsageError(f"--baseline {parsed.baseline}: this is the run itself, which is never worse than itself")
-    _check_intervals(found, configuration)
+    check_measured(found, _labels(configuration))
     verdicts = msgspec.to_builtins(GateEvaluator(configuration, found, baseline).verdicts())
-    failures = stored_failures(found, configuration)
+    judged = JudgedRun(found, configuration, verdicts, stored_failures(found, configuration), baseline)
     if not parsed.quiet:
         print_verdicts(verdicts)
-    code = conclude(decide(verdicts), failures)
-    write_verdicts(parsed, parsed.run, configuration, verdicts, failures, baseline, coverages(found))
-    predictions = [system.predictions_fingerprint for system in found.systems.values()]
-    _count_look(parsed, configuration, baseline, predictions, found.run_id)
-    return code
+    return judged.conclude(parsed, decide(verdicts))
 
 
 def _configuration(parsed: argparse.Namespace, found: Run) -> Configuration:
@@ -74,14 +70,10 @@ def _configuration(parsed: argparse.Namespace, found: Run) -> Configuration:
     return configuration
 
 
-def _check_intervals(found: Run, configuration: Configuration) -> None:
-    """Computes the values of each slice that is judged again, so that a damaged run is told and not judged."""
-    kind = type(configuration.benchmark)
-    for key in configuration.settings.gates:
-        target = gate_target(key, kind)
-        for name in found.summary.systems:
-            if target is not None and found.slice(name, target.label) is not None:
-                found.measured(name, target.label)
+def _labels(configuration: Configuration) -> list[str]:
+    """Returns the labels of the slices that gates are about."""
+    targets = [gate_target(key, type(configuration.benchmark)) for key in configuration.settings.gates]
+    return [target.label for target in targets if target is not None]
 
 
 def stored_failures(found: Run, configuration: Configuration) -> list[str]:
@@ -107,114 +99,106 @@ def require_baseline(parsed: argparse.Namespace, configuration: Configuration) -
             )
 
 
-def read_baseline(parsed: argparse.Namespace, configuration: Configuration) -> Run | None:
-    """Returns the baseline that the command line names, and warns of an old one and of one that nothing needs."""
+def read_baseline(parsed: argparse.Namespace, configuration: Configuration, run: Run | None = None) -> Run | None:
+    """Returns the baseline that the command line names, and warns of an old one and of one that nothing needs.
+
+    run: the one that is judged; None: it is not made yet.
+    """
     if parsed.baseline is None:
         return None
-    gates = configuration.settings.gates
-    kind = type(configuration.benchmark)
-    targets = [gate_target(key, kind) for key in gates]
+    gates, labels = configuration.settings.gates, _labels(configuration)
     with as_input_errors("--baseline"):
-        baseline = load_baseline(parsed.baseline, [target.label for target in targets if target is not None])
+        baseline = load_baseline(parsed.baseline, labels)
     warn(age_warnings(baseline))
+    if _counts_looks(parsed, configuration, baseline):
+        baseline.judged, left_out = judged_runs(parsed.baseline, baseline, labels, run)
+        warn(left_out)
     if not any(gate.not_worse_than == BASELINE for gate in gates.values()):
         warn(["no gate compares with the baseline; give one `not_worse_than: baseline`"])
     return baseline
 
 
-def _count_look(
-    parsed: argparse.Namespace,
-    configuration: Configuration,
-    baseline: Run | None,
-    predictions: Sequence[str | None],
-    run_id: str,
-) -> None:
-    """Counts a run that was judged against a blessed baseline, and warns of gates that have judged too many."""
-    gates = configuration.settings.gates
-    judged = [gate for gate in gates.values() if gate.not_worse_than == BASELINE and gate.looks > 1]
-    # A file names the baseline, if that has not the name of its own run.
-    if baseline is None or not judged or baseline.path == parsed.baseline or not parsed.baseline.endswith(".txt"):
-        return
-    try:
-        looks = count_look(parsed.baseline, baseline, predictions, run_id)
-    except (OSError, ValueError) as error:
-        warn([unwritten(parsed.baseline, error)])
-        return
-    warn(too_many_looks(gates, looks, baseline.path))
+def _counts_looks(parsed: argparse.Namespace, configuration: Configuration, baseline: Run) -> bool:
+    """Returns whether looks are counted: at a baseline that a file names, which has not the name of its own run."""
+    by_name = parsed.baseline.endswith(".txt") and baseline.path != parsed.baseline
+    return by_name and any(map(is_counted, configuration.settings.gates.values()))
 
 
 def remove_verdicts(parsed: argparse.Namespace) -> None:
     """Removes the files of an earlier run: whoever reads them after this one must not take its verdicts for ours."""
     for name in ("junit", "markdown"):
         if path := getattr(parsed, name):
-            with _output(name, path):
+            with as_output_errors(f"--{name} {path}"):
                 delete_files([path])
 
 
-def write_verdicts(
-    parsed: argparse.Namespace,
-    path: str,
-    configuration: Configuration,
-    verdicts: Verdicts,
-    failures: Sequence[str],
-    baseline: Run | None,
-    systems: Mapping[str, Any],
-) -> None:
-    """Writes the files that were asked for; raises UsageError where that cannot be done.
+@dataclass(frozen=True)
+class JudgedRun:
+    """A finished run with its verdicts, as in summary.json, and why it fails in addition to these, a line each."""
 
-    systems: by name, each with its coverage as in summary.json.
-    """
-    if parsed.junit:
-        with _output("junit", parsed.junit):
-            write_file(parsed.junit, junit(verdict_title(path, configuration), verdicts, failures))
-    if parsed.markdown:
-        text = verdict_markdown(path, configuration, verdicts, failures, baseline, systems)
-        with _output("markdown", parsed.markdown):
-            write_file(parsed.markdown, text.encode())
+    run: Run
+    configuration: Configuration
+    verdicts: Verdicts
+    failures: Sequence[str]
+    baseline: Run | None = None
+
+    @property
+    def title(self) -> str:
+        """What the verdicts are of."""
+        return f"{self.configuration.benchmark.name}: {self.run.path}"
+
+    def markdown(self) -> str:
+        """Returns the verdicts as short Markdown, with the samples that moved a metric."""
+        title = self.title if self.baseline is None else f"{self.title} against {self.baseline.path}"
+        return markdown(title, self.verdicts, self.failures, _moved(self), coverages(self.run))
+
+    def conclude(self, parsed: argparse.Namespace, decision: Decision) -> int:
+        """Says what does not pass, writes the files that were asked for, counts the look, and returns the exit code.
+
+        Raises UsageError where a file cannot be written.
+        """
+        warn(decision.warnings)
+        for line in [*self.failures, *decision.failures, *decision.inconclusive]:
+            say("ERROR", printable(line))
+        if parsed.junit:
+            with as_output_errors(f"--junit {parsed.junit}"):
+                write_file(parsed.junit, junit(self.title, self.verdicts, self.failures))
+        if parsed.markdown:
+            text = self.markdown()
+            with as_output_errors(f"--markdown {parsed.markdown}"):
+                write_file(parsed.markdown, text.encode())
+        self._count_look(parsed)
+        if self.failures or decision.failures:
+            return FAILED
+        return INCONCLUSIVE if decision.inconclusive else DONE
+
+    def _count_look(self, parsed: argparse.Namespace) -> None:
+        """Counts a run that was judged against a blessed baseline, and warns of gates that have judged too many."""
+        baseline = self.baseline
+        if baseline is None or not _counts_looks(parsed, self.configuration, baseline):
+            return
+        try:
+            looks = count_look(parsed.baseline, baseline, self.run)
+        except (OSError, ValueError) as error:
+            warn([unwritten(parsed.baseline, error)])
+        else:
+            warn(too_many_looks(self.configuration.settings.gates, looks, baseline.path))
 
 
-def verdict_title(path: str, configuration: Configuration, baseline: Run | None = None) -> str:
-    """Returns what the verdicts of a run are of."""
-    title = f"{configuration.benchmark.name}: {path}"
-    return title if baseline is None else f"{title} against {baseline.path}"
-
-
-def verdict_markdown(
-    path: str,
-    configuration: Configuration,
-    verdicts: Verdicts,
-    failures: Sequence[str],
-    baseline: Run | None,
-    systems: Mapping[str, Any],
-) -> str:
-    """Returns the verdicts of a run as short Markdown; arguments as those of `write_verdicts`."""
-    moved = _moved(path, configuration, verdicts, baseline)
-    return markdown(verdict_title(path, configuration, baseline), verdicts, failures, moved, systems)
-
-
-@contextlib.contextmanager
-def _output(option: str, path: str) -> Any:
-    try:
-        yield
-    except (OSError, ValueError) as error:
-        raise UsageError(f"--{option} {path}: cannot be written: {one_line(error)}") from error
-
-
-def _moved(
-    path: str, configuration: Configuration, verdicts: Verdicts, baseline: Run | None
-) -> dict[int, list[MovedSample] | str]:
+def _moved(judged: JudgedRun) -> dict[int, list[MovedSample] | str]:
     """Returns the samples that moved the metric of each bad comparison with the baseline, by its place, or why not."""
     wanted = [
         place
-        for place, each in enumerate(verdicts)
+        for place, each in enumerate(judged.verdicts)
         if each["verdict"] in ("fail", "inconclusive") and each["difference"] and each["not_worse_than"] == BASELINE
     ]
+    ours, baseline, benchmark = judged.run, judged.baseline, judged.configuration.benchmark
     if baseline is None or not wanted:
         return {}
-    ours, theirs = Run.read(path), Run.read(baseline.path)
+    theirs = Run.read(baseline.path)
     found: dict[int, list[MovedSample] | str] = {}
     for place in wanted:
-        each = verdicts[place]
+        each = judged.verdicts[place]
         sums, other = ours.slice_sums(each["system"], each["slice"] or ""), baseline.system_for(each["system"])
         if sums is not None and other is not None:
             part = None
@@ -224,46 +208,19 @@ def _moved(
             whole = Sums(sums.sums)
             try:
                 corpus = ours.corpus(each["system"])
-                found[place] = moved_most(configuration.benchmark, each["metric"], corpus, whole, *sides, part)
+                found[place] = moved_most(benchmark, each["metric"], corpus, whole, *sides, part)
             except UnreadableRows as error:
                 found[place] = str(error)
     return found
 
 
-def conclude(decision: Decision, failures: Sequence[str]) -> int:
-    """Tells what does not pass, and returns the exit code: a failure outranks what is inconclusive."""
-    warn(decision.warnings)
-    for line in [*failures, *decision.failures, *decision.inconclusive]:
-        say("ERROR", printable(line))
-    if failures or decision.failures:
-        return FAILED
-    return INCONCLUSIVE if decision.inconclusive else DONE
-
-
-def report_run(
-    parsed: argparse.Namespace,
-    output: str,
-    configuration: Configuration,
-    baseline: Run | None,
-    document: Mapping[str, Any],
-    made: Mapping[str, Any],
-    failures: Sequence[str],
-    decision: Decision,
-) -> int:
-    """Says what a run has found, writes its verdicts, and returns the exit code.
-
-    document, made: its summary.json and run.json. failures, decision: why it fails, in addition to its gates, and what
-    these mean.
-    """
+def report_run(parsed: argparse.Namespace, judged: JudgedRun, decision: Decision) -> int:
+    """Says what a run has found, writes its verdicts, and returns the exit code; decision: what the verdicts mean."""
+    run, document, made = judged.run, judged.run.summary.document(), judged.run.provenance
     causes, problem = stored_causes(made), made.get(PAGE_PROBLEM)
     if not parsed.quiet:
-        report = posixpath.join(output, REPORT if parsed.no_html or problem else PAGE)
-        notes = [*verdict_lines(made), *rejection_notes(document["systems"], configuration.settings, causes)]
-        print_metrics(document, configuration.benchmark.main_metrics(), report, notes)
-    warn([*document.get("warnings", []), *duplicate_warnings(causes)])
-    code = conclude(decision, failures)
-    verdicts = document.get("gates", [])
-    write_verdicts(parsed, output, configuration, verdicts, failures, baseline, document["systems"])
-    predictions = [system.get("predictions_fingerprint") for system in document["systems"].values()]
-    _count_look(parsed, configuration, baseline, predictions, str(made.get("run_id", "")))
-    return without_page(code, PAGE, problem, REPORT)
+        report = posixpath.join(run.path, REPORT if parsed.no_html or problem else PAGE)
+        notes = [*verdict_lines(made), *rejection_notes(document["systems"], judged.configuration.settings, causes)]
+        print_metrics(document, judged.configuration.benchmark.main_metrics(), report, notes)
+    warn([*run.summary.warnings, *duplicate_warnings(causes)])
+    return without_page(judged.conclude(parsed, decision), PAGE, problem, REPORT)

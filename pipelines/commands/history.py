@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from ...transforms.io.storage import delete_files, exists, write_file
 from ...transforms.records import printable
-from ..config.errors import UsageError, one_line
+from ..config.errors import UsageError, as_output_errors, one_line
 from ..reports.history import PAGE, REPORT, HistorySources, history_reports
 from ..runs.blessing import MIN_NIGHTS, luck_warnings, median_night, recent_nights
 from ..runs.history import History, histories, with_differences
@@ -40,14 +40,12 @@ def run(parsed: argparse.Namespace, _: object) -> int:
     sources = HistorySources(parsed.folder, output, found, index.table, index.unreadable, parsed.command_line, blessed)
     reports = history_reports(sources, with_page=not parsed.no_html)
     problem = reports.about().get(PAGE_PROBLEM)
-    try:
+    with as_output_errors(f"--output {output}", "; give another --output"):
         write_file(posixpath.join(output, HISTORY), encode_table(index.table))
         for name, content in reports.files.items():
             write_file(posixpath.join(output, name), content)
         if parsed.no_html:
             delete_files([posixpath.join(output, PAGE)])
-    except (OSError, ValueError) as error:
-        raise UsageError(f"--output {output}: cannot be written: {one_line(error)}; give another --output") from error
     nights = sum(len(each.nights) for each in found)
     print(f"{nights} run{'s' if nights > 1 else ''}, {index.read} of them read now")
     for each in found:

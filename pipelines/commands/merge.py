@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import functools
-import json
 import operator
 import os
 import posixpath
@@ -34,14 +33,13 @@ from ..config.errors import UsageError, one_line
 from ..config.settings import Configuration
 from ..evaluate import result_files
 from ..runners import launch
-from ..runs.causes import stored_causes
 from ..runs.differences import SCORED_ALIKE, differences
 from ..runs.documents import STATUSES, SliceSums
-from ..runs.gates import decide, record_failures
+from ..runs.gates import decide
 from ..runs.provenance import Invocation
-from ..runs.run import LAYOUT, RUN, SUMMARY, Run, Worst, worst_first
+from ..runs.run import LAYOUT, Run, Worst, worst_first
 from .common import hand_over, require_rows, run_and_publish
-from .gate import read_baseline, remove_verdicts, report_run
+from .gate import JudgedRun, read_baseline, remove_verdicts, report_run, stored_failures
 
 COPY_BYTES = 1 << 20
 OVERLAPS_SHOWN = 5
@@ -87,10 +85,9 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     if launch.is_detached(options):
         return hand_over(options, build, plan.output, plan.run_id, LAYOUT)
     published = run_and_publish(options, build, plan.output, plan.run_id, LAYOUT)
-    document, made = json.loads(published.read(SUMMARY)), json.loads(published.read(RUN))
-    failures = record_failures(document["systems"], configuration.settings, stored_causes(made))
-    decision = decide(document.get("gates", []))
-    return report_run(parsed, plan.output, configuration, baseline, document, made, failures, decision)
+    merged = Run.published_at(plan.output, published)
+    verdicts, failures = merged.summary.gates, stored_failures(merged, configuration)
+    return report_run(parsed, JudgedRun(merged, configuration, verdicts, failures, baseline), decide(verdicts))
 
 
 @dataclass(frozen=True)

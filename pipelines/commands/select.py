@@ -26,22 +26,27 @@ from ..config import settings
 from ..config.errors import UsageError, as_input_errors
 from ..inputs.inputs import Inputs, find_inputs
 from ..runners import launch
+from ..runs.named import split_system
 from ..runs.run import Run
 from .common import records_output, require_rows, write_records
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     """Selects; the inputs are those that the run's summary names, unless they have moved."""
-    found = Run.read(parsed.run)
+    path, named = split_system(parsed.run)
+    found = Run.read(path)
     summary = found.summary
+    if named and parsed.system not in (None, named):
+        raise UsageError(f"{parsed.run} and --system {parsed.system}: these are two systems; give one")
     if parsed.below is not None and math.isnan(parsed.below):
         raise UsageError("--below nan: must be a number")
     kind = type(found.configuration.benchmark)
-    value, system = parsed.value or kind.main_sample_metric().name, parsed.system or summary.ranking[0]
+    value, system = parsed.value or kind.main_sample_metric().name, parsed.system or named or summary.ranking[0]
     if value not in kind.sample_metric_names():
         raise UsageError(f"--value {value}: no such metric; there are {', '.join(kind.sample_metric_names())}")
     if system not in summary.systems:
-        raise UsageError(f"--system {system}: not in this run; there are {', '.join(summary.systems)}")
+        given = f"--system {system}" if parsed.system else parsed.run
+        raise UsageError(f"{given}: not in this run; there are {', '.join(summary.systems)}")
     inputs = _inputs(parsed, summary.config, system)
     write = records_output(parsed, options, _columns(kind), only_if_any=True)
     require_rows(found)

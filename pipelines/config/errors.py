@@ -45,6 +45,15 @@ def as_input_errors(option: str = "") -> Iterator[None]:
         raise UsageError(f"{option} {problem}".lstrip()) from error
 
 
+@contextlib.contextmanager
+def as_output_errors(output: str, hint: str = "") -> Iterator[None]:
+    """Raises that an output cannot be written as a UsageError; `hint` is put behind it."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{output}: cannot be written: {one_line(error)}{hint}") from error
+
+
 def one_line(error: BaseException) -> str:
     """Returns the message of an error as one line that is not too long."""
     return " ".join(str(error).split())[:200]

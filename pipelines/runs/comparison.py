@@ -25,9 +25,8 @@ class ComparisonSetting:
 
     benchmark: under the options of the baseline. baseline, candidate: (run, system). metrics: the names of the metrics
     of all samples. corpora: the sums of all samples of each run. seed, replicates: of the bootstrap. differences: what
-    sets the runs apart, which the user has allowed. one_sided: the
-    labels of the slices that the baseline alone has, and the candidate alone. threshold: of a large change of a
-    per-sample metric.
+    sets the runs apart, which the user has allowed. one_sided: the labels of the slices that the baseline alone has,
+    and the candidate alone. threshold: of a large change of a per-sample metric.
     """
 
     benchmark: AnyBenchmark
@@ -69,7 +68,6 @@ def document(
         "bootstrap": {"replicates": setting.replicates, "seed": setting.seed, "clusters": setting.clustered},
         "swaps": setting.swaps,
         "differences": list(setting.differences),
-        "missing": [],
         "samples": {name: counts[name] for name in sorted(counts)},
         "verdicts": {name: verdicts[name] for name in VERDICTS if verdicts[name]},
         "metrics": overall["metrics"],

@@ -93,9 +93,13 @@ def scoring_keys(config: Mapping[str, Any], options: str = "drawn") -> dict[str,
     return keys
 
 
-def scoring_hash(config: Mapping[str, Any]) -> str:
-    """Returns a hash, in hex, of the part of a resolved configuration by which samples are scored."""
-    return hashlib.blake2b(msgspec.json.encode(scoring_keys(config), order="sorted"), digest_size=8).hexdigest()
+def scoring_hash(config: Mapping[str, Any], derived: Mapping[str, str] | None = None) -> str:
+    """Returns a hash, in hex, of the part of a resolved configuration by which samples are scored.
+
+    derived: metrics of the configuration that the hash is of too.
+    """
+    keys = {**scoring_keys(config), **({"derived": derived} if derived else {})}
+    return hashlib.blake2b(msgspec.json.encode(keys, order="sorted"), digest_size=8).hexdigest()
 
 
 def signature(summary: Summary) -> str:
@@ -105,9 +109,10 @@ def signature(summary: Summary) -> str:
     number of samples and the beginning of its fingerprint, of the options that of their hash.
     """
     config, truths = summary.config, summary.fingerprint
+    options = scoring_hash(config, config.get("derived"))
     of_truths = "" if truths is None else f" n={truths.samples} gt={truths.hash[:8]}"
     parts = ["beamscore", summary.version, summary.benchmark, *([config["protocol"]] if "protocol" in config else [])]
-    return f"{' '.join(parts)} missing={config.get('missing')}{of_truths} options={scoring_hash(config)[:4]}"
+    return f"{' '.join(parts)} missing={config.get('missing')}{of_truths} options={options[:4]}"
 
 
 def scoring_version(version: str) -> str:

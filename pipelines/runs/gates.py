@@ -5,8 +5,8 @@ the whole of it lies on the good side, fail where it lies on the bad side, incon
 (the metric, the slice, the interval, the baseline) makes a gate invalid: none passes where there is nothing to judge.
 
 A gate with `looks` is judged that often on the same samples, and each look may fail by chance. So it fails only where
-the interval at 1 - (1 - confidence) / looks lies on the bad side (Bonferroni), while a pass, which speaks of one run,
-keeps its confidence.
+the interval at a higher confidence lies on the bad side, see `looks`, while a pass, which speaks of one run, keeps its
+confidence. Once a week of looks it fails for the mean of the last runs too.
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ from ...metrics.statistics.intervals import ROUNDING, interval, t_quantile
 from ...metrics.statistics.measured import Measured, spec_of
 from ...metrics.statistics.paired import MIN_DIFFERING_UNITS, PairedDifference, paired_differences, width_of
 from ...metrics.statistics.same_samples import distance, same_samples
-from ..config.errors import nearest
+from ..config.errors import UsageError, nearest
 from ..config.gates import BASELINE, Gate, GateTarget, gate_target
 from ..config.settings import Configuration, Settings, label_of
 from .causes import QuarantineCause, most_frequent, most_often
 from .differences import PAIRED, differences
+from .looks import WEEK, look_confidence, mean_of, runs_of_week, week_confidence
 from .run import Run
 from .verdict import GateVerdict, Interval, Word
 
@@ -92,13 +93,14 @@ class GateEvaluator:
         else:
             checks = [*_bounds(gate, value, within, self._shared_interval(gate, target, system, value, within))]
             if gate.not_worse_than is not None:
-                checks.append(self._compare(gate, target, system))
+                checks += self._compare(gate, target, system)
         return self._verdict(key, gate, system, target, checks, value, within)
 
-    def _compare(self, gate: Gate, target: GateTarget, system: str) -> _Check:
+    def _compare(self, gate: Gate, target: GateTarget, system: str) -> Iterator[_Check]:
         theirs = self._reference(gate, target, system)
         if isinstance(theirs, str):
-            return _invalid(theirs)
+            yield _invalid(theirs)
+            return
         ours = self._side(self.run, system, target.label, "")
         assert isinstance(ours, _Side)
         benchmark, confidences = self.configuration.benchmark, (self._confidence, self._shared_confidence(gate))
@@ -107,19 +109,66 @@ class GateEvaluator:
             for each in confidences
         )
         if paired is None or paired.baseline is None or not math.isfinite(paired.baseline):
-            return _invalid(f"the metric was not measured in {theirs.name}")
-        if not theirs.samples:
-            return _invalid(f"no sample was measured in {theirs.name}")
-        apart = self._apart(target, ours, theirs, gate.not_worse_than == BASELINE)
-        return self._difference(gate, target, paired, shared.interval if shared else None, theirs.name, apart)
+            yield _invalid(f"the metric was not measured in {theirs.name}")
+        elif not theirs.samples:
+            yield _invalid(f"no sample was measured in {theirs.name}")
+        else:
+            apart = self._apart(target, ours, theirs, gate.not_worse_than == BASELINE)
+            yield self._difference(gate, target, paired, shared.interval if shared else None, theirs.name, apart)
+            if self._has_weeks(gate):
+                yield from self._week(gate, target, system, theirs.measured)
+
+    def _week(self, gate: Gate, target: GateTarget, system: str, theirs: Measured) -> Iterator[_Check]:
+        """Yields what the mean of the last runs says, if this one closes a week of looks: a failure, or nothing bad."""
+        assert self.baseline is not None
+        assert self.baseline.judged is not None
+        try:
+            earlier = runs_of_week(self.baseline.judged, self.run)
+        except UsageError as error:
+            yield _Check("inconclusive", str(error))
+            return
+        if earlier is None:
+            return
+        metric, sides, lacking = target.metric, {}, []
+        for run in [*earlier, self.run]:
+            name = system if run is self.run else run.system_for(system)
+            found = None if name is None else run.slice(name, target.label)
+            if name is not None and found is not None and found.values.get(metric) is not None:
+                predictions = run.systems[name].predictions_fingerprint
+                sides[predictions or run.path] = run.measured(name, target.label)
+            else:
+                lacking.append(run.path)
+        text = f"the mean of {len(sides)} of the last {WEEK} runs" if len(sides) < WEEK else f"the mean of {WEEK} runs"
+        text += f" ({' and '.join(lacking)} did not measure it)" if lacking else ""
+        confidence = week_confidence(self._confidence, gate.looks)
+        mean = mean_of(list(sides.values()), metric)
+        paired = paired_differences(self.configuration.benchmark, theirs, mean, confidence)[metric]
+        if len(sides) < 2 or paired.difference is None or paired.interval is None:
+            yield _Check("pass", f"{text} is not judged")
+            return
+        spec = spec_of(type(self.configuration.benchmark), metric)
+        low, high = map(_signed, paired.interval)
+        text += (
+            f" is {_signed(paired.difference)} ({low} to {high} at a confidence of {confidence:.6g}) from the baseline"
+        )
+        if max(map(spec.goodness, paired.interval)) < -gate.margin - ROUNDING:
+            worse = f"worse than the margin of {gate.margin:g} allows" if gate.margin else "worse"
+            yield _Check("fail", f"{text}, {worse}")
+        else:
+            yield _Check("pass", f"{text}, no loss shown{f' beyond the margin of {gate.margin:g}' * bool(gate.margin)}")
 
     @property
     def _confidence(self) -> float:
         return self.configuration.settings.bootstrap.confidence
 
+    def _has_weeks(self, gate: Gate) -> bool:
+        """Returns whether a gate judges the mean of the runs of a week too."""
+        counted = gate.not_worse_than == BASELINE and self.baseline is not None and self.baseline.judged is not None
+        return counted and gate.looks >= WEEK
+
     def _shared_confidence(self, gate: Gate) -> float:
         """Returns the confidence at which a gate fails: the chance of a false failure is that of all its looks."""
-        return 1 - (1 - self._confidence) / gate.looks
+        return look_confidence(self._confidence, gate.looks, self._has_weeks(gate))
 
     def _shared_interval(
         self, gate: Gate, target: GateTarget, system: str, value: float, found: Interval | None
@@ -210,16 +259,17 @@ class GateEvaluator:
         elif max(spec.goodness(end) for end in shared) < -gate.margin - ROUNDING:
             word = "fail"
         beyond = f" beyond the margin of {gate.margin:g}" if gate.margin else ""
+        in_errors = self._margin(gate, paired)
         within = f"within the margin of {gate.margin:g}" if gate.margin else "no loss"
         if word == "pass" and apart is not None:
             low, high = spec.bounds
             shift = math.inf if low is None or high is None else apart.share * (high - low)
             if worst - shift < -gate.margin - ROUNDING:
-                text += f"; {apart.reason}, which may hide a loss{beyond}"
+                text += f"; {apart.reason}, which may hide a loss{beyond}{in_errors}"
                 return _Check("inconclusive", text, *numbers)
         if word == "pass" and gate.judge == "interval" and not paired.same_predictions:
             if min(spec.goodness(end) for end in paired.cautious or ends) < -gate.margin - ROUNDING:
-                text += f"; fewer than {MIN_DIFFERING_UNITS} units may differ, which may hide a loss{beyond}"
+                text += f"; fewer than {MIN_DIFFERING_UNITS} units may differ, which may hide a loss{beyond}{in_errors}"
                 return _Check("inconclusive", text, *numbers)
             if width_of(spec) is None:
                 within += " on these samples (a metric without two bounds: a loss that none of them has is not seen)"
@@ -230,21 +280,26 @@ class GateEvaluator:
         }
         if word == "inconclusive" and best < -gate.margin - ROUNDING:
             said[word] = f"{text}, a loss{beyond} that {_ONLY_LOOK.format(gate.looks)}"
-        return _Check(word, said[word] + self._often(gate, paired), *numbers)
+        return _Check(word, said[word] + in_errors, *numbers)
 
-    def _often(self, gate: Gate, paired: PairedDifference) -> str:
-        """Returns in words how often a margin below 2 standard errors fails by chance; else nothing."""
-        if gate.judge == "point" or not paired.error or paired.error <= ROUNDING or paired.units <= 1:
+    def _margin(self, gate: Gate, paired: PairedDifference) -> str:
+        """Returns the margin in standard errors, in words; of one below 2, also how often it fails by chance."""
+        if not paired.error or paired.error <= ROUNDING or paired.units <= 1:
             return ""
         margin = gate.margin / paired.error
-        limit = margin + t_quantile(paired.units, self._shared_confidence(gate))
-        failures = NIGHTS * float(stdtr(paired.units - 1, -limit))
-        if margin >= 2 or failures < 0.05:
-            return ""
-        return (
-            f"; a margin of {margin:.1f} standard errors, which an unchanged system that decodes anew fails about "
-            f"{failures:.2g} times in {NIGHTS} nights"
-        )
+        text = f"; a margin of {margin:.1f} standard errors"
+        if margin >= 2:
+            return text
+        confidences = [(NIGHTS, self._shared_confidence(gate))]
+        if self._has_weeks(gate):
+            # The mean of a week has a smaller standard error, so this is a little more than it fails.
+            confidences.append((NIGHTS // WEEK, week_confidence(self._confidence, gate.looks)))
+        failures = 0.0
+        for times, confidence in confidences:
+            limit = margin + (t_quantile(paired.units, confidence) if gate.judge == "interval" else 0.0)
+            failures += times * float(stdtr(paired.units - 1, -limit))
+        often = f"about {failures:.2g}" if failures >= 0.01 else "fewer than 0.01"
+        return f"{text}, which an unchanged system that decodes anew fails {often} times in {NIGHTS} nights"
 
     def _verdict(
         self,

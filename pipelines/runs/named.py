@@ -125,15 +125,19 @@ def load_baseline(given: str, labels: Iterable[str]) -> Run:
     if system is not None and system not in run.systems:
         raise UsageError(f"{given}: the run has no system {system}; it has {', '.join(run.systems)}")
     wanted = frozenset(labels)
-    for name in run.systems:
-        for label in wanted:
-            if run.slice(name, label) is not None:
-                # Whatever is damaged is told before anything is scored.
-                run.measured(name, label)
+    check_measured(run, wanted)
     kept = run.changed(systems=_with_slices(run.systems, wanted))
     kept.sums = msgspec.structs.replace(run.sums, systems=_with_slices(run.sums.systems, wanted))
     kept.system = system
     return kept
+
+
+def check_measured(run: Run, labels: Iterable[str]) -> None:
+    """Computes the metrics of slices that are there, so that damage is told before anything is scored or judged."""
+    for label in labels:
+        for name in run.systems:
+            if run.slice(name, label) is not None:
+                run.measured(name, label)
 
 
 def _with_slices(systems: Mapping[str, Any], labels: Container[str]) -> dict[str, Any]:

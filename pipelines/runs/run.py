@@ -61,13 +61,27 @@ Worst = tuple[float, str, str]
 _Document = TypeVar("_Document")
 
 
+@dataclass(frozen=True)
+class JudgedRuns:
+    """The runs that gates have judged since a baseline was blessed; see `looks`.
+
+    numbers: which look each was, from 1, by its predictions; those of the baseline are 0. runs: those that were read,
+    by number; None: it cannot be compared with the baseline.
+    """
+
+    numbers: Mapping[str, int]
+    runs: Mapping[int, Run | None]
+
+
 @dataclass
 class Run:
     """A run: its documents, and its metrics computed again from its sums.
 
     path: its folder; empty, and published None, of a run that is about to be written. provenance: run.json; empty of
-    one of an earlier version. system: of a run that others are compared with, the one that every system is compared
-    with; None: the one of the same name.
+    one of an earlier version.
+
+    Of a run that others are compared with, there are also system: the one that every system is compared with, None: the
+    one of the same name; and judged: the runs that were judged before, None: they are not counted.
 
     Of a run that is about to be written, there are also places: its systems in order, with ties; worst: the worst
     samples of each system; causes: why records were quarantined.
@@ -78,6 +92,7 @@ class Run:
     provenance: Mapping[str, Any] = field(default_factory=dict)
     published: Published | None = None
     system: str | None = None
+    judged: JudgedRuns | None = None
     places: Ranking | None = None
     worst: Mapping[str, Sequence[Worst]] = field(default_factory=dict)
     causes: Sequence[CauseCount] = ()
@@ -174,8 +189,7 @@ class Run:
         while True:
             published = open_result(path)
             try:
-                run = cls(path, _decoded(path, published, SUMMARY, Summary), published=published)
-                run.provenance = run._provenance()
+                run = cls.published_at(path, published)
                 if sums:
                     run.sums  # noqa: B018
             except UsageError:
@@ -183,6 +197,13 @@ class Run:
                     raise
             else:
                 return run
+
+    @classmethod
+    def published_at(cls, path: str, published: Published) -> Run:
+        """Returns the run of these files in a folder; raises as `read` does."""
+        run = cls(path, _decoded(path, published, SUMMARY, Summary), published=published)
+        run.provenance = run._provenance()
+        return run
 
     @property
     def systems(self) -> dict[str, SystemSummary]:

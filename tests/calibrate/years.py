@@ -5,8 +5,9 @@
 --years: how many years a cell (default: 400). --check: exits with 1 where a cell misses what is promised.
 
 In each year a system answers the same samples every night, each right with a chance of its own. The baseline is the
-median of seven nights. A gate fails where the paired interval at 1 - 0.05 / looks lies beyond the margin, with the
-standard error of 200 bootstrap replicates: a false failure where the true loss is at most the margin.
+median of seven nights. A gate fails where the paired interval of a look, or of the mean of a week of looks, lies beyond
+the margin, at the confidence of each, with the standard error of 200 bootstrap replicates: a false failure where the
+true loss is at most the margin. A night with the answers of an earlier one is no look.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from tabulate import tabulate
 from beamscore.metrics.statistics.bootstrap import Bootstrap
 from beamscore.metrics.statistics.paired import paired_interval
 from beamscore.pipelines.runs.blessing import RECENT
+from beamscore.pipelines.runs.looks import WEEK, look_confidence, week_confidence
 from tests.calibrate.coverage import CONFIDENCE, REPLICATES
 
 FloatArray = npt.NDArray[np.float64]
@@ -90,12 +92,11 @@ def first_failures(
     It is NIGHTS where it never does. best: whether the best of seven nights is the baseline, and not the median.
     """
     rng = np.random.default_rng([seed, cell.samples, round(100 * cell.churn)])
-    confidences = [1 - (1 - CONFIDENCE) / each for each in looks]
-    return np.array([_first_failures(cell, course, confidences, best, rng) for _ in range(years)])
+    return np.array([_first_failures(cell, course, looks, best, rng) for _ in range(years)])
 
 
 def _first_failures(
-    cell: Cell, course: Course, confidences: Sequence[float], best: bool, rng: np.random.Generator
+    cell: Cell, course: Course, looks: Sequence[int], best: bool, rng: np.random.Generator
 ) -> list[int]:
     samples, limit = cell.samples, MARGIN * cell.error
     chances = np.where(rng.random(samples) < cell.churn, rng.random(samples), (rng.random(samples) < 0.8).astype(float))
@@ -105,17 +106,30 @@ def _first_failures(
     # Right answers become wrong, so that the mean falls by the loss.
     kept = 1 - course.losses() * cell.error / max(chances.mean(), 1e-9)
     nights = rng.random((NIGHTS, samples)) < chances * kept[:, None]
+    _, first = np.unique(np.vstack([baseline, nights]), axis=0, return_index=True)
+    new = np.sort(first)[1:] - 1
     bootstrap = Bootstrap(REPLICATES, int(rng.integers(1 << 31)))
     weights = bootstrap.weights([bootstrap.unit_hash(str(number)) for number in range(samples)])
-    means = (weights @ (nights.astype(float) - baseline).T) / weights.sum(axis=1, keepdims=True)
-    differences, errors = means[0].tolist(), means[1:].std(axis=0).tolist()
+    means = (weights @ (nights[new].astype(float) - baseline).T) / weights.sum(axis=1, keepdims=True)
+    weeks = means[:, : len(new) // WEEK * WEEK].reshape(len(means), -1, WEEK).mean(axis=2)
 
-    def fails(night: int, confidence: float) -> bool:
-        found = paired_interval(differences[night], errors[night], samples, confidence, (0.0, 1.0))
-        return found is not None and found[1] < -limit
+    def first_failure(found: FloatArray, last_nights: npt.NDArray[np.int64], confidence: float) -> int:
+        """Returns the night of the first failure of these differences [1 + R, nights]."""
+        errors = found[1:].std(axis=0)
+        for place in np.flatnonzero(found[0] < -limit).tolist():
+            interval = paired_interval(float(found[0, place]), float(errors[place]), samples, confidence, (0.0, 1.0))
+            if interval is not None and interval[1] < -limit:
+                return int(last_nights[place])
+        return NIGHTS
 
-    candidates = np.flatnonzero(means[0] < -limit).tolist()
-    return [next((night for night in candidates if fails(night, each)), NIGHTS) for each in confidences]
+    failures = []
+    for each in looks:
+        weekly = each >= WEEK
+        failures.append(first_failure(means, new, look_confidence(CONFIDENCE, each, weekly)))
+        if weekly:
+            of_weeks = first_failure(weeks, new[WEEK - 1 :: WEEK], week_confidence(CONFIDENCE, each))
+            failures[-1] = min(failures[-1], of_weeks)
+    return failures
 
 
 def false_failures(cell: Cell, course: Course, years: int, best: bool = False) -> list[float]:

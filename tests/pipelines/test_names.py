@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -83,9 +84,10 @@ def test_everything_is_written_below_the_output(ids: list[str], system: str, val
         assert files_outside(folder.parents[3], folder / "out") == before
 
 
-@given(HOSTILE | st.text())
+@given(HOSTILE | st.text() | st.sampled_from(["CON:?*<>|", "x" * 3000, ".hidden", "\ud800"]))
 def test_a_picture_is_right_below_its_folder(sample_id: str) -> None:
     name = file_name(sample_id)
+    assert re.fullmatch(r"[A-Za-z0-9_~%-][A-Za-z0-9_.~%-]*\.svg", name)
     assert os.path.basename(name) == name
     assert name not in ("", ".", "..")
     assert "\0" not in name

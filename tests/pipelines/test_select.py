@@ -72,7 +72,11 @@ def test_samples_below_the_threshold_with_their_records(run: Run, tmp_path: Path
 
 def test_by_default_all_but_the_perfect_ones_of_the_best_system(run: Run, tmp_path: Path) -> None:
     assert [each["sample_id"] for each in select(run, tmp_path / "o.jsonl")] == ["e"]
-    found = select(run, tmp_path / "o.jsonl", "--system", "poor", "--value", "exact_match")
+    code, _, stderr = command(
+        "select", f"{run.output}:poor", "--output", tmp_path / "o.jsonl", "--value", "exact_match"
+    )
+    assert (code, stderr) == (0, "")
+    found = [json.loads(line) for line in (tmp_path / "o.jsonl").read_bytes().splitlines()]
     assert [each["sample_id"] for each in found] == ["b", "c", "d", "e"]
     assert found[0]["prediction"] == POOR[1]
     selects_nothing(run, tmp_path / "o.jsonl", "good has similarity below 0", "--below", "0")
@@ -178,15 +182,19 @@ def test_a_list_that_cannot_be_read_is_told(
     [
         (["--value", "f1"], "--value f1: no such metric; there are exact_match, similarity"),
         (["--system", "best"], "--system best: not in this run; there are good, poor"),
+        (["--system", "good"], "RUN:poor and --system good: these are two systems; give one"),
+        ([], "RUN:best: not in this run; there are good, poor"),
         (["--below", "nan"], "--below nan: must be a number"),
         (["--below", "low"], "argument --below: invalid float value: 'low'"),
         (["--output", "o.csv"], "--output o.csv: must end with "),
     ],
 )
 def test_wrong_usage_is_told_in_one_line(run: Run, tmp_path: Path, flags: list[str], message: str) -> None:
-    code, stdout, stderr = command("select", run.output, "--output", tmp_path / "o.jsonl", *flags)
+    named = message.partition(" ")[0].rstrip(":").replace("RUN", str(run.output))
+    given = named if message.startswith("RUN") else run.output
+    code, stdout, stderr = command("select", given, "--output", tmp_path / "o.jsonl", *flags)
     assert (code, stdout, stderr.count("\n")) == (2, "", 1)
-    assert stderr.startswith(f"beamscore: {message}")
+    assert stderr.startswith(f"beamscore: {message.replace('RUN', str(run.output))}")
     assert list(tmp_path.iterdir()) == []
 
 

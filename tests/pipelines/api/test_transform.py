@@ -96,7 +96,7 @@ def read(path: Path, count: int) -> list[Record]:
 
 @pytest.mark.parametrize(
     ("benchmark", "count"),
-    [("chart", 20), ("chemistry", 66), ("figure_text", 60), ("formula", 4), ("traffic_rules", 60)],
+    [("chart", 12), ("chemistry", 20), ("figure_text", 20), ("formula", 2), ("traffic_rules", 20)],
 )
 def test_a_benchmark_scores_collections_as_files(tmp_path: Path, benchmark: str, count: int) -> None:
     truths = read(CORPORA / benchmark / "ground_truth.jsonl", count)

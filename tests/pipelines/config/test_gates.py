@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from beamscore.metrics.registry import benchmark_class
 from beamscore.pipelines.config.errors import UsageError
 from beamscore.pipelines.config.gates import Gate, GateTarget, check_targets, gate_target, label_columns, split_override
 from beamscore.pipelines.config.settings import load
@@ -23,6 +24,7 @@ def read(folder: Path, gates: str, *overrides: str, more: str = "") -> dict[str,
 
 def test_a_gate_says_what_must_hold(tmp_path: Path) -> None:
     text = "{exact_match: {minimum: 0.9, not_worse_than: baseline, margin: 0.01, tier: advisory, system: ours}}"
+    assert read(tmp_path, "{exact_match: {minimum: 0.5, maximum: 0.5}}") == {"exact_match": Gate(0.5, 0.5)}
     (gate,) = read(tmp_path, text).values()
     assert gate == Gate(0.9, None, "baseline", 0.01, tier="advisory", system="ours")
     assert (gate.judge, gate.inconclusive) == ("interval", None)
@@ -33,6 +35,15 @@ def test_a_gate_says_what_must_hold(tmp_path: Path) -> None:
     [
         ("{exact_match: {}}", "gates.exact_match: the gate judges nothing; give minimum, maximum or not_worse_than"),
         ("{exact_match: {minimum: null}}", "gates.exact_match: the gate judges nothing"),
+        ("{exact_mach: {minimum: 1}}", "gates.exact_mach: toy has no such metric (did you mean exact_match?)"),
+        ("{xyz: {minimum: 1}}", "gates.xyz: toy has no such metric; `beamscore benchmarks toy` lists them"),
+        ("{'exact_match[a]': {}}", "gates.exact_match[a]: toy has no such metric (did you mean exact_match?)"),
+        ("{exact_match: {minimum: .nan}}", "gates.exact_match.minimum: found nan; allowed: a finite number or null"),
+        ("{exact_match: {maximum: -.inf}}", "gates.exact_match.maximum: found -inf; allowed: a finite number or null"),
+        (
+            "{exact_match: {minimum: 0.5, maximum: 0.4}}",
+            "gates.exact_match: the minimum 0.5 is above the maximum 0.4",
+        ),
         ("{exact_match: {margin: 0.1, minimum: 0}}", "gates.exact_match.margin: needs not_worse_than"),
         ("{exact_match: {minimum: 0.1, judge: point, looks: 2}}", "gates.exact_match.looks: a value alone has no"),
         ("{exact_match: {minimum: 0.1, looks: 0}}", "gates.exact_match.looks: found 0; allowed: a"),
@@ -84,6 +95,13 @@ def test_without_replicates_a_gate_must_be_judged_by_its_value(tmp_path: Path) -
 )
 def test_a_key_names_a_metric_and_a_slice(key: str, target: GateTarget | None) -> None:
     assert gate_target(key, ToyBenchmark) == target
+
+
+def test_a_family_of_metrics_is_matched_whole() -> None:
+    chart = benchmark_class("chart")
+    assert gate_target("task1.f1[pie]", chart) == GateTarget("task1.f1[pie]", "")
+    for key in ("task1.f1[]", "task1.f1[pie", "task1.f1", "task1.f1[CLASS]x"):
+        assert gate_target(key, chart) is None
 
 
 def test_the_command_line_sets_gates_on_slices(tmp_path: Path) -> None:

@@ -98,34 +98,6 @@ def test_set_takes_keys_values_and_nested_keys(tmp_path: Path, override: str, ke
     assert getattr(read(tmp_path, text, override).settings, key) == value
 
 
-def test_a_gate_may_be_on_a_member_of_a_family(tmp_path: Path) -> None:
-    found = read(tmp_path, "benchmark: chart", "gates.task1.f1[pie].maximum=1").settings
-    assert found.gates == {"task1.f1[pie]": Gate(None, 1.0)}
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("exact_mach: {minimum: 1}", "gates.exact_mach: toy has no such metric (did you mean exact_match?)"),
-        ("xyz: {minimum: 1}", "gates.xyz: toy has no such metric; `beamscore benchmarks toy` lists them"),
-        ("'exact_match[a]': {}", "gates.exact_match[a]: toy has no such metric (did you mean exact_match?)"),
-        ("exact_match: {minimum: .nan}", "gates.exact_match.minimum: found nan; allowed: a finite number or null"),
-        ("exact_match: {maximum: -.inf}", "gates.exact_match.maximum: found -inf; allowed: a finite number or null"),
-        (
-            "exact_match: {minimum: 0.5, maximum: 0.4}",
-            "gates.exact_match: the minimum 0.5 is above the maximum 0.4",
-        ),
-    ],
-)
-def test_a_gate_that_says_nothing_is_refused(tmp_path: Path, text: str, message: str) -> None:
-    assert refusal(tmp_path, f"benchmark: toy\ngates: {{{text}}}") == f"c.yaml: {message}"
-
-
-def test_a_gate_may_want_one_value_exactly(tmp_path: Path) -> None:
-    found = read(tmp_path, "benchmark: toy\ngates: {exact_match: {minimum: 0.5, maximum: 0.5}}").settings
-    assert found.gates == {"exact_match": Gate(0.5, 0.5)}
-
-
 def test_an_option_that_is_no_finite_number_is_refused(tmp_path: Path) -> None:
     for value in (".nan", ".inf", "-.inf"):
         found = refusal(tmp_path, f"benchmark: figure_text\nmin_confidence: {value}")
@@ -156,11 +128,6 @@ def test_text_of_the_configuration_cannot_steer_the_terminal(tmp_path: Path) -> 
 def test_a_column_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"the column .* is not UTF-8; no record can have it"):
         read(tmp_path, "benchmark: toy", slices=["caf\udce9"])
-
-
-@pytest.mark.parametrize("metric", ["task1.f1[]", "task1.f1[pie", "task1.f1", "task1.f1[CLASS]x"])
-def test_a_family_is_matched_whole(tmp_path: Path, metric: str) -> None:
-    assert "chart has no such metric" in refusal(tmp_path, f"benchmark: chart\ngates: {{'{metric}': {{}}}}")
 
 
 def test_set_reaches_the_options_of_the_benchmark(tmp_path: Path) -> None:
@@ -276,10 +243,6 @@ def test_what_is_wrong_is_told_with_the_key_and_what_is_allowed(tmp_path: Path, 
 )
 def test_what_is_no_configuration_is_told_so(tmp_path: Path, text: str, message: str) -> None:
     assert refusal(tmp_path, text).startswith(message)
-
-
-def test_a_twice_given_key_is_told_with_its_line(tmp_path: Path) -> None:
-    assert "line 2" in refusal(tmp_path, "benchmark: toy\nbenchmark: toy")
 
 
 def test_a_file_that_is_not_utf8_is_told_so(tmp_path: Path) -> None:

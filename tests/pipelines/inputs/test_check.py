@@ -131,17 +131,7 @@ def test_paths_that_the_shell_made_of_a_pattern_are_one_system_and_this_is_told(
     assert "\npredictions: 3 files" in stdout
 
 
-def test_a_pattern_that_the_shell_has_expanded_behind_another_option_is_told(folder: Path) -> None:
-    given = ["--ground-truth", "t.jsonl", "--predictions", "p.jsonl", "--output", "out", "other"]
-    code, _, stderr = command("evaluate", "toy", *given)
-    assert (code, stderr.count("\n")) == (2, 1)
-    assert stderr.startswith("beamscore: other: belongs to no option, as each but")
-
-
 def test_fields_of_a_side_that_there_is_not_are_an_error(folder: Path) -> None:
     code, _, stderr = check("t.jsonl", "p.jsonl", "--set", "fields.prediction.text=x")
     assert (code, stderr.count("\n")) == (2, 1)
     assert "fields.prediction: there is no such side (did you mean predictions?)" in stderr
-    code, _, stderr = check("t.jsonl", "p.jsonl", "--set", "fields.predictions.text=a..b")
-    assert (code, stderr.count("\n")) == (2, 1)
-    assert "fields.predictions.text: 'a..b' is no path" in stderr

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from beamscore.metrics.statistics.measured import Measured
 from beamscore.pipelines.config.gates import Gate
 from beamscore.pipelines.runs.blessing import luck_warnings, median_night, recent_nights
 from beamscore.pipelines.runs.history import History
-from beamscore.pipelines.runs.looks import count_look, looks_path, start_looks, too_many_looks
+from beamscore.pipelines.runs.looks import count_look, looks_path, mean_of, start_looks, too_many_looks
 from beamscore.pipelines.runs.run import Run
-from tests.pipelines.runs.test_gates import baseline
+from tests.pipelines.runs.test_gates import baseline, part, run_of
 from tests.pipelines.runs.test_history import history, row
 
 METRIC = "exact_match"
@@ -66,8 +68,13 @@ def test_a_baseline_a_standard_error_above_a_median_night_is_told(right: int, lu
 
 
 def looks_after(path: Path, runs: Sequence[tuple[Run, str]]) -> int:
-    counts = [count_look(str(path), run, [predictions], f"run of {predictions}") for run, predictions in runs]
-    return counts[-1]
+    return [count_look(str(path), run, judged(predictions)) for run, predictions in runs][-1]
+
+
+def judged(*predictions: str | None, run_id: str = "") -> Run:
+    run = run_of({f"system {number}": {"": part(380, predictions=each)} for number, each in enumerate(predictions)})
+    run.provenance = {"run_id": run_id}
+    return run
 
 
 def blessed_run(name: str) -> Run:
@@ -83,8 +90,8 @@ def test_a_look_is_a_run_with_new_predictions(tmp_path: Path) -> None:
     # The predictions of the baseline itself, which has 380 right.
     assert looks_after(path, [(run, "380 right")]) == 2
     # Where the fingerprint of a run is not known, each run counts.
-    assert count_look(str(path), run, [None], "one") == 3
-    assert count_look(str(path), run, ["a", None], "two") == 4
+    assert count_look(str(path), run, judged(None, run_id="one")) == 3
+    assert count_look(str(path), run, judged("a", None, run_id="two")) == 4
 
 
 def test_blessing_starts_the_count_anew(tmp_path: Path) -> None:
@@ -96,6 +103,14 @@ def test_blessing_starts_the_count_anew(tmp_path: Path) -> None:
     assert looks_after(path, [(blessed_run("second"), "c")]) == 1
     Path(looks_path(str(path))).write_text("damaged")
     assert looks_after(path, [(run, "d")]) == 1
+
+
+def test_the_mean_of_runs_counts_as_many_units_as_the_fewest_of_them() -> None:
+    one = Measured({"x": 0.5}, {"x": np.array([0.4, 0.6])}, {"x": 9.0}, sizes={"x": 4.0})
+    other = Measured({"x": 0.7}, {"x": np.array([0.8, np.nan])}, {"x": 5.0})
+    found = mean_of([one, other], "x")
+    assert (found.values, found.units, found.sizes) == ({"x": 0.6}, {"x": 5.0}, {"x": 4.0})
+    assert found.replicates["x"].tolist() == pytest.approx([0.6, np.nan], nan_ok=True)
 
 
 def test_a_gate_is_told_that_has_judged_more_runs_than_its_looks() -> None:
