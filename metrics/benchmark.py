@@ -10,6 +10,7 @@ import abc
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import msgspec
@@ -54,6 +55,13 @@ class Pair(msgspec.Struct, Generic[TruthT, PredictionT], frozen=True):
     sample_id: str
     truth: TruthT
     prediction: PredictionT | None
+
+
+class DrawnPair(Pair[TruthT, PredictionT], Generic[TruthT, PredictionT], frozen=True):
+    """One sample to draw; see `Benchmark.draw`."""
+
+    details: Any = None
+    image: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,16 +278,30 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
         """
         return []
 
-    def draw(self, truth: TruthT, prediction: PredictionT | None) -> str:
+    def draw(
+        self,
+        truth: TruthT,
+        prediction: PredictionT | None,
+        details: Any = None,
+        image: tuple[int, int] | None = None,
+    ) -> str:
         """Returns a picture of one sample as an SVG document.
+
+        details: those of its `SampleScore`, as JSON holds them; None: the benchmark scores the sample again. image: the
+        width and height of the real picture, for which the drawing leaves a place (`common.svg.Drawing.picture`);
+        None: there is no such picture.
 
         Raises RejectedRecord where a record cannot be scored, NotImplementedError where the benchmark has no picture.
         """
         raise NotImplementedError(f"{self.name} has no picture")
 
-    def draw_batch(self, pairs: Sequence[Pair[TruthT, PredictionT]]) -> list[str | RejectedRecord]:
+    def draw_batch(self, pairs: Sequence[DrawnPair[TruthT, PredictionT]]) -> list[str | RejectedRecord]:
         """Draws a batch, one picture for each pair, in order; a picture depends on its own pair alone.
 
         The default draws one pair at a time. A benchmark with a fixed cost overrides it to share the cost.
         """
-        return for_each(pairs, self.draw)
+        return [
+            drawing
+            for pair in pairs
+            for drawing in for_each([pair], partial(self.draw, details=pair.details, image=pair.image))
+        ]

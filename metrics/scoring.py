@@ -8,18 +8,19 @@ import traceback
 from collections.abc import Callable, Sequence
 from math import isfinite
 from numbers import Real
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
-from .benchmark import Benchmark, Pair, RejectedRecord, ResultT, SampleScore
+from .benchmark import Benchmark, DrawnPair, Pair, RejectedRecord, ResultT, SampleScore
 from .common.errors import ENVIRONMENT_FAULTS, explain
 from .statistics.bootstrap import check_statistics
 
 Missing = Literal["wrong", "exclude"]
 Status = Literal["scored", "missing_prediction", "rejected"]
 Result = SampleScore | RejectedRecord
+PairT = TypeVar("PairT", bound=Pair[Any, Any])
 ScoreBatch = Callable[[Sequence[Pair[Any, Any]]], "list[Result]"]
 
 
@@ -91,7 +92,7 @@ def _outcome(pair: Pair[Any, Any], result: Result) -> Outcome:
     return Outcome("missing_prediction" if pair.prediction is None else "scored", result)
 
 
-def draw_pairs(benchmark: Benchmark[Any, Any, Any], pairs: Sequence[Pair[Any, Any]]) -> list[str | RejectedRecord]:
+def draw_pairs(benchmark: Benchmark[Any, Any, Any], pairs: Sequence[DrawnPair[Any, Any]]) -> list[str | RejectedRecord]:
     """Returns the picture of each pair, in order, or why there is none.
 
     Raises one of ENVIRONMENT_FAULTS where the machine fails.
@@ -101,8 +102,8 @@ def draw_pairs(benchmark: Benchmark[Any, Any, Any], pairs: Sequence[Pair[Any, An
 
 def _in_batches(
     benchmark: Benchmark[Any, Any, Any],
-    pairs: Sequence[Pair[Any, Any]],
-    function: Callable[[Sequence[Pair[Any, Any]]], list[ResultT | RejectedRecord]],
+    pairs: Sequence[PairT],
+    function: Callable[[Sequence[PairT]], list[ResultT | RejectedRecord]],
     what: str = "scoring",
 ) -> list[ResultT | RejectedRecord]:
     size = benchmark.batch_size
@@ -111,8 +112,8 @@ def _in_batches(
 
 
 def _isolated(
-    pairs: Sequence[Pair[Any, Any]],
-    function: Callable[[Sequence[Pair[Any, Any]]], list[ResultT | RejectedRecord]],
+    pairs: Sequence[PairT],
+    function: Callable[[Sequence[PairT]], list[ResultT | RejectedRecord]],
     what: str,
 ) -> list[ResultT | RejectedRecord]:
     try:

@@ -43,6 +43,11 @@ class ComparisonPagePlan:
     runs: ComparedRuns
     inputs: Inputs | None
 
+    @property
+    def pictures(self) -> str | None:
+        """Where the real pictures of the samples are, as the baseline says."""
+        return None if self.inputs is None else self.inputs.configuration.settings.pictures
+
 
 def plan_page(
     baseline: SystemRun, candidate: SystemRun, count: int, command: Sequence[str], output: str
@@ -126,16 +131,17 @@ class ChangedSamples(beam.PTransform):
         return (
             changed
             | "Gather" >> GatherChanged(plan.count, self._tables, records)
-            | "Draw" >> DrawTogether(DrawChanged(self._benchmark, plan.runs.no_records))
+            | "Draw" >> DrawTogether(DrawChanged(self._benchmark, plan.runs.no_records, plan.pictures))
         )
 
 
 class DrawChanged(beam.DoFn):
     """Draws samples that changed: from lists of ChangedRecords to pairs (its place in order, Card)."""
 
-    def __init__(self, benchmark: Benchmark[Any, Any, Any], no_records: str) -> None:
+    def __init__(self, benchmark: Benchmark[Any, Any, Any], no_records: str, places: str | None = None) -> None:
         self._benchmark = benchmark
         self._no_records = no_records
+        self._places = places
 
     def setup(self) -> None:
         """Makes what the benchmark needs in this worker; without it, drawings say what is missing."""
@@ -155,7 +161,7 @@ class DrawChanged(beam.DoFn):
         if self._problem:
             found = [msgspec.structs.replace(each, truth=None) for each in found]
         with faults_end_the_bundle("drawing"):
-            cards = make_changed(self._benchmark, found, self._problem or self._no_records)
+            cards = make_changed(self._benchmark, found, self._problem or self._no_records, self._places)
         yield from zip((worst_first(each.row) for each in found), cards, strict=True)
 
 

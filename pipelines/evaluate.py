@@ -155,7 +155,9 @@ class PublishRun(beam.PTransform):
             | "WriteQuarantine" >> stage_bundles(quarantine, ".jsonl", QuarantineWriter),
         }
         if plan.page:
-            parts["cards"] = picked.shown | "Draw" >> DrawTogether(DrawCards(benchmark))
+            parts["cards"] = picked.shown | "Draw" >> DrawTogether(
+                DrawCards(benchmark, configuration.settings.pictures)
+            )
         samples = rows.path if plan.page else None
         make = partial(make_result, configuration, plan.systems, plan.run_id, plan.invocation, plan.baseline, samples)
         if self._around is not None:
@@ -179,10 +181,14 @@ def _staged(plan: EvaluationPlan, folder: str) -> StagedFolder:
 
 
 class DrawCards(beam.DoFn):
-    """Draws samples that were picked: from lists of PickedSample to pairs (its place in order, Card)."""
+    """Draws samples that were picked: from lists of PickedSample to pairs (its place in order, Card).
 
-    def __init__(self, benchmark: Benchmark[Any, Any, Any]) -> None:
+    places: where their real pictures are, see `transforms.pictures`.
+    """
+
+    def __init__(self, benchmark: Benchmark[Any, Any, Any], places: str | None = None) -> None:
         self._benchmark = benchmark
+        self._places = places
 
     def setup(self) -> None:
         """Makes what the benchmark needs in this worker."""
@@ -196,7 +202,7 @@ class DrawCards(beam.DoFn):
     def process(self, samples: Sequence[PickedSample]) -> Iterator[tuple[Any, Card]]:
         """Yields the cards of a batch of samples."""
         with faults_end_the_bundle("drawing"):
-            cards = make_cards(self._benchmark, samples)
+            cards = make_cards(self._benchmark, samples, self._places)
         yield from zip(map(order_of_picked, samples), cards, strict=True)
 
 

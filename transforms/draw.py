@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import re
 import time
 from collections.abc import Sequence
@@ -11,16 +12,20 @@ from urllib.parse import quote
 
 import apache_beam as beam
 import msgspec
+from msgspec import structs
 
-from ..metrics.benchmark import Benchmark, Pair, RejectedRecord
+from ..metrics.benchmark import Benchmark, DrawnPair, RejectedRecord
 from ..metrics.common.errors import explain
+from ..metrics.common.svg import with_picture
 from ..metrics.record_fields import record_fields
 from ..metrics.scoring import draw_pairs
 from .faults import faults_end_the_bundle
 from .io.storage import write_file
+from .pictures import Picture, find_picture
 from .scored_batch import PairedSample
 from .scored_sample import has_no_field
 
+_log = logging.getLogger(__name__)
 PICTURE, PROBLEM = ".svg", ".problem"
 MAX_NAME_LENGTH = 200
 DRAWN_TOGETHER = 100
@@ -43,12 +48,13 @@ class DrawTogether(beam.PTransform):
 class DrawSamples(beam.DoFn):
     """Draws samples with the prediction of the first system, each to a file of its own; see `staged_name`.
 
-    A sample that cannot be drawn has a file that says why.
+    A sample that cannot be drawn has a file that says why. places: where their real pictures are, see `pictures`.
     """
 
-    def __init__(self, benchmark: Benchmark[Any, Any, Any], prefix: str) -> None:
+    def __init__(self, benchmark: Benchmark[Any, Any, Any], prefix: str, places: str | None = None) -> None:
         self._benchmark = benchmark
         self._prefix = prefix
+        self._places = places
 
     def setup(self) -> None:
         """Makes what the benchmark needs."""
@@ -63,14 +69,25 @@ class DrawSamples(beam.DoFn):
         """Writes a file for each sample of a batch."""
         decoded = {sample.sample_id: self._decoded(sample) for sample in samples}
         pairs = [each for each in decoded.values() if not isinstance(each, RejectedRecord)]
+        pictures = {sample.sample_id: self._picture(sample) for sample in samples}
+        pairs = [structs.replace(each, image=pictures[each.sample_id].size) for each in pairs]
         with faults_end_the_bundle("drawing"):
             drawn = dict(zip((pair.sample_id for pair in pairs), draw_pairs(self._benchmark, pairs), strict=True))
         rejected = {name: each for name, each in decoded.items() if isinstance(each, RejectedRecord)}
         for sample_id, result in (drawn | rejected).items():
             ending, text = (PICTURE, result) if isinstance(result, str) else (PROBLEM, result.message)
-            write_file(staged_name(self._prefix, sample_id, ending), _NOT_XML.sub("\ufffd", text).encode())
+            text = with_picture(_NOT_XML.sub("\ufffd", text), pictures[sample_id].address)
+            write_file(staged_name(self._prefix, sample_id, ending), text.encode())
 
-    def _decoded(self, sample: PairedSample) -> Pair[Any, Any] | RejectedRecord:
+    def _picture(self, sample: PairedSample) -> Picture:
+        """Returns the real picture of a sample; one that cannot be read is logged, and left out."""
+        truth = sample.truth
+        picture = find_picture(truth.beginning(), sample.sample_id, truth.origin.path, self._places)
+        if picture.problem:
+            _log.warning("sample %s has no real picture: %s", sample.sample_id, picture.problem)
+        return picture
+
+    def _decoded(self, sample: PairedSample) -> DrawnPair[Any, Any] | RejectedRecord:
         frame = sample.predictions[0]
         try:
             truth = sample.truth.decode(self._benchmark.truth_type)
@@ -82,7 +99,7 @@ class DrawSamples(beam.DoFn):
             return RejectedRecord(
                 "sample", f"its records have no field that {self._benchmark.name} reads, such as {field}"
             )
-        return Pair(sample.sample_id, truth, prediction)
+        return DrawnPair(sample.sample_id, truth, prediction)
 
 
 def staged_name(prefix: str, sample_id: str, ending: str) -> str:

@@ -43,7 +43,7 @@ class PickedSample(msgspec.Struct, frozen=True):
     rank: its place among those picked for the same reason, the lowest first; of equal values by the hash of its
     sample_id. whys: the reasons, the best first; the worst by a metric says which. prediction: None where there was no
     record. A record or details of which the size is more than the bytes here are left out, but for their beginning.
-    before: the main per-sample metric in the earlier run, where it is known.
+    before: the main per-sample metric in the earlier run, where it is known. source: the file of the ground truth.
     """
 
     rank: tuple[float, int]
@@ -60,6 +60,7 @@ class PickedSample(msgspec.Struct, frozen=True):
     prediction: bytes | None
     prediction_size: int = 0
     before: float | None = None
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +192,7 @@ def _picked(key: Key, rank: Rank, scored: ScoredSample, before: float | None, sa
         None if prediction is None else prediction.beginning(),
         0 if prediction is None else prediction.size,
         before,
+        truth.origin.path,
     )
 
 

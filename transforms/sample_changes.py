@@ -231,7 +231,7 @@ class ChangedRecords(msgspec.Struct, frozen=True):
 
     row: see ChangePlan.columns. details, predictions: the baseline comes first. details: JSON; None where they are too
     long or the row was not found. truth, predictions: None where there is no record or nobody looked. slices: the
-    columns that both runs slice by, each with its value in the baseline as JSON.
+    columns that both runs slice by, each with its value in the baseline as JSON. source: the file of the ground truth.
     """
 
     row: dict[str, Any]
@@ -239,6 +239,7 @@ class ChangedRecords(msgspec.Struct, frozen=True):
     truth: Text | None
     predictions: tuple[Text | None, Text | None]
     slices: dict[str, str | None] = {}
+    source: str = ""
 
 
 def _by_direction(sample: ChangedSample) -> tuple[int, ChangedSample]:
@@ -305,15 +306,17 @@ def _details(file: tuple[int, SampleTable, str], wanted: Sequence[str]) -> Itera
             yield sample_id, (side, details.encode() if is_short else None, slices)
 
 
-def _records(samples: Sequence[PairedSample]) -> Iterator[tuple[str, tuple[Text, list[Text | None]]]]:
+def _records(samples: Sequence[PairedSample]) -> Iterator[tuple[str, tuple[Text, list[Text | None], str]]]:
     for sample in samples:
         predictions = [None if each is None else (each.beginning(), each.size) for each in sample.predictions]
-        yield sample.sample_id, ((sample.truth.beginning(), sample.truth.size), predictions)
+        truth = sample.truth
+        yield sample.sample_id, ((truth.beginning(), truth.size), predictions, truth.origin.path)
 
 
 def _gathered(_: str, pieces: Mapping[str, Sequence[Any]]) -> Iterator[ChangedRecords]:
     for row in pieces["row"]:
         details = {side: found for side, found, _ in pieces["details"]}
         slices: dict[str, str | None] = next((found for side, _, found in pieces["details"] if side == 0), {})
-        truth, predictions = next(iter(pieces.get("records", ())), (None, (None, None)))
-        yield ChangedRecords(row, (details.get(0), details.get(1)), truth, (predictions[0], predictions[1]), slices)
+        truth, predictions, source = next(iter(pieces.get("records", ())), (None, (None, None), ""))
+        both = (details.get(0), details.get(1)), truth, (predictions[0], predictions[1])
+        yield ChangedRecords(row, *both, slices, source)

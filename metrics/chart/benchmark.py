@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import msgspec
+
 from ..benchmark import Benchmark, SampleScore
 from ..common.budget import Budget
 from ..statistics.ratios import plain_sum
@@ -95,13 +97,21 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
         """Returns what became of the class and of the parts of each task."""
         return explain(details)
 
-    def draw(self, truth: ChartTruth, prediction: ChartPrediction | None) -> str:
+    def draw(
+        self,
+        truth: ChartTruth,
+        prediction: ChartPrediction | None,
+        details: Any = None,
+        image: tuple[int, int] | None = None,
+    ) -> str:
         """Returns both sides over each other as an SVG document.
 
-        Raises RejectedRecord where a record is too large.
+        Raises RejectedRecord where `score_sample` does.
         """
         check_sizes(truth, prediction, self.options)
-        return draw_chart(truth, prediction)
+        if details is None:
+            details = msgspec.to_builtins(self.score_sample(truth, prediction).details)
+        return draw_chart(truth, prediction, details, self.options, image)
 
     def tables(self, sums: Sums) -> list[Table]:
         """Returns the confusion matrices of tasks 1 and 3, where there is one."""

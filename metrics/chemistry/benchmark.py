@@ -129,13 +129,19 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
         )
         return lines + [str(problem) for problem in details["prediction_problems"]]
 
-    def draw(self, truth: ChemistryTruth, prediction: ChemistryPrediction | None) -> str:
+    def draw(
+        self,
+        truth: ChemistryTruth,
+        prediction: ChemistryPrediction | None,
+        details: Any = None,
+        image: tuple[int, int] | None = None,
+    ) -> str:
         """Returns both lines' molecules side by side as SVG, what differs marked.
 
         Raises RejectedRecord as `score_sample` does.
         """
         comparison = self.compared(truth, prediction, Budget(self.options.max_steps))
-        return draw_lines(comparison.truth, comparison.prediction, comparison.pairs)
+        return draw_lines(comparison.truth, comparison.prediction, comparison.pairs, image)
 
     def label_tokens(self, text: str) -> list[str]:
         """The tokens that `token_accuracy` counts."""

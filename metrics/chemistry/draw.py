@@ -1,26 +1,29 @@
 """A picture of one sample: the molecules of both lines side by side, with what matched and what differs.
 
-Matched atoms and bonds are dark blue, with round marks; what differs is orange, with crosses and dashed bonds, so that
-it shows without colours, too. The text around the molecules is above them.
+Of the atoms and bonds of the ground truth those without a match are missed, of the prediction they are extra; the atoms
+at which the molecules differ first are wrong. The text around the molecules is above them.
 """
 
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterable, Mapping
 
-from ..common.svg import PREDICTED, TRUE, Drawing, Style
+from ..common.svg import EXTRA, MATCHED, MISSED, UNJUDGED, WIDTH, WRONG, Drawing, ImageSize, Style
+from ..common.text import truncated
 from .line import Line
 from .matcher import Match
 from .molecule import CIRCLE, CIRCLE_BOND, Molecule
 from .regions import Region
 
-MATCHED, DIFFERS = Style("matched", TRUE), Style("differs", PREDICTED, "5 3")
-TIE = Style("", TRUE, "1 3", 0.5)
+TIE_DASHES = "1 3"
 BOND_PIXELS = 46.0
-COLUMN, MARGIN, TEXT_HEIGHT = 520.0, 30.0, 20.0
+MARGIN, TEXT_HEIGHT = 16.0, 20.0
+COLUMN = WIDTH / 2
 MAX_HEIGHT = 900.0
-MAX_TEXT_LENGTH = 300
+LINE_LENGTH, MAX_LINES = 92, 6
+"""Characters of a line of text, and lines of it."""
 LINES_OF_BOND = {"=": (-2.5, 2.5), "~": (-4.0, 0.0, 4.0)}
 _RAISED, _LOWERED = re.compile(r"\^(?:\{([^{}]*)\}|(.))"), re.compile(r"_(?:\{([^{}]*)\}|(.))")
 _SUPERSCRIPTS = dict(zip("0123456789+-n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", strict=True))
@@ -28,26 +31,38 @@ _SUBSCRIPTS = dict(zip("0123456789+-nmx", "₀₁₂₃₄₅₆₇₈₉₊₋�
 
 
 def draw_lines(
-    truth: Line, prediction: Line | None, pairs: Iterable[tuple[Region | None, Region | None, Match]]
+    truth: Line,
+    prediction: Line | None,
+    pairs: Iterable[tuple[Region | None, Region | None, Match]],
+    image: ImageSize | None = None,
 ) -> str:
     """Returns an SVG document; `pairs` are the regions of both sides in order, with their matches."""
     drawing = Drawing()
-    y = TEXT_HEIGHT
-    if prediction is not None:
-        drawing.legend(MARGIN, y, (MATCHED, DIFFERS))
-        y += TEXT_HEIGHT
+    drawing.legend(MARGIN, TEXT_HEIGHT, prediction is not None)
+    y = drawing.picture_above(MARGIN, 2 * TEXT_HEIGHT, image)
     for title, line in (("ground truth", truth), ("prediction", prediction)):
         words = " ".join(line.tokens) if line is not None else "(no prediction)"
-        drawing.text(MARGIN, y, f"{title}: {words}", limit=MAX_TEXT_LENGTH)
-        y += TEXT_HEIGHT
+        words = truncated(f"{title}: {words}", MAX_LINES * LINE_LENGTH)
+        for text in textwrap.wrap(words, LINE_LENGTH, max_lines=MAX_LINES, placeholder=" …"):
+            drawing.text(MARGIN, y, text, limit=LINE_LENGTH)
+            y += TEXT_HEIGHT
     for number, (first, second, match) in enumerate(pairs, start=1):
-        color = (MATCHED if match.equal else DIFFERS).color
-        drawing.text(MARGIN, y + 10, f"molecule {number}: {match.difference or 'equal'}", color, limit=MAX_TEXT_LENGTH)
+        sides = (
+            (first, [*match.pairs], match.truth_atom, MISSED),
+            (second, [*match.pairs.values()], match.prediction_atom, EXTRA),
+        )
+        is_judged = prediction is not None
+        verdict = f": {match.difference or 'equal'}" if is_judged else ""
+        color = (MATCHED if match.equal else WRONG).color if is_judged else UNJUDGED.color
+        drawing.text(MARGIN, y + 10, f"molecule {number}{verdict}", color, limit=LINE_LENGTH)
         y += 10 + TEXT_HEIGHT
-        height = _draw_side(drawing, first, set(match.pairs) - {match.truth_atom}, MARGIN, y)
-        matched = set(match.pairs.values()) - {match.prediction_atom}
-        y += max(height, _draw_side(drawing, second, matched, MARGIN + COLUMN, y)) + MARGIN
-    return drawing.document(2 * COLUMN + MARGIN, y + MARGIN)
+        heights = []
+        for place, (region, matched, differs, other) in enumerate(sides):
+            styles = {**dict.fromkeys(matched, MATCHED), **({} if differs is None else {differs: WRONG})}
+            found = (styles, other) if is_judged else ({}, UNJUDGED)
+            heights.append(_draw_side(drawing, region, *found, place * COLUMN, y))
+        y += max(heights) + MARGIN
+    return drawing.document(WIDTH, y + MARGIN)
 
 
 def atom_label(text: str) -> str:
@@ -64,19 +79,28 @@ def _shifted(match: re.Match[str], table: Mapping[str, str]) -> str:
     return "".join(table[each] for each in bare) if bare and all(each in table for each in bare) else match[0]
 
 
-def _draw_side(drawing: Drawing, region: Region | None, matched: set[int], x: float, y: float) -> float:
-    """Draws one molecule with its upper left corner at (x, y) and returns its height."""
+def _draw_side(
+    drawing: Drawing, region: Region | None, styles: Mapping[int, Style], other: Style, x: float, y: float
+) -> float:
+    """Draws one molecule with its upper left corner at (x, y) and returns its height.
+
+    styles: of atoms by number; all others have the style `other`.
+    """
     if region is None or region.molecule is None:
         words = "(no molecule)" if region is None else f"cannot be read: {region.problem or 'it draws nothing'}"
-        drawing.text(x, y + TEXT_HEIGHT, words, DIFFERS.color, limit=80)
+        drawing.text(x + MARGIN, y + TEXT_HEIGHT, words, other.color, limit=44)
         return 2 * TEXT_HEIGHT
     molecule = region.molecule
     points, height = _points(molecule, x, y)
     for begin, end, kind, _, _ in molecule.bonds:
-        style = (TIE if kind == CIRCLE_BOND else MATCHED) if {begin, end} <= matched else DIFFERS
+        ends = [styles.get(atom, other) for atom in (begin, end)]
+        # A bond has matched where both of its atoms have.
+        style = next((each for each in ends if each is not MATCHED), MATCHED)
+        if kind == CIRCLE_BOND and style is MATCHED:
+            style = style._replace(dashes=TIE_DASHES, width=0.5)
         _draw_bond(drawing, kind, *points[begin], *points[end], style)
     for atom, (text, place) in enumerate(zip(molecule.texts, points, strict=True)):
-        style = MATCHED if atom in matched else DIFFERS
+        style = styles.get(atom, other)
         drawing.mark(*place, style)
         drawing.text(place[0] + 4, place[1] - 4, "◯" if text == CIRCLE else atom_label(text), style.color)
     return height
@@ -88,7 +112,7 @@ def _points(molecule: Molecule, x: float, y: float) -> tuple[list[tuple[float, f
     across, down = max(molecule.xs) - left, max(molecule.ys) - top
     scale = min(
         BOND_PIXELS,
-        (COLUMN - 3 * MARGIN) / across if across else BOND_PIXELS,
+        (COLUMN - 4 * MARGIN) / across if across else BOND_PIXELS,
         MAX_HEIGHT / down if down else BOND_PIXELS,
     )
     points = [
@@ -104,4 +128,4 @@ def _draw_bond(drawing: Drawing, kind: str, x1: float, y1: float, x2: float, y2:
     for shift in LINES_OF_BOND.get(kind, (0.0,)):
         drawing.line(x1 + across * shift, y1 + down * shift, x2 + across * shift, y2 + down * shift, style)
     if kind not in ("-", "=", "~", CIRCLE_BOND):
-        drawing.text((x1 + x2) / 2, (y1 + y2) / 2, kind, style.color, 11)
+        drawing.text((x1 + x2) / 2, (y1 + y2) / 2, kind, style.color)

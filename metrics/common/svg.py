@@ -1,4 +1,8 @@
-"""Drawings as SVG documents: shapes and text of unknown origin, with a legend and a size that fits."""
+"""Drawings as SVG documents: shapes and text of unknown origin, one legend for all benchmarks, and the real picture.
+
+What matched, was missed, is extra or wrong has a colour and a pattern of dashes of its own, the same in every drawing.
+Text has 12 px, so that a page that shows a drawing a little smaller than it is still has 11.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +13,20 @@ from xml.etree import ElementTree
 
 from .text import truncated
 
-TRUE, PREDICTED, WRONG, INK, SOFT = "#1f4e8c", "#d9660a", "#b3261e", "#222222", "#6b7280"
-"""Colours that people who see no red or green tell apart; dashes and words say the same."""
-
+INK, SOFT = "#222222", "#6b7280"
+WIDTH = 620.0
+"""Of most drawings: two stand side by side on a screen."""
+MAX_PICTURE_HEIGHT = 420.0
+PICTURE = "cid:picture"
+"""The address of the real picture in a drawing, until it is put in; see `with_picture`."""
 LINE_HEIGHT = 16.0
-CHARACTER_WIDTH = 6.6
+TEXT_SIZE = 12
+CHARACTER_WIDTH = 7.2
 _HALO = {"stroke": "#ffffff", "stroke-width": "3", "stroke-linejoin": "round", "paint-order": "stroke"}
+
+
+ImageSize = tuple[int, int]
+"""The width and the height of a picture in pixels."""
 
 
 class Style(NamedTuple):
@@ -24,6 +36,26 @@ class Style(NamedTuple):
     color: str
     dashes: str = ""
     width: float = 1.5
+
+    def of(self, is_predicted: bool) -> Style:
+        """Returns how the part of one side is drawn: that of the prediction is thinner."""
+        return self._replace(width=1.2 if is_predicted else 2.4)
+
+
+MATCHED = Style("matched", "#1f4e8c")
+MISSED = Style("missed", "#b3261e", "7 4", 2.0)
+EXTRA = Style("extra", "#b85c00", "2 3", 2.0)
+WRONG = Style("wrong", "#7a3fb0", "9 3 2 3", 2.0)
+"""Of pairs that match, but in a part or too little. People who see no red or green tell the four colours apart."""
+UNJUDGED = Style("ground truth", INK)
+"""Of a sample without a prediction."""
+IGNORED = Style("does not count", SOFT, "1 2", 1.0)
+FRAME = Style("", "#c5cad1", "", 1.0)
+
+
+def judged(score: float) -> Style:
+    """Returns how a pair with this score, from 0 to 1, is drawn."""
+    return MATCHED if score >= 0.5 else WRONG
 
 
 class Drawing:
@@ -61,26 +93,37 @@ class Drawing:
 
     def png(self, x: float, y: float, width: float, height: float, data: bytes) -> None:
         """Draws an image in PNG."""
-        place = {"x": f"{x:.1f}", "y": f"{y:.1f}", "width": f"{width:.1f}", "height": f"{height:.1f}"}
-        self._add("image", place | {"href": f"data:image/png;base64,{base64.b64encode(data).decode('ascii')}"}, "")
+        self._image(x, y, width, height, f"data:image/png;base64,{base64.b64encode(data).decode('ascii')}")
 
-    def text(
-        self, x: float, y: float, text: str, color: str = INK, size: int = 12, limit: int = 60, bold: bool = False
-    ) -> None:
+    def picture(self, x: float, y: float, width: float, height: float) -> None:
+        """Leaves the place of the real picture."""
+        self._image(x, y, width, height, PICTURE)
+
+    def picture_above(self, x: float, y: float, image: ImageSize | None) -> float:
+        """Leaves the place of the real picture, where there is one, above the drawing; returns where that begins."""
+        if image is None:
+            return y
+        scale = min(1.0, (WIDTH - x) / image[0], MAX_PICTURE_HEIGHT / image[1])
+        self.picture(x, y, image[0] * scale, image[1] * scale)
+        return y + image[1] * scale + LINE_HEIGHT
+
+    def _image(self, x: float, y: float, width: float, height: float, address: str) -> None:
+        place = {"x": f"{x:.1f}", "y": f"{y:.1f}", "width": f"{width:.1f}", "height": f"{height:.1f}"}
+        self._add("image", place | {"preserveAspectRatio": "none", "href": address}, "")
+
+    def text(self, x: float, y: float, text: str, color: str = INK, limit: int = 60, bold: bool = False) -> None:
         """Writes one line with its baseline at y, at most `limit` characters of it."""
-        attributes = {"x": f"{x:.1f}", "y": f"{y:.1f}", "font-size": str(size), "fill": color} | _HALO
+        attributes = {"x": f"{x:.1f}", "y": f"{y:.1f}", "font-size": str(TEXT_SIZE), "fill": color} | _HALO
         if bold:
             attributes["font-weight"] = "bold"
         ElementTree.SubElement(self._root, "text", attributes).text = printable(truncated(text, limit))
 
-    def legend(self, x: float, y: float, styles: Sequence[Style]) -> float:
-        """Writes what the lines mean, side by side, and returns the width that it takes."""
-        left = x
-        for style in styles:
-            self.line(left, y - 4, left + 26, y - 4, style)
-            self.text(left + 32, y, style.label)
-            left += 48 + CHARACTER_WIDTH * len(style.label)
-        return left - x
+    def legend(self, x: float, y: float, is_judged: bool, *more: Style) -> None:
+        """Writes what the lines mean, side by side; of a ground truth alone nothing is judged."""
+        for style in (MATCHED, MISSED, EXTRA, WRONG, *more) if is_judged else (UNJUDGED,):
+            self.line(x, y - 4, x + 26, y - 4, style)
+            self.text(x + 32, y, style.label)
+            x += 46 + CHARACTER_WIDTH * len(style.label)
 
     def document(self, width: float, height: float) -> str:
         """Returns the picture as an SVG document of this size."""
@@ -98,6 +141,11 @@ class Drawing:
 def _stroke(style: Style) -> dict[str, str]:
     attributes = {"stroke": style.color, "stroke-width": f"{style.width:g}"}
     return attributes | ({"stroke-dasharray": style.dashes} if style.dashes else {})
+
+
+def with_picture(drawing: str, picture: str) -> str:
+    """Returns a drawing with the real picture, as a data URI, in the place that it has for it."""
+    return drawing.replace(PICTURE, picture, 1)
 
 
 def printable(text: str) -> str:

@@ -87,15 +87,20 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
             lines.append(f"{len(details[side])} {words}: {counts}" if counts else f"no {words}")
         return lines
 
-    def draw(self, truth: FigureTruth, prediction: FigurePrediction | None) -> str:
+    def draw(
+        self,
+        truth: FigureTruth,
+        prediction: FigurePrediction | None,
+        details: Any = None,
+        image: tuple[int, int] | None = None,
+    ) -> str:
         """Returns a picture of the regions of both sides and how they were matched.
 
         Raises RejectedRecord where the sample cannot be scored.
         """
-        details = self.score_sample(truth, prediction).details
-        return draw_regions(
-            truth.regions or [], (prediction.regions if prediction else None) or [], details, prediction is None
-        )
+        known = self.score_sample(truth, prediction).details if details is None else details
+        predicted = (prediction.regions if prediction else None) or []
+        return draw_regions(truth.regions or [], predicted, known, prediction is None, image)
 
     def _right_readings(self, figure: Figure) -> set[int]:
         """Returns the ground-truth regions that are read right."""

@@ -1,6 +1,7 @@
-"""A picture of one figure: the regions of both sides, coloured by how they were matched.
+"""A picture of one figure: the regions of both sides, by how they were matched.
 
-Ground truth has solid lines and its text above its regions, detections have dashes and text below.
+Ground truth has thick lines and its text above its regions, detections have thin lines and text below. Over the real
+picture, which has the text itself, only texts that did not match are written.
 """
 
 from __future__ import annotations
@@ -8,24 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..common.svg import SOFT, Drawing, Style
+from ..common.svg import EXTRA, IGNORED, MATCHED, MISSED, SOFT, UNJUDGED, WIDTH, WRONG, Drawing, ImageSize, Style
 from .records import Point, PredictedRegion, TruthRegion
 
 MAX_SHOWN_LENGTH = 40
-WIDTH, MAX_HEIGHT, MARGIN, HEAD = 960.0, 1400.0, 24.0, 76.0
+MAX_HEIGHT, MARGIN, HEAD = 1400.0, 24.0, 60.0
 MAX_SCALE = 3.0
 FAR = 30.0
 """A region this many times as far from the middle of all regions as half of them are would make the others tiny."""
 
-_KINDS = {
-    "one to one": ("#0b6e4f", ("one_to_one",)),
-    "scattered": ("#8a5a00", ("one_to_many", "many_to_one")),
-    "missed or false": ("#b3261e", ("missed", "false")),
-    "dropped": ("#7a3fb0", ("dropped",)),
-    "does not count": ("#6b7280", ()),
-}
-_KIND_OF = {match: kind for kind, (_, matches) in _KINDS.items() for match in matches}
-_DASHES = "5 3"
+_STYLES = {"one_to_one": MATCHED, "one_to_many": WRONG, "many_to_one": WRONG, "missed": MISSED, "false": EXTRA}
 
 
 def draw_regions(
@@ -33,34 +26,79 @@ def draw_regions(
     predictions: Sequence[PredictedRegion],
     details: Mapping[str, Any],
     alone: bool = False,
+    image: ImageSize | None = None,
 ) -> str:
     """Returns an SVG document; regions far away from all others are not drawn, but counted.
 
-    alone: whether there is no prediction; the ground truth is then drawn without a judgement.
+    alone: whether there is no prediction; the ground truth is then drawn without a judgement. image: the size of the
+    real picture, over which the regions lie.
     """
     regions: list[TruthRegion | PredictedRegion] = [*truths, *predictions]
     entries: list[Mapping[str, Any]] = [*details["ground_truth"], *details["prediction"]]
+    misread = _misread(details, regions)
     drawn = [
-        (outline, region, "does not count" if alone else _KIND_OF.get(entry["match"], "does not count"))
-        for region, entry in zip(regions, entries, strict=True)
+        (
+            outline,
+            region,
+            entry["match"].replace("_", " "),
+            UNJUDGED if alone else _style(entry["match"], number in misread, number >= len(truths)),
+        )
+        for number, (region, entry) in enumerate(zip(regions, entries, strict=True))
         if (outline := _outline(region))
     ]
-    near = _near([outline for outline, _, _ in drawn])
-    left, top, right, bottom = _frame(
-        [outline for (outline, _, _), is_near in zip(drawn, near, strict=True) if is_near]
+    outlines = [outline for outline, *_ in drawn]
+    near = _near(outlines) if image is None else [_touches(outline, image) for outline in outlines]
+    left, top, right, bottom = (
+        _frame([outline for outline, is_near in zip(outlines, near, strict=True) if is_near])
+        if image is None
+        else (0.0, 0.0, float(image[0]), float(image[1]))
     )
-    scale = min(MAX_SCALE, WIDTH / max(1e-9, right - left), MAX_HEIGHT / max(1e-9, bottom - top))
+    room = WIDTH - 2 * MARGIN
+    scale = min(MAX_SCALE, room / max(1e-9, right - left), MAX_HEIGHT / max(1e-9, bottom - top))
     drawing = Drawing()
-    _legend(drawing, {kind for _, _, kind in drawn}, alone)
-    for (outline, region, kind), is_near in zip(drawn, near, strict=True):
+    if image is not None:
+        drawing.picture(MARGIN, HEAD, right * scale, bottom * scale)
+    drawing.legend(MARGIN, 20, not alone, IGNORED)
+    for (outline, region, match, style), is_near in zip(drawn, near, strict=True):
         if is_near:
             points = [(MARGIN + (x - left) * scale, HEAD + (y - top) * scale) for x, y in outline]
-            _draw(drawing, points, region, kind)
-    bottom_of_picture = HEAD + (bottom - top) * scale + MARGIN
+            _draw(
+                drawing,
+                points,
+                region,
+                match,
+                style,
+                image is None or style.label in (MISSED.label, EXTRA.label, WRONG.label),
+            )
+    end = HEAD + (bottom - top) * scale + MARGIN
     if not all(near):
-        drawing.text(MARGIN, bottom_of_picture, f"{near.count(False)} regions lie far away and are not drawn", SOFT)
-        bottom_of_picture += 16
-    return drawing.document(max(560.0, (right - left) * scale) + 2 * MARGIN + 80, bottom_of_picture)
+        drawing.text(MARGIN, end, f"{near.count(False)} regions lie far away and are not drawn", SOFT)
+        end += 16
+    return drawing.document(WIDTH, end)
+
+
+def _misread(details: Mapping[str, Any], regions: Sequence[TruthRegion | PredictedRegion]) -> set[int]:
+    """Returns the positions of regions of both sides that were matched, with texts that differ."""
+    truths = details["ground_truth"]
+    wrong: set[int] = set()
+    for number, entry in enumerate(truths):
+        partners = [
+            position for each in entry.get("with", ()) if regions[position := len(truths) + each].text is not None
+        ]
+        if partners and regions[number].text is not None and "end_to_end" not in entry:
+            wrong |= {number, *partners}
+    return wrong
+
+
+def _style(match: str, is_misread: bool, is_predicted: bool) -> Style:
+    style = WRONG if is_misread else _STYLES.get(match, IGNORED)
+    return style.of(is_predicted) if style in (MATCHED, WRONG) else style
+
+
+def _touches(outline: Sequence[Point], image: ImageSize) -> bool:
+    """Tells whether a region lies in the picture, at least in a part."""
+    left, top, right, bottom = _frame([outline])
+    return right >= 0 and bottom >= 0 and left <= image[0] and top <= image[1]
 
 
 def _outline(region: TruthRegion | PredictedRegion) -> list[Point]:
@@ -94,18 +132,17 @@ def _near(outlines: Sequence[Sequence[Point]]) -> list[bool]:
     return near
 
 
-def _legend(drawing: Drawing, kinds: set[str], alone: bool) -> None:
-    sides = [Style("ground truth (text above)", "#222222")]
-    if not alone:
-        sides.append(Style("detection (text below)", "#222222", _DASHES))
-        drawing.legend(MARGIN, 40, [Style(kind, _KINDS[kind][0], "", 3.0) for kind in _KINDS if kind in kinds])
-    drawing.legend(MARGIN, 20, sides)
-
-
-def _draw(drawing: Drawing, points: list[Point], region: TruthRegion | PredictedRegion, kind: str) -> None:
+def _draw(
+    drawing: Drawing,
+    points: list[Point],
+    region: TruthRegion | PredictedRegion,
+    match: str,
+    style: Style,
+    has_text: bool,
+) -> None:
     is_predicted = isinstance(region, PredictedRegion)
     side = "prediction" if is_predicted else "ground truth"
-    style = Style(kind, _KINDS[kind][0], _DASHES if is_predicted else "")
-    drawing.polygon(points, style, f"{side}: {kind}: {region.text or ''}")
-    y = max(point[1] for point in points) + 11 if is_predicted else min(point[1] for point in points) - 3
-    drawing.text(min(point[0] for point in points), y, region.text or "", style.color, 11, MAX_SHOWN_LENGTH)
+    drawing.polygon(points, style, f"{side}: {match}: {region.text or ''}")
+    y = max(point[1] for point in points) + 12 if is_predicted else min(point[1] for point in points) - 3
+    if has_text:
+        drawing.text(min(point[0] for point in points), y, region.text or "", style.color, MAX_SHOWN_LENGTH)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple
 
-from ..benchmark import Benchmark, Pair, RejectedRecord, ResultT, SampleScore
+from ..benchmark import Benchmark, DrawnPair, Pair, RejectedRecord, ResultT, SampleScore
 from ..common.budget import Budget
 from ..common.text import normalized
 from ..statistics.sums import Sums
@@ -178,15 +178,24 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
         """Returns for each formula how many tokens match, or why there are none."""
         return matches_in_words(details)
 
-    def draw(self, truth: FormulaTruth, prediction: FormulaPrediction | None) -> str:
+    def draw(
+        self,
+        truth: FormulaTruth,
+        prediction: FormulaPrediction | None,
+        details: Any = None,
+        image: tuple[int, int] | None = None,
+    ) -> str:
         """Returns both formulas with the boxes of their tokens, matched and unmatched, as SVG."""
-        return _only(self.draw_batch([Pair("", truth, prediction)]))
+        return _only(self.draw_batch([DrawnPair("", truth, prediction, details, image)]))
 
-    def draw_batch(self, pairs: Sequence[SamplePair]) -> list[str | RejectedRecord]:
+    def draw_batch(self, pairs: Sequence[DrawnPair[FormulaTruth, FormulaPrediction]]) -> list[str | RejectedRecord]:
         """Draws a batch; its formulas are typeset together, equal ones once."""
-        return [picture for group in self._groups(pairs) for picture in self._draw_group(group)]
+        remaining = iter(pairs)
+        return [picture for group in self._groups(pairs) for picture in self._draw_group(group, remaining)]
 
-    def _draw_group(self, group: Sequence[_Sample | RejectedRecord]) -> list[str | RejectedRecord]:
+    def _draw_group(
+        self, group: Sequence[_Sample | RejectedRecord], pairs: Iterator[DrawnPair[FormulaTruth, FormulaPrediction]]
+    ) -> list[str | RejectedRecord]:
         self.setup()
         samples = [each for each in group if isinstance(each, _Sample)]
         shown = (side for each in samples for pair in each.normalized[:MAX_PAIRS] for side in pair if side)
@@ -194,8 +203,8 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
         return [
             each
             if isinstance(each, RejectedRecord)
-            else draw_pairs(each.normalized, renderings, self.typesetter.outlines)
-            for each in group
+            else draw_pairs(each.normalized, renderings, self.typesetter.outlines, pair.image)
+            for each, pair in zip(group, pairs, strict=False)
         ]
 
 

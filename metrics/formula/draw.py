@@ -6,7 +6,7 @@ import io
 import zlib
 from collections.abc import Sequence
 
-from ..common.svg import SOFT, TRUE, WRONG, Drawing, Style
+from ..common.svg import EXTRA, MATCHED, MISSED, SOFT, UNJUDGED, WIDTH, Drawing, ImageSize
 from .cdm.matching import match
 from .cdm.scoring import NormalizedFormula, Rendering
 from .render.boxes import DPI, PADDING
@@ -15,26 +15,26 @@ from .render.raster import FindFont, draw_image
 SHARPNESS = 2
 """The formulas are drawn at this multiple of 200 dpi."""
 MAX_PAIRS = 40
-_GAP, _CAPTION, _LEAST_WIDTH = 12, 18, 320.0
-_MATCHED = Style("matched", TRUE)
-_UNMATCHED = Style("without a match", WRONG, "4 2")
+_GAP, _CAPTION, _LEAST_WIDTH = 12, 18, 380.0
 
 
 def draw_pairs(
     pairs: Sequence[tuple[NormalizedFormula | None, NormalizedFormula | None]],
     renderings: dict[NormalizedFormula, Rendering],
     find_font: FindFont,
+    image: ImageSize | None = None,
 ) -> str:
     """Returns the pairs of a sample as one SVG document; of a document with more than 40, the first 40."""
     drawing = Drawing()
     width, y = _LEAST_WIDTH, float(_GAP)
+    is_judged = any(prediction is not None for _, prediction in pairs)
 
     def write(text: str) -> None:
         drawing.text(8, y + _CAPTION - 5, text, SOFT, limit=200)
 
-    if any(prediction is not None for _, prediction in pairs):
-        drawing.legend(8, y + _CAPTION - 5, [_MATCHED, _UNMATCHED])
-        y += _CAPTION + _GAP
+    drawing.legend(8, y + _CAPTION - 5, is_judged)
+    y = drawing.picture_above(8, y + _CAPTION + _GAP, image)
+    width = width if image is None else WIDTH
     for number, (truth, prediction) in enumerate(pairs[:MAX_PAIRS], start=1):
         name = f"formula {number}: " if len(pairs) > 1 else ""
         sides = [renderings[side] if side else Rendering(None, problem="there is none") for side in (truth, prediction)]
@@ -55,7 +55,8 @@ def draw_pairs(
             drawing.png(margin, y + margin, picture.width / SHARPNESS, picture.height / SHARPNESS, buffer.getvalue())
             indices = {pair[place] for pair in matched}
             for index, (token, box) in enumerate(zip(side.boxes.tokens, side.boxes.boxes.tolist(), strict=True)):
-                style = _MATCHED if index in indices else _UNMATCHED
+                style = MATCHED if index in indices else EXTRA if place else MISSED
+                style = style.of(True) if is_judged else UNJUDGED
                 drawing.box(box[0], y + box[1], box[2], y + box[3], style, token)
             width = max(width, side.boxes.size[0])
             y += side.boxes.size[1] + _GAP

@@ -106,15 +106,21 @@ class TrafficRulesBenchmark(Benchmark[GroundTruth, Prediction, Options]):
                 lines.append(f"rule {rule['id']}: {faults}")
         return lines
 
-    def draw(self, truth: GroundTruth, prediction: Prediction | None) -> str:
+    def draw(
+        self,
+        truth: GroundTruth,
+        prediction: Prediction | None,
+        details: Any = None,
+        image: tuple[int, int] | None = None,
+    ) -> str:
         """Returns the rules, the lanes and the edges between them as an SVG document.
 
         Raises RejectedRecord where `score_sample` does.
         """
-        details = self.score_sample(truth, prediction).details
+        known = msgspec.to_builtins(self.score_sample(truth, prediction).details) if details is None else details
         true, predicted = truth.rules, (prediction.rules if prediction else None) or []
         true_words, predicted_words = ([_words(rule.properties) for rule in rules] for rules in (true, predicted))
-        return draw_rules(true_words, predicted_words, msgspec.to_builtins(details), prediction is None)
+        return draw_rules(true_words, predicted_words, known, prediction is None, image)
 
     def tables(self, sums: Sums) -> list[Table]:
         """Returns the table of the properties, the one most often wrong in a paired prediction first."""

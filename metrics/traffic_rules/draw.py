@@ -1,7 +1,6 @@
 """A picture of one clip: its rules on the left, the centerlines of its lanes on the right, edges between them.
 
-A rule names the properties that its prediction got wrong. An edge that was found is solid, one that was missed is
-dashed, one that is wrong is dotted.
+A rule names the properties that its prediction got wrong.
 """
 
 from __future__ import annotations
@@ -9,66 +8,81 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..common.svg import LINE_HEIGHT, PREDICTED, SOFT, TRUE, WRONG, Drawing, Style
+from ..common.svg import (
+    EXTRA,
+    LINE_HEIGHT,
+    MATCHED,
+    MISSED,
+    SOFT,
+    UNJUDGED,
+    WIDTH,
+    WRONG,
+    Drawing,
+    ImageSize,
+    Style,
+)
 from ..common.text import truncated
 
-RULE_WIDTH, LANE_X, LANE_WIDTH, MARGIN = 460.0, 700.0, 150.0, 16.0
+RULE_WIDTH, LANE_X, LANE_WIDTH, MARGIN = 400.0, 500.0, 104.0, 16.0
 MAX_RULES, MAX_LANES, MAX_FAULTS = 40, 60, 6
-MAX_TEXT_LENGTH = 58
+MAX_TEXT_LENGTH = 56
 
-RIGHT = Style("right", TRUE)
-MISSED = Style("missed: in the ground truth alone", WRONG, "7 4", 2.0)
-EXTRA = Style("wrong: predicted alone", PREDICTED, "2 3", 2.0)
-PLAIN = Style("lane", SOFT)
+LANE = Style("lane", SOFT)
 
 
-def draw_rules(properties: Sequence[str], predicted: Sequence[str], details: Mapping[str, Any], alone: bool) -> str:
+def draw_rules(
+    properties: Sequence[str],
+    predicted: Sequence[str],
+    details: Mapping[str, Any],
+    alone: bool,
+    image: ImageSize | None = None,
+) -> str:
     """Returns an SVG document.
 
     properties, predicted: the properties of the true and of the predicted rules in words, in order. details: those of
-    the score. alone: whether there is no prediction; then the ground truth is drawn without a judgement.
+    the score. alone: whether there is no prediction; then the ground truth is drawn without a judgement. image: the
+    size of the real picture, which is above.
     """
     drawing = Drawing()
-    styles = [Style("ground truth", TRUE)] if alone else [RIGHT, MISSED, EXTRA]
-    width = max(LANE_X + LANE_WIDTH + MARGIN, drawing.legend(MARGIN, 20, styles) + 2 * MARGIN)
+    drawing.legend(MARGIN, 20, not alone)
     places: dict[str | None, float] = {}
-    y = 40.0
+    top = y = drawing.picture_above(MARGIN, 40.0, image)
     for words, rule in list(zip(properties, details["rules"], strict=True))[:MAX_RULES]:
         style, lines = _rule(rule, alone)
         height = LINE_HEIGHT * (2 + len(lines)) + 8
         drawing.box(MARGIN, y, MARGIN + RULE_WIDTH, y + height, style)
         drawing.text(MARGIN + 8, y + 16, f"rule {rule['id']}", style.color, limit=MAX_TEXT_LENGTH, bold=True)
-        drawing.text(MARGIN + 8, y + 16 + LINE_HEIGHT, words, limit=MAX_TEXT_LENGTH + 6)
+        drawing.text(MARGIN + 8, y + 16 + LINE_HEIGHT, words, limit=MAX_TEXT_LENGTH)
         for number, line in enumerate(lines, start=2):
-            drawing.text(MARGIN + 8, y + 16 + number * LINE_HEIGHT, line, WRONG, limit=MAX_TEXT_LENGTH + 6)
+            drawing.text(MARGIN + 8, y + 16 + number * LINE_HEIGHT, line, style.color, limit=MAX_TEXT_LENGTH)
         places[rule["id"]] = y + height / 2
         y += height + 10
     for number in [] if alone else details["unpaired_predictions"][:MAX_RULES]:
         drawing.box(MARGIN, y, MARGIN + RULE_WIDTH, y + 2 * LINE_HEIGHT + 8, EXTRA)
         drawing.text(MARGIN + 8, y + 16, f"predicted rule {number + 1}, paired with none", EXTRA.color, bold=True)
-        drawing.text(MARGIN + 8, y + 16 + LINE_HEIGHT, predicted[number], limit=MAX_TEXT_LENGTH + 6)
+        drawing.text(MARGIN + 8, y + 16 + LINE_HEIGHT, predicted[number], limit=MAX_TEXT_LENGTH)
         y += 2 * LINE_HEIGHT + 18
     edges = details["edges"]
-    judged = [("missed", styles[0])] if alone else [("right", RIGHT), ("missed", MISSED), ("wrong", EXTRA)]
-    y = max(y, _draw_edges(drawing, [(edges[kind], style) for kind, style in judged], places, y))
+    judged = [("missed", UNJUDGED)] if alone else [("right", MATCHED), ("missed", MISSED), ("wrong", EXTRA)]
+    y = max(y, _draw_edges(drawing, [(edges[kind], style) for kind, style in judged], places, top, y))
     left_out = len(properties) - MAX_RULES
     if left_out > 0:
         drawing.text(MARGIN, y + 16, f"{left_out} more rules are not drawn", SOFT)
         y += 24
-    return drawing.document(width, y + MARGIN)
+    return drawing.document(WIDTH, y + MARGIN)
 
 
 def _rule(rule: Mapping[str, Any], alone: bool) -> tuple[Style, list[str]]:
     """Returns how a true rule is drawn, and what is wrong about it, a line each."""
     if alone:
-        return Style("ground truth", TRUE), []
+        return UNJUDGED, []
     if rule["wrong"] is None:
         return MISSED, ["no predicted rule is paired with it"]
     lines = [_fault(fault) for fault in rule["wrong"][:MAX_FAULTS]]
     left_out = len(rule["wrong"]) - MAX_FAULTS
     if left_out > 0:
         lines.append(f"{left_out} more properties are wrong")
-    return (RIGHT if rule["right"] else MISSED), lines
+    return (MATCHED if rule["right"] else WRONG), lines
 
 
 def _fault(fault: Mapping[str, Any]) -> str:
@@ -82,11 +96,12 @@ def _draw_edges(
     drawing: Drawing,
     edges: Sequence[tuple[Sequence[tuple[str | None, str]], Style]],
     places: dict[str | None, float],
+    top: float,
     bottom: float,
 ) -> float:
     """Draws the lanes and the edges to them; an edge of a rule that does not exist begins at a place of its own."""
     lanes = sorted({line for some, _ in edges for _, line in some}, key=lambda line: (len(line), line))
-    ends = {line: 56.0 + number * 34 for number, line in enumerate(lanes[:MAX_LANES])}
+    ends = {line: top + 16 + number * 34 for number, line in enumerate(lanes[:MAX_LANES])}
     if any(name not in places for some, _ in edges for name, _ in some):
         drawing.text(MARGIN, bottom + 14, "edges of predicted rules that match no rule begin here", SOFT)
         bottom += 24
@@ -97,8 +112,8 @@ def _draw_edges(
                 title = f"{style.label}: {name} – {line}"
                 drawing.line(MARGIN + RULE_WIDTH, start, LANE_X, ends[line], style, title)
     for line, y in ends.items():
-        drawing.box(LANE_X, y - 12, LANE_X + LANE_WIDTH, y + 12, PLAIN)
-        drawing.text(LANE_X + 8, y + 4, f"lane {line}", limit=20)
+        drawing.box(LANE_X, y - 12, LANE_X + LANE_WIDTH, y + 12, LANE)
+        drawing.text(LANE_X + 8, y + 4, f"lane {line}", limit=13)
     if len(lanes) > MAX_LANES:
-        drawing.text(LANE_X, 56.0 + MAX_LANES * 34, f"{len(lanes) - MAX_LANES} more lanes", SOFT)
+        drawing.text(LANE_X, top + 16 + MAX_LANES * 34, f"{len(lanes) - MAX_LANES} more lanes", SOFT)
     return max(bottom, max(ends.values(), default=0.0) + 34)

@@ -109,8 +109,9 @@ def _named(ids: Sequence[str]) -> str:
 
 
 def _build(pipeline: beam.Pipeline, inputs: Inputs, wanted: Sequence[str], staged: str) -> None:
+    configuration = inputs.configuration
     _ = (
         inputs.read(pipeline).records
         | "Only" >> beam.FlatMap(only_samples, wanted).with_output_types(tuple[int, bytes])
         | "Pair" >> PairBySample(inputs.systems)
-    ).batches | "Draw" >> beam.ParDo(DrawSamples(inputs.configuration.benchmark, staged))
+    ).batches | "Draw" >> beam.ParDo(DrawSamples(configuration.benchmark, staged, configuration.settings.pictures))

@@ -73,8 +73,10 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     metrics, by name the formula, see `metrics.derived`. gates: by metric, or `metric @ slice`. inconclusive: what a
     gate counts as that neither passes nor fails; `pass` leaves the exit code as it is. worst_samples: how many the
     report lists. page: the samples that report.html shows. fields: where the benchmark's fields are in the records of
-    `ground_truth`, of `predictions` (all systems) or of one system by its name, as {field: path}. sample_id_type:
-    whether a sample_id may be an integer, which is compared by its decimal text (`any`), or must be a `string`.
+    `ground_truth`, of `predictions` (all systems) or of one system by its name, as {field: path}. pictures: where the
+    real pictures of samples are, for pages and drawings: a pattern with `{sample_id}`, or the folder to which
+    `image.path` of a ground-truth record is relative; None: to the file of the record. sample_id_type: whether a
+    sample_id may be an integer, which is compared by its decimal text (`any`), or must be a `string`.
     """
 
     benchmark: str
@@ -95,6 +97,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     worst_samples: Annotated[int, Meta(ge=0, le=1000)] = 10
     page: PageSettings = PageSettings()
     fields: dict[str, dict[str, str]] = {}
+    pictures: str | None = None
     sample_id_type: Literal["string", "any"] = "any"
 
 
@@ -109,13 +112,13 @@ class Configuration:
         """Returns the whole configuration with all defaults, as the summary shows it.
 
         The output folder and the samples of the page are left out: the same input gives the same summary, wherever it
-        is written and whatever a person wants to look at. Derived metrics and repeats are there only where there are
-        any.
+        is written and whatever a person wants to look at. Derived metrics, repeats and `pictures` are there only where
+        given.
         """
         options = msgspec.to_builtins(self.benchmark.options)
         shared = msgspec.to_builtins(self.settings)
         del shared["output"], shared["page"]
-        for name in ("derived", "repeats"):
+        for name in ("derived", "repeats", "pictures"):
             if not shared[name]:
                 del shared[name]
         return {**shared, **options}

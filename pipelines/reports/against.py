@@ -20,7 +20,7 @@ from ...transforms.io.storage import is_on_disk
 from ..config.errors import UsageError
 from ..runs.differences import PAIRED, differences
 from ..runs.run import PAGE, Run
-from .document import Difference
+from .document import Compared, Difference, Measured, metric_of
 from .judgement import difference_word
 from .text import some_of
 
@@ -31,17 +31,6 @@ Key = tuple[str, str, str]
 """(system, label, metric); the label of all samples is empty."""
 
 
-class Moved(NamedTuple):
-    """The value of one metric on the other side, and the difference from it."""
-
-    baseline: float | None
-    difference: Difference
-    detectable: float | None
-
-
-NOT_COMPARED = Moved(None, Difference(), None)
-
-
 class Against(NamedTuple):
     """The differences of the main metrics, what is compared in words, or why nothing is, and the folder of the run.
 
@@ -49,13 +38,9 @@ class Against(NamedTuple):
     """
 
     note: str = ""
-    found: Mapping[Key, Moved] = {}
+    found: Mapping[Key, Compared] = {}
     path: str = ""
     link: str | None = None
-
-    def moved(self, system: str, label: str, metric: str) -> Moved:
-        """Returns what is known of a metric of a slice."""
-        return self.found.get((system, label, metric), NOT_COMPARED)
 
 
 NOTHING = Against()
@@ -99,7 +84,7 @@ def _against(result: Run, baseline: Run, name: str) -> Against:
     return Against(f"This run less {name}, {samples}, with intervals of {drawn}.{more}", found)
 
 
-def run_differences(result: Run, run: Run, systems: Mapping[str, str | None]) -> tuple[dict[Key, Moved], list[str]]:
+def run_differences(result: Run, run: Run, systems: Mapping[str, str | None]) -> tuple[dict[Key, Compared], list[str]]:
     """Returns the differences of a run from another one, and the labels that rest on other samples in the two runs.
 
     systems: those that are compared, each with its name in the other run.
@@ -121,8 +106,12 @@ def run_differences(result: Run, run: Run, systems: Mapping[str, str | None]) ->
             paired |= {(name, label, metric): found[metric] for metric in main if metric in found}
     tested = sum(bool(label) and each.interval is not None for (_, label, _), each in paired.items())
     strict = 1 - (1 - confidence) / max(1, tested)
-    moved = {key: _moved(benchmark, key[2], each, strict if key[1] else confidence) for key, each in paired.items()}
-    return moved, sorted(apart)
+    numbers = {name: number for number, name in enumerate(result.systems)}
+    compared = {
+        key: _compared(benchmark, key[2], each, strict if key[1] else confidence, numbers[key[0]])
+        for key, each in paired.items()
+    }
+    return compared, sorted(apart)
 
 
 def two_systems(result: Run) -> Against:
@@ -138,19 +127,22 @@ def two_systems(result: Run) -> Against:
     note = f"{second} less {first}, with intervals of {drawn.replicates:,} paired bootstrap replicates."
     note += "".join(f" {warning}." for warning in (result.places.warnings if result.places else []))
     main = [metric for metric in benchmark.main_metrics() if metric in found]
-    return Against(note, {("", "", name): _moved(benchmark, name, found[name], drawn.confidence) for name in main})
+    return Against(note, {("", "", name): _compared(benchmark, name, found[name], drawn.confidence) for name in main})
 
 
-def _moved(benchmark: AnyBenchmark, metric: str, found: PairedDifference, confidence: float) -> Moved:
+def _compared(
+    benchmark: AnyBenchmark, metric: str, found: PairedDifference, confidence: float, system: int = 0
+) -> Compared:
     """Returns a paired difference with what is said of it; confidence: of the interval that decides."""
-    if found.difference is None:
-        return Moved(found.baseline, Difference(), None)
-    low, high = found.interval if found.interval is not None else (None, None)
-    spec, deciding = spec_of(type(benchmark), metric), None
-    if found.error is not None:
-        deciding = paired_interval(found.difference, found.error, found.units, confidence, spec.bounds)
-    word = difference_word(found.difference, deciding, spec.higher_is_better)
-    return Moved(found.baseline, Difference(found.difference, low, high, word), found.detectable)
+    spec, deciding, difference = spec_of(type(benchmark), metric), None, Difference()
+    if found.difference is not None:
+        if found.error is not None:
+            deciding = paired_interval(found.difference, found.error, found.units, confidence, spec.bounds)
+        word = difference_word(found.difference, deciding, spec.higher_is_better)
+        low, high = found.interval or (None, None)
+        difference = Difference(found.difference, low, high, word)
+    sides = Measured(found.baseline), Measured(found.candidate)
+    return Compared(metric_of(type(benchmark), metric), system, *sides, difference, None, found.detectable)
 
 
 def page_link(folder: str, output: str, run: str) -> str | None:

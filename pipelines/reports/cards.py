@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from ...metrics.benchmark import Pair, RejectedRecord
+from ...metrics.benchmark import DrawnPair, RejectedRecord
 from ...metrics.common.errors import ENVIRONMENT_FAULTS, explain
+from ...metrics.common.svg import ImageSize
 from ...metrics.scoring import draw_pairs
 from ...metrics.statistics.measured import AnyBenchmark
+from ...transforms.pictures import NO_PICTURE, find_picture
 from ...transforms.records import MAX_RECORD_BYTES
 from .document import Card, CardSide, RecordText
 from .samples import rounded
@@ -26,6 +28,9 @@ MAX_RECORD_LENGTH = 8_000
 MAX_DRAWING_LENGTH = 300_000
 MAX_DRAWINGS_LENGTH = 6_000_000
 """Of all drawings of a page; those of the last cards are left out beyond it."""
+MAX_PICTURES_LENGTH = 6_000_000
+"""Of all real pictures of a page, likewise."""
+TOO_MANY = "this page holds enough of them; beamscore draw writes it"
 MAX_WORDS = 12
 MAX_WORDS_LENGTH = 400
 LINE_LENGTH = 88
@@ -44,77 +49,112 @@ class Beginning(NamedTuple):
         return self.size <= MAX_RECORD_BYTES
 
 
-Records = tuple[Beginning, Beginning | None]
-"""The ground truth and the prediction of a sample."""
+class Side(NamedTuple):
+    """What a run says of a sample. details: those of its score as JSON holds them; None where they are not known."""
+
+    status: str
+    metrics: dict[str, float | None]
+    prediction: Beginning | None
+    details: Any
 
 
-def make_cards(benchmark: AnyBenchmark, picked: Sequence[PickedSample]) -> list[Card]:
-    """Returns the cards of samples that were picked; where one cannot be drawn, its card says why."""
-    records = [
-        (
-            Beginning(each.truth, each.truth_size),
-            None if each.prediction is None else Beginning(each.prediction, each.prediction_size),
-        )
-        for each in picked
-    ]
-    drawings = drawings_of(benchmark, records)
-    return [_card(benchmark, *each) for each in zip(picked, records, drawings, strict=True)]
+class Look(NamedTuple):
+    """A sample to look at. source: the file of its ground truth, which is None where nobody has it."""
+
+    sample_id: str
+    source: str
+    truth: Beginning | None
+    sides: Sequence[Side]
 
 
-def _card(benchmark: AnyBenchmark, picked: PickedSample, records: Records, drawing: tuple[str | None, str]) -> Card:
-    details = msgspec.json.decode(picked.details)
-    truth, prediction = records
-    shown = details
-    if picked.details_size > len(picked.details):
-        shown = f"{picked.details_size:,} bytes, too many for this page; samples/*.parquet has them"
-    metrics = {name: rounded(value) for name, value in picked.metrics.items()}
-    side = CardSide(
-        picked.status, metrics, prediction and record_text(prediction), words_of(benchmark, details), *drawing
-    )
+def make_cards(benchmark: AnyBenchmark, picked: Sequence[PickedSample], places: str | None = None) -> list[Card]:
+    """Returns the cards of samples that were picked; where one cannot be drawn, its card says why.
+
+    places: where their real pictures are, see `transforms.pictures`.
+    """
+    looks = []
+    for each in picked:
+        metrics = {name: rounded(value) for name, value in each.metrics.items()}
+        prediction = None if each.prediction is None else Beginning(each.prediction, each.prediction_size)
+        # Details that are too long were left out.
+        details = msgspec.json.decode(each.details) if each.details_size == len(each.details) else None
+        side = Side(each.status, metrics, prediction, details)
+        looks.append(Look(each.sample_id, each.source, Beginning(each.truth, each.truth_size), [side]))
     main = benchmark.main_sample_metric().name
-    before, value = rounded(picked.before), metrics.get(main)
-    change: float | None = None
-    words: tuple[str, ...] = ()
-    if before is not None and value is not None:
-        change = rounded(value - before)
+    cards = []
+    for each, look, (sides, shown) in zip(picked, looks, _shown(benchmark, looks, (None, ""), places), strict=True):
+        details = look.sides[0].details
+        if each.details_size > len(each.details):
+            details = f"{each.details_size:,} bytes, too many for this page; samples/*.parquet has them"
+        before, value = rounded(each.before), look.sides[0].metrics.get(main)
+        change = None if before is None or value is None else rounded(value - before)
         words = (f"{main}: {_number(before)} → {_number(value)}",) if change else ()
-    return Card(picked.sample_id, picked.system, picked.whys, (side,), record_text(truth), words, change, _short(shown))
+        cards.append(Card(each.sample_id, each.system, each.whys, sides, words=words, change=change,
+                          details=_short(details), **shown))  # fmt: skip
+    return cards
 
 
-def make_changed(benchmark: AnyBenchmark, changed: Sequence[ChangedRecords], no_records: str = "") -> list[Card]:
-    """Returns the cards of samples that changed. no_records: why there are none, where nobody looked."""
-    records = [
-        (Beginning(*each.truth), prediction and Beginning(*prediction))
-        for each in changed
-        if each.truth is not None
-        for prediction in each.predictions
-    ]
-    drawings = iter(drawings_of(benchmark, records))
+def make_changed(
+    benchmark: AnyBenchmark, changed: Sequence[ChangedRecords], no_records: str = "", places: str | None = None
+) -> list[Card]:
+    """Returns the cards of samples that changed.
+
+    no_records: why there are none, where nobody looked. places: where their real pictures are.
+    """
+    looks = []
+    for each in changed:
+        sides = [
+            Side(
+                each.row[f"{name}.status"],
+                {spec.name: rounded(each.row[f"{name}.{spec.name}"]) for spec in benchmark.sample_metrics},
+                prediction and Beginning(*prediction),
+                None if details is None else msgspec.json.decode(details),
+            )
+            for name, details, prediction in zip(SIDES, each.details, each.predictions, strict=True)
+        ]
+        looks.append(Look(each.row["sample_id"], each.source, each.truth and Beginning(*each.truth), sides))
     missing = no_records or "the records of this sample were not found in the inputs of the runs"
-    return [
-        _changed_card(benchmark, each, [(None, missing) if each.truth is None else next(drawings) for _ in SIDES])
-        for each in changed
+    main, cards = benchmark.main_sample_metric().name, []
+    for each, (both, shown) in zip(changed, _shown(benchmark, looks, (None, missing), places), strict=True):
+        row = each.row
+        whys = (row["kind"], *([] if not row["change"] else ["lost" if row["change"] < 0 else "won"]))
+        cards.append(Card(row["sample_id"], 0, whys, both, words=tuple(what_changed(main, *both)),
+                          change=rounded(row["change"]), slices=each.slices, **shown))  # fmt: skip
+    return cards
+
+
+def _shown(
+    benchmark: AnyBenchmark, looks: Sequence[Look], missing: tuple[str | None, str], places: str | None
+) -> Iterator[tuple[tuple[CardSide, ...], dict[str, Any]]]:
+    """Yields the sides of each sample, and the fields of its card that show ground truth and picture.
+
+    missing: no drawing of a sample without ground truth, and why.
+    """
+    pictures = [
+        NO_PICTURE if truth is None else find_picture(truth.payload, sample_id, source, places)
+        for sample_id, source, truth, _ in looks
     ]
-
-
-def _changed_card(benchmark: AnyBenchmark, changed: ChangedRecords, drawings: Sequence[tuple[str | None, str]]) -> Card:
-    row, sides = changed.row, []
-    for name, details, prediction, drawing in zip(SIDES, changed.details, changed.predictions, drawings, strict=True):
-        record = prediction and Beginning(*prediction)
-        metrics = {spec.name: rounded(row[f"{name}.{spec.name}"]) for spec in benchmark.sample_metrics}
-        words = () if details is None else words_of(benchmark, msgspec.json.decode(details))
-        side = CardSide(row[f"{name}.status"], metrics, record and record_text(record), words, *drawing)
-        sides.append(side)
-    return Card(
-        row["sample_id"],
-        0,
-        (row["kind"], *([] if not row["change"] else ["lost" if row["change"] < 0 else "won"])),
-        tuple(sides),
-        changed.truth and record_text(Beginning(*changed.truth)),
-        tuple(what_changed(benchmark.main_sample_metric().name, *sides)),
-        rounded(row["change"]),
-        slices=changed.slices,
+    drawings = iter(
+        drawings_of(
+            benchmark,
+            [
+                (look.truth, side, picture.size)
+                for look, picture in zip(looks, pictures, strict=True)
+                for side in look.sides
+                if look.truth is not None
+            ],
+        )
     )
+    for look, picture in zip(looks, pictures, strict=True):
+        sides = tuple(
+            CardSide(
+                *(status, metrics, prediction and record_text(prediction), words_of(benchmark, details)),
+                *(missing if look.truth is None else next(drawings)),
+            )
+            for status, metrics, prediction, details in look.sides
+        )
+        truth = look.truth and record_text(look.truth)
+        yield sides, {"truth": truth, "picture": picture.address, "picture_problem": picture.problem}
 
 
 def what_changed(main: str, before: CardSide, after: CardSide) -> Iterator[str]:
@@ -136,17 +176,28 @@ def _number(value: float | None) -> str:
 
 
 def within_limit(cards: Sequence[Card]) -> tuple[Card, ...]:
-    """Returns the cards, the last of them without their drawings where these are too many for a page."""
-    kept, left = [], MAX_DRAWINGS_LENGTH
+    """Returns the cards, the last of them without drawings or real pictures where these are too many for a page.
+
+    Of the cards of one sample the first alone holds its picture.
+    """
+    kept, drawings, pictures = [], MAX_DRAWINGS_LENGTH, MAX_PICTURES_LENGTH
+    with_picture: set[str] = set()
     for card in cards:
-        left -= sum(len(side.drawing or "") for side in card.sides)
-        if left < 0:
-            problem = "this page holds drawings enough; beamscore draw writes it"
+        drawings -= sum(len(side.drawing or "") for side in card.sides)
+        if drawings < 0:
             sides = (
-                side if side.drawing is None else msgspec.structs.replace(side, drawing=None, problem=problem)
+                side if side.drawing is None else msgspec.structs.replace(side, drawing=None, problem=TOO_MANY)
                 for side in card.sides
             )
             card = msgspec.structs.replace(card, sides=tuple(sides))
+        if card.picture:
+            is_first = card.sample_id not in with_picture
+            pictures -= len(card.picture) * is_first
+            with_picture.add(card.sample_id)
+            if pictures < 0:
+                card = msgspec.structs.replace(card, picture="", picture_problem=TOO_MANY)
+            elif not is_first:
+                card = msgspec.structs.replace(card, picture="")
         kept.append(card)
     return tuple(kept)
 
@@ -164,19 +215,21 @@ def words_of(benchmark: AnyBenchmark, details: Any) -> tuple[str, ...]:
     return tuple(one_line(line, MAX_WORDS_LENGTH) for line in words)
 
 
-def drawings_of(benchmark: AnyBenchmark, records: Sequence[Records]) -> list[tuple[str | None, str]]:
-    """Returns the drawing of each sample, or None and the reason."""
+def drawings_of(
+    benchmark: AnyBenchmark, samples: Sequence[tuple[Beginning, Side, ImageSize | None]]
+) -> list[tuple[str | None, str]]:
+    """Returns the drawing of each of (ground truth, side, size of the picture), or None and the reason."""
     if "draw" not in benchmark.abilities():
-        return [(None, f"{benchmark.name} has no drawing")] * len(records)
-    drawings: list[tuple[str | None, str]] = [(None, "")] * len(records)
-    pairs: dict[int, Pair[Any, Any]] = {}
-    for place, (truth, prediction) in enumerate(records):
+        return [(None, f"{benchmark.name} has no drawing")] * len(samples)
+    drawings: list[tuple[str | None, str]] = [(None, "")] * len(samples)
+    pairs: dict[int, DrawnPair[Any, Any]] = {}
+    for place, (truth, (_, _, prediction, details), image) in enumerate(samples):
         if not truth.is_whole or (prediction is not None and not prediction.is_whole):
             drawings[place] = None, "the records are too large for this page; beamscore draw writes it"
             continue
         try:
             record = msgspec.json.decode(truth.payload, type=benchmark.truth_type)
-            pairs[place] = Pair("", record, _prediction(benchmark, prediction))
+            pairs[place] = DrawnPair("", record, _prediction(benchmark, prediction), details, image)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             drawings[place] = None, one_line(explain(error), MAX_WORDS_LENGTH)
     for place, drawing in zip(pairs, draw_pairs(benchmark, list(pairs.values())), strict=True):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -37,8 +36,9 @@ from .document import (
     Table,
     Text,
     Verdict,
+    metric_of,
 )
-from .evaluation import declared, facts_of, metric_of
+from .evaluation import provenance_blocks
 from .judgement import by_evidence, judge_difference, lead_first, word_of
 from .markdown import samples_line, verdicts_line
 from .render import Reports, write_reports
@@ -109,6 +109,7 @@ def build_comparison(
     tables = [compared_table("Main metrics of both runs and their difference", differences, (), SIDES)]
     if others:
         tables.append(compared_table(f"{len(others)} other metrics", others, (), SIDES, folded=True))
+    made = dict(zip(SIDES, runs.runs, strict=True))
     return Document(
         kind="comparison",
         title=f"{benchmark.name}: {names[1]} against {names[0]}",
@@ -124,12 +125,12 @@ def build_comparison(
             Section("metrics", "Main metrics", tables),
             Section("slices", "Slices", [*_slice_blocks(found, slices, metrics)]),
             Section("samples", "Samples that changed", [*_changes(found, benchmark.main_sample_metric().name, first)]),
-            Section("provenance", "Provenance", [*_provenance(runs)], "page"),
+            Section("provenance", "Provenance", [*provenance_blocks(made, runs.command)], "page"),
         ),
         metrics=metrics,
         differences=differences,
         slices=slices,
-        sample_metrics=tuple(declared(spec) for spec in kind.sample_metrics),
+        sample_metrics=tuple(Metric.of(spec) for spec in kind.sample_metrics),
         samples_note=runs.no_records,
     )  # fmt: skip
 
@@ -251,19 +252,6 @@ def _count(count: int, kind: str) -> Cell:
     """Returns a count that leads to its samples: what became wrong is among what lost."""
     filters = {"worse": {"why": "lost"}, "better": {"why": "won"}}.get(kind, {"status": kind})
     return Link(count, filters) if count and kind else count
-
-
-def _provenance(runs: ComparedRuns) -> Iterator[Block]:
-    before, after = ({**facts_of(run), "command": shlex.join(run.get("command") or ())} for run in runs.runs)
-    if any(runs.runs):
-        sides = [(name, before.get(name) or "–", after.get(name) or "–") for name in {**before, **after}]
-        rows = [(name, old, "the same" if old == new else new) for name, old, new in sides]
-        yield Table("Provenance", ("", *SIDES), rows)
-    else:
-        yield Text("Neither run has a run.json, which says what it was made from.")
-    if runs.command:
-        yield Text("Command", "heading")
-        yield Text(shlex.join(runs.command), "code")
 
 
 def with_changed(document: Document, found: Mapping[str, Any], cards: Sequence[Card]) -> Document:

@@ -13,6 +13,8 @@ from urllib.parse import urlencode
 
 import msgspec
 
+from ...metrics.benchmark import MetricSpec
+from ...metrics.statistics.measured import AnyBenchmark
 from ..runs.numbers import fixed, typeset
 from .text import one_line, visible
 
@@ -80,6 +82,23 @@ class Metric(msgspec.Struct, frozen=True):
     main: bool = False
     values: tuple[Measured, ...] = ()
     is_change: bool = False
+
+    @classmethod
+    def of(cls, spec: MetricSpec) -> Metric:
+        """Returns what is declared of a metric, without values."""
+        return cls(spec.name, spec.meaning, spec.higher_is_better, *spec.bounds, spec.main is not None)
+
+
+def metric_of(kind: type[AnyBenchmark], name: str, systems: Sequence[Mapping[str, Any]] = ()) -> Metric:
+    """Returns a metric with its values in the systems of summary.json; one that nobody declares has no meaning."""
+    spec = kind.spec_of(name)
+    values = tuple(measured(system, name) for system in systems)
+    return msgspec.structs.replace(Metric(name) if spec is None else Metric.of(spec), name=name, values=values)
+
+
+def measured(found: Mapping[str, Any], name: str) -> Measured:
+    """Returns a metric of a system or slice of summary.json with its interval."""
+    return Measured(found["values"].get(name), *(found["intervals"].get(name) or (None, None)))
 
 
 class Compared(msgspec.Struct, frozen=True):
@@ -294,19 +313,21 @@ class Card(msgspec.Struct, frozen=True):
     row: its place among the rows of the page; -1 where that is not known yet. whys: it is shown, the best reason first.
     change: of the main per-sample metric since the baseline. words: what changed. truth: None where its records are not
     in the page. slices: the columns to slice by, with their values as JSON, where the rows of the page come from the
-    cards.
+    cards. picture: the real picture as a data URI, for its place in the drawings; picture_problem: why there is none.
     """
 
     sample_id: str
     system: int
     whys: tuple[str, ...]
     sides: tuple[CardSide, ...]
-    truth: RecordText | None
+    truth: RecordText | None = None
     words: tuple[str, ...] = ()
     change: float | None = None
     details: Any = None
     slices: dict[str, str | None] = {}
     row: int = -1
+    picture: str = ""
+    picture_problem: str = ""
 
 
 class Night(msgspec.Struct, frozen=True):

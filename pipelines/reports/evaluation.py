@@ -23,7 +23,7 @@ from ..runs.gates import coverage_failures
 from ..runs.numbers import percent
 from ..runs.run import PAGE, REPORT, Run, Worst
 from ..runs.verdict import GateVerdict
-from .against import NOTHING, Against, Moved, against_baseline, two_systems
+from .against import NOTHING, Against, against_baseline, two_systems
 from .cards import within_limit
 from .document import (
     Block,
@@ -31,9 +31,9 @@ from .document import (
     Cell,
     Cells,
     Compared,
+    Difference,
     Document,
     Link,
-    Measured,
     Metric,
     SampleTable,
     Section,
@@ -41,6 +41,8 @@ from .document import (
     Slot,
     Table,
     Text,
+    measured,
+    metric_of,
 )
 from .judgement import by_evidence, judge_difference, judge_run, lead_first
 from .render import Reports, write_reports
@@ -115,10 +117,10 @@ def build_run(
     main = benchmark.main_metrics()
     metrics = tuple(metric_of(kind, name, list(summary["systems"].values())) for name in main)
     differences = tuple(
-        _compared(each, against.moved(name, "", each.name), number, each.values[number])
+        msgspec.structs.replace(found, candidate=each.values[number])
         for each in metrics
         for number, name in enumerate(systems)
-        if (name, "", each.name) in against.found
+        if (found := against.found.get((name, "", each.name)))
     )
     slices = tuple(by_evidence(_slices(summary, main, against), metrics, lead_first(kind)))
     gates = tuple(msgspec.convert(each, GateVerdict) for each in summary.get("gates", ()))
@@ -136,14 +138,18 @@ def build_run(
         metrics=metrics,
         differences=differences,
         slices=slices,
-        sample_metrics=tuple(declared(spec) for spec in benchmark.sample_metrics),
+        sample_metrics=tuple(Metric.of(spec) for spec in benchmark.sample_metrics),
         draw=_draw_command(run),
     )  # fmt: skip
     pairs = [
-        _compared(each, pair.moved("", "", each.name), 0, each.values[1], each.values[0])
+        msgspec.structs.replace(found, baseline=each.values[0], candidate=each.values[1])
         for each in metrics
-        if ("", "", each.name) in pair.found
+        if (found := pair.found.get(("", "", each.name)))
     ]
+    configuration = (
+        Text("Configuration with all defaults", "heading"),
+        Text(json.dumps(summary["config"], indent=1, ensure_ascii=False), "code"),
+    )
     sections = (
         Section("verdict", "Verdict", [Slot("verdict", "both"), *gate_blocks(gates), *_remarks(summary)]),
         Section("coverage", "Coverage", [*_coverage(summary["systems"], causes)]),
@@ -152,7 +158,12 @@ def build_run(
         Section("distributions", "Distribution of the per-sample metrics", [Slot("distributions")]),
         Section("tables", "Tables", [*_tables(kind, metrics, summary["systems"])]),
         Section("samples", "Samples", [Slot("samples"), *_worst(benchmark.main_sample_metric().name, worst or {})]),
-        Section("provenance", "Provenance", [*_provenance(summary, run)], "page"),
+        Section(
+            "provenance",
+            "Provenance",
+            [*provenance_blocks({"this run": run or {}}, (run or {}).get("command") or ()), *configuration],
+            "page",
+        ),
     )
     return msgspec.structs.replace(document, sections=sections)
 
@@ -219,8 +230,10 @@ def _metrics(
         has_intervals = any(found.low is not None for metric in metrics for found in metric.values)
         share = "the samples cannot tell apart" if has_intervals else "are equal"
         yield Text("Ranking", "heading")
-        yield leaderboard(metrics, systems, numbers or [(0, number) for number in range(len(systems))])
-        yield Text(f"Systems that {share} share a place, by {places.get('metric', 'name')}.", "caption")
+        ranked_by = places.get("metric", "name")
+        first = sorted(metrics, key=lambda metric: metric.name != ranked_by)
+        yield leaderboard(first, systems, numbers or [(0, number) for number in range(len(systems))])
+        yield Text(f"Systems that {share} share a place, by {ranked_by}.", "caption")
     elif len(systems) > 1 or not document.differences:
         yield metric_table("Main metrics with intervals", metrics, systems)
     if pairs:
@@ -284,40 +297,27 @@ def _worst(metric: str, worst: Mapping[str, Sequence[Worst]]) -> Iterator[Block]
             yield Table("Worst samples", ("sample_id", metric, "status"), rows, where="markdown")
 
 
-def _provenance(summary: Mapping[str, Any], run: Mapping[str, Any] | None) -> Iterator[Block]:
-    if run:
-        yield Table("Provenance", ("", "this run"), [*facts_of(run).items()])
+def provenance_blocks(runs: Mapping[str, Mapping[str, Any]], command: Sequence[str]) -> Iterator[Block]:
+    """Yields what runs were made from, by their names, and the command that was typed; what is equal is said once."""
+    found = [facts_of(run) for run in runs.values()]
+    if len(runs) > 1:
+        found = [
+            facts and {**facts, "command": shlex.join(run.get("command") or ())}
+            for facts, run in zip(found, runs.values(), strict=True)
+        ]
+    if any(found):
+        names = dict.fromkeys(name for facts in found for name in facts)
+        sides = [(name, [facts.get(name) or "–" for facts in found]) for name in names]
+        rows = [
+            (name, first, *("the same" if other == first else other for other in others))
+            for name, (first, *others) in sides
+        ]
+        yield Table("Provenance", ("", *runs), rows)
     else:
-        yield Text("This run has no run.json, which says what it was made from.")
-    if run and run.get("command"):
+        yield Text(f"There is no run.json of {' and '.join(runs)}, which says what it was made from.")
+    if command:
         yield Text("Command", "heading")
-        yield Text(shlex.join(run["command"]), "code")
-    yield Text("Configuration with all defaults", "heading")
-    yield Text(json.dumps(summary["config"], indent=1, ensure_ascii=False), "code")
-
-
-def metric_of(kind: type[AnyBenchmark], name: str, systems: Sequence[Mapping[str, Any]] = ()) -> Metric:
-    """Returns a metric with its values in the systems of summary.json; one that nobody declares has no meaning."""
-    spec = kind.spec_of(name)
-    found = declared(spec) if spec is not None else Metric(name)
-    return msgspec.structs.replace(found, name=name, values=tuple(measured(system, name) for system in systems))
-
-
-def declared(spec: MetricSpec) -> Metric:
-    """Returns what is declared of a metric, without values."""
-    return Metric(spec.name, spec.meaning, spec.higher_is_better, *spec.bounds, spec.main is not None)
-
-
-def measured(found: Mapping[str, Any], name: str) -> Measured:
-    """Returns a metric of a system or slice of summary.json with its interval."""
-    return Measured(found["values"].get(name), *(found["intervals"].get(name) or (None, None)))
-
-
-def _compared(
-    metric: Metric, found: Moved, system: int, candidate: Measured, baseline: Measured | None = None
-) -> Compared:
-    sides = baseline or Measured(found.baseline), candidate
-    return Compared(metric, system, *sides, found.difference, None, found.detectable)
+        yield Text(shlex.join(command), "code")
 
 
 def _slices(summary: Mapping[str, Any], names: Sequence[str], against: Against) -> Iterator[Slice]:
@@ -325,8 +325,9 @@ def _slices(summary: Mapping[str, Any], names: Sequence[str], against: Against) 
         for label, found in system["slices"].items():
             samples = sum(found["coverage"]["ground_truth"].values())
             values = tuple(measured(found, name) for name in names)
-            moved = [against.moved(system_name, label, name) for name in names] if against.found else []
-            before, differences = tuple(each.baseline for each in moved), tuple(each.difference for each in moved)
+            moved = [against.found.get((system_name, label, name)) for name in names if against.found]
+            before = tuple(each.baseline.value if each else None for each in moved)
+            differences = tuple(each.difference if each else Difference() for each in moved)
             yield Slice(one_line(label), number, samples, values, before, differences, columns_of(label))
 
 

@@ -17,7 +17,7 @@ from ..runs.history import History, Point
 from ..runs.history import Night as Run_
 from ..runs.history_index import run_path
 from ..runs.run import Run
-from .against import NOT_COMPARED, NOTHING, Against, against_baseline, page_link, run_differences
+from .against import NOTHING, Against, against_baseline, page_link, run_differences
 from .document import (
     Block,
     Cell,
@@ -41,12 +41,13 @@ from .document import (
     Text,
     Verdict,
     Word,
+    metric_of,
     samples_address,
 )
-from .evaluation import metric_of
 from .judgement import judge_difference, judge_nights, lead_first
 from .render import Reports, write_reports
 from .samples import columns_of
+from .tables import compared_table
 from .text import one_line
 
 REPORT, PAGE = "history.md", "history.html"
@@ -111,7 +112,7 @@ def build_history(sources: HistorySources, history: History) -> Document:
     )
     sections: tuple[Section, ...] = (
         Section("verdict", "Tonight", [Slot("verdict", "both"), *_tonight(document, history)]),
-        Section("baseline", "Against the baseline", [*_blessed_blocks(document, history, blessed)]),
+        Section("baseline", "Against the baseline", [*_blessed_blocks(blessed, latest.systems)]),
         Section("metrics", "Metrics over time", [Slot("series")], "page"),
         Section("events", "What happened", [*_event_blocks(document)]),
         Section("slices", "Slices over time", [*_slice_blocks(slices, left_out)], "page"),
@@ -129,7 +130,8 @@ def build_history(sources: HistorySources, history: History) -> Document:
 def _neighbors(
     sources: HistorySources, history: History, rows: Sequence[Night], blessed: Against
 ) -> Iterator[tuple[str, Cell]]:
-    """Yields tonight, the night before, and the run that a person has blessed, with their pages."""
+    """Yields the benchmark, tonight, the night before, and the run that a person has blessed, with their pages."""
+    yield "benchmark", history.benchmark
     for name, night in zip(("tonight", "last night"), rows[:-3:-1], strict=False):
         yield name, Link(night.run, address=night.link)
     if blessed.path:
@@ -189,8 +191,9 @@ def _slice_differences(folder: str, history: History, system: str, number: int, 
     except (UsageError, OSError, ValueError, KeyError):
         return
     for label in dict.fromkeys(label for _, label, _ in found if label):
-        moved = (found.get((system, label, name), NOT_COMPARED).difference for name in history.metrics)
-        yield Slice(one_line(label), number, None, (), (), tuple(moved), columns_of(label))
+        moved = (found.get((system, label, name)) for name in history.metrics)
+        differences = tuple(each.difference if each else Difference() for each in moved)
+        yield Slice(one_line(label), number, None, (), (), differences, columns_of(label))
 
 
 def _night(sources: HistorySources, night: Run_, part: int, systems: Sequence[str]) -> Night:
@@ -255,17 +258,11 @@ def _lost(history: History) -> Iterator[str]:
         yield f"tonight has no system {', '.join(lost)}, which the run before has"
 
 
-def _blessed_blocks(document: Document, history: History, blessed: Against) -> Iterator[Block]:
+def _blessed_blocks(blessed: Against, systems: Sequence[str]) -> Iterator[Block]:
     if blessed.note:
         yield Text(blessed.note)
-    rows = [
-        (system, metric, found, Word(found.verdict))
-        for system in history.nights[-1].systems
-        for metric in document.metrics
-        if (found := blessed.moved(system, "", metric.name).difference).value is not None
-    ]
-    if rows:
-        yield Table("Against the baseline", ("system", "metric", "difference", "verdict"), rows, "metrics")
+    if rows := [found for (_, label, _), found in blessed.found.items() if not label]:
+        yield compared_table("Against the baseline", rows, systems, ("baseline", "tonight"))
 
 
 def _event_blocks(document: Document) -> Iterator[Block]:

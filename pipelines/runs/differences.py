@@ -14,7 +14,7 @@ from ..config.settings import Configuration
 from .documents import Fingerprint, Summary
 
 NOT_SCORING = (
-    *("ground_truth", "predictions", "output", "slices", "limits", "worst_samples"),
+    *("ground_truth", "predictions", "output", "slices", "limits", "worst_samples", "pictures"),
     *("gates", "inconclusive", "max_rejected_fraction", "max_missing_fraction", "sample_id_type", "derived"),
 )
 """The keys of a configuration that do not change what a sample scores, nor what the bootstrap draws; of `bootstrap`

@@ -70,6 +70,27 @@ def shows_all(chromium: Browser) -> None:
     assert visible(text) == text
 
 
+def open_in_every_state(chromium: Browser, path: Path, name: str) -> None:
+    """Opens a page on a phone, on paper, in the dark and in the light: it fits, and nothing keeps people from using it.
+
+    Each is pictured in out/page; the page stays open as the last of them.
+    """
+    chromium.resize(390, 844, scale=2, mobile=True)
+    open_page(chromium, path)
+    assert chromium.run("return document.documentElement.scrollWidth") <= 390
+    assert serious_faults(chromium) == []
+    chromium.picture(PICTURES / f"{name}-phone.png")
+    put_on_paper(chromium, path)
+    chromium.picture(PICTURES / f"{name}-print.png")
+    chromium.resize(1280, 900)
+    chromium.prefer(color_scheme="light")
+    open_page(chromium, path)
+    for scheme in ("dark", "light"):
+        chromium.prefer(color_scheme=scheme)
+        assert serious_faults(chromium) == []
+        chromium.picture(PICTURES / f"{name}-{scheme}.png")
+
+
 def put_on_paper(chromium: Browser, path: Path) -> None:
     """Opens a page at the width of A4, as it is printed."""
     chromium.resize(794, 1123)

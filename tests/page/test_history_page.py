@@ -16,7 +16,7 @@ from beamscore.pipelines.runs.numbers import fixed
 from tests.page.browser import Browser
 from tests.page.corpora import corpus_page, night, page_data
 from tests.page.hostile import HOSTILE
-from tests.page.screen import PICTURES, choose, open_page, put_on_paper, serious_faults, shown_count, shows_all
+from tests.page.screen import PICTURES, choose, open_in_every_state, open_page, serious_faults, shown_count, shows_all
 from tests.runs import command
 
 pytestmark = pytest.mark.page
@@ -81,9 +81,7 @@ def test_the_page_of_a_history(chromium: Browser, nights: Path) -> None:
     changes = {(mark["night"], document["metrics"][mark["metric"]]["name"]) for mark in events["change point"]}
     assert (CHANGE - len(MISSING), "overall.f1") in changes
     assert history["nights"][BREAK - len(MISSING)]["run"] == "2026-01-16"
-    open_page(chromium, nights / "history.html")
-    chromium.picture(PICTURES / "history.png")
-    assert serious_faults(chromium) == []
+    open_in_every_state(chromium, nights / "history.html", "history")
     assert chromium.run("return document.querySelector('.judgement .word').textContent") == "fail"
     measured = {
         series["metric"]
@@ -97,9 +95,6 @@ def test_the_page_of_a_history(chromium: Browser, nights: Path) -> None:
     assert "the ground truth changed" in told
     for mark in events["change point"]:
         assert f"{fixed(mark['before'])} to {fixed(mark['after'])}" in told
-    chromium.prefer(color_scheme="dark")
-    chromium.picture(PICTURES / "history-dark.png")
-    assert serious_faults(chromium) == []
 
 
 def test_runs_and_slices_are_filtered(chromium: Browser, nights: Path) -> None:
@@ -132,16 +127,6 @@ def test_a_click_on_a_night_opens_its_page(chromium: Browser, nights: Path) -> N
     assert "2026-01-01" in chromium.run("return document.getElementById('tip').textContent")
     chromium.run(over, "click")
     assert chromium.wait("return location.href.endsWith('/2026-01-01/report.html')")
-
-
-def test_a_history_on_a_phone_and_on_paper(chromium: Browser, nights: Path) -> None:
-    chromium.resize(390, 844, scale=2, mobile=True)
-    open_page(chromium, nights / "history.html")
-    assert chromium.run("return document.documentElement.scrollWidth") <= 390
-    assert serious_faults(chromium) == []
-    chromium.picture(PICTURES / "history-phone.png")
-    put_on_paper(chromium, nights / "history.html")
-    chromium.picture(PICTURES / "history-print.png")
 
 
 def test_a_single_run_has_a_history(chromium: Browser, folder: Path) -> None:

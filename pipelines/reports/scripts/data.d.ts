@@ -30,7 +30,7 @@ interface CardSide {
 
 interface Card {
   row: number; sample_id: string; system: number; whys: string[]; sides: CardSide[]; truth: RecordText | null;
-  words: string[]; change: number | null; details: any;
+  words: string[]; change: number | null; details: any; picture: string; picture_problem: string;
 }
 
 interface Night { run: string; started: string; version: string; link: string | null; verdict: string; part: number; scored: string[] }

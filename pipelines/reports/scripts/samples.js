@@ -139,19 +139,20 @@ function sampleView(doc, samples, row, cards, values) {
     return [...head, element("p", { class: "caption" }, `${why} This draws it: `, element("code", {}, command), " ", copyButton("Copy", command))];
   }
   // Systems of a run stand side by side where each has its records, as the sides of a comparison do.
-  const sides = doc.kind === "comparison" ? card.sides.map((side, number) => ({ side, name: doc.systems[number] }))
-    : [card, ...[...cards.values()].filter((each) => each !== card && samples.ids[each.row] === id)].map((each) => ({ side: each.sides[0], name: doc.systems[each.system] }));
+  const ofSample = doc.kind === "comparison" ? [card] : [card, ...[...cards.values()].filter((each) => each !== card && samples.ids[each.row] === id)];
+  const sides = ofSample.flatMap((each) => each.sides.map((side, number) => ({ side, name: doc.systems[each.system + number] })));
+  const picture = ofSample.map((each) => each.picture).find(Boolean) ?? "";
   const many = sides.length > 1;
   const records = [{ title: "Ground truth", record: card.truth }, ...sides.map(({ side, name }) => ({ title: many ? `Prediction of ${name}` : "Prediction", record: side.prediction }))];
   // Two predictions are told apart from each other, a single one from its ground truth.
   const other = (/** @type {number} */ place) => (many ? (place ? records[place === 1 ? 2 : 1].record : null) : records[1 - place].record);
-  const wide = records.length > 2 ? "records three" : "records";
   return [
     ...head,
     ...listView("What changed", card.words),
-    element("div", { class: many ? wide.replace("three", sides.length > 2 ? "three" : "") : "" }, ...sides.map(({ side, name }) => element("div", {},
-      ...(many ? [element("h4", {}, name, " ", element("span", { class: "tag" }, words(side.status)))] : []), ...drawingView(side), ...listView("What matched what", side.words)))),
-    ...(card.truth === null ? [] : [element("div", { class: wide }, ...records.map(({ title, record }, number) => recordView(title, record, other(number)?.text ?? "")))]),
+    ...(card.picture_problem ? [element("p", { class: "caption" }, `No real picture: ${card.picture_problem}`)] : []),
+    element("div", { class: many ? "records" : "" }, ...sides.map(({ side, name }) => element("div", {},
+      ...(many ? [element("h4", {}, name, " ", element("span", { class: "tag" }, words(side.status)))] : []), ...drawingView(side, picture), ...listView("What matched what", side.words)))),
+    ...(card.truth === null ? [] : [element("div", { class: "records" }, ...records.map(({ title, record }, number) => recordView(title, record, other(number)?.text ?? "")))]),
     ...(card.details === null ? [] : [
       element("details", {}, element("summary", {}, "All details of the match"), element("pre", { tabindex: 0 }, JSON.stringify(card.details, null, 1))),
     ]),
@@ -161,19 +162,24 @@ function sampleView(doc, samples, row, cards, values) {
 /** @param {string} name @param {string} text */
 const copyButton = (name, text) => element("button", { type: "button", class: "action small", onclick: () => copy(text) }, name);
 
-/** @param {CardSide} side */
-function drawingView({ drawing, problem, words: said }) {
-  if (drawing === null) return problem ? [element("p", { class: "caption" }, `No drawing: ${problem}`)] : [];
-  const source = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(drawing)}`;
-  const image = element("img", { class: "drawing", src: source, alt: said.join(" ") || "ground truth and prediction of this sample, drawn" });
-  const frame = element("div", { class: "frame scroll", tabindex: 0, role: "group", "aria-label": "Drawing" }, image);
-  const toggle = element("button", { type: "button", class: "action small", hidden: true, "aria-pressed": "false", onclick: () => {
-    toggle.setAttribute("aria-pressed", String(frame.classList.toggle("full")));
-  } }, "Full size");
-  // A drawing that was made smaller to fit can be looked at as large as it is.
-  image.addEventListener("load", () => { toggle.hidden = image.naturalWidth <= image.clientWidth + 1; });
-  return [frame, toggle];
+/** The size of text in a drawing, and how small it may become; the place of the real picture: see metrics/common/svg.py. */
+const [TEXT_SIZE, MIN_TEXT_SIZE, PICTURE] = [12, 11, "cid:picture"];
+
+/** @param {CardSide} side @param {string} picture the real one as a data URI, for its place in the drawing */
+function drawingView({ drawing, problem, words: said }, picture) {
+  const svg = drawing?.includes(PICTURE) ? drawing.replace(PICTURE, () => picture) : drawing;
+  const note = problem ? [element("p", { class: "caption" }, `No drawing: ${problem}`)] : [];
+  // A drawing without a place for the picture, or none, has it above.
+  const pictures = picture && svg === drawing ? [imageView(picture, "the real picture of this sample")] : [];
+  if (svg === null) return [...pictures, ...note];
+  const image = imageView(`data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`, said.join(" ") || "ground truth and prediction of this sample, drawn");
+  // Where it does not fit, it is scrolled rather than made so small that nobody can read it. Its frame is 1 px wide.
+  image.addEventListener("load", () => { image.style.minWidth = `${(image.naturalWidth * MIN_TEXT_SIZE) / TEXT_SIZE + 2}px`; });
+  return [...pictures, element("div", { class: "frame scroll", tabindex: 0, role: "group", "aria-label": "Drawing" }, image)];
 }
+
+/** @param {string} src @param {string} alt */
+const imageView = (src, alt) => element("img", { class: "drawing", src, alt });
 
 /** @param {string} title @param {string[]} lines */
 const listView = (title, lines) =>

@@ -256,7 +256,7 @@ class TestPicture:
         root = ElementTree.fromstring(picture)
         assert [title.text for title in root.iter("{http://www.w3.org/2000/svg}title")] == [
             "ground truth: one to one: DNA",
-            "ground truth: missed or false: <&\ufffd\ufffd",
+            "ground truth: missed: <&\ufffd\ufffd",
             f"prediction: one to one: {'D' * 176}…",
         ]
         assert len(picture) < 5000

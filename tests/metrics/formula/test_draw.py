@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from beamscore.metrics.benchmark import Pair, for_each
+from beamscore.metrics.benchmark import DrawnPair, for_each
+from beamscore.metrics.common.svg import EXTRA, MISSED
 from beamscore.metrics.formula.benchmark import FormulaBenchmark
 from beamscore.metrics.formula.records import FormulaPrediction, FormulaTruth
 from beamscore.metrics.formula.render.raster import column_edit_distance, mean_squared_error
@@ -34,9 +35,9 @@ def test_mean_squared_error_pads_with_white() -> None:
 def test_a_drawing_tells_matched_and_unmatched_tokens_apart(benchmark_: FormulaBenchmark) -> None:
     svg = ET.fromstring(benchmark_.draw(FormulaTruth("a+b<c"), FormulaPrediction("a+x<c")))
     boxes = [box for box in svg.iter(f"{SVG}polygon") if box.find(f"{SVG}title") is not None]
-    dashed = [box.findtext(f"{SVG}title") for box in boxes if box.get("stroke-dasharray")]
+    dashed = [(box.findtext(f"{SVG}title"), box.get("stroke")) for box in boxes if box.get("stroke-dasharray")]
     assert len(boxes) == 10
-    assert dashed == ["b", "x"]
+    assert dashed == [("b", MISSED.color), ("x", EXTRA.color)]
     assert len(list(svg.iter(f"{SVG}image"))) == 2
 
 
@@ -51,11 +52,11 @@ def test_a_drawing_says_what_could_not_be_drawn(
 def test_samples_that_are_drawn_together_have_the_pictures_that_they_have_alone(benchmark_: FormulaBenchmark) -> None:
     """In as few runs of TeX as formulas allow: one for all, and one for each that could change its neighbours."""
     pairs = [
-        Pair("plain", FormulaTruth("a+b<c"), FormulaPrediction("a+x<c")),
-        Pair("broken", FormulaTruth(r"x \right)"), FormulaPrediction(r"\frac{<&")),
-        Pair("greedy", FormulaTruth(r"\mathrm{a}"), FormulaPrediction(r"\begin{array}{c} a \\ \text{$")),
-        Pair("rejected", FormulaTruth(" "), None),
-        Pair("same", FormulaTruth("a+b<c"), None),
+        DrawnPair("plain", FormulaTruth("a+b<c"), FormulaPrediction("a+x<c")),
+        DrawnPair("broken", FormulaTruth(r"x \right)"), FormulaPrediction(r"\frac{<&")),
+        DrawnPair("greedy", FormulaTruth(r"\mathrm{a}"), FormulaPrediction(r"\begin{array}{c} a \\ \text{$")),
+        DrawnPair("rejected", FormulaTruth(" "), None),
+        DrawnPair("same", FormulaTruth("a+b<c"), None),
     ]
     before = benchmark_.typesetter.runs
     together = benchmark_.draw_batch(pairs)

@@ -25,9 +25,9 @@ def test_edges_that_are_right_missed_and_wrong() -> None:
     assert {'Time: "9:00" instead of "7:00"', "Limit: 40 is absent", 'Remark: "x" is extra'} <= set(texts)
     assert {"lane 4", "lane 5", "lane 6", "rule r0"} <= set(texts)
     assert edges == [
-        "right: r0 – 4",
-        "missed: in the ground truth alone: r0 – 5",
-        "wrong: predicted alone: r0 – 6",
+        "matched: r0 – 4",
+        "missed: r0 – 5",
+        "extra: r0 – 6",
     ]
 
 

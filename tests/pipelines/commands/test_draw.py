@@ -40,7 +40,7 @@ def test_a_sample_with_or_without_a_prediction_is_drawn(tmp_path: Path, benchmar
         root = ElementTree.fromstring(text)
         assert root.tag == "{http://www.w3.org/2000/svg}svg"
         tags = {element.tag.rpartition("}")[2] for element in root.iter()}
-        assert tags & {"path", "polygon", "image"}
+        assert tags & {"polyline", "polygon", "image"}
         assert not tags & {"script", "b"}
         assert "<script" not in text
         assert "\x1b" not in text
@@ -111,7 +111,7 @@ def test_a_record_that_cannot_be_drawn_is_told(tmp_path: Path, monkeypatch: pyte
     assert (code, stderr.count("\n")) == (2, 1)
     assert stderr.startswith("beamscore: --sample b: cannot be drawn: ")
 
-    def fail(*_: object) -> str:
+    def fail(*_: object, **__: object) -> str:
         raise IndexError("no luck")
 
     monkeypatch.setattr(FigureTextBenchmark, "draw", fail)

@@ -1,0 +1,111 @@
+"""The real pictures of samples, for a person who looks at them: found, decoded within limits, and made small.
+
+A ground-truth record names its picture as `image.path`, or the setting `pictures` says where it is. What cannot be read
+or decoded is a note, never a fault of the run: whoever looks at the sample reads it.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import posixpath
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+from PIL import Image
+
+from ..metrics.common.svg import ImageSize
+from .io.storage import is_on_disk, read_bytes, reason_of
+
+MAX_FILE_BYTES = 64 << 20
+MAX_PIXELS = 64_000_000
+"""A picture with more is not decoded: a small file may hold billions."""
+MAX_SIDE = 1000
+MAX_PICTURE_LENGTH = 200_000
+"""Characters of a picture in a page."""
+FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
+"""Those that Pillow decodes by itself, without another program."""
+SAMPLE_ID = "{sample_id}"
+_ATTEMPTS = ((MAX_SIDE, 80), (MAX_SIDE, 40), (MAX_SIDE // 2, 40), (MAX_SIDE // 4, 40))
+"""Pixels of a side, and the quality of WebP; the last fits always."""
+
+
+class Picture(NamedTuple):
+    """A picture as a page holds it.
+
+    size: of the file in pixels. address: a data URI of WebP with at most MAX_SIDE pixels a side. problem: why there is
+    no picture; empty where there is one, or where none is named.
+    """
+
+    size: ImageSize | None = None
+    address: str = ""
+    problem: str = ""
+
+
+NO_PICTURE = Picture()
+
+
+def find_picture(truth: bytes, sample_id: str, source: str, places: str | None) -> Picture:
+    """Returns the picture of a sample, or why there is none, from its ground-truth record as JSON or the beginning of
+    that; see `picture_path`."""
+    try:
+        record = msgspec.json.decode(truth)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        record = None
+    return read_picture(picture_path(record, sample_id, source, places))
+
+
+def picture_path(truth: Any, sample_id: str, source: str, places: str | None) -> str | None:
+    """Returns where the picture of a sample is; None where nothing says so.
+
+    truth: the ground-truth record as JSON holds it. source: the file that it came from. places: a pattern with
+    `{sample_id}`, which needs no `image.path`, or the folder to which that is relative, by default that of `source`.
+    """
+    if places is not None and SAMPLE_ID in places:
+        return places.replace(SAMPLE_ID, sample_id)
+    image = truth.get("image") if isinstance(truth, Mapping) else None
+    path = image.get("path") if isinstance(image, Mapping) else None
+    if not isinstance(path, str) or not path:
+        return None
+    if not is_on_disk(path):
+        return path
+    # An absolute path stays as it is.
+    return posixpath.join(posixpath.dirname(source) if places is None else places, path)
+
+
+def read_picture(path: str | None) -> Picture:
+    """Returns the picture in a file, or why there is none; of no path, nothing."""
+    if path is None:
+        return NO_PICTURE
+    try:
+        content = read_bytes(path, MAX_FILE_BYTES + 1)
+        if len(content) > MAX_FILE_BYTES:
+            return Picture(problem=f"{path} has more than {MAX_FILE_BYTES:,} bytes")
+        return _decoded(content, path)
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever a broken file does to a decoder must not end a run
+        return Picture(problem=f"{path}: {reason_of(error)}")
+
+
+def _decoded(content: bytes, path: str) -> Picture:
+    with Image.open(io.BytesIO(content), formats=FORMATS) as image:
+        size = image.size
+        if size[0] * size[1] > MAX_PIXELS:
+            return Picture(problem=f"{path} has {size[0]:,} x {size[1]:,} pixels, more than {MAX_PIXELS:,}")
+        # A JPEG is decoded as small as it may be.
+        image.draft("RGB", (MAX_SIDE, MAX_SIDE))
+        small = image.convert("RGBA" if image.has_transparency_data else "RGB")
+    small.thumbnail((MAX_SIDE, MAX_SIDE))
+    paper = Image.new("RGB", small.size, "white")
+    paper.paste(small, mask=small if small.mode == "RGBA" else None)
+    address = ""
+    for side, quality in _ATTEMPTS:
+        paper.thumbnail((side, side))
+        stream = io.BytesIO()
+        paper.save(stream, "WEBP", quality=quality)
+        address = f"data:image/webp;base64,{base64.b64encode(stream.getvalue()).decode('ascii')}"
+        if len(address) <= MAX_PICTURE_LENGTH:
+            break
+    return Picture(size, address)
