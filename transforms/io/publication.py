@@ -25,7 +25,7 @@ from ..process import repeated
 from ..records import InputProblem
 from .storage import (
     PART,
-    copy_files,
+    copy_file,
     delete_files,
     delete_folder,
     is_on_disk,
@@ -323,8 +323,13 @@ def refresh_plain_names(output: str, layout: Layout, run_id: str | None = None) 
                 if layout.owns(folder, name) and f"{folder}/{name}" not in found.files
             ])  # fmt: skip
         delete_files([plain[name] for name in layout.files if name in there and name not in found.files])
-        names = sorted(found.files, key=lambda name: layout.files.index(name) if name in layout.files else -1)
-        copy_files([(found.files[name], plain[name]) for name in names])
+        rows = [name for name in found.files if name not in layout.files]
+        # On a store a copy waits for an answer, and there may be thousands.
+        with ThreadPoolExecutor(1 if is_on_disk(output) else FILES_AT_ONCE) as pool:
+            list(pool.map(lambda name: copy_file(found.files[name], plain[name]), rows))
+        for name in layout.files:
+            if name in found.files:
+                copy_file(found.files[name], plain[name])
     # What is left of them does no harm: the next run removes it.
     with contextlib.suppress(OSError):
         claimed = list_folder(posixpath.join(output, RUNS))

@@ -304,20 +304,15 @@ def delete_folder(path: str) -> None:
         os.rmdir(path)
 
 
-def copy_files(pairs: Sequence[tuple[str, str]]) -> None:
-    """Puts files under second names, in order, up to the first that fails; each replaces what has the name.
-
-    On a disk that knows such names it is the same file, elsewhere a copy.
-    """
-    for source, target in pairs:
-        if is_on_disk(target):
-            _link(source, target)
-            continue
-        if has_folders(target):
-            delete_files([target])
-        # One by one: Beam goes on after a copy that failed.
-        with beam_files(target) as files:
-            files.copy([source], [target])
+def copy_file(source: str, target: str) -> None:
+    """Puts a file under a second name, replacing what has it: the same file on a disk that can, elsewhere a copy."""
+    if is_on_disk(target):
+        _link(source, target)
+        return
+    if has_folders(target):
+        delete_files([target])
+    with beam_files(target) as files:
+        files.copy([source], [target])
 
 
 def _link(source: str, target: str) -> None:
