@@ -166,22 +166,19 @@ def _problem(kind: Any) -> str:
 
     read: set[str] = set()
 
-    class Nothing(Sums):
-        """The sums of no samples, which remember what is asked of them."""
+    class Alike(Sums):
+        """Sums that are all the same, and remember what is asked of them."""
+
+        total = 0.0
 
         def __getitem__(self, name: str) -> float:
             read.add(name)
-            return 0.0
+            return self.total
 
-    class Ones(Nothing):
-        """Sums of something."""
-
-        def __getitem__(self, name: str) -> float:
-            return super().__getitem__(name) + 1.0
-
-    values = dict(kind(options).values(Nothing()))
+    values = dict(kind(options).values(Alike()))
+    Alike.total = 1.0
     with contextlib.suppress(Exception):  # they need not agree with each other
-        values |= kind(options).values(Ones())
+        values |= kind(options).values(Alike())
     for name in values:
         if kind.spec_of(name) is None:
             return f"values: {name} is not declared in metrics{_nearest(name, [spec.name for spec in kind.metrics])}"

@@ -12,11 +12,11 @@ import msgspec
 
 from ..metrics.benchmark import Benchmark
 from ..metrics.common.errors import explain
-from ..transforms.changed_records import ChangedRecords, GatherChanged, PickChanged
 from ..transforms.draw import DrawTogether
 from ..transforms.faults import faults_end_the_bundle
 from ..transforms.records import GROUND_TRUTH, InputProblem
 from ..transforms.rows import SampleTable
+from ..transforms.sample_changes import ChangedRecords, GatherChanged
 from .config.errors import UsageError, one_line
 from .config.settings import GROUND_TRUTH_FIELDS, PREDICTION_FIELDS, Configuration
 from .inputs.inputs import Inputs, find_inputs
@@ -125,8 +125,7 @@ class ChangedSamples(beam.PTransform):
         records = None if plan.inputs is None else plan.inputs.read(changed.pipeline).records
         return (
             changed
-            | "Pick" >> PickChanged(plan.count)
-            | "Gather" >> GatherChanged(self._tables, records)
+            | "Gather" >> GatherChanged(plan.count, self._tables, records)
             | "Draw" >> DrawTogether(DrawChanged(self._benchmark, plan.runs.no_records))
         )
 

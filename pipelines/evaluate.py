@@ -22,10 +22,18 @@ from ..transforms.evaluate import RECORD_STREAMS, Evaluated, EvaluateRecords
 from ..transforms.faults import faults_end_the_bundle
 from ..transforms.hashes import scoring_signature
 from ..transforms.io.publication import check_not_replaced
-from ..transforms.io.staging import StagedFolder, stage_bundles
 from ..transforms.io.storage import prepare_output
 from ..transforms.pick import PickedSample, PickSamples, Selection, order_of_picked
-from ..transforms.publish import CountCauses, Publish, QuarantineWriter, SampleWriter, encode_json, no_samples
+from ..transforms.publish import (
+    CountCauses,
+    Publish,
+    QuarantineWriter,
+    SampleWriter,
+    StagedFolder,
+    encode_json,
+    no_samples,
+    stage_bundles,
+)
 from ..transforms.read import ReadRowBlocks
 from ..transforms.records import EARLIER_ROWS, REUSED_ROWS
 from ..transforms.totals import EvaluationCore

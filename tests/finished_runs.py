@@ -11,8 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums
-from beamscore.metrics.statistics.replicates import PackedReplicates
+from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums, PackedReplicates
 from beamscore.metrics.version import VERSION
 from beamscore.pipelines.config.settings import check
 from beamscore.pipelines.runs.documents import STATUSES, coverage_document

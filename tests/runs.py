@@ -17,8 +17,7 @@ import msgspec
 import pyarrow.parquet as pq
 
 from beamscore.metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
-from beamscore.metrics.statistics.bootstrap import Bootstrap
-from beamscore.metrics.statistics.replicates import PackedReplicates
+from beamscore.metrics.statistics.bootstrap import Bootstrap, PackedReplicates
 from beamscore.metrics.statistics.sums import Sums
 from beamscore.pipelines.commands import main
 from beamscore.transforms.io import zstd

@@ -1,4 +1,4 @@
-"""What the project uses of Apache Beam that Beam does not promise to keep.
+"""What the project uses of Apache Beam that Beam does not promise to keep, and its client of S3 with what Beam omits.
 
 Everything else in the project goes by Beam's public interface, so a new version of Beam can only break these functions;
 their tests say which.
@@ -9,10 +9,14 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib
+import tempfile
+import threading
+import uuid
 from collections.abc import Iterator
-from typing import Any
+from typing import IO, Any
 
-from apache_beam.io.aws.clients.s3.messages import S3ClientError
+from apache_beam.io.aws import s3io
+from apache_beam.io.aws.clients.s3 import boto3_client, messages
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.portability.api import beam_provision_api_pb2
@@ -23,18 +27,6 @@ from apache_beam.transforms.environments import SubprocessSDKEnvironment
 
 from .process import Shared
 
-__all__ = [
-    "STORE_ERRORS",
-    "file_system_options_restored",
-    "list_prefix",
-    "local_runner",
-    "option_names",
-    "option_parser",
-    "run_worker",
-    "worker_environment",
-]
-
-
 _GOOGLE_ERRORS = {
     "google.api_core.exceptions": ("GoogleAPIError",),
     "google.auth.exceptions": ("GoogleAuthError",),
@@ -44,7 +36,7 @@ _GOOGLE_ERRORS = {
 
 
 def _store_errors() -> tuple[type[Exception], ...]:
-    found: list[type[Exception]] = [S3ClientError]
+    found: list[type[Exception]] = [messages.S3ClientError]
     for module, names in _GOOGLE_ERRORS.items():
         with contextlib.suppress(ImportError):
             found += [getattr(importlib.import_module(module), name) for name in names]
@@ -119,3 +111,78 @@ def worker_environment(command_line: str) -> Any:
 def run_worker(arguments: list[str]) -> None:
     """Runs Beam's worker in this process until its runner has no more to do."""
     sdk_worker_main.main(arguments)
+
+
+MAX_CLIENTS = 8
+BYTES_IN_MEMORY = 8 << 20
+
+_lock = threading.Lock()
+_clients: dict[int, tuple[Any, Any]] = {}
+
+
+@contextlib.contextmanager
+def _shared_clients() -> Iterator[None]:
+    # In a process that never leaves this, the end of Python does, when names of modules may be gone.
+    module, before = boto3_client, _BeamClient
+    module.Client = SharedClient
+    try:
+        yield
+    finally:
+        module.Client = before
+
+
+shared_clients = Shared(_shared_clients)
+"""Makes Beam use SharedClient within, wherever it opens a path of S3 in this process."""
+
+
+def _shared(options: Any) -> Any:
+    """Returns the client of boto3 for some options, the same for the same object."""
+    with _lock:
+        found = _clients.get(id(options))
+        if found is None or found[0] is not options:
+            if len(_clients) >= MAX_CLIENTS:
+                _clients.clear()
+            found = _clients[id(options)] = (options, _BeamClient(options).client)
+        return found[1]
+
+
+_BeamClient: Any = boto3_client.Client
+
+
+class SharedClient(_BeamClient):
+    """Beam's client on connections that all of a process share; what is written is uploaded when it is closed."""
+
+    def __init__(self, options: Any) -> None:
+        if s3io.boto3_client.boto3 is None:
+            raise RuntimeError("paths of S3 need boto3: install beamscore with the extra aws")
+        self.client = _shared(options)
+        self._download_request = self._download_stream = None
+        self._download_pos = 0
+        self._uploads: dict[str, tuple[Any, IO[bytes]]] = {}
+
+    def create_multipart_upload(self, request: Any) -> Any:
+        """Begins an upload, of which S3 is not told yet."""
+        name = uuid.uuid4().hex
+        self._uploads[name] = request, tempfile.SpooledTemporaryFile(BYTES_IN_MEMORY)  # noqa: SIM115
+        return messages.UploadResponse(name)
+
+    def upload_part(self, request: Any) -> Any:
+        """Keeps a part in memory, or in a temporary file."""
+        self._uploads[request.upload_id][1].write(request.bytes)
+        return messages.UploadPartResponse("", request.part_number)
+
+    def complete_multipart_upload(self, request: Any) -> None:
+        """Uploads all: boto3 takes one request for a small object, and removes the parts of one that fails."""
+        from boto3.s3.transfer import TransferConfig
+
+        # Python closes the file of a failed upload at some later time, and that comes here again.
+        upload, content = self._uploads.pop(request.upload_id, (None, None))
+        if upload is None or content is None:
+            raise messages.S3ClientError("the upload has failed before", 400)
+        with content:
+            content.seek(0)
+            try:
+                kind, here = {"ContentType": upload.mime_type}, TransferConfig(use_threads=False)
+                self.client.upload_fileobj(content, upload.bucket, upload.object, kind, Config=here)
+            except Exception as error:
+                raise messages.S3ClientError(str(error), boto3_client.get_http_error_code(error)) from error

@@ -1,4 +1,4 @@
-"""Blocks: many encoded records of one bucket in one element.
+"""Blocks: many encoded records of one bucket in one element, and records in order, on the disk where they are many.
 
 A runner spends more on each element that it moves than it takes to read a record. So records are shuffled by the bucket
 of their sample_id, a block at a time; a bucket has all records of its samples.
@@ -10,12 +10,16 @@ bytes cost more than the time to compress them well, and zstd does; a local disk
 
 from __future__ import annotations
 
+import contextlib
+import heapq
 import os
+import struct
+import tempfile
 import uuid
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import IO, Any
 
 import apache_beam as beam
 import msgspec
@@ -23,7 +27,7 @@ import pyarrow as pa
 from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
-from .faults import temporary_problem
+from .faults import temporary_folder, temporary_problem
 from .hashes import bucket_of
 from .io import zstd
 from .io.files import SourceFile
@@ -40,6 +44,12 @@ BYTES_HELD = 32 << 20
 
 EXPANSION = 8
 """How many bytes of records a compressed byte of input stands for, roughly."""
+
+BYTES_IN_MEMORY = 64 << 20
+_BYTES_PER_ITEM = 150
+"""What an item takes in memory beside its bytes: a tuple and two objects."""
+
+_LENGTHS = struct.Struct("<QQ")
 
 KeyedRecord = tuple[bytes, bytes]
 """The sample_id in UTF-8, and the bytes of an EncodedRecord."""
@@ -210,3 +220,55 @@ def only_samples(keyed: tuple[int, Block], wanted: Iterable[str]) -> Iterator[tu
     records = [record for record in unpack(keyed[1]) if record[0] in ids]
     if records:
         yield keyed[0], pack(records, BlockWriter())
+
+
+@contextlib.contextmanager
+def sorted_on_disk(
+    items: Iterable[KeyedRecord], bytes_in_memory: int = BYTES_IN_MEMORY
+) -> Iterator[Iterator[KeyedRecord]]:
+    """Gives the items in order; about `bytes_in_memory` of them are held at once, the others in temporary files.
+
+    Raises InputProblem where these cannot be written.
+    """
+    with contextlib.ExitStack() as files:
+        runs: list[IO[bytes]] = []
+        held: list[KeyedRecord] = []
+        size = 0
+        for item in items:
+            held.append(item)
+            key, value = item
+            size += len(key) + len(value) + _BYTES_PER_ITEM
+            if size > bytes_in_memory:
+                runs.append(files.enter_context(_spilled(sorted(held))))
+                held, size = [], 0
+        held.sort()
+        yield heapq.merge(*map(_read_back, runs), held) if runs else iter(held)
+
+
+def _closed(file: IO[bytes]) -> None:
+    with contextlib.suppress(OSError):
+        file.close()
+
+
+def _spilled(items: list[KeyedRecord]) -> IO[bytes]:
+    folder = temporary_folder()
+    with contextlib.ExitStack() as if_failed:
+        try:
+            file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - the caller closes it
+            # What it has not written yet, it would try to write again when it is closed.
+            if_failed.callback(_closed, file)
+            for key, value in items:
+                file.write(_LENGTHS.pack(len(key), len(value)))
+                file.write(key)
+                file.write(value)
+            file.seek(0)
+        except OSError as error:
+            raise temporary_problem(folder, error) from error
+        if_failed.pop_all()
+    return file
+
+
+def _read_back(file: IO[bytes]) -> Iterator[KeyedRecord]:
+    while lengths := file.read(_LENGTHS.size):
+        key, value = _LENGTHS.unpack(lengths)
+        yield file.read(key), file.read(value)

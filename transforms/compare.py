@@ -22,14 +22,12 @@ from apache_beam.utils.windowed_value import WindowedValue
 from ..metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from ..metrics.statistics.sliced_sums import with_slices
 from ..metrics.statistics.swaps import SwapBits
-from .blocks import Block, BlockFolder, KeyedRecord, pack, unpack
-from .io.external_sort import sorted_on_disk
+from .blocks import Block, BlockFolder, KeyedRecord, pack, sorted_on_disk, unpack
 from .process import one_blas_thread
 from .records import EncodedRecord, InputProblem
 from .rows import SampleRow
 from .sample_changes import ChangeCounter, ChangePlan
-from .slice_labels import MAX_SLICES, Slice, slices_of
-from .totals import too_many_slices
+from .slice_labels import Slice, slices_of
 
 BASELINE, CANDIDATE = 0, 1
 SUMS_HELD = 64 << 20
@@ -144,10 +142,6 @@ class CompareBuckets(beam.DoFn):
         self._plan = plan
         self._folder = folder
 
-    def setup(self) -> None:
-        """Starts with no slices."""
-        self._labels: set[str] = set()
-
     def start_bundle(self) -> None:
         """Starts with nothing."""
         self._sums: dict[str, PairSums] = {}
@@ -196,15 +190,9 @@ class CompareBuckets(beam.DoFn):
         for label in ("", *(each.label for each in slices)):
             sums = self._sums.get(label)
             if sums is None:
-                self._see(label)
                 sums = self._sums[label] = PairSums.empty(plan)
             sums.add(pair)
         self._changes.add(before, after)
-
-    def _see(self, label: str) -> None:
-        self._labels.add(label)
-        if len(self._labels) > MAX_SLICES + 1:
-            raise too_many_slices(self._plan.columns, MAX_SLICES)
 
     def _flush_sums(self) -> Iterator[TaggedOutput]:
         sums, self._sums = self._sums, {}

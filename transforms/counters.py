@@ -10,7 +10,7 @@ from apache_beam.metrics import Metrics
 
 from ..metrics.scoring import Status
 from ..metrics.statistics.sums import Sums
-from .progress import PROGRESS
+from .process import PROGRESS
 from .records import GROUND_TRUTH, Cause
 
 NAMESPACE = "beamscore"

@@ -14,12 +14,10 @@ from apache_beam.pvalue import TaggedOutput
 from ..metrics.common.errors import explain
 from .blocks import Block, KeyedRecord
 from .faults import faults_end_the_bundle
-from .io.field_map import SideColumns
+from .io.field_map import SideColumns, present_fields, record_json
 from .io.files import SourceFile
-from .io.jsonl import Line
-from .io.rows import RecordLimits
+from .io.readers import Line, RecordLimits
 from .read import RecordIntake
-from .record_json import present_fields, record_json, sorted_record_json
 from .records import JSON, TEXT_KEPT, EncodedRecord, InputProblem, Quarantined, RecordEncoder
 
 Unpack = Callable[[Any], Any]
@@ -80,7 +78,7 @@ class EncodeBundle(RecordIntake):
                 record = element if self._unpack is None else self._unpack(element)
                 is_unpacked = True
                 fields = present_fields(record, self._structured)
-                text, position = record_json(fields), _position(sorted_record_json(fields))
+                text, position = record_json(fields), _position(record_json(fields, is_sorted=True))
         except InputProblem:
             raise
         except Exception as error:  # noqa: BLE001 - whatever it is, it is of this element

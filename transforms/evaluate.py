@@ -16,7 +16,7 @@ from .repeats import labels_of
 from .score import ScoreBatch
 from .scored_sample import ScoredSample
 from .slice import CheckSliceCount, ComputeValues, SumSlices, SumStatistics, merge_sums
-from .totals import EvaluationCore, SliceKey, SliceTotals
+from .totals import EvaluationCore, SliceTotals
 
 RECORD_STREAMS = ("records", "quarantine", "outcomes")
 
@@ -65,7 +65,7 @@ class EvaluateRecords(beam.PTransform):
             | "Slice"
             >> beam.ParDo(
                 SumSlices(columns, core.bootstrap, core.max_slices, benchmark.sliced_columns)
-            ).with_output_types(tuple[SliceKey, SliceTotals])
+            ).with_output_types(tuple[bytes, SliceTotals])
             | "Combine" >> beam.CombinePerKey(SumStatistics(core.bootstrap))
             | "SliceCount" >> CheckSliceCount(columns, core.max_slices)
             | "Values" >> ComputeValues(benchmark, core.confidence, scoring.cluster is not None)

@@ -58,8 +58,7 @@ def sample_fingerprint(sample_id: str, truth_hash: str | None) -> int:
 
     truth_hash: None where its ground truth has none.
     """
-    text = msgspec.json.encode((sample_id, truth_hash))
-    return int.from_bytes(hashlib.blake2b(text, digest_size=HASH_BYTES).digest(), "big")
+    return _number((sample_id, truth_hash))
 
 
 def prediction_fingerprint(sample_id: str, prediction_hash: str | None, prediction_status: str | None) -> int:
@@ -68,8 +67,11 @@ def prediction_fingerprint(sample_id: str, prediction_hash: str | None, predicti
     prediction_hash: None where there is no prediction, or none that can be decoded. prediction_status: which of them;
     None where there is no record of one.
     """
-    text = msgspec.json.encode((sample_id, prediction_hash, None if prediction_hash else prediction_status))
-    return int.from_bytes(hashlib.blake2b(text, digest_size=HASH_BYTES).digest(), "big")
+    return _number((sample_id, prediction_hash, None if prediction_hash else prediction_status))
+
+
+def _number(content: tuple[str | None, ...]) -> int:
+    return int.from_bytes(hashlib.blake2b(msgspec.json.encode(content), digest_size=HASH_BYTES).digest(), "big")
 
 
 def fingerprint_text(total: int) -> str:

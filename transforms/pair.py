@@ -11,9 +11,8 @@ from apache_beam.pvalue import TaggedOutput
 from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
-from .blocks import Block, unpack
+from .blocks import Block, sorted_on_disk, unpack
 from .counters import RecordCounts
-from .io.external_sort import sorted_on_disk
 from .records import GROUND_TRUTH, REUSED_ROWS, Cause, EncodedRecord, Quarantined, quarantined, side_name
 from .repeats import label_of
 from .scored_batch import PairedSample

@@ -22,7 +22,7 @@ import msgspec
 from ..metrics.benchmark import MetricSpec
 from ..metrics.statistics.intervals import ROUNDING
 from .earlier_rows import EarlierRows
-from .sample_changes import FLIPS, kind_of_change
+from .sample_changes import FLIPS, MAX_DETAILS_BYTES, kind_of_change
 from .scored_batch import PairedSample
 from .scored_sample import NO_DETAILS, ScoredSample
 
@@ -33,7 +33,6 @@ PER_GROUP = 3
 """So many samples are shown of the worst by each per-sample metric, and of the worst of each group of slices."""
 SLICE_GROUPS = 32
 """Values of columns to slice by are put into so many groups, by hash: there may be any number of values."""
-MAX_DETAILS_BYTES = 16 << 10
 MIN_FLIP = 0.5
 """Systems, or runs, differ on a sample where their main per-sample metrics are this far apart."""
 

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import threading
+from collections import OrderedDict
+from collections.abc import Generator, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import apache_beam as beam
 import msgspec
 from apache_beam import typehints
+from apache_beam.io.restriction_trackers import OffsetRange, OffsetRestrictionTracker
 from apache_beam.pvalue import TaggedOutput
+from apache_beam.transforms.core import RestrictionProvider
 from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
 from ..metrics.common.errors import explain
 from .blocks import IN_PIPELINE, Block, BlockBuffer, BlockFolder, KeyedRecord, ToBlocks, bucket_count
 from .counters import RecordCounts
-from .io import restriction
 from .io.field_map import (
     KEY_ONLY,
     SideColumns,
@@ -27,9 +31,7 @@ from .io.field_map import (
     wrong_length,
 )
 from .io.files import Part, SourceFile, match_files, part_size, split_file
-from .io.jsonl import Line
-from .io.readers import read_part
-from .io.rows import RecordLimits, Row, deeper_than, too_large
+from .io.readers import Line, RecordLimits, Row, deeper_than, read_part, too_large
 from .records import (
     JSON,
     MSGPACK,
@@ -45,7 +47,75 @@ from .records import (
 from .repeats import check_count, label_of, outcome_of
 from .rows import RowSource, opened, read_rows
 
-UNREAD = beam.DoFn.RestrictionParam(restriction.PartRestrictionProvider())
+RECORDS_PER_BLOCK = 64
+BYTES_PER_BLOCK = 1 << 20
+BYTES_PER_BUNDLE = 64 << 20
+MAX_KEPT_READERS = 8
+PART_END = 1 << 62
+"""Behind the last record of any part, as nobody knows before how many it has."""
+
+
+class RecordRangeTracker(OffsetRestrictionTracker):
+    """Tracks which records of a part are read, by number, and splits only behind those that are claimed."""
+
+    def try_split(self, fraction_of_remainder: float) -> tuple[OffsetRange, OffsetRange] | None:
+        """Returns what has been claimed and what has not, or None where a share of the rest is wanted."""
+        found: tuple[OffsetRange, OffsetRange] | None = None
+        if fraction_of_remainder == 0:
+            found = super().try_split(0)
+        return found
+
+
+class PartRestrictionProvider(RestrictionProvider):
+    """What is to be read of a part: at first all of it."""
+
+    def initial_restriction(self, element: Part) -> OffsetRange:
+        """Returns the whole part."""
+        return OffsetRange(0, PART_END)
+
+    def create_tracker(self, restriction: OffsetRange) -> RecordRangeTracker:
+        """Returns what a reader asks whether it may read on."""
+        return RecordRangeTracker(restriction)
+
+    def restriction_size(self, element: Part, restriction: OffsetRange) -> int:
+        """Returns the bytes of the part: how many of them are left is not known."""
+        return element.size
+
+
+BlockReader = Generator[list[KeyedRecord | Quarantined], None, None]
+"""What becomes of the records of a part from some record on, block by block."""
+
+
+class KeptReaders:
+    """The open readers of this process that wait for the bundle that reads on, the latest few of them."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._readers: OrderedDict[Hashable, BlockReader] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def keep(self, key: Hashable, reader: BlockReader) -> None:
+        """Keeps a reader under the rules by which it reads, its part and its place; closes the oldest of too many."""
+        with self._lock:
+            self._readers[key] = reader
+            dropped = self._readers.popitem(last=False)[1] if len(self._readers) > self._most else None
+        if dropped is not None:
+            dropped.close()
+
+    def take(self, key: Hashable) -> BlockReader | None:
+        """Returns the reader that was kept so, once; None if there is none."""
+        with self._lock:
+            return self._readers.pop(key, None)
+
+    def close(self) -> None:
+        """Closes all readers."""
+        while self._readers:
+            self._readers.popitem()[1].close()
+
+
+KEPT_READERS = KeptReaders(MAX_KEPT_READERS)
+atexit.register(KEPT_READERS.close)
+UNREAD = beam.DoFn.RestrictionParam(PartRestrictionProvider())
 
 
 class ReadRecords(beam.PTransform):
@@ -70,7 +140,7 @@ class ReadRecords(beam.PTransform):
         super().__init__()
         self._files = list(files)
         self._folder = folder
-        self._read = ReadPart(names, columns, limits, bundle_bytes, bucket_count(files), folder)
+        self._read = ReadPart(names, columns, limits, bucket_count(files), folder, bundle_bytes)
 
     def expand(self, pipeline: beam.Pipeline) -> beam.pvalue.DoOutputsTuple:
         """Splits the files, spreads the parts over the workers, reads them."""
@@ -99,7 +169,8 @@ def _split(numbered: tuple[int, Iterable[SourceFile]], size: int) -> Iterator[Pa
 class RecordIntake(beam.DoFn):
     """What becomes of the records of a bundle: checked, counted, and held until their blocks are large enough.
 
-    names: of the systems. columns: by side. buckets, folder: see BlockBuffer. bytes: of the records of a bundle so far.
+    names: of the systems. columns: by side. buckets, folder: see BlockBuffer. bundle_bytes: see ReadRecords.
+    bytes: of the records of a bundle so far.
     """
 
     def __init__(
@@ -109,12 +180,14 @@ class RecordIntake(beam.DoFn):
         limits: RecordLimits,
         buckets: int = 1,
         folder: BlockFolder = IN_PIPELINE,
+        bundle_bytes: int | None = None,
     ) -> None:
         self._names = tuple(names)
         self._columns = columns
         self._limits = limits
         self._buckets = buckets
         self._folder = folder
+        self._bundle_bytes = bundle_bytes
 
     def start_bundle(self) -> None:
         """Starts with nothing read."""
@@ -232,47 +305,40 @@ class ReadPart(RecordIntake):
     """Reads one part of a file; see ReadRecords for what it yields.
 
     Records are held until their blocks are large enough, across the parts of a bundle, which may be small files.
-    """
 
-    def __init__(
-        self,
-        names: Sequence[str],
-        columns: Mapping[int, SideColumns],
-        limits: RecordLimits,
-        bundle_bytes: int | None = None,
-        buckets: int = 1,
-        folder: BlockFolder = IN_PIPELINE,
-    ) -> None:
-        super().__init__(names, columns, limits, buckets, folder)
-        self._bundle_bytes = bundle_bytes
+    Flink takes all parts that one of its slots reads as one bundle, and holds what a bundle yields in memory until it
+    has ended; when that is more than about 1 GB, it waits for ever. So a bundle that has read enough defers the rest of
+    its parts to another bundle, which reads on from the record that comes next. The worker keeps the open reader for
+    that bundle; only where it comes to another worker is the part read from its start, and what has been read skipped.
+    """
 
     def process(self, part: Part, tracker: Any = UNREAD) -> Iterator[tuple[int, Block] | TaggedOutput]:
         """Yields the blocks of `part` that are large enough, and what was rejected, until the bundle has enough."""
         if self._is_full():
             tracker.defer_remainder()
             return
-        start, stop = tracker.current_restriction()
+        found = tracker.current_restriction()
+        start, stop = found.start, found.stop
         # Another pipeline of this process may read the same file by other rules, or under other names of the systems.
         rules = self._names, self._columns[part.file.side], self._limits
-        blocks = restriction.KEPT_READERS.take((rules, part, start, stop)) or self._blocks(part, start, stop)
+        blocks = KEPT_READERS.take((rules, part, start, stop)) or self._blocks(part, start, stop)
         for block in blocks:
             start += len(block)
-            if not tracker.try_claim(start):
+            if not tracker.try_claim(start - 1):
                 break
             yield from self.add(part.file.side, block)
             if self._is_full():
                 tracker.defer_remainder()
-                restriction.KEPT_READERS.keep((rules, part, start, stop), blocks)
+                KEPT_READERS.keep((rules, part, start, stop), blocks)
                 return
         else:
-            tracker.try_claim(None)
+            tracker.try_claim(stop)
         blocks.close()
 
     def _is_full(self) -> bool:
         return self._bundle_bytes is not None and self.bytes >= self._bundle_bytes
 
-    def _blocks(self, part: Part, start: int, stop: int | None) -> restriction.BlockReader:
-        """Yields what becomes of the records of a part, block by block."""
+    def _blocks(self, part: Part, start: int, stop: int) -> BlockReader:
         reader = read_part(part, self._columns[part.file.side], self._limits)
         encoder = RecordEncoder(part.file.side, part.file.number, part.file.path)
         records: list[KeyedRecord | Quarantined] = []
@@ -280,7 +346,7 @@ class ReadPart(RecordIntake):
         for found in itertools.islice(reader, start, stop):
             records.append(self.record(part.file, encoder, found))
             size += len(found.text if isinstance(found, Line) else found.payload)
-            if len(records) >= restriction.RECORDS_PER_BLOCK or size >= restriction.BYTES_PER_BLOCK:
+            if len(records) >= RECORDS_PER_BLOCK or size >= BYTES_PER_BLOCK:
                 yield records
                 records, size = [], 0
         if records:

@@ -1,4 +1,8 @@
-"""What changed from one system to another, sample by sample: flips, counts, and the list of those that changed most."""
+"""What changed from one system to another, sample by sample: flips, counts, and the list of those that changed most.
+
+Of some hundred of these the records are gathered: the inputs of both runs are read once more, and all other records
+dropped where they are read.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +17,19 @@ from typing import Any
 import apache_beam as beam
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from apache_beam.pvalue import TaggedOutput
 
 from ..metrics.benchmark import MetricSpec
 from ..metrics.statistics.intervals import ROUNDING
-from .blocks import Block, KeyedRecord, unpack
-from .io.claim import beat_from_worker
-from .io.external_sort import sorted_on_disk
-from .io.staging import StagedFolder
+from .blocks import Block, KeyedRecord, only_samples, sorted_on_disk, unpack
+from .io.publication import beat_from_worker
 from .io.storage import create_file, make_folder, new_run_id, output_problems
-from .rows import SampleRow
+from .pair import PairBySample
+from .publish import StagedFolder
+from .rows import SLICE_PREFIX, SampleRow, SampleTable, is_one_of, read_rows
+from .scored_batch import PairedSample
 
 KINDS = ("better", "worse", "wrong_to_right", "right_to_wrong", "better_beyond", "worse_beyond", "appeared", "vanished")
 """What is counted of each per-sample metric: how many samples changed in each of these ways.
@@ -211,3 +217,103 @@ class WriteChanges(beam.PTransform):
 def _schema(columns: Sequence[str]) -> Any:
     text = {"sample_id", "kind", "baseline.status", "candidate.status"}
     return pa.schema([(name, pa.string() if name in text else pa.float64()) for name in columns])
+
+
+MAX_DETAILS_BYTES = 16 << 10
+"""Longer details are not shown of a sample."""
+
+Text = tuple[bytes, int]
+"""The JSON of a record or its beginning, and the bytes of the whole."""
+
+
+class ChangedRecords(msgspec.Struct, frozen=True):
+    """A sample that changed most, for people to look at, with its records as the inputs of both runs have them.
+
+    row: see ChangePlan.columns. details, predictions: the baseline comes first. details: JSON; None where they are too
+    long or the row was not found. truth, predictions: None where there is no record or nobody looked. slices: the
+    columns that both runs slice by, each with its value in the baseline as JSON.
+    """
+
+    row: dict[str, Any]
+    details: tuple[bytes | None, bytes | None]
+    truth: Text | None
+    predictions: tuple[Text | None, Text | None]
+    slices: dict[str, str | None] = {}
+
+
+def _by_direction(sample: ChangedSample) -> tuple[int, ChangedSample]:
+    change = msgspec.json.decode(sample[1])["change"] or 0.0
+    return (change > 0) - (change < 0), sample
+
+
+class GatherChanged(beam.PTransform):
+    """Gathers what is known of the samples that changed most: from ChangedSample to ChangedRecords.
+
+    count: how many of those that lost, and of those that won. tables: the rows of both runs, for the details. records:
+    blocks of their inputs, where predictions have the systems 0, the baseline, and 1, the candidate; None: the inputs
+    are not read.
+    """
+
+    def __init__(self, count: int, tables: Sequence[SampleTable], records: beam.PCollection | None) -> None:
+        super().__init__()
+        self._count = count
+        self._tables = tuple(tables)
+        self._records = records
+
+    def expand(self, changed: beam.PCollection) -> beam.PCollection:
+        """Keeps those that changed most, of each bundle, then of all, and groups by sample_id."""
+        rows = (
+            changed
+            | "Direction" >> beam.Map(_by_direction)
+            | "Most" >> beam.combiners.Top.PerKey(self._count, reverse=True)
+            | "Rows" >> beam.FlatMapTuple(_rows)
+        )
+        wanted = beam.pvalue.AsList(rows | "Ids" >> beam.Keys())
+        files = [(side, table, path) for side, table in enumerate(self._tables) for path in table.files]
+        pieces = {
+            "row": rows,
+            "details": changed.pipeline
+            | "Files" >> beam.Create(files)
+            | "SpreadFiles" >> beam.Reshuffle()
+            | "Details" >> beam.FlatMap(_details, wanted),
+        }
+        if self._records is not None:
+            paired = (
+                self._records
+                | "Only" >> beam.FlatMap(only_samples, wanted).with_output_types(tuple[int, bytes])
+                | "Pair" >> PairBySample(("baseline", "candidate"))
+            )
+            pieces["records"] = paired.batches | "Records" >> beam.FlatMap(_records)
+        return pieces | "BySample" >> beam.CoGroupByKey() | "Gather" >> beam.FlatMapTuple(_gathered)
+
+
+def _rows(_: int, kept: Sequence[ChangedSample]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for row in (msgspec.json.decode(sample[1]) for sample in kept):
+        yield row["sample_id"], row
+
+
+def _details(file: tuple[int, SampleTable, str], wanted: Sequence[str]) -> Iterator[tuple[str, tuple[int, Any, Any]]]:
+    """Yields the details and slices of the samples that are wanted, of one system in one file, each with its side."""
+    side, table, path = file
+    if not wanted:
+        return
+    where = (pc.field("system") == table.system) & is_one_of("sample_id", wanted)
+    for batch in read_rows(path, ["sample_id", "details", *(f"{SLICE_PREFIX}{name}" for name in table.slices)], where):
+        for sample_id, details, *cells in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            is_short = details is not None and len(details) <= MAX_DETAILS_BYTES
+            slices = dict(zip(table.slices, cells, strict=True))
+            yield sample_id, (side, details.encode() if is_short else None, slices)
+
+
+def _records(samples: Sequence[PairedSample]) -> Iterator[tuple[str, tuple[Text, list[Text | None]]]]:
+    for sample in samples:
+        predictions = [None if each is None else (each.beginning(), each.size) for each in sample.predictions]
+        yield sample.sample_id, ((sample.truth.beginning(), sample.truth.size), predictions)
+
+
+def _gathered(_: str, pieces: Mapping[str, Sequence[Any]]) -> Iterator[ChangedRecords]:
+    for row in pieces["row"]:
+        details = {side: found for side, found, _ in pieces["details"]}
+        slices: dict[str, str | None] = next((found for side, _, found in pieces["details"] if side == 0), {})
+        truth, predictions = next(iter(pieces.get("records", ())), (None, (None, None)))
+        yield ChangedRecords(row, (details.get(0), details.get(1)), truth, (predictions[0], predictions[1]), slices)

@@ -7,7 +7,6 @@ from typing import Any
 
 import apache_beam as beam
 import msgspec
-from apache_beam.coders import registry
 from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
@@ -21,34 +20,15 @@ from .totals import PartialSums, SliceKey, SliceResult, SliceTotals, corpus_sums
 BYTES_HELD = 64 << 20
 
 
-class SliceKeyCoder(beam.coders.Coder):
-    """Writes a SliceKey as MessagePack: equal keys have equal bytes."""
-
-    def encode(self, value: SliceKey) -> bytes:
-        """Returns the bytes of a key."""
-        return msgspec.msgpack.encode(value)
-
-    def decode(self, encoded: bytes) -> SliceKey:
-        """Returns the key of these bytes."""
-        return msgspec.msgpack.decode(encoded, type=SliceKey)
-
-    def is_deterministic(self) -> bool:
-        """Tells that keys can be grouped by their bytes."""
-        return True
-
-    def to_type_hint(self) -> type[SliceKey]:
-        """Returns what it writes."""
-        return SliceKey
-
-
-registry.register_coder(SliceKey, SliceKeyCoder)
+_KEYS = msgspec.msgpack.Decoder(SliceKey)
+"""Slices are grouped by the bytes of their keys: equal keys have equal bytes."""
 
 
 class SumSlices(beam.DoFn):
     """Adds scored samples up for all samples and for each slice.
 
-    From lists of ScoredSample to pairs (SliceKey, SliceTotals), one for each slice and bundle, or more where they would
-    take more than BYTES_HELD. most: how many slices there may be.
+    From lists of ScoredSample to pairs (encoded SliceKey, SliceTotals), one for each slice and bundle, or more where
+    they would take more than BYTES_HELD. most: how many slices there may be.
     """
 
     def __init__(self, columns: Sequence[str], bootstrap: Bootstrap, most: int, sliced: Sequence[str] = ()) -> None:
@@ -66,16 +46,17 @@ class SumSlices(beam.DoFn):
         for _ in self._sums.take():
             pass
 
-    def process(self, samples: list[ScoredSample]) -> Iterator[tuple[SliceKey, SliceTotals]]:
+    def process(self, samples: list[ScoredSample]) -> Iterator[tuple[bytes, SliceTotals]]:
         """Adds a batch, and yields the totals where they have become large."""
         with one_blas_thread:
             self._sums.add_samples(samples)
-        yield from self._sums.take(BYTES_HELD)
+        for key, totals in self._sums.take(BYTES_HELD):
+            yield msgspec.msgpack.encode(key), totals
 
     def finish_bundle(self) -> Iterator[WindowedValue]:
         """Yields the totals."""
-        for totals in self._sums.take():
-            yield GlobalWindows.windowed_value(totals)
+        for key, totals in self._sums.take():
+            yield GlobalWindows.windowed_value((msgspec.msgpack.encode(key), totals))
 
 
 class SumStatistics(beam.CombineFn):
@@ -111,7 +92,7 @@ def merge_sums(parts: Iterable[Sums]) -> Sums:
 
 
 class CheckSliceCount(beam.PTransform):
-    """Passes on pairs (SliceKey, anything), one for each slice, once it is known that they are not too many.
+    """Passes on pairs (encoded SliceKey, anything), one for each slice, once it is known that they are not too many.
 
     Raises InputProblem where one system has more than `most` slices.
     """
@@ -138,8 +119,8 @@ class CheckSliceCount(beam.PTransform):
         return counted[1]
 
 
-def _system_of_slice(item: tuple[SliceKey, Any]) -> int:
-    return item[0].system
+def _system_of_slice(item: tuple[bytes, Any]) -> int:
+    return _KEYS.decode(item[0]).system
 
 
 def _pass_on(item: Any, checked: Sequence[int]) -> Any:
@@ -147,7 +128,7 @@ def _pass_on(item: Any, checked: Sequence[int]) -> Any:
 
 
 class ComputeValues(beam.PTransform):
-    """Input: pairs (SliceKey, SliceTotals). Output: SliceResult."""
+    """Input: pairs (encoded SliceKey, SliceTotals). Output: SliceResult."""
 
     def __init__(self, benchmark: Benchmark[Any, Any, Any], confidence: float, clustered: bool = False) -> None:
         super().__init__()
@@ -160,10 +141,11 @@ class ComputeValues(beam.PTransform):
         corpora = totals | "AllSamples" >> beam.FlatMapTuple(self._corpus)
         return totals | "Finalise" >> beam.Map(self._finalise, beam.pvalue.AsDict(corpora))
 
-    def _corpus(self, key: SliceKey, totals: SliceTotals) -> Iterator[tuple[int, Sums]]:
+    def _corpus(self, encoded: bytes, totals: SliceTotals) -> Iterator[tuple[int, Sums]]:
+        key = _KEYS.decode(encoded)
         if not key.label:
             yield key.system, corpus_sums(self._benchmark, totals.sums.sums())
 
-    def _finalise(self, totals: tuple[SliceKey, SliceTotals], corpora: Mapping[int, Sums]) -> SliceResult:
-        key, found = totals
+    def _finalise(self, item: tuple[bytes, SliceTotals], corpora: Mapping[int, Sums]) -> SliceResult:
+        key, found = _KEYS.decode(item[0]), item[1]
         return slice_result(self._benchmark, self._confidence, key, found, corpora[key.system], self._clustered)

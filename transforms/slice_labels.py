@@ -55,25 +55,18 @@ class Slicing:
     def of(self, values: Sequence[Any]) -> tuple[Slice, ...]:
         """Returns the slices of a sample with these values of the columns, each once, without that of all samples.
 
-        Raises ValueError where there are too many.
+        Raises ValueError, with the columns that hold lists, where there are too many.
         """
-        check_slice_count(self.columns, self.slices, values, self.most)
+        sizes = [len(value) if isinstance(value, list) else 1 for value in values]
+        count = sum(math.prod(sizes[column] for column in each) for each in self.slices)
+        if count > self.most:
+            used = dict.fromkeys(column for each in self.slices for column in each)
+            lists = [f"{self.columns[column]} ({sizes[column]})" for column in used if isinstance(values[column], list)]
+            raise ValueError(
+                f"the columns {', '.join(lists)} put the sample into {count} slices, more than the {self.most} of "
+                "limits.slices_per_sample; shorten the lists, slice by fewer columns, or raise the limit"
+            )
         return slices_of(self.columns, self.slices, values)
-
-
-def check_slice_count(
-    columns: Sequence[str], slices: Sequence[Sequence[int]], values: Sequence[Any], most: int
-) -> None:
-    """Raises ValueError, with the columns that hold lists, where a sample would belong to more than `most` slices."""
-    sizes = [len(value) if isinstance(value, list) else 1 for value in values]
-    count = sum(math.prod(sizes[column] for column in each) for each in slices)
-    if count > most:
-        used = dict.fromkeys(column for each in slices for column in each)
-        lists = [f"{columns[column]} ({sizes[column]})" for column in used if isinstance(values[column], list)]
-        raise ValueError(
-            f"the columns {', '.join(lists)} put the sample into {count} slices, more than the {most} of "
-            "limits.slices_per_sample; shorten the lists, slice by fewer columns, or raise the limit"
-        )
 
 
 def slices_of(columns: Sequence[str], slices: Sequence[Sequence[int]], values: Sequence[Any]) -> tuple[Slice, ...]:

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ..metrics.benchmark import Benchmark
-from ..metrics.statistics.bootstrap import Bootstrap, BootstrapSums
+from ..metrics.statistics.bootstrap import Bootstrap, BootstrapSums, PackedReplicates
 from ..metrics.statistics.intervals import intervals, standard_errors
 from ..metrics.statistics.measured import Measured, measure
-from ..metrics.statistics.replicates import PackedReplicates
 from ..metrics.statistics.sliced_sums import with_slices
 from ..metrics.statistics.sums import Sums
 from ..metrics.table import Table

@@ -30,15 +30,7 @@ from .boxes import box_iou
 from .records import NO_AXES, Axes, ChartOptions, ImageSize, LegendPair, Tick, identifier_text
 from .task_score import TaskScore, listed, mean_score
 
-AxisScore = tuple[float, float, float]
-"""Precision, recall and F of one axis."""
-
 IdentifiedT = TypeVar("IdentifiedT", Tick, LegendPair)
-
-
-def without_image(task: str) -> RejectedRecord:
-    """Returns the rejection of a ground truth without the size of the image, in which `task` measures distances."""
-    return RejectedRecord("ground_truth", f"{task} needs image.width and image.height")
 
 
 def score_axes(truth: Axes, prediction: Axes | None, image: ImageSize | None, options: ChartOptions) -> TaskScore:
@@ -47,25 +39,19 @@ def score_axes(truth: Axes, prediction: Axes | None, image: ImageSize | None, op
     Raises RejectedRecord where the ground truth has no size of the image.
     """
     if image is None:
-        raise without_image("task4")
+        raise RejectedRecord("ground_truth", "task4 needs image.width and image.height")
     diagonal = hypot(image.width, image.height)
     close, far = options.tick_close * diagonal, options.tick_far * diagonal
     given = prediction or NO_AXES
     sides = truth.x_axis or (), given.x_axis or (), truth.y_axis or (), given.y_axis or ()
     released = options.protocol == "released"
-    if released:
-        sides = tuple(map(_last_of_each_id, sides))  # type: ignore[assignment]
-    true_x, predicted_x, true_y, predicted_y = sides
+    true_x, predicted_x, true_y, predicted_y = map(_last_of_each_id, sides) if released else sides
     x_ticks, x_total = _matched_ticks(true_x, predicted_x, close, far)
     y_ticks, y_total = _matched_ticks(true_y, predicted_y, close, far)
+    x = _axis_score(x_total, len(true_x), len(predicted_x), released, bool(predicted_y))
+    y = _axis_score(y_total, len(true_y), len(predicted_y), released, bool(predicted_y))
     if prediction is None:
         x = y = (0.0, 0.0, 0.0)
-    elif released:
-        x = _released_axis(x_total, true_x, predicted_x, predicted_y)
-        y = _released_axis(y_total, true_y, predicted_y, predicted_y)
-    else:
-        x = _published_axis(x_total, len(true_x), len(predicted_x))
-        y = _published_axis(y_total, len(true_y), len(predicted_y))
     precision, recall, f1 = x[0] + y[0], x[1] + y[1], x[2] + y[2]
     f1_of_chart = f_measure(precision / 2, recall / 2) if released else f1 / 2
     statistics = {"task4.axes": 2, "task4.precision": precision, "task4.recall": recall, "task4.f1": f1}
@@ -74,23 +60,12 @@ def score_axes(truth: Axes, prediction: Axes | None, image: ImageSize | None, op
     return TaskScore(statistics, metrics, f1_of_chart, details, prediction is not None)
 
 
-def _published_axis(total: float, truths: int, predictions: int) -> AxisScore:
-    if not truths or not predictions:
-        return (0.0, 0.0, 0.0) if truths or predictions else (1.0, 1.0, 1.0)
-    precision, recall = total / predictions, total / truths
-    return precision, recall, f_measure(precision, recall) or 0.0
-
-
-def _released_axis(
-    total: float, truths: Sequence[Tick], predictions: Sequence[Tick], predicted_y: Sequence[Tick]
-) -> AxisScore:
-    """Returns the score of an axis with the released script's ratios where a side of it is empty."""
-    precision, recall, _ = _published_axis(total, len(truths), len(predictions))
-    if not truths:
-        recall = 1.0
-    if not predictions:
-        precision = 1.0
-    if not truths and predicted_y:
+def _axis_score(total: float, truths: int, predictions: int, released: bool, has_y: bool) -> tuple[float, float, float]:
+    """Returns precision, recall and F of one axis; has_y: whether there are predicted ticks on the y axis."""
+    without = 1.0 if released or truths == predictions == 0 else 0.0
+    precision = total / predictions if predictions else without
+    recall = total / truths if truths else without
+    if released and not truths and has_y:
         precision = 0.0
     return precision, recall, f_measure(precision, recall) or 0.0
 

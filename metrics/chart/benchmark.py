@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from ..benchmark import Benchmark, SampleScore
 from ..common.budget import Budget
+from ..statistics.ratios import plain_sum
 from ..statistics.sums import Sums
 from ..table import Table
 from .axes import score_axes, score_legend
@@ -69,7 +70,7 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
         metrics: dict[str, float | None] = {}
         details: dict[str, Any] = {}
         coverage: dict[str, int] = {}
-        share_total, share_count = 0.0, 0
+        shares = []
         for task in dict.fromkeys(tasks):
             score = _score_task(task, truth, prediction, chart_class, budget, self.options)
             if score is None:
@@ -82,8 +83,8 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
             if score.coverage:
                 coverage |= score.coverage
             if score.share is not None and (score.attempted or prediction is None):
-                share_total, share_count = share_total + score.share, share_count + 1
-        metrics["score"] = share_total / share_count if share_count else None
+                shares.append(score.share)
+        metrics["score"] = plain_sum(shares) / len(shares) if shares else None
         return SampleScore(statistics, metrics, details, coverage)
 
     def values(self, sums: Sums) -> dict[str, float | None]:

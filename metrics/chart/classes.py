@@ -9,6 +9,7 @@ classes that are not known. Source: CHART-Infographics, tasks 1 and 3; metric1_s
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -17,7 +18,6 @@ import msgspec
 from ..benchmark import RejectedRecord
 from .names import compared_text
 from .records import (
-    TEXT_ROLES,
     ChartOptions,
     ChartTruth,
     PredictedTextRoles,
@@ -32,7 +32,6 @@ from .task_score import TaskScore, listed, shortened
 NONE = "(none)"
 OTHER = "(other)"
 MAX_CLASS_LENGTH = 64
-KNOWN_ROLES = {role: role for role in TEXT_ROLES}
 
 # Charts with a word of these in their class have task 1 alone.
 CLASSES_WITHOUT_TASKS = frozenset(["pie", "donut"])
@@ -48,8 +47,7 @@ def element_kind(task: str, chart_class: str) -> ElementKind | None:
     Raises RejectedRecord for a ground truth without a class.
     """
     if not chart_class:
-        message = f"{task} needs task1.output.chart_type, which says how data compare"
-        raise RejectedRecord("ground_truth", message)
+        raise RejectedRecord("ground_truth", f"{task} needs task1.output.chart_type, which says how data compare")
     for kind in ELEMENT_KINDS:
         if kind in chart_class:
             return kind
@@ -114,22 +112,25 @@ WrongRole = tuple["str | None", "str | None", "str | None"]
 def score_text_roles(truth: Sequence[TextRole], output: TextRoles | None, options: ChartOptions) -> TaskScore:
     """Returns the score of the roles of the text blocks of one chart, by id.
 
-    A text whose true role is none of the four is left out, with what was predicted for it. A role that is
-    predicted for an id that the ground truth lacks, and a second role for the same id, count against precision.
-    Where a text has one of the four and another true role, each of both is right. Released, the four are wrong there,
-    since what is predicted for the text is left out, and the first id that the ground truth lacks is the last that is
-    read of a prediction.
+    A text whose true role is not scored is left out, with what was predicted for it. A role that is predicted for an id
+    that the ground truth lacks, and a second role for the same id, count against precision. Where a text has a true
+    role that is scored and another that is not, each of both is right. Released, the first is wrong there, since what
+    is predicted for the text is left out, and the first id that the ground truth lacks is the last that is read of a
+    prediction.
     """
     released = options.protocol == "released"
     given = predicted_roles(output, options)
-    true_roles = _identified(truth)
+    known = _right_cells(options.scored_roles)
+    true_roles = _identified(truth, known)
     read = _up_to_an_unknown_id(given, {key for key, _ in true_roles}) if given and released else given
-    right, wrong = _compared_roles(dict.fromkeys(true_roles), dict.fromkeys(_identified(read or ())), released)
-    counts = {RIGHT_CELLS[role]: count for role, count in right.items()}
+    right, wrong = _compared_roles(
+        dict.fromkeys(true_roles), dict.fromkeys(_identified(read or (), known)), known, released
+    )
+    counts = {known[role]: count for role, count in right.items()}
     correct = total = sum(right.values())
     errors = []
     for key, role, predicted in wrong:
-        cell = _cell("task3", role or NONE, predicted or NONE, KNOWN_ROLES)
+        cell = _cell("task3", role or NONE, predicted or NONE, known)
         counts[cell] = counts.get(cell, 0) + 1
         total += role is not None
         shown = None if predicted is None or (role and predicted == NONE) else shortened(predicted)
@@ -153,32 +154,30 @@ def predicted_roles(output: TextRoles | None, options: ChartOptions) -> Sequence
 
 
 def _readable(entries: Any) -> Iterable[TextRole]:
-    for entry in entries if isinstance(entries, list) else ():
-        try:
+    with suppress(msgspec.ValidationError):
+        for entry in entries if isinstance(entries, list) else ():
             yield msgspec.convert(entry, TextRole)
-        except msgspec.ValidationError:
-            return
 
 
-def _identified(roles: Sequence[TextRole]) -> list[IdentifiedRole]:
+def _identified(roles: Sequence[TextRole], known: Collection[str]) -> list[IdentifiedRole]:
     return [
-        (identifier_text(each.id), KNOWN_ROLES.get(each.role or "") or normalised_class(each.role or ""))
+        (identifier_text(each.id), role if (role := each.role or "") in known else normalised_class(role))
         for each in roles
     ]
 
 
 def _compared_roles(
-    truths: Collection[IdentifiedRole], given: Collection[IdentifiedRole], released: bool
+    truths: Collection[IdentifiedRole], given: Collection[IdentifiedRole], known: Collection[str], released: bool
 ) -> tuple[dict[str, int], list[WrongRole]]:
     """Returns how often each role was right, and what was wrong, of the distinct (id, role) of one chart."""
     right: dict[str, int] = {}
     unmatched: list[IdentifiedRole] = []
     others: dict[str | None, list[str]] = {}
-    other_roles = [pair for pair in truths if pair[1] not in KNOWN_ROLES]
+    other_roles = [pair for pair in truths if pair[1] not in known]
     ignored = {key for key, _ in other_roles}
     also_right = {key for key, role in other_roles if role and (key, role) in given}
     for pair in truths:
-        if pair[1] not in KNOWN_ROLES:
+        if pair[1] not in known:
             continue
         is_right = pair in given or pair[0] in also_right
         if is_right and not (released and pair[0] in ignored):
@@ -216,11 +215,12 @@ def _cell(task: str, true_class: str, predicted: str, known: Collection[str]) ->
         predicted = NONE
     elif predicted not in known and predicted != true_class:
         predicted = OTHER
-    return f"{task}.confusion[{_column(true_class)}|{_column(predicted)}]"
+    row, column = (name[:MAX_CLASS_LENGTH].replace("|", "/") for name in (true_class, predicted))
+    return f"{task}.confusion[{row}|{column}]"
 
 
-def _column(name: str) -> str:
-    return name[:MAX_CLASS_LENGTH].replace("|", "/")
-
-
-RIGHT_CELLS = {role: _cell("task3", role, role, KNOWN_ROLES) for role in TEXT_ROLES}
+@lru_cache(maxsize=8)
+def _right_cells(roles: tuple[str, ...]) -> dict[str, str]:
+    """Returns the statistic of the cell of each role in which it is right."""
+    names = [normalised_class(role) for role in roles]
+    return {name: _cell("task3", name, name, names) for name in names}

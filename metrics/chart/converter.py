@@ -94,21 +94,15 @@ def _without_inputs(annotation: Part) -> dict[str, Any]:
     for task in TASKS:
         if isinstance(record.get(task), dict):
             record[task] = {"output": record[task].get("output")}
-    blocks = _text_blocks(record)
-    for place, block in enumerate(blocks):
+    output = record["task2"]["output"] if isinstance(record.get("task2"), dict) else None
+    blocks: Any = output.get("text_blocks") if isinstance(output, dict) else None
+    for place, block in enumerate(blocks if isinstance(blocks, list) else ()):
         located = block.get("bb", block.get("polygon")) if isinstance(block, dict) else None
         if isinstance(located, dict):
             if "width" not in located:
                 located = _box_around(f"{annotation.path}: task2: text block {place}", located)
             blocks[place] = {**block, "bb": located}
     return record
-
-
-def _text_blocks(record: Mapping[str, Any]) -> list[Any]:
-    """Returns the blocks of text of task 2; none if they are not where the layout has them."""
-    output = record["task2"].get("output") if isinstance(record.get("task2"), dict) else None
-    blocks = output.get("text_blocks") if isinstance(output, dict) else None
-    return blocks if isinstance(blocks, list) else []
 
 
 def _box_around(where: str, corners: Mapping[str, Any]) -> dict[str, Any]:

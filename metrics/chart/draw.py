@@ -138,32 +138,23 @@ def _draw_series(drawing: Drawing, sides: Sequence[tuple[Sequence[DataSeries], S
     if not finite:
         return top
     low, high = min(*finite, 0.0), max(finite)
-    longest = max(len(values) for _, values, _ in drawn)
-    drawing.text(
-        MARGIN, top + 14, f"data series, {low:g} to {high:g}, each point at its place in the series", SOFT, limit=120
-    )
+    words = f"data series, {low:g} to {high:g}, each point at its place in the series"
+    drawing.text(MARGIN, top + 14, words, SOFT, limit=120)
     top, height = top + 26, PANEL_HEIGHT - 40
     drawing.box(MARGIN, top, MARGIN + WIDTH, top + height, Style("panel", "#c5cad1", "", 1.0))
+    across = (WIDTH - 110) / max(1, *(len(values) - 1 for _, values, _ in drawn))
     for name, values, style in drawn:
-        points = [
-            (
-                MARGIN + 12 + (WIDTH - 110) * number / max(1, longest - 1),
-                top + height - 6 - (height - 18) * _share(value, low, high),
-            )
-            for number, value in enumerate(values[:MAX_PARTS])
-            if math.isfinite(value)
-        ]
+        points = []
+        for number, value in enumerate(values[:MAX_PARTS]):
+            if math.isfinite(value):
+                share = (value - low) / (high - low) if high > low else 0.5
+                points.append((MARGIN + 12 + across * number, top + height - 6 - (height - 18) * share))
+                drawing.mark(*points[-1], style)
         drawing.polygon(points, style, f"{style.label}: {name}", closed=False)
-        for x, y in points:
-            drawing.mark(x, y, style)
         if points:
             x, y = points[-1]
             drawing.text(x + 6, y + (11 if style.dashes else -3), name, style.color, 10, 14)
     return top + height
-
-
-def _share(value: float, low: float, high: float) -> float:
-    return (value - low) / (high - low) if high > low else 0.5
 
 
 def _values(series: DataSeries) -> list[float]:

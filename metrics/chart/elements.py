@@ -1,8 +1,9 @@
 """Task 6a: the elements drawn in the plot area, in pixels.
 
-A pair of elements scores max(0, 1 - D / T), with D the Manhattan distance and T 5 % of the shorter image side:
+A pair of elements scores max(0, 1 - D / T), with D the Manhattan distance and T 5 % of the shorter image side; in the
+editions since 2020 max(0, 1 - (D / T)^2), with D the Euclidean distance and T 1 %:
 
-    bars      the sum of |dx0|, |dy0|, |dx1| and |dy1|
+    bars      the distance of (x0, y0, x1, y1): Manhattan |dx0| + |dy0| + |dx1| + |dy1|
     box plots the distance of the predicted point to the true line; five classes, each matched within itself
     scatter   the distance of the points
     lines     no distance: the similarity of the two functions (see similarity.py)
@@ -17,18 +18,17 @@ prediction with such elements has none that count.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from functools import reduce
+from math import dist, hypot
 from operator import add, sub
 from typing import Any
 
 from ..benchmark import RejectedRecord
 from ..common.assignment import best_pairs, numpy_sum
 from ..common.budget import Budget
-from .axes import without_image
 from .classes import ElementKind, element_kind
-from .limits import PAIR_OF_SERIES, assignment_steps, pair_steps
+from .limits import assignment_steps, function_steps, pair_steps
 from .records import NO_ELEMENTS, BoxPlotElement, BoxSummary, ChartOptions, ImageSize, VisualElements
 from .similarity import Function, function_similarity
 from .task_score import TaskScore, listed, mean_score
@@ -56,19 +56,19 @@ def score_elements(
     if kind is None:
         return None
     if image is None:
-        raise without_image("task6a")
+        raise RejectedRecord("ground_truth", "task6a needs image.width and image.height")
     given = prediction or NO_ELEMENTS
     truths, predictions = _groups(truth, kind), _groups(given, kind)
     if not any(truths.values()) and _has_elements(truth):
         raise RejectedRecord("ground_truth", f"task6: the visual elements are not those of a {chart_class} chart")
     for name, of_truth in truths.items():
         budget.spend(_steps(of_truth, predictions[name]))
-    threshold = options.element_distance * min(image.width, image.height)
+    threshold, squared = options.element_distance * min(image.width, image.height), options.rules.squared_error
     details = {}
     total, true_count, predicted_count = 0.0, 0, 0
     for name, of_truth in truths.items():
         of_prediction = predictions[name]
-        scores = _scores(kind, of_truth, of_prediction, threshold)
+        scores = element_scores(kind, of_truth, of_prediction, threshold, squared)
         pairs = [(row, column, scores[row][column]) for row, column in best_pairs(scores)]
         total += numpy_sum([score for _, _, score in pairs])
         true_count, predicted_count = true_count + len(of_truth), predicted_count + len(of_prediction)
@@ -106,25 +106,29 @@ def _reach(line: BoxPlotElement) -> Element:
 
 def _steps(truths: Sequence[Any], predictions: Sequence[Any]) -> int:
     """Returns the steps of comparing the elements of one class; functions are compared point by point."""
-    rows, columns = len(truths), len(predictions)
     if truths and isinstance(truths[0], Function):
-        points, other_points = (sum([len(line.x) for line in lines]) for lines in (truths, predictions))
-        steps = PAIR_OF_SERIES * rows * columns + pair_steps(rows, other_points) + pair_steps(points, columns)
-    else:
-        steps = pair_steps(rows, columns)
-    return steps + assignment_steps(rows, columns)
+        return function_steps([len(line.x) for line in truths], [len(line.x) for line in predictions])
+    rows, columns = len(truths), len(predictions)
+    return pair_steps(rows, columns) + assignment_steps(rows, columns)
 
 
-def _scores(
-    kind: ElementKind, truths: Sequence[Any], predictions: Sequence[Any], threshold: float
+def element_scores(
+    kind: ElementKind, truths: Sequence[Any], predictions: Sequence[Any], threshold: float, squared: bool
 ) -> list[list[float]]:
-    """Returns the score of each pair of elements of one class, `[truths, predictions]`."""
+    """Returns the score of each pair of elements of one class, `[truths, predictions]`; squared: of 2020 and later."""
     if kind == "line":
         return [[function_similarity(truth, other) for other in predictions] for truth in truths]
     if kind == "box":
-        apart = [[line_distance(truth, other) for other in predictions] for truth in truths]
-        return [[1.0 - distance / threshold if distance < threshold else 0.0 for distance in row] for row in apart]
-    return near_scores(truths, predictions, threshold)
+        apart = [[line_distance(truth, other, squared) for other in predictions] for truth in truths]
+    else:
+        distance = dist if squared else manhattan_distance
+        # Most pairs are apart in their first coordinates alone.
+        apart = [
+            [distance(truth, other) if abs(truth[0] - other[0]) < threshold else threshold for other in predictions]
+            for truth in truths
+        ]
+    power = 2 if squared else 1
+    return [[1.0 - (each / threshold) ** power if each < threshold else 0.0 for each in row] for row in apart]
 
 
 def manhattan_distance(first: Element, second: Element) -> float:
@@ -133,22 +137,8 @@ def manhattan_distance(first: Element, second: Element) -> float:
     return distance
 
 
-def line_distance(line: Element, other: Element) -> float:
-    """Returns the Manhattan distance of the point of `other` from a line of a box plot."""
+def line_distance(line: Element, other: Element, squared: bool) -> float:
+    """Returns the distance, Euclidean for `squared`, of the point of `other` from a line of a box plot."""
     x, y, half_width, half_height = line
-    return max(abs(x - other[0]) - half_width, 0.0) + max(abs(y - other[1]) - half_height, 0.0)
-
-
-def near_scores(truths: Sequence[Element], predictions: Sequence[Element], threshold: float) -> list[list[float]]:
-    """Returns max(0, 1 - D / threshold) of each pair; only those whose first coordinates are near are compared."""
-    order = sorted(range(len(predictions)), key=[other[0] for other in predictions].__getitem__)
-    firsts = [predictions[place][0] for place in order]
-    scores = []
-    for truth in truths:
-        row = [0.0] * len(predictions)
-        for place in order[bisect_left(firsts, truth[0] - threshold) : bisect_right(firsts, truth[0] + threshold)]:
-            apart = manhattan_distance(truth, predictions[place])
-            if apart < threshold:
-                row[place] = 1.0 - apart / threshold
-        scores.append(row)
-    return scores
+    across, along = max(abs(x - other[0]) - half_width, 0.0), max(abs(y - other[1]) - half_height, 0.0)
+    return hypot(across, along) if squared else across + along

@@ -5,19 +5,19 @@ A step of a sample's budget is at most about a microsecond.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
+from itertools import product
 
-from ..benchmark import RejectedRecord
-from .names import label
+from ..benchmark import RejectedRecord, Side
+from .names import MAX_REWRITTEN_LENGTH, may_have_latex
 from .records import (
-    NO_AXES,
-    NO_ELEMENTS,
     ChartOptions,
     ChartPrediction,
     ChartTruth,
     PredictedTextRoles,
     axes_of,
     elements_of,
+    identifier_text,
     legend_pairs_of,
     series_of,
     text_blocks_of,
@@ -25,8 +25,8 @@ from .records import (
 
 # The fixed cost of comparing two series, lines or point sets, whatever they hold.
 PAIR_OF_SERIES = 100
-# What two sets of points cost more under the released protocol, which inverts a covariance for each two.
-PAIR_OF_RELEASED_POINTS = 300
+# That of two sets of points under the released protocol, which inverts a covariance for each two.
+PAIR_OF_RELEASED_POINTS = 400
 
 
 def pair_steps(rows: int, columns: int, passes: int = 1) -> int:
@@ -37,6 +37,31 @@ def pair_steps(rows: int, columns: int, passes: int = 1) -> int:
 def assignment_steps(rows: int, columns: int) -> int:
     """The steps of the best assignment of `[rows, columns]`, which takes their product times the smaller at worst."""
     return 10 + rows * columns * min(rows, columns) // 1200
+
+
+def function_steps(sizes: Sequence[int], other_sizes: Sequence[int]) -> int:
+    """The steps of comparing functions of so many points, each with each of the others, and of their assignment."""
+    rows, columns = len(sizes), len(other_sizes)
+    compared = PAIR_OF_SERIES * rows * columns + columns * sum(sizes) + rows * sum(other_sizes)
+    return compared + assignment_steps(rows, columns)
+
+
+def table_steps(sizes: Sequence[int], other_sizes: Sequence[int], pair: int) -> int:
+    """The steps of comparing sets of so many points, each with each of the others: `pair`, a table, an assignment."""
+    steps = assignment_steps(len(sizes), len(other_sizes))
+    for size, other in product(sizes, other_sizes):
+        steps += pair + pair_steps(size, other) + assignment_steps(size, other)
+    return steps
+
+
+def reading_steps(texts: Sequence[str]) -> int:
+    """The steps of reading texts of blocks; every command of LaTeX is looked for in a text with a backslash."""
+    joined = "".join(texts)
+    steps = len(texts) + len(joined) // 50
+    if may_have_latex(joined):
+        lengths = [(min(len(text), MAX_REWRITTEN_LENGTH), "\\" in text) for text in texts if may_have_latex(text)]
+        steps += sum([400 + 15 * length if of_commands else 40 + length for length, of_commands in lengths])
+    return steps
 
 
 def error_rate_steps(truth: str, predicted: str) -> int:
@@ -54,50 +79,47 @@ def text_steps(texts: Collection[str], others: Collection[str]) -> int:
 def _word_operations(first: Collection[str], second: Collection[str]) -> int:
     """64 cells of a column of the table of edits are one operation; either text may be the column."""
     characters, other_characters = len("".join(first)), len("".join(second))
-    words = _words(first, characters)
-    return max(words * other_characters, _words(second, other_characters) * characters)
-
-
-def _words(texts: Collection[str], characters: int) -> int:
-    """Returns how many words of 64 cells hold a column for each of the texts, of so many characters together."""
-    return len(texts) if characters < 64 else sum([1 + len(text) // 64 for text in texts])
+    words, other_words = len(first) + characters // 64, len(second) + other_characters // 64
+    return max(words * other_characters, other_words * characters)
 
 
 def check_sizes(truth: ChartTruth, prediction: ChartPrediction | None, options: ChartOptions) -> None:
     """Raises RejectedRecord where a task of a record has more than the options allow."""
-    for side, record in (("ground_truth", truth), ("prediction", prediction)):
+    records: dict[Side, ChartTruth | ChartPrediction | None] = {"ground_truth": truth, "prediction": prediction}
+    for side, record in records.items():
         for what, count, option in () if record is None else _sizes(record):
             if count > getattr(options, option):
-                limit = f"{option} allows ({getattr(options, option)})"
-                raise RejectedRecord(side, f"{what}: {count} are more than {limit}")  # type: ignore[arg-type]
+                most = getattr(options, option)
+                raise RejectedRecord(side, f"{what}: {count} are more than {option} allows ({most})")
 
 
 def _sizes(record: ChartTruth | ChartPrediction) -> Iterator[tuple[str, int, str]]:
     """Yields what is counted in a record, how many there are, and the option that limits it."""
-    roles, axes = record.task3 and record.task3.output, axes_of(record.task4) or NO_AXES
-    blocks = roles.text_blocks if isinstance(roles, PredictedTextRoles) else None
+    roles, axes = record.task3 and record.task3.output, axes_of(record.task4)
     for what, entries in (
         ("task2 text_blocks", text_blocks_of(record.task2)),
         ("task3 text_roles", roles and roles.text_roles),
-        ("task3 text_blocks", blocks if isinstance(blocks, list) else None),
-        ("task4 x-axis ticks", axes.x_axis),
-        ("task4 y-axis ticks", axes.y_axis),
+        ("task3 text_blocks", roles.text_blocks if isinstance(roles, PredictedTextRoles) else None),
+        ("task4 x-axis ticks", axes and axes.x_axis),
+        ("task4 y-axis ticks", axes and axes.y_axis),
         ("task5 legend_pairs", legend_pairs_of(record.task5)),
     ):
-        yield what, len(entries or ()), "max_text_blocks"
-    for task in ("task6", "task7"):
-        held = getattr(record, task, None)
-        if held is None:
-            continue
-        elements, series = elements_of(held) or NO_ELEMENTS, series_of(held) or ()
-        lines = elements.lines or ()
-        yield f"{task} data series", len(series), "max_series"
-        yield f"{task} lines", len(lines), "max_series"
-        yield f"{task} bars", len(elements.bars or ()), "max_points"
-        yield f"{task} boxplots", len(elements.boxplots or ()), "max_points"
-        yield f"{task} points of lines", sum(map(len, lines)), "max_points"
-        yield f"{task} scatter points", len(elements.points()), "max_points"
-        points = [one.data for one in series if isinstance(one.data, list)]
-        yield f"{task} points of data series", sum(map(len, points)), "max_points"
-        texts = [label(each) for each in (*(one.name for one in series), *(p.x for data in points for p in data))]
-        yield f"{task} characters of series names and labels", sum(map(len, texts)), "max_characters"
+        if entries and isinstance(entries, list):
+            yield what, len(entries), "max_text_blocks"
+    for task, held in (("task6", record.task6), ("task7", getattr(record, "task7", None))):
+        if elements := elements_of(held):
+            lines = elements.lines or ()
+            yield f"{task} lines", len(lines), "max_series"
+            yield f"{task} bars", len(elements.bars or ()), "max_points"
+            yield f"{task} boxplots", len(elements.boxplots or ()), "max_points"
+            yield f"{task} points of lines", sum(map(len, lines)), "max_points"
+            yield f"{task} scatter points", len(elements.points()), "max_points"
+        if series := series_of(held):
+            yield f"{task} data series", len(series), "max_series"
+            points = [one.data for one in series if isinstance(one.data, list)]
+            yield f"{task} points of data series", sum(map(len, points)), "max_points"
+            texts = [
+                identifier_text(each) or ""
+                for each in (*(one.name for one in series), *(p.x for data in points for p in data))
+            ]
+            yield f"{task} characters of series names and labels", sum(map(len, texts)), "max_characters"

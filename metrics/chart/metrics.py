@@ -70,6 +70,8 @@ METRICS = (
     _mean_spec("task7.score", "data series from the image alone: mean over charts", main=8, rank=1),
 )
 
+MEANS = [spec for spec in METRICS if spec.denominator.endswith((".charts", ".axes"))]
+
 SAMPLE_METRICS = (
     MetricSpec(
         "score",
@@ -97,19 +99,10 @@ def values_of(sums: Sums, options: ChartOptions) -> dict[str, float | None]:
     predictions.
     """
     values = _class_values("task1", sums) | _class_values("task3", sums)
-    detection = ratio(sums["task2.detection"], sums["task2.charts"])
-    recognition = ratio(sums["task2.recognition"], sums["task2.charts"])
-    values["task2.detection"] = detection
-    values["task2.recognition"] = recognition
-    values["task2.hmean"] = f_measure(detection, recognition)
-    axes = sums["task4.axes"]
-    precision, recall = ratio(sums["task4.precision"], axes), ratio(sums["task4.recall"], axes)
-    released = options.protocol == "released"
-    values["task4.precision"] = precision
-    values["task4.recall"] = recall
-    values["task4.f1"] = f_measure(precision, recall) if released else ratio(sums["task4.f1"], axes)
-    for task in ("task5", "task6a", "task6b", "task7"):
-        values[f"{task}.score"] = ratio(sums[f"{task}.score"], sums[f"{task}.charts"])
+    values |= {spec.name: ratio(sums[spec.name], sums[spec.denominator]) for spec in MEANS}
+    values["task2.hmean"] = f_measure(values["task2.detection"], values["task2.recognition"])
+    if options.protocol == "released":
+        values["task4.f1"] = f_measure(values["task4.precision"], values["task4.recall"])
     idle = {task for task in options.tasks if sums[LEFT_OUT[task]] and not sums[ATTEMPTED[task]]}
     return {name: None if idle and name.partition(".")[0] in idle else values[name] for name in values}
 
@@ -125,17 +118,14 @@ def _class_values(task: str, sums: Sums) -> dict[str, float | None]:
     for (true_class, predicted), count in cells.items():
         true_counts[true_class] += count
         predicted_counts[predicted] += count
-    classes = [name for name in true_counts if name != NONE]
-    measured = {}
-    for name in classes:
+    measured: dict[str, dict[str, float | None]] = {}
+    for name in [each for each in true_counts if each != NONE]:
         counts = cells.get((name, name), 0.0), predicted_counts[name], true_counts[name]
-        measured[name] = [where(true_counts[name], value) for value in precision_recall_f1(*counts)]
-    values: dict[str, float | None] = {}
-    for place, rate in enumerate(("precision", "recall", "f1")):
-        values[f"{task}.macro_{rate}"] = mean([each[place] for each in measured.values()])
-    for name, rates in measured.items():
-        values |= zip((f"{task}.{rate}[{name}]" for rate in ("precision", "recall", "f1")), rates, strict=True)
-    return values
+        rates = [where(true_counts[name], rate) for rate in precision_recall_f1(*counts)]
+        measured[name] = dict(zip(("precision", "recall", "f1"), rates, strict=True))
+    macro = {rate: mean([each[rate] for each in measured.values()]) for rate in ("precision", "recall", "f1")}
+    values = {f"{task}.macro_{rate}": value for rate, value in macro.items()}
+    return values | {f"{task}.{rate}[{name}]": of[rate] for name, of in measured.items() for rate in of}
 
 
 def confusion_tables(sums: Sums) -> list[Table]:

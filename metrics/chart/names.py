@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Iterable
 from functools import lru_cache
 
@@ -11,48 +12,64 @@ from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 
 from ..common.text import normalized
-from .records import ChartOptions, Protocol, Scalar, identifier_text
+from .records import Protocol, Scalar, identifier_text
 
 # What is longer is no block of a chart, and keeps its LaTeX.
 MAX_REWRITTEN_LENGTH = 1000
 MAX_REMEMBERED_LENGTH = 100
+# Braced sub- and superscripts that unicodeit replaces.
+SCRIPTS = (
+    re.compile(r"_\{([+-=()<>\-aeoxjhklmnpstiruv\u03b2\u03c6\u03c7\u2212\u03b3\u03c1]+)\}"),
+    re.compile(r"\^\{([+-=()<>ABDEGHIJKLMNOPRTUWa-pr-z\u03b2\u03c6\u03c7\u2212\u03b3\u03b4\u222b]+)\}"),
+)
 # The square of a value, and the sum of many squares, must be a finite float.
 MAX_VALUE = 1e100
 
 
-def read_text(text: str, options: ChartOptions) -> tuple[str, int]:
-    """Returns a text block as task 2 compares it, and the steps of reading it.
+def read_text(text: str, protocol: Protocol) -> str:
+    """Returns a text block as task 2 compares it.
 
     Line ends become blanks, letters lower case, the ends are stripped, and LaTeX becomes Unicode where there is a
     backslash or a braced sub- or superscript, as in metric2.py. Published, the result is in Unicode normalization
     form C. Texts above 1000 characters keep their LaTeX.
 
-    >>> read_text(" CO_{2}\\nper km^{2} ", ChartOptions())[0]
+    >>> read_text(" CO_{2}\\nper km^{2} ", "published")
     'co₂ per km²'
     """
-    return (_read_again if len(text) <= MAX_REMEMBERED_LENGTH else _read)(text, options.protocol)
+    plain = compared_text(text, protocol).replace("\n", " ").replace("\r", " ").lower().strip()
+    if len(plain) > MAX_REWRITTEN_LENGTH or not may_have_latex(plain):
+        return plain
+    return compared_text(without_latex(plain), protocol)
 
 
-def _read(text: str, protocol: Protocol) -> tuple[str, int]:
-    text = compared_text(text, protocol)
-    steps = 1 + len(text) // 50
-    plain = text.replace("\n", " ").replace("\r", " ").lower().strip()
-    if len(plain) <= MAX_REWRITTEN_LENGTH and ("\\" in plain or "_{" in plain or "^{" in plain):
-        replaced, latex_steps = _without_latex(plain)
-        return compared_text(replaced, protocol), steps + latex_steps
-    return plain, steps
+read_again = lru_cache(maxsize=1 << 14)(read_text)
+"""Reads texts of at most MAX_REMEMBERED_LENGTH, most of which stand on both sides, such as the numbers of ticks."""
 
 
-_read_again = lru_cache(maxsize=1 << 14)(_read)
-"""Reads short texts, most of which stand on both sides, such as the numbers of ticks."""
+def may_have_latex(text: str) -> bool:
+    """Tells whether metric2.py replaces LaTeX in the text."""
+    return "\\" in text or "_{" in text or "^{" in text
 
 
-@lru_cache(maxsize=4096)
-def _without_latex(text: str) -> tuple[str, int]:
-    # Not at the top: the tables of thousands of commands take a while to make, and few texts need them.
-    from .latex import without_latex
+def without_latex(text: str) -> str:
+    """Returns what the unicodeit package makes of the text: its LaTeX as Unicode.
 
-    return without_latex(text)
+    >>> without_latex("\\\\alpha CO_{2}")
+    'α CO₂'
+    """
+    # Not at the top: its tables of thousands of commands take a while to make, and few texts need them.
+    import unicodeit
+    from unicodeit.data import SUBSUPERSCRIPTS
+
+    if "\\" in text:
+        return str(unicodeit.replace(text))
+    # It tries all commands on every text; without a backslash, only the minus and the scripts are replaced.
+    text = text.replace("-", "\u2212")
+    for scripts in SCRIPTS:
+        text = scripts.sub(lambda found: "".join(found[0][0] + each for each in found[1]), text)
+    for script, character in SUBSUPERSCRIPTS:
+        text = text.replace(script, character)
+    return text
 
 
 def compared_text(text: str, protocol: Protocol) -> str:
@@ -62,25 +79,24 @@ def compared_text(text: str, protocol: Protocol) -> str:
 
 def compared_labels(values: Iterable[Scalar], protocol: Protocol) -> list[str]:
     """Returns names or labels as they are compared."""
-    texts = [value if isinstance(value, str) else label(value) for value in values]
+    texts = [value if isinstance(value, str) else identifier_text(value) or "" for value in values]
     return texts if "".join(texts).isascii() else [compared_text(text, protocol) for text in texts]
 
 
-def label(value: Scalar) -> str:
-    """Returns a name or label as text, a number as an id is written (2011.0 as 2011); none is the empty text."""
-    return value if isinstance(value, str) else identifier_text(value) or ""
-
-
-def text_scores(texts: Collection[str], others: Collection[str], alpha: float) -> list[list[float]]:
+def text_scores(texts: Collection[str], others: Collection[str], alpha: float) -> dict[str, dict[str, float]]:
     """Returns 1 - L^alpha of each pair of names or labels, with L the edits over the length of the longer text.
 
     >>> text_scores(["abcd", ""], ["abx", ""], 1.0)
-    [[0.5, 0.0], [0.0, 1.0]]
+    {'abcd': {'abx': 0.5, '': 0.0}, '': {'abx': 0.0, '': 1.0}}
     """
     if len("".join(texts)) + len("".join(others)) <= MAX_REMEMBERED_LENGTH:
-        return [[1.0 if text == other else _text_score(text, other, alpha) for other in others] for text in texts]
+        return {
+            text: {other: 1.0 if text == other else _text_score(text, other, alpha) for other in others}
+            for text in texts
+        }
     distances = cdist(list(texts), list(others), scorer=Levenshtein.normalized_distance, dtype=np.float64)
-    return [[1 - distance**alpha for distance in row] for row in distances.tolist()]
+    scores = [[1 - distance**alpha for distance in row] for row in distances.tolist()]
+    return {text: dict(zip(others, row, strict=True)) for text, row in zip(texts, scores, strict=True)}
 
 
 @lru_cache(maxsize=1 << 14)

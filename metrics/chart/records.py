@@ -6,11 +6,11 @@ Records without lists cannot be part of a cycle, so the garbage collector does n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Any, Generic, Literal, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 Coordinate = Annotated[float, Meta(ge=-1e9, le=1e9)]
 Size = Annotated[float, Meta(gt=0, le=1e9)]
@@ -276,19 +276,39 @@ Protocol = Literal["published", "released"]
 TaskName = Literal["task1", "task2", "task3", "task4", "task5", "task6a", "task6b", "task7"]
 ALL_TASKS: tuple[TaskName, ...] = ("task1", "task2", "task3", "task4", "task5", "task6a", "task6b", "task7")
 
-CHART_CLASSES = (
-    "pie",
-    "donut",
-    "vertical box",
-    "horizontal box",
-    "grouped vertical bar",
-    "grouped horizontal bar",
-    "stacked vertical bar",
-    "stacked horizontal bar",
-    "line",
-    "scatter",
+
+class Edition(NamedTuple):
+    """What a contest has of its own.
+
+    classes, text_roles, element_distance: the defaults of these options. squared_error: an element at the distance D
+    scores 1 - (D / T)^2 with D Euclidean, not 1 - D / T with D Manhattan.
+    """
+
+    classes: tuple[str, ...]
+    text_roles: tuple[str, ...]
+    element_distance: float
+    squared_error: bool
+
+
+_ADOBE_SYNTH = (
+    *("pie", "donut", "vertical box", "horizontal box", "grouped vertical bar", "grouped horizontal bar"),
+    *("stacked vertical bar", "stacked horizontal bar", "line", "scatter"),
 )
-TEXT_ROLES = ("chart_title", "axis_title", "tick_label", "legend_label")
+_UB_PMC = (
+    *("area", "heatmap", "horizontal bar", "horizontal interval", "line", "manhattan", "map", "pie", "scatter"),
+    *("scatter-line", "surface", "venn", "vertical bar", "vertical box", "vertical interval"),
+)
+_ROLES = ("chart_title", "axis_title", "tick_label", "legend_label")
+_ROLES_2020 = (*_ROLES, "legend_title", "value_label", "other")
+_ROLES_2022 = (*_ROLES_2020, "tick_grouping", "mark_label")
+
+EditionYear = Literal[2019, 2020, 2022]
+FIRST_EDITION: EditionYear = 2019
+EDITIONS: Mapping[EditionYear, Edition] = {
+    2019: Edition(_ADOBE_SYNTH, _ROLES, 0.05, squared_error=False),
+    2020: Edition(_UB_PMC, _ROLES_2020, 0.01, squared_error=True),
+    2022: Edition(_UB_PMC, _ROLES_2022, 0.01, squared_error=True),
+}
 
 Share = Annotated[float, Meta(ge=0, le=1)]
 Distance = Annotated[float, Meta(gt=0, le=10)]
@@ -299,9 +319,12 @@ Limit = Annotated[int, Meta(ge=1, le=100_000)]
 class ChartOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How charts are scored.
 
-    protocol: `published`, or `released` for the metrics of the released scripts.
+    protocol: `published`, or `released` for the metrics of the released scripts, which are those of 2019.
+    edition: the contest; what it says holds of classes, text_roles and element_distance that are empty or 0. The
+        first edition, and roles that are empty, are left out of the configuration of a run, as before the later ones.
     tasks: the tasks that are scored.
     classes: the chart classes that a prediction may name; any other predicted class counts as "(other)".
+    text_roles: the text roles that are scored; a text whose true role is another one is left out.
     text_iou: IoU from which two text blocks match.
     split_part, split_cover: predictions belong to a split ground truth above this share of their own area, if they
         cover that share of it; merge_part and merge_cover: likewise ground truths and a merged prediction.
@@ -314,8 +337,10 @@ class ChartOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     """
 
     protocol: Protocol = "published"
+    edition: EditionYear | UnsetType = UNSET
     tasks: tuple[TaskName, ...] = ALL_TASKS
-    classes: tuple[str, ...] = CHART_CLASSES
+    classes: tuple[str, ...] = ()
+    text_roles: tuple[str, ...] | UnsetType = UNSET
     text_iou: Share = 0.5
     split_part: Share = 0.4
     split_cover: Share = 0.8
@@ -324,7 +349,7 @@ class ChartOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     scattered_weight: Share = 0.8
     tick_close: Distance = 0.01
     tick_far: Distance = 0.02
-    element_distance: Distance = 0.05
+    element_distance: Annotated[float, Meta(ge=0, le=10)] = 0.0
     alpha: Weight = 1.0
     beta: Annotated[float, Meta(ge=1, le=1000)] = 2.0
     gamma: Weight = 1.0
@@ -335,6 +360,29 @@ class ChartOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     max_steps: Annotated[int, Meta(ge=1)] = 4_000_000
 
     def __post_init__(self) -> None:
-        """Refuses tick distances that leave no room between close and far."""
+        """Sets what the edition says.
+
+        Refuses tick distances that leave no room between close and far, and `released` of a later edition.
+        """
         if self.tick_close >= self.tick_far:
             raise ValueError(f"tick_close ({self.tick_close}) must be smaller than tick_far ({self.tick_far})")
+        if self.protocol == "released" and self.rules is not EDITIONS[FIRST_EDITION]:
+            message = f"protocol: released does not go with edition: {self.edition}: the released scripts are those of"
+            raise ValueError(f"{message} {FIRST_EDITION}, with which classes and text_roles may be set")
+        for name, value in (
+            ("edition", UNSET if self.edition == FIRST_EDITION else self.edition),
+            ("classes", self.classes or self.rules.classes),
+            ("text_roles", self.text_roles or UNSET),
+            ("element_distance", self.element_distance or self.rules.element_distance),
+        ):
+            msgspec.structs.force_setattr(self, name, value)
+
+    @property
+    def rules(self) -> Edition:
+        """What the edition says."""
+        return EDITIONS[self.edition or FIRST_EDITION]
+
+    @property
+    def scored_roles(self) -> tuple[str, ...]:
+        """The text roles that are scored."""
+        return self.text_roles or self.rules.text_roles

@@ -19,7 +19,7 @@ charts whose labels are all numbers and on degenerate series; such charts are sc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import cache, partial
 from math import isnan
 from typing import Any, Literal
@@ -31,23 +31,17 @@ from ..benchmark import RejectedRecord
 from ..common.assignment import best_pairs_below, numpy_sum
 from ..common.budget import Budget
 from .classes import ElementKind, element_kind
-from .limits import (
-    PAIR_OF_RELEASED_POINTS,
-    PAIR_OF_SERIES,
-    assignment_steps,
-    pair_steps,
-    text_steps,
-)
-from .names import compared_labels, compared_text, label, numbers, text_scores
-from .records import BoxSummary, ChartOptions, DataSeries, Scalar, TaskName
+from .limits import PAIR_OF_RELEASED_POINTS, PAIR_OF_SERIES, function_steps, table_steps, text_steps
+from .names import compared_labels, compared_text, numbers, text_scores
+from .records import BoxSummary, ChartOptions, DataSeries, Scalar, TaskName, identifier_text
 from .similarity import (
     Function,
-    LabelledValues,
     PointSet,
     function_similarity,
     label_similarity,
     point_similarity,
     released_point_similarity,
+    with_spread,
 )
 from .task_score import TaskScore, listed, mean_score, shortened
 
@@ -93,7 +87,7 @@ class Series(msgspec.Struct, frozen=True, gc=False):
             values = list(zip(compared_labels(xs, options.protocol), y, strict=True))
         else:
             values = [each for each in zip(numbers(xs), y, strict=True) if not isnan(each[0]) and not isnan(each[1])]
-        name = compared_text(label(series.name), options.protocol)
+        name = compared_text(identifier_text(series.name) or "", options.protocol)
         return cls(name, values, len(xs), numeric, well_formed)
 
 
@@ -119,19 +113,18 @@ def score_series(
     predictions = [Series.of(each, kind, is_summary, options) for each in prediction or ()]
     _require_layout(truth, truths, chart_class, is_summary)
     are_named = options.protocol == "released" or any(each.name for each in truths)
-    labels = [_distinct_labels(side) if kind == "labelled" else {} for side in (truths, predictions)]
-    budget.spend(_steps(kind, truths, predictions, labels, are_named, options))
-    similarity = cache(_similarity(kind, truths, predictions, labels, options))
-    name_scores = [[1.0] * len(predictions) for _ in truths]
+    similarity = cache(_similarity(kind, truths, predictions, budget, options))
+    names, others = [each.name for each in truths], [other.name for other in predictions]
+    of_names = {name: dict.fromkeys(others, 1.0) for name in names}
     if are_named:
-        names, others = [each.name for each in truths], [other.name for other in predictions]
-        name_scores = text_scores(names, others, options.alpha)
+        budget.spend(text_steps(names, others))
+        of_names = text_scores(names, others, options.alpha)
 
     def score(row: int, column: int) -> float:
         s = similarity(row, column)
-        return max(s / options.beta, name_scores[row][column] * s)
+        return max(s / options.beta, of_names[names[row]][others[column]] * s)
 
-    bounds = [[max(1 / options.beta, of_name) * ROUNDING for of_name in row] for row in name_scores]
+    bounds = [[max(1 / options.beta, of_names[name][other]) * ROUNDING for other in others] for name in names]
     pairs = best_pairs_below(bounds, score)
     scores = [score(row, column) for row, column in pairs]
     larger = max(len(truths), len(predictions))
@@ -139,8 +132,8 @@ def score_series(
         "kind": kind,
         "pairs": [
             {
-                "truth": shortened(truths[row].name),
-                "predicted": shortened(predictions[column].name),
+                "truth": shortened(names[row]),
+                "predicted": shortened(others[column]),
                 "similarity": similarity(row, column),
                 "score": scored,
             }
@@ -165,7 +158,7 @@ def _require_layout(truth: Sequence[DataSeries], truths: Sequence[Series], chart
                 found = "absent"
             elif held.data == BoxSummary():
                 found = "an object with none of " + ", ".join(SUMMARY)
-            name = shortened(label(held.name))
+            name = shortened(identifier_text(held.name) or "")
             message = f"data of the data series {name!r} of a {chart_class} chart must be {wanted}, not {found}"
             raise RejectedRecord("ground_truth", f"task6: the {message}")
     for read in truths:
@@ -184,64 +177,35 @@ def _kind(truth: Sequence[DataSeries], elements: ElementKind) -> SeriesKind:
     return "points" if elements == "scatter" else "function"
 
 
-def _distinct_labels(series: Sequence[Series]) -> dict[str, int]:
-    """Returns the place of each distinct label among those of the series."""
-    labels = dict.fromkeys([name for each in series for name, _ in each.values])
-    return dict(zip(labels, range(len(labels)), strict=True))
-
-
-def _steps(
-    kind: SeriesKind,
-    truths: Sequence[Series],
-    predictions: Sequence[Series],
-    labels: Sequence[Mapping[str, int]],
-    are_named: bool,
-    options: ChartOptions,
-) -> int:
-    """Returns the steps of one chart: its pairs of series, labels and names, and the assignments."""
-    steps = assignment_steps(len(truths), len(predictions)) + PAIR_OF_SERIES * len(truths) * len(predictions)
-    released = PAIR_OF_RELEASED_POINTS if kind == "points" and options.protocol == "released" else 0
-    widths = [other.size for other in predictions if other.size]
-    for height in [each.size for each in truths if each.size]:
-        if kind == "function":
-            steps += height * len(widths) + sum(widths)
-            continue
-        for width in widths:
-            steps += pair_steps(height, width) + assignment_steps(height, width) + released
-    if are_named:
-        steps += text_steps([each.name for each in truths], [other.name for other in predictions])
-    if kind == "labelled":
-        steps += text_steps(*labels)
-    return steps
-
-
 def _similarity(
-    kind: SeriesKind,
-    truths: Sequence[Series],
-    predictions: Sequence[Series],
-    labels: Sequence[Mapping[str, int]],
-    options: ChartOptions,
+    kind: SeriesKind, truths: Sequence[Series], predictions: Sequence[Series], budget: Budget, options: ChartOptions
 ) -> Callable[[int, int], float]:
-    """Returns what computes the similarity of a true and a predicted series, by their places."""
-    first: list[Any] = [each.values for each in truths]
+    """Returns what computes the similarity of a true and a predicted series, by their places.
+
+    Spends the steps of comparing all of them, and of their assignment.
+    """
+    released = options.protocol == "released"
+    sizes, other_sizes = ([each.size for each in side] for side in (truths, predictions))
+    first: list[Any]
     second: list[Any] = [other.values for other in predictions]
     compare: Callable[..., float]
     if kind == "function":
-        first, second = [Function.of(each) for each in first], [Function.of(other) for other in second]
-        compare = partial(function_similarity, released=options.protocol == "released")
+        budget.spend(function_steps(sizes, other_sizes))
+        first, second = [Function.of(each.values) for each in truths], [Function.of(other) for other in second]
+        compare = partial(function_similarity, released=released)
     elif kind == "points":
-        first = [PointSet.of(each) if each else None for each in first]
-        compared = released_point_similarity if options.protocol == "released" else point_similarity
-        compare = partial(compared, gamma=options.gamma)
+        budget.spend(table_steps(sizes, other_sizes, PAIR_OF_RELEASED_POINTS if released else PAIR_OF_SERIES))
+        first = [PointSet.of(each.values) if each.values else None for each in truths]
+        compare = partial(released_point_similarity if released else point_similarity, gamma=options.gamma)
     else:
-        places, other_places = labels
-        scores = text_scores(places, other_places, options.alpha)
-        first = [
-            LabelledValues.of([places[name] for name, _ in each], [y for _, y in each]) if each else None
-            for each in first
-        ]
-        second = [[(other_places[name], y) for name, y in other] for other in second]
-        compare = partial(label_similarity, label_scores=scores, gamma=options.gamma)
+        labels, other_labels = (
+            dict.fromkeys([label for each in side for label, _ in each.values]) for side in (truths, predictions)
+        )
+        budget.spend(table_steps(sizes, other_sizes, PAIR_OF_SERIES) + text_steps(labels, other_labels))
+        first = [with_spread(each.values) if each.values else None for each in truths]
+        compare = partial(
+            label_similarity, label_scores=text_scores(labels, other_labels, options.alpha), gamma=options.gamma
+        )
 
     def similarity(row: int, column: int) -> float:
         truth, prediction = truths[row], predictions[column]
@@ -255,6 +219,6 @@ def _similarity(
 
 def _unmatched(series: Sequence[DataSeries], matched: Collection[int]) -> Sequence[str]:
     """Returns the names of the series that are not matched."""
-    if len(series) == len(matched):
-        return []
-    return listed([shortened(label(one.name)) for index, one in enumerate(series) if index not in matched])
+    return listed(
+        [shortened(identifier_text(one.name) or "") for index, one in enumerate(series) if index not in matched]
+    )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import sqrt
 from operator import itemgetter
 from typing import NamedTuple
@@ -111,7 +111,11 @@ class PointSet(NamedTuple):
     @classmethod
     def of(cls, points: Sequence[Point]) -> PointSet:
         """Returns this of one point or more."""
-        (centre_x, spread_x), (centre_y, spread_y) = (_mean_and_spread(axis) for axis in zip(*points, strict=True))
+        (centre_x, spread_x), (centre_y, spread_y) = (
+            # Added one after the other, as NumPy adds up the rows of a table.
+            _mean_and_spread(axis, plain_sum)
+            for axis in zip(*points, strict=True)
+        )
         if not spread_x or not spread_y:
             return cls(points, None, ())
 
@@ -127,16 +131,12 @@ class PointSet(NamedTuple):
         return cls(points, whiten, whiten(points)) if scale > 0 else cls(points, None, ())
 
 
-def _mean_and_spread(values: Sequence[float]) -> tuple[float, float]:
-    """Returns mean and standard deviation (ddof 1); 0 where all are equal.
-
-    Values are added one after the other, as NumPy adds up the rows of a table.
-    """
-    mean = plain_sum(values) / len(values)
+def _mean_and_spread(values: Sequence[float], add: Callable[[Sequence[float]], float]) -> Point:
+    """Returns mean and standard deviation (ddof 1) of one value or more; the latter is 0 where all are equal."""
+    mean = add(values) / len(values)
     if min(values) == max(values):
         return mean, 0.0
-    squares = [deviation * deviation for deviation in [value - mean for value in values]]
-    return mean, sqrt(plain_sum(squares) / (len(values) - 1))
+    return mean, sqrt(add([(value - mean) * (value - mean) for value in values]) / (len(values) - 1))
 
 
 def _independence(points: Sequence[Point], standard: Sequence[Point], spread: Point, correlation: float) -> float:
@@ -194,40 +194,25 @@ def released_point_similarity(truth: PointSet, prediction: Sequence[Point], gamm
     return point_similarity(truth, prediction, gamma)
 
 
-class LabelledValues(NamedTuple):
-    """Values with the places of their labels; NaN for one that is not a number.
-
-    spread: the standard deviation (ddof 1) of the values.
-    """
-
-    values: Sequence[tuple[int, float]]
-    spread: float
-
-    @classmethod
-    def of(cls, labels: Sequence[int], values: Sequence[float]) -> LabelledValues:
-        """Returns one value or more with their labels."""
-        if min(values) == max(values):
-            return cls(list(zip(labels, values, strict=True)), 0.0)
-        mean = numpy_sum(values) / len(values)
-        variance = numpy_sum([(value - mean) * (value - mean) for value in values]) / (len(values) - 1)
-        return cls(list(zip(labels, values, strict=True)), sqrt(variance))
+LabelledValues = Sequence[tuple[str, float]]
+"""Values with their labels; NaN for one that is not a number."""
 
 
 def label_similarity(
-    truth: LabelledValues,
-    prediction: Sequence[tuple[int, float]],
-    label_scores: Sequence[Sequence[float]],
+    truth: tuple[LabelledValues, float],
+    prediction: LabelledValues,
+    label_scores: Mapping[str, Mapping[str, float]],
     gamma: float,
 ) -> float:
     """Returns the largest sum of (1 - L^alpha) (1 - min(1, |dy| / sd / gamma)) over pairs of values, each used once.
 
-    label_scores: 1 - L^alpha of the labels of both sides, by their places. sd: the standard deviation (ddof 1) of the
-    true values; where it is 0, equal values score 1, others 0.
+    truth: the values, and sd, their standard deviation (ddof 1); where that is 0, equal values score 1, others 0.
+    label_scores: 1 - L^alpha of the labels of both sides.
     """
-    spread = truth.spread
+    values, spread = truth
     scores = []
-    for place, value in truth.values:
-        of_labels = label_scores[place]
+    for label, value in values:
+        of_labels = label_scores[label]
         if spread:
             row = [
                 of_labels[other] * (1 - distance) if (distance := abs(value - y) / spread / gamma) < 1 else 0.0
@@ -237,3 +222,8 @@ def label_similarity(
             row = [of_labels[other] * (value == y) for other, y in prediction]
         scores.append(row)
     return best_sum(scores)
+
+
+def with_spread(values: LabelledValues) -> tuple[LabelledValues, float]:
+    """Returns one value or more with their standard deviation, as `label_similarity` takes them."""
+    return values, _mean_and_spread([value for _, value in values], numpy_sum)[1]

@@ -45,4 +45,4 @@ def listed(details: Sequence[ItemT]) -> Sequence[ItemT]:
 
 def shortened(text: str) -> str:
     """Returns `text` truncated to the length that details keep."""
-    return truncated(text, MAX_DETAIL_LENGTH)
+    return text if len(text) <= MAX_DETAIL_LENGTH else truncated(text, MAX_DETAIL_LENGTH)

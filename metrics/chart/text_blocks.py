@@ -15,7 +15,7 @@ widths and heights count pixels, so that they are longer by 1.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Literal
 
@@ -27,8 +27,8 @@ from ..common.budget import Budget
 from ..common.text import character_error_rate
 from ..statistics.ratios import f_measure, plain_sum
 from .boxes import area, bounding_box, box_iou, pixel_iou, shared_area
-from .limits import error_rate_steps, pair_steps
-from .names import read_text
+from .limits import error_rate_steps, pair_steps, reading_steps
+from .names import MAX_REMEMBERED_LENGTH, read_again, read_text
 from .records import ChartOptions, Corners, TextBlock, identifier_text
 from .task_score import TaskScore, listed, shortened
 
@@ -37,11 +37,11 @@ OVERLAP_PASSES = 30
 
 
 class Block(msgspec.Struct, frozen=True, gc=False):
-    """A text block as it is compared."""
+    """A text block as it is compared, or several as one."""
 
     corners: Corners
     text: str
-    id: str | None
+    ids: Sequence[str | None]
 
 
 class Unit(msgspec.Struct, frozen=True, gc=False):
@@ -79,8 +79,8 @@ def score_text_blocks(
         detection = recognition = 0.0
     details = {
         "matched": listed(units),
-        "missed": [{"id": block.id, "text": shortened(block.text)} for block in listed(missed)],
-        "extra": [{"id": block.id, "text": shortened(block.text)} for block in listed(extra)],
+        "missed": [{"id": block.ids[0], "text": shortened(block.text)} for block in listed(missed)],
+        "extra": [{"id": block.ids[0], "text": shortened(block.text)} for block in listed(extra)],
     }
     metrics = {"task2.detection": detection, "task2.recognition": recognition}
     share = f_measure(detection, recognition)
@@ -91,16 +91,18 @@ def _share(total: float, count: int) -> float:
     return total / count if count else 1.0
 
 
-def read_blocks(blocks: Iterable[TextBlock], side: Side, budget: Budget, options: ChartOptions) -> list[Block]:
+def read_blocks(blocks: Sequence[TextBlock], side: Side, budget: Budget, options: ChartOptions) -> list[Block]:
     """Returns the blocks as they are compared, without those whose text holds `__`; spends the steps of reading."""
-    found: list[Block] = []
+    texts = [block.text or "" for block in blocks]
     with budget.reading(side):
-        for block in blocks:
-            text, steps = read_text(block.text or "", options)
-            budget.spend(steps)
-            if "__" not in text:
-                found.append(Block(block.bb.corners(), text, identifier_text(block.id)))
-    return found
+        budget.spend(reading_steps(texts))
+    protocol = options.protocol
+    read = [(read_again if len(text) <= MAX_REMEMBERED_LENGTH else read_text)(text, protocol) for text in texts]
+    return [
+        Block(block.bb.corners(), text, [identifier_text(block.id)])
+        for block, text in zip(blocks, read, strict=True)
+        if "__" not in text
+    ]
 
 
 Matching = tuple[list[Unit], list[Block], list[Block]]
@@ -119,12 +121,14 @@ def _match_published(truths: list[Block], predictions: list[Block], budget: Budg
     free, others = dict(enumerate(truths)), dict(enumerate(predictions))
     for iou, number, other in sorted(pairs):
         if number in free and other in others:
-            units.append(_unit([free.pop(number)], [others.pop(other)], -iou, budget))
+            units.append(_unit("pair", free.pop(number), others.pop(other), -iou, budget))
     missed, extra = list(free.values()), list(others.values())
     for whole, parts in scattered(missed, extra, options.split_part, options.split_cover):
-        units.append(_unit([whole], parts, options.scattered_weight * _joined_iou(whole, parts), budget))
+        iou = options.scattered_weight * box_iou(whole.corners, parts.corners)
+        units.append(_unit("split", whole, parts, iou, budget))
     for whole, parts in scattered(extra, missed, options.merge_part, options.merge_cover):
-        units.append(_unit(parts, [whole], options.scattered_weight * _joined_iou(whole, parts), budget))
+        iou = options.scattered_weight * box_iou(whole.corners, parts.corners)
+        units.append(_unit("merge", parts, whole, iou, budget))
     return units, missed, extra
 
 
@@ -146,8 +150,8 @@ def near_pairs(truths: Sequence[Block], predictions: Sequence[Block]) -> Iterato
 
 def scattered(
     wholes: list[Block], parts: list[Block], least_part: float, least_cover: float
-) -> Iterator[tuple[Block, list[Block]]]:
-    """Yields each whole with the two or more parts that cover it, in reading order, and takes them from both lists.
+) -> Iterator[tuple[Block, Block]]:
+    """Yields each whole with the two or more parts that cover it, as one block, and takes them from both lists.
 
     A part has more than `least_part` of its own area in the whole; together they share at least `least_cover` of the
     area of the whole with it.
@@ -167,7 +171,7 @@ def scattered(
                 within[place] = shared
         if len(within) > 1 and numpy_sum([*within.values()]) >= least_cover * area(whole.corners):
             wholes.remove(whole)
-            yield whole, sorted([left.pop(place) for place in within], key=_reading_order)
+            yield whole, _joined(sorted([left.pop(place) for place in within], key=_reading_order))
     parts[:] = left.values()
 
 
@@ -176,23 +180,19 @@ def _reading_order(block: Block) -> tuple[float, float]:
     return (top + bottom) / 2, left
 
 
-def _joined_iou(whole: Block, parts: Sequence[Block]) -> float:
-    """Returns the IoU of a block with the bounding box of its parts."""
-    return box_iou(whole.corners, bounding_box([part.corners for part in parts]))
+def _joined(parts: Sequence[Block]) -> Block:
+    """Returns the bounding box of the parts of a split or merge, with their texts and ids."""
+    text, ids = " ".join([part.text for part in parts]), [key for part in listed(parts) for key in part.ids]
+    return Block(bounding_box([part.corners for part in parts]), text, ids)
 
 
-def _unit(truths: Sequence[Block], predictions: Sequence[Block], iou: float, budget: Budget) -> Unit:
+def _unit(kind: Literal["pair", "split", "merge"], truth: Block, predicted: Block, iou: float, budget: Budget) -> Unit:
     """Returns the unit of blocks that stand for each other; spends the steps of comparing their texts."""
-    kind: Literal["pair", "split", "merge"] = "split" if len(predictions) > 1 else "pair"
-    if len(truths) > 1:
-        kind = "merge"
-    truth, predicted = " ".join([block.text for block in truths]), " ".join([block.text for block in predictions])
-    score = 1.0
-    if truth != predicted:
-        budget.spend(error_rate_steps(truth, predicted))
-        score = 1 - character_error_rate(truth, predicted)
-    truth_ids, prediction_ids = [block.id for block in listed(truths)], [block.id for block in listed(predictions)]
-    return Unit(kind, truth_ids, prediction_ids, iou, score, shortened(truth), shortened(predicted))
+    first, second, score = truth.text, predicted.text, 1.0
+    if first != second:
+        budget.spend(error_rate_steps(first, second))
+        score = 1 - character_error_rate(first, second)
+    return Unit(kind, truth.ids, predicted.ids, iou, score, shortened(first), shortened(second))
 
 
 def _match_released(truths: list[Block], predictions: list[Block], budget: Budget, options: ChartOptions) -> Matching:
@@ -203,7 +203,7 @@ def _match_released(truths: list[Block], predictions: list[Block], budget: Budge
         for place, other in enumerate(predictions):
             iou = pixel_iou(truth.corners, other.corners)
             if iou >= options.text_iou:
-                units.append(_unit([truth], [other], iou, budget))
+                units.append(_unit("pair", truth, other, iou, budget))
                 extra.pop(place, None)
                 break
         else:

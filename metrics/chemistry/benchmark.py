@@ -10,20 +10,21 @@ from typing import Any, ClassVar
 import msgspec
 from rapidfuzz.distance import Levenshtein
 
-from ..benchmark import Benchmark, RejectedRecord, SampleScore, Side
+from ..benchmark import Benchmark, RejectedRecord, SampleScore
 from ..common.budget import Budget
 from ..common.text import normalized
 from ..converter import Converter
+from ..statistics.ratios import ratio
 from ..statistics.sums import Sums
 from .converter import ChemistryConverter
 from .draw import draw_lines
 from .latex_text import tokenize
-from .limits import charge_edits, check_length
+from .limits import EDITS_IN_A_STEP, check_length
 from .line import Line, comparable
 from .matcher import Match, match_molecules
-from .metrics import METRICS, SAMPLE_METRICS, accuracy, metric_values
-from .records import PROTOCOLS, ChemistryDetails, ChemistryOptions, ChemistryPrediction, ChemistryTruth, MoleculeVerdict
-from .regions import Reading, Region, read_line
+from .metrics import METRICS, SAMPLE_METRICS, accuracy
+from .records import ChemistryDetails, ChemistryOptions, ChemistryPrediction, ChemistryTruth, MoleculeVerdict
+from .regions import Region, read_line
 
 DETAIL_CHARACTERS = 200
 _BETWEEN_BLANKS = re.compile(r"[^ \t\r\n\f\v]+")
@@ -80,7 +81,7 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
         errors = len(label)
         if prediction is not None:
             predicted = self.label_tokens(prediction.text)
-            charge_edits(label, predicted, budget)
+            budget.spend(2 * (len(label) + len(predicted)) + len(label) * len(predicted) // EDITS_IN_A_STEP)
             errors = Levenshtein.distance(label, predicted)
         return SampleScore(
             statistics={
@@ -111,7 +112,12 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
 
     def values(self, sums: Sums) -> dict[str, float | None]:
         """Returns the shares and the accuracy; None of nothing."""
-        return metric_values(sums)
+        return {
+            "exact_match": ratio(sums["exact"], sums["samples"]),
+            "structure_exact_match": ratio(sums["structure"], sums["samples"]),
+            "structure_exact_match_molecules": ratio(sums["structure_with_molecules"], sums["samples_with_molecules"]),
+            "token_accuracy": accuracy(sums["token_errors"], sums["tokens"]),
+        }
 
     def explain(self, details: Any) -> list[str]:
         """Returns a line for each molecule that differs, for the text, and for what could not be read."""
@@ -143,21 +149,25 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
 
         Raises RejectedRecord where a line is too long or a molecule of the truth cannot be read.
         """
-        protocol = PROTOCOLS[self.options.protocol]
-        check_length("ground_truth", truth.text, self.options.max_characters)
-        predicted = None if prediction is None else self.read("prediction", prediction.text, budget)
-        true = self.read("ground_truth", truth.text, budget)
+        released, max_characters = self.options.released, self.options.max_characters
+        check_length("ground_truth", truth.text, max_characters)
+        predicted = line = None
+        if prediction is not None:
+            check_length("prediction", prediction.text, max_characters)
+            with budget.reading("prediction"):
+                predicted = read_line(prediction.text, released, budget)
+        with budget.reading("ground_truth"):
+            true = read_line(truth.text, released, budget)
         if true.problems:
             raise RejectedRecord("ground_truth", f"a \\chemfig region cannot be read: {true.problems[0]}")
         is_chemfig = true.is_chemfig or (predicted is not None and predicted.is_chemfig)
         normalizes = self.options.normalize_text or is_chemfig
         with budget.reading("ground_truth"):
             first_number = 0 if predicted is None else predicted.atoms_made
-            truth_line = comparable(true, protocol, normalizes, budget, first_number)
-        line = None
+            truth_line = comparable(true, released, normalizes, budget, first_number)
         if predicted is not None:
             with budget.reading("prediction"):
-                line = comparable(predicted, protocol, normalizes, budget)
+                line = comparable(predicted, released, normalizes, budget)
         regions = zip_longest(truth_line.regions, line.regions if line else ())
         return Comparison(
             truth_line,
@@ -167,15 +177,9 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
             predicted.problems if predicted else (),
         )
 
-    def read(self, side: Side, text: str, budget: Budget) -> Reading:
-        """Returns a line taken apart. Raises RejectedRecord where it is too long."""
-        check_length(side, text, self.options.max_characters)
-        with budget.reading(side):
-            return read_line(text, PROTOCOLS[self.options.protocol], budget)
-
     def comparable_text(self, text: str) -> str:
         """The text in the form in which the protocol compares texts."""
-        return normalized(text) if PROTOCOLS[self.options.protocol].normalizes_unicode else text
+        return text if self.options.released else normalized(text)
 
     def text_difference(self, true: tuple[str, ...], predicted: tuple[str, ...]) -> str | None:
         """The first place where the texts around the molecules differ, in words; None where they are equal."""
@@ -192,9 +196,8 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
         if prediction is None:
             return Match({}, "the prediction has no such molecule")
         if truth.molecule is not None and prediction.molecule is not None:
-            protocol = PROTOCOLS[self.options.protocol]
-            limit = self.options.max_angle_deviation if protocol.limits_angles else None
-            return match_molecules(truth.molecule, prediction.molecule, protocol, budget, limit)
+            limit = None if self.options.released else self.options.max_angle_deviation
+            return match_molecules(truth.molecule, prediction.molecule, self.options.released, budget, limit)
         true, predicted = truth.content, prediction.content
         if true is not None and predicted is not None and self.comparable_text(true) == self.comparable_text(predicted):
             return Match({})

@@ -1,46 +1,55 @@
-"""Brackets of LaTeX text: where they are, and where each one is closed."""
+"""LaTeX text without its comments, and its brackets: where they are, and where each one is closed."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from .molecule import UnreadableMolecule
 
-_BRACKET = re.compile(r"\\.?|([{}()\[\]])", re.DOTALL)
-_BRACKET_OR_COMMENT = re.compile(rf"%[^\n]*\n|{_BRACKET.pattern}", re.DOTALL)
+_BRACKET = re.compile(r"\\.|[{}()\[\]]", re.DOTALL)
+_COMMENT = re.compile(r"(?<!\\)((?:\\\\)*|\\[A-Za-z]+)%[^\n]*\n")
 _TEXT = r"[^{}\\]*(?:\\[^{}][^{}\\]*)*"
 _FLAT_GROUP = re.compile(rf"\[[^\[\]{{}}\\]*\]|\{{{_TEXT}(?:\{{{_TEXT}\}}{_TEXT})*\}}")
-"""In a text without comments, brackets that hide none of their kind, and at most one more level of braces."""
+"""Brackets that hide none of their kind, and at most one more level of braces; most are found by this alone."""
 _CLOSING = {"{": "}", "[": "]", "(": ")"}
 _OPENING = {"]": "[", ")": "("}
 
 
-def brackets(text: str) -> Iterator[tuple[str, int]]:
-    r"""Yields each bracket of `text` with its index; those that are escaped or in comments are hidden.
+def without_comments(text: str) -> tuple[str, Sequence[int]]:
+    r"""Returns the text without its comments, and the index in `text` of each character that is left and of the end.
 
-    A comment runs from `%` to the end of its line; without such an end, `%` begins none.
+    A comment runs from `%` to the end of its line and takes that with it; without such an end, `%` begins none. A
+    command before it does not run into what follows.
 
-    >>> list(brackets("{\\{}%[\n]"))
-    [('{', 0), ('}', 3), (']', 7)]
+    >>> without_comments("a%b\n\\c%d\ne")
+    ('a\\c e', [0, 4, 5, 6, 9, 10])
     """
+    if "%" not in text:
+        return text, range(len(text) + 1)
+    kept: list[str] = []
+    offsets: list[int] = []
+    position = 0
     # Beyond the last line end there is no comment: looking for one at each `%` would be quadratic.
-    last_line = text.rfind("\n") + 1 if "%" in text else 0
-    start = 0
-    for match in _BRACKET_OR_COMMENT.finditer(text, 0, last_line):
-        start = match.end()
-        if match.lastindex:
-            yield match[1], match.start()
-    for match in _BRACKET.finditer(text, start):
-        if match.lastindex:
-            yield match[1], match.start()
+    for match in _COMMENT.finditer(text, 0, text.rfind("\n") + 1):
+        kept.append(text[position : match.end(1)])
+        offsets += range(position, match.end(1))
+        if match[1][-1:].isalpha():
+            kept.append(" ")
+            offsets.append(match.end(1))
+        position = match.end()
+    return "".join(kept) + text[position:], [*offsets, *range(position, len(text) + 1)]
 
 
 def bracket_ends(text: str) -> dict[int, int]:
-    """Returns for each bracket that is closed the index after what closes it; braces hide brackets of other kinds."""
+    """Returns for each bracket that is closed the index after what closes it.
+
+    Braces hide brackets of other kinds; an escaped bracket is none.
+    """
     ends: dict[int, int] = {}
     groups: list[tuple[int, dict[str, list[int]]]] = [(-1, {"[": [], "(": []})]
-    for character, index in brackets(text):
+    for match in _BRACKET.finditer(text):
+        character, index = match[0], match.start()
         begin, opened = groups[-1]
         if character == "{":
             groups.append((index, {"[": [], "(": []}))
@@ -52,7 +61,7 @@ def bracket_ends(text: str) -> dict[int, int]:
                 ends[begin] = index + 1
         elif character in opened:
             opened[character].append(index)
-        elif opened[_OPENING[character]]:
+        elif character in _OPENING and opened[_OPENING[character]]:
             ends[opened[_OPENING[character]].pop()] = index + 1
     return ends
 
@@ -63,13 +72,12 @@ class BracketEnds:
     def __init__(self, text: str, offsets: Sequence[int]) -> None:
         self._text = text
         self._offsets = offsets
-        self._ends = bracket_ends(text) if "%" in text else None
+        self._ends: dict[int, int] | None = None
 
     def of(self, start: int) -> int:
         """Returns the index after what closes the bracket at `start`; raises UnreadableMolecule where nothing does."""
         if self._ends is None:
-            flat = _FLAT_GROUP.match(self._text, start)
-            if flat is not None:
+            if flat := _FLAT_GROUP.match(self._text, start):
                 return flat.end()
             self._ends = bracket_ends(self._text)
         if start not in self._ends:

@@ -13,7 +13,6 @@ from ..common.text import cached_if_short
 from .brackets import BracketEnds, match_end
 from .molecule import CIRCLE, UnreadableMolecule
 
-COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%[^\n]*\n")
 COMMAND = re.compile(r"\\(?:[A-Za-z]+|.|\Z)", re.DOTALL)
 BLANKS = re.compile(r"\s*")
 DIGITS = re.compile(r"[0-9]*")
@@ -55,7 +54,7 @@ class Submolecule(NamedTuple):
 
 
 class ChemfigSource:
-    """A cursor over the content of a region; comments are gone, `offset` still counts them.
+    """A cursor over the content of a region, in which submolecules are put in their places.
 
     Every method raises UnreadableMolecule where what it takes is malformed.
     """
@@ -66,13 +65,14 @@ class ChemfigSource:
         self.length = len(text)
         self.expansions = 0
         self.position = 0
-        self.text, self.offsets = _without_comments(text)
+        self.text = text
+        self.offsets: Sequence[int] = range(len(text) + 1)
         self.end_of = BracketEnds(self.text, self.offsets).of
 
     @property
     def offset(self) -> int:
         """The place of the cursor in the text as it was given."""
-        return self.offsets[self.position] if self.position < len(self.offsets) else self.length
+        return self.offsets[self.position]
 
     def peek(self) -> str:
         """The next character that is no blank; the empty string at the end."""
@@ -210,29 +210,13 @@ class ChemfigSource:
     def _splice(self, start: int, inserted: str) -> None:
         """Puts `inserted` in the place of the text from `start` to the cursor, and goes to its beginning."""
         self.budget.spend(len(self.text))
-        offset = self.offsets[start] if start < len(self.offsets) else self.length
-        inserted, _ = _without_comments(inserted)
+        offset = self.offsets[start]
         if len(self.text) + len(inserted) > self.length + MAX_EXPANSION_LENGTH:
             raise UnreadableMolecule(offset, f"submolecules that write at most {MAX_EXPANSION_LENGTH} characters")
         self.text = self.text[:start] + inserted + self.text[self.position :]
         self.offsets = [*self.offsets[:start], *[offset] * len(inserted), *self.offsets[self.position :]]
         self.end_of = BracketEnds(self.text, self.offsets).of
         self.position = start
-
-
-def _without_comments(text: str) -> tuple[str, Sequence[int]]:
-    """The text without its comments, and the offset in `text` of each character that is left."""
-    if "%" not in text:
-        return text, range(len(text))
-    kept: list[str] = []
-    offsets: list[int] = []
-    position = 0
-    # Beyond the last line end there is no comment: looking for one at each `%` would be quadratic.
-    for match in COMMENT.finditer(text, 0, text.rfind("\n") + 1):
-        kept.append(text[position : match.end(1)])
-        offsets += range(position, match.end(1))
-        position = match.end()
-    return "".join(kept) + text[position:], [*offsets, *range(position, len(text))]
 
 
 @cached_if_short

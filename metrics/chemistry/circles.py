@@ -18,10 +18,11 @@ REACH = 0.5
 """Atoms of the ring are this share of the radius nearer or farther than the radius, at most."""
 
 
-def tie_circles(molecule: Molecule, ties_open_rings: bool, budget: Budget) -> Molecule:
+def tie_circles(molecule: Molecule, released: bool, budget: Budget) -> Molecule:
     """Returns the molecule with a bond `-:` from every atom of a ring to its circle, after its other bonds.
 
-    A circle that hangs on one atom alone is looked at; one whose ring cannot be seen stays with that atom.
+    A circle that hangs on one atom alone is looked at; one whose ring cannot be seen stays with that atom. Under
+    `released` the first walk round it that meets itself anywhere is taken for its ring.
     """
     if CIRCLE not in molecule.texts:
         return molecule
@@ -41,11 +42,8 @@ def tie_circles(molecule: Molecule, ties_open_rings: bool, budget: Budget) -> Mo
             bond = bonds.pop(hanging[0])
             start = bond.begin + bond.end - circle
             ties += [
-                _tie(molecule, atom, circle)
-                for atom in _ring(molecule, neighbors, circle, start, ties_open_rings, budget)
+                _tie(molecule, atom, circle) for atom in _ring(molecule, neighbors, circle, start, released, budget)
             ]
-    if not ties:
-        return molecule
     return Molecule(molecule.texts, molecule.xs, molecule.ys, (*bonds.values(), *ties))
 
 
@@ -56,12 +54,7 @@ def _tie(molecule: Molecule, atom: int, circle: int) -> Bond:
 
 
 def _ring(
-    molecule: Molecule,
-    neighbors: Mapping[int, list[int]],
-    circle: int,
-    start: int,
-    ties_open_rings: bool,
-    budget: Budget,
+    molecule: Molecule, neighbors: Mapping[int, list[int]], circle: int, start: int, released: bool, budget: Budget
 ) -> list[int]:
     """The atoms of the first walk round `circle` that meets itself, or comes back to its start; else the start."""
 
@@ -100,6 +93,6 @@ def _ring(
             untried.append(onward(following, walk[-1]))
             walk.append(following)
             on_walk.add(following)
-        elif ties_open_rings or following == start:
+        elif released or following == start:
             return walk
     return [start]

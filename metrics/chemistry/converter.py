@@ -33,10 +33,8 @@ class ChemistryConverter(Converter):
         """
         if role in JSON_FIELDS:
             yield _sample_id(path), _field(JSON_FIELDS[role], path, stream.read()).encode()
-        elif role == "lines":
-            yield from _lines(path, stream)
         else:
-            raise UnreadableSource(f"{path}: there is no role {role!r}; the roles are {', '.join(self.roles)}")
+            yield from _lines(path, stream)
 
     def records(self, key: str, parts: Sequence[Part]) -> Iterable[Mapping[str, Any]]:
         """Yields one record, `{"sample_id", "text"}`.

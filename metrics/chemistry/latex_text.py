@@ -27,60 +27,56 @@ _UNPRINTED = r"""
 UNPRINTED = frozenset((*_UNPRINTED.split(), "\\ "))
 """Blanks and changes of style; their arguments stay."""
 
-SPACING_WITH_LENGTH = frozenset(("\\hspace", "\\vspace"))
-COLOUR = "\\color"
+WITHOUT_ARGUMENT = frozenset(("\\hspace", "\\vspace", "\\color"))
+"""Blanks and changes of style whose argument is not printed either."""
 COLOURED = "\\textcolor"
 
+_SYNONYMS = r"""
+    \triangle <- \Delta \vartriangle △ Δ ∆
+    \rightarrow <- \to \longrightarrow →
+    \leftarrow <- \gets \longleftarrow ←
+    \leftrightarrow <- \longleftrightarrow ↔
+    \Rightarrow <- \Longrightarrow \implies ⇒
+    \Leftrightarrow <- \Longleftrightarrow \iff ⇔
+    \le <- \leqslant \leq ≤
+    \ge <- \geqslant \geq ≥
+    . . . <- \ldots \dots
+    | <- \mid \vert \lvert \rvert
+    \cdot <- \centerdot · ⋅ •
+    - <- – — − ― ─ \mcfminus
+    ^ { \prime } <- ′ ’ ´ '
+    \frac <- \dfrac \tfrac \cfrac
+    \overline <- \bar
+    \overrightarrow <- \vec
+    \\ <- \enter
+    \% <- %
+    \uparrow <- ↑
+    \downarrow <- ↓
+    \rightleftharpoons <- ⇌
+    \leftrightharpoons <- ⇋
+    \rightleftarrows <- ⇄
+    \equiv <- ≡
+    \times <- ×
+    \pm <- ±
+    ^ { \circ } <- °
+    ^ { \circ } C <- ℃
+    \cdots <- …
+    | | <- ‖ \| \parallel
+    < <- \lt
+    > <- \gt
+    [ <- \lbrack
+    ] <- \rbrack
+    : <- \colon
+    \not = <- \ne \neq
+    + <- \mcfplus
+    \textcircled { + } <- \oplus
+    \textcircled { - } <- \ominus
+"""
+_ROWS = [row.split(" <- ") for row in _SYNONYMS.split("\n") if row]
 SYNONYMS: dict[str, str] = {
-    **dict.fromkeys(("\\Delta", "\\vartriangle", "△", "Δ", "∆"), "\\triangle"),
-    **dict.fromkeys(("\\to", "\\longrightarrow", "→"), "\\rightarrow"),
-    **dict.fromkeys(("\\gets", "\\longleftarrow", "←"), "\\leftarrow"),
-    **dict.fromkeys(("\\longleftrightarrow", "↔"), "\\leftrightarrow"),
-    **dict.fromkeys(("\\Longrightarrow", "\\implies", "⇒"), "\\Rightarrow"),
-    **dict.fromkeys(("\\Longleftrightarrow", "\\iff", "⇔"), "\\Leftrightarrow"),
-    **dict.fromkeys(("\\leqslant", "\\leq", "≤"), "\\le"),
-    **dict.fromkeys(("\\geqslant", "\\geq", "≥"), "\\ge"),
-    **dict.fromkeys(("\\ldots", "\\dots"), ". . ."),
-    **dict.fromkeys(("\\mid", "\\vert", "\\lvert", "\\rvert"), "|"),
-    **dict.fromkeys(("\\centerdot", "·", "⋅", "•"), "\\cdot"),
-    **dict.fromkeys(("–", "—", "−", "―", "─", "\\mcfminus"), "-"),
-    **dict.fromkeys(("′", "’", "´", "'"), "^ { \\prime }"),
-    **dict.fromkeys(("\\dfrac", "\\tfrac", "\\cfrac"), "\\frac"),
-    "\\bar": "\\overline",
-    "\\vec": "\\overrightarrow",
-    "\\enter": "\\\\",
-    "%": "\\%",
-    "↑": "\\uparrow",
-    "↓": "\\downarrow",
-    "⇌": "\\rightleftharpoons",
-    "⇋": "\\leftrightharpoons",
-    "⇄": "\\rightleftarrows",
-    "≡": "\\equiv",
-    "×": "\\times",
-    "±": "\\pm",
-    "°": "^ { \\circ }",
-    "℃": "^ { \\circ } C",
-    "…": "\\cdots",
-    "‖": "| |",
-    "\\|": "| |",
-    "\\parallel": "| |",
-    "\\lt": "<",
-    "\\gt": ">",
-    "\\lbrack": "[",
-    "\\rbrack": "]",
-    "\\colon": ":",
-    "\\ne": "\\not =",
-    "\\neq": "\\not =",
-    "\\mcfplus": "+",
-    "\\oplus": "\\textcircled { + }",
-    "\\ominus": "\\textcircled { - }",
-    **{chr(0x2080 + digit): f"_ {{ {digit} }}" for digit in range(10)},
-    **{chr(0x2070 + digit): f"^ {{ {digit} }}" for digit in (0, 4, 5, 6, 7, 8, 9)},
-    "¹": "^ { 1 }",
-    "²": "^ { 2 }",
-    "³": "^ { 3 }",
-    "⁺": "^ { + }",
-    "⁻": "^ { - }",
+    **{token: meaning.strip() for meaning, tokens in _ROWS for token in tokens.split()},
+    **{raised: f"^ {{ {plain} }}" for raised, plain in zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-", strict=True)},
+    **{lowered: f"_ {{ {plain} }}" for lowered, plain in zip("₀₁₂₃₄₅₆₇₈₉", "0123456789", strict=True)},
 }
 """What a token stands for, as tokens with blanks between them."""
 
@@ -214,7 +210,7 @@ def _piece(token: str, reader: _Reader) -> list[Node]:
     """Takes the arguments of a token and returns both in comparable form; nothing of what prints nothing."""
     if token in UNPRINTED:
         return []
-    if token in SPACING_WITH_LENGTH or token == COLOUR:
+    if token in WITHOUT_ARGUMENT:
         reader.position += 1
         return []
     if token == COLOURED:

@@ -15,7 +15,6 @@ from ..common.text import cached_if_short, normalized
 from .circles import tie_circles
 from .latex_text import normalize, tokenize
 from .molecule import CIRCLE_BOND, Bond, Molecule
-from .records import Protocol
 from .regions import Reading, Region
 
 LITERAL = re.compile(r"\\[A-Za-z]+|\\[^ \t\r\n\f\v]|[^ \t\r\n\f\v]")
@@ -38,11 +37,12 @@ class Line(msgspec.Struct, frozen=True):
     tokens: tuple[str, ...]
 
 
-def comparable(reading: Reading, protocol: Protocol, normalizes: bool, budget: Budget, first_number: int = 0) -> Line:
+def comparable(reading: Reading, released: bool, normalizes: bool, budget: Budget, first_number: int = 0) -> Line:
     """Returns the line as it is compared: `normalizes` says that this side or the other is raw Chemfig.
 
-    Then texts are brought into one form; else blanks alone do not count. The numbers of the atoms count on from
-    `first_number`.
+    Then texts are brought into one form; else blanks alone do not count. Under `released` atoms come in the order of
+    their numbers, which count on from `first_number`, as strings (10 before 2), and their texts are compared by code
+    points; else they come in order of writing, with texts in Unicode normalization form C.
     """
     regions: list[Region] = []
     tokens: list[str] = []
@@ -50,7 +50,7 @@ def comparable(reading: Reading, protocol: Protocol, normalizes: bool, budget: B
         if isinstance(piece, str):
             tokens += _tokens(piece, normalizes)
             continue
-        seen = _seen(piece, protocol, normalizes, budget, first_number)
+        seen = _seen(piece, released, normalizes, budget, first_number)
         if not isinstance(seen, str):
             regions.append(msgspec.structs.replace(piece, molecule=seen))
             written = [f"\\chemfig{len(regions)}"]
@@ -66,20 +66,18 @@ def _tokens(text: str, normalizes: bool) -> list[str]:
     return tokenize(text) if normalizes else LITERAL.findall(text)
 
 
-def _seen(
-    region: Region, protocol: Protocol, normalizes: bool, budget: Budget, first_number: int
-) -> Molecule | str | None:
+def _seen(region: Region, released: bool, normalizes: bool, budget: Budget, first_number: int) -> Molecule | str | None:
     """Returns the molecule of a region, its text where it is straight, or None where it cannot be read."""
     if region.drawing is None:
         return None
     order = None
-    if protocol.orders_by_name:
+    if released:
         order = region.drawing.order_by_name(0 if region.is_chemfig else first_number)
     molecule = region.drawing.finish(order, normalizes, budget)
-    if protocol.normalizes_unicode and not all(map(str.isascii, molecule.texts)):
+    if not released and not all(map(str.isascii, molecule.texts)):
         molecule = msgspec.structs.replace(molecule, texts=tuple(map(normalized, molecule.texts)))
     text = flat_text(molecule)
-    return tie_circles(molecule, protocol.ties_open_rings, budget) if text is None else text
+    return tie_circles(molecule, released, budget) if text is None else text
 
 
 def flat_text(molecule: Molecule) -> str | None:

@@ -17,12 +17,9 @@ from ..common.text import truncated
 from .isomorphism import isomorphism
 from .molecule import MIRRORED_WEDGE, Molecule
 from .neighbors import MoleculePair, Neighbor, angle_between, cheapest_shift, shifted
-from .records import Protocol
 from .seeds import seed_pairs
 
 MAX_STARTS = 4
-_Visits = list[tuple[int, int, int]]
-"""Pairs of atoms to visit, each with the atom of the truth from which they are reached."""
 
 
 class Match(msgspec.Struct, frozen=True):
@@ -45,16 +42,14 @@ class Match(msgspec.Struct, frozen=True):
 
 
 def match_molecules(
-    truth: Molecule,
-    prediction: Molecule,
-    protocol: Protocol,
-    budget: Budget,
-    max_angle_deviation: float | None = None,
+    truth: Molecule, prediction: Molecule, released: bool, budget: Budget, max_angle_deviation: float | None = None
 ) -> Match:
     """Compares two molecules; two empty ones are equal.
 
-    `max_angle_deviation` (degrees) is how far the directions of bonds that face each other may differ; None: any.
-    Where a drawing falls into parts (bonds that are not drawn), each part must have its match.
+    Under `released` a wedge equals its mirror image, a bond that closes a ring leads to any atom met before, and
+    molecules without a successful walk differ. `max_angle_deviation` (degrees) is how far the directions of bonds that
+    face each other may differ; None: any. Where a drawing falls into parts (bonds that are not drawn), each part must
+    have its match.
 
     Raises OutOfBudget where the work is too much.
     """
@@ -64,20 +59,19 @@ def match_molecules(
         # The pairs of an atom with itself are perfect, so the walk starts with one, and no shift is cheaper than none.
         budget.spend(len(truth.texts))
         return Match({atom: atom for atom in range(len(truth.texts))})
-    molecules = MoleculePair(truth, prediction, budget, max_angle_deviation, protocol.compares_narrow_ends)
-    match = _guided(molecules, protocol)
-    if not match.equal and protocol.searches_exactly and len(truth.texts) == len(prediction.texts):
+    molecules = MoleculePair(truth, prediction, budget, max_angle_deviation, compares_narrow_ends=not released)
+    match = _guided(molecules, released)
+    if not match.equal and not released and len(truth.texts) == len(prediction.texts):
         pairs = isomorphism(molecules)
         if pairs is not None:
             return Match(pairs)
     return match
 
 
-def _guided(molecules: MoleculePair, protocol: Protocol) -> Match:
+def _guided(molecules: MoleculePair, released: bool) -> Match:
     """Matches part after part by guided walks; the first part without a match decides."""
     atoms, pred_atoms = len(molecules.truth.texts), len(molecules.prediction.texts)
     pairs: dict[int, int] = {}
-    facing: dict[tuple[int, int], _Visits | str] = {}
     seeds = seed_pairs(molecules)
     while len(pairs) < min(atoms, pred_atoms):
         best: Match | None = None
@@ -88,7 +82,7 @@ def _guided(molecules: MoleculePair, protocol: Protocol) -> Match:
             molecules.budget.spend(1)
             if atom in pairs or pred_atom in taken:
                 continue
-            match = walk(molecules, atom, pred_atom, protocol.asks_for_counterparts, facing)
+            match = walk(molecules, atom, pred_atom, released)
             if best is None or match.equal or len(match.pairs) > len(best.pairs):
                 best = match
             starts += 1
@@ -104,19 +98,11 @@ def _guided(molecules: MoleculePair, protocol: Protocol) -> Match:
     return Match(pairs)
 
 
-def walk(
-    molecules: MoleculePair,
-    truth_start: int,
-    prediction_start: int,
-    asks_for_counterparts: bool,
-    facing: dict[tuple[int, int], _Visits | str],
-) -> Match:
+def walk(molecules: MoleculePair, truth_start: int, prediction_start: int, released: bool) -> Match:
     """Walks both molecules from a pair of atoms until something differs or both are done.
 
     Texts, numbers of neighbors and kinds of bonds must agree. A bond that leads to an atom that was met before
-    must do so in both molecules, and where `asks_for_counterparts` is set, to atoms that were met together.
-
-    facing: what `_facing` returned for the pairs of atoms that were met: walks from other starts come by again.
+    must do so in both molecules, and unless `released` is set, to atoms that were met together.
     """
     pairs: dict[int, int] = {}
     met: set[int] = set()
@@ -129,7 +115,7 @@ def walk(
         molecules.budget.spend(1 + degree**2)
         if atom in pairs or pred_atom in met:
             is_known = atom in pairs and pred_atom in met
-            if pairs.get(atom) == pred_atom if asks_for_counterparts else is_known:
+            if is_known if released else pairs.get(atom) == pred_atom:
                 continue
             bond = f"the bond from {_name(molecules, came_from)} to {_name(molecules, atom)}"
             if atom in pairs:
@@ -144,9 +130,7 @@ def walk(
         else:
             pairs[atom] = pred_atom
             met.add(pred_atom)
-            visits = facing.get((atom, pred_atom))
-            if visits is None:
-                visits = facing[atom, pred_atom] = _facing(molecules, atom, pred_atom)
+            visits = _facing(molecules, atom, pred_atom)
             if not isinstance(visits, str):
                 to_visit += visits
                 continue
@@ -155,8 +139,8 @@ def walk(
     return Match(pairs)
 
 
-def _facing(molecules: MoleculePair, atom: int, pred_atom: int) -> _Visits | str:
-    """Returns where two atoms' neighbors lead that face each other, or how the first two bonds differ that do."""
+def _facing(molecules: MoleculePair, atom: int, pred_atom: int) -> list[tuple[int, int, int]] | str:
+    """Returns the pairs of neighbors that face each other, each with `atom`, or how the first two bonds differ."""
     neighbors, others = molecules.truth_neighbors[atom], molecules.prediction_neighbors[pred_atom]
     if len(others) > 1:
         others = shifted(others, cheapest_shift(others, neighbors)[1])

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from ..benchmark import MetricSpec
 from ..statistics.ratios import Value, ratio
-from ..statistics.sums import Sums
 
 TOKEN_ACCURACY = MetricSpec(
     "token_accuracy", "1 - (deletions + substitutions + insertions) / label tokens", bounds=(None, 1.0), main=1
@@ -38,16 +37,6 @@ SAMPLE_METRICS = (
     MetricSpec("structure_exact_match_molecules", "the same; null where the ground truth has no molecule", binary=True),
     TOKEN_ACCURACY,
 )
-
-
-def metric_values(sums: Sums) -> dict[str, float | None]:
-    """Returns the shares and the accuracy; None of nothing."""
-    return {
-        "exact_match": ratio(sums["exact"], sums["samples"]),
-        "structure_exact_match": ratio(sums["structure"], sums["samples"]),
-        "structure_exact_match_molecules": ratio(sums["structure_with_molecules"], sums["samples_with_molecules"]),
-        "token_accuracy": accuracy(sums["token_errors"], sums["tokens"]),
-    }
 
 
 def accuracy(errors: Value, tokens: Value) -> Value:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Sequence
 
 import msgspec
 from msgspec.structs import replace
 
 from ..common.budget import Budget
-from .brackets import BracketEnds, match_end
+from .brackets import BracketEnds, match_end, without_comments
 from .chemfig import read_chemfig
 from .chemfig_source import BLANKS, Submolecule, read_number
-from .limits import charge_reading
+from .limits import STEPS_OF_READING
 from .molecule import Molecule, MoleculeBuilder, UnreadableMolecule
-from .records import Protocol
 from .ssml import has_own_words, is_ssml, plain, read_ssml
 
 CHEMFIG = "\\chemfig"
@@ -59,18 +59,19 @@ class Reading(msgspec.Struct, frozen=True):
     problems: list[str]
 
 
-def read_line(text: str, protocol: Protocol, budget: Budget) -> Reading:
+def read_line(text: str, released: bool, budget: Budget) -> Reading:
     """Returns the line `text` taken apart. What cannot be read is a region with a problem; nothing is raised for it.
 
-    The atoms of its regions are numbered from 0. A line that has raw Chemfig is cut as LaTeX cuts it.
+    The atoms of its regions are numbered from 0. Under `released` the line is cut as the tool cuts it, unless it has
+    raw Chemfig, which the tool does not read.
 
     Raises OutOfBudget where reading takes too much work.
     """
-    charge_reading(text, budget)
-    reader = _RegionReader(protocol, budget)
+    budget.spend(STEPS_OF_READING * len(text))
+    reader = _RegionReader(released, budget)
     pieces: list[str | Region] = []
     is_chemfig = False
-    for cut in (_cut_as_tool, _cut_as_latex) if protocol.cuts_as_tool else (_cut_as_latex,):
+    for cut in (_cut_as_tool, _cut_as_latex) if released else (_cut_as_latex,):
         reader.problems = []
         pieces = cut(text, reader)
         is_chemfig = any(not isinstance(piece, str) and piece.is_chemfig for piece in pieces)
@@ -82,16 +83,18 @@ def read_line(text: str, protocol: Protocol, budget: Budget) -> Reading:
 class _RegionReader:
     """Reads the regions of one line after the other, and numbers the atoms of all of them from 0."""
 
-    def __init__(self, protocol: Protocol, budget: Budget) -> None:
-        self.protocol = protocol
+    def __init__(self, released: bool, budget: Budget) -> None:
+        self.released = released
         self.budget = budget
         self.submolecules: dict[str, Submolecule] = {}
         self.numbers = itertools.count()
         self.problems: list[str] = []
+        self.offsets: Sequence[int] = ()
+        """The places in the line as it was given of the characters that are read, and of the end."""
 
     def unreadable(self, place: int, said: str, content: str | None = None, is_chemfig: bool = False) -> Region:
         """Notes what is wrong at a place of the line; returns the region that cannot be read for it."""
-        self.problems.append(f"at character {place} of the text: {said}")
+        self.problems.append(f"at character {self.offsets[place]} of the text: {said}")
         return Region(content, None, self.problems[-1], is_chemfig)
 
     def read(
@@ -102,12 +105,12 @@ class _RegionReader:
         It is read as raw Chemfig or as SSML as `is_chemfig` says; None: as what it looks like.
         """
         if is_chemfig is None:
-            is_chemfig = not is_ssml(content, self.protocol.reads_spaced_chemfig)
+            is_chemfig = not is_ssml(content, reads_spaced_chemfig=not self.released)
         try:
             if is_chemfig:
                 drawing: MoleculeBuilder | None = read_chemfig(content, self.submolecules, increment, self.budget)
             else:
-                drawing = read_ssml(content, self.protocol, self.numbers)
+                drawing = read_ssml(content, self.released, self.numbers)
         except UnreadableMolecule as unreadable:
             return self.unreadable(offset + unreadable.offset, f"expected {unreadable.expected}", content, is_chemfig)
         return Region(content, drawing, None, is_chemfig)
@@ -140,8 +143,9 @@ class _RegionReader:
 def _cut_as_latex(text: str, reader: _RegionReader) -> list[str | Region]:
     """Returns the pieces of a line; a region that is not closed takes the rest of the line, one without `{` nothing.
 
-    Definitions of submolecules are no text.
+    Definitions of submolecules and comments are no text.
     """
+    text, reader.offsets = without_comments(text)
     ends = BracketEnds(text, range(len(text)))
     pieces: list[str | Region] = []
     end = 0
@@ -188,6 +192,7 @@ def _cut_as_tool(text: str, reader: _RegionReader) -> list[str | Region]:
     molecules in it. Where no brace closes the region it stops, so the region has no content.
     """
     text = text.strip()
+    reader.offsets = range(len(text) + 1)
     is_chemfig = False if has_own_words(text) else None
     pieces: list[str | Region] = []
     begin = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
@@ -30,10 +30,7 @@ def seed_pairs(molecules: MoleculePair) -> Iterator[tuple[int, int]]:
     of the prediction's atoms, then of the truth's.
     """
     perfect = _perfect_pairs(molecules)
-    of_truth, of_prediction = [0] * len(molecules.truth.texts), [0] * len(molecules.prediction.texts)
-    for atom, pred_atom in perfect:
-        of_truth[atom] += 1
-        of_prediction[pred_atom] += 1
+    of_truth, of_prediction = Counter([atom for atom, _ in perfect]), Counter([atom for _, atom in perfect])
     yield from sorted(perfect, key=lambda pair: not of_truth[pair[0]] == of_prediction[pair[1]] == 1)
     yield from _pairs_by_cost(molecules)
 

@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 from ..common.text import MAX_CACHED_LENGTH
 from .molecule import MoleculeBuilder, UnreadableMolecule
-from .records import Protocol
 
 OPEN, CLOSE = "branch(", "branch)"
 BOND_TYPES = (">:", "<:", ">|", "<|", "-:", "=_", "=^", "~/", "-", "=", "~", ">", "<")
@@ -111,17 +110,17 @@ Words = Sequence[tuple[Token | str, int]]
 """The words of a region, tokens or texts, each with the number of its first item in the region."""
 
 
-def read_ssml(text: str, protocol: Protocol, numbers: Iterator[int]) -> MoleculeBuilder | None:
+def read_ssml(text: str, released: bool, numbers: Iterator[int]) -> MoleculeBuilder | None:
     """Returns the drawing of a region's content, None where there is none; open branches are closed at the end.
 
-    Where text goes to the newest atom, atoms are numbered from `numbers` in the order in which they are made, also
-    before an error.
+    Under `released` `-[:-90]` is an angle of 90 degrees, and text and hooks go to the newest atom. Atoms are numbered
+    from `numbers` in the order in which they are made then, also before an error.
 
     Raises UnreadableMolecule where a bond or a hook is malformed or there is no atom for it.
     """
-    words = _words(text, protocol.reads_signs)
+    words = _words(text, reads_signs=not released)
     try:
-        drawing = _draw_on_newest_atom(words, numbers) if protocol.writes_on_newest_atom else _draw(words)
+        drawing = _draw_on_newest_atom(words, numbers) if released else _draw(words)
     except UnreadableMolecule as unreadable:
         # Its offset is that of the item among the items.
         starts = [match.start() for match in re.finditer(r"\S+", text) for _ in _items(match[0])]

@@ -1,1 +1,1 @@
-"""What several benchmarks share: assignment, geometry, text, the split of a corpus, the work budget."""
+"""What several benchmarks share: assignment, geometry, text, the work budget."""

@@ -36,37 +36,15 @@ def _solver() -> Any:
 
 
 def best_pairs(scores: Sequence[Sequence[float]] | npt.NDArray[np.float64]) -> list[tuple[int, int]]:
-    """Returns what `best_assignment` does, as pairs (row, column); of lists in less time for a few rows and columns.
+    """Returns what `best_assignment` does, as pairs (row, column); of empty lists none.
 
     >>> best_pairs([[0.9, 0.8], [0.7, 0.1]])
     [(0, 1), (1, 0)]
     """
     if len(scores) == 0 or len(scores[0]) == 0:
         return []
-    if len(scores) == 1 == len(scores[0]):
-        return [(0, 0)]
-    upright = len(scores) <= len(scores[0])
-    bests = None
-    if not isinstance(scores, np.ndarray):
-        bests = _single_bests(scores if upright else list(zip(*scores, strict=True)))
-    if bests is None:
-        rows, columns = best_assignment(np.asarray(scores, dtype=np.float64))
-        return list(zip(rows.tolist(), columns.tolist(), strict=True))
-    return list(enumerate(bests)) if upright else sorted(zip(bests, range(len(bests)), strict=True))
-
-
-def _single_bests(lines: Sequence[Sequence[float]]) -> list[int] | None:
-    """Returns the place of the best score of each line; None where a line has two, or two lines have the same one.
-
-    Where each line has one of its own, no other assignment has their sum.
-    """
-    places: list[int] = []
-    for line in lines:
-        best = max(line)
-        if line.count(best) > 1:
-            return None
-        places.append(line.index(best))
-    return places if len(set(places)) == len(places) else None
+    rows, columns = best_assignment(np.asarray(scores, dtype=np.float64))
+    return list(zip(rows.tolist(), columns.tolist(), strict=True))
 
 
 def best_pairs_below(bounds: Sequence[Sequence[float]], score: Callable[[int, int], float]) -> list[tuple[int, int]]:
@@ -95,19 +73,11 @@ def best_pairs_below(bounds: Sequence[Sequence[float]], score: Callable[[int, in
 
 
 def best_sum(scores: Sequence[Sequence[float]]) -> float:
-    """Returns the largest sum of a one-to-one assignment, to the last bit `scores[best_assignment(scores)].sum()`.
-
-    scores: 0 or more, one at least. Where no two rows have their best score in the same column, that is the sum of
-    these; a row without a score above 0 may have any column.
+    """Returns the largest sum of a one-to-one assignment of one score at least.
 
     >>> best_sum([[0.5, 0.25], [0.0, 0.0]])
     0.5
     """
-    if len(scores) <= len(scores[0]):
-        bests = list(map(max, scores))
-        columns = [row.index(best) for row, best in zip(scores, bests, strict=True) if best]
-        if len(set(columns)) == len(columns):
-            return numpy_sum(bests)
     table = np.array(scores)
     return float(table[best_assignment(table)].sum())
 

@@ -19,7 +19,7 @@ from ..statistics.sums import Sums
 from ..table import Table
 from .converter import FigureTextConverter
 from .draw import draw_regions
-from .figure import Figure, classify_regions, compared_text, subsets
+from .figure import Figure, classify_regions, subsets
 from .metrics import METRICS, SAMPLE_METRICS, headline_values, match_table, subset_names, subset_table, subset_values
 from .outcome import Outcome, describe_matches, score_figure
 from .records import FigurePrediction, FigureTextOptions, FigureTruth
@@ -109,10 +109,7 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
         """Says whether both are the same text; a text that is not given equals nothing."""
         if one is None or other is None:
             return False
-        if one == other:
-            return True
-        case_sensitive, nfc = self.options.case_sensitive, self.options.nfc
-        return compared_text(one, case_sensitive, nfc) == compared_text(other, case_sensitive, nfc)
+        return one == other or self.options.compared(one) == self.options.compared(other)
 
 
 def _prediction_statistics(figure: Figure) -> dict[str, int]:

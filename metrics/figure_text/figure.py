@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from functools import lru_cache
 
 import msgspec
 
 from ..benchmark import RejectedRecord
-from ..common.text import normalized, truncated
-from .records import (
-    FigurePrediction,
-    FigureTruth,
-    PredictedRegion,
-    TruthRegion,
-    ordered_difficulties,
-)
+from ..common.text import truncated
+from .records import FigurePrediction, FigureTruth, PredictedRegion, TruthRegion
 
 MAX_SUBSETS = 50
 
@@ -114,8 +106,9 @@ def subsets(truths: list[TruthRegion]) -> dict[str, list[int]]:
     for position, region in enumerate(truths):
         if region.ignore:
             continue
-        for subset in _subsets_by_difficulty(region):
-            members.setdefault(subset, []).append(position)
+        labels = (region.difficulty,) if isinstance(region.difficulty, str) else region.difficulty
+        for label in () if labels is None else set(labels) or ("normal",):
+            members.setdefault(f"difficulty={label}", []).append(position)
         if region.orientation is not None:
             members.setdefault(f"orientation={region.orientation}", []).append(position)
         if region.important is not None:
@@ -123,24 +116,3 @@ def subsets(truths: list[TruthRegion]) -> dict[str, list[int]]:
         if len(members) > MAX_SUBSETS:
             raise RejectedRecord("ground_truth", f"the regions have more than {MAX_SUBSETS} different labels")
     return dict(sorted(members.items()))
-
-
-def _subsets_by_difficulty(region: TruthRegion) -> Sequence[str]:
-    labels = region.difficulty
-    if labels is None:
-        return ()
-    return _difficulty_subsets((labels,) if isinstance(labels, str) else tuple(labels))
-
-
-@lru_cache(maxsize=1_000)
-def _difficulty_subsets(labels: tuple[str, ...]) -> Sequence[str]:
-    return tuple([f"difficulty={label}" for label in ordered_difficulties(labels)])
-
-
-def compared_text(text: str, case_sensitive: bool, nfc: bool) -> str:
-    """Returns a text as it is compared: casefolded unless `case_sensitive`, and in NFC if `nfc` says so."""
-    if nfc:
-        text = normalized(text)
-    if case_sensitive:
-        return text
-    return normalized(text.casefold()) if nfc else text.casefold()

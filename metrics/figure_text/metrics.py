@@ -16,8 +16,8 @@ Read = Callable[[str], float]
 
 _RATES = {
     "detection": (
-        "score of the detections that match (DetEval) / detections",
-        "score of the regions that are matched (DetEval) / annotated regions",
+        "score of the detections that match / detections",
+        "score of the regions that are matched / annotated regions",
         "detection recall over the regions of the subset",
     ),
     "end_to_end": (

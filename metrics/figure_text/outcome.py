@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from ..common.budget import Budget
 from .deteval import DetEval, Match, Rules
 from .figure import Figure
+from .iou import IouMatcher
 from .limits import PAIRS_PER_CHOICE_STEP, charge_reading
 from .overlaps import Overlap, measure
 from .pairing import Candidate, Pair, largest_pairing
@@ -20,17 +21,18 @@ class Comparison(NamedTuple):
     """What both sides of a figure have in common, whichever regions count; all are named by their positions.
 
     truths: the ground-truth regions that can be measured. counted: how many detections there are to count.
-    inside: the pairs of a region and a detection of which it covers more than tau. words: the candidates for correctly
-    spotted words. dropped: the regions of both sides that were left out, with the reason.
+    inside: the pairs of a region and a detection of which it covers too much where it is don't-care. words: the
+    candidates for correctly spotted words; None under `iou`, where matches with the right text are. dropped: the
+    regions of both sides that were left out, with the reason.
     """
 
     truths: Mapping[int, Region]
     counted: int
     overlaps: Sequence[Overlap]
     inside: Sequence[Pair]
-    deteval: DetEval
+    matcher: DetEval | IouMatcher
     texts: Texts
-    words: Sequence[Candidate]
+    words: Sequence[Candidate] | None
     dropped: tuple[dict[int, str], dict[int, str]]
 
 
@@ -90,17 +92,18 @@ def score_figure(
 def compare(figure: Figure, options: FigureTextOptions, budget: Budget) -> Comparison:
     """Returns what both sides of a figure have in common.
 
-    Under `published` a detection that cannot be measured counts, and matches nothing. Regions cover it as rectangles,
-    also those that cannot be measured themselves.
+    A detection that cannot be measured counts, and matches nothing, but under `icdar2013`. Regions cover it as
+    rectangles, also those that cannot be measured themselves.
     """
-    published, geometry = options.protocol == "published", options.geometry
+    protocol = options.protocol
+    geometry = "polygon" if protocol == "iou" else options.geometry
     charge_reading(budget, "ground_truth", [figure.truths[each] for each in figure.located])
     charge_reading(budget, "prediction", [figure.predictions[each] for each in figure.detections])
-    pixels = not published and geometry == "rectangle"
+    pixels = protocol == "icdar2013" and geometry == "rectangle"
     truths, dropped_truths = locate(figure.truths, figure.located, geometry, pixels)
     detections, dropped = locate(figure.predictions, figure.detections, geometry, pixels)
     overlaps = covering = measure(truths.values(), detections.values(), budget)
-    false = [rectangle(figure.predictions[each], each) for each in dropped] if published else []
+    false = [rectangle(figure.predictions[each], each) for each in dropped] if protocol != "icdar2013" else []
     if false:
         every = [rectangle(figure.truths[each], each) for each in figure.located]
         covering = [*overlaps, *measure(every, false, budget)]
@@ -109,20 +112,27 @@ def compare(figure: Figure, options: FigureTextOptions, budget: Budget) -> Compa
         [(each, figure.predictions[each].text) for each in detections],
         options,
     )
-    sides = truths, detections, overlaps
-    if geometry == "polygon":
-        boxes = {each: rectangle(figure.truths[each], each) for each in texts[0]}
-        others = {each: rectangle(figure.predictions[each], each) for each in texts[1]}
-        sides = boxes, others, measure(boxes.values(), others.values(), budget)
-    rules = Rules(options.sigma_threshold, options.tau_threshold, strict=published)
+    matcher: DetEval | IouMatcher
+    words = None
+    if protocol == "iou":
+        matcher = IouMatcher(truths, detections, overlaps)
+    else:
+        rules = Rules(options.sigma_threshold, options.tau_threshold, strict=protocol == "published")
+        matcher = DetEval(truths, detections, overlaps, rules)
+        sides = truths, detections, overlaps
+        if geometry == "polygon":
+            boxes = {each: rectangle(figure.truths[each], each) for each in texts[0]}
+            others = {each: rectangle(figure.predictions[each], each) for each in texts[1]}
+            sides = boxes, others, measure(boxes.values(), others.values(), budget)
+        words = words_in_place(*sides, texts, options.end_to_end_overlap)
     return Comparison(
         truths=truths,
         counted=len(detections) + len(false),
         overlaps=overlaps,
-        inside=[(each.truth, each.detection) for each in covering if each.tau > rules.tau],
-        deteval=DetEval(truths, detections, overlaps, rules),
+        inside=[(each.truth, each.detection) for each in covering if each.tau > options.dont_care_share],
+        matcher=matcher,
         texts=texts,
-        words=words_in_place(*sides, texts, options.end_to_end_overlap),
+        words=words,
         dropped=(dropped_truths, dropped),
     )
 
@@ -135,11 +145,16 @@ def choose(both: Comparison, positions: Sequence[int], budget: Budget) -> Choice
     if not care.keys() <= both.texts[0].keys():
         words = {each: None for each in care if each in both.texts[0]}
         excused = {detection for truth, detection in both.inside if truth not in words}
+    if both.words is None:
+        located = [(one.truths[0], one.detections[0]) for one in both.matcher.matches(words, excused)]
+        spotted = [pair for pair in located if same_text(both.texts, *pair)]
+    else:
+        spotted = largest_pairing(both.words, words, excused, budget)
     return Choice(
         care=care,
         dont_care=dont_care,
-        matches=both.deteval.matches(care, dont_care),
-        spotted=largest_pairing(both.words, words, excused, budget),
+        matches=both.matcher.matches(care, dont_care),
+        spotted=spotted,
         wordless=len(care) - len(words),
         excused=len(excused) - len(dont_care),
     )

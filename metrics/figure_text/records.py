@@ -7,10 +7,11 @@ fields may be absent or null.
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Annotated, Literal
 
 import msgspec
+
+from ..common.text import normalized
 
 MAX_COORDINATE = 1e7
 MAX_REGIONS = 10_000
@@ -43,14 +44,6 @@ class TruthRegion(msgspec.Struct, frozen=True, kw_only=True):
     orientation: Label | None = None
     important: bool | None = None
 
-    def difficulties(self) -> tuple[str, ...]:
-        """The labels of difficulty, each once, in order of the paper's tables and then of the alphabet."""
-        if self.difficulty is None:
-            return ()
-        if isinstance(self.difficulty, str):
-            return (self.difficulty,)
-        return ordered_difficulties(self.difficulty)
-
 
 class FigureTruth(msgspec.Struct, frozen=True, kw_only=True):
     """The annotated regions of one figure, with the type of the figure and the article that it comes from."""
@@ -76,14 +69,8 @@ class FigurePrediction(msgspec.Struct, frozen=True, kw_only=True):
     regions: Annotated[list[PredictedRegion], msgspec.Meta(max_length=MAX_REGIONS)] | None = None
 
 
-def ordered_difficulties(labels: Collection[str]) -> tuple[str, ...]:
-    """Returns the labels of a list, as `TruthRegion.difficulties` does."""
-    return tuple(sorted(set(labels), key=_difficulty_order)) if labels else ("normal",)
-
-
-def _difficulty_order(label: str) -> tuple[int, str]:
-    return (DIFFICULTIES.index(label) if label in DIFFICULTIES else len(DIFFICULTIES), label)
-
+MAX_SHARE_IN_DONT_CARE = 0.5
+"""Of `iou`: AREA_PRECISION_CONSTRAINT in the script."""
 
 Geometry = Literal["rectangle", "polygon"]
 Share = Annotated[float, msgspec.Meta(gt=0, le=1)]
@@ -95,7 +82,8 @@ class FigureTextOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
 
     protocol: `published` asks for more than the thresholds and scores scattered matches on both sides with
         `scatter_factor`; `icdar2013` does as the competition's script: reaching a threshold is enough, and a
-        many-to-one match scores 1 for each of its regions.
+        many-to-one match scores 1 for each of its regions. `iou` is that of the later competitions, on exact
+        polygons; the next five options do not apply to it.
     geometry: `rectangle` compares rectangles turned upright, `polygon` the exact polygons.
     sigma_threshold, tau_threshold: the shares of a ground-truth region and of a detection that must be covered.
     scatter_factor: what a region counts that several regions of the other side match.
@@ -106,7 +94,7 @@ class FigureTextOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     max_steps: a sample that takes more work is rejected; see metrics.common.budget.
     """
 
-    protocol: Literal["published", "icdar2013"] = "published"
+    protocol: Literal["published", "icdar2013", "iou"] = "published"
     geometry: Geometry = "rectangle"
     sigma_threshold: ShareBelowOne = 0.8
     tau_threshold: ShareBelowOne = 0.4
@@ -118,6 +106,17 @@ class FigureTextOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     max_steps: Annotated[int, msgspec.Meta(ge=1)] = 4_000_000
 
     @property
-    def nfc(self) -> bool:
-        """Whether texts are compared in Unicode normalization form C; the competition's script compares code points."""
-        return self.protocol == "published"
+    def dont_care_share(self) -> float:
+        """A detection with more than this share of its area in one don't-care region leaves the counts."""
+        return MAX_SHARE_IN_DONT_CARE if self.protocol == "iou" else self.tau_threshold
+
+    def compared(self, text: str) -> str:
+        """Returns a text as it is compared: casefolded unless `case_sensitive`.
+
+        Under `published` it is in Unicode normalization form C; the competitions' scripts compare code points.
+        """
+        nfc = self.protocol == "published"
+        text = normalized(text) if nfc else text
+        if self.case_sensitive:
+            return text
+        return normalized(text.casefold()) if nfc else text.casefold()

@@ -5,42 +5,56 @@ rectangle that holds both) is above a threshold and the text is the same, one to
 rectangles, which is how it is defined: an exact copy of a bent polygon would otherwise miss the threshold.
 
 Agreement: 2 common / (sum of the areas) reaches a threshold, one to one; for the text, it is the same as well.
+
+Under `iou` one of the special characters at either end of a word may be missing in what was read, as in the script of
+the competitions' end-to-end tasks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from .figure import compared_text
 from .overlaps import Overlap
 from .pairing import Candidate
 from .records import FigureTextOptions
 from .regions import Region
 
-Texts = tuple[Mapping[int, int], Mapping[int, int]]
-"""Numbers for the texts of the ground truth and of the detections by position, equal for equal texts."""
+SPECIAL_CHARACTERS = frozenset("!?.:,*\"()·[]/'")
+
+Texts = tuple[Mapping[int, Collection[int]], Mapping[int, int]]
+"""By position, the numbers of the texts that are right for a ground-truth region, and the number of a detection's."""
 
 
 def text_numbers(
     truths: Iterable[tuple[int, str | None]], detections: Iterable[tuple[int, str | None]], options: FigureTextOptions
 ) -> Texts:
-    """Returns numbers for the texts of both sides; regions without a text have none."""
+    """Returns numbers for the texts of both sides, equal for equal texts; regions without a text have none."""
     numbers: dict[str, int] = {}
-    one, other = (
+
+    def number(text: str) -> int:
+        return numbers.setdefault(options.compared(text), len(numbers))
+
+    trims = options.protocol == "iou"
+    return (
         {
-            position: numbers.setdefault(compared_text(text, options.case_sensitive, options.nfc), len(numbers))
-            for position, text in side
+            place: [number(each) for each in (_right_texts(text) if trims else (text,))]
+            for place, text in truths
             if text is not None
-        }
-        for side in (truths, detections)
+        },
+        {place: number(text) for place, text in detections if text is not None},
     )
-    return one, other
+
+
+def _right_texts(text: str) -> Iterator[str]:
+    """Yields a text, and the text without the special character at either end and at both."""
+    starts = (0, 1) if text[:1] in SPECIAL_CHARACTERS else (0,)
+    ends = (len(text), len(text) - 1) if text[-1:] in SPECIAL_CHARACTERS else (len(text),)
+    yield from [text[start:end] for start in starts for end in ends]
 
 
 def same_text(texts: Texts, truth: int, detection: int) -> bool:
     """Says whether both regions have a text, and the same."""
-    number = texts[0].get(truth)
-    return number is not None and number == texts[1].get(detection)
+    return texts[1].get(detection) in texts[0].get(truth, ())
 
 
 def words_in_place(

@@ -154,15 +154,11 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
         for pair in result.pairs:
             sides: list[NormalizedFormula | None] = [None, None]
             for index, text in enumerate((pair.truth, pair.prediction)):
-                with budget.reading(SIDES[index]):
-                    if text is not None and text not in formulas:
-                        formulas[text] = normalize(text, self.options, budget)
-                    elif text is not None:
-                        budget.spend(formulas[text].steps)
-                    sides[index] = None if text is None else formulas[text]
-            for side, formula in zip(SIDES, sides, strict=True):
-                with budget.reading(side):
-                    budget.spend(formula.marked.steps if formula and formula.marked else 0)
+                if text is not None:
+                    sides[index] = formula = formulas.get(text) or normalize(text, self.options)
+                    formulas[text] = formula
+                    with budget.reading(SIDES[index]):
+                        budget.spend(formula.steps)
             budget.spend(matching_cost(*sides))
             result.normalized.append((sides[0], sides[1]))
         for side, given in zip(SIDES, result.formulas(), strict=True):

@@ -1,21 +1,28 @@
-"""Reads CDM's own JSON, and text files of one formula a line as UniMER-Test has them.
+"""Reads CDM's own JSON, text files of one formula a line as UniMER-Test has them, and documents.
 
 CDM's evaluation.py reads a list of objects {"img_id", "gt", "pred"}, of which `img_id` may be absent: then the sample
 is called `sample_0`, `sample_1`, ... by its place. UniMER-Test has a file for each subset, `spe.txt`, `cpe.txt`,
-`sce.txt` and `hwe.txt`; line n of it, counted from 0, belongs to the image `spe/000000n.png`.
+`sce.txt` and `hwe.txt`; line n of it, counted from 0, belongs to the image `spe/000000n.png`. Of a document, a LaTeX
+source or Markdown, each displayed formula is a sample.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, BinaryIO, ClassVar
 
+from ..common.budget import Budget, OutOfBudget
 from ..common.errors import explain
 from ..converter import Converter, Part, UnreadableSource, read_json
+from .documents.dialects import READERS
+from .records import FormulaOptions
 
 FIELDS = {"cdm_ground_truth": "gt", "cdm_predictions": "pred"}
 """The field of an object of CDM's JSON that each role takes."""
+DIALECTS = {"source": "latex", "markdown": "gpt4o"}
+"""The dialect that the documents of each role are read in."""
 
 
 class FormulaConverter(Converter):
@@ -26,14 +33,20 @@ class FormulaConverter(Converter):
         "cdm_predictions": "the same JSON; takes pred",
         "lines": "text files of UniMER-Test or of predictions for them, one formula a line, such as spe.txt; the name "
         "of the file is the subset",
+        "source": "LaTeX sources of documents; each displayed formula is a record, with its line",
+        "markdown": "documents in Markdown, with form feeds between pages; as source, with page and line",
     }
 
     def parts(self, role: str, path: str, stream: BinaryIO) -> Iterable[tuple[str, bytes] | UnreadableSource]:
         """Yields (sample_id, LaTeX as UTF-8) for each object or line; a blank line is no sample, but counts.
 
+        Of a document, yields (sample_id, a JSON object of the columns) for each displayed formula.
+
         An object or a line that cannot be read is yielded as an UnreadableSource. Raises UnreadableSource if the file
         is not in the layout.
         """
+        if role in DIALECTS:
+            return _displayed(DIALECTS[role], path, stream.read())
         return _lines(path, stream) if role == "lines" else _objects(FIELDS[role], path, stream.read())
 
     def records(self, key: str, parts: Sequence[Part]) -> Iterable[Mapping[str, Any]]:
@@ -42,8 +55,9 @@ class FormulaConverter(Converter):
             places = ", ".join(f"{part.path} ({part.role})" for part in parts[:5])
             raise UnreadableSource(f"sample {key!r} comes {len(parts)} times: {places}")
         (part,) = parts
-        subset = {"subset": key.rpartition("/")[0]} if part.role == "lines" else {}
-        yield {"sample_id": key, "latex": part.content.decode(), **subset}
+        subset = {"subset": key.rpartition("/")[0]} if part.role == "lines" or part.role in DIALECTS else {}
+        columns = json.loads(part.content) if part.role in DIALECTS else {"latex": part.content.decode()}
+        yield {"sample_id": key, **columns, **subset}
 
 
 def _objects(field: str, path: str, content: bytes) -> Iterator[tuple[str, bytes] | UnreadableSource]:
@@ -77,3 +91,22 @@ def _lines(path: str, stream: BinaryIO) -> Iterator[tuple[str, bytes] | Unreadab
             continue
         if text:
             yield f"{subset}/{number:07d}", text.encode()
+
+
+def _displayed(dialect: str, path: str, content: bytes) -> Iterator[tuple[str, bytes]]:
+    """Yields the displayed formulas of a document in order, called by its name and their numbers, from 0."""
+    budget = Budget(FormulaOptions().max_steps)
+    number = 0
+    try:
+        text = content.decode("utf-8-sig")
+        for page, on_page in enumerate(text.split("\f") if dialect != "latex" else [text], start=1):
+            for formula in READERS[dialect](on_page, budget):
+                line = on_page.count("\n", 0, formula.offset) + 1
+                place = {"line": line} if dialect == "latex" else {"page": page, "line": line}
+                columns = json.dumps({"latex": formula.latex, **place})
+                yield f"{PurePosixPath(path).stem}/{number:07d}", columns.encode()
+                number += 1
+    except UnicodeDecodeError as error:
+        raise UnreadableSource(f"{path}: not UTF-8 ({error.reason})") from error
+    except OutOfBudget as error:
+        raise UnreadableSource(f"{path}: {error.message}") from error

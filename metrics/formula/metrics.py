@@ -55,17 +55,13 @@ _RATIOS = {
 """Each metric: the statistic above and the one below the line, and its meaning."""
 _MAIN = ("cdm", "exp_rate_cdm", "exp_rate", "bleu", "edit_distance", "render_failure_rate")
 _RANKED = ("cdm", "exp_rate_cdm")
-_OF_SAMPLES = {
-    "cdm": "F1 of matched tokens",
-    "cdm_precision": "share of predicted tokens that are matched",
-    "cdm_recall": "share of ground-truth tokens that are matched",
-    "exp_rate_cdm": "1 where CDM is 1 to three decimals",
-    "exp_rate": "1 where the normal forms are equal",
+_OF_SAMPLES = (
+    *("cdm", "cdm_precision", "cdm_recall", "exp_rate_cdm", "exp_rate", "bleu", "edit_distance", "render_failure"),
+    *("image_edit_distance", "image_mse"),
+)
+_MEANINGS = {name: meaning for name, (_, _, meaning) in _RATIOS.items()} | {
     "bleu": "BLEU of this sample, over the orders that the prediction is long enough for",
-    "edit_distance": "edit distance of the tokens over the longer length",
-    "render_failure": "1 where the prediction cannot be typeset",
-    "image_edit_distance": "column edit distance of the images over their columns",
-    "image_mse": "mean squared difference of the images' grey values",
+    "render_failure": "share of predicted formulas that cannot be typeset",
 }
 _LOWER_IS_BETTER = ("distance", "mse", "failure", "failure_rate", "missing_rate", "redundant_rate")
 
@@ -89,12 +85,12 @@ METRICS = tuple(
 SAMPLE_METRICS = tuple(
     MetricSpec(
         name,
-        meaning,
+        _MEANINGS[name],
         higher_is_better=not name.endswith(_LOWER_IS_BETTER),
         main=_place(name, ("cdm",)),
         binary=name.startswith("exp_rate"),
     )
-    for name, meaning in _OF_SAMPLES.items()
+    for name in _OF_SAMPLES
 )
 
 
@@ -231,12 +227,10 @@ def _details(score: PairScore) -> dict[str, Any]:
 
 def matches_in_words(details: Any) -> list[str]:
     """Returns for each formula of the details of a sample how many tokens match, if both sides have some."""
-    lines = []
-    for number, formula in enumerate(details if isinstance(details, list) else [], start=1):
-        name = f"formula {number}: " if len(details) > 1 else ""
-        if tokens := formula.get("tokens"):
-            lines.append(
-                f"{name}{tokens['matched']} tokens match, of {tokens['ground_truth']} true and"
-                f" {tokens['prediction']} predicted ones"
-            )
-    return lines
+    counts = [formula.get("tokens") for formula in details] if isinstance(details, list) else []
+    return [
+        f"{f'formula {number}: ' if len(counts) > 1 else ''}{tokens['matched']} tokens match, of"
+        f" {tokens['ground_truth']} true and {tokens['prediction']} predicted ones"
+        for number, tokens in enumerate(counts, start=1)
+        if tokens
+    ]

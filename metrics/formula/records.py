@@ -17,11 +17,12 @@ class FormulaTruth(msgspec.Struct, frozen=True):
 class FormulaPrediction(msgspec.Struct, frozen=True):
     """What a system reads: one formula or table, or a whole document in its dialect.
 
+    document: a text, or the texts of its pages in order, each of which is read by itself.
     dialect: latex (the same as None), mathpix, gpt4o or nougat; metrics.formula.pairs refuses others by name.
     """
 
     latex: str | None = None
-    document: str | None = None
+    document: str | tuple[str, ...] | None = None
     dialect: str | None = None
 
 

@@ -206,7 +206,28 @@ class BootstrapSums:
         return SumTable(tuple(names), wholes, fractions)
 
 
-def check_statistics(statistics: Mapping[str, float]) -> None:
+@dataclass(frozen=True, slots=True)
+class PackedReplicates:
+    """The sums of the bootstrap replicates in few bytes, to travel and to be kept.
+
+    names: all that any replicate has a sum of, in order. data: their sums, see `SumTable.packed`.
+    """
+
+    names: tuple[str, ...]
+    data: bytes
+
+    @classmethod
+    def of(cls, sums: BootstrapSums) -> PackedReplicates:
+        """Packs the replicates of `sums`; equal sums give equal bytes."""
+        table = sums.table().below().without_zeros()
+        return cls(table.names, table.packed(by_row=True))
+
+    def unpack(self, count: int) -> SumTable:
+        """Returns the sums of the `count` replicates; raises ValueError where the data are of others."""
+        return SumTable.unpacked(self.names, self.data, count, by_row=True)
+
+
+def check_statistics(statistics: Mapping[str, Any]) -> None:
     """Raises ValueError where a statistic is no number, not finite or above 2**32 in magnitude, with its name."""
     values = statistics.values()
     # Almost always all are plain numbers that together stay below the bound, which a NaN among them would not.
@@ -214,13 +235,9 @@ def check_statistics(statistics: Mapping[str, float]) -> None:
         if _PLAIN_NUMBERS.issuperset(map(type, values)) and sum(map(abs, values)) <= MAX_STATISTIC:
             return
     for name, value in statistics.items():
-        if not _is_number(value):
+        if not isinstance(value, Real):
             raise ValueError(f"statistic {name}: must be a number, not {value!r:.80}")
         try:
-            to_units(value)
+            to_units(value)  # type: ignore[arg-type]
         except ValueError as error:
             raise ValueError(f"statistic {name}: {error}") from None
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real)

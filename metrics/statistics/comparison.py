@@ -9,7 +9,6 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from .intervals import Interval
 from .measured import AnyBenchmark, measure, spec_of
 from .paired import PairedDifference, paired_differences
 from .sum_table import SumTable
@@ -113,11 +112,8 @@ def verdict(
         return "too few differ", None
     # A swap in which the metric has no value is as extreme as any for its own p, and has no part in the largest.
     p = max(test.p, simultaneous_p(test.t, largest))
+    low, high = compared.difference.cautious or (0.0, 0.0)
     # 1 - 0.95 is a little more than 0.05.
-    if p > (1 - confidence) * (1 + 1e-9) or not _leaves_out_zero(compared.difference.cautious):
+    if p > (1 - confidence) * (1 + 1e-9) or low <= 0 <= high:
         return "no difference shown", p
     return ("better" if spec_of(benchmark, name).goodness(difference) > 0 else "worse"), p
-
-
-def _leaves_out_zero(interval: Interval | None) -> bool:
-    return interval is not None and not interval[0] <= 0 <= interval[1]

@@ -17,6 +17,7 @@ docs/explanation/statistics.md has the coverage that `make calibrate` measures o
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -40,14 +41,10 @@ MAX_EXPONENT = 50.0
 
 
 def intervals(benchmark: AnyBenchmark, measured: Measured, confidence: float) -> dict[str, Interval | None]:
-    """Returns the interval of each metric of a slice.
-
-    None where there are no replicates or fewer than half of them have a value, and where the metric has none.
-    """
+    """Returns the interval of each metric of a slice; see `interval` for None."""
+    kind, errors, replicates = type(benchmark), spreads(measured.replicates), measured.replicates
     return {
-        name: interval(
-            spec_of(type(benchmark), name), value, measured.replicates[name], measured.units[name], confidence
-        )
+        name: _interval(spec_of(kind, name), value, errors[name], replicates[name], measured.units[name], confidence)
         for name, value in measured.values.items()
     }
 
@@ -55,18 +52,26 @@ def intervals(benchmark: AnyBenchmark, measured: Measured, confidence: float) ->
 def interval(
     spec: MetricSpec, value: float | None, replicates: FloatArray, units: float, confidence: float
 ) -> Interval | None:
-    """Returns the interval of one metric; see the module for the methods, and `intervals` for None.
+    """Returns the interval of one metric; see the module for the methods.
 
-    replicates [R]: NaN where the metric has no value. units: how many count for the metric.
+    replicates [R]: NaN where the metric has no value. units: how many count for the metric. None where there are no
+    replicates or fewer than half of them have a value, and where the metric has none.
     """
-    found = measured_replicates(replicates)
-    if value is None or found is None:
+    return _interval(spec, value, spread(replicates), replicates, units, confidence)
+
+
+def _interval(
+    spec: MetricSpec, value: float | None, error: float | None, replicates: FloatArray, units: float, confidence: float
+) -> Interval | None:
+    if value is None or error is None:
         return None
     low, high = spec.bounds
-    error = float(np.std(found))
     if low is not None and high is not None:
-        scale = high - low
-        within = _share_interval((value - low) / scale, error / scale, units, confidence)
+        scale, share = high - low, _share_at_bound(value, error, low, high)
+        if share is None:
+            within = logit_t((value - low) / scale, error / scale, units, confidence)
+        else:
+            within = wilson(share, units, confidence)
         return low + scale * within[0], low + scale * within[1]
     if low is not None:
         above = log_t(value - low, error, units, confidence)
@@ -74,33 +79,30 @@ def interval(
     if high is not None:
         below = log_t(high - value, error, units, confidence)
         return below and (high - below[1], high - below[0])
-    return expanded_percentile(found, units, confidence)
+    return expanded_percentile(replicates[~np.isnan(replicates)], units, confidence)
 
 
 def standard_errors(benchmark: AnyBenchmark, measured: Measured) -> dict[str, float | None]:
     """Returns the standard error of each metric of a slice; None where nothing tells, see `standard_error`."""
+    kind, errors = type(benchmark), spreads(measured.replicates)
     return {
-        name: standard_error(spec_of(type(benchmark), name), value, measured.replicates[name], measured.units[name])
+        name: standard_error(spec_of(kind, name), value, errors[name], measured.units[name])
         for name, value in measured.values.items()
     }
 
 
-def standard_error(spec: MetricSpec, value: float | None, replicates: FloatArray, units: float) -> float | None:
-    """Returns the standard error of one metric, in its own unit: the standard deviation of the replicates.
+def standard_error(spec: MetricSpec, value: float | None, error: float | None, units: float) -> float | None:
+    """Returns the standard error of one metric, in its own unit: `error`, the spread of the replicates.
 
     At a bound, and where a metric with two bounds has no spread, the bootstrap sees none; there it is half of Wilson's
     95 % interval divided by 1.96. None where the metric has no interval, and for one unit or less.
     """
-    found = measured_replicates(replicates)
-    if value is None or found is None or units <= 1:
+    if value is None or error is None or units <= 1:
         return None
-    error = float(np.std(found))
     low, high = spec.bounds
     if low is not None and high is not None:
-        share = (value - low) / (high - low)
-        if ROUNDING < share < 1 - ROUNDING and error > ROUNDING * (high - low):
-            return error
-        return (high - low) * _wilson_error(min(max(share, 0.0), 1.0), units)
+        share = _share_at_bound(value, error, low, high)
+        return error if share is None else (high - low) * _wilson_error(share, units)
     bound = low if low is not None else high
     if bound is not None and abs(value - bound) <= ROUNDING:
         return _wilson_error(0.0, units)
@@ -112,16 +114,33 @@ def _wilson_error(share: float, units: float) -> float:
     return (high - low) / (2 * float(ndtri(0.975)))
 
 
-def _share_interval(share: float, error: float, units: float, confidence: float) -> Interval:
-    if ROUNDING < share < 1 - ROUNDING and error > ROUNDING:
-        return logit_t(share, error, units, confidence)
-    return wilson(min(max(share, 0.0), 1.0), units, confidence)
+def _share_at_bound(value: float, error: float, low: float, high: float) -> float | None:
+    """Returns the share of which Wilson's interval is taken; None where the replicates vary, and not at a bound."""
+    share = (value - low) / (high - low)
+    inside = ROUNDING < share < 1 - ROUNDING and error / (high - low) > ROUNDING
+    return None if inside else min(max(share, 0.0), 1.0)
 
 
-def measured_replicates(replicates: FloatArray) -> FloatArray | None:
-    """Returns the replicates that have a value; None where they are fewer than half, or there are none."""
-    found = replicates[~np.isnan(replicates)]
-    return found if len(found) and 2 * len(found) >= len(replicates) else None
+def spreads(replicates: Mapping[str, FloatArray]) -> dict[str, float | None]:
+    """Returns the standard deviation of the replicates of each metric, of those [R] that have a value.
+
+    None where they are fewer than half, or there are none.
+    """
+    if not replicates:
+        return {}
+    table = np.array([*replicates.values()])
+    measured = ~np.isnan(table)
+    counts, size = measured.sum(axis=-1).tolist(), table.shape[-1]
+    errors = table.std(axis=-1).tolist() if size else counts
+    return {
+        name: None if not count or 2 * count < size else error if count == size else float(np.std(row[there]))
+        for name, row, there, count, error in zip(replicates, table, measured, counts, errors, strict=True)
+    }
+
+
+def spread(replicates: FloatArray) -> float | None:
+    """Returns `spreads` of a single metric."""
+    return spreads({"": replicates})[""]
 
 
 def t_quantile(units: float, confidence: float) -> float:

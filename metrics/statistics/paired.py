@@ -26,7 +26,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from ..benchmark import MetricSpec
-from .intervals import ROUNDING, Interval, measured_replicates, t_quantile, wilson
+from .intervals import ROUNDING, Interval, spreads, t_quantile, wilson
 from .measured import AnyBenchmark, Measured, spec_of
 
 POWER = 0.8
@@ -77,31 +77,31 @@ def paired_differences(
     Raises ValueError where they are not as many.
     """
     same = baseline.predictions is not None and baseline.predictions == candidate.predictions
+    shared = [name for name in baseline.replicates if name in candidate.replicates]
+    errors = spreads({name: candidate.replicates[name] - baseline.replicates[name] for name in shared})
     differences = {}
     for name in dict.fromkeys([*baseline.values, *candidate.values]):
         before, after = baseline.values.get(name), candidate.values.get(name)
         units = min(baseline.units.get(name, 0.0), candidate.units.get(name, 0.0))
-        if before is None or after is None:
-            differences[name] = PairedDifference(before, after, None, None, None, units, None)
-            continue
-        found = measured_replicates(candidate.replicates[name] - baseline.replicates[name])
-        if found is None:
-            differences[name] = PairedDifference(before, after, after - before, None, None, units, None)
+        difference = None if before is None or after is None else after - before
+        error = None if difference is None else errors[name]
+        if difference is None or error is None:
+            differences[name] = PairedDifference(before, after, difference, None, None, units, None)
             continue
         spec = spec_of(type(benchmark), name)
-        error = wider = float(np.std(found))
-        if not same or error or after != before:
+        wider, width = error, width_of(spec)
+        if not same or error or difference:
             size = min(baseline.size(name), candidate.size(name))
-            wider = widened_error(error, size, width_of(spec), None if differing is None else differing.get(name, 0))
+            wider = widened_error(error, size, width, None if differing is None else differing.get(name, 0))
         differences[name] = PairedDifference(
             before,
             after,
-            after - before,
+            difference,
             error,
-            paired_interval(after - before, error, units, confidence, spec.bounds),
+            paired_interval(difference, error, units, confidence, spec.bounds),
             units,
-            _detectable(error, units, confidence, width_of(spec)),
-            paired_interval(after - before, wider, units, confidence, spec.bounds),
+            _detectable(error, units, confidence, width),
+            paired_interval(difference, wider, units, confidence, spec.bounds),
             same,
         )
     return differences

@@ -6,6 +6,7 @@ call, with the bits of a call for each (`values_of_rows`).
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,7 +26,8 @@ IntArray = npt.NDArray[np.int64]
 _FRACTION = UNITS_PER_ONE - 1
 _EXACT_BELOW = 1 << 53
 """Integers of a smaller magnitude are floats without rounding."""
-_TYPES = (np.int8, np.int16, np.int32, np.int64)
+BYTES_PER_SUM = 16
+_WHOLE_BITS = 64 - FRACTION_BITS
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,8 +65,43 @@ class SumTable:
         names = tuple(name for name, has_sum in zip(self.names, used.tolist(), strict=True) if has_sum)
         return SumTable(names, self.wholes[:, used], self.fractions[:, used])
 
+    def packed(self, by_row: bool = False) -> bytes:
+        """Returns the sums in units of 2**-52, compressed with zlib.
+
+        They are integers as two's complement of 128 bits, the lowest byte first: byte 1 of the first name in each row,
+        then byte 2, and so on, name by name. Most are small counts, so that most bytes are 0 in each row. by_row: row
+        after row, as sums.json has them.
+        """
+        # whole * 2**52 + fraction in two words; the fraction is less than 2**52, so that nothing is carried.
+        halves = np.empty((*self.wholes.shape, 2), dtype="<i8")
+        halves[..., 0] = (self.wholes << FRACTION_BITS) | self.fractions
+        halves[..., 1] = self.wholes >> _WHOLE_BITS
+        octets = halves.view(np.uint8).reshape(len(self), BYTES_PER_SUM * len(self.names))
+        return zlib.compress((octets if by_row else octets.T).tobytes(), 6 if by_row else 1)
+
+    @classmethod
+    def unpacked(cls, names: tuple[str, ...], data: bytes, rows: int, by_row: bool = False) -> SumTable:
+        """Returns the table of so many rows that was packed.
+
+        Raises ValueError where the data are not as many, are too large, or cannot be uncompressed.
+        """
+        try:
+            raw = zlib.decompress(data)
+        except zlib.error as error:
+            raise ValueError(f"the replicates cannot be uncompressed: {error}") from error
+        width = BYTES_PER_SUM * len(names)
+        if len(raw) != rows * width:
+            raise ValueError(f"the replicates have {len(raw)} bytes where {rows} of {width} are due")
+        octets = np.frombuffer(raw, dtype=np.uint8).reshape((rows, width) if by_row else (width, rows))
+        halves = np.ascontiguousarray(octets if by_row else octets.T).view("<i8").reshape(rows, len(names), 2)
+        low, high = halves[..., 0], halves[..., 1]
+        wholes = (high << _WHOLE_BITS) | (low.view("<u8") >> FRACTION_BITS).astype(np.int64)
+        if (wholes >> _WHOLE_BITS != high).any():
+            raise ValueError("the replicates have a sum that is larger than any that samples add up to")
+        return cls(names, wholes, low & _FRACTION)
+
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self.names, _narrow(self.wholes), _narrow(self.fractions), self.corpus)
+        return SumTable.unpacked, (self.names, self.packed(), len(self))
 
     def __len__(self) -> int:
         """The number of rows."""
@@ -83,9 +120,8 @@ class SumTable:
 
     def bracketed(self, prefix: str) -> dict[str, FloatArray]:
         """The columns named `prefix[KEY]`, by KEY, in order."""
-        start = len(prefix) + 1
-        family = ((name[start:-1], place) for name, place in self.places.items() if name.endswith("]"))
-        return {key: self.floats[:, place] for key, place in family if self.names[place].startswith(f"{prefix}[")}
+        start, family = len(prefix) + 1, [name for name in self.names if name.startswith(f"{prefix}[")]
+        return {name[start:-1]: self.floats[:, self.places[name]] for name in family if name.endswith("]")}
 
     def overridden(self, names: Iterable[str], other: Sums) -> SumTable:
         """Returns the table with the sums under `names` replaced in every row by those of `other`."""
@@ -151,32 +187,6 @@ class SumTable:
     @cached_property
     def _same(self) -> dict[str, float]:
         return dict(self.corpus)
-
-
-_Narrow = tuple[tuple[int, int], npt.NDArray[np.intp], npt.NDArray[Any]]
-
-
-def _narrow(array: IntArray) -> _Narrow:
-    """Returns the shape, the columns that hold anything, and those in the smallest type of integers that holds them.
-
-    Most statistics are small counts, without fractions: they travel in a half to an eighth of the bytes.
-    """
-    columns = np.flatnonzero(array.any(axis=0))
-    kept = array[:, columns]
-    lowest, highest = (int(kept.min()), int(kept.max())) if kept.size else (0, 0)
-    fitting = (each for each in _TYPES if np.iinfo(each).min <= lowest and highest <= np.iinfo(each).max)
-    return (array.shape[0], array.shape[1]), columns, kept.astype(next(fitting))
-
-
-def _restored(
-    names: tuple[str, ...], wholes: _Narrow, fractions: _Narrow, corpus: tuple[tuple[str, float], ...]
-) -> SumTable:
-    arrays = []
-    for shape, columns, kept in (wholes, fractions):
-        array = np.zeros(shape, dtype=np.int64)
-        array[:, columns] = kept
-        arrays.append(array)
-    return SumTable(names, arrays[0], arrays[1], corpus)
 
 
 def values_of_rows(benchmark: Benchmark[Any, Any, Any], table: SumTable, corpus: Sums) -> dict[str, FloatArray]:

@@ -33,9 +33,6 @@ RELATIVE_ROUNDING, ABSOLUTE_ROUNDING = 1e-9, 1e-14
 """Two differences of ratios that are equal may come out this far apart."""
 
 
-_ABSENT = object()
-
-
 @dataclass(frozen=True, slots=True)
 class SwapBits(Bootstrap):
     """Weights of 0 and 1 in the place of Poisson weights: in replicate r, whether a unit is swapped."""
@@ -110,18 +107,12 @@ def units_needed(confidence: float) -> int:
 
 def dependencies(benchmark: AnyBenchmark, sums: Sums) -> dict[str, frozenset[str]]:
     """Returns for each statistic the metrics that change with it: it is made larger in `sums`, and left out."""
-    units, values = sums.units(), benchmark.values(sums)
+    units, values = sums.units(), benchmark.values(sums).items()
     dependent = {}
     for name, total in units.items():
-        others = {each: number for each, number in units.items() if each != name}
-        larger = benchmark.values_within(Sums({**others, name: 64 * total + (1 << 52)}), sums)
-        without = benchmark.values_within(Sums(others), sums)
-        dependent[name] = frozenset(
-            metric
-            for metric in {**values, **larger, **without}
-            for other in (larger, without)
-            if values.get(metric, _ABSENT) != other.get(metric, _ABSENT)
-        )
+        others = [Sums({**units, name: changed}) for changed in (64 * total + (1 << 52), 0)]
+        changes = [values ^ benchmark.values_within(other, sums).items() for other in others]
+        dependent[name] = frozenset(metric for change in changes for metric, _ in change)
     return dependent
 
 

@@ -16,6 +16,7 @@ from ..benchmark import Benchmark, SampleScore
 from ..common.budget import Budget
 from ..common.text import truncated
 from ..converter import Converter
+from ..statistics.ratios import ratio
 from ..statistics.sums import Sums
 from ..table import Table
 from .converter import LabelConverter
@@ -27,7 +28,6 @@ from .metrics import (
     WrongProperty,
     distinct_edges,
     pair_rules,
-    property_accuracies,
     property_statistics,
     property_tables,
     wrong_properties,
@@ -63,7 +63,7 @@ class TrafficRulesBenchmark(Benchmark[GroundTruth, Prediction, Options]):
         statistics: dict[str, float] = {}
         metrics: dict[str, float | None] = {}
         for task in TASKS:
-            counts = task.statistics(task.count(true, predicted))
+            counts = task.statistics(true, predicted)
             statistics |= counts
             metrics |= task.values(counts)
         pairs = dict(pair_rules(true, predicted, sample.budget))
@@ -84,13 +84,14 @@ class TrafficRulesBenchmark(Benchmark[GroundTruth, Prediction, Options]):
         )
 
     def values(self, sums: Sums) -> dict[str, float | None]:
-        """Returns precision, recall and F1 of each task, and the accuracy of each property.
+        """Returns precision, recall and F1 of each task, and the accuracy of each property that a true rule has.
 
         Where nothing was predicted though there was something to find, precision is 0; where there was nothing to
         find but something was predicted, recall is 0. Where there is neither, all three are None.
         """
         tasks = {name: value for task in TASKS for name, value in task.values(sums).items()}
-        return tasks | property_accuracies(sums)
+        right, true = sums.bracketed("property_right"), sums.bracketed("property_true")
+        return tasks | {f"property_accuracy[{name}]": ratio(right.get(name, 0.0), true[name]) for name in true}
 
     def explain(self, details: Any) -> list[str]:
         """Returns how many rules and edges are right, and what is wrong about each rule."""

@@ -72,11 +72,9 @@ def _rule(rule: Mapping[str, Any], alone: bool) -> tuple[Style, list[str]]:
 
 
 def _fault(fault: Mapping[str, Any]) -> str:
-    name = truncated(fault["name"], 24)
-    if fault["fault"] == "absent":
-        return f"{name}: {truncated(fault['true'], 30)} is absent"
-    if fault["fault"] == "extra":
-        return f"{name}: {truncated(fault['predicted'], 30)} is extra"
+    name, kind = truncated(fault["name"], 24), fault["fault"]
+    if kind != "different":
+        return f"{name}: {truncated(fault['true' if kind == 'absent' else 'predicted'], 30)} is {kind}"
     return f"{name}: {truncated(fault['predicted'], 20)} instead of {truncated(fault['true'], 20)}"
 
 

@@ -5,7 +5,7 @@ What was wrong about a rule is asked of the predicted rule that is paired with i
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal
@@ -24,19 +24,15 @@ from .rules import Rule
 Edge = tuple[str, str]
 """(id of a true rule, centerline)"""
 
+Counts = tuple[int, int, int]
+"""How much was right, was predicted and is true."""
+
 OTHER = "(other)"
 """The name under which extra properties are counted that no rule of the sample's ground truth has."""
 
 MAX_NAME_LENGTH = 80
+_COUNTS, _RATES = ("right", "predicted", "true"), ("precision", "recall", "f1")
 _MAX_VALUE_LENGTH = 200
-
-
-class Counts(msgspec.Struct, frozen=True, gc=False):
-    """What was right, of what was predicted and of what is true."""
-
-    right: int
-    predicted: int
-    true: int
 
 
 def rule_extraction(true: Sequence[Rule], predicted: Sequence[Rule]) -> Counts:
@@ -57,7 +53,7 @@ def correspondence(true: Sequence[Rule], predicted: Sequence[Rule]) -> Counts:
     """
     edges = distinct_edges(true)
     right = edges.keys() & distinct_edges(predicted).keys()
-    return Counts(len(right), sum(len(rule.centerlines) for rule in predicted), len(edges))
+    return len(right), sum(len(rule.centerlines) for rule in predicted), len(edges)
 
 
 def distinct_edges(rules: Sequence[Rule]) -> dict[Edge, None]:
@@ -72,23 +68,13 @@ def overall(true: Sequence[Rule], predicted: Sequence[Rule]) -> Counts:
 
     Source: MapDR, evaluate/metric.md, "Overall": |G^s^ ∩ G^s| over |G^s^| and |G^s|.
     """
-    return _common(_subgraphs(true), _subgraphs(predicted))
-
-
-def _subgraphs(rules: Sequence[Rule]) -> list[tuple[Hashable, str]]:
-    return [(rule.distinct, line) for rule in rules for line in rule.centerlines]
+    sides = ([(rule.distinct, line) for rule in rules for line in rule.centerlines] for rules in (true, predicted))
+    return _common(*sides)
 
 
 def _common(true_items: Sequence[Hashable], predicted_items: Sequence[Hashable]) -> Counts:
-    left: dict[Hashable, int] = {}
-    for item in true_items:
-        left[item] = left.get(item, 0) + 1
-    right = 0
-    for item in predicted_items:
-        if left.get(item):
-            left[item] -= 1
-            right += 1
-    return Counts(right, len(predicted_items), len(true_items))
+    right = Counter(true_items) & Counter(predicted_items)
+    return right.total(), len(predicted_items), len(true_items)
 
 
 class Task(msgspec.Struct, frozen=True):
@@ -98,27 +84,26 @@ class Task(msgspec.Struct, frozen=True):
     count: Callable[[Sequence[Rule], Sequence[Rule]], Counts]
     counted: str
 
-    def statistics(self, counts: Counts) -> dict[str, int]:
-        """Returns the counts by the names of the statistics."""
-        return {f"{self.name}.{kind}": getattr(counts, kind) for kind in ("right", "predicted", "true")}
+    def statistics(self, true: Sequence[Rule], predicted: Sequence[Rule]) -> dict[str, int]:
+        """Returns the counts of a sample by the names of the statistics."""
+        return {f"{self.name}.{kind}": count for kind, count in zip(_COUNTS, self.count(true, predicted), strict=True)}
 
     def values(self, statistics: Mapping[str, float] | Sums) -> dict[str, float | None]:
         """Returns precision, recall and F1 from counts that were added up."""
-        values = precision_recall_f1(*(statistics[f"{self.name}.{kind}"] for kind in ("right", "predicted", "true")))
-        return dict(zip((f"{self.name}.{kind}" for kind in ("precision", "recall", "f1")), values, strict=True))
+        values = precision_recall_f1(*(statistics[f"{self.name}.{kind}"] for kind in _COUNTS))
+        return {f"{self.name}.{kind}": value for kind, value in zip(_RATES, values, strict=True)}
 
     def specs(self, main: Mapping[str, int], rank: Mapping[str, int]) -> list[MetricSpec]:
         """Returns the declarations of `values`; `main` and `rank` give those of some of them, by name."""
         true, predicted = f"{self.name}.true", f"{self.name}.predicted"
         about = (
-            ("precision", f"right {self.counted} / predicted ones", predicted),
-            ("recall", f"right {self.counted} / true ones", true),
-            ("f1", f"harmonic mean of precision and recall of {self.counted}", f"{true} + {predicted}"),
+            (f"{self.name}.precision", f"right {self.counted} / predicted ones", predicted),
+            (f"{self.name}.recall", f"right {self.counted} / true ones", true),
+            (f"{self.name}.f1", f"harmonic mean of precision and recall of {self.counted}", f"{true} + {predicted}"),
         )
         return [
             MetricSpec(name, meaning, main=main.get(name), rank=rank.get(name), denominator=denominator)
-            for kind, meaning, denominator in about
-            for name in [f"{self.name}.{kind}"]
+            for name, meaning, denominator in about
         ]
 
 
@@ -145,17 +130,15 @@ METRICS = (
 
 SAMPLE_METRICS = (
     *(spec for task in TASKS for spec in task.specs({"overall.f1": 1}, {})),
-    MetricSpec(
-        "wrong_properties",
-        "properties that are different, absent or extra in the predictions paired with true rules",
-        higher_is_better=False,
-        bounds=(0.0, None),
-    ),
-    MetricSpec(
-        "unpaired_rules",
-        "true rules that are paired with no prediction, as there were too few",
-        higher_is_better=False,
-        bounds=(0.0, None),
+    *(
+        MetricSpec(name, meaning, higher_is_better=False, bounds=(0.0, None))
+        for name, meaning in (
+            (
+                "wrong_properties",
+                "properties that are different, absent or extra in predictions paired with true rules",
+            ),
+            ("unpaired_rules", "true rules that are paired with no prediction, as there were too few"),
+        )
     ),
 )
 
@@ -170,15 +153,14 @@ def pair_rules(true: Sequence[Rule], predicted: Sequence[Rule], budget: Budget) 
 
     Spends a step for each pair of rules that are left.
     """
-    by_properties: dict[frozenset[int], deque[int]] = defaultdict(deque)
-    for j, rule in enumerate(predicted):
-        by_properties[rule.distinct].append(j)
+    by_properties: dict[frozenset[int], list[int]] = {}
+    for j, rule in reversed([*enumerate(predicted)]):
+        by_properties.setdefault(rule.distinct, []).append(j)
     pairs: list[tuple[int, int]] = []
     left: list[int] = []
     for i, rule in enumerate(true):
-        equal = by_properties.get(rule.distinct)
-        if equal:
-            pairs.append((i, equal.popleft()))
+        if equal := by_properties.get(rule.distinct):
+            pairs.append((i, equal.pop()))
         else:
             left.append(i)
     candidates = sorted(j for rest in by_properties.values() for j in rest)
@@ -191,7 +173,7 @@ def _weights(true: Sequence[Rule], predicted: Sequence[Rule]) -> list[list[int]]
     """Returns [true, predicted] weights in which one agreeing property outweighs all shared centerlines."""
     lines, predicted_lines = ([set(rule.centerlines) for rule in rules] for rules in (true, predicted))
     scale = 1 + sum(map(len, lines))
-    others = [(other.distinct, of_other) for other, of_other in zip(predicted, predicted_lines, strict=True)]
+    others = [(rule.distinct, of_rule) for rule, of_rule in zip(predicted, predicted_lines, strict=True)]
     return [
         [len(rule.distinct & distinct) * scale + len(of_rule & of_other) for distinct, of_other in others]
         for rule, of_rule in zip(true, lines, strict=True)
@@ -267,26 +249,14 @@ def _statistic(kind: str, name: str) -> str:
     return f"property_{kind}[{truncated(name, MAX_NAME_LENGTH)}]"
 
 
-def property_accuracies(sums: Sums) -> dict[str, float | None]:
-    """Returns the accuracy of each property that a true rule has, as `property_accuracy[NAME]`."""
-    right = sums.bracketed("property_right")
-    return {
-        f"property_accuracy[{name}]": ratio(right.get(name, 0.0), total)
-        for name, total in sums.bracketed("property_true").items()
-    }
-
-
 def property_tables(sums: Sums) -> list[Table]:
     """Returns the table of the properties, the one most often wrong in a paired prediction first."""
-    true, right, different, absent, extra = (
-        sums.bracketed(f"property_{kind}") for kind in ("true", "right", "different", "absent", "extra")
-    )
+    kinds = [sums.bracketed(f"property_{kind}") for kind in ("true", "right", "different", "absent", "extra")]
     rows: list[tuple[float, str, list[str | float | None]]] = []
-    for name in sorted({*true, *extra}):
-        cells = [int(of.get(name, 0)) for of in (true, right, different, absent, extra)]
-        unpaired = cells[0] - cells[1] - cells[2] - cells[3]
-        accuracy = ratio(cells[1], cells[0])
-        rows.append((-sum(cells[2:]), name, [name, *cells[:1], accuracy, *cells[1:4], unpaired, cells[4]]))
+    for name in {*kinds[0], *kinds[-1]}:
+        true, right, different, absent, extra = (int(counts.get(name, 0)) for counts in kinds)
+        cells = [name, true, ratio(right, true), right, different, absent, true - right - different - absent, extra]
+        rows.append((-(different + absent + extra), name, cells))
     if not rows:
         return []
     header = ["property", "true", "accuracy", "right", "other value", "absent", "rule not paired", "extra"]

@@ -45,7 +45,7 @@ class Sample:
     def __init__(self, budget: Budget, ignored: Collection[str] = ()) -> None:
         self.budget = budget
         self.ignored = frozenset(map(normalized, ignored))
-        self._numbers: dict[tuple[str, ...], int] = {}
+        self._numbers: dict[tuple[str, str], int] = {}
         self._names: dict[str, str] = {}
 
     def numbered(self, values: Mapping[str, Any]) -> dict[str, int]:
@@ -56,19 +56,12 @@ class Sample:
         if len(values) > MAX_PROPERTIES:
             raise NotComparable(f"there are {len(values)}, and at most {MAX_PROPERTIES} are scored")
         properties: dict[str, int] = {}
-        steps = 0
         for name, value in values.items():
-            key: tuple[str, ...]
-            if isinstance(value, str):  # as most are
-                steps += 1 + len(value) // CHARACTERS_PER_STEP
-                key = (name, normalized(value))
-            else:
-                try:
-                    key = (name, "canonical", canonical(value, self.budget.spend))
-                except NotComparable as error:
-                    raise NotComparable(f"{_shown(name)} cannot be compared: {error}") from error
+            try:
+                key = (name, canonical(value, self.budget.spend))
+            except NotComparable as error:
+                raise NotComparable(f"{_shown(name)} cannot be compared: {error}") from error
             properties[name] = self._numbers.setdefault(key, len(self._numbers))
-        self.budget.spend(steps)
         return properties
 
     def name(self, name: str | int) -> str:
@@ -82,7 +75,7 @@ def true_rules(truth: GroundTruth, sample: Sample) -> list[Rule]:
 
     Raises RejectedRecord where an id is duplicated, or where the record is beyond the limits.
     """
-    rules = _rules(truth.rules, [rule.id for rule in truth.rules], sample, "ground_truth")
+    rules = _rules(truth.rules, sample, "ground_truth")
     duplicated = [name for name, number in Counter(rule.name for rule in rules).items() if number > 1]
     if duplicated:
         raise RejectedRecord(
@@ -96,23 +89,21 @@ def predicted_rules(prediction: Prediction | None, sample: Sample) -> list[Rule]
 
     Raises RejectedRecord where the record is beyond the limits.
     """
-    rules = (prediction.rules if prediction else None) or []
-    return _rules(rules, [rule.matches for rule in rules], sample, "prediction")
+    return _rules((prediction.rules if prediction else None) or [], sample, "prediction")
 
 
-def _rules(
-    rules: Sequence[TrueRule | PredictedRule], names: Sequence[str | int | None], sample: Sample, side: Side
-) -> list[Rule]:
+def _rules(rules: Sequence[TrueRule | PredictedRule], sample: Sample, side: Side) -> list[Rule]:
     read = []
     with sample.budget.reading(side):
         sample.budget.spend(check_sizes(rules, side))
-        for number, (rule, name) in enumerate(zip(rules, names, strict=True)):
+        for number, rule in enumerate(rules):
             values = _counted(rule.properties or {}, sample.ignored)
             try:
                 properties = sample.numbered(values)
             except NotComparable as error:
                 raise RejectedRecord(side, f"rules[{number}].properties: {error}") from error
             lines = [sample.name(line) for line in rule.centerlines or ()]
+            name = rule.id if isinstance(rule, TrueRule) else rule.matches
             named = None if name is None else sample.name(name)
             read.append(Rule(named, properties, frozenset(properties.values()), values, lines))
     return read

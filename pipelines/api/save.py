@@ -12,11 +12,9 @@ import msgspec
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ...transforms.io.claim import Claim, Process, heartbeat
-from ...transforms.io.publication import owned_output, publish
-from ...transforms.io.staging import StagedFolder
+from ...transforms.io.publication import Claim, Process, heartbeat, owned_output, publish
 from ...transforms.io.storage import create_file, make_folder, new_run_id, output_problems
-from ...transforms.publish import ROWS_PER_GROUP
+from ...transforms.publish import ROWS_PER_GROUP, StagedFolder
 from ...transforms.records import GROUND_TRUTH, Cause, CauseCount, Quarantined, Stage
 from ..config.settings import DEFAULT_SYSTEM, Configuration
 from ..evaluate import files_of, result_files

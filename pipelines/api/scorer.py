@@ -17,8 +17,17 @@ from ...metrics.scoring import score_pairs
 from ...metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from ...metrics.statistics.sums import Sums
 from ...transforms.hashes import scoring_signature
-from ...transforms.io.field_map import KEY_ONLY, SAMPLE_ID, FieldMap, about_sample_id, presence, wrong_length
-from ...transforms.record_json import fields_of, present_fields, record_json
+from ...transforms.io.field_map import (
+    KEY_ONLY,
+    SAMPLE_ID,
+    FieldMap,
+    about_sample_id,
+    fields_of,
+    presence,
+    present_fields,
+    record_json,
+    wrong_length,
+)
 from ...transforms.records import GROUND_TRUTH, JSON, Cause, ColumnsReader, EncodedRecord, RecordEncoder
 from ...transforms.repeats import Repeats, label_of
 from ...transforms.scored_batch import BatchDecoder, PairedSample, ScoredBatch, ScoringPlan

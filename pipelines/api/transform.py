@@ -15,11 +15,10 @@ from apache_beam.typehints.row_type import RowTypeConstraint
 from ...transforms.encode import Unpack as Unpacker
 from ...transforms.encode import encode_records
 from ...transforms.evaluate import RECORD_STREAMS, Evaluated, EvaluateRecords
-from ...transforms.io.claim import Claim, Process, release
-from ...transforms.io.publication import own_output
+from ...transforms.io.field_map import fields_of
+from ...transforms.io.publication import Claim, Process, own_output, release
 from ...transforms.io.storage import new_run_id, prepare_output
 from ...transforms.publish import encode_json
-from ...transforms.record_json import fields_of
 from ...transforms.records import GROUND_TRUTH, InputProblem, Quarantined, side_name
 from ...transforms.scored_sample import ScoredSample, exact_statistics
 from ...transforms.totals import SliceResult

@@ -17,12 +17,15 @@ from ...metrics.benchmark import Ability
 from ...metrics.registry import usable_benchmarks
 from ...transforms.counters import NAMESPACE
 from ...transforms.faults import faults_end_the_bundle
-from ...transforms.io.claim import DETACHED_LEASE_S, Claim, Process, heartbeat
 from ...transforms.io.publication import (
+    DETACHED_LEASE_S,
+    Claim,
     Layout,
+    Process,
     Published,
     TakenOver,
     find_published,
+    heartbeat,
     mark_abandoned,
     own_output,
     owned_output,

@@ -29,9 +29,8 @@ from ...metrics.statistics.swaps import SWAPS, SwapBits, dependencies, units_nee
 from ...transforms.blocks import EXPANSION, buckets_for, unpack
 from ...transforms.compare import REGROUPED, CompareBuckets, ComparePlan, PairSums, merged_sums
 from ...transforms.io.publication import Layout
-from ...transforms.io.staging import StagedFolder
 from ...transforms.io.storage import new_run_id, prepare_output
-from ...transforms.publish import Publish, encode_json
+from ...transforms.publish import Publish, StagedFolder, encode_json
 from ...transforms.read import ReadRowBlocks
 from ...transforms.records import InputProblem, printable
 from ...transforms.rows import SampleTable

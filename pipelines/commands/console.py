@@ -19,8 +19,7 @@ from rich.text import Text
 
 from ...metrics.version import VERSION
 from ...transforms.io.storage import write_file
-from ...transforms.process import repeated
-from ...transforms.progress import PROGRESS, PROGRESS_FOLDER
+from ...transforms.process import PROGRESS, PROGRESS_FOLDER, repeated
 from ...transforms.records import printable
 from ..config.errors import as_output_errors, as_usage_error
 from ..reports.markdown import difference_text, number

@@ -18,9 +18,8 @@ from apache_beam.pvalue import TaggedOutput
 
 from ...metrics.common.errors import explain
 from ...metrics.converter import Converter, Part, UnreadableSource
-from ...transforms.blocks import Block, KeyedRecord, ToBlocks, buckets_for, unpack
+from ...transforms.blocks import Block, KeyedRecord, ToBlocks, buckets_for, sorted_on_disk, unpack
 from ...transforms.faults import faults_end_the_bundle
-from ...transforms.io.external_sort import sorted_on_disk
 from ...transforms.io.files import match_glob, open_uncompressed
 from ...transforms.io.record_files import columns_of, encoded
 from ...transforms.records import InputProblem, writable

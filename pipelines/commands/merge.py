@@ -23,9 +23,8 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from ...metrics.repeats import repeats_of
 from ...metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from ...transforms.io.publication import check_not_replaced
-from ...transforms.io.staging import StagedFolder, stage_bundles
 from ...transforms.io.storage import new_run_id, open_file, prepare_output
-from ...transforms.publish import CountCauses, Publish
+from ...transforms.publish import CountCauses, Publish, StagedFolder, stage_bundles
 from ...transforms.records import GROUND_TRUTH, CauseCount, InputProblem, Quarantined, printable
 from ...transforms.rows import read_rows
 from ...transforms.totals import SliceKey, SliceResult, SliceTotals, slice_result

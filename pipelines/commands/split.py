@@ -1,8 +1,14 @@
-"""`beamscore split`: training, validation and test sets, or folds, as a column of the records."""
+"""`beamscore split`: training, validation and test sets, or folds, as a column of the records.
+
+The draw is a hash of the seed and the group, so that no group is ever torn apart, and neither the order of the samples
+nor the presence of others moves a sample.
+"""
 
 from __future__ import annotations
 
 import argparse
+import hashlib
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,7 +20,6 @@ import msgspec
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.pvalue import TaggedOutput
 
-from ...metrics.common import split as splits
 from ...metrics.common.errors import explain
 from ...transforms.io.record_files import columns_of, encoded
 from ...transforms.pair import PairBySample
@@ -50,10 +55,10 @@ def _rule(parsed: argparse.Namespace) -> Callable[[str], str | int]:
     if parsed.folds is not None:
         if parsed.folds < 2:
             raise UsageError(f"--folds {parsed.folds}: cross validation needs at least 2")
-        return partial(splits.fold, folds=parsed.folds, seed=parsed.seed)
+        return partial(fold, folds=parsed.folds, seed=parsed.seed)
     given = DEFAULT_FRACTIONS if parsed.fractions is None else parsed.fractions
     try:
-        return partial(splits.part, fractions=_fractions(given), seed=parsed.seed)
+        return partial(part, fractions=_fractions(given), seed=parsed.seed)
     except (ValueError, ArithmeticError) as error:
         raise UsageError(f"--fractions {given}: {error}; give NAME=X,... that add up to 1") from error
 
@@ -65,10 +70,33 @@ def _fractions(given: str) -> dict[str, Fraction]:
         if not name or name in fractions:
             raise ValueError(f"each part needs a name of its own, not {each!r}")
         fractions[name] = Fraction(number)
+        if fractions[name] < 0:
+            raise ValueError(f"fractions must be between 0 and 1, not {number}")
     if sum(fractions.values()) != 1:
         raise ValueError(f"they add up to {float(sum(fractions.values())):g}")
-    splits.part("", fractions)
     return fractions
+
+
+def draw(group: str, seed: int, purpose: str) -> Fraction:
+    """Returns the group's number, uniform over [0, 1) in steps of 2**-64; each seed and each purpose draws anew."""
+    key = hashlib.blake2b(f"{seed}:{purpose}".encode(), digest_size=32).digest()
+    digest = hashlib.blake2b(group.encode("utf-8", "surrogatepass"), digest_size=8, key=key).digest()
+    return Fraction(int.from_bytes(digest, "big"), 1 << 64)
+
+
+def fold(group: str, folds: int, seed: int) -> int:
+    """Returns the fold of a group, 0 .. `folds` - 1, for k-fold cross validation."""
+    return int(draw(group, seed, "fold") * folds)
+
+
+def part(group: str, fractions: Mapping[str, Fraction], seed: int) -> str:
+    """Returns the part of a group, each part being drawn with its fraction of the groups.
+
+    fractions: they add up to 1. Their order matters: the parts share the range of the draw from the left.
+    """
+    drawn = draw(group, seed, "part")
+    ends = itertools.accumulate(fractions.values())
+    return next(name for name, end in zip(fractions, ends, strict=True) if drawn < end)
 
 
 @dataclass(frozen=True)

@@ -362,6 +362,10 @@ def _convert(raw: dict[str, Any], kind: type[_Struct], source: str) -> _Struct:
     try:
         return msgspec.convert(raw, kind)
     except msgspec.ValidationError as error:
+        types = {field.encode_name: field.type for field in msgspec.structs.fields(kind)}
+        if all(name in types and _fits(value, types[name]) for name, value in raw.items()):
+            # Each key alone is right; the type itself says what does not go together.
+            raise UsageError(f"{source}: {error}") from error
         raise UsageError(f"{source}: {_explain(raw, kind)}") from error
 
 

@@ -12,14 +12,10 @@ import apache_beam as beam
 import msgspec
 
 from ...metrics.record_fields import record_fields, text_fields
-from ...transforms.io.columnar import listed
 from ...transforms.io.field_map import SideColumns
 from ...transforms.io.files import Part, SourceFile, match_files, open_parquet
-from ...transforms.io.jsonl import Line
-from ...transforms.io.readers import known_fields, read_part
-from ...transforms.io.restriction import BYTES_PER_BUNDLE
-from ...transforms.io.rows import RecordLimits
-from ...transforms.read import ReadRecords
+from ...transforms.io.readers import Line, RecordLimits, known_fields, listed, read_part
+from ...transforms.read import BYTES_PER_BUNDLE, ReadRecords
 from ...transforms.records import GROUND_TRUTH, JSON, MSGPACK, EncodedRecord, InputProblem, Origin
 from ...transforms.repeats import REPEAT
 from ..config.errors import UsageError, as_input_errors, nearest

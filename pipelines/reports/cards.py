@@ -19,8 +19,8 @@ from .text import clipped, drawable, one_line
 
 if TYPE_CHECKING:
     # Beam is imported with them, and the history of runs has no cards.
-    from ...transforms.changed_records import ChangedRecords
     from ...transforms.pick import PickedSample
+    from ...transforms.sample_changes import ChangedRecords
 
 MAX_RECORD_LENGTH = 8_000
 MAX_DRAWING_LENGTH = 300_000

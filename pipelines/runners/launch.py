@@ -24,11 +24,11 @@ from ...transforms.beam_internals import (
     local_runner,
     option_names,
     option_parser,
+    shared_clients,
     worker_environment,
 )
 from ...transforms.blocks import IN_PIPELINE, BlockFolder
 from ...transforms.faults import temporary_folder
-from ...transforms.io.s3 import shared_clients
 from ...transforms.process import one_blas_thread, quiet_root_logger
 from ..config.errors import UsageError, as_input_errors, nearest, one_line
 from . import flink

@@ -146,8 +146,7 @@ def work(parent: int) -> None:
     atexit.register(gc.freeze)
     live_by(sys.argv[1], parent)
     with quiet_root_logger:
-        from ...transforms.beam_internals import run_worker
-        from ...transforms.io.s3 import shared_clients
+        from ...transforms.beam_internals import run_worker, shared_clients
 
         with one_blas_thread, shared_clients:
             run_worker(sys.argv)

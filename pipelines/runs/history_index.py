@@ -18,8 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from ...transforms.io.claim import RUNS
-from ...transforms.io.publication import committed_runs
+from ...transforms.io.publication import RUNS, committed_runs
 from ...transforms.io.storage import has_folders, is_on_disk, list_tree, read_bytes
 from ..config.errors import UsageError, one_line
 from .differences import scoring_hash

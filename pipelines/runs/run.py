@@ -12,10 +12,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from ...metrics.benchmark import Benchmark, MetricSpec
-from ...metrics.statistics.bootstrap import Bootstrap, BootstrapSums
+from ...metrics.statistics.bootstrap import Bootstrap, BootstrapSums, PackedReplicates
 from ...metrics.statistics.intervals import METHODS
 from ...metrics.statistics.measured import Measured, measure
-from ...metrics.statistics.replicates import PackedReplicates
 from ...metrics.statistics.sums import FRACTION_BITS, Sums
 from ...metrics.version import VERSION
 from ...transforms.earlier_rows import EarlierRows

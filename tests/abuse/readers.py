@@ -23,9 +23,8 @@ from beamscore.transforms.blocks import unpack
 from beamscore.transforms.io import zstd
 from beamscore.transforms.io.field_map import SideColumns
 from beamscore.transforms.io.files import match_files, split_file
-from beamscore.transforms.io.restriction import PartRestrictionProvider
-from beamscore.transforms.io.rows import RecordLimits
-from beamscore.transforms.read import ReadPart
+from beamscore.transforms.io.readers import RecordLimits
+from beamscore.transforms.read import PartRestrictionProvider, ReadPart
 from beamscore.transforms.records import EncodedRecord, InputProblem
 from tests.abuse.run import peak_bytes
 

@@ -20,7 +20,7 @@ from beamscore.metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleS
 from beamscore.metrics.common.errors import explain
 from beamscore.metrics.statistics.bootstrap import check_statistics
 from beamscore.pipelines.config.settings import LimitSettings
-from beamscore.transforms.io.rows import deeper_than
+from beamscore.transforms.io.readers import deeper_than
 from beamscore.transforms.process import gc_paused, one_blas_thread
 from tests.abuse.case import Case
 from tests.bench.measure import processor_seconds

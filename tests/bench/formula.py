@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from beamscore.metrics.benchmark import Pair
-from beamscore.metrics.common.budget import Budget
 from beamscore.metrics.formula.benchmark import FormulaBenchmark
 from beamscore.metrics.formula.cdm.scoring import normalize, render, score_pair
 from beamscore.metrics.formula.records import FormulaOptions, FormulaPrediction, FormulaTruth
@@ -104,7 +103,7 @@ def _stages(pairs: Sequence[FormulaPair]) -> dict[str, float]:
                 for pair in pairs[start : start + FormulaBenchmark.batch_size]
             ]
             before = _now()
-            readings = [tuple(normalize(text, options, Budget(options.max_steps)) for text in pair) for pair in texts]
+            readings = [tuple(normalize(text, options) for text in pair) for pair in texts]
             read_at = _now()
             renderings = render([reading for pair in readings for reading in pair], typesetter)
             rendered_at = _now()

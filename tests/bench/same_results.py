@@ -37,6 +37,7 @@ OPTIONS: dict[str, dict[str, dict[str, Any]]] = {
         "published": {},
         "icdar2013": {"protocol": "icdar2013"},
         "polygon": {"geometry": "polygon"},
+        "iou": {"protocol": "iou"},
     },
     "formula": {"published": {}, "released": {"protocol": "released"}},
     "traffic_rules": {"published": {}},

@@ -91,14 +91,14 @@ def _coverage_table(found: Sequence[Sequence[Coverage]], corpora: int) -> str:
         for what, of in (("lowest", min), ("highest", max))
     ]
     rows += [
-        ["of documents", *(f"{cell.holds:.1%} ({cell.units})" for cell in each)]
+        [each[0].case.hard, *(f"{cell.holds:.1%} ({cell.units})" for cell in each)]
         for each in found
         if each[0].case.clusters
     ]
     plain = min(cell.percentile for each in found for cell in each)
     text = (
         f"How often a 95% interval contains the true value, in {corpora:,} corpora per cell, over {len(samples)} "
-        "populations of samples, and for documents of 8 pages (their number in brackets). The standard error is "
+        "populations of samples, and for documents as clusters (their number in brackets). The standard error is "
         f"{_error(corpora):.1%} at 95%. Plain percentiles of the same replicates contain it in as few as {plain:.1%}."
     )
     header = ["", *(f"{size} samples" for size in SIZES)]

@@ -9,7 +9,7 @@ import numpy as np
 from beamscore.metrics.benchmark import MetricSpec
 from beamscore.metrics.registry import benchmark_class
 from beamscore.metrics.statistics.bootstrap import Bootstrap
-from beamscore.metrics.statistics.intervals import interval, measured_replicates
+from beamscore.metrics.statistics.intervals import interval, spread
 from beamscore.metrics.statistics.measured import counted_units, denominator_columns, units_over_classes
 from tests.calibrate.populations import UNITS, Case, FloatArray, difficulties
 
@@ -71,7 +71,7 @@ def coverage(case: Case, units: int, corpora: int, seed: int) -> Coverage:
         values, (counted, _) = case.value(sums), units_behind(case, sums)
         for corpus in range(chosen.shape[1]):
             replicates = values[1:, corpus]
-            if np.isnan(values[0, corpus]) or measured_replicates(replicates) is None:
+            if np.isnan(values[0, corpus]) or spread(replicates) is None:
                 continue
             measured += 1
             found = interval(spec, float(values[0, corpus]), replicates, counted[corpus], CONFIDENCE)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from scipy.special import bdtr
 
 from beamscore.metrics.statistics.bootstrap import Bootstrap
-from beamscore.metrics.statistics.intervals import interval, measured_replicates, t_quantile
+from beamscore.metrics.statistics.intervals import interval, spread, t_quantile
 from beamscore.metrics.statistics.paired import paired_interval, widened_error, width_of
 from beamscore.metrics.statistics.swaps import SwapBits, simultaneous_p, studentized, swap_p, units_needed
 from tests.calibrate.coverage import CONFIDENCE, REPLICATES, spec_of, units_behind
@@ -67,11 +67,10 @@ def _told(
     behind = [units_behind(case, {name: each[name][:, None] for name in each}) for each in sums]
     counted, sizes = [units[0] for units, _ in behind], [of_weight[0] for _, of_weight in behind]
     difference = float(values[1][0] - values[0][0])
-    spread = measured_replicates(values[1][1:] - values[0][1:])
-    if spread is None or math.isnan(difference):
+    error = spread(values[1][1:] - values[0][1:])
+    if error is None or math.isnan(difference):
         return np.zeros(4)
     differing = int(np.any([systems[0][name] != systems[1][name] for name in systems[0]], axis=0).sum())
-    error = float(np.std(spread))
     errors = error, widened_error(error, min(sizes), width_of(declared), differing)
     found, cautious = (paired_interval(difference, each, min(counted), CONFIDENCE, declared.bounds) for each in errors)
     before, after = (

@@ -134,7 +134,6 @@ def plan() -> ComparePlan:
 def said(bundles: Sequence[Sequence[Sequence[Sides]]], blocks: int = 1) -> Said | None:
     """Returns comparison.json and the rows of changes/ of bundles of buckets; None where nothing could be compared."""
     do_fn = CompareBuckets(plan(), BlockFolder())
-    do_fn.setup()
     outputs: dict[str, list[Any]] = {tag: [] for tag in ("slices", "counts", "metrics", "changed")}
     for buckets in bundles:
         do_fn.start_bundle()

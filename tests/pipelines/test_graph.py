@@ -24,7 +24,6 @@ from apache_beam.runners.pipeline_context import PipelineContext
 
 from beamscore.metrics.registry import benchmark_names
 from beamscore.pipelines.runners import dataflow_template
-from beamscore.transforms.slice import SliceKeyCoder
 from tests.memory_files import ObjectStore
 from tests.pipelines.runners.test_dataflow_template import IMAGE, JOB
 
@@ -154,7 +153,7 @@ def test_keys_are_coded_one_way(submitted: list[Any]) -> None:
         groups
     )
     assert isinstance(groups["Evaluate/Pair/ByBucket"], coders.VarIntCoder)
-    assert isinstance(groups["Evaluate/Combine/GroupByKey"], SliceKeyCoder)
+    assert isinstance(groups["Evaluate/Combine/GroupByKey"], coders.BytesCoder)
 
 
 def test_blocks_are_coded_as_bytes(submitted: list[Any]) -> None:

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamscore.pipelines.runs.run import LAYOUT
-from beamscore.transforms.io.claim import RUNS
-from beamscore.transforms.io.publication import check_not_replaced
+from beamscore.transforms.io.publication import RUNS, check_not_replaced
 from beamscore.transforms.records import InputProblem
 from tests.runs import command, evaluate, write_lines
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from beamscore.metrics.common import split as splits
+from beamscore.pipelines.commands.split import fold
 from tests.runs import command, write_lines
 
 RECORDS: list[dict[str, Any]] = [
@@ -58,7 +58,7 @@ def test_a_split_depends_on_group_and_seed_alone(tmp_path: Path) -> None:
 def test_folds(tmp_path: Path) -> None:
     folds = split(tmp_path, RECORDS, "--folds", "4", "--column", "fold")
     assert {record["fold"] for record in folds.values()} == {"0", "1", "2", "3"}
-    assert all(record["fold"] == str(splits.fold(f"sample:{name}", 4)) for name, record in folds.items())
+    assert all(record["fold"] == str(fold(f"sample:{name}", 4, 0)) for name, record in folds.items())
 
 
 def test_parquet_keeps_every_column_and_its_type(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from beamscore.transforms.io.s3 import shared_clients
+from beamscore.transforms.beam_internals import shared_clients
 from tests.stores.servers import GcsStore, Requests, S3Store, Store, gcs_server, s3_server
 
 ENVIRONMENT = {

@@ -13,13 +13,12 @@ from apache_beam.runners.worker import sdk_worker_main
 from beamscore.transforms import beam_internals
 
 ROOT = Path(__file__).parents[2]
-INTERNALS = {"transforms/beam_internals.py", "transforms/io/s3.py"}
+INTERNALS = {"transforms/beam_internals.py"}
 PUBLIC = {
     "apache_beam",
-    "apache_beam.coders",
     "apache_beam.io.filesystem",
     "apache_beam.io.filesystems",
-    "apache_beam.io.iobase",
+    "apache_beam.io.restriction_trackers",
     "apache_beam.io.localfilesystem",
     "apache_beam.metrics",
     "apache_beam.options.pipeline_options",

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums
-from beamscore.metrics.statistics.sums import Sums
 from beamscore.transforms.slice import SumStatistics
 from beamscore.transforms.totals import SliceTotals
 
@@ -78,12 +77,6 @@ def test_any_shards_orders_and_merge_trees_give_the_same(contributions: list[Con
     assert as_plain(combiner.extract_output(shards[0])) == expected
 
 
-def test_merging_nothing_is_zero() -> None:
-    combiner = SumStatistics(BOOTSTRAP)
-    assert as_plain(combiner.merge_accumulators([])) == plain([])
-    assert as_plain(combiner.merge_accumulators([combiner.create_accumulator()])) == plain([])
-
-
 def test_merging_leaves_the_parts_as_they_are() -> None:
     combiner = SumStatistics(BOOTSTRAP)
     parts = [
@@ -94,9 +87,3 @@ def test_merging_leaves_the_parts_as_they_are() -> None:
     merged = combiner.merge_accumulators(parts)
     combiner.add_input(merged, totals_of(Contribution(3, {"a": 1}, {"n": 1})))
     assert pickle.dumps(parts) == before
-
-
-def test_a_sample_without_statistics_counts_in_the_coverage_alone() -> None:
-    totals = totals_of(Contribution(1, {}, {"ground_truth.rejected": 1}))
-    assert totals.sums.sums() == Sums()
-    assert totals.coverage == {"ground_truth.rejected": 1}

@@ -16,10 +16,9 @@ from hypothesis import strategies as st
 
 from beamscore.transforms.blocks import unpack
 from beamscore.transforms.encode import EncodeBundle
-from beamscore.transforms.io.field_map import FieldMap, SideColumns
-from beamscore.transforms.io.rows import RecordLimits
+from beamscore.transforms.io.field_map import FieldMap, SideColumns, record_json
+from beamscore.transforms.io.readers import RecordLimits
 from beamscore.transforms.pair import DeduplicateAndPair
-from beamscore.transforms.record_json import sorted_record_json
 from beamscore.transforms.records import GROUND_TRUTH, EncodedRecord, InputProblem, Quarantined
 from beamscore.transforms.scored_batch import PairedSample
 
@@ -94,7 +93,7 @@ def test_samples_do_not_depend_on_the_order_the_bundles_or_the_buckets(
 
 def content_hash(record: Any) -> int:
     """63 bits of the 64-bit BLAKE2b of the record as JSON with its keys in order."""
-    return int(hashlib.blake2b(sorted_record_json(record), digest_size=8).hexdigest(), 16) // 2
+    return int(hashlib.blake2b(record_json(record, is_sorted=True), digest_size=8).hexdigest(), 16) // 2
 
 
 @given(RECORDS)

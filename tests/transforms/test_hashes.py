@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from beamscore.metrics.record_fields import record_fields
 from beamscore.metrics.registry import BUILT_IN, benchmark_class, benchmark_names
 from beamscore.transforms.hashes import (
     FINGERPRINTS,
@@ -23,6 +24,11 @@ from beamscore.transforms.hashes import (
     record_hash,
     sample_fingerprint,
 )
+from beamscore.transforms.io.field_map import SideColumns
+from beamscore.transforms.io.files import match_files, split_file
+from beamscore.transforms.io.readers import RecordLimits, read_part
+from beamscore.transforms.read import RecordIntake
+from beamscore.transforms.records import EncodedRecord, Quarantined, RecordEncoder
 from tests.runs import Run, evaluate, write_lines
 
 
@@ -81,40 +87,64 @@ def as_parquet(path: Path, records: list[dict[str, Any]]) -> Path:
     return path
 
 
+def corpus(name: str) -> dict[str, list[dict[str, Any]]]:
+    """Returns six ground truths and their predictions, these in another order."""
+    samples = [importlib.import_module(f"tests.generate.{name}").sample(index, 5) for index in range(6)]
+    return {
+        "truth": [truth for truth, _ in samples],
+        "prediction": [prediction for _, prediction in reversed(samples) if prediction is not None],
+    }
+
+
+def write_both(folder: Path, side: str, records: list[dict[str, Any]], kind: type[msgspec.Struct]) -> list[Path]:
+    """Writes records to a file of lines, and those fields that are read to one of Parquet."""
+    kept = [
+        {key: value for key, value in each.items() if key in {*record_fields(kind), "sample_id"}} for each in records
+    ]
+    return [write_lines(folder / f"{side}.jsonl", records), as_parquet(folder / f"{side}.parquet", kept)]
+
+
 @pytest.mark.parametrize("name", [name for name in benchmark_names() if name in BUILT_IN and name != "toy"])
 def test_jsonl_and_parquet_of_the_same_records_have_the_same_hashes(tmp_path: Path, name: str) -> None:
-    sample = importlib.import_module(f"tests.generate.{name}").sample
-    corpus = [sample(index, 5) for index in range(6)]
-    sides = {
-        "truth": [truth for truth, _ in corpus],
-        "prediction": [prediction for _, prediction in reversed(corpus) if prediction is not None],
-    }
-    kind = benchmark_class(name)
-    fields = {
-        side: {each.encode_name for each in msgspec.structs.fields(record)} | {"sample_id"}
-        for side, record in (("truth", kind.truth_type), ("prediction", kind.prediction_type))
-    }
-    settings = ("--quiet", "--set", "bootstrap.replicates=0", "--set", "max_rejected_fraction=1")
-    runs = []
-    for ending in ("jsonl", "parquet"):
-        paths = []
-        for side, records in sides.items():
-            path = tmp_path / f"{side}.{ending}"
-            kept = [{key: value for key, value in record.items() if key in fields[side]} for record in records]
-            write_lines(path, records) if ending == "jsonl" else as_parquet(path, kept)
-            paths.append(path)
-        runs.append(evaluate(tmp_path / f"out-{ending}", paths[0], paths[1], *settings, config=name))
-    lines, parquet = (hashes(run) for run in runs)
-    assert lines == parquet
-    assert runs[0].summary["fingerprint"] == runs[1].summary["fingerprint"]
-    assert all(truth is not None for truth, _ in lines.values())
-    assert {sample_id for sample_id, each in lines.items() if each[1] is not None} == {
-        each["sample_id"] for each in sides["prediction"]
-    }
-    total = sum(sample_fingerprint(sample_id, truth) for sample_id, (truth, _) in lines.items())
-    assert runs[0].summary["fingerprint"] == {"samples": 6, "hash": fingerprint_text(total)}
-    assert runs[0].sums["fingerprint"] == runs[0].summary["fingerprint"]
-    systems = [run.summary["systems"]["predictions"] for run in runs]
+    kinds = {"truth": benchmark_class(name).truth_type, "prediction": benchmark_class(name).prediction_type}
+    for side, records in corpus(name).items():
+        fields = record_fields(kinds[side])
+        structured = frozenset(field for field, is_text in fields.items() if not is_text)
+        columns = SideColumns(frozenset(fields), structured)
+        lines, parquet = (
+            hashes_of_file(path, columns, kinds[side]) for path in write_both(tmp_path, side, records, kinds[side])
+        )
+        assert lines == parquet
+        assert set(lines) == {each["sample_id"] for each in records}
+
+
+def hashes_of_file(path: Path, columns: SideColumns, kind: type[msgspec.Struct]) -> dict[str, str]:
+    """Reads a file as a run does, and hashes its records."""
+    (file,) = match_files(0, [str(path)], "")
+    (part,) = split_file(file, 1 << 30)
+    intake, encoder = RecordIntake(["ours"], {0: columns}, RecordLimits()), RecordEncoder(0, 0, "")
+    hashes_by_id: dict[str, str] = {}
+    for each in read_part(part, columns, RecordLimits()):
+        record = intake.record(file, encoder, each)
+        assert not isinstance(record, Quarantined), record.error
+        hashes_by_id[record[0].decode()] = record_hash(EncodedRecord(record[1]).decode(kind))
+    return hashes_by_id
+
+
+def test_the_fingerprint_of_a_run_does_not_depend_on_the_format_of_its_files(tmp_path: Path) -> None:
+    kind, sides = benchmark_class("chart"), corpus("chart")
+    truths = write_both(tmp_path, "truth", sides["truth"], kind.truth_type)
+    predictions = write_both(tmp_path, "prediction", sides["prediction"], kind.prediction_type)
+    flags = ("--quiet", "--no-html", "--set", "bootstrap.replicates=0")
+    lines, parquet = (
+        evaluate(tmp_path / each[0].suffix, *each, *flags, config="chart")
+        for each in zip(truths, predictions, strict=True)
+    )
+    assert hashes(lines) == hashes(parquet)
+    total = sum(sample_fingerprint(sample_id, truth) for sample_id, (truth, _) in hashes(lines).items())
+    for run in (lines, parquet):
+        assert run.summary["fingerprint"] == run.sums["fingerprint"] == {"samples": 6, "hash": fingerprint_text(total)}
+    systems = [run.summary["systems"]["predictions"] for run in (lines, parquet)]
     assert systems[0]["predictions_fingerprint"] == systems[1]["predictions_fingerprint"]
 
 

@@ -23,13 +23,10 @@ def test_the_collector_is_off_within_and_on_again_behind_also_after_an_error() -
 
 
 def test_one_that_was_off_stays_off() -> None:
-    gc.disable()
-    try:
+    with gc_paused():
         with gc_paused():
             pass
         assert not gc.isenabled()
-    finally:
-        gc.enable()
 
 
 def blas_threads() -> set[int]:

@@ -22,10 +22,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamscore.transforms import publish as write
-from beamscore.transforms.io.claim import Claim, Process
-from beamscore.transforms.io.publication import Layout, find_published, mark_abandoned, own_output
-from beamscore.transforms.io.staging import StageBundles, StagedFolder
-from beamscore.transforms.publish import CountCauses, Publish, SampleWriter, encode_json
+from beamscore.transforms.io.publication import Claim, Layout, Process, find_published, mark_abandoned, own_output
+from beamscore.transforms.publish import CountCauses, Publish, SampleWriter, StageBundles, StagedFolder, encode_json
 from beamscore.transforms.records import Cause, CauseCount, InputProblem, Quarantined
 from beamscore.transforms.rows import sample_schema
 from beamscore.transforms.scored_sample import ScoredSample

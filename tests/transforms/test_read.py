@@ -16,6 +16,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from apache_beam.io.restriction_trackers import OffsetRange
 from apache_beam.pvalue import TaggedOutput
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.runners.sdf_utils import RestrictionTrackerView, ThreadsafeRestrictionTracker
@@ -25,14 +26,20 @@ from hypothesis import given as for_any
 from hypothesis import strategies as st
 
 from beamscore.metrics.statistics.sums import Sums
+from beamscore.transforms import read as read_module
 from beamscore.transforms.blocks import unpack
 from beamscore.transforms.io import files, zstd
-from beamscore.transforms.io import restriction as blocks
 from beamscore.transforms.io.field_map import MAX_SAMPLE_ID_LENGTH, FieldMap, SideColumns, presence
 from beamscore.transforms.io.files import Part, match_files, split_file
-from beamscore.transforms.io.restriction import PartRestrictionProvider, RecordRange, RecordRangeTracker
-from beamscore.transforms.io.rows import RecordLimits
-from beamscore.transforms.read import ReadPart, ReadRecords
+from beamscore.transforms.io.readers import RecordLimits
+from beamscore.transforms.read import (
+    PART_END,
+    KeptReaders,
+    PartRestrictionProvider,
+    ReadPart,
+    ReadRecords,
+    RecordRangeTracker,
+)
 from beamscore.transforms.records import GROUND_TRUTH, EncodedRecord, Quarantined, side_name
 from tests.runs import write_lines
 from tests.tables import write_arrow, write_delimited
@@ -75,7 +82,7 @@ def bundle_of(outputs: Iterable[Any]) -> Bundle:
 
 def bundles_of(parts: list[Part], bundle_bytes: int | None = None, buckets: int = 1) -> Iterator[Bundle]:
     """Yields what each bundle gives when a runner that knows no more than to defer reads the parts."""
-    do_fn = ReadPart(["ours"], COLUMNS, LIMITS, bundle_bytes, buckets)
+    do_fn = ReadPart(["ours"], COLUMNS, LIMITS, buckets, bundle_bytes=bundle_bytes)
     waiting = [(part, PartRestrictionProvider().initial_restriction(part)) for part in parts]
     while waiting:
         taken, waiting = waiting, []
@@ -324,7 +331,7 @@ def test_bundles_that_defer_the_rest_give_every_record_once(
     (file,) = match_files(0, [str(path)], "--predictions")
     parts = list(split_file(file, 200))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(blocks, "RECORDS_PER_BLOCK", per_block)
+        patched.setattr(read_module, "RECORDS_PER_BLOCK", per_block)
         bundles = list(bundles_of(parts, per_bundle))
     found = [record for given in bundles for record in given.records]
     assert sorted(int(sample_id) for sample_id, _ in found) == list(range(len(records)))
@@ -342,7 +349,7 @@ def test_bundles_that_defer_the_rest_give_every_record_once(
 
 
 def test_the_runner_reads_on_what_bundles_deferred(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocks, "RECORDS_PER_BLOCK", 3)
+    monkeypatch.setattr(read_module, "RECORDS_PER_BLOCK", 3)
     ids = [str(number) for number in range(100)]
     write_lines(tmp_path / "t.jsonl.gz", [{"sample_id": each} for each in ids])
     given = match_files(GROUND_TRUTH, [f"{tmp_path}/t.jsonl.gz"], "")
@@ -384,8 +391,8 @@ def test_a_file_is_read_about_once_however_often_its_rest_is_deferred(
 ) -> None:
     """Forty bundles: reading each from the start of the file would read it twenty times."""
     path = stored(tmp_path / f"a.{ending}", distinct(1600), members)
-    monkeypatch.setattr(blocks, "KEPT_READERS", blocks.KeptReaders(1))
-    monkeypatch.setattr(blocks, "RECORDS_PER_BLOCK", 16)
+    monkeypatch.setattr(read_module, "KEPT_READERS", KeptReaders(1))
+    monkeypatch.setattr(read_module, "RECORDS_PER_BLOCK", 16)
     (file,) = match_files(0, [str(path)], "--predictions")
     with counted_reads() as sizes:
         (part,) = split_file(file, 1 << 30)
@@ -394,14 +401,14 @@ def test_a_file_is_read_about_once_however_often_its_rest_is_deferred(
     assert len(bundles) >= 30
     given = [sample_id for bundle in bundles for sample_id, _ in bundle.records]
     assert given == [str(number) for number in range(1600)]
-    blocks.KEPT_READERS.close()
+    read_module.KEPT_READERS.close()
     assert (sum(sizes) - before) / path.stat().st_size < 1.3
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "jsonl.gz", "parquet", "arrow", "csv"])
 def test_what_one_worker_leaves_another_reads(tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("beamscore.transforms.blocks.BYTES_PER_BLOCK", 1)
-    monkeypatch.setattr(blocks, "RECORDS_PER_BLOCK", 16)
+    monkeypatch.setattr(read_module, "RECORDS_PER_BLOCK", 16)
     path = tmp_path / f"a.{ending}"
     if ending == "arrow":
         write_arrow(path, distinct(400), 7)
@@ -414,10 +421,10 @@ def test_what_one_worker_leaves_another_reads(tmp_path: Path, ending: str, monke
     provider = PartRestrictionProvider()
     assert provider.restriction_size(part, provider.initial_restriction(part)) == part.size
 
-    def read_range(records: RecordRange, stop: int | None = None) -> tuple[list[str], Any]:
+    def read_range(records: OffsetRange, stop: int | None = None) -> tuple[list[str], Any]:
         """Reads as a worker that has kept no reader, of which the runner wants the rest after `stop` records."""
         tracker = ThreadsafeRestrictionTracker(provider.create_tracker(records))
-        do_fn = ReadPart(["ours"], COLUMNS, LIMITS, None)
+        do_fn = ReadPart(["ours"], COLUMNS, LIMITS)
         do_fn.start_bundle()
         given, split = [], None
         for output in do_fn.process(part, RestrictionTrackerView(tracker)):
@@ -431,32 +438,31 @@ def test_what_one_worker_leaves_another_reads(tmp_path: Path, ending: str, monke
     ids = [str(number) for number in range(400)]
     first, (done, rest) = read_range(provider.initial_restriction(part), 200)
     assert first == ids[: done.stop], "the block that is being given is given"
-    assert 200 <= done.stop <= 200 + blocks.RECORDS_PER_BLOCK
-    assert (done.start, rest) == (0, RecordRange(done.stop))
+    assert 200 <= done.stop <= 200 + read_module.RECORDS_PER_BLOCK
+    assert (done.start, rest) == (0, OffsetRange(done.stop, PART_END))
     assert read_range(rest)[0] == ids[done.stop :]
     assert read_range(done)[0] == first, "a bundle that failed is run again"
 
 
-def test_a_part_that_was_not_read_to_its_end_is_not_done() -> None:
-    tracker = RecordRangeTracker(RecordRange(2))
-    with pytest.raises(ValueError, match="read to record 2"):
+def test_a_part_is_split_only_behind_what_is_claimed_and_done_at_its_end() -> None:
+    tracker = RecordRangeTracker(OffsetRange(2, PART_END))
+    with pytest.raises(ValueError, match="not been claimed"):
         tracker.check_done()
-    assert tracker.try_split(0.5) is None
     assert tracker.try_claim(4)
-    with pytest.raises(ValueError, match="read to record 4"):
+    assert tracker.try_split(0.5) is None
+    with pytest.raises(ValueError, match="not been claimed"):
         tracker.check_done()
-    assert tracker.current_progress().fraction_completed == 0
-    assert tracker.try_split(0) == (RecordRange(2, 4), RecordRange(4))
+    assert tracker.try_split(0) == (OffsetRange(2, 5), OffsetRange(5, PART_END))
+    assert tracker.try_split(0) is None
     assert not tracker.try_claim(8)
     assert tracker.is_bounded()
     tracker.check_done()
-    assert tracker.current_progress().fraction_completed == 1
 
 
 def test_readers_are_kept_once_and_the_oldest_is_closed() -> None:
-    kept, closed = blocks.KeptReaders(2), []
+    kept, closed = KeptReaders(2), []
 
-    def reader(name: str) -> blocks.BlockReader:
+    def reader(name: str) -> Any:
         try:
             while True:
                 yield [name]
@@ -470,8 +476,7 @@ def test_readers_are_kept_once_and_the_oldest_is_closed() -> None:
     assert closed == ["a"]
     assert kept.take(("p", "a")) is None
     assert kept.take(("q", "b")) is None
-    taken = kept.take(("p", "b"))
-    assert taken is not None
+    taken: Any = kept.take(("p", "b"))
     assert next(taken) == ["b"]
     assert kept.take(("p", "b")) is None
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamscore.transforms.record_json import fields_of, present_fields, record_json, sorted_record_json
+from beamscore.transforms.io.field_map import fields_of, present_fields, record_json
 
 VALUES = {"sample_id": "a", "box": {"width": 3, "height": [1.5, None]}, "note": None}
 
@@ -90,5 +90,5 @@ JSON = st.recursive(st.none() | st.booleans() | st.integers(-(2**60), 2**60) | s
 def test_the_order_of_keys_does_not_change_the_sorted_json(record: dict[str, Any], random: Any) -> None:
     items = list(record.items())
     random.shuffle(items)
-    assert sorted_record_json(dict(items)) == sorted_record_json(record)
-    assert json.loads(sorted_record_json(record)) == record
+    assert record_json(dict(items), is_sorted=True) == record_json(record, is_sorted=True)
+    assert json.loads(record_json(record, is_sorted=True)) == record

@@ -18,12 +18,12 @@ from beamscore.transforms import slice as slicing
 from beamscore.transforms.hashes import prediction_fingerprint, sample_fingerprint
 from beamscore.transforms.records import InputProblem
 from beamscore.transforms.scored_sample import ScoredSample
-from beamscore.transforms.slice import CheckSliceCount, SliceKeyCoder, SumSlices
+from beamscore.transforms.slice import CheckSliceCount, SumSlices
 from beamscore.transforms.slice_labels import (
     ALL_SAMPLES,
     MAX_LABEL_LENGTH,
     Slice,
-    check_slice_count,
+    Slicing,
     slice_labels,
     value_text,
 )
@@ -91,18 +91,14 @@ def test_a_label_tells_its_columns_and_values(first: list[tuple[str, str]], seco
 
 def test_too_many_slices_of_one_sample_are_told_before_they_are_made() -> None:
     values = [list(range(10_000)), list(range(10_000)), "x"]
-    check_slice_count(["a", "b", "c"], [[0], [2]], values, 10_001)
+    assert len(Slicing(("a", "b", "c"), ((0,), (2,)), 10_001).of(values)) == 10_001
     with pytest.raises(ValueError) as error:
-        check_slice_count(["a", "b", "c"], [[0, 1], [2, 0]], values, 1000)
+        Slicing(("a", "b", "c"), ((0, 1), (2, 0)), 1000).of(values)
     assert str(error.value) == (
         "the columns a (10000), b (10000) put the sample into 100010000 slices, more than the 1000 of "
         "limits.slices_per_sample; shorten the lists, slice by fewer columns, or raise the limit"
     )
-    check_slice_count([], [], (), 1)
-
-
-def test_without_columns_there_are_no_slices() -> None:
-    assert slice_labels([], [], []) == []
+    assert Slicing((), (), 1).of(()) == ()
 
 
 def test_long_values_are_cut_and_stay_apart() -> None:
@@ -123,10 +119,10 @@ KEYS = st.builds(
 
 @given(KEYS, KEYS)
 def test_keys_survive_coding_and_equal_ones_have_equal_bytes(first: SliceKey, second: SliceKey) -> None:
-    coder = SliceKeyCoder()
-    assert coder.decode(coder.encode(first)) == first
-    assert type(coder.decode(coder.encode(first)).slice) is Slice
-    assert (coder.encode(first) == coder.encode(second)) == (first == second)
+    coded = [msgspec.msgpack.encode(key) for key in (first, second)]
+    decoded = msgspec.msgpack.decode(coded[0], type=SliceKey)
+    assert (decoded, type(decoded.slice)) == (first, Slice)
+    assert (coded[0] == coded[1]) == (first == second)
 
 
 def sample_of(
@@ -139,7 +135,8 @@ def sample_of(
 def bundle(do_fn: SumSlices, *batches: list[ScoredSample]) -> list[tuple[SliceKey, SliceTotals]]:
     do_fn.start_bundle()
     found = [each for batch in batches for each in do_fn.process(batch)]
-    return found + [each.value for each in do_fn.finish_bundle()]
+    found += [each.value for each in do_fn.finish_bundle()]
+    return [(msgspec.msgpack.decode(key, type=SliceKey), totals) for key, totals in found]
 
 
 def sums_of(bootstrap: Bootstrap, most: int = 100) -> SumSlices:
@@ -239,7 +236,7 @@ def test_a_worker_that_sees_too_many_slices_ends_the_run() -> None:
 def test_slices_are_counted_over_all_workers() -> None:
     def run(labels: list[str]) -> None:
         items = [
-            (SliceKey(system, Slice(("source",), (label,)) if label else ALL_SAMPLES), 1)
+            (msgspec.msgpack.encode(SliceKey(system, Slice(("source",), (label,)) if label else ALL_SAMPLES)), 1)
             for system in (0, 1)
             for label in labels
         ]

@@ -1,15 +1,37 @@
-"""The reader of a part of a file, by the format of the file."""
+"""The records of JSONL, CSV, TSV, Parquet and Arrow files, in bounded memory.
+
+A CSV record ends at a line end that does not stand in quotes, so it may span lines, and where one starts is known only
+by what stands before it. The first record names the columns; each value is text.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import csv
+import math
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO, NamedTuple
 
-from .columnar import check_columns, read_table, schema_of
-from .delimited import DELIMITERS, header_of, read_delimited
-from .field_map import FIELDS_AS_NAMED, FieldMap, SideColumns
-from .files import Part, SourceFile
-from .jsonl import Line, read_lines
-from .rows import RecordLimits, Row
+import msgspec
+import numpy as np
+import pyarrow as pa
+
+from ..records import TEXT_KEPT, Cause, InputProblem
+from .field_map import FIELDS_AS_NAMED, SAMPLE_ID, FieldMap, SideColumns
+from .files import BOM, BYTES_PER_READ, Part, SourceFile, open_parquet, open_text, reading
+
+_LINE_MARKS = len(BOM) + len(b"\r\n")
+
+DELIMITERS = {"csv": ",", "tsv": "\t"}
+MAX_HEADER_BYTES = 1 << 20
+LIMITS_PER_VALUE = 2
+"""A value of so many times limits.record_bytes ends the run: a quote that is never closed takes all that follows."""
+
+NAMES_LISTED = 20
+ROWS_PER_BATCH = 64
+BYTES_AT_ONCE = 8 << 20
+"""How much of a batch becomes Python objects at a time, unless a single row has more."""
 
 
 def read_part(part: Part, columns: SideColumns, limits: RecordLimits) -> Iterator[Line | Row]:
@@ -34,3 +56,425 @@ def known_fields(file: SourceFile, fields: FieldMap = FIELDS_AS_NAMED) -> list[s
     schema = schema_of(file)
     check_columns(file, schema, fields)
     return fields.present(schema.names)
+
+
+class Line(msgspec.Struct, frozen=True):
+    """One line that is not blank, without its end and without the byte-order mark of the file.
+
+    position: the byte offset of its start, in the uncompressed text. line: its number from 1, or 0 where the
+    part does not start the file. text: its bytes. length: its length, larger than the text where the line was
+    longer than the limit and has been cut; the end of a line that was cut may count.
+    """
+
+    position: int
+    line: int
+    text: bytes
+    length: int
+
+
+def read_lines(part: Part, limit: int) -> Iterator[Line]:
+    """Yields the lines that start in a part, cut at `limit` bytes, which bounds the memory.
+
+    Raises InputProblem where the file cannot be read to its end.
+    """
+    stop = math.inf if part.stop is None else part.stop
+    position, number = part.start, 0 if part.start else 1
+    # The line that covers the byte before the part belongs to the part before, as it started there.
+    is_behind_its_start = part.start > 0
+    with open_text(part.file, position - is_behind_its_start) as stream:
+        if is_behind_its_start:
+            position -= 1
+            while position < stop and (piece := stream.readline(BYTES_PER_READ)):
+                position += len(piece)
+                if piece.endswith(b"\n"):
+                    break
+        while position < stop and (text := stream.readline(limit + _LINE_MARKS)):
+            start, piece = position, text
+            position += len(text)
+            while not piece.endswith(b"\n") and (piece := stream.readline(BYTES_PER_READ)):
+                position += len(piece)
+            skipped = position - start - len(text)
+            kept = text if skipped else text.rstrip(b"\r\n")
+            if not start:
+                kept = kept.removeprefix(BOM)
+            if skipped or kept.strip():
+                yield Line(start, number, kept[:limit], skipped + len(kept))
+            number += number > 0
+
+
+class Record(NamedTuple):
+    """One record: where it starts, its bytes without the line end, and its fields, or the problem that it has."""
+
+    position: int
+    line: int
+    lines: int
+    text: bytes
+    fields: list[str]
+    problem: str
+
+    @property
+    def span(self) -> str:
+        """Its lines, to stand behind what is wrong with it, where it takes several."""
+        return f" (lines {self.line} to {self.line + self.lines - 1})" if self.lines > 1 else ""
+
+
+def read_records(stream: BinaryIO, delimiter: str, longest: int) -> Iterator[Record]:
+    """Yields the records of a text; a blank line is none.
+
+    Quotes count where a field starts with one: in it two quotes stand for one, and delimiters and line ends for
+    themselves. Raises ValueError where a quote is not closed, or a value or a line is longer than `longest`.
+    """
+    if stream.read(len(BOM)) != BOM:
+        stream.seek(0)
+    position, number = stream.tell(), 1
+    taken, count = bytearray(), 0
+
+    def lines() -> Iterator[str]:
+        nonlocal taken, count
+        while line := stream.readline(longest + 1):
+            if len(line) > longest:
+                raise ValueError(f"line {number + count} is longer than {longest} bytes")
+            taken += line
+            count += 1
+            yield line.decode("utf-8", "surrogateescape")
+
+    csv.field_size_limit(max(csv.field_size_limit(), longest))
+    parser = csv.reader(lines(), delimiter=delimiter, strict=True)
+    while True:
+        fields, problem = [], ""
+        try:
+            fields = next(parser)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            problem = str(error)
+        if problem.startswith(("unexpected end of data", "field larger than")):
+            raise ValueError(f"the quote that opens in line {number} is not closed")
+        text = bytes(taken)
+        try:
+            text.decode()
+        except UnicodeDecodeError as error:
+            problem = f"this is not UTF-8, at byte {error.start} of the record"
+        if fields or problem:
+            end = 2 if text.endswith(b"\r\n") else 1 if text.endswith(b"\n") else 0
+            yield Record(position, number, count, text[: len(text) - end], fields, problem)
+        position, number = position + len(text), number + count
+        taken, count = bytearray(), 0
+
+
+def read_delimited(part: Part, columns: SideColumns, limits: RecordLimits) -> Iterator[Row]:
+    """Yields the rows of a CSV or TSV file.
+
+    The number of a row is the byte of the text at which it starts. A record that is too large, or with more or fewer
+    fields than there are columns, is given as one that makes no record. Raises InputProblem where the file cannot be
+    read, or has no column of the sample_id.
+    """
+    file, rows, wanted = part.file, RowsOfBatch(columns, limits), columns.read
+    names = header_of(file, columns.fields)
+    kept = [(index, name) for index, name in enumerate(names) if wanted is None or name in wanted]
+    with open_text(file) as stream:
+        records = read_records(stream, DELIMITERS[file.format], LIMITS_PER_VALUE * limits.record_bytes)
+        next(records, None)
+        for record in records:
+            position, line, size = record.position, record.line, len(record.text)
+            problem = record.problem
+            if not problem and len(record.fields) != len(names):
+                problem = f"the record has {len(record.fields)} fields, but the first line names {len(names)} columns"
+            if size > limits.record_bytes:
+                message = too_large(size, limits.record_bytes) + record.span
+                yield Row(position, None, b"\xc0", message, "too_large", line)
+            elif problem:
+                shown = msgspec.msgpack.encode(record.text[:TEXT_KEPT].decode("utf-8", "replace"))
+                yield Row(position, None, shown, problem + record.span, "unreadable", line)
+            else:
+                row = rows.of_text(position, {name: record.fields[index] for index, name in kept})
+                yield msgspec.structs.replace(row, line=line)
+
+
+def header_of(file: SourceFile, fields: FieldMap = FIELDS_AS_NAMED) -> list[str]:
+    """Returns the names of the columns of a CSV or TSV file, none where the file is empty.
+
+    Raises InputProblem where the file cannot be read, has no column of the sample_id, or has one name twice.
+    """
+    with open_text(file) as stream:
+        if stream.read(2) in (b"\xff\xfe", b"\xfe\xff"):
+            raise ValueError("it is UTF-16; write it as UTF-8")
+        stream.seek(0)
+        header = next(read_records(stream, DELIMITERS[file.format], MAX_HEADER_BYTES), None)
+    return [] if header is None else _names(file, header, fields)
+
+
+def _names(file: SourceFile, header: Record, fields: FieldMap) -> list[str]:
+    where, names = f"{file.path}:{header.line}", header.fields
+    if header.problem:
+        raise InputProblem(f"{where}: the names of the columns: {header.problem}{header.span}")
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise InputProblem(f"{where}: two columns are called {twice[0]!r}; rename one")
+    if fields.id_column() not in names:
+        raise InputProblem(
+            f"{where}: there is no column {fields.id_column()}, only {listed(names)}; the first line "
+            f"must name the columns{_other_delimiter(file, names)}"
+        )
+    return names
+
+
+def _other_delimiter(file: SourceFile, names: list[str]) -> str:
+    found = next((mark for mark in ";\t,|" if len(names) == 1 and mark in names[0]), None)
+    if found is None:
+        return ""
+    wanted = {"csv": "a comma", "tsv": "a tab"}[file.format]
+    return f", with {wanted} between them, not {found!r}"
+
+
+def read_table(part: Part, columns: SideColumns, limits: RecordLimits) -> Iterator[Row]:
+    """Yields the rows of a part of a Parquet or Arrow file.
+
+    Columns that do not matter are not decoded; those of Parquet's own JSON type are taken as JSON in any case. Raises
+    InputProblem where the file cannot be read or has no column of the sample_id.
+    """
+    rows, number = RowsOfBatch(columns, limits), part.first_row
+    batches = _of_arrow if part.file.format == "arrow" else _of_parquet
+    for batch in batches(part, columns):
+        step = max(1, BYTES_AT_ONCE * len(batch) // max(1, batch.nbytes))
+        for start in range(0, len(batch), step):
+            yield from rows.of(batch.slice(start, step), number + start)
+        number += len(batch)
+
+
+def _of_parquet(part: Part, columns: SideColumns) -> Iterator[Any]:
+    with open_parquet(part.file) as parquet:
+        names = _wanted(part.file, parquet.schema_arrow, columns)
+        groups = list(range(part.start, part.stop or 0))
+        yield from parquet.iter_batches(ROWS_PER_BATCH, row_groups=groups, columns=names)
+
+
+def _of_arrow(part: Part, columns: SideColumns) -> Iterator[Any]:
+    with reading(part.file) as stream:
+        reader = _open_arrow(stream)
+        names = _wanted(part.file, reader.schema, columns)
+        for batch in _batches(reader, stream):
+            rows = batch.select(names)
+            rows.validate(full=True)
+            yield rows
+
+
+def _wanted(file: SourceFile, schema: Any, columns: SideColumns) -> list[str]:
+    check_columns(file, schema, columns.fields)
+    return [name for name in schema.names if columns.read is None or name in columns.read]
+
+
+def _open_arrow(stream: BinaryIO) -> Any:
+    """Opens an Arrow IPC file, or a stream."""
+    is_file = stream.read(6) == b"ARROW1"
+    stream.seek(0)
+    source = pa.PythonFile(stream, "r")
+    return pa.ipc.open_file(source) if is_file else pa.ipc.open_stream(source)
+
+
+def _batches(reader: Any, stream: BinaryIO) -> Iterator[Any]:
+    """Yields the record batches; raises ValueError where a stream was cut off between two of them."""
+    if isinstance(reader, pa.RecordBatchFileReader):
+        yield from map(reader.get_batch, range(reader.num_record_batches))
+        return
+    while True:
+        before = stream.tell()
+        batch = next(reader, None)
+        if batch is not None:
+            yield batch
+        elif stream.tell() == before:
+            raise ValueError(f"it was cut off: nothing ends the stream at byte {before}")
+        else:
+            return
+
+
+def schema_of(file: SourceFile) -> Any:
+    """Returns the schema of a Parquet or Arrow file; raises InputProblem where it cannot be read."""
+    if file.format == "parquet":
+        with open_parquet(file) as parquet:
+            return parquet.schema_arrow
+    with reading(file) as stream:
+        return _open_arrow(stream).schema
+
+
+def check_columns(file: SourceFile, schema: Any, fields: FieldMap = FIELDS_AS_NAMED) -> None:
+    """Raises InputProblem where the schema has no column of the sample_id, or has one name twice."""
+    counts = Counter(schema.names)
+    if fields.id_column() not in counts:
+        raise InputProblem(f"{file.path}: there is no column {fields.id_column()}, only {listed(schema.names)}")
+    twice = sorted(name for name, count in counts.items() if count > 1)
+    if twice:
+        raise InputProblem(f"{file.path}: two columns are called {twice[0]}; rename one")
+
+
+def listed(names: Iterable[str]) -> str:
+    """Returns the names of columns for a person: the first ones, and how many more there are."""
+    found = list(names)
+    more = f" and {len(found) - NAMES_LISTED} more" if len(found) > NAMES_LISTED else ""
+    return (", ".join(found[:NAMES_LISTED]) or "none") + more
+
+
+@dataclass(frozen=True, slots=True)
+class RecordLimits:
+    """The limits on one record: its bytes as they are read, and how deep its JSON is nested."""
+
+    record_bytes: int = 16 << 20
+    depth: int = 200
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One row: its number in the file from 0, its sample_id, and the record as MessagePack without nulls.
+
+    line: the line of a text file in which it starts, where the number is the byte; 0: it has none. Where the row makes
+    no record, `error` says why, `cause` in one word, and `payload` is a MessagePack null, or the text of the row.
+    """
+
+    number: int
+    sample_id: Any
+    payload: bytes
+    error: str | None = None
+    cause: Cause = "unreadable"
+    line: int = 0
+
+
+class RowsOfBatch:
+    """Makes rows of Arrow batches."""
+
+    def __init__(self, columns: SideColumns, limits: RecordLimits) -> None:
+        self._limits = limits
+        self._fields = columns.fields
+        # A field that is a column is parsed with its column, one within a column after it has been found.
+        paths = {name: columns.fields.path_of(name) for name in columns.structured}
+        self._structured = {path[0] for path in paths.values() if len(path) == 1}
+        self._inner = [name for name, path in paths.items() if len(path) > 1]
+        texts = {columns.fields.path_of(name)[0]: is_required for name, is_required in columns.texts.items()}
+        self._texts = list(texts)
+        self._never_absent = {columns.fields.id_column(), *(name for name, is_required in texts.items() if is_required)}
+
+    def of(self, batch: Any, first: int) -> Iterator[Row]:
+        """Yields the rows of a batch, of which the first one has the number `first`."""
+        try:
+            columns = [_values(column) for column in batch.columns]
+        except MemoryError:
+            # pyarrow's is an ArrowException, too.
+            raise
+        except _NOT_CONVERTED:
+            if batch.num_rows > 1:
+                for offset in range(batch.num_rows):
+                    yield from self.of(batch.slice(offset, 1), first + offset)
+            else:
+                yield self._undecodable(batch, first)
+            return
+        names = batch.schema.names
+        json_columns = [field.name for field in batch.schema if _holds_json(field, self._structured)]
+        for number, values in enumerate(zip(*columns, strict=True), first):
+            record = {name: value for name, value in zip(names, values, strict=True) if value is not None}
+            yield self._of_record(number, record, json_columns)
+
+    def of_text(self, number: int, record: dict[str, Any]) -> Row:
+        """Returns the row of values that are text: of a field that is never text it is JSON.
+
+        An empty value is absent, but for a text that every record must have. Of a record that would have no field left,
+        the first text is empty text: the system read nothing.
+        """
+        if "" in record.values():
+            known = {name: value for name, value in record.items() if value or name in self._never_absent}
+            first = next((name for name in self._texts if name in record), None)
+            if first is not None and known.keys().isdisjoint(self._texts) and known.keys().isdisjoint(self._structured):
+                known[first] = ""
+            record = {name: known[name] for name in record if name in known}
+        return self._of_record(number, record, [name for name in record if name in self._structured])
+
+    def _of_record(self, number: int, record: dict[str, Any], json_columns: Collection[str]) -> Row:
+        sample_id = self._id(record)
+        try:
+            for name in json_columns:
+                if name in record:
+                    self._parse(record, name)
+            record = self._fields.of_values(record)
+            for name in self._inner:
+                if isinstance(record.get(name), str):
+                    self._parse(record, name)
+            payload = msgspec.msgpack.encode(record)
+        except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError) as error:
+            return Row(number, sample_id, b"\xc0", str(error) or type(error).__name__)
+        if len(payload) > self._limits.record_bytes:
+            return Row(number, sample_id, b"\xc0", too_large(len(payload), self._limits.record_bytes), "too_large")
+        return Row(number, sample_id, payload)
+
+    def _id(self, record: dict[str, Any]) -> Any:
+        return self._fields.sample_id(self._fields.find(SAMPLE_ID, record))
+
+    def _undecodable(self, batch: Any, number: int) -> Row:
+        """Returns the row of a batch of one in which some value has no Python object; the sample_id may have one."""
+        record: dict[str, Any] = {}
+        problems = []
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            try:
+                (record[name],) = _values(column)
+            except MemoryError:
+                raise
+            except _NOT_CONVERTED as error:
+                problems.append(f"column {name}: {error}")
+        return Row(number, self._id(record), b"\xc0", "; ".join(problems))
+
+    def _parse(self, record: dict[str, Any], name: str) -> None:
+        """Replaces the text of a column by the JSON that it holds; a null is left out."""
+        text, depth = record[name], self._limits.depth
+        if deeper_than(text.encode(), depth):
+            raise ValueError(f"column {name} is nested deeper than the {depth} levels of limits.depth")
+        try:
+            value = msgspec.json.decode(text)
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise ValueError(f"column {name} holds no JSON: {error}") from error
+        if value is None:
+            del record[name]
+        else:
+            record[name] = value
+
+
+def too_large(size: int, limit: int) -> str:
+    """Returns what is said of a record of `size` bytes."""
+    return f"the record has {size} bytes, more than the {limit} of limits.record_bytes"
+
+
+_NOT_CONVERTED = (ArithmeticError, LookupError, TypeError, ValueError, RecursionError, pa.ArrowException)
+"""What pyarrow raises for a value that Python has no object for: text that is not UTF-8, a date of the year 20000."""
+
+
+def _values(column: Any) -> Any:
+    """Returns the values of an Arrow array as Python objects: maps as dictionaries, for which pyarrow takes longer."""
+    return column.to_pylist(maps_as_pydicts="lossy") if _has_map(column.type) else column.to_pylist()
+
+
+def _has_map(kind: Any) -> bool:
+    return pa.types.is_map(kind) or any(_has_map(kind.field(index).type) for index in range(kind.num_fields))
+
+
+def _holds_json(field: Any, structured: Collection[str]) -> bool:
+    if isinstance(field.type, pa.JsonType):
+        return True
+    kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+    text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+    return bool(text) and field.name in structured
+
+
+_NEITHER_BRACKET_NOR_QUOTE = bytes(byte for byte in range(256) if byte not in b'[]{}"')
+_STEPS = np.zeros(256, np.int8)
+_STEPS[list(b"[{")] = 1
+_STEPS[list(b"]}")] = -1
+
+
+def deeper_than(text: bytes, limit: int) -> bool:
+    """Tells whether the JSON `text` nests arrays and objects more than `limit` deep.
+
+    Text with few brackets is told at once; of the rest, the brackets outside of strings are counted up and down.
+    Text that breaks off is not told deeper than it goes; other text that is not JSON may be told either way.
+    """
+    if text.count(b"[") + text.count(b"{") <= limit:
+        return False
+    without_escapes = text.replace(rb"\\", b"").replace(rb"\"", b"")
+    # What stands between two quotes is within a string where an odd number of them stands before it: pairs may go.
+    structure = without_escapes.translate(None, _NEITHER_BRACKET_NOR_QUOTE).replace(b'""', b"")
+    steps = _STEPS[np.frombuffer(b"".join(structure.split(b'"')[::2]), np.uint8)]
+    return bool(np.cumsum(steps, dtype=np.int32).max(initial=0) > limit)

@@ -21,10 +21,9 @@ import pyarrow.parquet as pq
 from apache_beam.io.filesystems import FileSystems
 
 from ...metrics.record_fields import record_fields
-from ..blocks import IN_PIPELINE, Block, BlockFolder, KeyedRecord, ToBlocks, unpack
+from ..blocks import IN_PIPELINE, Block, BlockFolder, KeyedRecord, ToBlocks, sorted_on_disk, unpack
 from ..records import InputProblem
 from . import zstd
-from .external_sort import sorted_on_disk
 from .storage import (
     atomic_write,
     delete_files,

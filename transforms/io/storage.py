@@ -295,26 +295,12 @@ def delete_files(paths: Sequence[str]) -> None:
 
 def delete_folder(path: str) -> None:
     """Deletes a folder, where there is one, with all that is below it."""
-    if is_on_disk(path):
-        _delete_tree(path)
-    else:
+    if not is_on_disk(path):
         delete_files([path] if has_folders(path) else list(list_tree(path)))
-
-
-def _delete_tree(path: str) -> None:
-    """Deletes what is there, even while another process adds to it or deletes from it."""
-    try:
-        with os.scandir(path) as found:
-            entries = list(found)
-    except (FileNotFoundError, NotADirectoryError):
         return
-    for entry in entries:
-        if entry.is_dir(follow_symlinks=False):
-            _delete_tree(entry.path)
-        else:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(entry.path)
-    with contextlib.suppress(FileNotFoundError):
+    # Another process may add to it or delete from it meanwhile.
+    shutil.rmtree(path, ignore_errors=True)
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
         os.rmdir(path)
 
 

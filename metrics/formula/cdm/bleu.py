@@ -32,12 +32,9 @@ def bleu_counts(truth: Sequence[str], prediction: Sequence[str]) -> BleuCounts:
     if truth == prediction:
         grams = tuple(max(len(truth) - order + 1, 0) for order in orders)
         return BleuCounts(grams, grams, len(prediction), len(truth))
-    matches, totals = [], []
-    for order in orders:
-        wanted, given = _grams(truth, order), _grams(prediction, order)
-        matches.append(sum(min(count, wanted[gram]) for gram, count in given.items() if gram in wanted))
-        totals.append(max(len(prediction) - order + 1, 0))
-    return BleuCounts(tuple(matches), tuple(totals), len(prediction), len(truth))
+    matches = tuple((_grams(truth, order) & _grams(prediction, order)).total() for order in orders)
+    totals = tuple(max(len(prediction) - order + 1, 0) for order in orders)
+    return BleuCounts(matches, totals, len(prediction), len(truth))
 
 
 def bleu(counts: BleuCounts, every_order: bool = True) -> float:

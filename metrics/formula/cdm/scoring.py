@@ -7,11 +7,10 @@ from dataclasses import dataclass
 
 from rapidfuzz.distance import Levenshtein
 
-from ...common.budget import Budget
 from ...common.text import normalized
 from ..latex.normal_form import Unbalanced, normal_form
+from ..latex.parser import BLANK, plain_text, split
 from ..latex.token_markup import Marked, marked
-from ..latex.tokens import BLANK, plain_text, split
 from ..limits import SampleAllowances, matching_steps, reading_steps
 from ..records import FormulaOptions
 from ..render.boxes import Boxes, token_boxes
@@ -26,7 +25,7 @@ class NormalizedFormula:
     """A formula as read: the tokens that texts are compared by, and its LaTeX with marks, or why there is none.
 
     too_large: whether it is beyond the limits of the run; the problem says which, and it has no tokens.
-    steps: the work of reading it.
+    steps: the work of reading it and of typesetting it.
     """
 
     tokens: tuple[str, ...]
@@ -64,38 +63,34 @@ class PairScore:
     left_out: bool = False
 
 
-def normalize(text: str, options: FormulaOptions, budget: Budget) -> NormalizedFormula:
+def normalize(text: str, options: FormulaOptions) -> NormalizedFormula:
     """Normalizes one formula; one that is too large is neither compared nor typeset.
 
     Under `published`, the text is read in Unicode normalization form C.
-
-    Raises OutOfBudget where reading it takes the sample beyond its budget.
     """
     if options.protocol == "published":
         text = normalized(text)
     tokens = tuple(token for token in split(plain_text(text[: options.max_characters])) if token != BLANK)
-    allowed = 2 * options.max_tokens
-    steps = reading_steps(tokens[:allowed])
-    budget.spend(steps)
-    problem = ""
-    if len(text) > options.max_characters:
-        problem = f"the formula has {len(text)} characters; max_characters is {options.max_characters}"
-    elif len(tokens) > allowed:
-        problem = f"the formula has {len(tokens)} LaTeX tokens; max_tokens is {options.max_tokens}"
-    if problem:
+    steps = reading_steps(min(len(tokens), 2 * options.max_tokens))
+
+    def too_large(what: str, limit: str) -> NormalizedFormula:
+        problem = f"the formula {what}; {limit} is {getattr(options, limit)}"
         return NormalizedFormula((), None, problem, too_large=True, steps=steps)
+
+    if len(text) > options.max_characters:
+        return too_large(f"has {len(text)} characters", "max_characters")
+    if len(tokens) > 2 * options.max_tokens:
+        return too_large(f"has {len(tokens)} LaTeX tokens", "max_tokens")
     try:
         form = normal_form(text, options.protocol == "released")
         source = marked(form)
     except Unbalanced as unbalanced:
         return NormalizedFormula(tokens, None, str(unbalanced), steps=steps)
     if len(source.labels) > options.max_tokens:
-        problem = f"the formula has {len(source.labels)} tokens; max_tokens is {options.max_tokens}"
-    elif source.steps > options.max_steps:
-        problem = f"the formula takes {source.steps} steps to typeset; max_steps is {options.max_steps}"
-    if problem:
-        return NormalizedFormula((), None, problem, too_large=True, steps=steps)
-    return NormalizedFormula(form.tokens, source, steps=steps)
+        return too_large(f"has {len(source.labels)} tokens", "max_tokens")
+    if source.steps > options.max_steps:
+        return too_large(f"takes {source.steps} steps to typeset", "max_steps")
+    return NormalizedFormula(form.tokens, source, steps=steps + source.steps)
 
 
 def matching_cost(truth: NormalizedFormula | None, prediction: NormalizedFormula | None) -> int:

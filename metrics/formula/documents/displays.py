@@ -15,15 +15,19 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ...common.budget import Budget
-from .content import DISPLAYED
+from ..latex.commands import words
 
+ALIGNED = words("align alignat xalignat xxalignat flalign eqnarray aligned alignedat split")
+GATHERED = words("gather multline gathered multlined")
+SINGLE = words("equation displaymath")
+DISPLAYED = (ALIGNED | GATHERED | SINGLE) - words("aligned alignedat split gathered multlined")
+"""The environments that are displayed formulas, with or without a star."""
 MAX_MARKDOWN_INLINE = 2_000
 """Inline mathematics of Markdown has at most this many characters; a `$` without a partner may be a price."""
-MAX_EVIDENCE = 300
 _EVIDENCE_OF_PIECE = 25
+_MAX_EVIDENCE = 300
 _EVIDENCE_OF_DISPLAY_WITHIN = 100
 _EVIDENCE_OF_BLANK_LINE = -1_000
-_RUNNING_WORDS = 2
 _WORDS_OF_PROSE = 3
 _STEPS_OF_DELIMITER = 20
 
@@ -79,12 +83,6 @@ class Display(NamedTuple):
     after: int
 
 
-class _Delimiter(NamedTuple):
-    name: str
-    start: int
-    end: int
-
-
 def displays(text: str, budget: Budget, start: int = 0, *, markdown: bool = False) -> list[Display]:
     """Returns the displayed formulas of `text` from `start` on, in order; one within another is part of it.
 
@@ -97,54 +95,52 @@ def displays(text: str, budget: Budget, start: int = 0, *, markdown: bool = Fals
     In Markdown (`markdown`) inline mathematics has no blank behind its first `$` or before its last, no digit after it,
     and at most 2,000 characters. The time is that of sorting the delimiters; each costs 20 steps of the budget.
     """
-    edges: list[int] = []
-    dollars: list[_Delimiter] = []
-    opened: list[_Delimiter] = []
-    unclosed: list[_Delimiter] = []
+    marks = [mark for mark in (_MARKDOWN if markdown else _LATEX).finditer(text, start) if mark.lastgroup]
+    budget.spend(_STEPS_OF_DELIMITER * len(marks))
+    dollars: list[re.Match[str]] = []
+    opened: list[re.Match[str]] = []
+    unclosed: list[re.Match[str]] = []
     closed: list[Display] = []
     kinds: Counter[str] = Counter()
     previous = start
-    for mark in (_MARKDOWN if markdown else _LATEX).finditer(text, start):
-        name = mark["dollars"] or mark["name"] or (mark["bracket"] and "[")
-        if not name:
-            continue
-        budget.spend(_STEPS_OF_DELIMITER)
-        delimiter = _Delimiter(name, mark.start(), mark.end())
-        edges.append(delimiter.start)
+    for mark in marks:
+        name = _name(mark)
         if mark["edge"] == "end" or mark["bracket"] == "]":
-            if kinds[name] or (opened and "[" not in (name, opened[-1].name)):
-                wanted = name if kinds[name] else opened[-1].name
+            if kinds[name] or (opened and "[" not in (name, _name(opened[-1]))):
+                wanted = name if kinds[name] else _name(opened[-1])
                 while opening := opened.pop():
-                    kinds[opening.name] -= 1
-                    if opening.name == wanted:
-                        closed.append(_between(opening, delimiter))
+                    kinds[_name(opening)] -= 1
+                    if _name(opening) == wanted:
+                        closed.append(_between(opening, mark))
                         break
         else:
-            if opened and (name == "[" == opened[-1].name or _is_text(text[previous : delimiter.start])):
+            if opened and (name == "[" == _name(opened[-1]) or _is_text(text[previous : mark.start()])):
                 unclosed += opened
                 opened.clear()
                 kinds.clear()
-            if mark["dollars"]:
-                dollars.append(delimiter)
-            else:
-                opened.append(delimiter)
-                kinds[name] += 1
-        previous = delimiter.end
+            (dollars if mark["dollars"] else opened).append(mark)
+            kinds[name] += not mark["dollars"]
+        previous = mark.end()
     closed = _outermost(closed)
     ends = [0, *(each.after for each in closed)]
     offsets = [each.offset for each in closed]
-    dollars = [each for each in dollars if each.start >= ends[bisect_right(offsets, each.start)]]
+    dollars = [each for each in dollars if each.start() >= ends[bisect_right(offsets, each.start())]]
+    edges = [mark.start() for mark in marks]
     cut = [_cut(text, each, edges) for each in (*unclosed, *opened)]
     if len(dollars) % 2:
-        stray = dollars.pop(_stray(text, dollars, closed))
-        alone = _cut(text, stray, edges)
+        alone = _cut(text, dollars.pop(_stray(text, dollars, closed)), edges)
         cut += [alone] if evidence(text[alone.start : alone.end]) >= 0 else []
     pairs = [_between(*each) for each in zip(dollars[::2], dollars[1::2], strict=True)]
     return _outermost([*closed, *pairs, *cut])
 
 
-def _between(left: _Delimiter, right: _Delimiter) -> Display:
-    return Display(left.name, left.start, left.end, right.start, right.end)
+def _name(mark: re.Match[str]) -> str:
+    """The kind of a delimiter: `$$`, `[` or the name of its environment without a star."""
+    return mark["dollars"] or mark["name"] or "["
+
+
+def _between(opening: re.Match[str], closing: re.Match[str]) -> Display:
+    return Display(_name(opening), opening.start(), opening.end(), closing.start(), closing.end())
 
 
 def _is_text(text: str) -> bool:
@@ -162,7 +158,7 @@ def _outermost(spans: Sequence[Display]) -> list[Display]:
     return result
 
 
-def _stray(text: str, dollars: Sequence[_Delimiter], closed: Sequence[Display]) -> int:
+def _stray(text: str, dollars: Sequence[re.Match[str]], closed: Sequence[Display]) -> int:
     """The index of the one of an odd number of `$$` without which the others pair best; of equals, the last.
 
     The pairs before it begin at even places, those behind it at odd ones.
@@ -170,14 +166,14 @@ def _stray(text: str, dollars: Sequence[_Delimiter], closed: Sequence[Display]) 
     offsets = [each.offset for each in closed]
     gains: list[int] = []
     for left, right in pairwise(dollars):
-        inside = closed[bisect_left(offsets, left.end) : bisect_left(offsets, right.start)]
-        edges = [left.end, *(edge for each in inside for edge in (each.offset, each.after)), right.start]
+        inside = closed[bisect_left(offsets, left.end()) : bisect_left(offsets, right.start())]
+        edges = [left.end(), *(edge for each in inside for edge in (each.offset, each.after)), right.start()]
         own = " ".join(text[i:j] for i, j in zip(edges[::2], edges[1::2], strict=True)).strip(_BLANKS)
         if _BLANK_LINE.search(own):
             gains.append(_EVIDENCE_OF_BLANK_LINE)
         elif inside:
             words = sum(weight for _, weight in _pieces(own) if weight > 0)
-            gains.append(max(-MAX_EVIDENCE, -_EVIDENCE_OF_PIECE * words) if words else _EVIDENCE_OF_DISPLAY_WITHIN)
+            gains.append(max(-_MAX_EVIDENCE, -_EVIDENCE_OF_PIECE * words) or _EVIDENCE_OF_DISPLAY_WITHIN)
         else:
             gains.append(evidence(own))
     stray = best = total = 0
@@ -188,33 +184,29 @@ def _stray(text: str, dollars: Sequence[_Delimiter], closed: Sequence[Display]) 
     return stray
 
 
-def _cut(text: str, opening: _Delimiter, edges: Sequence[int]) -> Display:
-    """The formula behind an opening delimiter without an end."""
-    following = bisect_left(edges, opening.end)
+def _cut(text: str, opening: re.Match[str], edges: Sequence[int]) -> Display:
+    """The formula behind an opening delimiter without an end; `edges` are where delimiters begin, in order."""
+    start = opening.end()
+    following = bisect_left(edges, start)
     end = edges[following] if following < len(edges) else len(text)
-    blanks = len(text[opening.end : end]) - len(text[opening.end : end].lstrip(_BLANKS))
-    blank_line = _BLANK_LINE.search(text, opening.end + blanks, end)
-    end = opening.end + prose_start(text[opening.end : blank_line.start() if blank_line else end])
-    return Display(opening.name, opening.start, opening.end, end, end)
+    blanks = end - start - len(text[start:end].lstrip(_BLANKS))
+    blank_line = _BLANK_LINE.search(text, start + blanks, end)
+    end = start + prose_start(text[start : blank_line.start() if blank_line else end])
+    return Display(_name(opening), opening.start(), start, end, end)
 
 
 def evidence(text: str) -> int:
-    """Returns how far `text` reads as mathematics: from -300 for prose to 300.
+    """Returns how far `text` reads as mathematics: 25 for each sign more than words, from -300 for prose to 300.
 
-    Words `w` are runs of three or more letters outside commands, scripts and the arguments of `\\text` and its kin; a
-    heading, a citation or inline mathematics counts as two. Signs `s` are commands, relations, `+`, `&`, scripts and
-    line breaks. The result is `25 min(s + w, 12) (s - w) / (s + w)`; without either, 25 where there is a letter or a
-    digit and no word of two letters, else -25; 0 for blank text. The time is linear in the length.
+    Words are runs of three or more letters outside commands, scripts and the arguments of `\\text` and its kin; a
+    heading, a citation or inline mathematics counts as two. Signs are commands, relations, `+`, `&`, scripts and line
+    breaks. Without either it is 25 where there is a letter or a digit and no word of two letters, else -25; 0 for blank
+    text. The time is linear in the length.
     """
     weights = [weight for _, weight in _pieces(text)]
-    signs, words = weights.count(-1), sum(weight for weight in weights if weight > 0)
-    count = signs + words
-    if not text.strip():
-        return 0
-    if not count:
-        return _EVIDENCE_OF_PIECE if any(map(str.isalnum, text)) and not weights else -_EVIDENCE_OF_PIECE
-    strength = min(_EVIDENCE_OF_PIECE * count, MAX_EVIDENCE) * abs(signs - words) // count
-    return strength if signs > words else -strength
+    if any(weights) or not text.strip():
+        return max(-_MAX_EVIDENCE, min(-_EVIDENCE_OF_PIECE * sum(weights), _MAX_EVIDENCE))
+    return _EVIDENCE_OF_PIECE if any(map(str.isalnum, text)) and not weights else -_EVIDENCE_OF_PIECE
 
 
 def prose_start(text: str) -> int:
@@ -238,7 +230,79 @@ def _pieces(text: str) -> Iterator[tuple[int, int]]:
         if kind == "sign":
             yield piece.start(), -1
         elif kind == "running":
-            yield piece.start(), _RUNNING_WORDS
+            yield piece.start(), 2
         elif kind == "word":
             word = piece.group()
             yield piece.start(), len(word) // 2 if word[0] >= _FIRST_IDEOGRAPH else min(len(word) - 2, 1)
+
+
+_WHITE_SPACE = re.compile(r"\s+")
+_BRACES = r"\{(?:[^{}\\]|\\.|\{(?:[^{}\\]|\\.|\{[^{}]*\})*\})*\}"
+_WITHOUT_INK = re.compile(
+    rf"(?P<kept>\\\\)|\\(?:label|tag)(?![A-Za-z@])\*?\s*(?:{_BRACES})?|\\l?eqno(?![A-Za-z@]).*"
+    r"|\\(?:notag|nonumber|ensuremath|xspace|protect)(?![A-Za-z@])",
+    re.DOTALL,
+)
+_ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{\s*([A-Za-z]+)\*?\s*\}")
+_ROWS = re.compile(r"\\(?P<edge>begin|end)\s*\{|(?P<row>\\\\|&)|\\.", re.DOTALL)
+_COLUMN_PAIRS = re.compile(r"\A\s*\{\s*\d*\s*\}")
+_POSITION = re.compile(r"\A\s*\[[a-z]\]")
+MAX_LAYERS = 4
+"""Of environments directly within one another, this many are taken off."""
+
+
+def bare(formula: str, environment: str = "") -> tuple[str, str]:
+    """Returns the content of a formula to compare by, and in a form that can be typeset by itself.
+
+    `environment` is the one that the formula was found in, without a star, "" for `\\[` and `$$`. Its arguments go,
+    and `\\label{..}`, `\\tag{..}`, `\\notag` and `\\nonumber`, and `\\eqno` and `\\leqno` with all after them; so do
+    `\\ensuremath`, `\\xspace` and `\\protect`, which mean nothing in a formula but may be in the body of a macro.
+    Blanks become single spaces. Environments around the whole of it that align or gather rows go, too; in the form to
+    typeset, rows (a `&` or `\\\\` outside other environments) are put into `aligned` or `gathered`.
+
+    >>> bare("a &= b \\\\label{x}", "align")
+    ('a &= b', '\\\\begin{aligned} a &= b \\\\end{aligned}')
+    """
+    kind = environment
+    content = _without_arguments(_WITHOUT_INK.sub(lambda mark: mark["kept"] or " ", formula), kind)
+    for _layer in range(MAX_LAYERS):
+        inner = _only_environment(content)
+        if inner is None:
+            break
+        kind, content = inner
+    wrapper = "aligned" if kind in ALIGNED else "gathered" if kind in GATHERED else ""
+    if wrapper and _has_rows(content):
+        return content, f"\\begin{{{wrapper}}} {content} \\end{{{wrapper}}}"
+    return content, content
+
+
+def _without_arguments(content: str, kind: str) -> str:
+    """The content of an environment without the arguments that precede it, its blanks as single spaces."""
+    if kind.endswith(("at", "ed", "split")):
+        content = (_COLUMN_PAIRS if kind.endswith("at") else _POSITION).sub("", content, count=1)
+    content = _WHITE_SPACE.sub(" ", content).strip()
+    backslashes = len(content) - len(content.rstrip("\\"))
+    return f"{content} " if backslashes % 2 else content  # a control space keeps its blank
+
+
+def _only_environment(formula: str) -> tuple[str, str] | None:
+    """The name and content of the environment of rows that is all of `formula`; None where there is none."""
+    first = _ENVIRONMENT.match(formula)
+    if not first or first[1] != "begin" or first[2] not in ALIGNED | GATHERED | SINGLE:
+        return None
+    depth = 0
+    for mark in _ENVIRONMENT.finditer(formula):
+        depth += 1 if mark[1] == "begin" else -1
+        if depth == 0:
+            whole = mark.end() == len(formula) and mark[2] == first[2]
+            return (first[2], _without_arguments(formula[first.end() : mark.start()], first[2])) if whole else None
+    return None
+
+
+def _has_rows(formula: str) -> bool:
+    depth = 0
+    for token in _ROWS.finditer(formula):
+        depth += (token["edge"] == "begin") - (token["edge"] == "end")
+        if token["row"] and depth == 0:
+            return True
+    return False

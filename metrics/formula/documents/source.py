@@ -1,10 +1,49 @@
-"""LaTeX text in which comments, skipped conditionals and verbatim text are blank, all else at its place."""
+"""LaTeX text as TeX reads it: without comments and skipped conditionals, the macros of its author expanded."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import NamedTuple
 
+from ...common.budget import Budget
+from ..latex.commands import FONTS, FRACTIONS, MARKS, STACKS, TEXTS, words
+
+MAX_DEPTH = 60
+"""A call deeper within the expansions and the arguments of others is left unchanged."""
+PROTECTED = frozenset({"\\begin", "\\end", "\\csname", "\\endcsname", "\\expandafter", "\\relax", "\\\\"})
+"""Commands that stay what they are, whatever a text defines."""
+
+DEFINERS = words(r"\def \gdef \newcommand \renewcommand \providecommand \DeclareRobustCommand \DeclareMathOperator")
+"""The commands that define others."""
+
+_STEPS_OF_CALL = 40
+_STEPS_OF_DEFINITION = 15
+_COMMAND = re.compile(r"\\(?:[A-Za-z@]+|.)", re.DOTALL)
+_DEFINITION = re.compile(
+    r"\\(?P<definer>g?def|(?:re)?newcommand|providecommand|DeclareRobustCommand|DeclareMathOperator)(?![A-Za-z@])"
+    rf"\s*(?P<star>\*?)\s*(?:\{{\s*(?P<braced>{_COMMAND.pattern})\s*\}}|(?P<bare>{_COMMAND.pattern}))"
+    r"(?P<parameters>(?:\s*#[0-9])*)\s*(?:\[\s*(?P<count>[0-9]?)\s*\]\s*)?",
+    re.DOTALL,
+)
+"""A definition up to its default or its body."""
+_TOKEN = re.compile(rf"\s*({_COMMAND.pattern}|[^}}\s])", re.DOTALL)
+_BRACKET = re.compile(r"\s*\[")
+_EDGE = re.compile(r"\\.|[{}\]]", re.DOTALL)
+_PARAMETER = re.compile(rf"({_COMMAND.pattern}|#[#1-9])", re.DOTALL)
+_LETTER = re.compile(r"[A-Za-z@]")
+_CONTROL_WORD_AT_END = re.compile(r"(?<!\\)(?:\\\\)*(\\[A-Za-z@]+)\Z")
+_ONE_ARGUMENT = "|".join(name[1:] for name in (*MARKS, *TEXTS, *FONTS, "\\sqrt", "\\operatorname"))
+_TWO_ARGUMENTS = "|".join(name[1:] for name in (*STACKS, *FRACTIONS))
+_AWAITED = re.compile(
+    rf"\\(?:(?:{_ONE_ARGUMENT})(?:\[[^\[\]]*\])?|(?:{_TWO_ARGUMENTS})\s*"
+    r"(?:\{[^{}]*\}|[^\\{}\s]|\\[A-Za-z]+(?![A-Za-z]))?)\s*\Z"
+)
+"""Commands that still await an argument, at the end of what precedes a call."""
+_MAX_AWAITED = 100
 _MARK = re.compile(
     r"%[^\n]*"
     r"|\\begin[ \t]*\{(?P<environment>comment|(?:[BL]?[Vv]erbatim|lstlisting|minted|filecontents)\*?)\}"
@@ -18,11 +57,10 @@ _MARK = re.compile(
 _NEW_CONDITIONAL = re.compile(r"\\newif\s*(\\if[A-Za-z@]+)")
 _REST_OF_BLANK_LINE = re.compile(r"[ \t\r]*\n")
 _VISIBLE = re.compile(r"\S")
-_CONDITIONAL_NAMES = (
+_CONDITIONALS = words(
     r"\if \ifcase \ifcat \ifcsname \ifdefined \ifdim \ifeof \iffalse \iffontchar \ifhbox \ifhmode \ifinner \ifmmode "
     r"\ifnum \ifodd \ifpdf \iftrue \ifluatex \ifvbox \ifvmode \ifvoid \ifx \ifxetex"
 )
-_CONDITIONALS = frozenset(_CONDITIONAL_NAMES.split())
 
 
 def visible_source(source: str) -> str:
@@ -103,3 +141,205 @@ def _hidden(source: str) -> Iterator[tuple[int, int, bool]]:
             yield position - 1 - len(inside), position - 1, False
     if false_start >= 0:
         yield false_start, len(source), True
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Macro:
+    """What a command stands for; the default is None where the first argument is not optional."""
+
+    body: str
+    parameters: int = 0
+    default: str | None = None
+
+
+class Piece(NamedTuple):
+    """A piece of an expanded text: where it came from, and whether it is a piece of the source itself."""
+
+    text: str
+    origin: int
+    copied: bool = False
+
+
+class Expansion:
+    """A text with its macros expanded, made of pieces of its source and of the bodies of macros."""
+
+    def __init__(self, pieces: Sequence[Piece]) -> None:
+        self.text = "".join(piece.text for piece in pieces)
+        self.pieces = pieces
+        self._starts = list(accumulate((len(piece.text) for piece in pieces), initial=0))
+
+    def origin(self, offset: int) -> int:
+        """Returns where in the source the character at `offset` of the text, or the call that made it, is."""
+        index = bisect_right(self._starts, offset, hi=len(self.pieces)) - 1
+        piece = self.pieces[index]
+        return piece.origin + (offset - self._starts[index] if piece.copied else 0)
+
+    def cut(self, start: int, end: int) -> list[Piece]:
+        """Returns the pieces between two places of the text."""
+        cut: list[Piece] = []
+        for index in range(max(bisect_right(self._starts, start) - 1, 0), bisect_left(self._starts, end)):
+            first = max(start, self._starts[index])
+            text = self.text[first : min(end, self._starts[index + 1])]
+            cut.append(Piece(text, self.origin(first), self.pieces[index].copied))
+        return cut
+
+
+def expand_macros(text: str, budget: Budget) -> Expansion:
+    """Returns LaTeX text, without comments, with its author's macros expanded and their definitions taken out.
+
+    Definitions are `\\newcommand \\renewcommand \\providecommand \\DeclareRobustCommand` (with or without a star),
+    `\\DeclareMathOperator` and its starred form (which become `\\operatorname`), and `\\def` and `\\gdef` with nothing
+    between their parameters. They hold from where they are to the end of the text; a later one replaces an earlier one,
+    and what a body defines is defined when it is expanded.
+
+    A call that is an argument without braces, as in `\\frac\\half 2`, is put into braces, since TeX takes it
+    whole. A call within its own expansion is left unchanged, and so is a call without the arguments that its
+    definition asks for, and a definition that cannot be read. No conditional is evaluated.
+    Blanks after a call without arguments stay, though TeX skips them: they leave no ink in a formula.
+
+    A character that is read, of the text, of an argument or of a body, costs a step, a call 40, a definition 15.
+
+    Raises OutOfBudget.
+
+    >>> expand_macros("\\\\newcommand{\\\\R}{\\\\mathbb{R}}x \\\\in \\\\R", Budget(1000)).text
+    'x \\\\in \\\\mathbb{R}'
+    """
+    return _Expander(budget).expanded([Piece(text, 0, copied=True)], ())
+
+
+class _Expander:
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self._macros: dict[str, Macro] = {}
+
+    def expanded(self, pieces: Sequence[Piece], calls: tuple[Macro | None, ...]) -> Expansion:
+        """Returns a text expanded; `calls` are the macros that it is from the body of, None for an argument."""
+        source = Expansion(pieces)
+        text = source.text
+        self._budget.spend(len(text))
+        commands = _COMMAND.findall(text)
+        if DEFINERS.isdisjoint(commands) and self._macros.keys().isdisjoint(commands):
+            return source
+        result: list[Piece] = []
+        at = 0
+        for command in _COMMAND.finditer(text):
+            start, end = command.span()
+            if start < at:
+                continue
+            macro = self._macros.get(command[0])
+            body: Sequence[Piece] = ()
+            if macro and macro not in calls and len(calls) < MAX_DEPTH:
+                call = self._call(macro, source, start, end, calls)
+                if call is None:
+                    continue
+                expansion, end = call
+                body = expansion.pieces
+                if not _TOKEN.fullmatch(expansion.text) and _AWAITED.search(text[max(0, start - _MAX_AWAITED) : start]):
+                    body = (Piece("{", source.origin(start)), *body, Piece("}", source.origin(start)))
+            elif definition := _DEFINITION.match(text, start):
+                after = self._define(definition)
+                if after is None:
+                    continue
+                end = after
+            else:
+                continue
+            _add(result, *source.cut(at, start), *body)
+            at = end
+        _add(result, *source.cut(at, len(text)))
+        return Expansion(result)
+
+    def _call(
+        self, macro: Macro, source: Expansion, start: int, at: int, calls: tuple[Macro | None, ...]
+    ) -> tuple[Expansion, int] | None:
+        """Returns the expansion of the call at `start`, and the end of its arguments from `at` on; or None."""
+        self._budget.spend(_STEPS_OF_CALL + len(calls))
+        origin = source.origin(start)
+        arguments: list[Sequence[Piece]] = []
+        if macro.default is not None:
+            option = self._option(source.text, at)
+            arguments.append(source.cut(*option[:2]) if option else [Piece(macro.default, origin)])
+            at = option[2] if option else at
+        while len(arguments) < macro.parameters:
+            argument = self._argument(source.text, at)
+            if argument is None:
+                return None
+            arguments.append(source.cut(*argument[:2]))
+            at = argument[2]
+        values = {
+            f"#{number}": self.expanded(argument, (*calls, None)) for number, argument in enumerate(arguments, start=1)
+        }
+        parts = _PARAMETER.split(macro.body)
+        self._budget.spend(sum(len(values[part].text) if part in values else len(part) for part in parts))
+        body: list[Piece] = []
+        for part in parts:
+            if part in values:
+                _add(body, *values[part].pieces)
+            else:
+                _add(body, Piece("#" if part == "##" else part, origin))
+        expansion = self.expanded(body, (*calls, macro))
+        last = _CONTROL_WORD_AT_END.search(expansion.text[-_MAX_AWAITED:])
+        following = self._macros.get(last[1]) if last else None
+        if last and following and following.parameters and following not in (*calls, macro) and len(calls) < MAX_DEPTH:
+            # The arguments of a call that ends a body are behind the call of the body.
+            more = self._call(following, source, start, at, (*calls, None))
+            kept = expansion.cut(0, len(expansion.text) - len(last[1]))
+            return (Expansion([*kept, *more[0].pieces]), more[1]) if more else (expansion, at)
+        return expansion, at
+
+    def _define(self, definition: re.Match[str]) -> int | None:
+        """Remembers what a definition defines, and returns where it ends; None where it cannot be read."""
+        self._budget.spend(_STEPS_OF_DEFINITION)
+        text, at = definition.string, definition.end()
+        name = definition["braced"] or definition["bare"]
+        parameters = re.findall("[0-9]", definition["parameters"])
+        count = int(definition["count"] or len(parameters))
+        if definition["definer"] in {"def", "gdef"}:
+            in_order = "".join(parameters) == "123456789"[:count]
+            valid = in_order and text[at : at + 1] == "{" and not (definition["star"] or definition["count"])
+        else:
+            valid = not parameters and (definition["count"] is not None or text[at : at + 1] != "[")
+        option = self._option(text, at) if definition["count"] and count else None
+        at = option[2] if option else at
+        argument = self._argument(text, at) if valid and name not in PROTECTED else None
+        if argument is None:
+            return None
+        body, end = text[argument[0] : argument[1]], argument[2]
+        if definition["definer"] == "DeclareMathOperator":
+            body = f"\\operatorname{definition['star']}{{{body}}}"
+        if definition["definer"] != "providecommand" or name not in self._macros:
+            self._macros[name] = Macro(body, count, text[option[0] : option[1]] if option else None)
+        return end
+
+    def _option(self, text: str, at: int) -> tuple[int, int, int] | None:
+        """Returns where an argument in brackets begins and ends, and the text goes on; None where there is none."""
+        bracket = _BRACKET.match(text, at)
+        return self._until("]", text, bracket.end()) if bracket else None
+
+    def _argument(self, text: str, at: int) -> tuple[int, int, int] | None:
+        """Returns where an argument in braces or of one token begins and ends, and the text goes on; None likewise."""
+        token = _TOKEN.match(text, at)
+        if token is None or token[1] != "{":
+            return (*token.span(1), token.end()) if token else None
+        return self._until("}", text, token.end())
+
+    def _until(self, closing: str, text: str, start: int) -> tuple[int, int, int] | None:
+        """Returns the start, the place of `closing` outside of braces, and the place after it; None likewise."""
+        depth = 0
+        for edge in _EDGE.finditer(text, start):
+            if edge[0] == closing and not depth:
+                self._budget.spend(edge.end() - start)
+                return start, *edge.span()
+            depth += (edge[0] == "{") - (edge[0] == "}")
+            if depth < 0:
+                break
+        self._budget.spend(len(text) - start)
+        return None
+
+
+def _add(pieces: list[Piece], *added: Piece) -> None:
+    """Adds pieces; two tokens never become one."""
+    for piece in added:
+        if pieces and _LETTER.match(piece.text) and _CONTROL_WORD_AT_END.search(pieces[-1].text[-_MAX_AWAITED:]):
+            piece = Piece(f" {piece.text}", piece.origin - piece.copied, piece.copied)
+        if piece.text:
+            pieces.append(piece)

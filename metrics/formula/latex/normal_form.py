@@ -11,8 +11,17 @@ import re
 from typing import NamedTuple
 
 from . import commands
-from .parser import Unparsable, normal_tokens
-from .tokens import BLANK, clean_formula, group_end, is_table, plain_text, split, without_comment
+from .parser import (
+    BLANK,
+    Unparsable,
+    clean_formula,
+    group_end,
+    is_table,
+    normal_tokens,
+    plain_text,
+    split,
+    without_comment,
+)
 
 _ONE_ARGUMENT = commands.MARKS | commands.INVISIBLE
 _TWO_ARGUMENTS = frozenset(commands.FRACTIONS.values()) | commands.STACKS

@@ -7,10 +7,24 @@ every environment of rows as an array. The parser prints while it reads; there i
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from . import commands
-from .tokens import BLANK, group_end, split
-from .vocabulary import COMMANDS
+
+BLANK = " "
+
+_TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|\s+|.", re.DOTALL)
+_CONTROL_CHARACTER = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]")
+_UNESCAPED_PERCENT = re.compile(r"(?<!\\)((?:\\\\)*)%")
+_LABEL = re.compile(r"\\label\s*\{[^{}]*\}")
+_DROPPED = re.compile(r"\\[~>]|\$")
+_ROMAN_GROUP = re.compile(r"\{ ?\\rm(?![a-zA-Z])|\\rm(?=\{)\{")
+_ALIGNED = re.compile(r"\\(begin|end)\s*\{\s*(?:split|align|alignat|alignedat|eqnarray|flalign|xalignat)\*?\s*\}")
+_COLUMN_PAIRS = re.compile(r"(\\begin\s*\{\s*(?:alignat|alignedat|xalignat)\*?\s*\})\s*\{\s*\d*\s*\}")
+_SMALL_MATRIX = re.compile(r"\\(begin|end)\s*\{\s*smallmatrix\*?\s*\}")
+_GATHERED = re.compile(r"\\(begin|end)\s*\{\s*(?:gather|multline|multlined)\*?\s*\}")
+_WRAPPER = re.compile(r"\\(?:begin|end)\s*\{\s*(?:equation|displaymath|math)\*?\s*\}")
+_ROWS = ("matrix", "cases", "array", "begin", "substack")
 
 DEEPEST = 120
 """Groups and commands within each other; Python's own stack is not much deeper."""
@@ -19,9 +33,8 @@ LOOK_AHEAD = 40
 """Tokens within which an option, a position or a length ends."""
 
 _END_OF_INPUT = ""
-_ENDS = frozenset({"}", "\\end", "\\right", "&", "\\\\", "\\cr", "\\middle"})
-_SCRIPTS = frozenset({"^", "_", "'", "\\limits", "\\nolimits", "\\displaylimits"})
-_NO_ARGUMENT = _ENDS | {_END_OF_INPUT, "^", "_", "'"}
+_ENDS = frozenset({_END_OF_INPUT, "}", "\\end", "\\right", "&", "\\\\", "\\cr", "\\middle"})
+_NO_ARGUMENT = _ENDS | {"^", "_", "'"}
 _NO_DELIMITER = frozenset({_END_OF_INPUT, "{", "}", "&", "\\\\", "^", "_"})
 
 _LENGTH = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:true)?(?:em|ex|pt|pc|in|bp|cm|mm|dd|cc|sp|mu)"
@@ -31,6 +44,63 @@ _ROW_GAP = re.compile(rf"\*?(?:\[{_LENGTH}\])?")
 _POSITION = re.compile(r"\[[tbclr]\]")
 _OPTION = re.compile(r"\[[^\]]*\]")
 _COLUMNS = re.compile(r"\*\{(\d{1,6})\}\{([^{}]*)\}|[@!><pmb]\{[^{}]*\}|([lcr])")
+
+
+def is_table(text: str) -> bool:
+    """Whether the text is a table rather than a formula."""
+    return "tabular" in text
+
+
+def without_comment(text: str) -> str:
+    """Returns the text without a leading %, cut at the next % that is not escaped."""
+    text = text.removeprefix("%")
+    comment = _UNESCAPED_PERCENT.search(text)
+    return text[: comment.end(1)] if comment else text
+
+
+def plain_text(text: str) -> str:
+    """Returns the text with every control character, line end and lone surrogate as a blank."""
+    return _CONTROL_CHARACTER.sub(BLANK, text)
+
+
+def clean_formula(text: str) -> str:
+    """Returns the text of a formula as the parser wants it.
+
+    Aligned environments get one name, comments, labels and dollars go, and where there are no rows a line
+    break is a thin space. The order is that of the released CDM tool.
+    """
+    text = _COLUMN_PAIRS.sub(r"\1", plain_text(text))
+    text = _ALIGNED.sub(r"\\\1{aligned}", text)
+    text = _SMALL_MATRIX.sub(r"\\\1{matrix}", text)
+    text = _GATHERED.sub(r"\\\1{gathered}", text)
+    text = _WRAPPER.sub(BLANK, text)
+    text = _DROPPED.sub(BLANK, without_comment(text))
+    text = _LABEL.sub("", text)
+    if not any(word in text for word in _ROWS):
+        text = text.replace("\\\\", "\\,")
+    return _ROMAN_GROUP.sub(r"\\mathrm{", text)
+
+
+def split(text: str) -> list[str]:
+    """Returns the LaTeX tokens of a text: commands, single characters, and runs of white space as one blank."""
+    return [BLANK if token.isspace() else token for token in _TOKEN.findall(text)]
+
+
+def group_end(tokens: Sequence[str], opening: int, pair: tuple[str, str] = ("{", "}")) -> int | None:
+    """Returns the index of the token that closes the one at `opening`; None where nothing does.
+
+    A token that is neither of the pair closes itself.
+
+    >>> group_end(["{", "a", "{", "}", "}"], 0)
+    4
+    """
+    depth = 0
+    for index in range(opening, len(tokens)):
+        token = tokens[index]
+        depth += (token == pair[0]) - (token == pair[1])
+        if not depth:
+            return index
+    return None
 
 
 class Unparsable(Exception):
@@ -97,9 +167,7 @@ class _Reader:
         numerator: list[str] = []
         while True:
             token = self._peek()
-            if token == closing:
-                break
-            if token in _ENDS or token == _END_OF_INPUT:
+            if token == closing or token in _ENDS:
                 break
             if token in commands.INFIXES:
                 if infix is not None:
@@ -164,17 +232,11 @@ class _Reader:
     def _raw_group(self) -> list[str]:
         """Reads a group: its tokens unchanged, without its braces and blanks."""
         self.expect("{")
-        tokens: list[str] = []
-        depth = 1
-        while True:
-            token = self._take()
-            depth += (token == "{") - (token == "}")
-            if token == _END_OF_INPUT:
-                raise Unparsable("expected }")
-            if not depth:
-                return tokens
-            if token != BLANK:
-                tokens.append(token)
+        end = group_end(self._tokens, self._at - 1)
+        if end is None:
+            raise Unparsable("expected }")
+        start, self._at = self._at, end + 1
+        return [token for token in self._tokens[start:end] if token != BLANK]
 
     def _up_to(self, delimiter: str) -> list[str]:
         """What comes before the command that delimits it, such as the index of \\root 3 \\of x."""
@@ -205,19 +267,15 @@ class _Reader:
         return tokens
 
     def _command(self, token: str) -> list[str]:
-        if token in commands.FRACTIONS:
+        if token in commands.FRACTIONS or token in commands.STACKS:
             if token == "\\cfrac":
                 self._take_match(_POSITION)
-            return [commands.FRACTIONS[token], *self._argument(), *self._argument()]
-        if token in commands.STACKS:
-            return [token, *self._argument(), *self._argument()]
+            return [commands.FRACTIONS.get(token, token), *self._argument(), *self._argument()]
         if token in commands.OPTIONAL_THEN_ONE:
             option = ["[", *self._up_to("]"), "]"] if self._peek() == "[" and self._take() else []
             return [token, *option, *self._argument()]
-        if token in commands.LAPS:
-            return [commands.LAPS[token], *self._argument()]
-        if token in commands.MARKS or token in commands.PHANTOMS:
-            return [token, *self._argument()]
+        if token in commands.LAPS or token in commands.MARKS or token in commands.PHANTOMS:
+            return [commands.LAPS.get(token, token), *self._argument()]
         if token in commands.TEXTS:
             return ["\\mathrm", *self._text()]
         if token in commands.FONTS:
@@ -246,7 +304,7 @@ class _Reader:
             body = self.expression()
             self._roman = outer
             return ["\\mathrm", "{", *body, "}"]
-        if self._roman and (token in commands.LETTERS or token[1:] not in COMMANDS) and token[1:].isalpha():
+        if self._roman and (token in commands.LETTERS or token[1:] not in commands.COMMANDS) and token[1:].isalpha():
             return ["\\ ", *token[1:]]
         if token in commands.LIMIT_OPERATORS:
             return ["\\operatorname", "{", *token[1:], "}"]

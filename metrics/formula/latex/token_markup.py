@@ -25,15 +25,8 @@ _SCRIPTS = frozenset({"^", "_"})
 _NO_SCRIPT = frozenset({"^", "_", "}", "&", "\\\\"})
 _SPANS = frozenset({"\\multicolumn", "\\multirow"})
 _OVER_AND_UNDER = frozenset({"\\frac", "\\binom"})
-_TAKING_ARGUMENTS = (
-    commands.PHANTOMS
-    | commands.MARKS
-    | _OVER_AND_UNDER
-    | commands.STACKS
-    | commands.OPTIONAL_THEN_ONE
-    | commands.INVISIBLE
-    | _SPANS
-)
+_TAKING_ARGUMENTS = commands.PHANTOMS | commands.MARKS | _OVER_AND_UNDER | commands.STACKS | commands.INVISIBLE | _SPANS
+_TAKING_ARGUMENTS |= commands.OPTIONAL_THEN_ONE
 _CHINESE = re.compile(r"[\u3400-\u9fff\uf900-\ufaff]")
 _CHINESE_PUNCTUATION = str.maketrans({"，": ",", "：": ":", "；": ";"})
 
@@ -167,22 +160,22 @@ class _Writer:
         """Writes the scripts that follow at `at` and the end of the mark; returns the index after them."""
         tokens = self._tokens
         while at < len(tokens) and tokens[at] in _SCRIPTS:
-            start, at = at, at + 1
-            if at < len(tokens) and tokens[at] == "{":
-                end = _end_of_script(tokens, at)
-                if end is None:
-                    at = start
-                    break
-                self.pieces += [tokens[start], "{", MARK + "{}"]
+            script, at = tokens[at], at + 1
+            following = tokens[at] if at < len(tokens) else "}"
+            if following in _NO_SCRIPT:
+                self.pieces.append(script)
+                continue
+            end = _end_of_script(tokens, at) if following == "{" else at
+            if end is None:
+                at -= 1
+                break
+            self.pieces += [script, "{", MARK + "{}"]
+            if following == "{":
                 self.write(at + 1, end)
-                self.pieces += [UNMARK, "}"]
                 at = end + (end < len(tokens) and tokens[end] == "}")
-            elif at < len(tokens) and tokens[at] not in _NO_SCRIPT:
-                self.pieces += [tokens[start], "{", MARK + "{}"]
-                at = self._token(at, braced=False)
-                self.pieces += [UNMARK, "}"]
             else:
-                self.pieces.append(tokens[start])
+                at = self._token(at, braced=False)
+            self.pieces += [UNMARK, "}"]
         self.pieces.append(UNMARK)
         return at
 

@@ -116,8 +116,7 @@ def read_pages(
         while (code := data[at]) != 248:
             at += 1
             if code == 139:
-                number = int.from_bytes(data[at : at + 4], "big", signed=True)
-                page, at = _page(data, at + 44, number, number * marks_of_a_page, metrics, fonts)
+                page, at = _page(data, at, marks_of_a_page, metrics, fonts)
                 yield page
             elif 243 <= code <= 246:
                 at = _define(data, at, code - 242, metrics, fonts)
@@ -131,8 +130,7 @@ def read_pages(
 
 def _define(data: bytes, at: int, size: int, metrics: Callable[[str], Metrics], fonts: dict[int, Font]) -> int:
     """Reads the definition of a font, whose number takes `size` bytes, and returns where it ends."""
-    number = int.from_bytes(data[at : at + size], "big")
-    scale = int.from_bytes(data[at + size + 4 : at + size + 8], "big")
+    number, scale = (int.from_bytes(data[i:j], "big") for i, j in ((at, at + size), (at + size + 4, at + size + 8)))
     start = at + size + 14
     end = start + data[start - 2] + data[start - 1]
     if end > len(data):
@@ -148,20 +146,18 @@ def _define(data: bytes, at: int, size: int, metrics: Callable[[str], Metrics], 
 
 
 def _page(
-    data: bytes,
-    at: int,
-    number: int,
-    first_mark: int,
-    metrics: Callable[[str], Metrics],
-    fonts: dict[int, Font],
+    data: bytes, at: int, marks_of_a_page: int, metrics: Callable[[str], Metrics], fonts: dict[int, Font]
 ) -> tuple[Page, int]:
-    """Reads one page from after its head, and returns it and where it ends.
+    """Reads one page from its head on, and returns it and where it ends.
 
     One loop over local variables, since it runs for every byte; tests come in the order of how often they hold.
     """
     cells = array("q")
     add = cells.extend
     signed = int.from_bytes
+    number = signed(data[at : at + 4], "big", signed=True)
+    first_mark = number * marks_of_a_page
+    at += 44
     opened: set[int] = set()
     marks: list[int] = []
     ends: list[int] = []
@@ -249,14 +245,7 @@ def _page(
 
 _MOVES = {
     first + length: (kind, length)
-    for kind, first, shortest in (
-        ("r", 142, 1),
-        ("w", 147, 0),
-        ("x", 152, 0),
-        ("d", 156, 1),
-        ("y", 161, 0),
-        ("z", 166, 0),
-    )
+    for kind, first, shortest in zip("rwxdyz", (142, 147, 152, 156, 161, 166), (1, 0, 0, 1, 0, 0), strict=True)
     for length in range(shortest, 5)
 }
 """By the code: which movement, and the bytes of its length; 0 where it repeats the last one of its kind."""

@@ -98,12 +98,11 @@ def drawing_steps(typesets: Sequence[Typeset]) -> int:
     """
     steps = width = height = 0
     for typeset in typesets:
-        inks, _, _, (own_width, own_height) = _pieces(typeset, PIXELS_PER_UNIT)
-        width, height = max(width, own_width), max(height, own_height)
-        for ink in inks:
-            across = min((ink.right - ink.left) * PIXELS_PER_UNIT, own_width)
-            down = min((ink.bottom - ink.top) * PIXELS_PER_UNIT, own_height)
-            steps += STEPS_OF_PIECE + int(max(across, 0) * max(down, 0)) // PIXELS_COVERED_IN_A_STEP
+        _, _, _, own_size = _pieces(typeset, PIXELS_PER_UNIT)
+        width, height = max(width, own_size[0]), max(height, own_size[1])
+        table = visible(typeset)
+        sides = np.clip((table[:, [_RIGHT, _BOTTOM]] - table[:, [_LEFT, _TOP]]) * PIXELS_PER_UNIT, 0, own_size)
+        steps += STEPS_OF_PIECE * len(table) + int((sides.prod(axis=1) // PIXELS_COVERED_IN_A_STEP).sum())
     columns = width * width * len(typesets) // COLUMN_PAIRS_IN_A_STEP
     return steps + columns + len(typesets) * width * height // PIXELS_IN_A_STEP
 

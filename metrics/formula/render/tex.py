@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 
 from ...benchmark import MissingTool
@@ -126,6 +127,7 @@ def _kpsewhich(names: list[str]) -> list[Path]:
     return [Path(line) for line in done.stdout.splitlines()]
 
 
+@lru_cache(maxsize=1024)
 def find_file(name: str, folders: str = "") -> Path | None:
     """Returns where TeX finds a file; None where it has none of that name.
 

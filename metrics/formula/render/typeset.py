@@ -14,7 +14,7 @@ elsewhere, or left it:
 Every other formula is typeset alone, as a whole document, and that result counts. So is a formula whose counted work is
 large (metrics.formula.limits).
 
-A formula cannot read, write, define or run anything: commands outside of metrics.formula.latex.vocabulary are not known
+A formula cannot read, write, define or run anything: commands outside of metrics.formula.latex.commands are not known
 to its TeX, `\special` and hexadecimal notation are out of its reach, and the process has no shell escape, opens files
 in its own scratch folder alone, and is bounded in processor time, memory and file size; its whole process group is
 ended.
@@ -36,9 +36,8 @@ from typing import NamedTuple
 from ...benchmark import MissingTool
 from ..latex.token_markup import Marked
 from ..limits import START_STEPS, SampleAllowances
-from .document import MARKS_OF_A_FORMULA, PREAMBLE, batch_document, lone_document, on_paper
+from .document import MARKS_OF_A_FORMULA, PREAMBLE, batch_document, finished, lone_document, on_paper
 from .dvi import Font, Metrics, Page, UnreadableOutput, read_metrics, read_pages
-from .log import finished
 from .tex import INSTALL, find_file, require_tex, run_bounded, search_paths
 
 MAX_FORMULAS_PER_RUN = 1000
@@ -71,9 +70,10 @@ class Typeset:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A formula that TeX gave no page for, with the reason."""
+    """A formula that TeX gave no page for, with the reason, and whether TeX had to be ended."""
 
     reason: str
+    stalled: bool = False
 
 
 class _Run(NamedTuple):
@@ -101,8 +101,6 @@ class Typesetter:
         self._seconds = seconds
         self._scratch: Path | None = None
         self._paths: dict[str, str] = {}
-        self._metrics: dict[str, Metrics] = {}
-        self._outlines: dict[str, Path | None] = {}
         self.runs = 0
         self.nanoseconds = 0
 
@@ -145,8 +143,8 @@ class Typesetter:
         while True:
             for formula in filter(allowances.wanted, alone):
                 results[formula] = result = self._alone(formula)
+                stalled = isinstance(result, Failure) and result.stalled
                 seconds = max(self._limit(formula), SECONDS_OF_RUN)
-                stalled = result == self._too_slow(formula)
                 allowances.charge(formula, seconds * STEPS_OF_STALLED_SECOND if stalled else START_STEPS)
             left = {*waiting} - {*alone, *results}
             waiting = [each for each in waiting if each in left and allowances.wanted(each)]
@@ -180,19 +178,17 @@ class Typesetter:
             alone.append(last)
         return done, alone if done or alone else [formulas[0]]
 
-    def _too_slow(self, formula: Marked) -> Failure:
-        limit = self._limit(formula)
-        return Failure(f"TeX takes more than {limit} second{'s' * (limit > 1)}, or more memory than it may")
-
     def _alone(self, formula: Marked) -> Typeset | Failure:
         """Typesets one formula as a document of its own."""
         fonts: dict[int, Font] = {}
-        run = self._run(lone_document(formula), fonts, self._limit(formula))
-        if not run.pages and run.ended:
-            return self._too_slow(formula)
-        if not run.pages:
-            return Failure("TeX gives no page for it")
-        return Typeset(tuple(run.pages), fonts, *on_paper(formula))
+        limit = self._limit(formula)
+        run = self._run(lone_document(formula), fonts, limit)
+        if run.pages:
+            return Typeset(tuple(run.pages), fonts, *on_paper(formula))
+        if run.ended:
+            seconds = f"{limit} second{'s' * (limit > 1)}"
+            return Failure(f"TeX takes more than {seconds}, or more memory than it may", stalled=True)
+        return Failure("TeX gives no page for it")
 
     def _run(self, source: str, fonts: dict[int, Font], seconds: int, marks_of_a_page: int = 0) -> _Run:
         """Runs TeX on a document."""
@@ -216,23 +212,24 @@ class Typesetter:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         try:
-            pages = list(read_pages(data, self.metrics, fonts, marks_of_a_page)) if data else []
+            pages = list(read_pages(data, self._metrics, fonts, marks_of_a_page)) if data else []
         except UnreadableOutput:
             pages = []
         return _Run(pages, log, begun, code < 0)
 
-    def metrics(self, name: str) -> Metrics:
-        """Returns the glyph sizes of a font; of a font that is not there, none."""
-        if name not in self._metrics:
-            file = find_file(f"{name}.tfm", self._paths.get("TFMFONTS", ""))
-            self._metrics[name] = read_metrics(file.read_bytes()) if file else {}
-        return self._metrics[name]
+    def _metrics(self, name: str) -> Metrics:
+        return _glyph_sizes(name, self._paths.get("TFMFONTS", ""))
 
     def outlines(self, name: str) -> Path | None:
         """Returns the file of a font's outlines (Type 1); None where there is none."""
-        if name not in self._outlines:
-            self._outlines[name] = find_file(f"{name}.pfb")
-        return self._outlines[name]
+        return find_file(f"{name}.pfb")
+
+
+@lru_cache(maxsize=1024)
+def _glyph_sizes(name: str, folders: str) -> Metrics:
+    """Returns the glyph sizes of a font that TeX finds; of a font that is not there, none."""
+    file = find_file(f"{name}.tfm", folders)
+    return read_metrics(file.read_bytes()) if file else {}
 
 
 _FLAGS = ["-interaction=batchmode", "-no-shell-escape", "-no-mktex=tfm", "-no-mktex=pk"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from tests.metrics.chart.records_for_tests import Json
+from tests.metrics.chart.records_for_tests import Json, as_text
 
 Corners = tuple[float, float, float, float]
 Read = tuple[Corners, str]
@@ -91,7 +91,7 @@ def text_blocks(truth: Sequence[Json], prediction: Sequence[Json]) -> tuple[floa
 def take(prediction: list[Json], key: object) -> Json | None:
     """Takes the first prediction of an id out of the list."""
     for place, entry in enumerate(prediction):
-        if entry["id"] == key:
+        if as_text(entry["id"]) == as_text(key):
             return prediction.pop(place)
     return None
 

@@ -88,17 +88,6 @@ def columns(truth: Json, prediction: Json | None, **options: Any) -> dict[str, f
     return dict(benchmark(**options).score_sample(truth_of(**truth), given).metrics)
 
 
-def partners(true_ids: list[Any], predicted_ids: list[Any]) -> list[int | None]:
-    """Returns the place of the prediction of each true id: the first of the same text that none has taken."""
-    free = list(range(len(predicted_ids)))
-    found: list[int | None] = []
-    for key in true_ids:
-        same = [place for place in free if as_text(predicted_ids[place]) == as_text(key)]
-        found.append(same[0] if same else None)
-        free = [place for place in free if place != found[-1]]
-    return found
-
-
 def as_text(key: Any) -> str | None:
     return None if key is None else str(key).removesuffix(".0")
 

@@ -13,6 +13,8 @@ from beamscore.metrics.benchmark import Pair, RejectedRecord, SampleScore
 from beamscore.metrics.chart.benchmark import ChartBenchmark
 from beamscore.metrics.chart.records import ALL_TASKS, ChartOptions, ChartPrediction, ChartTruth
 from beamscore.metrics.statistics.sums import Sums
+from beamscore.pipelines.config.errors import UsageError
+from beamscore.pipelines.config.settings import load
 from tests.abuse.chart import cases
 from tests.generate.chart import CLASSES, sample
 from tests.metrics.chart.records_for_tests import (
@@ -48,10 +50,12 @@ WHOLE: dict[str, Any] = {
 }
 
 
-def test_a_perfect_prediction_scores_1_in_every_task() -> None:
-    found = columns(WHOLE, {**WHOLE, "task7": WHOLE["task6"]})
-    assert set(found) == set(ChartBenchmark.sample_metric_names())
-    assert set(found.values()) == {1.0}
+WHOLE_PREDICTION = {**WHOLE, "task7": WHOLE["task6"]}
+
+
+def test_a_perfect_prediction_scores_1_in_every_task_and_a_missing_one_0() -> None:
+    for prediction, score in ((WHOLE_PREDICTION, 1.0), (None, 0.0)):
+        assert columns(WHOLE, prediction) == dict.fromkeys(ChartBenchmark.sample_metric_names(), score)
 
 
 def test_a_task_that_no_prediction_attempts_has_no_figure_and_one_that_some_attempt_counts_the_gaps_as_0() -> None:
@@ -61,41 +65,36 @@ def test_a_task_that_no_prediction_attempts_has_no_figure_and_one_that_some_atte
     idle = scorer.values(total([scorer.score_sample(truth, without), scorer.score_sample(truth, None)]))
     # Of two charts, one has no prediction: task 6b is (1 + 0) / 2. Nobody attempts task 7.
     assert (idle["task6b.score"], idle["task7.score"]) == (0.5, None)
-    attempted = prediction_of(**WHOLE, task7=WHOLE["task6"])
+    attempted = prediction_of(**WHOLE_PREDICTION)
     some = scorer.values(total([scorer.score_sample(truth, attempted), scorer.score_sample(truth, without)]))
     assert some["task7.score"] == 0.5
     assert scorer.values(total([scorer.score_sample(truth, None)]))["task7.score"] == 0
 
 
-def test_a_missing_prediction_scores_0_in_every_task_of_the_ground_truth() -> None:
-    found = columns(WHOLE, None)
-    assert set(found) == set(ChartBenchmark.sample_metric_names())
-    assert set(found.values()) == {0.0}
+SIX_TASKS = ["task1", "task2", "task3", "task4", "task5", "task6"]
 
 
-@pytest.mark.parametrize("task", ["task1", "task2", "task3", "task4", "task5", "task6", "task7"])
-@pytest.mark.parametrize("absent", [None, {"output": None}, "left out"])
-def test_a_task_that_the_prediction_lacks_scores_0(task: str, absent: Any) -> None:
-    prediction: dict[str, Any] = {**WHOLE, "task7": WHOLE["task6"], task: absent}
-    if absent == "left out":
-        del prediction[task]
-    for name, value in columns(WHOLE, prediction).items():
-        if name != "score":
-            assert value == (0 if name.startswith(task) else 1), name
+@pytest.mark.parametrize("task", [*SIX_TASKS, "task7"])
+def test_a_task_that_the_prediction_lacks_scores_0(task: str) -> None:
+    found = columns(WHOLE, {name: held for name, held in WHOLE_PREDICTION.items() if name != task})
+    del found["score"]
+    assert found == {name: 0 if name.startswith(task) else 1 for name in found}
 
 
-@pytest.mark.parametrize("task", ["task1", "task2", "task3", "task4", "task5", "task6"])
-@pytest.mark.parametrize("absent", [None, {"output": None}, "left out"])
-def test_a_task_that_the_ground_truth_lacks_is_not_scored(task: str, absent: Any) -> None:
-    truth: dict[str, Any] = {**WHOLE, task: absent}
-    if absent == "left out":
-        del truth[task]
-    tasks = [name for name in ALL_TASKS if task != "task1" or name < "task6"]
-    found = columns(truth, {**WHOLE, "task7": WHOLE["task6"]}, tasks=tasks)
-    assert not any(name.startswith(task) for name in found)
-    if task == "task6":
-        assert "task7.score" not in found
-    assert found["score"] == 1
+@pytest.mark.parametrize("task", SIX_TASKS)
+def test_a_task_that_the_ground_truth_lacks_is_not_scored(task: str) -> None:
+    truth = {name: held for name, held in WHOLE.items() if name != task}
+    found = columns(truth, WHOLE_PREDICTION, tasks=tasks_without(task))
+    lacking = (task, "task7") if task == "task6" else (task,)
+    expected = {name for name in ChartBenchmark.sample_metric_names() if not name.startswith(lacking)}
+    if task == "task1":
+        expected = {name for name in expected if name < "task6"}
+    assert found == dict.fromkeys(expected, 1)
+
+
+def tasks_without(task: str) -> list[str]:
+    """Returns the tasks that can be scored without one of them: the class of the chart says how data compare."""
+    return [name for name in ALL_TASKS if task != "task1" or name < "task6"]
 
 
 EMPTY: dict[str, Any] = {f"task{number}": {"output": {}} for number in range(1, 8)}
@@ -111,10 +110,13 @@ def test_pie_and_donut_charts_have_task_1_alone(name: str, protocol: str) -> Non
             found = columns(truth, given, protocol=protocol)
             correct = float(given is not None)
             assert found == {"task1.correct": correct, "score": correct}
+    # It does not say either whether a task is attempted.
+    score = benchmark().score_sample(truth_of(**{**WHOLE, "task1": chart_type("Pie")}), prediction_of(**WHOLE))
+    assert set(score.statistics) == {"task1.confusion[pie|grouped vertical bar]", "task1.attempted"}
 
 
 def test_what_a_prediction_calls_the_chart_does_not_change_its_tasks() -> None:
-    prediction = {**WHOLE, "task7": WHOLE["task6"], "task1": chart_type("Pie")}
+    prediction = {**WHOLE_PREDICTION, "task1": chart_type("Pie")}
     found = columns(WHOLE, prediction)
     assert found.pop("task1.correct") == 0
     assert found.pop("score") == (0 + 7) / 8
@@ -122,45 +124,33 @@ def test_what_a_prediction_calls_the_chart_does_not_change_its_tasks() -> None:
     assert columns({**WHOLE, "task1": chart_type("Pie")}, WHOLE) == {"task1.correct": 0, "score": 0}
 
 
-def test_a_pie_chart_says_nothing_of_whether_a_task_is_attempted() -> None:
-    scorer = benchmark()
-    pie = scorer.score_sample(truth_of(**{**WHOLE, "task1": chart_type("Pie")}), prediction_of(**WHOLE))
-    assert set(pie.statistics) == {"task1.confusion[pie|grouped vertical bar]", "task1.attempted"}
-
-
-EMPTY_OUTPUTS = [
-    ("task1", {}),
-    ("task1", {"chart_type": None}),
-    ("task1", {"chart_type": "  "}),
-    ("task1", ""),
-    ("task2", {}),
-    ("task2", {"text_blocks": None}),
-    ("task3", {}),
-    ("task3", {"text_roles": None}),
-    ("task4", {}),
-    ("task4", {"_plot_bb": box(0, 0, 9, 9)}),
-    ("task4", {"axes": {}}),
-    ("task4", {"axes": {"x-axis": None, "y-axis": None}}),
-    ("task5", {}),
-    ("task6", {}),
-    ("task6", {"visual elements": None, "data series": None}),
+NOTHING: tuple[Any, ...] = (None, {"output": None}, {"output": {}})
+EMPTY_OUTPUTS: list[tuple[str, Any]] = [
+    *((task, output) for task in SIX_TASKS for output in NOTHING),
+    ("task1", {"output": {"chart_type": None}}),
+    ("task1", {"output": {"chart_type": "  "}}),
+    ("task1", {"output": ""}),
+    ("task2", {"output": {"text_blocks": None}}),
+    ("task3", {"output": {"text_roles": None}}),
+    ("task4", {"output": {"_plot_bb": box(0, 0, 9, 9)}}),
+    ("task4", {"output": {"axes": {}}}),
+    ("task4", {"output": {"axes": {"x-axis": None, "y-axis": None}}}),
+    ("task6", {"output": {"visual elements": None, "data series": None}}),
 ]
 
 
 @pytest.mark.parametrize(("task", "empty"), EMPTY_OUTPUTS)
 @pytest.mark.parametrize("protocol", ["published", "released"])
 def test_an_empty_output_is_no_task(task: str, empty: Any, protocol: str) -> None:
-    whole = {**WHOLE, "task7": WHOLE["task6"]}
-    lacking = {key: value for key, value in WHOLE.items() if key != task}
-    tasks = [name for name in ALL_TASKS if task != "task1" or name < "task6"]
+    tasks = tasks_without(task)
     options: dict[str, Any] = {"tasks": tasks, "protocol": protocol}
-    output = {"output": empty}
-    assert columns({**WHOLE, task: output}, whole, **options) == columns(lacking, whole, **options)
+    lacking = {key: value for key, value in WHOLE.items() if key != task}
+    assert columns({**WHOLE, task: empty}, WHOLE_PREDICTION, **options) == columns(lacking, WHOLE_PREDICTION, **options)
     # As a prediction it is a missing one: 0 in its own tasks, and not attempted.
     scorer = benchmark(**options)
-    given = scorer.score_sample(truth_of(**WHOLE), prediction_of(**{**whole, task: output}))
-    missing = scorer.score_sample(truth_of(**WHOLE), prediction_of(**{key: whole[key] for key in whole if key != task}))
-    assert given == missing
+    given = scorer.score_sample(truth_of(**WHOLE), prediction_of(**{**WHOLE_PREDICTION, task: empty}))
+    without = prediction_of(**{key: value for key, value in WHOLE_PREDICTION.items() if key != task})
+    assert given == scorer.score_sample(truth_of(**WHOLE), without)
     assert given.metrics["score"] == 1
     assert {name for name in given.statistics if name.endswith(".left_out")} == {
         f"{name}.left_out" for name in tasks if name.startswith(task)
@@ -168,7 +158,7 @@ def test_an_empty_output_is_no_task(task: str, empty: Any, protocol: str) -> Non
 
 
 def test_task_6_may_have_elements_alone_or_series_alone() -> None:
-    whole, both = {**WHOLE, "task7": WHOLE["task6"]}, WHOLE["task6"]["output"]
+    whole, both = WHOLE_PREDICTION, WHOLE["task6"]["output"]
     for key, scored in (("visual elements", {"task6a.score"}), ("data series", {"task6b.score", "task7.score"})):
         found = columns({**WHOLE, "task6": {"output": {key: both[key]}}}, whole)
         assert {name for name in found if name.startswith(("task6", "task7"))} == scored
@@ -190,7 +180,7 @@ def test_an_empty_list_is_an_answer() -> None:
 def test_released_averages_tasks_5_6b_and_7_over_the_predictions_alone() -> None:
     scorer = benchmark(protocol="released")
     truth = truth_of(**WHOLE)
-    right = scorer.score_sample(truth, prediction_of(**WHOLE, task7=WHOLE["task6"]))
+    right = scorer.score_sample(truth, prediction_of(**WHOLE_PREDICTION))
     without = scorer.score_sample(truth, prediction_of(task1=WHOLE["task1"]))
     missing = scorer.score_sample(truth, None)
     assert set(ChartBenchmark.sample_metric_names()) - set(missing.metrics) == {
@@ -261,37 +251,31 @@ def test_a_record_that_is_too_large_is_rejected_with_what_to_change(prediction: 
 
 
 def test_large_records_are_within_the_budget() -> None:
-    count = 1000
-    labels = [(f"label {place}", place) for place in range(count)]
-    truth = {
-        "task1": chart_type("Scatter"),
-        "task2": blocks(*(block(i, "a^{2}", i % 50, i // 50, 30, 30) for i in range(count))),
-        "task6": data(series("s", *((i * 7919 % 1000, i * i % 1009) for i in range(count)))),
-    }
-    prediction = {
-        "task2": blocks(*(block(i, "a^{2}" * 20 + str(i), i % 50 + 1, i // 50, 30, 30) for i in range(count))),
-        "task6": data(series("s", *((i, 1000 - i) for i in range(count)))),
-    }
+    truth, prediction = (
+        blocks(*(block(i, text + str(i), i % 50 + shift, i // 50, 30, 30) for i in range(1000)))
+        for text, shift in (("a^{2}", 0), ("a^{2}" * 20, 1))
+    )
     default = ChartOptions().max_steps
-    assert default / 4 < work(truth, prediction) < default * 3 / 4
-    assert work({"task1": chart_type("Line"), "task6": data(series("s", *labels))}, {}) < default / 2
+    assert default / 4 < work({"task2": truth}, {"task2": prediction}) < default * 3 / 4
+    labels = data(series("s", *((f"label {place}", place) for place in range(1000))))
+    assert work({"task1": chart_type("Line"), "task6": labels}, {}) < default / 2
 
 
 def test_every_worst_case_is_scored_or_rejected_by_a_limit() -> None:
-    """`make abuse` says what they cost under the default limit; a small one rejects them before their work is done."""
+    """`make abuse` says what they cost under the default limit; a small one rejects them before their work is done.
+
+    What has a million parts is left to it: 2,001 of them are as many too many (see TOO_MUCH).
+    """
     scorer = benchmark(max_steps=10_000)
     results = {}
     for case in cases():
-        try:
+        if "000,000" not in case.name:
             given = None if case.prediction is None else prediction_of(**case.prediction)
-        except msgspec.ValidationError:
-            # Many elements of nothing: they are rejected when they are read.
-            continue
-        (results[case.name],) = scorer.score([Pair("s", truth_of(**case.truth), given)])
+            (results[case.name],) = scorer.score([Pair("s", truth_of(**case.truth), given)])
     rejected = [result.message for result in results.values() if isinstance(result, RejectedRecord)]
     others = [message for message in rejected if "max_steps=10000" not in message and "more than max_" not in message]
     assert others == []
-    assert len(results) - 10 < len(rejected) < len(results)
+    assert len(results) - 5 < len(rejected) < len(results)
 
 
 @pytest.mark.parametrize(
@@ -319,11 +303,37 @@ def test_records_with_odd_coordinates_are_refused_by_their_type(record: str, pat
         {"gamma": 0},
         {"max_steps": 0},
         {"unknown": 1},
+        {"edition": 2021},
+        {"element_distance": -0.1},
+        {"protocol": "released", "edition": 2020},
+        {"protocol": "released", "edition": 2022},
     ],
 )
 def test_impossible_options_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(msgspec.ValidationError):
         msgspec.convert(options, ChartOptions)
+
+
+def test_released_scripts_of_a_later_edition_are_refused_in_words() -> None:
+    with pytest.raises(msgspec.ValidationError, match=r"protocol: released does not go with edition: 2020: .* of 2019"):
+        benchmark(protocol="released", edition=2020)
+    sides = {"ground_truth": ["a"], "predictions": {"s": ["b"]}, "output": "c"}
+    with pytest.raises(UsageError, match=r"^chart: protocol: released does not go with edition: 2020: .* of 2019"):
+        load("chart", ["protocol=released", "edition=2020"], sides)
+    assert benchmark(protocol="released", edition=2019).options == benchmark(protocol="released").options
+    assert benchmark(protocol="released", text_roles=["other"], classes=["area"]).options.scored_roles == ("other",)
+
+
+def test_the_configuration_of_the_first_edition_is_that_of_runs_from_before_there_were_others() -> None:
+    first = msgspec.to_builtins(ChartOptions())
+    assert not {"edition", "text_roles"} & set(first)
+    assert (len(first["classes"]), first["element_distance"]) == (10, 0.05)
+    later = msgspec.to_builtins(benchmark(edition=2022).options)
+    assert (later["edition"], len(later["classes"]), later["element_distance"]) == (2022, 15, 0.01)
+    for written in (first, later, {"classes": ("radar",), "text_roles": ("other",), "element_distance": 0.2}):
+        options = msgspec.convert(written, ChartOptions)
+        assert msgspec.to_builtins(options) == {**first, **written}
+        assert msgspec.convert(msgspec.to_builtins(options), ChartOptions) == options
 
 
 def test_the_shipped_configuration_holds_the_defaults() -> None:

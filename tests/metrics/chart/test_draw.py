@@ -40,7 +40,7 @@ def test_ground_truth_alone_has_no_word_of_a_prediction() -> None:
 
 
 def test_a_box_far_away_does_not_blow_up_the_picture() -> None:
-    svg = draw_chart(truth(block(20, "near"), block(1e8, "far")), None)
+    svg = draw_chart(truth(block(20, "near"), block(90, "near too"), block(1e8, "far")), None)
     root = ElementTree.fromstring(svg)
     assert float(root.get("width") or 0) == WIDTH + 2 * MARGIN
     assert float(root.get("height") or 0) < MAX_HEIGHT

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from beamscore.metrics.benchmark import Pair, RejectedRecord
+from beamscore.metrics.benchmark import RejectedRecord
 from tests.metrics.chart import plain_reading
 from tests.metrics.chart.records_for_tests import (
     Json,
@@ -40,140 +40,107 @@ def kinds(truth: Json, prediction: Json) -> list[tuple[str, list[str], list[str]
     return [(entry["kind"], entry["truth_ids"], entry["prediction_ids"]) for entry in matched]
 
 
-def test_a_pair_scores_its_iou_and_its_character_error_rate() -> None:
-    prediction = blocks(block(5, "abxd", 0, 0, 80, 10))
-    # IoU 800 / 1000; one edit in four characters.
-    assert scores(blocks(TITLE), prediction) == (0.8, 0.75)
+def row(*widths: tuple[float, float], text: str = "ab") -> Json:
+    """Blocks of a height of 10 beside each other, by where they begin and how wide they are."""
+    return blocks(*(block(place, text, x, 0, width, 10) for place, (x, width) in enumerate(widths)))
 
 
-def test_missed_and_extra_blocks_lower_both_scores() -> None:
-    truth = blocks(TITLE, block(1, "ef", 0, 100, 20, 10))
-    prediction = blocks(TITLE, block(2, "gh", 200, 0, 20, 10), block(3, "ij", 200, 50, 20, 10))
-    # One unit, one missed, two extra: 1 / (1 + max(1, 2)) and 1 / (1 + 1 + 2).
-    assert scores(truth, prediction) == (1 / 3, 1 / 4)
-    # Released: 1 / max(2, 3) and 1 / 2, for extra blocks cost no recognition there.
-    assert scores(truth, prediction, protocol="released") == (1 / 3, 1 / 2)
-
-
-def test_the_best_pairs_are_matched_first_and_each_block_once() -> None:
-    truth = blocks(block("a", "one", 0, 0, 100, 10), block("b", "two", 30, 0, 100, 10))
-    prediction = blocks(block("c", "two", 25, 0, 100, 10), block("d", "one", 0, 0, 90, 10))
-    # c overlaps a (IoU 75/125 = 0.6) and b (95/105), d overlaps a (0.9) and b (60/130 < 0.5).
-    detection, recognition = scores(truth, prediction)
-    assert detection == pytest.approx((0.9 + 95 / 105) / 2)
-    assert recognition == 1
-    # Released, IoU counts pixels (76 * 11 over (101 + 101 - 76) * 11), and a takes c, which comes first, as b does.
-    detection, recognition = scores(truth, prediction, protocol="released")
-    assert detection == pytest.approx((76 / 126 + 96 / 106) / 2)
-    assert recognition == pytest.approx((0 + 1) / 2)
-
-
-def test_the_iou_threshold_is_included() -> None:
-    prediction = blocks(block(1, "abcd", 0, 0, 50, 10))
-    assert scores(blocks(TITLE), prediction)[0] == 0.5
-    assert scores(blocks(TITLE), blocks(block(1, "abcd", 0, 0, 49.9, 10)))[0] == 0
-
-
-def test_the_iou_threshold_is_included_in_pixels() -> None:
-    # Counted in pixels, 50 * 10 of 100 * 10.
-    truth = blocks(block(0, "abcd", 0, 0, 99, 9))
-    assert scores(truth, blocks(block(1, "abcd", 0, 0, 49, 9)), protocol="released")[0] == 0.5
-    assert scores(truth, blocks(block(1, "abcd", 0, 0, 48, 9)), protocol="released")[0] == 0
-
-
-def test_a_split_block_is_one_unit() -> None:
-    truth = blocks(block("t", "ab cd", 0, 0, 100, 10))
-    prediction = blocks(block("r", "cd", 50, 0.5, 45, 10), block("l", "ab", 0, 0, 45, 10))
-    # Together they share 45 * 10 + 45 * 9.5 = 877.5 >= 0.8 of 1000. Their bounding box is 95 x 10.5.
-    iou = 950 / (1000 + 95 * 10.5 - 950)
-    detection, recognition = scores(truth, prediction)
-    assert detection == pytest.approx(0.8 * iou)
-    assert recognition == 1
-    assert kinds(truth, prediction) == [("split", ["t"], ["l", "r"])]
-
-
-def test_parts_that_cover_too_little_are_no_split() -> None:
-    truth = blocks(block("t", "ab cd", 0, 0, 100, 10))
-    prediction = blocks(block("l", "ab", 0, 0, 39, 10), block("r", "cd", 50, 0, 39, 10))
-    assert scores(truth, prediction) == (0, 0)
-
-
-def test_a_part_must_lie_in_the_block_by_more_than_its_share() -> None:
-    truth = blocks(block("t", "ab cd", 0, 0, 100, 10))
-    # Each part has exactly 0.4 of its area inside the truth.
-    prediction = blocks(block("l", "ab", 0, 0, 49, 25), block("r", "cd", 51, 0, 49, 25))
-    assert kinds(truth, prediction) == []
-    assert kinds(truth, blocks(block("l", "ab", 0, 0, 49, 24), block("r", "cd", 51, 0, 49, 24))) != []
-
-
-def test_parts_may_cover_exactly_what_they_must() -> None:
-    whole = blocks(block("w", "ab cd", 0, 0, 100, 10))
-    # 2 * 40 * 10 is 0.8 of 1000, and 2 * 20 * 10 is 0.4 of it.
-    split = blocks(block("l", "ab", 0, 0, 40, 10), block("r", "cd", 60, 0, 40, 10))
-    assert kinds(whole, split) == [("split", ["w"], ["l", "r"])]
-    merged = blocks(block("l", "ab", 0, 0, 20, 10), block("r", "cd", 60, 0, 20, 10))
-    assert kinds(merged, whole) == [("merge", ["l", "r"], ["w"])]
-    less = blocks(block("l", "ab", 0, 0, 20, 10), block("r", "cd", 60, 0, 19.9, 10))
-    assert kinds(less, whole) == []
-
-
-def test_one_part_alone_is_no_split_and_no_merge() -> None:
+WHOLE = blocks(block("t", "ab ab", 0, 0, 100, 10))
+LINE = block(0, "ab", 5, 5, 30, 0)
+BLANK = block(9, "a__b", 0, 50, 100, 10)
+EMPTY = blocks(block(0, "", 0, 0, 100, 10))
+OTHERS = blocks(TITLE, block(2, "gh", 200, 0, 20, 10), block(3, "ij", 200, 50, 20, 10))
+CASES: list[tuple[str, Json, Json | None, tuple[float, float], tuple[float, float] | None]] = [
+    # What is expected, published and, where it is said, released.
+    ("IoU 800 / 1000, one edit in four", blocks(TITLE), blocks(block(5, "abxd", 0, 0, 80, 10)), (0.8, 0.75), None),
+    (
+        # 1 / (1 + max(1, 2)) and 1 / (1 + 1 + 2). Released: 1 / max(2, 3) and 1 / 2, for extra blocks cost no
+        # recognition there.
+        "one unit, one missed, two extra",
+        blocks(TITLE, block(1, "ef", 0, 100, 20, 10)),
+        OTHERS,
+        (1 / 3, 1 / 4),
+        (1 / 3, 1 / 2),
+    ),
+    (
+        # c overlaps a (IoU 75/125 = 0.6) and b (95/105), d overlaps a (0.9) and b (60/130 < 0.5). Released, IoU counts
+        # pixels (76 * 11 over (101 + 101 - 76) * 11), and a takes c, which comes first, as b does.
+        "the best pair first, and each block once",
+        blocks(block("a", "one", 0, 0, 100, 10), block("b", "two", 30, 0, 100, 10)),
+        blocks(block("c", "two", 25, 0, 100, 10), block("d", "one", 0, 0, 90, 10)),
+        ((0.9 + 95 / 105) / 2, 1),
+        ((76 / 126 + 96 / 106) / 2, 1 / 2),
+    ),
+    ("the IoU threshold is included", row((0, 100)), row((0, 50)), (0.5, 1), None),
+    ("but not less", row((0, 100)), row((0, 49.9)), (0, 0), None),
+    ("in pixels: 50 * 11 of 100 * 11", row((0, 99)), row((0, 49)), (0, 0), (0.5, 1)),
+    ("in pixels", row((0, 99)), row((0, 48)), (0, 0), (0, 0)),
+    (
+        # Together they share 450 + 427.5 >= 0.8 of 1000. Their bounding box is 95 x 10.5, read from left to right.
+        "a split block is one unit",
+        blocks(block("t", "ab cd", 0, 0, 100, 10)),
+        blocks(block("r", "cd", 50, 0.5, 45, 10), block("l", "ab", 0, 0, 45, 10)),
+        (0.8 * 950 / (1000 + 95 * 10.5 - 950), 1),
+        None,
+    ),
+    ("parts cover 0.8, exactly", WHOLE, row((0, 40), (60, 40)), (0.8, 1), (0, 0)),
+    ("parts cover less", WHOLE, row((0, 39), (50, 39)), (0, 0), None),
+    (
+        "parts are read from top to bottom",
+        blocks(block("t", "first second", 0, 0, 50, 40)),
+        blocks(block(2, "second", 0, 20, 45, 20), block(1, "first", 10, 0, 40, 19)),
+        (0.8 * 50 * 40 / (50 * 40), 1),
+        None,
+    ),
+    (
+        "one edit in the five of a merge",
+        row((60, 40), (0, 40)),
+        blocks(block(0, "ab ax", 0, 0, 100, 10)),
+        (0.8, 0.8),
+        None,
+    ),
+    ("merged truths cover 0.4, exactly", row((0, 20), (60, 20)), WHOLE, (0.8 * 800 / 1000, 1), None),
+    ("merged truths cover less", row((0, 20), (60, 19.9)), WHOLE, (0, 0), None),
     # 1000 of the 2400 lie in the truth, which it covers: IoU 0.42, a share of 0.42 and a cover of 1.
-    truth = blocks(block("t", "ab", 0, 0, 100, 10), block("u", "cd", 0, 500, 100, 10))
-    prediction = blocks(block("p", "ab", 0, 0, 100, 24), block("q", "cd", 0, 900, 100, 10))
-    assert kinds(truth, prediction) == []
-    assert scores(truth, prediction) == (0, 0)
+    (
+        "one part alone is no split and no merge",
+        blocks(TITLE, block("u", "cd", 0, 500, 100, 10)),
+        blocks(block("p", "ab", 0, 0, 100, 24), block("q", "cd", 0, 900, 100, 10)),
+        (0, 0),
+        None,
+    ),
+    ("boxes without area match where they are equal", blocks(LINE), blocks(LINE), (1, 1), None),
+    ("and only there", blocks(LINE), blocks(block(0, "ab", 5, 5, 29, 0)), (0, 0), None),
+    ("nothing on both sides", blocks(), blocks(), (1, 1), (1, 1)),
+    ("nothing is there", blocks(), blocks(TITLE), (0, 0), (0, 0)),
+    ("nothing is predicted", blocks(TITLE), blocks(), (0, 0), (0, 0)),
+    ("no prediction of nothing", blocks(), None, (0, 0), (0, 0)),
+    ("an empty text is right", EMPTY, EMPTY, (1, 1), (1, 1)),
+    ("or wrong", EMPTY, blocks(TITLE), (1, 0), (1, 0)),
+    ("a double underscore drops a true block", blocks(TITLE, BLANK), blocks(TITLE), (1, 1), (1, 1)),
+    ("and a predicted one", blocks(TITLE), blocks(TITLE, BLANK), (1, 1), (1, 1)),
+]
 
 
-def test_a_merged_truth_must_lie_in_the_block_by_more_than_its_share() -> None:
-    prediction = blocks(block("p", "ab cd", 0, 0, 100, 10))
-    # Exactly 0.8 of each truth's area is inside the prediction.
-    assert kinds(blocks(*(block(x, "ab", x, 2, 40, 10) for x in (0, 60))), prediction) == []
-    found = kinds(blocks(*(block(x, "ab", x, 1.9, 40, 10) for x in (0, 60))), prediction)
-    assert found == [("merge", ["0", "60"], ["p"])]
+@pytest.mark.parametrize(("why", "truth", "prediction", "published", "released"), CASES)
+def test_scores(why: str, truth: Json, prediction: Json | None, published: Any, released: Any) -> None:
+    assert scores(truth, prediction) == pytest.approx(published), why
+    if released:
+        assert scores(truth, prediction, protocol="released") == pytest.approx(released), why
 
 
-def test_merged_blocks_are_one_unit() -> None:
-    truth = blocks(block("r", "cd", 60, 0, 40, 10), block("l", "ab", 0, 0, 40, 10))
-    prediction = blocks(block("p", "ab cx", 0, 0, 100, 10))
-    # The truths' bounding box is the prediction; one edit in the five characters of "ab cd".
-    detection, recognition = scores(truth, prediction)
-    assert detection == pytest.approx(0.8)
-    assert recognition == pytest.approx(4 / 5)
-    assert kinds(truth, prediction) == [("merge", ["l", "r"], ["p"])]
+def test_details_say_what_was_split_and_merged() -> None:
+    parts = row((60, 40), (0, 40))
+    assert kinds(WHOLE, parts) == [("split", ["t"], ["1", "0"])]
+    assert kinds(parts, WHOLE) == [("merge", ["1", "0"], ["t"])]
 
 
-def test_parts_are_read_from_top_to_bottom() -> None:
-    truth = blocks(block("t", "first second", 0, 0, 50, 40))
-    prediction = blocks(block(2, "second", 0, 20, 45, 20), block(1, "first", 10, 0, 40, 19))
-    assert scores(truth, prediction)[1] == 1
-
-
-def test_boxes_without_area_match_where_they_are_equal() -> None:
-    line = block(0, "ab", 5, 5, 30, 0)
-    assert scores(blocks(line), blocks(line)) == (1, 1)
-    assert scores(blocks(line), blocks(block(0, "ab", 5, 5, 29, 0))) == (0, 0)
-
-
-def test_empty_sides() -> None:
-    assert scores(blocks(), blocks()) == (1, 1)
-    assert scores(blocks(), blocks(TITLE)) == (0, 0)
-    assert scores(blocks(TITLE), blocks()) == (0, 0)
-    assert scores(blocks(), None) == (0, 0)
-    assert scores(blocks(), blocks(TITLE), protocol="released") == (0, 0)
-    assert scores(blocks(), blocks(), protocol="released") == (1, 1)
-
-
-def test_an_empty_true_text_is_right_or_wrong() -> None:
-    empty = blocks(block(0, "", 0, 0, 100, 10))
-    assert scores(empty, empty)[1] == 1
-    assert scores(empty, blocks(TITLE))[1] == 0
-
-
-def test_blocks_with_a_double_underscore_are_dropped() -> None:
-    blank = block(9, "a__b", 0, 50, 100, 10)
-    assert scores(blocks(TITLE, blank), blocks(TITLE)) == (1, 1)
-    assert scores(blocks(TITLE), blocks(TITLE, blank)) == (1, 1)
+@pytest.mark.parametrize(("inside", "height"), [(0.4, 25), (0.8, 12.5)])
+def test_a_part_lies_in_a_block_by_more_than_its_share(inside: float, height: float) -> None:
+    """10 of its height: exactly 0.4 of a part of a split, and 0.8 of a merged truth, or a little more."""
+    for high, found in ((height, 0), (height - 0.1, 1)):
+        parts = blocks(*(block(x, "ab", x, 0, 49, high) for x in (0, 51)))
+        assert len(kinds(WHOLE, parts) if inside == 0.4 else kinds(parts, WHOLE)) == found
 
 
 @pytest.mark.parametrize("width", [-5, -200, 0])
@@ -207,25 +174,17 @@ def test_the_work_of_texts_is_counted_before_it_is_done(protocol: str) -> None:
     assert rejected.value.side == "sample"
 
 
-def test_a_text_read_for_another_chart_does_not_change_what_is_said_of_the_work() -> None:
-    truth = truth_of(task2=blocks(*(block(place, f"{place} CO_{{2}}", 0, 0, 9, 9) for place in range(60))))
-    scorer = benchmark(tasks=["task2"], max_steps=3000)
-    alone, again = scorer.score([Pair("a", truth, None), Pair("b", truth, None)])
-    assert isinstance(alone, RejectedRecord)
-    assert isinstance(again, RejectedRecord)
-    assert (alone.side, alone.message) == (again.side, again.message)
-
-
-def test_the_work_of_latex_is_counted() -> None:
-    def steps(text: str) -> int:
-        return work({"task2": blocks(block(1, text, 0, 0, 9, 9))}, None, tasks=["task2"])
-
-    assert steps("CO_{2}") - steps("CO 2") < 100
-    assert steps("\\hat{" * 199) > 500
-    # `{` may complete every command behind it.
-    assert steps("\\lbrace" + "\\a" * 490) > 8000
-    # The same text costs the same when it has been met before.
-    assert steps("\\alpha CO_{2}") == steps("\\alpha CO_{2}")
+def test_the_work_of_reading_is_that_of_the_side_which_takes_most_of_it() -> None:
+    many = blocks(*(block(place, "\\alpha CO_{2}", 0, 0, 9, 9) for place in range(20)))
+    for truth, prediction, side in (
+        (many, None, "ground_truth"),
+        (blocks(), many, "prediction"),
+        (many, many, "ground_truth"),
+    ):
+        # Each takes 400 + 15 * 13 steps, one more for the text and one for 50 characters of all.
+        with pytest.raises(RejectedRecord, match=f"{20 * (400 + 15 * 13) + 20 + 5} ") as rejected:
+            scores(truth, prediction, max_steps=5000)
+        assert rejected.value.side == side
 
 
 def test_nearly_equal_boxes_are_matched_best_first() -> None:

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from beamscore.metrics.chemistry.line import Line, comparable
 from beamscore.metrics.chemistry.matcher import Match, match_molecules
 from beamscore.metrics.chemistry.molecule import Molecule
-from beamscore.metrics.chemistry.records import PROTOCOLS, ProtocolName
 from beamscore.metrics.chemistry.regions import Reading, read_line
 from beamscore.metrics.common.budget import Budget
 
 STEPS = 4_000_000
+ProtocolName = Literal["published", "released"]
+PROTOCOLS: tuple[ProtocolName, ...] = ("published", "released")
 
 
 def reading(text: str, protocol: ProtocolName = "published") -> Reading:
-    return read_line(text, PROTOCOLS[protocol], Budget(STEPS))
+    return read_line(text, protocol == "released", Budget(STEPS))
 
 
 def line(text: str, protocol: ProtocolName = "published", normalizes: bool | None = None) -> Line:
     """The line as it is compared; beside raw Chemfig where it is raw itself, unless told."""
     read = reading(text, protocol)
     beside = read.is_chemfig if normalizes is None else normalizes
-    return comparable(read, PROTOCOLS[protocol], beside, Budget(STEPS))
+    return comparable(read, protocol == "released", beside, Budget(STEPS))
 
 
 def molecule(
@@ -43,7 +46,7 @@ def compare(
     if normalizes is None:
         normalizes = any(reading(f"\\chemfig{{{content}}}", protocol).is_chemfig for content in (first, second))
     truth, prediction = (molecule(content, "", protocol, normalizes) for content in (first, second))
-    return match_molecules(truth, prediction, PROTOCOLS[protocol], Budget(STEPS), max_angle_deviation)
+    return match_molecules(truth, prediction, protocol == "released", Budget(STEPS), max_angle_deviation)
 
 
 def problem(content: str) -> str:

@@ -62,7 +62,6 @@ def test_the_record_of_a_sample() -> None:
         ("json", "[]", "expected an object with the string 'ssml_normed'"),
         ("json_chemfig", '{"chemfig": 1}', "expected an object with the string 'chemfig'"),
         ("json", '{"ssml_normed": "\\ud800"}', "half of a surrogate pair"),
-        ("images", "", "there is no role 'images'"),
     ],
 )
 def test_what_cannot_be_converted_says_where(role: str, content: str | bytes, said: str) -> None:

@@ -15,7 +15,6 @@ from beamscore.metrics.chemistry.isomorphism import isomorphism
 from beamscore.metrics.chemistry.matcher import match_molecules
 from beamscore.metrics.chemistry.molecule import MIRRORED_WEDGE, Molecule
 from beamscore.metrics.chemistry.neighbors import MoleculePair
-from beamscore.metrics.chemistry.records import PROTOCOLS
 from beamscore.metrics.common.budget import Budget, OutOfBudget
 from tests.generate.chemistry import Drawing, write_ssml
 from tests.metrics.chemistry.helpers import STEPS, line, molecule
@@ -139,14 +138,14 @@ def drawn(text: str) -> Molecule | None:
 
 
 def equal(first: Molecule, second: Molecule, limit: float | None = None) -> bool:
-    return match_molecules(first, second, PROTOCOLS["published"], Budget(STEPS), limit).equal
+    return match_molecules(first, second, False, Budget(STEPS), limit).equal
 
 
 LIMITS = (0, 15, 30, 45, 60, 119, 120, 180)
 """Small drawings turn by multiples of 30 degrees, and some of these limits are such."""
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(seeds, st.integers(min_value=0, max_value=3), st.sampled_from(LIMITS))
 def test_equal_means_isomorphic_with_the_same_cyclic_order(seed: int, changes: int, limit: float) -> None:
     rng = random.Random(seed)
@@ -182,6 +181,9 @@ def test_the_search_goes_on_where_a_choice_leads_nowhere() -> None:
         "A branch( -[:0] -[:90] B -[:90] E branch) branch( -[:0] -[:90] B -[:90] D branch) branch( -[:120] F branch)"
     )
     assert equal(molecule(first), molecule(second))
+    # A direction just below 360 degrees is that of 0 degrees.
+    below = [content.replace("-[:0]", "-[:359.9999999]", 1) for content in (first, second)]
+    assert equal(molecule(below[0]), molecule(below[1]))
     # With directions of their own the order counts: F, D, E is not F, E, D.
     parted = second.replace("-[:0]", "-[:10]", 1)
     assert equal(molecule(first), molecule(parted))
@@ -194,15 +196,6 @@ def test_a_limit_of_angles_holds_in_the_search() -> None:
     for limit, found in ((None, True), (121, True), (119, False)):
         drawings = MoleculePair(truth, prediction, Budget(STEPS), limit)
         assert (isomorphism(drawings) is not None) is found
-
-
-def test_a_cover_is_not_its_molecule() -> None:
-    # Two triangles and a hexagon: each atom of one looks like each atom of the other, however far it looks.
-    triangle = "*3(---)"
-    parts = molecule(f"{triangle}-[:90,5,,,draw=none]{triangle}")
-    hexagon = molecule("*6(------)")
-    assert not equal(parts, hexagon)
-    assert isomorphism(MoleculePair(parts, hexagon, Budget(STEPS))) is None
 
 
 def test_too_many_choices_run_out_of_budget() -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from fractions import Fraction
 
 Box = tuple[int, int, int, int]
+Matches = list[tuple[list[int], list[int]]]
+"""The regions and the detections of each match."""
 
 
 def area(box: Box) -> int:
@@ -20,98 +20,88 @@ def common(one: Box, other: Box) -> int:
     return max(width, 0) * max(height, 0)
 
 
-def sigma(truth: Box, detection: Box) -> Fraction:
-    return Fraction(common(truth, detection), area(truth))
+def covered(box: Box, other: Box) -> Fraction:
+    """The share of a box that the other covers: sigma of a region, tau of a detection."""
+    return Fraction(common(box, other), area(box))
 
 
-def tau(truth: Box, detection: Box) -> Fraction:
-    return Fraction(common(truth, detection), area(detection))
+def near(a: Box, b: Box) -> bool:
+    """2 (distance of the centres) / (sum of the diagonals) < 1; everything doubled, to stay with integers."""
+    x, y = a[0] + a[2] - b[0] - b[2], a[1] + a[3] - b[1] - b[3]
+    diagonals = sum(((box[2] - box[0]) ** 2 + (box[3] - box[1]) ** 2) ** 0.5 for box in (a, b))
+    return bool((x * x + y * y) ** 0.5 < diagonals)
 
 
-@dataclass
-class Outcome:
-    """(regions, detections) of each match, and the detections that don't count."""
-
-    matches: list[tuple[list[int], list[int]]] = field(default_factory=list)
-    dont_care: set[int] = field(default_factory=set)
+def in_dont_care(truths: Sequence[Box], counts: Sequence[bool], found: Sequence[Box], share: Fraction) -> set[int]:
+    """The detections with more than `share` of their area in one region that does not count."""
+    others = [truth for truth, cared in zip(truths, counts, strict=True) if not cared]
+    return {j for j, box in enumerate(found) if any(covered(box, other) > share for other in others)}
 
 
-@dataclass(frozen=True)
-class DetEval:
-    """One figure: its ground truth, which of it counts, and the detections; `strict` as in the paper."""
+def deteval(
+    truths: Sequence[Box], counts: Sequence[bool], found: Sequence[Box], strict: bool
+) -> tuple[Matches, set[int]]:
+    """The matches in the order of the script, and the detections that don't-care regions take out.
 
-    truths: Sequence[Box]
-    counts: Sequence[bool]
-    detections: Sequence[Box]
-    strict: bool
-    t_sigma: Fraction = Fraction(4, 5)
-    t_tau: Fraction = Fraction(2, 5)
+    `strict`: thresholds must be passed, as in the paper; else reached, as in the script.
+    """
+    t_sigma, t_tau = Fraction(4, 5), Fraction(2, 5)
+    dont_care = in_dont_care(truths, counts, found, t_tau)
+    rows = [i for i in range(len(truths)) if counts[i]]
+    columns = [j for j in range(len(found)) if j not in dont_care]
+    matches: Matches = []
 
-    def reached(self, share: Fraction, threshold: Fraction) -> bool:
-        return share > threshold if self.strict else share >= threshold
+    def reached(share: Fraction, threshold: Fraction) -> bool:
+        return share > threshold if strict else share >= threshold
 
-    def sum_reached(self, shares: list[Fraction], threshold: Fraction) -> bool:
-        return self.reached(Fraction(round(sum(shares) * 10**4), 10**4), threshold)
+    def sum_reached(shares: list[Fraction], threshold: Fraction) -> bool:
+        return reached(Fraction(round(sum(shares) * 10**4), 10**4), threshold)
 
-    def both(self, i: int, j: int) -> bool:
-        truth, detection = self.truths[i], self.detections[j]
-        return self.reached(sigma(truth, detection), self.t_sigma) and self.reached(tau(truth, detection), self.t_tau)
+    def both(i: int, j: int) -> bool:
+        return reached(covered(truths[i], found[j]), t_sigma) and reached(covered(found[j], truths[i]), t_tau)
 
-    def near(self, i: int, j: int) -> bool:
-        """2 (distance of the centres) / (sum of the diagonals) < 1; everything doubled, to stay with integers."""
-        a, b = self.truths[i], self.detections[j]
-        x, y = a[0] + a[2] - b[0] - b[2], a[1] + a[3] - b[1] - b[3]
-        diagonals = sum(((box[2] - box[0]) ** 2 + (box[3] - box[1]) ** 2) ** 0.5 for box in (a, b))
-        return bool((x * x + y * y) ** 0.5 < diagonals)
+    def overlaps(i: int) -> int:
+        return sum(common(truths[i], found[j]) > 0 for j in columns)
 
-    def outcome(self) -> Outcome:
-        rows, columns = range(len(self.truths)), range(len(self.detections))
-        result = Outcome()
-        result.dont_care = {
-            j
-            for j in columns
-            if any(not self.counts[i] and tau(self.truths[i], self.detections[j]) > self.t_tau for i in rows)
-        }
-        care_rows = [i for i in rows if self.counts[i]]
-        care_columns = [j for j in columns if j not in result.dont_care]
+    def overlaps_of(j: int) -> int:
+        return sum(common(truths[i], found[j]) > 0 for i in rows)
 
-        def overlapping_detections(i: int) -> int:
-            return sum(common(self.truths[i], self.detections[j]) > 0 for j in care_columns)
+    def free(i: int | None = None, j: int | None = None) -> bool:
+        return not any(i in some or j in others for some, others in matches)
 
-        def overlapping_truths(j: int) -> int:
-            return sum(common(self.truths[i], self.detections[j]) > 0 for i in care_rows)
+    for i in rows:
+        for j in columns:
+            alone = [k for k in range(len(found)) if both(i, k)] == [j] and [
+                k for k in range(len(truths)) if both(k, j)
+            ] == [i]
+            if alone and overlaps(i) == overlaps_of(j) == 1 and near(truths[i], found[j]):
+                matches.append(([i], [j]))
+    for i in rows:
+        parts = [j for j in columns if free(j=j) and reached(covered(found[j], truths[i]), t_tau)]
+        if free(i) and overlaps(i) >= 2 and sum_reached([covered(truths[i], found[j]) for j in parts], t_sigma):
+            matches.append(([i], parts))
+    for j in columns:
+        parts = [i for i in rows if free(i) and reached(covered(truths[i], found[j]), t_sigma)]
+        if free(j=j) and overlaps_of(j) >= 2 and sum_reached([covered(found[j], truths[i]) for i in parts], t_tau):
+            matches.append((parts, [j]))
+    return matches, dont_care
 
-        free_rows, free_columns = set(care_rows), set(care_columns)
 
-        def take(matched_rows: list[int], hopcroft_karp: list[int]) -> None:
-            result.matches.append((matched_rows, hopcroft_karp))
-            free_rows.difference_update(matched_rows)
-            free_columns.difference_update(hopcroft_karp)
-
-        for i, j in itertools.product(care_rows, care_columns):
-            alone = sum(self.both(i, k) for k in columns) == 1 and sum(self.both(k, j) for k in rows) == 1
-            single = overlapping_detections(i) == 1 and overlapping_truths(j) == 1
-            if self.both(i, j) and alone and single and self.near(i, j):
-                take([i], [j])
-        for i in care_rows:
-            several = [
-                j
-                for j in care_columns
-                if j in free_columns and self.reached(tau(self.truths[i], self.detections[j]), self.t_tau)
-            ]
-            shares = [sigma(self.truths[i], self.detections[j]) for j in several]
-            if i in free_rows and self.sum_reached(shares, self.t_sigma) and overlapping_detections(i) >= 2:
-                take([i], several)
-        for j in care_columns:
-            merged = [
-                i
-                for i in care_rows
-                if i in free_rows and self.reached(sigma(self.truths[i], self.detections[j]), self.t_sigma)
-            ]
-            shares = [tau(self.truths[i], self.detections[j]) for i in merged]
-            if j in free_columns and self.sum_reached(shares, self.t_tau) and overlapping_truths(j) >= 2:
-                take(merged, [j])
-        return result
+def iou_script(
+    truths: Sequence[Box], counts: Sequence[bool], found: Sequence[Box]
+) -> tuple[list[tuple[int, int]], set[int]]:
+    """The loops of the script of ICDAR 2015: the pairs, and the detections that don't-care regions take out."""
+    dont_care = in_dont_care(truths, counts, found, Fraction(1, 2))
+    matched_rows, matched_columns, pairs = set(), set(), []
+    for i, truth in enumerate(truths):
+        for j, box in enumerate(found):
+            free = i not in matched_rows and j not in matched_columns and counts[i] and j not in dont_care
+            both = area(truth) + area(box) - common(truth, box)
+            if free and Fraction(common(truth, box), both) > Fraction(1, 2):
+                matched_rows.add(i)
+                matched_columns.add(j)
+                pairs.append((i, j))
+    return pairs, dont_care
 
 
 def most_pairs(allowed: set[tuple[int, int]]) -> int:
@@ -120,8 +110,7 @@ def most_pairs(allowed: set[tuple[int, int]]) -> int:
         return 0
     row, column = min(allowed)
     without = most_pairs(allowed - {(row, column)})
-    rest = {(i, j) for i, j in allowed if i != row and j != column}
-    return max(without, 1 + most_pairs(rest))
+    return max(without, 1 + most_pairs({(i, j) for i, j in allowed if i != row and j != column}))
 
 
 def share_of_hull(one: Box, other: Box) -> Fraction:

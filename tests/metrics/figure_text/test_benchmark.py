@@ -1,10 +1,9 @@
-"""The benchmark as a whole: records in, statistics and figures out."""
+"""The benchmark as a whole: records in, statistics and values out."""
 
 from __future__ import annotations
 
 import json
 import math
-import pickle
 from pathlib import Path
 from typing import Any, ClassVar
 from xml.etree import ElementTree
@@ -16,33 +15,12 @@ from hypothesis import strategies as st
 
 from beamscore.metrics.benchmark import RejectedRecord, SampleScore
 from beamscore.metrics.figure_text.records import FigurePrediction, FigureTextOptions, FigureTruth
-from beamscore.metrics.registry import benchmark_class
 from beamscore.metrics.statistics.sums import Sums
 from tests.generate.figure_text import sample
-from tests.metrics.figure_text.brute_force import Box, DetEval
-from tests.metrics.figure_text.test_deteval import figures
+from tests.metrics.figure_text.helpers import Regions, Word, at, score, values, words
 from tests.plain_loop import make_benchmark, read_records, score_records, total
 
 CORPUS = Path(__file__).parents[2] / "corpora" / "figure_text"
-
-Regions = list[dict[str, Any]]
-
-
-def score(truth: Regions, prediction: Regions | None, **options: Any) -> SampleScore:
-    benchmark = make_benchmark("figure_text", **options)
-    return benchmark.score_sample(
-        msgspec.convert({"regions": truth}, FigureTruth),
-        None if prediction is None else msgspec.convert({"regions": prediction}, FigurePrediction),
-    )
-
-
-def values(*scores: SampleScore, **options: Any) -> dict[str, float | None]:
-    return make_benchmark("figure_text", **options).values(Sums.merged(Sums.of(one.statistics) for one in scores))
-
-
-def at(left: float, **region: Any) -> dict[str, Any]:
-    """A region of 10 by 10 pixels."""
-    return {"box": [left, 0, left + 10, 10], **region}
 
 
 class TestWork:
@@ -62,36 +40,22 @@ class TestWork:
         with pytest.raises(RejectedRecord, match="max_steps=20000"):
             score(marked, plain, max_steps=20_000)
 
-    def test_a_large_figure_is_far_within_the_budget(self) -> None:
-        """A thousand words a side, each of which overlaps a few."""
-        words = [at(5 * n, text="word", difficulty=["small", "blurry"][n % 2]) for n in range(1000)]
-        score(words, words, max_steps=100_000)
-
 
 class TestDetection:
-    def test_the_corpus_figures_are_sums_over_figures(self) -> None:
-        first = score([at(0), at(20)], [at(0)])
-        second = score([at(0)], [at(0), at(40), at(80)])
-        found = values(first, second)
-        assert found["detection.recall"] == 2 / 3
-        assert found["detection.precision"] == 2 / 4
+    def test_values_are_of_sums_over_figures(self) -> None:
+        found = values(score([at(0), at(20)], [at(0)]), score([at(0)], [at(0), at(40), at(80)]))
+        assert (found["detection.recall"], found["detection.precision"]) == (2 / 3, 2 / 4)
         assert found["detection.f1"] == pytest.approx(1 / (0.5 / (2 / 4) + 0.5 / (2 / 3)))
 
-    @pytest.mark.parametrize(("protocol", "merged"), [("published", 0.8), ("icdar2013", 1.0)])
-    def test_scattered_matches_count_less(self, protocol: str, merged: float) -> None:
-        split = score([{"box": [0, 0, 20, 10]}], [at(0), at(10)], protocol=protocol)
-        assert split.metrics["detection.recall"] == 0.8
-        assert split.metrics["detection.precision"] == 2 * 0.8 / 2
-        whole = score([at(0), at(10)], [{"box": [0, 0, 20, 10]}], protocol=protocol)
-        assert whole.metrics["detection.recall"] == merged * 2 / 2
-        assert whole.metrics["detection.precision"] == merged
-
-    def test_the_factor_is_an_option(self) -> None:
-        assert score([{"box": [0, 0, 20, 10]}], [at(0), at(10)], scatter_factor=0.5).metrics["detection.recall"] == 0.5
-
-    def test_dont_care_regions_and_what_lies_in_them_leave_the_counts(self) -> None:
-        result = score([at(0), at(50, ignore=True)], [at(0), at(51)])
-        assert result.metrics["detection.precision"] == result.metrics["detection.recall"] == 1
+    @pytest.mark.parametrize(
+        ("options", "split", "merged"),
+        [({}, 0.8, 0.8), ({"protocol": "icdar2013"}, 0.8, 1.0), ({"scatter_factor": 0.5}, 0.5, 0.5)],
+    )
+    def test_scattered_matches_count_less(self, options: dict[str, Any], split: float, merged: float) -> None:
+        wide = [{"box": [0, 0, 20, 10]}]
+        for sides, factor in (((wide, [at(0), at(10)]), split), (([at(0), at(10)], wide), merged)):
+            metrics = score(*sides, **options).metrics
+            assert (metrics["detection.recall"], metrics["detection.precision"]) == (factor, factor)
 
     def test_a_missing_prediction_misses_everything(self) -> None:
         result = score([at(0, id="a", text="DNA"), at(20)], None)
@@ -100,11 +64,7 @@ class TestDetection:
 
     def test_a_figure_without_text_where_nothing_is_found_has_nothing_to_measure(self) -> None:
         result = score([], [])
-        assert result.statistics == {}
-        assert set(result.metrics.values()) == {None}
-
-    def test_no_sums_no_figures(self) -> None:
-        assert set(make_benchmark("figure_text").values(Sums()).values()) == {None}
+        assert (result.statistics, set(result.metrics.values())) == ({}, {None})
 
     def test_unconfident_detections_are_left_out(self) -> None:
         found = [at(0, confidence=0.9), at(30, confidence=0.2), at(60)]
@@ -113,85 +73,64 @@ class TestDetection:
         assert kept.metrics["detection.precision"] == 1 / 2
         assert kept.coverage == {"prediction_regions_below_confidence": 1}
 
-    @settings(max_examples=100, deadline=None)
-    @given(figures, st.lists(st.booleans(), min_size=6, max_size=6), st.sampled_from(["published", "icdar2013"]))
-    def test_the_plain_reading_gives_the_same_figures(
-        self, figure: tuple[list[Box], list[Box]], cares: list[bool], protocol: str
-    ) -> None:
-        truths, detections = figure
-        care = cares[: len(truths)]
-        # The competition's script counts pixels: a box holds those of both its edges.
-        more = int(protocol == "icdar2013")
-        counted_boxes = [[(x1, y1, x2 + more, y2 + more) for x1, y1, x2, y2 in side] for side in figure]
-        expected = DetEval(counted_boxes[0], care, counted_boxes[1], strict=protocol == "published").outcome()
-        merged = 0.8 if protocol == "published" else 1.0
-        found = right = 0.0
-        for regions, finders in expected.matches:
-            weight = 1.0 if len(regions) == len(finders) else 0.8 if len(finders) > 1 else merged
-            found += weight * len(regions)
-            right += weight * len(finders)
-        result = score(
-            [{"box": list(box), "ignore": not cared} for box, cared in zip(truths, care, strict=True)],
-            [{"box": list(box)} for box in detections],
-            protocol=protocol,
-        )
-        counted = len(detections) - len(expected.dont_care)
-        assert result.metrics["detection.recall"] == (pytest.approx(found / sum(care)) if any(care) else None)
-        assert result.metrics["detection.precision"] == (pytest.approx(right / counted) if counted else None)
+
+A, B, C = at(0, id="a", text="DNA"), at(20, id="b", text="kDa"), at(40, id="c", text="p53")
 
 
-class TestWords:
-    def test_a_region_with_the_id_of_a_word_is_its_reading(self) -> None:
-        truth = [at(0, id="a", text="DNA"), at(20, id="b", text="kDa"), at(40, id="c", text="p53")]
-        result = score(truth, [{"id": "a", "text": "DNA"}, {"id": "b", "text": "kda"}])
-        assert result.metrics["word_recognition.accuracy"] == 1 / 3
-        assert (
-            score(truth, [{"id": "b", "text": "kda"}], case_sensitive=False).statistics["word_recognition.correct"] == 1
-        )
+@pytest.mark.parametrize(
+    ("truth", "prediction", "options", "accuracy"),
+    [
+        # A region with the id of a word is its reading, wherever it lies.
+        ([A, B, C], [{"id": "a", "text": "DNA"}, {"id": "b", "text": "kda"}], {}, 1 / 3),
+        ([A, B, C], [{"id": "a", "text": "DNA"}, {"id": "b", "text": "kda"}], {"case_sensitive": False}, 2 / 3),
+        ([A], [at(90, id="a", text="DNA")], {}, 1),
+        # Without ids on either side there are no words; an id is text, and a word needs no location.
+        ([A], [at(0, text="DNA")], {}, None),
+        ([A, at(20, text="kDa")], [{"id": "a", "text": "DNA"}], {}, 1),
+        ([{"id": 7, "text": "DNA"}], [{"id": "7", "text": "DNA"}], {}, 1),
+        # A word without a text is none to read, but one with an empty text is.
+        ([A, {"id": "b"}, {"id": "c", "text": ""}], [A, {"id": "b"}, {"id": "c", "text": ""}], {}, 1),
+        ([A], [{"id": "z", "text": "DNA"}], {}, 0),
+    ],
+)
+def test_word_recognition(truth: Regions, prediction: Regions, options: dict[str, Any], accuracy: float | None) -> None:
+    result = score(truth, prediction, **options)
+    assert result.metrics["word_recognition.accuracy"] == accuracy
+    unknown = sum(each.get("id") == "z" for each in prediction)
+    assert result.coverage == ({"prediction_readings_of_unknown_regions": unknown} if unknown else {})
 
-    def test_readings_take_no_part_in_detection(self) -> None:
-        result = score([at(0, id="a", text="DNA")], [at(0, id="a", text="DNA")])
-        assert result.metrics["detection.recall"] is None
-        assert result.metrics["end_to_end.recall"] is None
 
-    def test_without_ids_words_are_not_reported(self) -> None:
-        assert score([at(0, id="a", text="DNA")], [at(0, text="DNA")]).metrics["word_recognition.accuracy"] is None
-
-    def test_words_need_no_location(self) -> None:
-        result = score([{"id": 7, "text": "DNA"}], [{"id": "7", "text": "DNA"}])
-        assert result.metrics["word_recognition.accuracy"] == 1
-
-    def test_a_reading_of_no_word_is_counted(self) -> None:
-        result = score([at(0, id="a", text="DNA")], [{"id": "z", "text": "DNA"}])
-        assert result.metrics["word_recognition.accuracy"] == 0
-        assert result.coverage == {"prediction_readings_of_unknown_regions": 1}
-
-    def test_a_region_of_the_ground_truth_without_an_id_is_no_word(self) -> None:
-        result = score([at(0, id="a", text="DNA"), at(20, text="kDa")], [{"id": "a", "text": "DNA"}])
-        assert result.metrics["word_recognition.accuracy"] == 1
-
-    def test_an_id_of_the_systems_own_is_no_reading(self) -> None:
-        assert score([at(0, id="a")], [at(0, id="z")]).metrics["detection.f1"] == 1
+def test_readings_take_no_part_in_detection() -> None:
+    metrics = score([A], [A]).metrics
+    assert metrics["detection.recall"] is metrics["end_to_end.recall"] is None
+    # An id of the system's own is no reading.
+    assert score([at(0, id="a")], [at(0, id="z")]).metrics["detection.f1"] == 1
 
 
 class TestEndToEnd:
     def test_place_and_text(self) -> None:
-        result = score(
-            [at(0, text="DNA"), at(20, text="kDa")], [at(1, text="DNA"), at(20, text="kda"), at(60, text="x")]
-        )
-        assert result.metrics["end_to_end.precision"] == 1 / 3
-        assert result.metrics["end_to_end.recall"] == 1 / 2
+        found = [at(1, text="DNA"), at(20, text="kda"), at(60, text="x")]
+        metrics = score([at(0, text="DNA"), at(20, text="kDa")], found).metrics
+        assert (metrics["end_to_end.precision"], metrics["end_to_end.recall"]) == (1 / 3, 1 / 2)
 
     def test_without_any_text_it_is_not_reported(self) -> None:
-        result = score([at(0, text="DNA")], [at(0)])
-        assert result.metrics["end_to_end.f1"] is None
-        assert result.metrics["agreement.text"] is None
-        assert result.metrics["agreement.location"] == 1
+        metrics = score([at(0, text="DNA")], [at(0)]).metrics
+        assert metrics["end_to_end.f1"] is metrics["agreement.text"] is None
+        assert metrics["agreement.location"] == 1
 
     def test_a_bent_polygon_is_held_by_its_rectangle(self) -> None:
-        arc = [[0, 0], [100, 0], [100, 100], [95, 100], [95, 5], [0, 5]]
-        result = score([{"points": arc, "text": "DNA"}], [{"points": arc, "text": "DNA"}], geometry="polygon")
-        assert result.metrics["end_to_end.f1"] == result.metrics["detection.f1"] == 1
+        arc = [{"points": [[0, 0], [100, 0], [100, 100], [95, 100], [95, 5], [0, 5]], "text": "DNA"}]
+        metrics = score(arc, arc, geometry="polygon").metrics
+        assert metrics["end_to_end.f1"] == metrics["detection.f1"] == 1
+
+    def test_a_region_without_a_text_and_what_is_found_there_do_not_count(self) -> None:
+        truth = [at(0, text="DNA"), at(50, difficulty="small")]
+        got = values(score(truth, [at(0, text="DNA"), at(50, text="RNA"), at(100, text="kDa")]))
+        assert got["end_to_end.recall"] == 1  # 1 / 1
+        assert got["end_to_end.precision"] == 1 / 2  # of the first and the last
+        assert got["detection.precision"] == pytest.approx(2 / 3)
+        assert got["end_to_end.recall[difficulty=small]"] is None
+        assert (got["agreement.text"], got["agreement.text_max"]) == (1, 1 / 2)
 
 
 class TestSubsets:
@@ -229,16 +168,16 @@ class TestSubsets:
         assert result["word_recognition.accuracy[difficulty=color]"] == 1
         assert not [name for name in result if name.startswith("detection") and "[" in name]
 
-    @settings(max_examples=60, deadline=None)
-    @given(st.lists(figures, min_size=1, max_size=3), st.data())
+    @settings(max_examples=60)
+    @given(st.lists(st.tuples(words, words), min_size=1, max_size=3), st.data())
     def test_a_subset_is_the_benchmark_with_the_others_ignored(
-        self, samples: list[tuple[list[Box], list[Box]]], data: st.DataObject
+        self, samples: list[tuple[list[Word], list[Word]]], data: st.DataObject
     ) -> None:
         labelled, ignored = [], []
         for truths, detections in samples:
             small = data.draw(st.lists(st.booleans(), min_size=len(truths), max_size=len(truths)))
-            found = [{"box": list(box), "text": "DNA"} for box in detections]
-            regions = [{"box": list(box), "text": "DNA"} for box in truths]
+            found = [{"box": list(box), "text": "DNA"} for box, _ in detections]
+            regions = [{"box": list(box), "text": "DNA"} for box, _ in truths]
             labels = [{"difficulty": "small" if one else "color"} for one in small]
             labelled.append(score([{**r, **label} for r, label in zip(regions, labels, strict=True)], found))
             ignored.append(score([{**r, "ignore": not one} for r, one in zip(regions, small, strict=True)], found))
@@ -377,11 +316,6 @@ class TestBadRecords:
         result = score([at(0, text=text, difficulty=["]=["], id="\x00")], [at(0, text=text)])
         assert values(result)["end_to_end.f1[difficulty=]=[]"] == 1
 
-    def test_too_many_overlaps_are_the_predictions_fault(self) -> None:
-        with pytest.raises(RejectedRecord, match="overlap too often") as rejected:
-            score([at(0)] * 600, [at(0)] * 600, geometry="polygon")
-        assert rejected.value.side == "prediction"
-
     @pytest.mark.parametrize("option", [{"sigma_threshold": 1}, {"tau_threshold": 0}, {"geometry": "circle"}, {"x": 1}])
     def test_impossible_options(self, option: dict[str, Any]) -> None:
         with pytest.raises(msgspec.ValidationError):
@@ -392,6 +326,7 @@ class TestWhole:
     def test_the_shipped_corpus(self) -> None:
         benchmark = make_benchmark("figure_text")
         truths = read_records(CORPUS / "ground_truth.jsonl")
+        assert [json.loads(text) for text in truths.values()] == [sample(index, 7)[0] for index in range(60)]
         scores = score_records(benchmark, truths, read_records(CORPUS / "predictions.jsonl"))
         found = benchmark.values(total(scores.values()))
         assert all(0 < (found[name] or 0) < 1 for name in benchmark.main_metrics())
@@ -400,28 +335,12 @@ class TestWhole:
         kinds = {region["match"] for one in scored for region in one.details["prediction"]}
         assert kinds >= {"one_to_one", "one_to_many", "many_to_one", "false", "dont_care", "reading"}
 
-    def test_the_corpus_is_what_the_generator_makes(self) -> None:
-        lines = (CORPUS / "ground_truth.jsonl").read_text(encoding="utf-8").splitlines()
-        assert [json.loads(line) for line in lines] == [sample(index, 7)[0] for index in range(60)]
-
-    def test_every_figure_has_a_meaning(self) -> None:
-        kind = benchmark_class("figure_text")
-        truth, prediction = sample(3, 1)
-        scored = score(truth["regions"], (prediction or {}).get("regions"))
-        for name in values(scored):
-            assert kind.spec_of(name) is not None
-        assert set(scored.metrics) == set(kind.sample_metric_names())
-
     def test_a_table_row_adds_up(self) -> None:
         benchmark = make_benchmark("figure_text")
         sums = Sums.of(score([at(0), at(20), at(30)], [at(0), {"box": [20, 0, 40, 10]}, at(90)]).statistics)
         _, matched = benchmark.tables(sums)
         # 3 regions: one to one, two merged, none missed; 3 detections: one to one, the merging one, one false.
         assert list(matched.rows[0]) == ["all", 1, 0, 2, 0, 1]
-
-    def test_it_travels_to_workers(self) -> None:
-        benchmark = pickle.loads(pickle.dumps(make_benchmark("figure_text", geometry="polygon")))
-        assert benchmark.options.geometry == "polygon"
 
     def test_the_configuration_is_the_default(self) -> None:
         config = msgspec.yaml.decode((Path(__file__).parents[3] / "configs" / "figure_text.yaml").read_bytes())

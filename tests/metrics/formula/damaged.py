@@ -1,15 +1,8 @@
-"""Damages real formulas and compares the scores that they get in batches of every kind with those that they get alone.
-
-`python -m tests.metrics.formula.damaged [--count 3000] [--seed 1] [FOLDER ...]` runs it over the formulas of folders
-that hold ground_truth.jsonl (by default the shipped corpus), says how many scores differ, and ends with 1 where any
-does.
-"""
+"""Damages real formulas, and compares the scores that they get in batches of every kind with those alone."""
 
 from __future__ import annotations
 
-import argparse
 import random
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -17,10 +10,8 @@ import msgspec
 
 from beamscore.metrics.benchmark import Pair, RejectedRecord, SampleScore
 from beamscore.metrics.formula.benchmark import FormulaBenchmark
-from beamscore.metrics.formula.latex.tokens import split
+from beamscore.metrics.formula.latex.parser import split
 from beamscore.metrics.formula.records import FormulaPrediction, FormulaTruth
-from beamscore.metrics.formula.render.typeset import Typesetter
-from tests.metrics.formula.helpers import benchmark_with
 
 FormulaPair = Pair[FormulaTruth, FormulaPrediction]
 
@@ -82,23 +73,3 @@ def differences(benchmark: FormulaBenchmark, pairs: Sequence[FormulaPair], seed:
             for pair, result in zip(batch, benchmark.score(batch), strict=True):
                 if told(result) != alone[pair.sample_id]:
                     yield f"in a batch of {size}: {pair.truth.latex!r} / {pair.prediction and pair.prediction.latex!r}"
-
-
-def main() -> int:
-    """Runs the comparison from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folders", nargs="*", type=Path, default=[CORPUS])
-    parser.add_argument("--count", type=int, default=3000)
-    parser.add_argument("--seed", type=int, default=1)
-    arguments = parser.parse_args()
-    formulas = [formula for folder in arguments.folders for formula in real_formulas(folder)]
-    pairs = damaged_pairs(formulas, arguments.count, arguments.seed)
-    with Typesetter() as typesetter:
-        found = list(differences(benchmark_with(typesetter), pairs, arguments.seed))
-    sys.stdout.write("".join(f"{line}\n" for line in found))
-    sys.stdout.write(f"{len(pairs)} damaged formulas, {len(found)} scores differ from those alone\n")
-    return 1 if found else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

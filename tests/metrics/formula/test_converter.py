@@ -1,4 +1,4 @@
-"""CDM's JSON and the text files of UniMER-Test become records.
+"""CDM's JSON, the text files of UniMER-Test and whole documents become records.
 
 The examples are made by hand to the published layouts.
 """
@@ -57,6 +57,64 @@ def test_a_line_of_unimer_test_belongs_to_the_image_of_its_number() -> None:
         {"sample_id": "spe/0000000", "latex": "\\frac a b", "subset": "spe"},
         {"sample_id": "spe/0000002", "latex": "x^2", "subset": "spe"},
     ]
+
+
+PAGES = """# Motion
+
+The energy is
+$$
+E = \\frac{1}{2} m v^2 \\tag{1}
+$$
+for a price of $5.
+\fFor small $x$:
+
+```latex
+\\begin{align}
+  a &= b \\\\
+  c &= d
+\\end{align}
+```
+\f"""
+"""Two pages of Markdown as a model may write them, made by hand, and a third that is blank."""
+SOURCE = """\\newcommand{\\half}{\\frac{1}{2}}
+\\begin{document}
+% \\[ hidden \\]
+\\begin{equation}\\label{e} E = \\half m v^2 \\end{equation}
+\\[ x \\]
+\\end{document}
+"""
+
+
+def test_each_displayed_formula_of_a_document_is_a_record_with_its_place() -> None:
+    assert records("markdown", "out/motion.md", PAGES) == [
+        {
+            "sample_id": "motion/0000000",
+            "latex": "E = \\frac{1}{2} m v^2",
+            "page": 1,
+            "line": 4,
+            "subset": "motion",
+        },
+        {
+            "sample_id": "motion/0000001",
+            "latex": "\\begin{aligned} a &= b \\\\ c &= d \\end{aligned}",
+            "page": 2,
+            "line": 4,
+            "subset": "motion",
+        },
+    ]
+    assert records("source", "motion.tex", SOURCE) == [
+        {"sample_id": "motion/0000000", "latex": "E = \\frac{1}{2} m v^2", "line": 4, "subset": "motion"},
+        {"sample_id": "motion/0000001", "latex": "x", "line": 5, "subset": "motion"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(b"$$ \xff $$", "a.md: not UTF-8"), (b"$$ x $$" * 1_000_000, "a.md: scoring takes more work than max_steps=")],
+)
+def test_a_document_that_cannot_be_read_makes_no_records(content: bytes, message: str) -> None:
+    with pytest.raises(UnreadableSource, match=message):
+        parts("markdown", "a.md", content)
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from beamscore.metrics.formula.latex.token_markup import MARK, UNMARK, Marked, m
 from beamscore.metrics.formula.records import FormulaPrediction, FormulaTruth
 from beamscore.metrics.formula.render import document, typeset
 from beamscore.metrics.formula.render.typeset import Typesetter
+from tests.metrics.formula.damaged import told
 from tests.metrics.formula.helpers import benchmark_with
 
 FormulaPair = Pair[FormulaTruth, FormulaPrediction]
@@ -25,45 +26,33 @@ FormulaPair = Pair[FormulaTruth, FormulaPrediction]
 NEIGHBOURS = ((r"x^2+\frac{1}{2}", r"x^2+\frac{1}{3}"), (r"\alpha+\beta", r"\alpha+\beta"), (r"\sum_{i=1}^n i", r"i"))
 SECRET = "squeamish-ossifrage"
 
-HOSTILE = {
-    "reads a file": r"\input{/etc/passwd} x",
-    "opens a file": r"\newread\r \openin\r=/etc/passwd \read\r to\z \z x",
-    "calls by name": r"\csname input\endcsname{/etc/passwd} x",
-    "writes a backslash in hexadecimal": "^^5cinput{/etc/passwd} x",
-    "runs a shell": r"\immediate\write18{touch SENTINEL} x",
-    "writes a file": r"\newwrite\w\immediate\openout\w=SENTINEL\immediate\write\w{x} x",
-    "loops": r"\loop\iftrue\repeat x",
-    "expands without end": r"\def\a{\a\a}\a x",
-    "redefines": r"\gdef\frac#1#2{BAD} \global\let\alpha\beta x",
-    "changes categories": r"\catcode`\{=12 x",
-    "ends the document": r"x \end{document} y",
-    "ends the display": r"x \] y \end{displaymath} z",
-    "marks ink itself": r"\special{0} x",
-    "uses the marks": f"a {MARK}{{0}} x {UNMARK} {UNMARK} y \x04 \x05",
-    "opens groups": "{ { { x",
-    "closes groups": "} } } x",
-    "opens an array": r"\begin{array}{c} x \\ y",
-    "closes an array": r"x \end{array}",
-    "opens a delimiter": r"\left( x",
-    "never closes an argument": r"x ^ 1 ^ 2 \text{ y",
-    "makes a hundred errors": r"\undefinedcommand " * 300 + "x",
-    "asks the terminal": r"\errorstopmode x",
-    "is rows without an array": r"a & b \\ c",
-    "has parameters": "a # b #1",
-    "is a comment": "% x",
-    "ends in a backslash": "x \\",
-    "has control characters": "a\x00b\x1b[2Jc\x7fd",
-    "has a lone surrogate": "x\ud800y",
-    "has every plane": "x" + "".join(chr(0x10000 * plane + 0x41) for plane in range(17)) + "é中한ب",
-    "is huge": r"\rule{16000pt}{16000pt} \hspace{16000pt} x",
-    "is too wide": r"\kern99999999999pt x",
-    "has columns without end": r"\begin{tabular}{*{99999999}{c}} x \end{tabular}",
-    "nests deep": "{" * 300 + "x" + "}" * 300,
-    "nests fonts": r"\boldsymbol{" * 60 + "x" + "}" * 60,
-    "is empty": "",
-    "is a script": "^",
-    "is half a command": r"\begin",
-}
+HOSTILE = (
+    # Files, programs and definitions.
+    *(
+        r"\input{/etc/passwd} x",
+        r"\newread\r \openin\r=/etc/passwd \read\r to\z \z x",
+        r"\csname input\endcsname{/etc/passwd}",
+    ),
+    *(
+        "^^5cinput{/etc/passwd} x",
+        r"\immediate\write18{touch SENTINEL} x",
+        r"\def\a{\a\a}\a x",
+        r"\loop\iftrue\repeat x",
+    ),
+    r"\newwrite\w\immediate\openout\w=SENTINEL\immediate\write\w{x} x",
+    *(r"\gdef\frac#1#2{BAD} \global\let\alpha\beta x", r"\catcode`\{=12 x", r"\errorstopmode x", r"\def\alpha{x}"),
+    *(r"\global\let\frac\sum", r"\global\catcode`\^=12 x", r"\global\mathcode`x=0"),
+    # The end of the display and of the document, and the marks.
+    *(r"x \end{document} y", r"x \] y \end{displaymath} z", r"\special{0} x"),
+    f"a {MARK}{{0}} x {UNMARK} {UNMARK} y \x04 \x05",
+    # What is not balanced, and errors.
+    *("{ { { x", "} } } x", r"\begin{array}{c} x \\ y", r"x \end{array}", r"\left( x", r"x ^ 1 ^ 2 \text{ y", "x \\"),
+    *(r"a & b \\ c", "a # b #1", "% x", "", "^", r"\begin", r"\undefinedcommand " * 300 + "x"),
+    # Odd characters, and what is large or deep.
+    *("a\x00b\x1b[2Jc\x7fd", "x\ud800y", "x" + "".join(chr(0x10000 * plane + 0x41) for plane in range(17)) + "é中한ب"),
+    *(r"\rule{16000pt}{16000pt} \hspace{16000pt} x", r"\kern99999999999pt x", "{" * 300 + "x" + "}" * 300),
+    *(r"\begin{tabular}{*{99999999}{c}} x \end{tabular}", r"\boldsymbol{" * 60 + "x" + "}" * 60),
+)
 
 
 @pytest.fixture(scope="module")
@@ -121,11 +110,6 @@ def scratch_of(benchmark: FormulaBenchmark) -> Path:
     return scratch
 
 
-def told(results: list[SampleScore | RejectedRecord]) -> list[object]:
-    """Results in a form that compares by content."""
-    return [result if isinstance(result, SampleScore) else (result.side, result.message) for result in results]
-
-
 @lru_cache
 def undisturbed(worker: FormulaBenchmark) -> list[SampleScore | RejectedRecord]:
     """The scores that the neighbours have by themselves."""
@@ -144,39 +128,38 @@ def scored_among_neighbours(worker: FormulaBenchmark, hostile: FormulaPair) -> S
 def test_hostile_formulas_get_what_they_get_alone_and_leave_their_neighbours_alone(
     benchmark_: FormulaBenchmark, tmp_path: Path
 ) -> None:
-    texts = [text.replace("SENTINEL", str(tmp_path / "sentinel.tex")) for text in HOSTILE.values()]
+    texts = [text.replace("SENTINEL", str(tmp_path / "sentinel.tex")) for text in HOSTILE]
     hostile: list[FormulaPair] = []
     for index, text in enumerate(texts):
         truth, prediction = (text, "x + y") if index % 2 else ("x + y", text)
         hostile.append(Pair(f"h{index}", FormulaTruth(truth), FormulaPrediction(prediction)))
     # Each is followed by a good formula that no other sample has.
     good: list[FormulaPair] = [
-        Pair(f"n{index}", FormulaTruth(f"\\frac{{1}}{{ {index} }}"), FormulaPrediction(f"\\frac{{x}}{{ {index} }}"))
+        Pair(
+            f"n{index}",
+            FormulaTruth(rf"\frac{{1}}{{ {index} }} + \alpha^x"),
+            FormulaPrediction(rf"\frac{{x}}{{ {index} }}"),
+        )
         for index in range(len(hostile))
     ]
     results = benchmark_.score([pair for both in zip(hostile, good, strict=True) for pair in both])
-    assert told(results[::2]) == told([result for pair in hostile for result in benchmark_.score([pair])])
-    assert told(results[1::2]) == told(benchmark_.score(good))
+    assert list(map(told, results[::2])) == [told(benchmark_.score([pair])[0]) for pair in hostile]
+    assert list(map(told, results[1::2])) == list(map(told, benchmark_.score(good)))
     assert "root:x:" not in str(results)
     assert list(tmp_path.iterdir()) == []
     assert processes_of_tex(scratch_of(benchmark_)) == []
 
 
-FORBIDDEN = {
-    "reads a file": r"\input{SECRET} x",
-    "reads a file without braces": r"\input SECRET x",
-    "includes a file": r"\include{SECRET} x",
-    "reads verbatim": r"\verbatiminput{SECRET} \lstinputlisting{SECRET} \includegraphics{SECRET} x",
-    "opens a file": r"\newread\r \openin\r=SECRET \read\r to\z \z x",
-    "writes a file": r"\newwrite\w\immediate\openout\w=SENTINEL\immediate\write\w{x}\immediate\closeout\w x",
-    "writes a file by an environment": r"\begin{filecontents}{SENTINEL} x \end{filecontents} x",
-    "runs a shell": r"\immediate\write18{touch SENTINEL} x",
-    "pipes from a shell": r"\input{|touch SENTINEL} x",
-    "runs a shell by a special": r"\special{psfile=`touch SENTINEL} x",
-}
+FORBIDDEN = (
+    *(r"\input{SECRET} x", r"\input SECRET x", r"\include{SECRET} x", r"\newread\r \openin\r=SECRET \read\r to\z \z x"),
+    r"\verbatiminput{SECRET} \lstinputlisting{SECRET} \includegraphics{SECRET} x",
+    r"\newwrite\w\immediate\openout\w=SENTINEL\immediate\write\w{x}\immediate\closeout\w x",
+    r"\begin{filecontents}{SENTINEL} x \end{filecontents} x",
+    *(r"\immediate\write18{touch SENTINEL} x", r"\input{|touch SENTINEL} x", r"\special{psfile=`touch SENTINEL} x"),
+)
 
 
-@pytest.mark.parametrize("text", FORBIDDEN.values(), ids=FORBIDDEN.keys())
+@pytest.mark.parametrize("text", FORBIDDEN)
 @pytest.mark.parametrize("past_the_vocabulary", [False, True])
 def test_nothing_is_read_written_or_run(
     text: str, past_the_vocabulary: bool, worker: FormulaBenchmark, bare: Callable[[str], None], tmp_path: Path
@@ -194,15 +177,15 @@ def test_nothing_is_read_written_or_run(
     assert [path.name for path in tmp_path.iterdir()] == ["secret.tex"]
 
 
-ENDLESS = {
-    "grows its memory": r"\def\a{xx}\loop\edef\a{\a\a}\iftrue\repeat",
-    "fills the disk": r"\immediate\openout3=full \loop\immediate\write3{" + "x" * 1000 + r"}\iftrue\repeat",
-    "makes pages": r"\loop\shipout\hbox{x}\iftrue\repeat",
-    "waits": r"\errorstopmode\read-1to\a",
-}
+ENDLESS = (
+    r"\def\a{xx}\loop\edef\a{\a\a}\iftrue\repeat",
+    r"\immediate\openout3=full \loop\immediate\write3{" + "x" * 1000 + r"}\iftrue\repeat",
+    r"\errorstopmode\read-1to\a",
+)
+"""Grows its memory, fills the disk, waits."""
 
 
-@pytest.mark.parametrize("text", ENDLESS.values(), ids=ENDLESS.keys())
+@pytest.mark.parametrize("text", ENDLESS)
 def test_what_has_no_end_is_ended_and_charged_to_its_formula(
     text: str, worker: FormulaBenchmark, bare: Callable[[str], None]
 ) -> None:
@@ -213,34 +196,6 @@ def test_what_has_no_end_is_ended_and_charged_to_its_formula(
     assert result.metrics["render_failure"] == 1
     assert result.details[0]["prediction_problem"]
     assert processes_of_tex(scratch_of(worker)) == []
-
-
-COSTLY = {
-    "columns in columns": r"\begin{tabular}{*{99}{*{99}{*{99}{*{99}{c}}}}} x \end{tabular}",
-    "text in text": r"\text{\text{$\text{$" * 20 + "x" + "$}$}}" * 20,
-}
-
-
-@pytest.mark.parametrize("text", COSTLY.values(), ids=COSTLY.keys())
-def test_what_the_vocabulary_lets_through_is_counted_before_tex_sees_it(text: str, worker: FormulaBenchmark) -> None:
-    result = scored_among_neighbours(worker, Pair("h", FormulaTruth("x"), FormulaPrediction(text)))
-    assert isinstance(result, RejectedRecord)
-    assert "max_steps is 4000000" in result.message
-    assert processes_of_tex(scratch_of(worker)) == []
-
-
-@pytest.mark.parametrize(
-    "text",
-    [r"\def\alpha{x}", r"\gdef\alpha{x}", r"\global\let\frac\sum", r"\global\catcode`\^=12 x", r"\global\mathcode`x=0"],
-)
-def test_a_definition_does_not_reach_the_next_formula(text: str, worker: FormulaBenchmark) -> None:
-    scored_among_neighbours(worker, Pair("h", FormulaTruth("x"), FormulaPrediction(text)))
-
-
-def test_a_formula_of_100_kb_is_rejected_with_its_length(worker: FormulaBenchmark) -> None:
-    result = scored_among_neighbours(worker, Pair("h", FormulaTruth("x"), FormulaPrediction("\\alpha " * 14_629)))
-    assert isinstance(result, RejectedRecord)
-    assert (result.side, result.message) == ("prediction", "the formula has 102403 characters; max_characters is 20000")
 
 
 def test_every_unicode_plane_is_scored(benchmark_: FormulaBenchmark) -> None:
@@ -262,7 +217,7 @@ def test_control_characters_are_blanks(benchmark_: FormulaBenchmark) -> None:
 
 
 def test_hostile_documents_leave_their_neighbours_alone(worker: FormulaBenchmark, tmp_path: Path) -> None:
-    texts = [*HOSTILE.values(), *FORBIDDEN.values()]
+    texts = [*HOSTILE, *FORBIDDEN]
     document = "\n\n".join(f"\\[ {text.replace('SECRET', '/etc/passwd')} \\]" for text in texts)
     pair: FormulaPair = Pair(
         "h", FormulaTruth(document="\\[ a + b \\] \\[ x \\]"), FormulaPrediction(document=document, dialect="latex")

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from beamscore.metrics.benchmark import RejectedRecord
-from beamscore.metrics.common.budget import Budget
+from beamscore.metrics.common.budget import Budget, OutOfBudget
 from beamscore.metrics.formula import pairs as module
 from beamscore.metrics.formula.pairs import FormulaPair
-from beamscore.metrics.formula.records import FormulaPrediction, FormulaTruth
+from beamscore.metrics.formula.records import FormulaOptions, FormulaPrediction, FormulaTruth
 from tests.generate.formula_documents import document
 
 DOCUMENT = FormulaTruth(document="\\begin{document} \\[ a + b \\] and \\[ c \\] \\end{document}")
@@ -20,26 +23,10 @@ def formula_pairs(truth: FormulaTruth, prediction: FormulaPrediction | None, max
     return module.formula_pairs(truth, prediction, max_formulas, Budget(10**6))
 
 
-def test_one_formula_is_one_pair() -> None:
-    assert formula_pairs(FormulaTruth("a"), FormulaPrediction("b"), 10) == [FormulaPair("a", "b")]
-    assert formula_pairs(FormulaTruth("a"), FormulaPrediction(""), 10) == [FormulaPair("a", "")]
-    assert formula_pairs(FormulaTruth("a"), None, 10) == [FormulaPair("a", None)]
-
-
-@pytest.mark.parametrize(
-    ("dialect", "text"),
-    [
-        (None, "\\begin{equation} a + b \\end{equation}"),
-        ("latex", "\\begin{equation} a + b \\end{equation}"),
-        ("mathpix", "$$\na + b\n$$"),
-        ("gpt4o", "```latex\na + b\n```"),
-        ("nougat", "\\[a + b\\tag{1}\\]"),
-    ],
-)
-def test_a_document_has_a_pair_for_each_formula(dialect: str | None, text: str) -> None:
-    first, second = formula_pairs(DOCUMENT, FormulaPrediction(document=text, dialect=dialect), 10)
-    assert (first.truth, first.prediction, first.round) == ("a + b", "a + b", 1)
-    assert (second.truth, second.prediction, second.round) == ("c", None, None)
+@pytest.mark.parametrize("prediction", ["b", "", None])
+def test_one_formula_is_one_pair(prediction: str | None) -> None:
+    answer = None if prediction is None else FormulaPrediction(prediction)
+    assert formula_pairs(FormulaTruth("a"), answer, 10) == [FormulaPair("a", prediction)]
 
 
 def test_a_document_without_a_prediction_has_unanswered_formulas_alone() -> None:
@@ -60,12 +47,14 @@ THREE = "\\[ a \\] \\[ b \\] \\[ c \\]"
         (FormulaTruth(document="\n"), None, "ground_truth", "`document` is blank"),
         (FormulaTruth("x", "x"), None, "ground_truth", "the ground truth has both `latex` and `document`"),
         (FormulaTruth("x"), FormulaPrediction("x", "x"), "prediction", "the prediction has both"),
-        (FormulaTruth("x"), FormulaPrediction(), "prediction", "one formula and the prediction has no `latex`"),
-        (
-            FormulaTruth("x"),
-            FormulaPrediction(document="$$ x $$"),
-            "prediction",
-            "the ground truth is one formula and the prediction has no `latex`",
+        *(
+            (
+                FormulaTruth("x"),
+                FormulaPrediction(document=document),
+                "prediction",
+                "one formula and the prediction has no `latex`",
+            )
+            for document in (None, "$$ x $$")
         ),
         (
             DOCUMENT,
@@ -77,7 +66,7 @@ THREE = "\\[ a \\] \\[ b \\] \\[ c \\]"
             DOCUMENT,
             FormulaPrediction(document="x", dialect="w" * 1000),
             "prediction",
-            f"the dialect '{'w' * 40}' is not known; give latex, mathpix, gpt4o, nougat",
+            f"'{'w' * 40}' is not known; give latex, mathpix, gpt4o, nougat",
         ),
         (FormulaTruth(document=THREE), None, "ground_truth", "has 3 displayed formulas; max_formulas is 2"),
         (DOCUMENT, FormulaPrediction(document=THREE), "prediction", "has 3 displayed formulas; max_formulas is 2"),
@@ -115,6 +104,21 @@ def test_every_formula_has_its_place() -> None:
     )
     assert second == FormulaPair("a + b = c", None, 1.0, None, SOURCE.index("\\["), None)
     assert third == FormulaPair(None, "\\int_0^1 f", 1.0, None, None, 0)
+
+
+def test_each_page_of_a_document_is_read_by_itself() -> None:
+    """What a page leaves open ends with it, and places count on from page to page."""
+    pages = ("```python\n$$ no $$", "$$ c", "", "$$ d $$")
+    prediction = msgspec.json.decode(
+        msgspec.json.encode({"document": pages, "dialect": "gpt4o"}), type=FormulaPrediction
+    )
+    pairs = formula_pairs(FormulaTruth(document="\\[ d \\] \\[ c \\]"), prediction, 10)
+    assert [(pair.prediction, pair.prediction_offset) for pair in pairs] == [
+        ("d", len(pages[0]) + len(pages[1])),
+        ("c", len(pages[0])),
+    ]
+    with pytest.raises(RejectedRecord, match="2,000,001 characters"):
+        formula_pairs(DOCUMENT, FormulaPrediction(document=("x" * 2_000_000, "x")), 10)
 
 
 def test_formulas_are_compared_in_the_form_that_is_asked_for() -> None:
@@ -164,3 +168,91 @@ def test_generated_documents_are_paired_as_they_were_made() -> None:
     assert rounds == {1, 2, None}
     assert redundant
     assert unanswered
+
+
+def edits(first: str, second: str) -> int:
+    """The edit distance by the plain recurrence."""
+    row = list(range(len(second) + 1))
+    for i, a in enumerate(first, start=1):
+        previous, row = row, [i]
+        for j, b in enumerate(second, start=1):
+            row.append(min(previous[j] + 1, row[j - 1] + 1, previous[j - 1] + (a != b)))
+    return row[-1]
+
+
+def plainly_matched(truths: list[str], predictions: list[str], thresholds: list[float]) -> list[module.Match]:
+    matches: dict[int, module.Match] = {}
+    for number, threshold in enumerate(thresholds, start=1):
+        for index, truth in enumerate(truths):
+            taken = {match.prediction for match in matches.values()}
+            free = [other for other in range(len(predictions)) if other not in taken]
+            if index in matches or not free:
+                continue
+            distance, nearest = min(
+                (edits(truth, predictions[other]) / max(len(truth), len(predictions[other]), 1), other)
+                for other in free
+            )
+            if distance < threshold:
+                matches[index] = module.Match(index, nearest, distance, number)
+    taken = {match.prediction for match in matches.values()}
+    left = [module.Match(None, other, 1.0, None) for other in range(len(predictions)) if other not in taken]
+    return [matches.get(index, module.Match(index, None, 1.0, None)) for index in range(len(truths))] + left
+
+
+TEXTS = st.lists(st.text(alphabet="abc", max_size=6), max_size=6)
+
+
+@given(TEXTS, TEXTS, st.lists(st.sampled_from([0.0, 0.2, 0.4, 0.5, 0.8, 1.0, 1.5]), max_size=3))
+def test_a_plain_reading_gives_the_same(truths: list[str], predictions: list[str], thresholds: list[float]) -> None:
+    matches = module.match_formulas(truths, predictions, Budget(10**6), thresholds)
+    assert matches == plainly_matched(truths, predictions, thresholds)
+
+
+@pytest.mark.parametrize(
+    ("prediction", "distance", "number"), [("abcdx", 0.2, 1), ("abcxy", 0.4, 2), ("axyz", 0.8, None), ("abxyz", 0.6, 2)]
+)
+def test_a_match_is_below_the_threshold_of_its_round(prediction: str, distance: float, number: int | None) -> None:
+    # Of abcde, so many of five characters differ: 0.4 is not below 0.4, and 0.8 not below 0.8.
+    first, *_ = module.match_formulas(["abcde"], [prediction], Budget(1_000))
+    assert (first.distance, first.round) == ((distance, number) if number else (1.0, None))
+
+
+def test_the_first_round_leaves_the_far_for_the_second() -> None:
+    # In round 1, 0.6 is too far for the first truth, so that the second takes the prediction: one edit of five.
+    first, second = module.match_formulas(["abcde", "abxyz"], ["abxyw"], Budget(1_000))
+    assert (first.prediction, second.prediction, second.distance) == (None, 0, 0.2)
+
+
+def steps(truths: list[str], predictions: list[str]) -> int:
+    budget = Budget(10**12)
+    module.match_formulas(truths, predictions, budget)
+    return budget.steps
+
+
+def test_a_comparison_costs_the_product_of_the_lengths_by_machine_words() -> None:
+    # 640 characters are 10 words of 64 and one more, each compared with 640 characters, and 32 for the pair: 7,072
+    # words, of which 64 are a step; the row takes 10 more. And so in two rounds.
+    assert steps(["ab" * 320], ["cd" * 320]) == 2 * (10 + 7_072 // 64)
+    # Of 600 characters and 640, the shorter counts by words: (600 // 64 + 1) * 640 + 32 = 6,432.
+    assert steps(["ab" * 300], ["cd" * 320]) == steps(["ab" * 320], ["cd" * 300]) == 2 * (10 + 6_432 // 64)
+    # A row of 64 predictions costs 2 besides what is compared, here nothing.
+    assert steps(["ab" * 300], ["cd"] * 64) == 2 * (10 + 64 // 32)
+    # Equal formulas are not compared, nor are those whose lengths alone are too far apart.
+    assert steps(["ab" * 500], ["ab" * 500]) == 0
+    assert steps(["ab" * 500], ["ab" * 20]) < 50
+
+
+def test_too_much_to_compare_is_refused() -> None:
+    for truths, predictions in (
+        (["ab" * 200_000], ["ba" * 200_000]),
+        ([f"a{index}" for index in range(20_000)], [f"b{index}" for index in range(20_000)]),
+    ):
+        budget = Budget(1_000_000)
+        with pytest.raises(OutOfBudget):
+            module.match_formulas(truths, predictions, budget)
+
+
+def test_a_large_paper_is_within_the_default_limit() -> None:
+    # The twelve papers of Tiny-Doc-Math have 437 formulas together.
+    texts = [f"\\frac{{a_{index}}}{{b}} + \\int_0^{index} f(x) dx = c_{index % 7}" for index in range(1_000)]
+    assert steps(texts, [text.replace("f(x)", "g(x)") for text in texts]) < FormulaOptions().max_steps

@@ -5,27 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from beamscore.metrics.statistics.sums import Sums
-from tests.calibrate.coverage import coverage, population, spec_of, value_of
+from tests.calibrate.coverage import coverage
 from tests.calibrate.differences import alarms, family_alarms
-from tests.calibrate.populations import CASES, Case
+from tests.calibrate.populations import CASES
 from tests.calibrate.years import HARMLESS, MARGIN, NIGHTS, UNCHANGED, Cell, Course, false_failures, first_failures
-from tests.plain_loop import make_benchmark
 
 BY_NAME = {case.name: case for case in CASES}
-
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_the_metrics_of_the_populations_are_those_of_the_benchmarks(case: Case) -> None:
-    statistics = population(case, 5)
-    benchmark = make_benchmark(case.benchmark)
-    assert spec_of(case).denominator
-    for count in (7, 50, 400):
-        some = {name: values[:count] for name, values in statistics.items()}
-        sums = Sums.of({name: float(values.sum()) for name, values in some.items()})
-        expected = benchmark.values(sums).get(case.metric)
-        found = value_of(case, some)
-        assert (expected is None and np.isnan(found)) or found == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("name", ["chemistry exact_match", "formula cdm", "figure_text detection.f1"])

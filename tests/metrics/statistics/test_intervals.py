@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,15 +15,12 @@ from beamscore.metrics.benchmark import MetricSpec
 from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from beamscore.metrics.statistics.intervals import (
     Interval,
-    expanded_percentile,
     interval,
     intervals,
-    log_t,
-    logit_t,
+    spread,
     standard_error,
     standard_errors,
     t_quantile,
-    wilson,
 )
 from beamscore.metrics.statistics.measured import Measured, measure
 from beamscore.metrics.statistics.sums import Sums
@@ -31,6 +29,8 @@ from tests.toy import Options, ToyBenchmark
 SHARE = MetricSpec("share", "")
 ERRORS = MetricSpec("errors", "", bounds=(0.0, None))
 DISTANCE = MetricSpec("distance", "", bounds=(None, None))
+ACCURACY = MetricSpec("accuracy", "", bounds=(None, 1.0))
+TOY = ToyBenchmark(Options())
 
 GRID = st.integers(0, 64).map(lambda place: place / 64)
 SHARES = st.lists(GRID, min_size=2, max_size=40)
@@ -38,37 +38,78 @@ UNITS = st.floats(0, 1e6)
 CONFIDENCES = st.sampled_from([0.5, 0.9, 0.95, 0.99])
 
 
-def test_logit_t_by_hand() -> None:
-    # v = 0.8, SE = 0.04, n = 30: logit 1.386294, half width t(29) = 2.045230 times 0.04 / (0.8 * 0.2) = 0.511307.
-    # 0.874987 and 1.897602 are the logits of 0.705782 and 0.869620.
-    assert logit_t(0.8, 0.04, 30, 0.95) == pytest.approx((0.705782, 0.869620), abs=1e-6)
+# Of the mean 0 and the standard deviation 1.
+SPREAD = np.array([-1.0, 1.0])
+THIRDS = np.array([1 / 3, np.nextafter(1 / 3, 1)] * 5)
 
 
-def test_wilson_by_hand() -> None:
-    # z^2 = 3.841459: all 10 of 10 right, 10 / (10 + z^2) = 0.722467.
-    assert wilson(1.0, 10, 0.95) == pytest.approx((0.722467, 1.0), abs=1e-6)
-    assert wilson(0.0, 10, 0.95) == pytest.approx((0.0, 1 - 0.722467), abs=1e-6)
-    # 8 of 10: the centre (0.8 + z^2 / 20) / (1 + z^2 / 10) = 0.716740, the half width 0.226578.
-    assert wilson(0.8, 10, 0.95) == pytest.approx((0.716740 - 0.226578, 0.716740 + 0.226578), abs=1e-5)
-    assert wilson(0.5, 0, 0.95) == (0.0, 1.0)
+@pytest.mark.parametrize(
+    ("spec", "value", "replicates", "units", "expected"),
+    [
+        # SE = 0.04, n = 30: logit 1.386294, half width t(29) = 2.045230 times 0.04 / (0.8 * 0.2) = 0.511307. 0.874987
+        # and 1.897602 are the logits of 0.705782 and 0.869620.
+        (SHARE, 0.8, 0.8 + 0.04 * SPREAD, 30, (0.705782, 0.869620)),
+        # Wilson's, with z^2 = 3.841459: all 10 of 10 right, 10 / (10 + z^2) = 0.722467.
+        (SHARE, 1.0, [1.0] * 5, 10, (0.722467, 1.0)),
+        (SHARE, 1.0, [1.0, 0.5, 0.5, 0.5], 10, (0.722467, 1.0)),
+        (SHARE, 0.0, [0.0, 0.5, 0.5, 0.5], 10, (0.0, 1 - 0.722467)),
+        # No spread: 8 of 10, the centre (0.8 + z^2 / 20) / (1 + z^2 / 10) = 0.716740, the half width 0.226578.
+        (SHARE, 0.8, [0.8] * 5, 10, (0.716740 - 0.226578, 0.716740 + 0.226578)),
+        (SHARE, 0.5, [0.5] * 5, 0, (0.0, 1.0)),
+        # One unit says nothing of the spread.
+        (SHARE, 0.5, [0.25, 0.75], 1, (0.0, 1.0)),
+        (ERRORS, 0.5, [0.25, 0.75], 1, None),
+        (DISTANCE, 0.5, [0.25, 0.75], 1, None),
+        # A factor of exp(2.045230 * 0.04 / 0.2) = exp(0.409046) = 1.505381 either way of the distance from the bound.
+        (ERRORS, 0.2, 0.2 + 0.04 * SPREAD, 30, (0.2 / 1.505381, 0.2 * 1.505381)),
+        (
+            MetricSpec("", "", bounds=(1.0, None)),
+            1.2,
+            1.2 + 0.04 * SPREAD,
+            30,
+            (1 + 0.2 / 1.505381, 1 + 0.2 * 1.505381),
+        ),
+        (ACCURACY, 0.8, 0.8 + 0.04 * SPREAD, 30, (1 - 0.2 * 1.505381, 1 - 0.2 / 1.505381)),
+        # At a single bound no error is not taken for certain.
+        (ERRORS, 0.0, np.zeros(5), 10, (0, 0.277533)),
+        (ACCURACY, 1.0, np.ones(5), 10, (0.722467, 1)),
+        # n = 20: t(19) = 2.093024, times sqrt(20 / 19) = 2.147402, whose lower tail is 0.0158805. Of 199 replicates 1
+        # to 199 the quantile is 200 * 0.0158805 = 3.1761; those without a value have no part in it.
+        (DISTANCE, 100.0, [math.nan, *range(1, 200)], 20, (3.1761, 200 - 3.1761)),
+        (DISTANCE, 3.0, np.full(5, 3.0), 10, None),
+        # Rounding is no spread: 1/3 of 10, the centre 0.379589, the half width 0.252613.
+        (SHARE, 1 / 3, THIRDS, 10, (0.379589 - 0.252613, 0.379589 + 0.252613)),
+        (ERRORS, 1 / 3, THIRDS, 10, None),
+        # Half of the replicates are enough.
+        (SHARE, None, [0.5, 0.5], 9, None),
+        (SHARE, 0.8, [0.76, 0.84, math.nan, math.nan], 30, (0.705782, 0.869620)),
+        (SHARE, 0.8, [0.76, 0.84, math.nan, math.nan, math.nan], 30, None),
+        (SHARE, 0.8, [math.nan, math.nan], 30, None),
+        (SHARE, 0.8, [], 30, None),
+    ],
+)
+def test_intervals_by_hand(
+    spec: MetricSpec, value: float | None, replicates: Any, units: float, expected: Interval | None
+) -> None:
+    found = interval(spec, value, np.array(replicates), units, 0.95)
+    assert found == (None if expected is None else pytest.approx(expected, abs=2e-6, rel=1e-4))
 
 
-def test_expanded_percentile_by_hand() -> None:
-    # n = 20: t(19) = 2.093024, times sqrt(20 / 19) = 2.147402, whose lower tail is 0.0158805. Of 199 replicates
-    # 1 to 199 the quantile is 200 * 0.0158805 = 3.1761.
-    found = expanded_percentile(np.arange(1.0, 200.0), 20, 0.95)
-    assert found == pytest.approx((3.1761, 200 - 3.1761), abs=1e-3)
+METRICS = ("exact_match", "similarity")
+SOME = st.lists(st.one_of(GRID, st.just(math.nan)), min_size=4, max_size=4)
 
 
-def test_log_t_by_hand() -> None:
-    # e = 0.2, SE = 0.04, n = 30: a factor of exp(2.045230 * 0.04 / 0.2) = exp(0.409046) = 1.505381 either way.
-    assert log_t(0.2, 0.04, 30, 0.95) == pytest.approx((0.2 / 1.505381, 0.2 * 1.505381), abs=1e-6)
-    replicates = np.array([0.16, 0.24])
-    assert interval(ERRORS, 0.2, replicates, 30, 0.95) == pytest.approx((0.2 / 1.505381, 0.2 * 1.505381), abs=1e-6)
-    accuracy = MetricSpec("", "", bounds=(None, 1.0))
-    mirrored = interval(accuracy, 0.8, 1 - replicates, 30, 0.95)
-    assert mirrored == pytest.approx((1 - 0.2 * 1.505381, 1 - 0.2 / 1.505381), abs=1e-6)
-    assert interval(ERRORS, 0.5, np.array([0.25, 0.75]), 1, 0.95) is None
+@given(st.none() | GRID, st.none() | GRID, SOME, SOME)
+def test_intervals_of_a_slice_are_those_of_each_metric(
+    one: float | None, other: float | None, first: list[float], second: list[float]
+) -> None:
+    replicates = dict(zip(METRICS, map(np.array, (first, second)), strict=True))
+    measured = Measured(dict(zip(METRICS, (one, other), strict=True)), replicates, dict.fromkeys(METRICS, 9.0))
+    found, errors = intervals(TOY, measured, 0.95), standard_errors(TOY, measured)
+    for name in METRICS:
+        assert found[name] == interval(SHARE, measured.values[name], replicates[name], 9, 0.95)
+        assert errors[name] == standard_error(SHARE, measured.values[name], spread(replicates[name]), 9)
+    assert intervals(TOY, Measured({}, {}, {}), 0.95) == {}
 
 
 def test_t_quantiles_are_those_of_student() -> None:
@@ -116,55 +157,6 @@ def test_other_bounds_are_scaled(shares: list[float], value: float, units: float
     assert scaled == pytest.approx((8 * found[0] - 4, 8 * found[1] - 4), abs=1e-9)
 
 
-@pytest.mark.parametrize(("value", "expected"), [(1.0, (0.722467, 1.0)), (0.0, (0.0, 0.277533))])
-def test_without_spread_or_at_a_bound_it_is_wilsons(value: float, expected: Interval) -> None:
-    for replicates in ([value] * 5, [value, 0.5, 0.5, 0.5]):
-        assert interval(SHARE, value, np.array(replicates), 10, 0.95) == pytest.approx(expected, abs=1e-6)
-
-
-def test_a_single_bound_without_an_error_is_not_taken_for_certain() -> None:
-    assert interval(ERRORS, 0.0, np.zeros(5), 10, 0.95) == pytest.approx((0, 0.277533), abs=1e-6)
-    accuracy = MetricSpec("", "", bounds=(None, 1.0))
-    assert interval(accuracy, 1.0, np.ones(5), 10, 0.95) == pytest.approx((0.722467, 1), abs=1e-6)
-    assert interval(DISTANCE, 3.0, np.full(5, 3.0), 10, 0.95) is None
-
-
-def test_rounding_is_no_spread() -> None:
-    thirds = np.array([1 / 3, np.nextafter(1 / 3, 1)] * 5)
-    assert interval(SHARE, 1 / 3, thirds, 10, 0.95) == wilson(1 / 3, 10, 0.95)
-    assert interval(ERRORS, 1 / 3, thirds, 10, 0.95) is None
-
-
-def test_one_unit_says_nothing_of_the_spread() -> None:
-    assert interval(SHARE, 0.5, np.array([0.25, 0.75]), 1, 0.95) == (0, 1)
-    assert interval(DISTANCE, 0.5, np.array([0.25, 0.75]), 1, 0.95) is None
-
-
-@pytest.mark.parametrize(
-    ("shares", "measured"),
-    [
-        ([0.5, 0.5], True),
-        ([0.5, math.nan], True),  # half of the replicates is enough
-        ([0.5, math.nan, math.nan], False),
-        ([0.5, 0.5, 0.5, math.nan, math.nan, math.nan, math.nan], False),
-        ([math.nan, math.nan], False),
-        ([], False),
-    ],
-)
-def test_an_interval_needs_half_of_the_replicates(shares: list[float], measured: bool) -> None:
-    assert (interval(SHARE, 0.5, np.array(shares), 9, 0.95) is not None) == measured
-
-
-def test_intervals_of_a_slice_are_those_of_each_metric() -> None:
-    benchmark = ToyBenchmark(Options())
-    replicates = {"exact_match": np.array([0.4, 0.6]), "similarity": np.array([math.nan, math.nan])}
-    measured = Measured({"exact_match": 0.5, "similarity": None}, replicates, {"exact_match": 9, "similarity": 0})
-    assert intervals(benchmark, measured, 0.95) == {
-        "exact_match": interval(SHARE, 0.5, np.array([0.4, 0.6]), 9, 0.95),
-        "similarity": None,
-    }
-
-
 @pytest.mark.parametrize(
     ("spec", "value", "replicates", "units", "expected"),
     [
@@ -173,7 +165,7 @@ def test_intervals_of_a_slice_are_those_of_each_metric() -> None:
         (SHARE, 0.98, [0.95, 1.0], 30, 0.025),
         (MetricSpec("", "", bounds=(0.0, 100.0)), 80.0, [76.0, 84.0], 30, 4.0),
         (ERRORS, 0.2, [0.16, 0.24], 30, 0.04),
-        (MetricSpec("", "", bounds=(None, 1.0)), 0.8, [0.76, 0.84], 30, 0.04),
+        (ACCURACY, 0.8, [0.76, 0.84], 30, 0.04),
         (DISTANCE, -3.0, [-4.0, -2.0], 30, 1.0),
         # No spread: half of Wilson's interval, 3.841459 / (10 + 3.841459) wide, divided by 1.959964.
         (SHARE, 1.0, [1.0, 1.0], 10, 0.277533 / 2 / 1.959964),
@@ -190,7 +182,7 @@ def test_intervals_of_a_slice_are_those_of_each_metric() -> None:
 def test_standard_errors_by_hand(
     spec: MetricSpec, value: float | None, replicates: list[float], units: float, expected: float | None
 ) -> None:
-    found = standard_error(spec, value, np.array(replicates), units)
+    found = standard_error(spec, value, spread(np.array(replicates)), units)
     assert found == (None if expected is None else pytest.approx(expected, rel=1e-5))
 
 
@@ -202,7 +194,6 @@ def test_the_standard_error_of_a_share_is_that_of_a_binomial(right: int) -> None
     for number in range(count):
         equal = int(number < right)
         sums.add(bootstrap.unit_hash(f"s{number}"), {"samples": 1, "equal": equal, "similarity": equal})
-    benchmark = ToyBenchmark(Options())
-    found = standard_errors(benchmark, measure(benchmark, Sums(), sums.table()))["exact_match"]
+    found = standard_errors(TOY, measure(TOY, Sums(), sums.table()))["exact_match"]
     share = right / count
     assert found == pytest.approx(math.sqrt(share * (1 - share) / count), rel=0.065)

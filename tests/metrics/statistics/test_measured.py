@@ -72,6 +72,7 @@ def test_one_for_each_sample_is_counted_exactly() -> None:
 def test_by_hand() -> None:
     # D = 12, (8 - 12)^2 = (16 - 12)^2 = 16 on average: 144 / 16 = 9.
     assert counted_units(np.array([12.0, 8, 16]), None, clustered=True) == 9
+    assert counted_units(np.array([12.0, 8, 16]), 1, clustered=True) == 9
     assert counted_units(np.array([12.0, 12, 12]), None, clustered=True) == 12  # no spread: at most the count
     assert counted_units(np.array([12.0, 11, 13]), None, clustered=True) == 12
     assert counted_units(np.array([0.0, 0, 0]), None, clustered=True) == 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -59,6 +60,13 @@ def test_what_counts_the_ground_truth_tells_of_metrics_that_count_predictions(
     assert same_samples(SIGNS, "overall.f1", signs(samples, 1), signs(samples, 2)) is True
     if part and part != samples:
         assert same_samples(SIGNS, "overall.f1", signs(samples, 1), signs(part, 2)) is None
+
+
+def test_all_metrics_that_count_samples_must_agree() -> None:
+    one = toy([1, 2, 3])
+    other = replace(one, denominators={**one.denominators, "similarity": one.denominators["similarity"] + 1})
+    assert same_samples(TOY, "another", one, one) is True
+    assert same_samples(TOY, "another", one, other) is False
 
 
 def test_few_replicates_and_nothing_to_count_tell_nothing() -> None:

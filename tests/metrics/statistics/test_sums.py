@@ -39,15 +39,13 @@ def half_even(number: Fraction) -> int:
 @example(-0.0)
 @example(5e-324)
 @example(-(2.0**32))
+@example(np.int32(5000))
+@example(np.uint8(50))
+@example(np.float32(0.1))
 def test_a_number_becomes_the_nearest_multiple_of_two_to_the_minus_52(number: float) -> None:
-    assert to_units(number) == half_even(Fraction(number) * 2**52)
-
-
-@pytest.mark.parametrize("number", [np.int64(5000), np.int32(5000), np.float64(5000), np.float32(5000), np.uint8(50)])
-def test_numbers_of_numpy_count_as_what_they_are(number: float) -> None:
     units = to_units(number)
     assert type(units) is int
-    assert units == int(number) * 2**52
+    assert units == half_even(Fraction(float(number)) * 2**52)
 
 
 @pytest.mark.parametrize(
@@ -61,50 +59,30 @@ def test_what_cannot_be_summed_is_refused(number: float) -> None:
         Sums.of({"fine": 1, "a": number})
 
 
-@given(SUMS, SUMS, SUMS)
-def test_merging_is_a_commutative_monoid(a: Sums, b: Sums, c: Sums) -> None:
-    assert a.merge(Sums()) == Sums().merge(a) == a
-    assert a.merge(b) == b.merge(a)
-    assert a.merge(b).merge(c) == a.merge(b.merge(c))
-
-
 @given(st.lists(STATISTICS, max_size=12), st.randoms(use_true_random=False))
 def test_any_split_order_and_merge_tree_gives_the_same_bytes(
     samples: list[dict[str, float]], rng: random.Random
 ) -> None:
-    at_once = Sums.merged(Sums.of(sample) for sample in samples)
-    parts = [Sums.of(sample) for sample in samples] or [Sums()]
-    while len(parts) > 1:
-        rng.shuffle(parts)
-        count = rng.randint(2, len(parts))
-        parts = [Sums.merged(parts[:count]), *parts[count:]]
-    assert repr(parts[0].units()) == repr(at_once.units())
-    assert pickle.dumps(parts[0]) == pickle.dumps(at_once)
-
-
-@given(st.lists(STATISTICS, max_size=6))
-def test_sums_equal_the_sums_of_fractions(samples: list[dict[str, float]]) -> None:
     expected: dict[str, int] = {}
     for sample in samples:
         for name, number in sample.items():
             expected[name] = expected.get(name, 0) + half_even(Fraction(number) * 2**52)
-    assert Sums.merged(map(Sums.of, samples)).units() == {
-        name: expected[name] for name in sorted(expected) if expected[name]
-    }
+    at_once = Sums({name: expected[name] for name in sorted(expected)})
+    assert all(name in at_once for name, total in expected.items() if total)
+    assert len(at_once) == sum(total != 0 for total in expected.values())
+    parts = [Sums.of(sample) for sample in samples] or [Sums()]
+    while len(parts) > 1:
+        rng.shuffle(parts)
+        count = rng.randint(2, len(parts))
+        merged = parts[0].merge(parts[1]) if count == 2 else Sums.merged(parts[:count])
+        parts = [pickle.loads(pickle.dumps(merged)), *parts[count:]]
+    assert repr(parts[0].units()) == repr(at_once.units())
+    assert pickle.dumps(parts[0]) == pickle.dumps(at_once)
 
 
 @given(SUMS, st.integers(0, 20))
 def test_scaling_is_repeated_merging(sums: Sums, weight: int) -> None:
     assert sums.scaled(weight) == Sums.merged([sums] * weight)
-
-
-def test_names_without_a_total_leave_no_trace() -> None:
-    cancelled = Sums.of({"a": 1, "b": 2}).merge(Sums.of({"a": -1}))
-    assert cancelled == Sums.of({"b": 2})
-    assert cancelled.units() == {"b": 2 << 52}
-    assert len(cancelled) == 1
-    assert "a" not in cancelled
-    assert cancelled["a"] == cancelled["never added"] == 0.0
 
 
 def test_reading_sums() -> None:
@@ -113,8 +91,3 @@ def test_reading_sums() -> None:
     assert sums.bracketed("f1") == {"a[0]": 0.5, "b": 2.0}
     assert repr(Sums.of({"a": 2})) == "Sums({'a': 2.0})"
     assert sums != {"z": 1}
-
-
-@given(SUMS)
-def test_pickling_keeps_everything(sums: Sums) -> None:
-    assert pickle.loads(pickle.dumps(sums)) == sums

@@ -136,17 +136,6 @@ def test_a_verdict_needs_an_interval_without_zero_too(cautious: tuple[float, flo
     assert verdict(ToyBenchmark, "exact_match", compared, np.ones(999), 0.95)[0] == word
 
 
-@given(UNITS)
-def test_p_is_the_same_from_either_side(units: Units) -> None:
-    bits = SwapBits(99)
-    turned = [(name, b, a) for name, a, b in units]
-    there, back = swapped(units, bits), swapped(turned, bits)
-    for metric in METRICS:
-        assert there[metric].tolist() == (-back[metric]).tolist()
-        assert swap_p(0.25, there[metric]) == swap_p(-0.25, back[metric])
-        assert studentized(0.25, there[metric])[0] == studentized(-0.25, back[metric])[0]
-
-
 @pytest.mark.parametrize(("confidence", "units"), [(0.95, 6), (0.9, 5), (0.99, 8), (0.5, 2)])
 def test_how_many_units_must_differ(confidence: float, units: int) -> None:
     assert units_needed(confidence) == units

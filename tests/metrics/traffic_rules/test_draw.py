@@ -1,3 +1,5 @@
+"""The picture of a clip."""
+
 from __future__ import annotations
 
 from xml.etree import ElementTree
@@ -6,7 +8,7 @@ from beamscore.metrics.traffic_rules.benchmark import TrafficRulesBenchmark
 from beamscore.metrics.traffic_rules.records import GroundTruth, Options, PredictedRule, Prediction, TrueRule
 
 SVG = "{http://www.w3.org/2000/svg}"
-TRUTH = GroundTruth([TrueRule("r0", {"LaneType": "BusLane", "Time": "7:00"}, ["4", "5"])])
+TRUTH = GroundTruth([TrueRule("r0", {"LaneType": "BusLane", "Time": "7:00", "Limit": 40}, ["4", "5"])])
 
 
 def drawn(prediction: Prediction | None) -> tuple[list[str], list[str]]:
@@ -17,8 +19,10 @@ def drawn(prediction: Prediction | None) -> tuple[list[str], list[str]]:
 
 
 def test_edges_that_are_right_missed_and_wrong() -> None:
-    texts, edges = drawn(Prediction([PredictedRule({"LaneType": "BusLane", "Time": "9:00"}, ["4", "6"], "r0")]))
-    assert 'Time: "9:00" instead of "7:00"' in texts
+    texts, edges = drawn(
+        Prediction([PredictedRule({"LaneType": "BusLane", "Time": "9:00", "Remark": "x"}, ["4", "6"], "r0")])
+    )
+    assert {'Time: "9:00" instead of "7:00"', "Limit: 40 is absent", 'Remark: "x" is extra'} <= set(texts)
     assert {"lane 4", "lane 5", "lane 6", "rule r0"} <= set(texts)
     assert edges == [
         "right: r0 – 4",

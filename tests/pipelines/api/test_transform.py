@@ -23,8 +23,7 @@ from apache_beam.transforms.window import FixedWindows, GlobalWindows
 
 import beamscore
 from beamscore.pipelines.runs.run import LAYOUT
-from beamscore.transforms.io.claim import Claim, Process
-from beamscore.transforms.io.publication import own_output
+from beamscore.transforms.io.publication import Claim, Process, own_output
 from beamscore.transforms.records import InputProblem
 from tests.pipelines.runners.test_foreign_packages import foreign
 from tests.runs import Record, Run, evaluate, write_lines

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from beamscore.pipelines.commands import console
-from beamscore.transforms.progress import PROGRESS, PROGRESS_FOLDER, Progress
+from beamscore.transforms.process import PROGRESS, PROGRESS_FOLDER, Progress
 
 COVERAGE = {
     "ground_truth": {"read": 1200, "scored": 10, "missing_prediction": 3, "rejected": 1, "duplicate": 2},

@@ -23,9 +23,9 @@ from beamscore.pipelines.reports.cards import (
     within_limit,
 )
 from beamscore.pipelines.reports.document import CardSide
-from beamscore.transforms.changed_records import ChangedRecords, Text
 from beamscore.transforms.pick import PickedSample
 from beamscore.transforms.records import MAX_RECORD_BYTES
+from beamscore.transforms.sample_changes import ChangedRecords, Text
 
 TRUTH = {"sample_id": "s", "source": "web", "rules": [{"id": "r0", "properties": {"a": "1"}, "centerlines": ["4"]}]}
 

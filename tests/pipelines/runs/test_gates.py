@@ -13,10 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums
+from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums, PackedReplicates
 from beamscore.metrics.statistics.intervals import intervals
 from beamscore.metrics.statistics.measured import measure
-from beamscore.metrics.statistics.replicates import PackedReplicates
 from beamscore.metrics.statistics.sums import Sums
 from beamscore.pipelines.config import settings
 from beamscore.pipelines.config.gates import Gate

@@ -16,9 +16,8 @@ from beamscore.metrics.version import VERSION
 from beamscore.pipelines.runs import provenance
 from beamscore.pipelines.runs.provenance import HIDDEN, Invocation, input_sides, run_document, utc, without_secrets
 from beamscore.pipelines.runs.run import LAYOUT, open_result
-from beamscore.transforms.io.claim import Claim, Process
 from beamscore.transforms.io.files import SourceFile
-from beamscore.transforms.io.publication import owned_output
+from beamscore.transforms.io.publication import Claim, Process, owned_output
 from beamscore.transforms.io.storage import write_file
 from beamscore.transforms.records import GROUND_TRUTH
 from tests import toy

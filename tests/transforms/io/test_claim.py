@@ -11,27 +11,30 @@ from pathlib import Path
 
 import pytest
 
-from beamscore.transforms.io import claim
-from beamscore.transforms.io.claim import (
+from beamscore.transforms.io import publication
+from beamscore.transforms.io.publication import (
     DETACHED_LEASE_S,
     LEASE_S,
     Claim,
+    Layout,
     Process,
-    acquire,
     beat,
     held_claim,
     is_alive,
+    own_output,
     release,
 )
-from beamscore.transforms.io.storage import list_folder
+from beamscore.transforms.io.storage import list_folder, write_file
 from beamscore.transforms.records import InputProblem
 from tests.memory_files import FolderStore, ObjectStore
 
 ELSEWHERE = Process("another machine", 1, "1")
+LAYOUT = Layout("toy", ("summary.json",), ("samples",))
 
 
 @pytest.fixture(params=["disk", "objects", "folders"])
-def output(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+def output(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    monkeypatch.setattr(publication, "POLL_INTERVAL_S", 0)
     yield {"objects": "mem://bucket", "folders": "folders://bucket/out"}.get(request.param, str(tmp_path / "out"))
     ObjectStore.clear()
     FolderStore.clear()
@@ -50,11 +53,11 @@ def names(output: str) -> list[str]:
 
 
 def test_one_run_owns_an_output_until_it_releases_it(output: str) -> None:
-    assert acquire(output, Claim("a1", ELSEWHERE)) == []
+    own_output(output, Claim("a1", ELSEWHERE), LAYOUT)
     assert names(output) == ["a1.claim"]
     for other in ("00", "b1"):
         with pytest.raises(InputProblem) as caught:
-            acquire(output, Claim(other, ELSEWHERE), lambda _: None)
+            own_output(output, Claim(other, ELSEWHERE), LAYOUT)
         assert caught.value.message == (
             f"--output {output}: run a1, process 1, is writing there; wait until it ends, give another --output, or, "
             f"if it has ended, delete {output}/.runs/a1.claim"
@@ -63,23 +66,25 @@ def test_one_run_owns_an_output_until_it_releases_it(output: str) -> None:
     assert held_claim(output, "a1") == Claim("a1", ELSEWHERE)
     release(output, "a1")
     assert held_claim(output, "a1") is None
-    assert acquire(output, Claim("b1", ELSEWHERE)) == []
+    own_output(output, Claim("b1", ELSEWHERE), LAYOUT)
+    assert names(output) == ["b1.claim"]
 
 
 def test_a_claim_is_dead_after_its_lease_without_a_heartbeat(output: str) -> None:
-    acquire(output, Claim("a1", ELSEWHERE))
+    own_output(output, Claim("a1", ELSEWHERE), LAYOUT)
     for _ in range(3):
         pass_time(output, LEASE_S - 60)
         beat(output, "a1")
     pass_time(output, LEASE_S - 60)
     with pytest.raises(InputProblem, match="run a1"):
-        acquire(output, Claim("b1", ELSEWHERE))
+        own_output(output, Claim("b1", ELSEWHERE), LAYOUT)
     pass_time(output, 120)
-    assert acquire(output, Claim("c1", ELSEWHERE)) == ["a1"]
+    own_output(output, Claim("c1", ELSEWHERE), LAYOUT)
+    assert names(output) == ["c1.claim"]
 
 
 def test_a_heartbeat_does_not_bring_a_claim_back(output: str) -> None:
-    acquire(output, Claim("a1", ELSEWHERE))
+    own_output(output, Claim("a1", ELSEWHERE), LAYOUT)
     release(output, "a1")
     beat(output, "a1")
     assert names(output) == []
@@ -87,12 +92,13 @@ def test_a_heartbeat_does_not_bring_a_claim_back(output: str) -> None:
 
 def test_a_job_that_runs_without_its_command_has_a_longer_lease(output: str) -> None:
     lasting = Claim("a1", Process.of(os.getpid()), is_job=True, detached=True, lease_s=DETACHED_LEASE_S)
-    acquire(output, lasting)
+    own_output(output, lasting, LAYOUT)
     pass_time(output, DETACHED_LEASE_S - 60)
     with pytest.raises(InputProblem, match="job a1 is writing there"):
-        acquire(output, Claim("b1", ELSEWHERE))
+        own_output(output, Claim("b1", ELSEWHERE), LAYOUT)
     pass_time(output, 120)
-    assert acquire(output, Claim("c1", ELSEWHERE)) == ["a1"]
+    own_output(output, Claim("c1", ELSEWHERE), LAYOUT)
+    assert names(output) == ["c1.claim"]
 
 
 @pytest.mark.parametrize(
@@ -138,7 +144,7 @@ def test_of_runs_that_ask_at_the_same_time_one_goes_on(output: str, monkeypatch:
 
         def ask(run_id: str, place: str = place, owners: list[str] = owners, refused: list[str] = refused) -> None:
             try:
-                acquire(place, Claim(run_id, ELSEWHERE), lambda _: None)
+                own_output(place, Claim(run_id, ELSEWHERE), LAYOUT)
                 owners.append(run_id)
             except InputProblem:
                 refused.append(run_id)
@@ -157,7 +163,7 @@ def test_of_runs_that_ask_at_the_same_time_one_goes_on(output: str, monkeypatch:
 
         with monkeypatch.context() as patch:
             for name in ("write_file", "list_folder", "read_bytes"):
-                patch.setattr(claim, name, between(getattr(claim, name)))
+                patch.setattr(publication, name, between(getattr(publication, name)))
             ask(first)
         if steps < at:
             continue
@@ -166,18 +172,17 @@ def test_of_runs_that_ask_at_the_same_time_one_goes_on(output: str, monkeypatch:
 
 
 def test_what_has_no_claim_is_nobodys(output: str) -> None:
-    from beamscore.transforms.io.storage import write_file
-
     write_file(f"{output}/.runs/a1/samples/samples-0.parquet", b"rows of a run that was abandoned")
     write_file(f"{output}/.runs/b2.claim", b"no claim")
-    assert acquire(output, Claim("c3", ELSEWHERE)) == ["a1", "b2"]
+    own_output(output, Claim("c3", ELSEWHERE), LAYOUT)
+    assert names(output) == ["c3.claim"]
 
 
 def test_a_run_that_is_about_to_ask_is_left_alone(output: str) -> None:
-    from beamscore.transforms.io.storage import write_file
-
     write_file(f"{output}/.runs/a1.claim.1234.part", b"")
-    assert acquire(output, Claim("c3", ELSEWHERE)) == []
+    own_output(output, Claim("c3", ELSEWHERE), LAYOUT)
+    assert names(output) == ["a1.claim.1234.part", "c3.claim"]
     release(output, "c3")
     pass_time(output, LEASE_S + 1)
-    assert acquire(output, Claim("d4", ELSEWHERE)) == ["a1"]
+    own_output(output, Claim("d4", ELSEWHERE), LAYOUT)
+    assert names(output) == ["d4.claim"]

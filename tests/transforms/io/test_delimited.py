@@ -16,11 +16,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamscore.transforms.io import delimited
-from beamscore.transforms.io.delimited import header_of, read_delimited, read_records
 from beamscore.transforms.io.field_map import SideColumns
 from beamscore.transforms.io.files import match_files, split_file
-from beamscore.transforms.io.rows import RecordLimits, Row
+from beamscore.transforms.io.readers import RecordLimits, Row, header_of, read_delimited, read_records
 from beamscore.transforms.records import InputProblem
 
 HEAD = b"sample_id,text\n"
@@ -230,7 +228,7 @@ def test_a_first_line_that_names_no_columns_ends_the_run(tmp_path: Path, content
 
 
 def test_a_first_line_without_end_takes_no_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(delimited, "MAX_HEADER_BYTES", 100)
+    monkeypatch.setattr("beamscore.transforms.io.readers.MAX_HEADER_BYTES", 100)
     with pytest.raises(InputProblem, match="line 1 is longer than 100 bytes"):
         read(tmp_path / "a.csv", b"x" * 1000)
 

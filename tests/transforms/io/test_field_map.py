@@ -13,10 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamscore.transforms.io.columnar import read_table
 from beamscore.transforms.io.field_map import FieldMap, SideColumns
 from beamscore.transforms.io.files import match_files, split_file
-from beamscore.transforms.io.rows import RecordLimits, Row
+from beamscore.transforms.io.readers import RecordLimits, Row, read_table
 
 KEYS = st.sampled_from(["a", "b", "c.d", "sample_id", "text"])
 VALUES = st.recursive(

@@ -1,7 +1,8 @@
-"""From globs to numbered files and their parts."""
+"""From globs and folders, also those of Hugging Face `datasets`, to numbered files and their parts."""
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from beamscore.transforms.io import files
 from beamscore.transforms.io.files import Part, SourceFile, match_files, split_file
 from beamscore.transforms.records import InputProblem
+from tests.tables import save_dataset, write_arrow
 
 
 def touch(folder: Path, *names: str) -> None:
@@ -55,68 +57,62 @@ def test_the_end_of_the_name_tells_the_format(tmp_path: Path, name: str, kind: s
 
 
 @pytest.mark.parametrize(
-    "glob", ["*.jsonl", "a*.jsonl", "[a]?.jsonl", "**.jsonl", "a1.jsonl", "./a*.jsonl", "../*/a1.jsonl"]
+    ("glob", "path"),
+    [
+        *((glob, "a1.jsonl") for glob in ("*.jsonl", "a*.jsonl", "[a]?.jsonl", "**.jsonl", "a1.jsonl")),
+        ("./a*.jsonl", "./a1.jsonl"),
+        ("../*/a1.jsonl", "../here/a1.jsonl"),
+        # A pattern may be that of a folder.
+        *((glob, "part/b.jsonl") for glob in ("par*/b.jsonl", "*/*.jsonl", "**/b.jsonl")),
+    ],
 )
-def test_relative_globs_start_in_the_current_folder(tmp_path: Path, glob: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    touch(tmp_path, "here/a1.jsonl")
-    monkeypatch.chdir(tmp_path / "here")
-    (file,) = match_files(0, [glob], "--x ")
-    assert Path(file.path).resolve() == tmp_path / "here" / "a1.jsonl"
-    assert file.path.startswith("./") == glob.startswith("./")
-
-
-@pytest.mark.parametrize("glob", ["par*/a.jsonl", "*/*.jsonl", "**/a.jsonl"])
-def test_relative_globs_may_begin_with_a_pattern_for_a_folder(
-    tmp_path: Path, glob: str, monkeypatch: pytest.MonkeyPatch
+def test_relative_globs_start_in_the_current_folder(
+    tmp_path: Path, glob: str, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    touch(tmp_path, "part/a.jsonl")
-    monkeypatch.chdir(tmp_path)
-    assert [file.path for file in match_files(0, [glob], "--x ")] == ["part/a.jsonl"]
+    touch(tmp_path, "here/a1.jsonl", "here/part/b.jsonl")
+    monkeypatch.chdir(tmp_path / "here")
+    assert path in [file.path for file in match_files(0, [glob], "--x ")]
+
+
+ENDINGS = ".jsonl, .csv or .tsv, also with .gz, .zst or .bz2, or with .parquet or .arrow"
+BAD_BYTES = os.fsdecode(b"\xff.jsonl")
 
 
 @pytest.mark.parametrize(
-    "name", ["a.txt", "a", "a.xlsx", "a.arrow.gz", "a.jsonl.7z", "a.parquet.gz", "jsonl", "a.jsonl~"]
+    ("files", "glob", "message"),
+    [
+        *(
+            ([name], f"HERE/{name}", f"--x HERE/{name}: the format is unknown; the name must end with {ENDINGS}")
+            for name in ("a.txt", "a", "a.xlsx", "a.arrow.gz", "a.jsonl.7z", "a.parquet.gz", "jsonl", "a.jsonl~")
+        ),
+        *(
+            ([], glob, f"--x {glob}: no file matches; check the path and quote the pattern in the shell")
+            for glob in ("HERE/missing.jsonl", "HERE/*.jsonl", "HERE/no/such/folder/*.jsonl")
+        ),
+        ([], "", "--x: the path is empty; is a variable of the shell unset?"),
+        ([], " ", "--x: the path is empty; is a variable of the shell unset?"),
+        *(([BAD_BYTES], f"HERE/{glob}", "the name is not UTF-8") for glob in ("*.jsonl", BAD_BYTES)),
+        *(
+            (
+                ["a.jsonl"],
+                folder,
+                f"--x {folder}: this is a folder; give a pattern of its files, such as 'HERE/*.jsonl'",
+            )
+            for folder in ("HERE", "HERE/")
+        ),
+    ],
 )
-def test_an_unknown_name_is_refused_with_what_is_known(tmp_path: Path, name: str) -> None:
-    touch(tmp_path, name)
+def test_what_cannot_be_an_input_is_told_in_one_line(tmp_path: Path, files: list[str], glob: str, message: str) -> None:
+    touch(tmp_path, *files)
     with pytest.raises(InputProblem) as problem:
-        match_files(0, [str(tmp_path / name)], "--predictions a=")
-    assert problem.value.message == (
-        f"--predictions a={tmp_path / name}: the format is unknown; "
-        "the name must end with .jsonl, .csv or .tsv, also with .gz, .zst or .bz2, or with .parquet or .arrow"
-    )
-
-
-@pytest.mark.parametrize("glob", ["missing.jsonl", "*.jsonl", "no/such/folder/*.jsonl"])
-def test_a_glob_that_matches_nothing_is_refused(tmp_path: Path, glob: str) -> None:
-    with pytest.raises(InputProblem, match=r"--ground-truth .*: no file matches"):
-        match_files(-1, [str(tmp_path / glob)], "--ground-truth ")
-
-
-def test_a_file_whose_name_is_not_utf8_is_refused_before_anything_is_read(tmp_path: Path) -> None:
-    touch(tmp_path, os.fsdecode(b"\xff.jsonl"))
-    for given in ("*.jsonl", os.fsdecode(b"\xff.jsonl")):
-        with pytest.raises(InputProblem, match=r"--x .*: the name is not UTF-8"):
-            match_files(0, [str(tmp_path / given)], "--x ")
-    touch(tmp_path, "é.jsonl")
-    assert [file.path for file in match_files(0, [str(tmp_path / "é.jsonl")], "--x ")] == [str(tmp_path / "é.jsonl")]
-
-
-@pytest.mark.parametrize("given", ["", " "])
-def test_an_empty_path_is_not_the_current_folder(given: str) -> None:
-    with pytest.raises(InputProblem, match=r"--ground-truth: the path is empty"):
-        match_files(-1, [given], "--ground-truth ")
-
-
-def test_a_folder_is_not_taken_for_a_file(tmp_path: Path) -> None:
-    touch(tmp_path, "corpus/a.jsonl")
-    with pytest.raises(InputProblem, match="--ground-truth ") as problem:
-        match_files(-1, [str(tmp_path / "corpus")], "--ground-truth ")
+        match_files(0, [glob.replace("HERE", str(tmp_path))], "--x ")
+    assert message.replace("HERE", str(tmp_path)) in problem.value.message
     assert "\n" not in problem.value.message
 
 
 def test_one_glob_that_matches_nothing_is_enough_to_refuse(tmp_path: Path) -> None:
-    touch(tmp_path, "a.jsonl")
+    touch(tmp_path, "a.jsonl", "é.jsonl")
+    assert len(match_files(0, [f"{tmp_path}/a.jsonl", f"{tmp_path}/é.jsonl"], "--x ")) == 2
     with pytest.raises(InputProblem, match=r"b\.jsonl"):
         match_files(0, [f"{tmp_path}/a.jsonl", f"{tmp_path}/b.jsonl"], "--x ")
 
@@ -201,10 +197,101 @@ def test_what_is_no_parquet_is_a_problem_of_the_input(tmp_path: Path, content: b
     assert "\n" not in problem.value.message
 
 
-def test_a_folder_of_lines_is_told_with_a_pattern_of_its_files(tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl").write_bytes(b"")
-    with pytest.raises(InputProblem) as problem:
-        match_files(0, [f"{tmp_path}/"], "--x ")
-    assert problem.value.message == (
-        f"--x {tmp_path}/: this is a folder; give a pattern of its files, such as '{tmp_path}/*.jsonl'"
+ROWS = [{"sample_id": f"s{index}", "text": "x"} for index in range(30)]
+
+
+def names(folder: Path | str) -> list[str]:
+    return [Path(file.path).name for file in match_files(0, [str(folder)], "--x ")]
+
+
+def problem(folder: Path | str) -> str:
+    with pytest.raises(InputProblem) as found:
+        match_files(0, [str(folder)], "--x ")
+    assert "\n" not in found.value.message
+    return found.value.message
+
+
+def parquet(folder: Path, *files: str) -> Path:
+    folder.mkdir(exist_ok=True)
+    for name in files:
+        pq.write_table(pa.Table.from_pylist(ROWS), folder / name)
+    return folder
+
+
+@pytest.mark.parametrize("slash", ["", "/"])
+def test_a_saved_data_set_is_its_shards(tmp_path: Path, slash: str) -> None:
+    save_dataset(tmp_path / "set", ROWS, 3)
+    write_arrow(tmp_path / "set" / "cache-0123.arrow", ROWS)
+    assert names(f"{tmp_path}/set{slash}") == [f"data-0000{number}-of-00003.arrow" for number in range(3)]
+
+
+def test_of_several_splits_one_must_be_given(tmp_path: Path) -> None:
+    for split in ("train", "test"):
+        save_dataset(tmp_path / "set" / split, ROWS)
+    (tmp_path / "set" / "dataset_dict.json").write_text('{"splits": ["train", "test"]}')
+    said = problem(tmp_path / "set")
+    assert (
+        said == f"--x {tmp_path}/set: this folder holds the splits train, test; give one of them, {tmp_path}/set/SPLIT"
     )
+    assert names(tmp_path / "set" / "test") == ["data-00000-of-00001.arrow"]
+
+
+def test_a_shard_that_is_missing_is_told(tmp_path: Path) -> None:
+    save_dataset(tmp_path / "set", ROWS, 3)
+    (tmp_path / "set" / "data-00001-of-00003.arrow").unlink()
+    assert problem(tmp_path / "set").endswith("set: data-00001-of-00003.arrow is missing, which state.json names")
+    parquet(tmp_path / "hub", "train-00000-of-00002.parquet")
+    assert problem(tmp_path / "hub").endswith("hub: only 1 of the 2 shards of train are there")
+
+
+@pytest.mark.parametrize(
+    ("state", "said"),
+    [
+        ("{", "cannot be read: "),
+        ("[]", "cannot be read: "),
+        ("{}", "_data_files does not name the files beside it"),
+        ('{"_data_files": [{"name": "a"}]}', "_data_files does not name the files beside it"),
+        ('{"_data_files": [{"filename": "../../etc/a.arrow"}]}', "_data_files names files outside of the folder"),
+        ('{"_data_files": [], "_indices_data_files": [{"filename": "a"}]}', "was saved with indices"),
+    ],
+)
+def test_a_damaged_state_is_told(tmp_path: Path, state: str, said: str) -> None:
+    save_dataset(tmp_path / "set", ROWS)
+    (tmp_path / "set" / "state.json").write_text(state)
+    assert f"{tmp_path}/set/state.json: {said}" in problem(tmp_path / "set") or said in problem(tmp_path / "set")
+
+
+def test_a_folder_of_shards_is_all_of_them(tmp_path: Path) -> None:
+    shards = [f"train-0000{number}-of-00003.parquet" for number in range(3)]
+    parquet(tmp_path / "hub", *shards)
+    (tmp_path / "hub" / "README.md").write_text("about")
+    (tmp_path / "hub" / "dataset_infos.json").write_text("{}")
+    assert names(tmp_path / "hub") == shards
+
+
+def test_a_folder_may_be_named_like_a_file(tmp_path: Path) -> None:
+    parquet(tmp_path / "out.parquet", "part-00000-1a2b-c000.snappy.parquet", "part-00001-1a2b-c000.snappy.parquet")
+    (tmp_path / "out.parquet" / "_SUCCESS").write_text("")
+    assert len(names(tmp_path / "out.parquet")) == 2
+
+
+def test_what_does_not_belong_together_is_told(tmp_path: Path) -> None:
+    parquet(tmp_path / "splits", "train-00000-of-00001.parquet", "test-00000-of-00001.parquet")
+    assert problem(tmp_path / "splits").endswith(
+        f"this folder holds several splits, test, train; give one of them, such as '{tmp_path}/splits/test*'"
+    )
+    parquet(tmp_path / "mixed", "a.parquet")
+    (tmp_path / "mixed" / "b.csv").write_text("sample_id,text\n")
+    assert "this folder holds files of several formats, csv, parquet" in problem(tmp_path / "mixed")
+
+
+def test_a_pattern_that_matches_the_description_too_is_told(tmp_path: Path) -> None:
+    save_dataset(tmp_path / "set", ROWS)
+    said = "dataset_info.json: this file holds no records; give its folder, or a pattern without it"
+    assert said in problem(tmp_path / "set" / "*")
+    with pytest.raises(InputProblem, match="this file holds no records"):
+        match_files(0, [str(path) for path in sorted((tmp_path / "set").iterdir())], "--x ")
+    assert names(tmp_path / "set" / "*.arrow") == ["data-00000-of-00001.arrow"]
+    (tmp_path / "alone").mkdir()
+    (tmp_path / "alone" / "state.json").write_text(json.dumps(ROWS[0]))
+    assert names(tmp_path / "alone" / "*.json") == ["state.json"]

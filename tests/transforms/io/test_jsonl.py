@@ -12,9 +12,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from beamscore.transforms.io import files, jsonl, zstd
+from beamscore.transforms.io import files, readers, zstd
 from beamscore.transforms.io.files import Part, SourceFile, match_files, split_file
-from beamscore.transforms.io.jsonl import Line, read_lines
+from beamscore.transforms.io.readers import Line, read_lines
 from beamscore.transforms.records import InputProblem
 from tests.transforms.counted import counted_reads
 
@@ -71,7 +71,7 @@ def test_parts_of_any_size_hold_each_line_exactly_once(
     path.write_bytes(content)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(files, "BYTES_PER_PART", part_size)
-        patch.setattr(jsonl, "BYTES_PER_READ", read_size)
+        patch.setattr(readers, "BYTES_PER_READ", read_size)
         parts = list(split_file(source(path), files.part_size([source(path)])))
         found = [line for part in parts for line in read_lines(part, LIMIT)]
     assert [(part.start, part.stop) for part in parts] == [
@@ -96,14 +96,10 @@ def test_all_compressions_give_the_same_lines_with_their_numbers(tmp_path: Path,
         ]
 
 
-@pytest.mark.parametrize(
-    ("suffix", "compress"), [(".gz", gzip.compress), (".bz2", bz2.compress), (".zst", zstd.compress)]
-)
-def test_several_compressed_streams_in_one_file_are_read_on(
-    tmp_path: Path, suffix: str, compress: Callable[[bytes], bytes]
-) -> None:
+@pytest.mark.parametrize("suffix", COMPRESSIONS)
+def test_several_compressed_streams_in_one_file_are_read_on(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"a.jsonl{suffix}"
-    path.write_bytes(compress(b"one\ntw") + compress(b"o\nthree"))
+    path.write_bytes(COMPRESSIONS[suffix](b"one\ntw") + COMPRESSIONS[suffix](b"o\nthree"))
     assert [line.text for line in lines_of(path)] == [b"one", b"two", b"three"]
 
 
@@ -135,7 +131,7 @@ def test_the_limit_counts_the_record_without_its_line_end(
     path = tmp_path_factory.getbasetemp() / "limited.jsonl"
     path.write_bytes(start + b"".join(b"x" * length + end for length in lengths))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(jsonl, "BYTES_PER_READ", read_size)
+        patch.setattr(readers, "BYTES_PER_READ", read_size)
         found = lines_of(path, limit)
     assert [line.text for line in found] == [b"x" * min(length, limit) for length in lengths]
     for line, length in zip(found, lengths, strict=True):
@@ -169,43 +165,35 @@ def test_a_part_inside_a_huge_line_reads_no_further_than_its_own_end(
 ) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(b"x" * 10_000 + b"\nlast\n")
-    monkeypatch.setattr(jsonl, "BYTES_PER_READ", 100)
+    monkeypatch.setattr(readers, "BYTES_PER_READ", 100)
     with counted_reads() as sizes:
         assert list(read_lines(Part(source(path), 1000, 2000), LIMIT)) == []
     assert sum(sizes) <= 1000 + 100
 
 
-@pytest.mark.parametrize(
-    ("suffix", "compress"), [(".gz", gzip.compress), (".bz2", bz2.compress), (".zst", zstd.compress)]
-)
-def test_a_compressed_file_that_breaks_off_is_a_problem_of_the_input(
-    tmp_path: Path, suffix: str, compress: Callable[[bytes], bytes]
-) -> None:
-    path = tmp_path / f"a.jsonl{suffix}"
-    whole = compress(b"".join(b"%d\n" % (i * i) for i in range(5000)))
-    for stop in (len(whole) - 1, len(whole) - 9, len(whole) // 2, 5):
-        path.write_bytes(whole[:stop])
+def flipped(content: bytes) -> bytes:
+    middle = len(content) // 2
+    return content[:middle] + bytes([content[middle] ^ 0xFF]) + content[middle + 1 :]
+
+
+WHOLE = {
+    suffix: compress(b"".join(b"%d\n" % (i * i) for i in range(5000))) for suffix, compress in COMPRESSIONS.items()
+}
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".zst"])
+def test_a_compressed_file_that_is_damaged_is_a_problem_of_the_input(tmp_path: Path, suffix: str) -> None:
+    """It was cut off at any place, a byte is another, or it is not compressed at all."""
+    path, whole = tmp_path / f"a.jsonl{suffix}", WHOLE[suffix]
+    path.write_bytes(whole)
+    assert len(lines_of(path)) == 5000
+    damaged = [whole[:stop] for stop in (len(whole) - 1, len(whole) - 9, len(whole) // 2, 5)]
+    for content in (*damaged, b'{"sample_id": "a"}\n' * 10, *([flipped(whole)] if suffix != ".zst" else [])):
+        path.write_bytes(content)
         with pytest.raises(InputProblem) as problem:
             lines_of(path)
         assert problem.value.message.startswith(f"{path}: cannot be read as jsonl: ")
         assert "\n" not in problem.value.message
-
-
-@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".zst"])
-def test_a_file_that_is_not_compressed_as_its_name_says_is_a_problem_of_the_input(tmp_path: Path, suffix: str) -> None:
-    path = tmp_path / f"a.jsonl{suffix}"
-    path.write_bytes(b'{"sample_id": "a"}\n' * 10)
-    with pytest.raises(InputProblem, match="cannot be read as jsonl"):
-        lines_of(path)
-
-
-def test_damage_in_the_middle_of_a_compressed_file_is_a_problem_of_the_input(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl.gz"
-    whole = bytearray(gzip.compress(bytes(range(256)) * 400))
-    whole[len(whole) // 2] ^= 0xFF
-    path.write_bytes(whole)
-    with pytest.raises(InputProblem, match="cannot be read as jsonl"):
-        lines_of(path)
 
 
 def test_a_file_that_has_gone_is_a_problem_of_the_input(tmp_path: Path) -> None:

@@ -17,12 +17,16 @@ import pytest
 from apache_beam.io.filesystems import FileSystems
 
 from beamscore.transforms.io import publication
-from beamscore.transforms.io.claim import LEASE_S, RUNS, Claim, Process, held_claim
 from beamscore.transforms.io.publication import (
+    LEASE_S,
+    RUNS,
+    Claim,
     Layout,
+    Process,
     TakenOver,
     ask_to_keep,
     find_published,
+    held_claim,
     kept_runs,
     mark_abandoned,
     own_output,
@@ -30,8 +34,8 @@ from beamscore.transforms.io.publication import (
     publish,
     run_folder,
 )
-from beamscore.transforms.io.staging import StageBundles, StagedFolder
 from beamscore.transforms.io.storage import delete_files, list_folder, read_bytes, write_file
+from beamscore.transforms.publish import StageBundles, StagedFolder
 from beamscore.transforms.records import InputProblem
 from tests.faults import Faults, Stopped
 from tests.memory_files import FolderStore, ObjectStore
@@ -216,7 +220,9 @@ def test_a_run_that_publishes_while_a_reader_looks_hides_neither_result(
     ("fault", "earlier"),
     [("fails", True), ("fails", False), ("fails from then on", True), ("stops", True), ("stops", False)],
 )
-def test_a_fault_at_any_step_leaves_one_whole_result(output: str, fault: str, earlier: bool) -> None:
+def test_a_fault_at_any_step_leaves_one_whole_result(output: str, kind: str, fault: str, earlier: bool) -> None:
+    if kind == "no hard links" and (fault, earlier) != ("fails", True):
+        pytest.skip("all steps but that of the link are those of a disk")
     outcomes = set()
     for at in itertools.count(1):
         with pytest.MonkeyPatch.context() as patch:

@@ -17,8 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamscore.metrics.registry import benchmark_class
-from beamscore.transforms.io import external_sort, zstd
-from beamscore.transforms.io.external_sort import sorted_on_disk
+from beamscore.transforms import blocks
+from beamscore.transforms.blocks import sorted_on_disk
+from beamscore.transforms.io import zstd
 from beamscore.transforms.io.record_files import (
     Kind,
     WriteRecords,
@@ -188,15 +189,15 @@ def test_sorting_on_disk_is_sorting(items: list[tuple[bytes, bytes]], room: int)
 
 def test_few_items_are_held_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     spilled = []
-    spill = external_sort._spilled
+    spill = blocks._spilled
 
-    def count(items: list[external_sort.Item]) -> Any:
+    def count(items: list[blocks.KeyedRecord]) -> Any:
         spilled.append(len(items))
         return spill(items)
 
-    monkeypatch.setattr(external_sort, "_spilled", count)
+    monkeypatch.setattr(blocks, "_spilled", count)
     items = [(b"%03d" % (number * 37 % 100), b"x" * 7) for number in range(100)]
-    of_ten = 10 * (3 + 7 + external_sort._BYTES_PER_ITEM)
+    of_ten = 10 * (3 + 7 + blocks._BYTES_PER_ITEM)
     with sorted_on_disk(items, bytes_in_memory=of_ten - 5) as found:
         assert list(found) == sorted(items)
     assert spilled == [10] * 10

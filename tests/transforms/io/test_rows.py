@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from beamscore.transforms.io.rows import deeper_than
+from beamscore.transforms.io.readers import deeper_than
 
 TEXTS = st.text(alphabet='[]{}"\\,:né\u2028\n', max_size=8)
 DOCUMENTS = st.recursive(

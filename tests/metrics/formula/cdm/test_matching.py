@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -9,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
-from beamscore.metrics.formula.cdm import matching, ransac
-from beamscore.metrics.formula.cdm.matching import match, visual_class
-from beamscore.metrics.formula.cdm.ransac import consistent
+from beamscore.metrics.formula.cdm import matching
+from beamscore.metrics.formula.cdm.matching import consistent, match, visual_class
 from beamscore.metrics.formula.render.boxes import Boxes
 
 
@@ -79,35 +79,10 @@ def test_looking_the_same_costs_as_much_as_0_005(longer: int, taken: int) -> Non
     assert dict(match(truth, prediction).pairs)[3] == taken
 
 
-def test_two_matches_are_kept_wherever_they_are() -> None:
-    centres = np.array([[0.0, 0.0], [500.0, 0.0]])
-    assert consistent(centres, centres[::-1].copy()).all()
-
-
-def test_a_shift_and_a_scale_are_consistent() -> None:
-    centres = np.array([[x, y] for x in range(0, 500, 50) for y in (0, 40)], dtype=float)
-    assert consistent(centres, centres + np.array([300.0, 40.0])).all()
-    assert consistent(centres, centres * 1.05).all()
-
-
-def test_the_sequence_of_samples_is_fixed() -> None:
+def test_the_sequence_of_fifty_samples_is_fixed() -> None:
     # NumPy does not promise the sequence for ever; scores would change with it.
-    assert ransac._samples(10)[:4].tolist() == [[0, 7], [3, 4], [6, 0], [0, 5]]
-
-
-def test_up_to_two_matches_out_of_place_are_dropped() -> None:
-    source = np.array([[x * 30.0, 10.0] for x in range(20)])
-    target = source.copy()
-    target[[4, 15]] = [[590.0, 400.0], [10.0, 300.0]]
-    kept = consistent(source, target)
-    assert [index for index in range(20) if not kept[index]] == [4, 15]
-
-
-def test_a_block_that_moved_is_found_in_a_later_round() -> None:
-    source = np.array([[x * 30.0, 10.0] for x in range(20)])
-    target = source.copy()
-    target[12:] += [100.0, 200.0]
-    assert consistent(source, target).all()
+    assert matching._samples(10).shape == (50, 2)
+    assert matching._samples(10)[:4].tolist() == [[0, 7], [3, 4], [6, 0], [0, 5]]
 
 
 def brute_force_cost(truth: Boxes, prediction: Boxes) -> float:
@@ -144,3 +119,116 @@ def test_true_matches_are_one_to_one_between_tokens_that_look_the_same(left: str
     pairs = match(truth, prediction).pairs
     assert len({i for i, _ in pairs}) == len({j for _, j in pairs}) == len(pairs)
     assert all(truth.tokens[i] == prediction.tokens[j] for i, j in pairs)
+
+
+Point = tuple[float, float]
+
+
+def mean(points: list[Point]) -> Point:
+    return sum(x for x, _ in points) / len(points), sum(y for _, y in points) / len(points)
+
+
+def plainly_largest_agreement(source: list[Point], target: list[Point], stops_early: bool = True) -> set[int]:
+    """One run of RANSAC: 50 trials of 2 samples, 20 pixels, trial by trial, or until enough were tried."""
+    count = len(source)
+    middle = mean(source)
+    best: set[int] | None = None
+    best_squares, trials = math.inf, 50.0
+    for trial, sample in enumerate(matching._samples(count).tolist()):
+        if trial >= trials:
+            break
+        sampled, wanted = [source[index] for index in sample], [target[index] for index in sample]
+        centre, wanted_centre = mean(sampled), mean(wanted)
+        spread = sum(math.dist(point, centre) for point in sampled) / 2
+        wanted_spread = sum(math.dist(point, wanted_centre) for point in wanted) / 2
+        scale = wanted_spread / (spread + 1e-10)
+        residuals = []
+        for point, goal in zip(source, target, strict=True):
+            moved = [
+                scale * (point[axis] - middle[axis]) + middle[axis] + wanted_centre[axis] - centre[axis]
+                for axis in (0, 1)
+            ]
+            residuals.append(math.dist(moved, goal))
+        agreeing = {index for index, residual in enumerate(residuals) if residual < 20}
+        squares = sum(residual**2 for residual in residuals)
+        if best is None or (len(agreeing), -squares) > (len(best), -best_squares):
+            best, best_squares = agreeing, squares
+            if agreeing and stops_early:
+                miss = max(1 - (len(agreeing) / count) ** 2, 2.0**-52)
+                needed = math.ceil(math.log(2.0**-52) / math.log(min(miss, 1 - 2.0**-52)))
+                trials = min(trials, needed)
+            if squares <= 0:
+                break
+    return best or set()
+
+
+def plainly_consistent(source: list[Point], target: list[Point], stops_early: bool = True) -> list[bool]:
+    if len(source) <= 2:
+        return [True] * len(source)
+    kept: set[int] = set()
+    for _ in range(5):
+        rest = [index for index in range(len(source)) if index not in kept]
+        if len(rest) <= 2:
+            break
+        agreeing = plainly_largest_agreement(
+            [source[index] for index in rest], [target[index] for index in rest], stops_early
+        )
+        if not agreeing:
+            break
+        kept |= {rest[index] for index in agreeing}
+    return [index in kept for index in range(len(source))]
+
+
+def points(generator: np.random.Generator, count: int, noise: float, moved: float) -> tuple[list[Point], list[Point]]:
+    source = generator.uniform(0, 600, (count, 2))
+    target = source * generator.uniform(0.8, 1.2) + generator.normal(0, noise, (count, 2))
+    target[generator.random(count) < moved] += generator.uniform(-300, 300, 2)
+    target[generator.random(count) < moved / 2] = generator.uniform(0, 600, 2)
+    return [(x, y) for x, y in source.tolist()], [(x, y) for x, y in target.tolist()]
+
+
+@given(
+    st.integers(0, 2**32), st.integers(0, 24), st.sampled_from([0.0, 5.0, 15.0, 40.0]), st.sampled_from([0.0, 0.3, 0.8])
+)
+def test_a_plain_reading_keeps_the_same(seed: int, count: int, noise: float, moved: float) -> None:
+    source, target = points(np.random.default_rng(seed), count, noise, moved)
+    found = consistent(np.reshape(source, (count, 2)), np.reshape(target, (count, 2)))
+    assert found.tolist() == plainly_consistent(source, target)
+
+
+@pytest.mark.parametrize("seed", [3, 320, 407, 623])
+def test_trials_end_once_enough_were_tried(seed: int) -> None:
+    # With 50 trials in any case, a later sample would give other matches here.
+    source, target = points(np.random.default_rng(seed), 12, 5.0, 0.1)
+    found = consistent(np.reshape(source, (12, 2)), np.reshape(target, (12, 2))).tolist()
+    assert found == plainly_consistent(source, target)
+    assert found != plainly_consistent(source, target, stops_early=False)
+
+
+@pytest.mark.parametrize(("shift", "kept"), [(20.0, False), (19.999, True)])
+def test_a_match_that_is_20_pixels_off_is_dropped(shift: float, kept: bool) -> None:
+    # The one in the middle of all others stays where it is under any scale, so its distance is the shift itself.
+    others = [(x, y) for x in (0.0, 100.0, 300.0, 400.0) for y in (0.0, 400.0)] * 2
+    source = np.array([*others, (200.0, 200.0)])
+    target = source.copy()
+    target[-1, 0] += shift
+    found = consistent(source, target)
+    assert found[:-1].all()
+    assert found[-1] == kept
+
+
+def test_two_matches_that_are_left_over_are_dropped() -> None:
+    # Of ten matches, eight agree; the two others would agree with each other, as any two do, but are not tried.
+    source = np.array([[50.0 * index, 10.0 * (index % 3)] for index in range(10)])
+    target = source.copy()
+    target[[3, 7]] += [[0.0, 300.0], [0.0, 310.0]]
+    assert np.flatnonzero(~consistent(source, target)).tolist() == [3, 7]
+
+
+def test_what_agrees_with_nothing_ends_after_five_rounds() -> None:
+    # Seven pairs that are each moved on their own: a round keeps one pair, so two pairs are left.
+    source = np.array([[10.0 * index + 900.0 * pair, 0.0] for pair in range(7) for index in range(2)])
+    target = source + np.repeat([[0.0, 1_000.0 * pair * (-1) ** pair] for pair in range(7)], 2, axis=0)
+    kept = consistent(source, target)
+    assert kept.tolist() == plainly_consistent([(x, y) for x, y in source], [(x, y) for x, y in target])
+    assert not kept.all()

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from beamscore.metrics.formula.latex.commands import COMMANDS
 from beamscore.metrics.formula.latex.normal_form import Unbalanced, normal_form
 from beamscore.metrics.formula.latex.token_markup import Marked, marked
-from beamscore.metrics.formula.latex.vocabulary import COMMANDS
 from beamscore.metrics.formula.render.boxes import MARGIN, PADDING, PIXELS_PER_UNIT, Boxes, token_boxes
 from beamscore.metrics.formula.render.dvi import Ink
 from beamscore.metrics.formula.render.typeset import Failure, Typeset, Typesetter

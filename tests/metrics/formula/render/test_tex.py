@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from beamscore.metrics.benchmark import MissingTool
+from beamscore.metrics.formula.latex.commands import COMMANDS
 from beamscore.metrics.formula.latex.token_markup import Marked
-from beamscore.metrics.formula.latex.vocabulary import COMMANDS
 from beamscore.metrics.formula.render import tex
 from beamscore.metrics.formula.render.dvi import Page
 from beamscore.metrics.formula.render.tex import (

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from beamscore.metrics.formula.render.log import finished
+from beamscore.metrics.formula.render.document import finished
 
 BEGIN = "=formula {} begins\n"
 END = "=formula {} ends with 1\n"

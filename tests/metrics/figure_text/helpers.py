@@ -1,0 +1,43 @@
+"""Short ways to score figures in tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from hypothesis import strategies as st
+
+from beamscore.metrics.benchmark import SampleScore
+from beamscore.metrics.figure_text.records import FigurePrediction, FigureTruth
+from beamscore.metrics.statistics.sums import Sums
+from tests.metrics.figure_text.brute_force import Box
+from tests.plain_loop import make_benchmark
+
+Regions = list[dict[str, Any]]
+Word = tuple[Box, str | None]
+
+
+def score(truth: Regions, prediction: Regions | None, **options: Any) -> SampleScore:
+    benchmark = make_benchmark("figure_text", **options)
+    return benchmark.score_sample(
+        msgspec.convert({"regions": truth}, FigureTruth),
+        None if prediction is None else msgspec.convert({"regions": prediction}, FigurePrediction),
+    )
+
+
+def values(*scores: SampleScore, **options: Any) -> dict[str, float | None]:
+    return make_benchmark("figure_text", **options).values(Sums.merged(Sums.of(one.statistics) for one in scores))
+
+
+def at(left: float, **region: Any) -> dict[str, Any]:
+    """A region of 10 by 10 pixels."""
+    return {"box": [left, 0, left + 10, 10], **region}
+
+
+sides = st.tuples(st.integers(0, 8), st.integers(1, 6)).map(lambda side: (side[0], side[0] + side[1]))
+boxes = st.builds(lambda x, y: (x[0], y[0], x[1], y[1]), sides, sides)
+# Boxes of one line overlap far more often, and give the scattered matches.
+line_boxes = sides.map(lambda x: (x[0], 0, x[1], 5))
+texts = st.sampled_from(["DNA", "DNA.", "dna", None])
+words = st.one_of([st.lists(st.tuples(some, texts), max_size=6) for some in (boxes, line_boxes)])
+cares = st.lists(st.booleans(), min_size=6, max_size=6)

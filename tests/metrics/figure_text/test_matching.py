@@ -1,0 +1,239 @@
+"""What matches what, under each protocol, against the definitions read plainly."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from beamscore.metrics.benchmark import RejectedRecord, SampleScore
+from beamscore.metrics.common.budget import Budget, OutOfBudget
+from beamscore.metrics.figure_text.deteval import Rules
+from beamscore.metrics.figure_text.pairing import hopcroft_karp, largest_pairing
+from tests.metrics.figure_text.brute_force import Box, deteval, dice, iou_script, most_pairs, share_of_hull
+from tests.metrics.figure_text.helpers import Regions, Word, at, cares, score, words
+
+Pairs = list[tuple[int, int]]
+
+
+def scored(truths: list[Word], detections: list[Word], care: list[bool] | None = None, **options: Any) -> SampleScore:
+    """Scores boxes with their texts; under `icdar2013` a rectangle holds the pixels of both its edges."""
+    less = int(options.get("protocol") == "icdar2013" and options.get("geometry") != "polygon")
+    sides: list[Regions] = [
+        [{"box": [x1, y1, x2 - less, y2 - less], "text": text} for (x1, y1, x2, y2), text in side]
+        for side in (truths, detections)
+    ]
+    for region, counts in zip(sides[0], care or [True] * len(truths), strict=True):
+        region["ignore"] = not counts
+    return score(*sides, **options)
+
+
+def groups(result: SampleScore) -> list[list[list[int]]]:
+    """Returns the matches, as the positions on both sides."""
+    truths = [(n, entry["with"]) for n, entry in enumerate(result.details["ground_truth"]) if "with" in entry]
+    found = [(n, entry["with"]) for n, entry in enumerate(result.details["prediction"]) if "with" in entry]
+    pairs = {(truth, detection) for truth, others in truths for detection in others}
+    assert pairs == {(truth, detection) for detection, others in found for truth in others}
+    split = [[[truth], others] for truth, others in truths if len(others) > 1]
+    merged = [[others, [detection]] for detection, others in found if len(others) > 1]
+    in_groups = {(truth, detection) for some, others in (*split, *merged) for truth in some for detection in others}
+    return sorted([*([[truth], [detection]] for truth, detection in pairs - in_groups), *split, *merged])
+
+
+def spotted(result: SampleScore) -> Pairs:
+    entries = result.details["ground_truth"]
+    return [(number, entry["end_to_end"]) for number, entry in enumerate(entries) if "end_to_end" in entry]
+
+
+def statistic(result: SampleScore, *names: str) -> list[float]:
+    return [result.statistics.get(name, 0) for name in names]
+
+
+# Rounded to 4 decimals: 0.79996 is 0.8000, 0.79994 is 0.7999.
+@pytest.mark.parametrize(
+    ("shares", "published", "script"),
+    [
+        ([0.4, 0.39996], False, True),
+        ([0.4, 0.39994], False, False),
+        ([0.4, 0.40004], False, True),
+        ([0.4, 0.40006], True, True),
+        ([], False, False),
+    ],
+)
+def test_sums_of_shares_are_rounded_to_4_decimals(shares: list[float], published: bool, script: bool) -> None:
+    assert Rules(0.8, 0.4, strict=True).sum_reached(shares, 0.8) is published
+    assert Rules(0.8, 0.4, strict=False).sum_reached(shares, 0.8) is script
+
+
+TEN, TWENTY = (0, 0, 10, 10), (0, 0, 20, 10)
+ONE = [[[0], [0]]]
+
+
+@pytest.mark.parametrize(
+    ("truths", "detections", "published", "script"),
+    [
+        ([TEN], [(0, 0, 9, 10)], ONE, ONE),  # sigma 90 / 100 > 0.8, tau 1 > 0.4
+        ([TEN], [(0, 0, 24, 10)], ONE, ONE),  # tau 100 / 240 = 0.417
+        ([TEN], [(0, 0, 26, 10)], [], []),  # tau 100 / 260 = 0.385
+        ([(0, 0, 10, 1)], [(0, 0, 8, 1)], [], ONE),  # sigma 8 / 10, which the script only asks to be reached
+        # Both reach the thresholds, so neither is alone; together they are one to many: 1 + 1 > 0.8.
+        ([TEN], [TEN, TEN], [[[0], [0, 1]]], [[[0], [0, 1]]]),
+        # Region 0 overlaps both detections, so it is not single; alone in its group, it still counts one to one.
+        ([TEN, (10, 0, 20, 10)], [TEN, (9, 0, 20, 10)], [*ONE, [[1], [1]]], [*ONE, [[1], [1]]]),
+        ([TWENTY], [TEN, (10, 0, 20, 10)], [[[0], [0, 1]]], [[[0], [0, 1]]]),  # sigma 0.5 + 0.5, tau 1 each
+        ([TEN], [(0, 0, 4, 10), (6, 0, 10, 10)], [], [[[0], [0, 1]]]),  # sigma 0.4 + 0.4 = 0.8
+        ([TEN, (10, 0, 20, 10)], [TWENTY], [[[0, 1], [0]]], [[[0, 1], [0]]]),
+        # Of two detections over three regions (tau 1/3 each, together 1) the first takes them all.
+        ([TEN, (10, 0, 20, 10), (20, 0, 30, 10)], [(0, 0, 30, 10)] * 2, [[[0, 1, 2], [0]]], [[[0, 1, 2], [0]]]),
+        # Both regions hold both detections; the first takes them, and nothing is left for the second.
+        ([TWENTY, TWENTY], [TEN, (10, 0, 20, 10)], [[[0], [0, 1]]], [[[0], [0, 1]]]),
+    ],
+)
+def test_deteval(truths: list[Box], detections: list[Box], published: Any, script: Any) -> None:
+    sides: tuple[list[Word], list[Word]] = [(box, None) for box in truths], [(box, None) for box in detections]
+    assert groups(scored(*sides)) == published
+    assert groups(scored(*sides, protocol="icdar2013")) == script
+
+
+@settings(max_examples=300)
+@given(words, words, cares, st.booleans())
+def test_deteval_matches_as_the_plain_reading_does(
+    truths: list[Word], detections: list[Word], care: list[bool], strict: bool
+) -> None:
+    care = care[: len(truths)]
+    expected, out = deteval([box for box, _ in truths], care, [box for box, _ in detections], strict)
+    result = scored(truths, detections, care, protocol="published" if strict else "icdar2013")
+    assert groups(result) == sorted(map(list, expected))
+    dont_care = {n for n, entry in enumerate(result.details["prediction"]) if entry["match"] == "dont_care"}
+    assert dont_care == out
+    found = right = 0.0
+    for regions, finders in expected:
+        weight = 1.0 if len(regions) == len(finders) else 0.8 if len(finders) > 1 or strict else 1.0
+        found, right = found + weight * len(regions), right + weight * len(finders)
+    counted = len(detections) - len(dont_care)
+    assert result.metrics["detection.recall"] == (pytest.approx(found / sum(care)) if any(care) else None)
+    assert result.metrics["detection.precision"] == (pytest.approx(right / counted) if counted else None)
+
+
+@settings(max_examples=200)
+@given(words, words, cares)
+def test_iou_matches_as_the_loops_of_the_script_do(
+    truths: list[Word], detections: list[Word], care: list[bool]
+) -> None:
+    care = care[: len(truths)]
+    truth_boxes, found_boxes = ([box for box, _ in side] for side in (truths, detections))
+    pairs, dont_care = iou_script(truth_boxes, care, found_boxes)
+    readable = [counts and text is not None for counts, (_, text) in zip(care, truths, strict=True)]
+    word_pairs, excused = iou_script(truth_boxes, readable, found_boxes)
+    result = scored(truths, detections, care, protocol="iou")
+    assert groups(result) == [[[i], [j]] for i, j in pairs]
+    assert spotted(result) == [
+        (i, j) for i, j in word_pairs if truths[i][1] in (detections[j][1], f"{detections[j][1]}.")
+    ]
+    assert statistic(
+        result,
+        *("detection.regions", "detection.detections", "detection.one_to_one"),
+        *("end_to_end.wordless_regions", "end_to_end.excused_detections"),
+    ) == [
+        *(sum(care), len(detections) - len(dont_care), len(pairs)),
+        *(sum(care) - sum(readable), len(excused) - len(dont_care)),
+    ]
+    assert all(value is None or 0 <= value <= 1 for value in result.metrics.values())
+
+
+@settings(max_examples=200)
+@given(words, words)
+def test_as_many_words_and_regions_as_any_one_to_one_choice_can_have(
+    truths: list[Word], detections: list[Word]
+) -> None:
+    every = [(i, j) for i in range(len(truths)) for j in range(len(detections))]
+    same = {(i, j) for i, j in every if truths[i][1] is not None and truths[i][1] == detections[j][1]}
+    in_place = {(i, j) for i, j in every if share_of_hull(truths[i][0], detections[j][0]) > Fraction(1, 2)}
+    near = {(i, j) for i, j in every if dice(truths[i][0], detections[j][0]) >= Fraction(17, 20)}
+    result = scored(truths, detections)
+    # A region without a text is no word, and what it covers does not count: leave those figures to the law above.
+    agreement = statistic(result, "agreement.location", "agreement.text")
+    assert agreement == [most_pairs(near), most_pairs(near & same)]
+    if all(text is not None for _, text in truths):
+        pairs = spotted(result)
+        assert set(pairs) <= in_place & same
+        assert len({i for i, _ in pairs}) == len({j for _, j in pairs}) == len(pairs) == most_pairs(in_place & same)
+
+
+@settings(max_examples=60)
+@given(words, words, cares)
+def test_polygons_of_upright_rectangles_are_measured_as_these(
+    truths: list[Word], detections: list[Word], care: list[bool]
+) -> None:
+    rectangles, polygons = (
+        scored(truths, detections, care[: len(truths)], geometry=geometry) for geometry in ("rectangle", "polygon")
+    )
+    assert (rectangles.statistics, rectangles.details) == (polygons.statistics, polygons.details)
+
+
+@pytest.mark.parametrize(
+    ("truth", "detection", "options", "is_right"),
+    [
+        ((TEN, "DNA"), ((0, 0, 6, 10), "DNA"), {}, True),  # 60 in common of a hull of 100: 0.6 > 0.5
+        ((TEN, "DNA"), ((0, 0, 5, 10), "DNA"), {}, False),  # 50 / 100
+        ((TEN, "DNA"), (TEN, "DNAx"), {}, False),
+        ((TEN, "Straße"), (TEN, "STRASSE"), {}, False),
+        ((TEN, "Straße"), (TEN, "STRASSE"), {"case_sensitive": False}, True),
+        ((TEN, None), (TEN, None), {}, False),
+    ],
+)
+def test_a_word_is_spotted_in_its_place(truth: Word, detection: Word, options: dict[str, Any], is_right: bool) -> None:
+    assert spotted(scored([truth], [detection], **options)) == [(0, 0)] * is_right
+
+
+def test_the_better_of_two_detections_of_a_word_is_taken() -> None:
+    assert spotted(scored([(TEN, "DNA")], [((0, 0, 9, 10), "DNA"), (TEN, "DNA")])) == [(0, 1)]
+
+
+def test_annotators_agree_from_85_percent_on() -> None:
+    # 2 * 17 / (20 + 20) = 0.85 and 2 * 16 / 40 = 0.8; the text agrees in place only.
+    for left, text, agreed in ((3, "DNA", [1, 1]), (4, "DNA", [0, 0]), (3, "RNA", [1, 0])):
+        found: list[Word] = [((left, 0, left + 20, 1), text), ((50, 0, 70, 1), "DNA")]
+        result = scored([((0, 0, 20, 1), "DNA")], found)
+        assert statistic(result, "agreement.location", "agreement.text") == agreed
+
+
+@pytest.mark.parametrize(
+    ("geometry", "count", "message"), [("rectangle", 1001, "1000000 pairs"), ("polygon", 600, "5760000 pairs of")]
+)
+def test_overlaps_without_bound_are_the_predictions_fault(geometry: str, count: int, message: str) -> None:
+    # 600 x 600 pairs of 4 x 4 corners are 5,760,000.
+    with pytest.raises(RejectedRecord, match=f"overlap too often: .*{message}") as rejected:
+        score([at(0)] * count, [at(0)] * count, geometry=geometry, max_steps=10**9)
+    assert rejected.value.side == "prediction"
+
+
+class TestPairing:
+    def test_a_pair_is_given_up_where_that_makes_room_for_two(self) -> None:
+        # (0, 0) is best, but only (0, 1) and (1, 0) together make two pairs.
+        candidates = [(0, -0.9, 0), (0, -0.6, 1), (1, -0.6, 0)]
+        assert largest_pairing(candidates, {0, 1}, (), Budget(10**9)) == [(0, 1), (1, 0)]
+        assert largest_pairing(candidates, {0}, (), Budget(10**9)) == [(0, 0)]
+        assert largest_pairing(candidates, {0, 1}, {1}, Budget(10**9)) in ([(0, 0)], [(1, 0)])
+        assert largest_pairing([], {0}, (), Budget(0)) == []
+
+    @settings(max_examples=200)
+    @given(st.lists(st.lists(st.integers(0, 5), unique=True, max_size=6), max_size=6))
+    def test_as_many_pairs_as_possible(self, neighbors: list[list[int]]) -> None:
+        partners = hopcroft_karp(neighbors, Budget(10**6))
+        taken = {(row, column) for row, column in enumerate(partners) if column is not None}
+        assert all(column in neighbors[row] for row, column in taken)
+        assert len({column for _, column in taken}) == len(taken)
+        assert len(taken) == most_pairs({(row, column) for row, some in enumerate(neighbors) for column in some})
+
+    def test_a_band_of_pairs_takes_work_in_proportion_and_pays_for_it(self) -> None:
+        """Depth-first search that tries rows again takes exponential time here."""
+        band = [[column for column in range(row + 49, row - 50, -1) if 0 <= column < 1000] for row in range(1000)]
+        budget = Budget(10**9)
+        assert set(hopcroft_karp(band, budget)) == set(range(1000))
+        assert budget.steps < sum(map(len, band))
+        with pytest.raises(OutOfBudget):
+            hopcroft_karp([list(range(100))] * 100, Budget(100 * 100 // 4))
