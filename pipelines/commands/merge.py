@@ -194,11 +194,12 @@ def merged_configuration(runs: Sequence[Run], output: str) -> Configuration:
             reasons.append("it was sliced by other columns")
         if run.summary.config.get("derived") != first.summary.config.get("derived"):
             reasons.append("it has other derived metrics")
-        reasons += [
-            f"it has other repeats ({', '.join(theirs)}, not {', '.join(ours)})"
-            for name in first.systems
-            if (ours := repeats_of(first.corpus(name))) != (theirs := repeats_of(run.corpus(name)))
-        ]
+        if first.summary.config.get("repeats") and not reasons:
+            reasons = [
+                f"it has other repeats ({', '.join(theirs)}, not {', '.join(ours)})"
+                for name in first.systems
+                if (ours := repeats_of(first.corpus(name))) != (theirs := repeats_of(run.corpus(name)))
+            ]
         if reasons:
             raise UsageError(f"{run.path}: cannot be merged with {first.path}: {reasons[0]}")
     given = [run.configuration.settings for run in runs]
