@@ -60,12 +60,12 @@ def coverage_text(coverage: Mapping[str, Any]) -> str:
     truths, predictions = coverage["ground_truth"], coverage["predictions"]
     parts = [f"{truths['scored']} of {truths['read']} samples scored"]
     parts += [
-        f"{count} {what}"
+        f"{count} {what.format(s='' if count == 1 else 's')}"
         for count, what in [
             (truths["missing_prediction"], "without a prediction"),
-            (coverage.get(MISSING_REPEATS, 0), "repeats without a prediction"),
-            (predictions["unmatched"], "predictions without a sample"),
-            (truths["duplicate"] + predictions["duplicate"], "duplicates"),
+            (coverage.get(MISSING_REPEATS, 0), "repeat{s} without a prediction"),
+            (predictions["unmatched"], "prediction{s} without a sample"),
+            (truths["duplicate"] + predictions["duplicate"], "duplicate{s}"),
             (truths["rejected"] + predictions["rejected"], "rejected"),
         ]
         if count
