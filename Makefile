@@ -88,7 +88,7 @@ laws: $(READY) install-tex
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal -m hypothesis --hypothesis-profile=laws
 
 attacks: $(READY) install-tex
-	BEAMSCORE_SEEDS=$(SEEDS) $(BIN)/python -m pytest --numprocesses 2 --dist worksteal tests/attacks
+	BEAMSCORE_SEEDS=$(SEEDS) $(BIN)/python -m pytest -m attacks --numprocesses 2 --dist worksteal tests/attacks
 
 test-dist: $(READY) install-tex
 	$(BIN)/python -m pytest -m dist tests/installed

@@ -1,6 +1,6 @@
 """Laws of whole runs under attack, over all benchmarks, drawn by seeds.
 
-The ordinary suite tries a few seeds; `BEAMSCORE_SEEDS=60` tries as many (`make attacks`).
+`make attacks SEEDS=60` tries as many seeds; each change has to pass two.
 """
 
 from __future__ import annotations

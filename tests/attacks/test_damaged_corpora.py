@@ -17,6 +17,8 @@ from tests.attacks.plain_counts import PREDICTIONS, TRUTH, plain_counts
 from tests.plain_loop import make_benchmark
 from tests.runs import Run, evaluate
 
+pytestmark = pytest.mark.attacks
+
 STATUSES = {
     TRUTH: ("read", "scored", "missing_prediction", "rejected", "duplicate"),
     PREDICTIONS: ("read", "scored", "unmatched", "duplicate", "rejected"),

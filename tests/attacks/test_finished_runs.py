@@ -21,6 +21,8 @@ import pytest
 from tests.attacks.corpora import corpus, to_line
 from tests.runs import command, evaluate
 
+pytestmark = pytest.mark.attacks
+
 FLAGS = ("--quiet", "--no-html", "--set", "max_rejected_fraction=1", "--set", "bootstrap.replicates=20")
 ROOT = Path(__file__).parents[2]
 

@@ -15,6 +15,8 @@ from tests.attacks import SEEDS, rng_of
 from tests.attacks.corpora import BENCHMARKS, corpus, to_line
 from tests.runs import Run, evaluate
 
+pytestmark = pytest.mark.attacks
+
 ROOT = Path(__file__).parents[2]
 FLAGS = ("--no-html", "--slice", "source", "--set", "max_rejected_fraction=1", "--set", "bootstrap.replicates=5")
 

@@ -10,6 +10,8 @@ from tests.attacks import SEEDS, rng_of
 from tests.attacks.corpora import BENCHMARKS, corpus, damaged
 from tests.runs import Run, command, evaluate
 
+pytestmark = pytest.mark.attacks
+
 FLAGS: tuple[str, ...] = ("--quiet", "--no-html", "--slice", "source", "--set", "max_rejected_fraction=1")
 FLAGS += ("--set", "bootstrap.replicates=5", "--set", "limits.depth=40")
 

@@ -22,6 +22,8 @@ from tests.attacks import SEEDS, rng_of
 from tests.attacks.corpora import BENCHMARKS, corpus, damaged, to_line
 from tests.runs import Record, Run, evaluate
 
+pytestmark = pytest.mark.attacks
+
 COUNT = 16
 FLAGS = (
     "--quiet",
