@@ -19,7 +19,7 @@ help:
 	@echo "make coverage     run all tests and tell which lines none of them runs"
 	@echo "make laws         try every law of the tests on ten times as many examples, others each time"
 	@echo "make abuse        score worst cases among ordinary samples: what they cost (CASES=\"chart readers\" for a part)"
-	@echo "make attacks      damage, kill, copy, reuse and merge whole runs at random (SEEDS=60)"
+	@echo "make attacks      stop, damage, kill, copy, reuse and merge whole runs (SEEDS=60)"
 	@echo "make test-dist    install the source distribution apart, and run it on a pool of workers"
 	@echo "make release-check  build sdist and wheel, and run the demo and all tests with the wheel on the oldest and newest Python here"
 	@echo "make test-image   build the image of configs/dataflow without Docker, on a stand-in for its base (as root, 10 minutes)"
@@ -88,7 +88,7 @@ laws: $(READY) install-tex
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal -m hypothesis --hypothesis-profile=laws
 
 attacks: $(READY) install-tex
-	BEAMSCORE_SEEDS=$(SEEDS) $(BIN)/python -m pytest -m attacks --numprocesses 2 --dist worksteal tests/attacks
+	BEAMSCORE_SEEDS=$(SEEDS) $(BIN)/python -m pytest -m attacks --numprocesses 2 --dist worksteal
 
 test-dist: $(READY) install-tex
 	$(BIN)/python -m pytest -m dist tests/installed

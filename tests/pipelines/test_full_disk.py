@@ -15,6 +15,8 @@ import pytest
 from tests import toy
 from tests.runs import command, evaluate, write_lines
 
+pytestmark = pytest.mark.attacks
+
 SAMPLES = [toy.sample(index, 0) for index in range(40)]
 
 

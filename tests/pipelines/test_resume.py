@@ -12,6 +12,8 @@ from tests import resumption, toy
 from tests.resumption import WRITTEN_BEFORE
 from tests.runs import evaluate, write_lines
 
+pytestmark = pytest.mark.attacks
+
 CORPUS = [toy.sample(index, 0) for index in range(120)]
 FLAGS = ("--set", "bootstrap.replicates=5", "--slice", "kind", "--quiet")
 

@@ -18,6 +18,8 @@ from beamscore.pipelines.runs.run import open_result
 from tests import toy
 from tests.runs import evaluate, write_lines
 
+pytestmark = pytest.mark.attacks
+
 ROOT = Path(__file__).parents[2]
 COUNT = 40
 TRUTHS = [truth for truth, _ in (toy.sample(index, 0) for index in range(COUNT))]

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.attacks
+
 ROOT = Path(__file__).parents[3]
 CORPUS = ROOT / "tests" / "corpora" / "chart"
 SAMPLES = 20_000
