@@ -25,8 +25,8 @@ from math import hypot
 from typing import Any, TypeVar
 
 from ..benchmark import RejectedRecord
+from ..common.boxes import box_iou
 from ..statistics.ratios import f_measure
-from .boxes import box_iou
 from .records import NO_AXES, Axes, ChartOptions, ImageSize, LegendPair, Tick, identifier_text
 from .task_score import TaskScore, listed, mean_score
 

@@ -27,7 +27,7 @@ from ..common.svg import (
     judged,
 )
 from ..common.svg import WIDTH as DRAWING_WIDTH
-from .names import compared_text, numbers, read_text
+from .names import compared_text, label, numbers, read_text
 from .records import (
     NO_AXES,
     NO_ELEMENTS,
@@ -37,7 +37,6 @@ from .records import (
     ChartPrediction,
     ChartTruth,
     DataSeries,
-    Scalar,
     TextBlock,
     axes_of,
     chart_type_of,
@@ -311,7 +310,7 @@ def _draw_panels(
             for name in found[other]:
                 pool.setdefault(named(name), []).append(left)
             sides += [
-                (each, styles.pop(0) if (styles := pool.get(named(_label(each.name)))) else left) for each in series
+                (each, styles.pop(0) if (styles := pool.get(named(label(each.name)))) else left) for each in series
             ]
         words = f"data series of {title}, scored {details_score(found):.3g}"
         top = _draw_panel(drawing, words, sides, found["kind"] == "labelled", top)
@@ -328,7 +327,7 @@ def _draw_panel(
     drawing: Drawing, title: str, drawn: Sequence[tuple[DataSeries, Style]], is_labelled: bool, top: float
 ) -> float:
     """Draws series by the values of x, or by their labels in the order of their first series; returns the bottom."""
-    found = [(_label(one.name), *_values(one), style) for one, style in drawn[:MAX_PARTS]]
+    found = [(label(one.name), *_values(one), style) for one, style in drawn[:MAX_PARTS]]
     ys = [y for _, _, values, _ in found for y in values if math.isfinite(y)]
     if not ys:
         return top
@@ -337,8 +336,8 @@ def _draw_panel(
     if is_labelled or not all(math.isfinite(x) for xs in numeric for x in xs):
         for _, xs, _, _ in found:
             for x in xs:
-                labels.setdefault(_label(x), float(len(labels)))
-        numeric = [[labels[_label(x)] for x in xs] for _, xs, _, _ in found]
+                labels.setdefault(label(x), float(len(labels)))
+        numeric = [[labels[label(x)] for x in xs] for _, xs, _, _ in found]
     places = [x for xs in numeric for x in xs]
     across, up = _axis(min(places), max(places)), _axis(min(*ys, 0.0), max(ys))
     left, right = MARGIN + AXIS_WIDTH, MARGIN + WIDTH - NAME_WIDTH
@@ -382,7 +381,3 @@ def _values(series: DataSeries) -> tuple[list[Any], list[float]]:
         names = ("min", "first_quartile", "median", "third_quartile", "max")
         return list(names), numbers([getattr(data, name) for name in names])
     return [point.x for point in data or ()], numbers([point.y for point in data or ()])
-
-
-def _label(value: Scalar) -> str:
-    return identifier_text(value) or ""

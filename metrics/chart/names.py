@@ -79,8 +79,13 @@ def compared_text(text: str, protocol: Protocol) -> str:
 
 def compared_labels(values: Iterable[Scalar], protocol: Protocol) -> list[str]:
     """Returns names or labels as they are compared."""
-    texts = [value if isinstance(value, str) else identifier_text(value) or "" for value in values]
+    texts = [value if isinstance(value, str) else label(value) for value in values]
     return texts if "".join(texts).isascii() else [compared_text(text, protocol) for text in texts]
+
+
+def label(value: Scalar) -> str:
+    """Returns a name or label as text, a number as an id is written (2011.0 as 2011); none is the empty text."""
+    return identifier_text(value) or ""
 
 
 def text_scores(texts: Collection[str], others: Collection[str], alpha: float) -> dict[str, dict[str, float]]:

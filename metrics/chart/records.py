@@ -12,13 +12,12 @@ from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from ..common.boxes import Corners
+
 Coordinate = Annotated[float, Meta(ge=-1e9, le=1e9)]
 Size = Annotated[float, Meta(gt=0, le=1e9)]
 Identifier = int | str | float | None
 Scalar = str | float | int | None
-
-Corners = tuple[float, float, float, float]
-"""A box as (x0, y0, x1, y1)."""
 
 OutputT = TypeVar("OutputT")
 

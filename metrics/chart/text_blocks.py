@@ -23,13 +23,13 @@ import msgspec
 
 from ..benchmark import Side
 from ..common.assignment import numpy_sum
+from ..common.boxes import Corners, area, bounding_box, box_iou, pixel_iou, shared_area
 from ..common.budget import Budget
 from ..common.text import character_error_rate
 from ..statistics.ratios import f_measure, plain_sum
-from .boxes import area, bounding_box, box_iou, pixel_iou, shared_area
 from .limits import error_rate_steps, pair_steps, reading_steps
 from .names import MAX_REMEMBERED_LENGTH, read_again, read_text
-from .records import ChartOptions, Corners, TextBlock, identifier_text
+from .records import ChartOptions, TextBlock, identifier_text
 from .task_score import TaskScore, listed, shortened
 
 OVERLAP_PASSES = 30

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import shapely
 
+from ..common.boxes import shared_area
 from ..common.budget import Budget
 from .limits import MAX_PAIRS, charge_intersections, too_many
 from .records import Box
@@ -96,13 +97,3 @@ def _longer_axis(boxes: Sequence[Box]) -> int:
         return 0
     lefts, tops, _, _ = zip(*boxes, strict=True)
     return int(max(tops) - min(tops) > max(lefts) - min(lefts))
-
-
-def shared_area(one: Box, other: Box) -> float:
-    """Returns the area that two boxes have in common."""
-    left, top, right, bottom = one
-    x1, y1, x2, y2 = other
-    # Not max and min, which take three times as long.
-    width = (x2 if x2 < right else right) - (x1 if x1 > left else left)
-    height = (y2 if y2 < bottom else bottom) - (y1 if y1 > top else top)
-    return width * height if width > 0 and height > 0 else 0.0

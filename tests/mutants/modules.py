@@ -19,7 +19,7 @@ STATISTICS = {
 
 MATCHERS = {
     "metrics/common/assignment.py": ["tests/metrics/common/test_assignment.py"],
-    "metrics/chart/boxes.py": ["tests/metrics/chart/test_boxes.py"],
+    "metrics/common/boxes.py": ["tests/metrics/common/test_boxes.py"],
     "metrics/chart/similarity.py": ["tests/metrics/chart/test_series.py", "tests/metrics/chart/test_elements.py"],
     "metrics/chart/text_blocks.py": ["tests/metrics/chart/test_text_blocks.py"],
     "metrics/chemistry/isomorphism.py": ["tests/metrics/chemistry/test_isomorphism.py"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamscore.metrics.chart.boxes import area, bounding_box, box_iou, pixel_iou, shared_area
+from beamscore.metrics.common.boxes import area, bounding_box, box_iou, pixel_iou, shared_area
 
 SIDE = st.integers(-3, 8)
 BOX = st.tuples(SIDE, SIDE, SIDE, SIDE)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .records import Corners
+Corners = tuple[float, float, float, float]
+"""A box as (x0, y0, x1, y1)."""
 
 
 def area(box: Corners) -> float:
