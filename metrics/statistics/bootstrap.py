@@ -210,21 +210,23 @@ class BootstrapSums:
 class PackedReplicates:
     """The sums of the bootstrap replicates in few bytes, to travel and to be kept.
 
-    names: all that any replicate has a sum of, in order. data: their sums, see `SumTable.packed`.
+    names: all that any replicate has a sum of, in order. data: their sums, see `SumTable.packed`. by_row: those of runs
+    of earlier versions.
     """
 
     names: tuple[str, ...]
     data: bytes
+    by_row: bool = True
 
     @classmethod
     def of(cls, sums: BootstrapSums) -> PackedReplicates:
         """Packs the replicates of `sums`; equal sums give equal bytes."""
         table = sums.table().below().without_zeros()
-        return cls(table.names, table.packed(by_row=True))
+        return cls(table.names, table.packed(), by_row=False)
 
     def unpack(self, count: int) -> SumTable:
         """Returns the sums of the `count` replicates; raises ValueError where the data are of others."""
-        return SumTable.unpacked(self.names, self.data, count, by_row=True)
+        return SumTable.unpacked(self.names, self.data, count, self.by_row)
 
 
 def check_statistics(statistics: Mapping[str, Any]) -> None:

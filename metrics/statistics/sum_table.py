@@ -65,23 +65,22 @@ class SumTable:
         names = tuple(name for name, has_sum in zip(self.names, used.tolist(), strict=True) if has_sum)
         return SumTable(names, self.wholes[:, used], self.fractions[:, used])
 
-    def packed(self, by_row: bool = False) -> bytes:
+    def packed(self) -> bytes:
         """Returns the sums in units of 2**-52, compressed with zlib.
 
         They are integers as two's complement of 128 bits, the lowest byte first: byte 1 of the first name in each row,
-        then byte 2, and so on, name by name. Most are small counts, so that most bytes are 0 in each row. by_row: row
-        after row, as sums.json has them.
+        then byte 2, and so on, name by name. Most are small counts, so that most bytes are 0 in each row.
         """
         # whole * 2**52 + fraction in two words; the fraction is less than 2**52, so that nothing is carried.
         halves = np.empty((*self.wholes.shape, 2), dtype="<i8")
         halves[..., 0] = (self.wholes << FRACTION_BITS) | self.fractions
         halves[..., 1] = self.wholes >> _WHOLE_BITS
         octets = halves.view(np.uint8).reshape(len(self), BYTES_PER_SUM * len(self.names))
-        return zlib.compress((octets if by_row else octets.T).tobytes(), 6 if by_row else 1)
+        return zlib.compress(octets.T.tobytes(), level=1)
 
     @classmethod
     def unpacked(cls, names: tuple[str, ...], data: bytes, rows: int, by_row: bool = False) -> SumTable:
-        """Returns the table of so many rows that was packed.
+        """Returns the table of so many rows that was packed, `by_row` as earlier versions did.
 
         Raises ValueError where the data are not as many, are too large, or cannot be uncompressed.
         """

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     # Whoever uses the Python API on records in memory needs no Beam.
     from ...transforms.totals import SliceResult
 
-SUMS_FORMAT = 1
+SUMS_FORMAT = 2
+READABLE_SUMS = (1, 2)
 STATUSES = {
     "ground_truth": ("scored", "missing_prediction", "rejected", "duplicate"),
     "predictions": ("scored", "unmatched", "duplicate", "rejected"),

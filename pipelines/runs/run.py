@@ -29,6 +29,7 @@ from ..config.settings import Configuration
 from ..inputs.mismatch import without_values
 from .differences import SCORED_ALIKE, RunSignature, differences, signature
 from .documents import (
+    READABLE_SUMS,
     STATUSES,
     SUMS_FORMAT,
     DrawnReplicates,
@@ -243,7 +244,7 @@ class Run:
         """The exact sums of the run; of a run that is read, checked against its summary."""
         assert self.published is not None
         sums = _decoded(self.path, self.published, SUMS, RunSums)
-        if (sums.format, sums.unit_bits) != (SUMS_FORMAT, FRACTION_BITS):
+        if sums.format not in READABLE_SUMS or sums.unit_bits != FRACTION_BITS:
             raise _problem(self.path, SUMS, _OTHER_FORMAT.format(sums.format, SUMS_FORMAT))
         labels = {name: set(system.slices) for name, system in self.systems.items()}
         same = sums.benchmark == self.summary.benchmark and sums.config == self.summary.config

@@ -275,6 +275,9 @@ def test_what_is_unpacked_is_what_was_packed(samples: list[Sample], replicates: 
     sums = added(samples, Bootstrap(replicates))
     packed, rows = PackedReplicates.of(sums), sums.table().below().rows()
     assert packed.unpack(replicates).rows() == rows
+    by_row = [row.units().get(name, 0).to_bytes(16, "little", signed=True) for row in rows for name in packed.names]
+    earlier = PackedReplicates(packed.names, zlib.compress(b"".join(by_row)))
+    assert earlier.unpack(replicates).rows() == rows
     # Names without a sum in any replicate take no room, and equal sums have equal bytes.
     assert set(packed.names) == {name for row in rows for name in row}
     assert PackedReplicates.of(added(rng.sample(samples, len(samples)), Bootstrap(replicates))) == packed
