@@ -70,7 +70,7 @@ def latex_formulas(source: str, budget: Budget) -> list[Formula]:
     end = _END_DOCUMENT.search(text, start)
     text = text[: end.start()] if end else text
     formulas = (
-        Formula(*bare(text[each.start : each.end], each.name), expansion.origin(each.offset))
+        Formula(*bare(text[each.start : each.end], each.name), expansion.origins[each.offset])
         for each in displays(text, budget, start)
     )
     return [formula for formula in formulas if formula.content]

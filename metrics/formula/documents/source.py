@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from array import array
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import NamedTuple
 
 from ...common.budget import Budget
@@ -16,9 +15,6 @@ MAX_DEPTH = 60
 """A call deeper within the expansions and the arguments of others is left unchanged."""
 PROTECTED = frozenset({"\\begin", "\\end", "\\csname", "\\endcsname", "\\expandafter", "\\relax", "\\\\"})
 """Commands that stay what they are, whatever a text defines."""
-
-DEFINERS = words(r"\def \gdef \newcommand \renewcommand \providecommand \DeclareRobustCommand \DeclareMathOperator")
-"""The commands that define others."""
 
 _STEPS_OF_CALL = 40
 _STEPS_OF_DEFINITION = 15
@@ -152,36 +148,33 @@ class Macro:
     default: str | None = None
 
 
-class Piece(NamedTuple):
-    """A piece of an expanded text: where it came from, and whether it is a piece of the source itself."""
+class Expansion(NamedTuple):
+    """A text with its macros expanded; the origin of each character is where it, or the call that made it, was."""
 
     text: str
-    origin: int
-    copied: bool = False
+    origins: array[int]
+
+    def cut(self, start: int, end: int) -> Expansion:
+        """Returns what is between two places of the text."""
+        return Expansion(self.text[start:end], self.origins[start:end])
 
 
-class Expansion:
-    """A text with its macros expanded, made of pieces of its source and of the bodies of macros."""
+def _written(text: str, origin: int) -> Expansion:
+    """Text that is not of the source, for a call at `origin`."""
+    return Expansion(text, array("i", [origin]) * len(text))
 
-    def __init__(self, pieces: Sequence[Piece]) -> None:
-        self.text = "".join(piece.text for piece in pieces)
-        self.pieces = pieces
-        self._starts = list(accumulate((len(piece.text) for piece in pieces), initial=0))
 
-    def origin(self, offset: int) -> int:
-        """Returns where in the source the character at `offset` of the text, or the call that made it, is."""
-        index = bisect_right(self._starts, offset, hi=len(self.pieces)) - 1
-        piece = self.pieces[index]
-        return piece.origin + (offset - self._starts[index] if piece.copied else 0)
-
-    def cut(self, start: int, end: int) -> list[Piece]:
-        """Returns the pieces between two places of the text."""
-        cut: list[Piece] = []
-        for index in range(max(bisect_right(self._starts, start) - 1, 0), bisect_left(self._starts, end)):
-            first = max(start, self._starts[index])
-            text = self.text[first : min(end, self._starts[index + 1])]
-            cut.append(Piece(text, self.origin(first), self.pieces[index].copied))
-        return cut
+def _joined(parts: Iterable[Expansion]) -> Expansion:
+    """Joins the parts of a text; two tokens never become one."""
+    texts, origins = [""], array("i")
+    for text, places in parts:
+        if _LETTER.match(text) and _CONTROL_WORD_AT_END.search(texts[-1][-_MAX_AWAITED:]):
+            texts.append(" ")
+            origins.append(places[0])
+        if text:
+            texts.append(text)
+            origins += places
+    return Expansion("".join(texts), origins)
 
 
 def expand_macros(text: str, budget: Budget) -> Expansion:
@@ -204,7 +197,7 @@ def expand_macros(text: str, budget: Budget) -> Expansion:
     >>> expand_macros("\\\\newcommand{\\\\R}{\\\\mathbb{R}}x \\\\in \\\\R", Budget(1000)).text
     'x \\\\in \\\\mathbb{R}'
     """
-    return _Expander(budget).expanded([Piece(text, 0, copied=True)], ())
+    return _Expander(budget).expanded(Expansion(text, array("i", range(len(text)))), ())
 
 
 class _Expander:
@@ -212,30 +205,26 @@ class _Expander:
         self._budget = budget
         self._macros: dict[str, Macro] = {}
 
-    def expanded(self, pieces: Sequence[Piece], calls: tuple[Macro | None, ...]) -> Expansion:
+    def expanded(self, source: Expansion, calls: tuple[Macro | None, ...]) -> Expansion:
         """Returns a text expanded; `calls` are the macros that it is from the body of, None for an argument."""
-        source = Expansion(pieces)
         text = source.text
         self._budget.spend(len(text))
-        commands = _COMMAND.findall(text)
-        if DEFINERS.isdisjoint(commands) and self._macros.keys().isdisjoint(commands):
-            return source
-        result: list[Piece] = []
+        parts: list[Expansion] = []
         at = 0
         for command in _COMMAND.finditer(text):
             start, end = command.span()
             if start < at:
                 continue
             macro = self._macros.get(command[0])
-            body: Sequence[Piece] = ()
+            body = Expansion("", array("i"))
             if macro and macro not in calls and len(calls) < MAX_DEPTH:
                 call = self._call(macro, source, start, end, calls)
                 if call is None:
                     continue
-                expansion, end = call
-                body = expansion.pieces
-                if not _TOKEN.fullmatch(expansion.text) and _AWAITED.search(text[max(0, start - _MAX_AWAITED) : start]):
-                    body = (Piece("{", source.origin(start)), *body, Piece("}", source.origin(start)))
+                body, end = call
+                if not _TOKEN.fullmatch(body.text) and _AWAITED.search(text[max(0, start - _MAX_AWAITED) : start]):
+                    origin = source.origins[start]
+                    body = _joined([_written("{", origin), body, _written("}", origin)])
             elif definition := _DEFINITION.match(text, start):
                 after = self._define(definition)
                 if after is None:
@@ -243,21 +232,20 @@ class _Expander:
                 end = after
             else:
                 continue
-            _add(result, *source.cut(at, start), *body)
+            parts += [source.cut(at, start), body]
             at = end
-        _add(result, *source.cut(at, len(text)))
-        return Expansion(result)
+        return _joined([*parts, source.cut(at, len(text))])
 
     def _call(
         self, macro: Macro, source: Expansion, start: int, at: int, calls: tuple[Macro | None, ...]
     ) -> tuple[Expansion, int] | None:
         """Returns the expansion of the call at `start`, and the end of its arguments from `at` on; or None."""
         self._budget.spend(_STEPS_OF_CALL + len(calls))
-        origin = source.origin(start)
-        arguments: list[Sequence[Piece]] = []
+        origin = source.origins[start]
+        arguments: list[Expansion] = []
         if macro.default is not None:
             option = self._option(source.text, at)
-            arguments.append(source.cut(*option[:2]) if option else [Piece(macro.default, origin)])
+            arguments.append(source.cut(*option[:2]) if option else _written(macro.default, origin))
             at = option[2] if option else at
         while len(arguments) < macro.parameters:
             argument = self._argument(source.text, at)
@@ -265,25 +253,18 @@ class _Expander:
                 return None
             arguments.append(source.cut(*argument[:2]))
             at = argument[2]
-        values = {
-            f"#{number}": self.expanded(argument, (*calls, None)) for number, argument in enumerate(arguments, start=1)
-        }
-        parts = _PARAMETER.split(macro.body)
-        self._budget.spend(sum(len(values[part].text) if part in values else len(part) for part in parts))
-        body: list[Piece] = []
-        for part in parts:
-            if part in values:
-                _add(body, *values[part].pieces)
-            else:
-                _add(body, Piece("#" if part == "##" else part, origin))
-        expansion = self.expanded(body, (*calls, macro))
+        values = {f"#{number}": self.expanded(each, (*calls, None)) for number, each in enumerate(arguments, start=1)}
+        values["##"] = _written("#", origin)
+        parts = [values.get(part) or _written(part, origin) for part in _PARAMETER.split(macro.body)]
+        self._budget.spend(sum(len(part.text) for part in parts))
+        expansion = self.expanded(_joined(parts), (*calls, macro))
         last = _CONTROL_WORD_AT_END.search(expansion.text[-_MAX_AWAITED:])
         following = self._macros.get(last[1]) if last else None
         if last and following and following.parameters and following not in (*calls, macro) and len(calls) < MAX_DEPTH:
             # The arguments of a call that ends a body are behind the call of the body.
             more = self._call(following, source, start, at, (*calls, None))
             kept = expansion.cut(0, len(expansion.text) - len(last[1]))
-            return (Expansion([*kept, *more[0].pieces]), more[1]) if more else (expansion, at)
+            return (_joined([kept, more[0]]), more[1]) if more else (expansion, at)
         return expansion, at
 
     def _define(self, definition: re.Match[str]) -> int | None:
@@ -334,12 +315,3 @@ class _Expander:
                 break
         self._budget.spend(len(text) - start)
         return None
-
-
-def _add(pieces: list[Piece], *added: Piece) -> None:
-    """Adds pieces; two tokens never become one."""
-    for piece in added:
-        if pieces and _LETTER.match(piece.text) and _CONTROL_WORD_AT_END.search(pieces[-1].text[-_MAX_AWAITED:]):
-            piece = Piece(f" {piece.text}", piece.origin - piece.copied, piece.copied)
-        if piece.text:
-            pieces.append(piece)
