@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, ClassVar
 from ..common.budget import Budget, OutOfBudget
 from ..common.errors import explain
 from ..converter import Converter, Part, UnreadableSource, read_json
-from .documents.dialects import READERS
+from .documents.dialects import document_formulas
 from .records import FormulaOptions
 
 FIELDS = {"cdm_ground_truth": "gt", "cdm_predictions": "pred"}
@@ -100,7 +100,7 @@ def _displayed(dialect: str, path: str, content: bytes) -> Iterator[tuple[str, b
     try:
         text = content.decode("utf-8-sig")
         for page, on_page in enumerate(text.split("\f") if dialect != "latex" else [text], start=1):
-            for formula in READERS[dialect](on_page, budget):
+            for formula in document_formulas(on_page, dialect, budget):
                 line = on_page.count("\n", 0, formula.offset) + 1
                 place = {"line": line} if dialect == "latex" else {"page": page, "line": line}
                 columns = json.dumps({"latex": formula.latex, **place})

@@ -12,7 +12,7 @@ from rapidfuzz.process import cdist
 
 from ..benchmark import RejectedRecord, Side
 from ..common.budget import Budget
-from .documents.dialects import READERS, Formula
+from .documents.dialects import DIALECTS, Formula, document_formulas
 from .records import FormulaPrediction, FormulaTruth
 
 MAX_CHARACTERS = 2_000_000
@@ -161,7 +161,7 @@ def _formulas(
     start = 0
     with budget.reading(side):
         for page in pages:
-            found = READERS[dialect or "latex"](page, budget)
+            found = document_formulas(page, dialect or "latex", budget)
             formulas += [each._replace(offset=start + each.offset) for each in found]
             start += len(page)
     if len(formulas) > max_formulas:
@@ -188,6 +188,6 @@ def _check(truth: FormulaTruth, prediction: FormulaPrediction | None) -> None:
     if getattr(prediction, name) is None:
         kind = "a document" if name == "document" else "one formula"
         raise RejectedRecord("prediction", f"the ground truth is {kind} and the prediction has no `{name}`")
-    if prediction.dialect is not None and prediction.dialect not in READERS:
+    if prediction.dialect is not None and prediction.dialect not in DIALECTS:
         given = str(prediction.dialect)[:40]
-        raise RejectedRecord("prediction", f"the dialect {given!r} is not known; give {', '.join(READERS)}")
+        raise RejectedRecord("prediction", f"the dialect {given!r} is not known; give {', '.join(DIALECTS)}")

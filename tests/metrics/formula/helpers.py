@@ -11,13 +11,11 @@ import msgspec
 
 from beamscore.metrics.common.budget import Budget
 from beamscore.metrics.formula.benchmark import FormulaBenchmark
-from beamscore.metrics.formula.documents.dialects import READERS, Formula
+from beamscore.metrics.formula.documents.dialects import Formula, document_formulas
 from beamscore.metrics.formula.latex.token_markup import Marked
 from beamscore.metrics.formula.records import FormulaOptions
 from beamscore.metrics.formula.render.dvi import Ink, Page
 from beamscore.metrics.formula.render.typeset import Failure, Typeset, Typesetter
-
-DIALECTS = tuple(READERS)
 
 
 def benchmark_with(typesetter: Typesetter, **options: Any) -> FormulaBenchmark:
@@ -29,7 +27,7 @@ def benchmark_with(typesetter: Typesetter, **options: Any) -> FormulaBenchmark:
 
 def read(text: str, dialect: str) -> list[Formula]:
     """The displayed formulas of a document, whatever they cost."""
-    return READERS[dialect](text, Budget(10**9))
+    return document_formulas(text, dialect, Budget(10**9))
 
 
 def contents(text: str, dialect: str) -> list[str]:

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamscore.metrics.common.budget import Budget
-from beamscore.metrics.formula.documents.dialects import latex_formulas, stretches
+from beamscore.metrics.formula.documents.dialects import DIALECTS, document_formulas, visible_markdown
 from beamscore.metrics.formula.documents.displays import bare
 from beamscore.metrics.formula.records import FormulaOptions
-from tests.metrics.formula.helpers import DIALECTS, contents, read
+from tests.metrics.formula.helpers import contents, read
 from tests.work import executed_lines
 
 DELIMITERS = [
@@ -139,7 +139,7 @@ def test_a_long_paper_is_far_below_the_default_limit() -> None:
     )
     source = "\\newcommand{\\R}{\\mathbb{R}}\\begin{document}" + page * 1_000
     budget = Budget(FormulaOptions().max_steps)
-    found = latex_formulas(source, budget)
+    found = document_formulas(source, "latex", budget)
     assert budget.steps < 4 * len(source)
     assert len(found) == 1_000
     assert found[-1].content == "\\mathbb{R} &= \\frac{a}{b}, \\\\ y &= 1"
@@ -223,8 +223,7 @@ def test_every_formula_is_found_whatever_its_text(data: st.DataObject, dialect: 
         formula = data.draw(FORMULA_TEXTS if "```" in opening else WITH_BLANK_LINES)
         blank = data.draw(st.sampled_from([" ", "\n", ""]))
         source += f" {data.draw(texts)} "
-        # A block that is one formula opens at the end of the line of its fence.
-        place = len(source) + (len(opening) - 1 if "```" in opening else 0)
+        place = len(source) + ("```" in opening)
         source += f"{opening}{blank}{formula}{blank}{closing}"
         expected.append((bare(" ".join(formula.split()))[0].split(), place))
     found = read(f"{source} {data.draw(texts)}", dialect)
@@ -242,11 +241,10 @@ def test_every_formula_is_found_whatever_its_text(data: st.DataObject, dialect: 
         ("$$ \\text{`so'} $$ and $$ \\text{`on'} $$", ["\\text{`so'}", "\\text{`on'}"]),
         ("\\`$$ x $$ \\`", ["x"]),
         # Quotes.
-        ("> We have\n>\n> $$\n> x = 1\n> + y\n> $$\n>\n> > \\[ z\n> > \\]", ["x = 1 + y", "z"]),
+        ("> We have\n>\n> $$\n> x = 1\n> + y\n> $$", ["x = 1 + y"]),
         ("> \\[ x\n>\n> so \\[ z \\] and `a\n>\n> $$ y $$ `", ["x", "z", "y"]),  # a blank line of a quote
-        ("> $$ x\n> > 0 $$ and $$ z\n> = 1 $$\n\n$$ y\n\n> 1 $$", ["x > 0", "z = 1", "y > 1"]),
+        ("> $$ x\n> > 0 $$ and $$ z\n> = 1 $$", ["x > 0", "z = 1"]),
         ("$$ x\n> 0 $$ and $$ y\n> 1 $$ so $$ z $$", ["x > 0", "y > 1", "z"]),
-        ("As he says:\n> $$ x\n> = 1 $$\n", ["x = 1"]),
         ("$$\nx\n> 0\n$$ and $$ y\n> 1 $$", ["x > 0", "y > 1"]),  # relations, no quotes
         # Fences.
         ("1. One:\n   ```latex\n   x = 1\n   ```\n   - two\n     ```python\n     $$ no $$\n     ```", ["x = 1"]),
@@ -261,12 +259,8 @@ def test_what_markdown_hides(text: str, expected: list[str]) -> None:
 
 
 @given(st.lists(st.sampled_from([*PIECES, "``", "''", "1. ", "latex", "python"]), max_size=40))
-def test_every_stretch_keeps_its_places(pieces: list[str]) -> None:
-    """What is kept stands where it stood; all else is blank, and line breaks stay."""
+def test_every_visible_character_keeps_its_place(pieces: list[str]) -> None:
     text = "".join(pieces)
-    end = 0
-    for stretch in stretches(text):
-        assert stretch.start >= end
-        end = stretch.start + len(stretch.text)
-        for kept, original in zip(stretch.text, text[stretch.start : end], strict=True):
-            assert kept == original or (kept == " " and original != "\n")
+    visible = visible_markdown(text, Budget(10**6))
+    assert len(visible) == len(text)
+    assert all(shown == kept or (shown == " " and kept != "\n") for shown, kept in zip(visible, text, strict=True))
