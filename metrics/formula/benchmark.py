@@ -133,8 +133,7 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
                     if truth and (drawn := renderings[truth].typeset):
                         other = renderings[prediction].typeset if prediction else None
                         sample.budget.spend(drawing_steps([drawn, other] if other else [drawn]))
-            fonts = self.typesetter.outlines if self.options.images else None
-            scores = [score_pair(*formulas, renderings, fonts) for formulas in sample.normalized]
+            scores = [score_pair(*formulas, renderings, self.options.images) for formulas in sample.normalized]
             return sample_score(sample.pairs, scores)
         except RejectedRecord as rejected:
             return rejected
@@ -201,9 +200,7 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
         shown = (side for each in samples for pair in each.normalized[:MAX_PAIRS] for side in pair if side)
         renderings = render(shown, self.typesetter)
         return [
-            each
-            if isinstance(each, RejectedRecord)
-            else draw_pairs(each.normalized, renderings, self.typesetter.outlines, pair.image)
+            each if isinstance(each, RejectedRecord) else draw_pairs(each.normalized, renderings, pair.image)
             for each, pair in zip(group, pairs, strict=False)
         ]
 

@@ -10,7 +10,7 @@ from ..common.svg import EXTRA, MATCHED, MISSED, SOFT, UNJUDGED, WIDTH, Drawing,
 from .cdm.matching import match
 from .cdm.scoring import NormalizedFormula, Rendering
 from .render.boxes import DPI, PADDING
-from .render.raster import FindFont, draw_image
+from .render.raster import draw_image
 
 SHARPNESS = 2
 """The formulas are drawn at this multiple of 200 dpi."""
@@ -21,7 +21,6 @@ _GAP, _CAPTION, _LEAST_WIDTH = 12, 18, 380.0
 def draw_pairs(
     pairs: Sequence[tuple[NormalizedFormula | None, NormalizedFormula | None]],
     renderings: dict[NormalizedFormula, Rendering],
-    find_font: FindFont,
     image: ImageSize | None = None,
 ) -> str:
     """Returns the pairs of a sample as one SVG document; of a document with more than 40, the first 40."""
@@ -47,7 +46,7 @@ def draw_pairs(
                 continue
             write(f"{name}{caption}")
             y += _CAPTION
-            picture = draw_image(side.typeset, find_font, DPI * SHARPNESS)
+            picture = draw_image(side.typeset, DPI * SHARPNESS)
             buffer = io.BytesIO()
             picture.save(buffer, "PNG", compress_type=zlib.Z_RLE)
             # At twice the resolution the fixed margin of the image is half as wide.

@@ -14,7 +14,7 @@ from ..latex.token_markup import Marked, marked
 from ..limits import SampleAllowances, matching_steps, reading_steps
 from ..records import FormulaOptions
 from ..render.boxes import Boxes, token_boxes
-from ..render.raster import FindFont, ImageScores, image_scores
+from ..render.raster import ImageScores, image_scores
 from ..render.typeset import Failure, Typeset, Typesetter
 from .bleu import BleuCounts, bleu_counts
 from .matching import Matches, match
@@ -127,9 +127,9 @@ def score_pair(
     truth: NormalizedFormula | None,
     prediction: NormalizedFormula | None,
     renderings: dict[NormalizedFormula, Rendering],
-    find_font: FindFont | None = None,
+    images: bool = False,
 ) -> PairScore:
-    """Scores one pair; `find_font` is given where images are to be compared.
+    """Scores one pair; `images` says whether images are to be compared.
 
     A ground truth that is None has nothing to find: the prediction is redundant and matches nothing. The text of a
     prediction that is too large counts as empty, and is never an exact match.
@@ -151,6 +151,6 @@ def score_pair(
         edits=Levenshtein.distance(truth_tokens, prediction_tokens),
         length=max(len(truth_tokens), len(prediction_tokens)),
         bleu=bleu_counts(truth_tokens, prediction_tokens),
-        images=image_scores(left.typeset, right.typeset, find_font) if find_font and left.typeset else None,
+        images=image_scores(left.typeset, right.typeset) if images and left.typeset else None,
         left_out=truth is not None and truth.too_large,
     )

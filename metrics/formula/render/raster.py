@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -20,6 +20,7 @@ from rapidfuzz.distance import Levenshtein
 
 from .boxes import DPI, PADDING, PIXELS_PER_UNIT, visible
 from .dvi import POINTS_PER_INCH, UNITS_PER_POINT, Ink
+from .tex import find_file
 from .typeset import Typeset
 
 if TYPE_CHECKING:
@@ -34,8 +35,6 @@ PIXELS_IN_A_STEP = 100
 COLUMN_PAIRS_IN_A_STEP = 500
 _LEFT, _TOP, _RIGHT, _BOTTOM = (Ink._fields.index(name) for name in ("left", "top", "right", "bottom"))
 
-FindFont = Callable[[str], Path | None]
-
 
 @dataclass(frozen=True, slots=True)
 class ImageScores:
@@ -46,20 +45,20 @@ class ImageScores:
     squared_error: float
 
 
-def image_scores(truth: Typeset, prediction: Typeset | None, find_font: FindFont) -> ImageScores:
+def image_scores(truth: Typeset, prediction: Typeset | None) -> ImageScores:
     """Draws two formulas and compares their images; all is wrong where there is no prediction."""
-    drawn = draw_image(truth, find_font)
+    drawn = draw_image(truth)
     if prediction is None:
         return ImageScores(drawn.width, drawn.width, 1.0)
-    other = draw_image(prediction, find_font)
+    other = draw_image(prediction)
     edits, columns = column_edit_distance(drawn, other)
     return ImageScores(edits, columns, mean_squared_error(drawn, other))
 
 
-def draw_image(typeset: Typeset, find_font: FindFont, dpi: int = DPI) -> Image.Image:
+def draw_image(typeset: Typeset, dpi: int = DPI) -> Image.Image:
     """Returns the ink of a formula in black on white, cropped to it with a margin of 8 pixels; without ink, 16 x 16.
 
-    `find_font` returns the file of a font's outlines by its name; a glyph without one is drawn as its box.
+    A glyph of a font without outlines (Type 1) is drawn as its box.
     """
     # Not at the top: Pillow takes a while to import, and is not needed where nothing is drawn.
     from PIL import Image, ImageDraw
@@ -71,7 +70,7 @@ def draw_image(typeset: Typeset, find_font: FindFont, dpi: int = DPI) -> Image.I
     for ink in inks:
         x, y = (ink.left - left) * scale + PADDING, (ink.top - top) * scale + PADDING
         font = typeset.fonts.get(ink.font)
-        path = find_font(font.name) if font else None
+        path = find_file(f"{font.name}.pfb") if font else None
         face = _face(str(path), font.size * scale) if font and path else None
         if face is not None:
             canvas.text((x, (ink.baseline - top) * scale + PADDING), chr(ink.character), 0, face, anchor="ls")

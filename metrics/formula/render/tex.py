@@ -8,7 +8,6 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 
@@ -21,10 +20,6 @@ INSTALL = (
     "latex-cjk-chinese latex-cjk-chinese-arphic-gkai00mp"
 )
 
-_FONTS = ("cmr10 cmbsy8 cmex8 cmmib7 msam10 eufm10 eurm10 lasy10 tcrm1000 gkaiu4e", "TFMFONTS", ".tfm")
-_INPUTS = ("c70gkai.fd UTF8.chr ts1cmr.fd ueur.fd umsa.fd ulasy.fd", "TEXINPUTS", "")
-
-MAX_NAMES = 30_000
 MEMORY_KILOBYTES = 1 << 20
 FILE_BLOCKS = 1 << 17
 WALL_CLOCK_FACTOR = 12
@@ -51,35 +46,15 @@ def environment() -> dict[str, str]:
         "MKTEXTFM": "0",
         "MKTEXPK": "0",
         "MKTEXMF": "0",
-        # TeX touches most of 40 MB of tables at once: with large pages it starts in less time.
-        "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1",
-        # Room for as many names beyond LaTeX's own; TeX writes to all of it as it starts.
-        "hash_extra": str(MAX_NAMES),
     }
 
 
-def search_paths(no_index: Path) -> dict[str, str]:
-    """Returns the environment in which TeX looks for files where formulas need them and nowhere else.
-
-    It names the folders of the fonts and font definitions that a formula can call for, one known file of each. TeX then
-    need not read the index of all that is installed, which takes it longer than to typeset a formula. `no_index` is a
-    folder without such an index.
-    """
-    paths = {"TEXMFDBS": str(no_index)}
-    for names, variable, ending in (_FONTS, _INPUTS):
-        files = [f"{name}{ending}" for name in names.split()]
-        folders = dict.fromkeys(str(path.parent) for path in _kpsewhich(files))
-        paths[variable] = os.pathsep.join([".", *folders])
-    return paths
-
-
-def run_bounded(command: list[str], folder: Path, seconds: int, paths: Mapping[str, str] | None = None) -> int:
+def run_bounded(command: list[str], folder: Path, seconds: int) -> int:
     """Runs a command in a folder within bounds, and ends all that it started.
 
     Returns its exit code; less the number of the signal that ended it, SIGXCPU where that was for its processor time.
 
-    `paths` is what `search_paths` gave. The bound is on processor time, so that a busy machine changes no result; on
-    the clock it is far wider.
+    The bound is on processor time, so that a busy machine changes no result; on the clock it is far wider.
 
     Raises MissingTool where the program cannot be started, OSError where the machine fails it: a disk without room, or
     a signal from outside.
@@ -89,7 +64,7 @@ def run_bounded(command: list[str], folder: Path, seconds: int, paths: Mapping[s
     with subprocess.Popen(
         ["/bin/sh", "-c", f'{{ {limits}; }} 2>/dev/null; exec "$@"', "sh", *command],
         cwd=folder,
-        env=environment() | dict(paths or {}),
+        env=environment(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -127,16 +102,18 @@ def _kpsewhich(names: list[str]) -> list[Path]:
     return [Path(line) for line in done.stdout.splitlines()]
 
 
-@lru_cache(maxsize=1024)
-def find_file(name: str, folders: str = "") -> Path | None:
-    """Returns where TeX finds a file; None where it has none of that name.
+_FOLDERS: dict[Path, None] = {}
+"""Where files have been found; those of a family of fonts are together."""
 
-    It is looked for in `folders`, one of the values that `search_paths` gave, before TeX is asked, which is slow.
-    """
-    for folder in filter(os.path.isabs, folders.split(os.pathsep)):
-        if (path := Path(folder, name)).is_file():
-            return path
-    return next(iter(_kpsewhich([name])), None)
+
+@lru_cache(maxsize=1024)
+def find_file(name: str) -> Path | None:
+    """Returns where TeX finds a file; None where it has none of that name."""
+    paths = (folder / name for folder in _FOLDERS)
+    path = next((path for path in paths if path.is_file()), None) or next(iter(_kpsewhich([name])), None)
+    if path:
+        _FOLDERS[path.parent] = None
+    return path
 
 
 def latex_version() -> dict[str, str]:

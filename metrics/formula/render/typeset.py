@@ -38,7 +38,7 @@ from ..latex.token_markup import Marked
 from ..limits import START_STEPS, SampleAllowances
 from .document import MARKS_OF_A_FORMULA, PREAMBLE, batch_document, finished, lone_document, on_paper
 from .dvi import Font, Metrics, Page, UnreadableOutput, read_metrics, read_pages
-from .tex import INSTALL, find_file, require_tex, run_bounded, search_paths
+from .tex import INSTALL, find_file, require_tex, run_bounded
 
 MAX_FORMULAS_PER_RUN = 1000
 """Formulas in one run of TeX: what is lost when one breaks it is bounded."""
@@ -100,7 +100,6 @@ class Typesetter:
     def __init__(self, seconds: int = 5) -> None:
         self._seconds = seconds
         self._scratch: Path | None = None
-        self._paths: dict[str, str] = {}
         self.runs = 0
         self.nanoseconds = 0
 
@@ -121,7 +120,6 @@ class Typesetter:
             data = _format()
             compressed = data[:2] == b"\x1f\x8b"
             (self._scratch / "formula.fmt").write_bytes(gzip.decompress(data) if compressed else data)
-            self._paths = search_paths(self._scratch)
         except BaseException:
             self.close()
             raise
@@ -199,9 +197,7 @@ class Typesetter:
         try:
             (folder / "formula.tex").write_text("\\pdfsetrandomseed1 " + source, "utf-8")
             started = time.perf_counter_ns()
-            code = run_bounded(
-                ["latex", "-fmt", "../formula.fmt", *_FLAGS, "formula.tex"], folder, seconds, self._paths
-            )
+            code = run_bounded(["latex", "-fmt", "../formula.fmt", *_FLAGS, "formula.tex"], folder, seconds)
             self.nanoseconds += time.perf_counter_ns() - started
             begun = max((int(path.stem) for path in folder.glob("[0-9]*.tex")), default=0)
             output = folder / "formula.dvi"
@@ -212,23 +208,16 @@ class Typesetter:
         finally:
             shutil.rmtree(folder, ignore_errors=True)
         try:
-            pages = list(read_pages(data, self._metrics, fonts, marks_of_a_page)) if data else []
+            pages = list(read_pages(data, _glyph_sizes, fonts, marks_of_a_page)) if data else []
         except UnreadableOutput:
             pages = []
         return _Run(pages, log, begun, code < 0)
 
-    def _metrics(self, name: str) -> Metrics:
-        return _glyph_sizes(name, self._paths.get("TFMFONTS", ""))
-
-    def outlines(self, name: str) -> Path | None:
-        """Returns the file of a font's outlines (Type 1); None where there is none."""
-        return find_file(f"{name}.pfb")
-
 
 @lru_cache(maxsize=1024)
-def _glyph_sizes(name: str, folders: str) -> Metrics:
+def _glyph_sizes(name: str) -> Metrics:
     """Returns the glyph sizes of a font that TeX finds; of a font that is not there, none."""
-    file = find_file(f"{name}.tfm", folders)
+    file = find_file(f"{name}.tfm")
     return read_metrics(file.read_bytes()) if file else {}
 
 

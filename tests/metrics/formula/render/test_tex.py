@@ -7,19 +7,13 @@ from pathlib import Path
 import pytest
 
 from beamscore.metrics.benchmark import MissingTool
-from beamscore.metrics.formula.latex.commands import COMMANDS
-from beamscore.metrics.formula.latex.token_markup import Marked
 from beamscore.metrics.formula.render import tex
-from beamscore.metrics.formula.render.dvi import Page
 from beamscore.metrics.formula.render.tex import (
     environment,
     find_file,
     require_tex,
     run_bounded,
-    search_paths,
 )
-from beamscore.metrics.formula.render.typeset import Typeset, Typesetter
-from tests.metrics.formula.helpers import typeset_all
 
 
 def test_a_machine_without_tex_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -40,34 +34,6 @@ def test_the_environment_of_tex_is_bare(monkeypatch: pytest.MonkeyPatch) -> None
     assert "A_SECRET" not in bare
     assert bare["PATH"] == os.environ["PATH"]
     assert bare["openin_any"] == bare["openout_any"] == "p"
-
-
-def test_what_a_formula_can_call_for_is_in_the_folders_that_are_searched(
-    monkeypatch: pytest.MonkeyPatch, typesetter: Typesetter
-) -> None:
-    styles = ("textbf", "textit", "textsc", "textsf", "texttt", "textsl", "mathfrak", "mathbb", "boldsymbol", "mathtt")
-    commands = sorted(COMMANDS)
-    # Ninety to a formula: nearly all have an error in some of them, so that each is a process of TeX, and a hundred
-    # errors would end it.
-    formulas = [
-        Marked(" ".join(f"\\text{{\\{command} a}} é" for command in commands[start : start + 90]), ())
-        for start in range(0, len(commands), 90)
-    ]
-    formulas += [
-        Marked(f"\\text{{\\{size} \\textdegree $\\{style}{{a}} \\lhd \\upalpha$}}", ())
-        for style in styles
-        for size in ("tiny", "large", "Huge")
-    ]
-    formulas += [Marked("\\text{面积} x", (), chinese=True)]
-
-    def pages() -> list[tuple[Page, ...]]:
-        results = typeset_all(typesetter, formulas)
-        return [result.pages if isinstance(result, Typeset) else () for result in results]
-
-    found = pages()
-    monkeypatch.setattr(typesetter, "_paths", {})
-    assert found == pages()
-    assert sum(map(bool, found)) > len(formulas) / 2
 
 
 @pytest.mark.parametrize(
@@ -103,6 +69,4 @@ def test_a_search_that_fails_finds_no_absent_file(tmp_path: Path, monkeypatch: p
     (tmp_path / "kpsewhich").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     with pytest.raises(OSError, match="kpsewhich failed"):
-        find_file("cmr10.tfm")
-    with pytest.raises(OSError, match="kpsewhich failed"):
-        search_paths(tmp_path)
+        find_file("nosuchfont.tfm")
