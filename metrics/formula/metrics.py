@@ -11,7 +11,7 @@ from ..common.text import truncated
 from ..statistics.ratios import entrywise, mean, ratio, where
 from ..statistics.sums import Sums
 from ..table import Table
-from .cdm.bleu import ORDER, BleuCounts, bleu
+from .cdm.bleu import STATISTICS, bleu
 from .cdm.scoring import PairScore
 from .pairs import FormulaPair
 
@@ -63,6 +63,7 @@ _MEANINGS = {name: meaning for name, (_, _, meaning) in _RATIOS.items()} | {
     "bleu": "BLEU of this sample, over the orders that the prediction is long enough for",
     "render_failure": "share of predicted formulas that cannot be typeset",
 }
+_SUMMED = ("exp_rate", "edit_distance", "cdm", "cdm_precision", "cdm_recall", "exp_rate_cdm")
 _LOWER_IS_BETTER = ("distance", "mse", "failure", "failure_rate", "missing_rate", "redundant_rate")
 
 
@@ -100,16 +101,8 @@ def values(sums: Sums) -> dict[str, float | None]:
     Those of CDM are over formulas whose ground truth can be typeset, and over redundant predictions, with CDM 0.
     """
     result = {name: ratio(sums[above], sums[below]) if above else None for name, (above, below, _) in _RATIOS.items()}
-    matches, totals = (
-        tuple(sums[f"bleu_{count}_{order}"] for order in range(1, ORDER + 1)) for count in ("matches", "totals")
-    )
-    lengths = sums["bleu_prediction_length"], sums["bleu_truth_length"]
-    result["bleu"] = where(lengths[1], entrywise(_bleu, *matches, *totals, *lengths))
+    result["bleu"] = where(sums["bleu_truth_length"], entrywise(bleu, *(sums[name] for name in STATISTICS)))
     return result
-
-
-def _bleu(*counts: float) -> float:
-    return bleu(BleuCounts(counts[:ORDER], counts[ORDER : 2 * ORDER], *counts[2 * ORDER :]))
 
 
 def cdm_histogram(sums: Sums) -> Table:
@@ -136,7 +129,10 @@ def sample_score(pairs: Sequence[FormulaPair], scores: Sequence[PairScore]) -> S
     document = not pairs or pairs[0].distance is not None
     scored = [(pair, score) for pair, score in zip(pairs, scores, strict=True) if not score.left_out]
     for pair, score in scored:
-        _add(totals, metrics, score, predicted=pair.prediction is not None)
+        for name, value in _measured(score, pair.prediction is not None, totals).items():
+            metrics.setdefault(name, []).append(value)
+            if name in _SUMMED:
+                totals[name] += value  # type: ignore[assignment]
     means = {name: mean(measured) for name, measured in metrics.items()}
     if document:
         totals["document_truths"] = sum(pair.truth is not None for pair, _ in scored)
@@ -159,41 +155,33 @@ def sample_score(pairs: Sequence[FormulaPair], scores: Sequence[PairScore]) -> S
     )
 
 
-def _add(totals: Counter[str], metrics: dict[str, list[float]], score: PairScore, predicted: bool) -> None:
-    """Adds one formula: to `totals` what adds up over a corpus, to `metrics` its own values."""
-
-    def measure(name: str, value: float) -> None:
-        totals[name] += value  # type: ignore[assignment]
-        metrics.setdefault(name, []).append(value)
-
-    totals["formulas"] += 1
-    measure("exp_rate", int(score.exact))
-    measure("edit_distance", score.edits / score.length if score.length else float(not score.exact))
-    for order in range(ORDER):
-        totals[f"bleu_matches_{order + 1}"] += int(score.bleu.matches[order])
-        totals[f"bleu_totals_{order + 1}"] += int(score.bleu.totals[order])
-    totals["bleu_prediction_length"] += int(score.bleu.prediction_length)
-    totals["bleu_truth_length"] += int(score.bleu.truth_length)
-    metrics.setdefault("bleu", []).append(1.0 if score.exact else bleu(score.bleu, every_order=False))
+def _measured(score: PairScore, predicted: bool, totals: Counter[str]) -> dict[str, float]:
+    """The metrics of one formula; to `totals` it adds what else adds up over a corpus."""
+    measured: dict[str, float] = {
+        "exp_rate": int(score.exact),
+        "edit_distance": score.edits / score.length if score.length else float(not score.exact),
+        "bleu": 1.0 if score.exact else bleu(*score.bleu, every_order=False),
+    }
+    totals.update({"formulas": 1, **dict(zip(STATISTICS, score.bleu, strict=True))})
     if predicted:
-        totals["predicted"] += 1
-        totals["render_failures"] += bool(score.prediction_problem)
-        metrics.setdefault("render_failure", []).append(int(bool(score.prediction_problem)))
+        failed = int(bool(score.prediction_problem))
+        totals.update(predicted=1, render_failures=failed)
+        measured["render_failure"] = failed
     if score.matches is not None:
         true, cdm = len(score.matches.pairs), score.matches.cdm
-        totals["rendered"] += 1
-        totals[f"cdm_range[{_range_label(int(cdm * RANGES))}]"] += 1
-        measure("cdm", cdm)
-        measure("cdm_precision", true / score.matches.prediction_count if true else 0.0)
-        measure("cdm_recall", true / score.matches.truth_count if true else 0.0)
-        measure("exp_rate_cdm", int(round(cdm, 3) == 1))
+        totals.update({"rendered": 1, f"cdm_range[{_range_label(int(cdm * RANGES))}]": 1})
+        measured |= {
+            "cdm": cdm,
+            "cdm_precision": true / score.matches.prediction_count if true else 0.0,
+            "cdm_recall": true / score.matches.truth_count if true else 0.0,
+            "exp_rate_cdm": int(round(cdm, 3) == 1),
+        }
     if score.images is not None:
-        totals["imaged"] += 1
-        totals["image_edits"] += score.images.edits
-        totals["image_columns"] += score.images.columns
+        totals.update(imaged=1, image_edits=score.images.edits, image_columns=score.images.columns)
         totals["image_squared_error"] += score.images.squared_error  # type: ignore[assignment]
-        metrics.setdefault("image_edit_distance", []).append(score.images.edits / score.images.columns)
-        metrics.setdefault("image_mse", []).append(score.images.squared_error)
+        measured["image_edit_distance"] = score.images.edits / score.images.columns
+        measured["image_mse"] = score.images.squared_error
+    return measured
 
 
 def _document_details(pairs: Sequence[FormulaPair], scores: Sequence[PairScore]) -> dict[str, Any]:

@@ -118,18 +118,14 @@ def match_formulas(
     matches: dict[int, Match] = {}
     free = np.ones(len(predictions), dtype=bool)
     lengths = np.array([len(prediction) for prediction in predictions], dtype=np.int64)
-    equal: dict[str, list[int]] = {}
-    for index in reversed(range(len(predictions))):
-        equal.setdefault(predictions[index], []).append(index)
+    texts = np.array(predictions, dtype=object)
     for number, threshold in enumerate(thresholds, start=1):
         for index, truth in enumerate(truths):
             if index in matches:
                 continue
-            same = equal.get(truth)
-            while same and not free[same[-1]]:
-                same.pop()
-            if same:  # no other can be nearer
-                nearest, distance = same[-1], 0.0
+            same = np.flatnonzero((texts == truth) & free)
+            if len(same):  # no other can be nearer
+                nearest, distance = int(same[0]), 0.0
             else:
                 longer = np.maximum(lengths, len(truth))
                 near = np.flatnonzero((np.abs(lengths - len(truth)) / np.maximum(longer, 1) < threshold) & free)
@@ -173,20 +169,21 @@ def _formulas(
 
 def _check(truth: FormulaTruth, prediction: FormulaPrediction | None) -> None:
     """Raises RejectedRecord where a side does not have what it must have."""
-    name = "latex" if truth.document is None else "document"
-    if truth.latex is not None and truth.document is not None:
-        raise RejectedRecord("ground_truth", "the ground truth has both `latex` and `document`; give one of them")
-    text = truth.latex if truth.document is None else truth.document
+    sides: tuple[tuple[Side, FormulaTruth | FormulaPrediction | None], ...]
+    sides = (("ground_truth", truth), ("prediction", prediction))
+    for side, record in sides:
+        if record and record.latex is not None and record.document is not None:
+            words = side.replace("_", " ")
+            raise RejectedRecord(side, f"the {words} has both `latex` and `document`; give one of them")
+    name, kind = ("latex", "one formula") if truth.document is None else ("document", "a document")
+    text = getattr(truth, name)
     if text is None:
         raise RejectedRecord("ground_truth", "the ground truth has no `latex` and no `document`; give one of them")
     if not text.strip():
         raise RejectedRecord("ground_truth", f"the ground truth's `{name}` is blank")
     if prediction is None:
         return
-    if prediction.latex is not None and prediction.document is not None:
-        raise RejectedRecord("prediction", "the prediction has both `latex` and `document`; give one of them")
     if getattr(prediction, name) is None:
-        kind = "a document" if name == "document" else "one formula"
         raise RejectedRecord("prediction", f"the ground truth is {kind} and the prediction has no `{name}`")
     if prediction.dialect is not None and prediction.dialect not in DIALECTS:
         given = str(prediction.dialect)[:40]

@@ -9,45 +9,38 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ...statistics.ratios import plain_sum
 
 ORDER = 4
+STATISTICS = (
+    *(f"bleu_matches_{order}" for order in range(1, ORDER + 1)),
+    *(f"bleu_totals_{order}" for order in range(1, ORDER + 1)),
+    *("bleu_prediction_length", "bleu_truth_length"),
+)
+"""What the counts are: n-gram matches and n-grams of the prediction by order, and both lengths."""
 
 
-@dataclass(frozen=True, slots=True)
-class BleuCounts:
-    """n-gram matches and n-grams of the prediction by order, and both lengths, over one or more samples."""
-
-    matches: tuple[float, ...]
-    totals: tuple[float, ...]
-    prediction_length: float
-    truth_length: float
-
-
-def bleu_counts(truth: Sequence[str], prediction: Sequence[str]) -> BleuCounts:
+def bleu_counts(truth: Sequence[str], prediction: Sequence[str]) -> tuple[int, ...]:
     """Returns the counts of one sample; an n-gram matches as often as both sides have it."""
     orders = range(1, ORDER + 1)
-    if truth == prediction:
-        grams = tuple(max(len(truth) - order + 1, 0) for order in orders)
-        return BleuCounts(grams, grams, len(prediction), len(truth))
-    matches = tuple((_grams(truth, order) & _grams(prediction, order)).total() for order in orders)
-    totals = tuple(max(len(prediction) - order + 1, 0) for order in orders)
-    return BleuCounts(matches, totals, len(prediction), len(truth))
+    matches = ((_grams(truth, order) & _grams(prediction, order)).total() for order in orders)
+    totals = (max(len(prediction) - order + 1, 0) for order in orders)
+    return (*matches, *totals, len(prediction), len(truth))
 
 
-def bleu(counts: BleuCounts, every_order: bool = True) -> float:
+def bleu(*counts: float, every_order: bool = True) -> float:
     """Returns BLEU in [0, 1]: the brevity penalty times the geometric mean of the four precisions.
 
     Of a single sample, `every_order=False` takes the mean over the orders that the prediction is long enough for.
     It is 0 without any match.
     """
-    if not counts.matches[0] or not counts.prediction_length:
+    *_, prediction_length, truth_length = counts
+    if not counts[0] or not prediction_length:
         return 0.0
     smoothing = 1.0
     logarithms = []
-    for matches, total in zip(counts.matches, counts.totals, strict=True):
+    for matches, total in zip(counts[:ORDER], counts[ORDER : 2 * ORDER], strict=True):
         if not total:
             break
         if not matches:
@@ -55,7 +48,7 @@ def bleu(counts: BleuCounts, every_order: bool = True) -> float:
         logarithms.append(math.log(matches / total if matches else 1 / (smoothing * total)))
     if every_order and len(logarithms) < ORDER:
         return 0.0
-    brevity = min(0.0, 1 - counts.truth_length / counts.prediction_length)
+    brevity = min(0.0, 1 - truth_length / prediction_length)
     return math.exp(brevity + plain_sum(logarithms) / len(logarithms))
 
 

@@ -16,7 +16,7 @@ from ..records import FormulaOptions
 from ..render.boxes import Boxes, token_boxes
 from ..render.raster import ImageScores, image_scores
 from ..render.typeset import Failure, Typeset, Typesetter
-from .bleu import BleuCounts, bleu_counts
+from .bleu import bleu_counts
 from .matching import Matches, match
 
 
@@ -48,7 +48,7 @@ class Rendering:
 class PairScore:
     """What is known of one pair of formulas; a side that is not there (None) is an empty formula.
 
-    matches: None where the ground truth is not rendered. images: None where they are not measured.
+    matches: None where the ground truth is not rendered. images: None where they are not measured. bleu: its counts.
     left_out: whether the ground truth is beyond the limits of the run, so that the pair has no score.
     """
 
@@ -58,7 +58,7 @@ class PairScore:
     exact: bool
     edits: int
     length: int
-    bleu: BleuCounts
+    bleu: tuple[int, ...]
     images: ImageScores | None = None
     left_out: bool = False
 

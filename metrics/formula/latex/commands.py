@@ -91,10 +91,8 @@ SPELLED = words(
     "\\log \\max \\min \\mod \\pmod \\sec \\sin \\sinh \\tan \\tanh"
 )
 LIMIT_OPERATORS = words("\\det \\gcd \\inf \\injlim \\lim \\liminf \\limsup \\max \\min \\Pr \\projlim \\sup")
-RESTORED = words(
-    "arcsin arctan arg cos cosh cot coth csc deg det dim exp gcd hom inf injlim ker lg lim liminf limsup ln log max "
-    "min Pr projlim sec sin sinh sup tan"
-)
+RESTORED = (SPELLED | LIMIT_OPERATORS) - words("\\arccos \\bmod \\mod \\pmod \\tanh")
+"""What \\operatorname with these letters is written as."""
 
 MATRICES = words("matrix pmatrix bmatrix Bmatrix vmatrix Vmatrix")
 """Environments whose starred form takes the alignment of its columns in brackets."""
@@ -118,25 +116,11 @@ DROPPED = words("\\lefteqn \\raggedright \\arraybackslash \\lowercase \\uppercas
 SKIPS = words("\\hspace \\vspace")
 KERNS = words("\\kern \\mkern \\hskip \\mskip \\vskip")
 
-_READ = (
-    *(
-        FRACTIONS,
-        INFIXES,
-        STACKS,
-        OPTIONAL_THEN_ONE,
-        MARKS,
-        TEXTS,
-        FONTS,
-        CLASSES,
-        ROWS,
-        LAPS,
-        LETTERS,
-        SWITCHES,
-        SIZED,
-    ),
-    *(DOTS, SPELLED, LIMIT_OPERATORS, SKIPS, KERNS),
+_READ = frozenset().union(
+    *(FRACTIONS, INFIXES, STACKS, OPTIONAL_THEN_ONE, MARKS, TEXTS, FONTS, CLASSES, ROWS, LAPS, LETTERS, SWITCHES),
+    *(SIZED, DOTS, SPELLED, LIMIT_OPERATORS, SKIPS, KERNS),
 )
-COMMANDS = frozenset(name[1:] for names in _READ for name in names if name[0] == "\\") | words(
+COMMANDS = frozenset(name[1:] for name in _READ if name[0] == "\\") | words(
     """
     AA AE AmS And Arrowvert Bbbk Box Bumpeq Cap Cup Delta Diamond Doteq Downarrow Finv Game Gamma Im Join L Lambda
     Leftarrow Leftrightarrow Lleftarrow Longleftarrow Longleftrightarrow Longrightarrow Lsh O OE Omega P Phi Pi Psi Re

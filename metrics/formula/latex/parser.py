@@ -328,7 +328,7 @@ class _Reader:
             return [token, *self._argument()]
         argument = self._argument()
         name = "".join(argument[1:-1])
-        return ["\\" + name] if token == "\\operatorname" and name in commands.RESTORED else [token, *argument]
+        return ["\\" + name] if token == "\\operatorname" and f"\\{name}" in commands.RESTORED else [token, *argument]
 
     def _font(self, font: str) -> list[str]:
         """A font command with its argument; under \\mathrm a Greek letter is spelled, as the released tool does."""
