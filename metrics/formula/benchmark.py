@@ -21,7 +21,7 @@ from .limits import SIDES, SampleAllowances
 from .metrics import METRICS, SAMPLE_METRICS, cdm_histogram, matches_in_words, sample_score, values
 from .pairs import FormulaPair, formula_pairs
 from .records import FormulaOptions, FormulaPrediction, FormulaTruth
-from .render.raster import drawing_steps
+from .render.boxes import drawing_steps
 from .render.tex import latex_version
 from .render.typeset import Typesetter
 

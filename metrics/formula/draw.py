@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from ..common.svg import EXTRA, MATCHED, MISSED, SOFT, UNJUDGED, WIDTH, Drawing, ImageSize
 from .cdm.matching import match
 from .cdm.scoring import NormalizedFormula, Rendering
-from .render.boxes import DPI, PADDING
-from .render.raster import draw_image
+from .render.boxes import DPI, PADDING, draw_image
 
 SHARPNESS = 2
 """The formulas are drawn at this multiple of 200 dpi."""

@@ -13,8 +13,7 @@ from ..latex.parser import BLANK, plain_text, split
 from ..latex.token_markup import Marked, marked
 from ..limits import SampleAllowances, matching_steps, reading_steps
 from ..records import FormulaOptions
-from ..render.boxes import Boxes, token_boxes
-from ..render.raster import ImageScores, image_scores
+from ..render.boxes import Boxes, ImageScores, image_scores, token_boxes
 from ..render.typeset import Failure, Typeset, Typesetter
 from .bleu import bleu_counts
 from .matching import Matches, match

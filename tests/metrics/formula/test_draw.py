@@ -10,7 +10,7 @@ from beamscore.metrics.benchmark import DrawnPair, for_each
 from beamscore.metrics.common.svg import EXTRA, MISSED
 from beamscore.metrics.formula.benchmark import FormulaBenchmark
 from beamscore.metrics.formula.records import FormulaPrediction, FormulaTruth
-from beamscore.metrics.formula.render.raster import column_edit_distance, mean_squared_error
+from beamscore.metrics.formula.render.boxes import column_edit_distance, mean_squared_error
 
 SVG = "{http://www.w3.org/2000/svg}"
 

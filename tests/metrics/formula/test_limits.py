@@ -23,10 +23,9 @@ from beamscore.metrics.formula.limits import (
     typesetting_steps,
 )
 from beamscore.metrics.formula.records import FormulaPrediction, FormulaTruth
-from beamscore.metrics.formula.render import document, raster, typeset
-from beamscore.metrics.formula.render.boxes import PIXELS_PER_UNIT
+from beamscore.metrics.formula.render import boxes, document, typeset
+from beamscore.metrics.formula.render.boxes import PIXELS_PER_UNIT, drawing_steps
 from beamscore.metrics.formula.render.dvi import Ink
-from beamscore.metrics.formula.render.raster import drawing_steps
 from beamscore.metrics.formula.render.typeset import Typesetter
 from tests.metrics.formula.helpers import benchmark_with, page_of
 
@@ -211,7 +210,7 @@ def test_images_are_charged_before_they_are_drawn(monkeypatch: pytest.MonkeyPatc
     # More than 1000 x 8000 pixels: a step for 100 of them on each side, which it does not take without images.
     large = r"x \rule{400pt}{9000pt}"
     drawn: list[object] = []
-    monkeypatch.setattr(raster, "draw_image", lambda *_: drawn.append(1))
+    monkeypatch.setattr(boxes, "draw_image", lambda *_: drawn.append(1))
     assert isinstance(score(benchmark_with(typesetter, max_steps=150_000), large), SampleScore)
     result = score(benchmark_with(typesetter, max_steps=150_000, images=True), large)
     assert isinstance(result, RejectedRecord)
