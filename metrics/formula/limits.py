@@ -46,19 +46,16 @@ _STEPS = {
 }
 """The steps of a command or a character without its arguments: 10 for other commands, 2 for other characters."""
 
-_WIDE = words(
+_GROWING = words(
     r"\overrightarrow \overleftarrow \overleftrightarrow \underrightarrow \underleftarrow \underleftrightarrow "
-    r"\xrightarrow \xleftarrow \leftarrowfill \rightarrowfill"
+    r"\xrightarrow \xleftarrow \leftarrowfill \rightarrowfill \left \right \middle \sqrt \root \brace \brack \choose "
+    r"\binom \dbinom \tbinom"
 )
-_TALL = words(r"\left \right \middle \sqrt \root \brace \brack \choose \binom \dbinom \tbinom")
 """Commands whose own ink is as wide or as tall as what is beside it: TeX assembles it from many pieces."""
-_STACKING = re.compile(
-    r"\\\\|\\(?:cr|over|atop|above|choose|brace|brack|[a-z]*frac|[a-z]*binom|[a-z]+set|stackrel|of)(?![a-z])"
-)
-_LONGEST = 16_384
-"""TeX's longest length, in pt."""
-_LENGTH = re.compile(r"(\d*)[.,]?[\d.,]*(?<=[\d.,])\s*(?:true\s*)?(pt|pc|in|bp|cm|mm|dd|cc|sp|em|ex|mu)")
-_POINTS = {"pc": 12, "in": 73, "cm": 29, "mm": 3, "em": 25, "ex": 12, "dd": 2, "cc": 13, "bp": 2}
+_LONG = re.compile(r"\d\d\d[\d.,]*\s*(?:true\s*)?(?:pt|bp|mm|dd|sp|ex|mu)|\d[\d.,]*\s*(?:true\s*)?(?:pc|in|cm|em|cc)")
+"""A length that may be long."""
+_STEPS_OF_LONG = 5_000
+"""The steps of a growing command where a length is long: TeX's longest, 16,384 pt, takes 2,700 pieces."""
 
 _PART = re.compile(
     r"[\s\x02]*([\x01\x03]\{\d*\}|\\begin\s*\{\s*(?:array|tabular)\s*\}|\\multicolumn\s*\{[^{}]*\}"
@@ -79,7 +76,7 @@ def typesetting_steps(source: str) -> int:
     a root in all four styles. LaTeX writes the template of a table anew for each column: they count squared.
     """
     parts = _PART.findall(source)
-    growing = {} if (_WIDE | _TALL).isdisjoint(parts) else _growing(source, len(parts))
+    long = _STEPS_OF_LONG if _LONG.search(source) else 0
     steps, columns = PAGE_STEPS, 0
     times, repeats, arguments = 1, 1, 0
     in_columns = columns_next = False
@@ -95,7 +92,7 @@ def typesetting_steps(source: str) -> int:
             repeats = repeats if arguments else 1
         else:
             own, repeated, of_arguments, before_columns = _meaning(part)
-            steps += times * repeats * (own + growing.get(part, 0))
+            steps += times * repeats * (own + long * (part in _GROWING))
             columns += times * repeats if in_columns and own else 0
             columns_next = columns_next or before_columns
             if part == "[" and arguments:
@@ -114,15 +111,6 @@ def _meaning(part: str) -> tuple[int, int, int, bool]:
     name = part.partition("{")[0].strip() if part[1:] else part
     own = _STEPS.get(name, 10 if part[0] == "\\" else 2)
     return own, *_TIMES.get(part, (1, 0)), part[0] == "\\" and name != part
-
-
-def _growing(source: str, parts: int) -> dict[str, int]:
-    """The steps of each command that grows with its surroundings, from how wide and how tall those may be, in pt."""
-    lengths = 0
-    for number, unit in _LENGTH.findall(source):
-        lengths += _LONGEST if len(number) > 5 else (int(number or 0) + 1) * _POINTS.get(unit, 1)
-    width, height = 20 * parts + lengths, 60 * (1 + len(_STACKING.findall(source))) + lengths
-    return {**dict.fromkeys(_WIDE, 3 * min(_LONGEST, width)), **dict.fromkeys(_TALL, 2 * min(_LONGEST, height))}
 
 
 def reading_steps(tokens: int) -> int:

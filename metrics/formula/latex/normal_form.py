@@ -16,7 +16,6 @@ from .parser import (
     Unparsable,
     clean_formula,
     group_end,
-    is_table,
     normal_tokens,
     plain_text,
     split,
@@ -52,7 +51,7 @@ def normal_form(text: str, released: bool = False) -> NormalForm:
 
     Raises Unbalanced where a command's argument is missing or has no closing brace.
     """
-    if is_table(text):
+    if "tabular" in text:
         return NormalForm(_rewritten(_table_tokens(text)))
     try:
         return NormalForm(_rewritten(normal_tokens(clean_formula(text), released)))

@@ -19,11 +19,15 @@ _UNESCAPED_PERCENT = re.compile(r"(?<!\\)((?:\\\\)*)%")
 _LABEL = re.compile(r"\\label\s*\{[^{}]*\}")
 _DROPPED = re.compile(r"\\[~>]|\$")
 _ROMAN_GROUP = re.compile(r"\{ ?\\rm(?![a-zA-Z])|\\rm(?=\{)\{")
-_ALIGNED = re.compile(r"\\(begin|end)\s*\{\s*(?:split|align|alignat|alignedat|eqnarray|flalign|xalignat)\*?\s*\}")
 _COLUMN_PAIRS = re.compile(r"(\\begin\s*\{\s*(?:alignat|alignedat|xalignat)\*?\s*\})\s*\{\s*\d*\s*\}")
-_SMALL_MATRIX = re.compile(r"\\(begin|end)\s*\{\s*smallmatrix\*?\s*\}")
-_GATHERED = re.compile(r"\\(begin|end)\s*\{\s*(?:gather|multline|multlined)\*?\s*\}")
-_WRAPPER = re.compile(r"\\(?:begin|end)\s*\{\s*(?:equation|displaymath|math)\*?\s*\}")
+_RENAMED = {
+    **dict.fromkeys(("split", "align", "alignat", "alignedat", "eqnarray", "flalign", "xalignat"), "aligned"),
+    **dict.fromkeys(("gather", "multline", "multlined"), "gathered"),
+    **dict.fromkeys(("equation", "displaymath", "math"), ""),
+    "smallmatrix": "matrix",
+}
+"""Environments under another name; those under "" are only wrapped around a formula."""
+_ENVIRONMENT = re.compile(rf"\\(begin|end)\s*\{{\s*({'|'.join(_RENAMED)})\*?\s*\}}")
 _ROWS = ("matrix", "cases", "array", "begin", "substack")
 
 DEEPEST = 120
@@ -46,11 +50,6 @@ _OPTION = re.compile(r"\[[^\]]*\]")
 _COLUMNS = re.compile(r"\*\{(\d{1,6})\}\{([^{}]*)\}|[@!><pmb]\{[^{}]*\}|([lcr])")
 
 
-def is_table(text: str) -> bool:
-    """Whether the text is a table rather than a formula."""
-    return "tabular" in text
-
-
 def without_comment(text: str) -> str:
     """Returns the text without a leading %, cut at the next % that is not escaped."""
     text = text.removeprefix("%")
@@ -70,10 +69,7 @@ def clean_formula(text: str) -> str:
     break is a thin space. The order is that of the released CDM tool.
     """
     text = _COLUMN_PAIRS.sub(r"\1", plain_text(text))
-    text = _ALIGNED.sub(r"\\\1{aligned}", text)
-    text = _SMALL_MATRIX.sub(r"\\\1{matrix}", text)
-    text = _GATHERED.sub(r"\\\1{gathered}", text)
-    text = _WRAPPER.sub(BLANK, text)
+    text = _ENVIRONMENT.sub(lambda mark: f"\\{mark[1]}{{{name}}}" if (name := _RENAMED[mark[2]]) else BLANK, text)
     text = _DROPPED.sub(BLANK, without_comment(text))
     text = _LABEL.sub("", text)
     if not any(word in text for word in _ROWS):

@@ -106,9 +106,9 @@ TABLE = r"\begin{tabular}{%s} x \end{tabular}"
         (TABLE % ("c" * 1900), 1900**2, 2000**2),
         (TABLE % "*{3}{cl}rr", 8**2 + 300, 1_500),
         # Arrows and delimiters grow with lengths.
-        (r"\overrightarrow{x}\hspace{16000pt}", 16_000, 100_000),
-        (r"\left( x \right)\hspace{16000pt}", 16_000, 100_000),
-        (r"\left( x \right)", 300, 1_000),
+        (r"\overrightarrow{x}\hspace{16000pt}", 5_000, 100_000),
+        (r"\left( x \right)\hspace{16000pt}", 5_000, 100_000),
+        (r"\left( 1000 \right)\hspace{99pt}", 300, 1_000),
         (r"\pmb{" * 300 + "x" + "}" * 300, 10**9, 10**15),  # counts end somewhere
         *((text, 1, 10**5) for text in ("}" * 10 + "x", "{" * 10, r"\sqrt[ } ] x", r"\sqrt[ { ] }", r"\begin{array}")),
         *((text, 1, 10**5) for text in ("*{5}", "[ ]", "")),
