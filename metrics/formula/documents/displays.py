@@ -2,7 +2,7 @@
 
 `\\[ \\]` and environments say whether they open or close, `$$` does not. An even number of `$$` is paired in order,
 whatever is between them. An odd number has one that is forgotten or stray, which would turn all the rest inside out.
-The stray one is then the one that leaves the most evidence for mathematics between the pairs.
+The stray one is then the one that leaves the most mathematics between the pairs.
 """
 
 from __future__ import annotations
@@ -24,11 +24,10 @@ DISPLAYED = (ALIGNED | GATHERED | SINGLE) - words("aligned alignedat split gathe
 """The environments that are displayed formulas, with or without a star."""
 MAX_MARKDOWN_INLINE = 2_000
 """Inline mathematics of Markdown has at most this many characters; a `$` without a partner may be a price."""
-_EVIDENCE_OF_PIECE = 25
-_MAX_EVIDENCE = 300
-_EVIDENCE_OF_DISPLAY_WITHIN = 100
-_EVIDENCE_OF_BLANK_LINE = -1_000
 _WORDS_OF_PROSE = 3
+_MAX_SCORE = 12
+_SCORE_OF_DISPLAY_WITHIN = 4
+_SCORE_OF_BLANK_LINE = -40
 _STEPS_OF_DELIMITER = 20
 
 _NAMES = "|".join(sorted(DISPLAYED))
@@ -129,7 +128,7 @@ def displays(text: str, budget: Budget, start: int = 0, *, markdown: bool = Fals
     cut = [_cut(text, each, edges) for each in (*unclosed, *opened)]
     if len(dollars) % 2:
         alone = _cut(text, dollars.pop(_stray(text, dollars, closed)), edges)
-        cut += [alone] if evidence(text[alone.start : alone.end]) >= 0 else []
+        cut += [alone] if math_score(text[alone.start : alone.end]) >= 0 else []
     pairs = [_between(*each) for each in zip(dollars[::2], dollars[1::2], strict=True)]
     return _outermost([*closed, *pairs, *cut])
 
@@ -164,21 +163,16 @@ def _stray(text: str, dollars: Sequence[re.Match[str]], closed: Sequence[Display
     The pairs before it begin at even places, those behind it at odd ones.
     """
     offsets = [each.offset for each in closed]
-    gains: list[int] = []
+    scores: list[int] = []
     for left, right in pairwise(dollars):
         inside = closed[bisect_left(offsets, left.end()) : bisect_left(offsets, right.start())]
         edges = [left.end(), *(edge for each in inside for edge in (each.offset, each.after)), right.start()]
         own = " ".join(text[i:j] for i, j in zip(edges[::2], edges[1::2], strict=True)).strip(_BLANKS)
-        if _BLANK_LINE.search(own):
-            gains.append(_EVIDENCE_OF_BLANK_LINE)
-        elif inside:
-            words = sum(weight for _, weight in _pieces(own) if weight > 0)
-            gains.append(max(-_MAX_EVIDENCE, -_EVIDENCE_OF_PIECE * words) or _EVIDENCE_OF_DISPLAY_WITHIN)
-        else:
-            gains.append(evidence(own))
+        score = math_score(own) if own or not inside else _SCORE_OF_DISPLAY_WITHIN
+        scores.append(_SCORE_OF_BLANK_LINE if _BLANK_LINE.search(own) else max(-_MAX_SCORE, min(score, _MAX_SCORE)))
     stray = best = total = 0
-    for index in range(0, len(gains), 2):
-        total += gains[index] - gains[index + 1]
+    for index in range(0, len(scores), 2):
+        total += scores[index] - scores[index + 1]
         if total >= best:
             stray, best = index + 2, total
     return stray
@@ -195,18 +189,18 @@ def _cut(text: str, opening: re.Match[str], edges: Sequence[int]) -> Display:
     return Display(_name(opening), opening.start(), start, end, end)
 
 
-def evidence(text: str) -> int:
-    """Returns how far `text` reads as mathematics: 25 for each sign more than words, from -300 for prose to 300.
+def math_score(text: str) -> int:
+    """Returns how far `text` reads as mathematics: how many signs it has more than words.
 
     Words are runs of three or more letters outside commands, scripts and the arguments of `\\text` and its kin; a
     heading, a citation or inline mathematics counts as two. Signs are commands, relations, `+`, `&`, scripts and line
-    breaks. Without either it is 25 where there is a letter or a digit and no word of two letters, else -25; 0 for blank
+    breaks. Without either it is 1 where there is a letter or a digit and no word of two letters, else -1; 0 for blank
     text. The time is linear in the length.
     """
     weights = [weight for _, weight in _pieces(text)]
     if any(weights) or not text.strip():
-        return max(-_MAX_EVIDENCE, min(-_EVIDENCE_OF_PIECE * sum(weights), _MAX_EVIDENCE))
-    return _EVIDENCE_OF_PIECE if any(map(str.isalnum, text)) and not weights else -_EVIDENCE_OF_PIECE
+        return -sum(weights)
+    return 1 if any(map(str.isalnum, text)) and not weights else -1
 
 
 def prose_start(text: str) -> int:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamscore.metrics.common.budget import Budget
-from beamscore.metrics.formula.documents.displays import displays, evidence, prose_start
+from beamscore.metrics.formula.documents.displays import displays, math_score, prose_start
 from tests.metrics.formula.helpers import contents
 
 
@@ -134,7 +134,7 @@ def test_displays_are_in_order_and_apart(marks: list[str], markdown: bool) -> No
     ],
 )
 def test_the_evidence_for_mathematics(text: str, expected: int) -> None:
-    assert evidence(text) == expected
+    assert math_score(text) == expected
 
 
 @pytest.mark.parametrize(
