@@ -17,7 +17,7 @@ from .records import FormulaPrediction, FormulaTruth
 
 MAX_CHARACTERS = 2_000_000
 """A longer document is rejected."""
-PUBLISHED_THRESHOLDS = (0.4, 0.8)
+THRESHOLDS = (0.4, 0.8)
 """The edit distances below which formulas match, round by round: section 9.4 of the CDM paper's supplement."""
 
 _BITS_OF_WORD = 64
@@ -95,20 +95,13 @@ class Match(NamedTuple):
     round: int | None = None
 
 
-def match_formulas(
-    truths: Sequence[str],
-    predictions: Sequence[str],
-    budget: Budget,
-    thresholds: Sequence[float] = PUBLISHED_THRESHOLDS,
-) -> list[Match]:
+def match_formulas(truths: Sequence[str], predictions: Sequence[str], budget: Budget) -> list[Match]:
     """Returns the matches of ground truths with predictions, by edit distance.
 
     In each round, in order, every ground truth that has no prediction yet takes the nearest prediction that is still
     free, if `distance = edits / max(length, length)` is below the threshold of the round; of equally near ones it
     takes the first. Two empty texts have distance 0. The result has every ground truth in order, then the
     predictions that are left over.
-
-    Source: section 9.4 of the CDM paper's supplement, where the thresholds are 0.4 and 0.8.
 
     Every comparison costs the budget what an edit distance takes: the product of both lengths, by machine words. Equal
     formulas are not compared, nor are those whose lengths alone put them out of reach.
@@ -119,7 +112,7 @@ def match_formulas(
     free = np.ones(len(predictions), dtype=bool)
     lengths = np.array([len(prediction) for prediction in predictions], dtype=np.int64)
     texts = np.array(predictions, dtype=object)
-    for number, threshold in enumerate(thresholds, start=1):
+    for number, threshold in enumerate(THRESHOLDS, start=1):
         for index, truth in enumerate(truths):
             if index in matches:
                 continue
@@ -135,8 +128,8 @@ def match_formulas(
                 if not len(near):
                     continue
                 others = [predictions[other] for other in near.tolist()]
-                scorer, cutoff = Levenshtein.normalized_distance, min(threshold, 1.0)
-                distances = cdist([truth], others, scorer=scorer, score_cutoff=cutoff, dtype=np.float64)[0]
+                scorer = Levenshtein.normalized_distance
+                distances = cdist([truth], others, scorer=scorer, score_cutoff=threshold, dtype=np.float64)[0]
                 best = int(np.argmin(distances))
                 nearest, distance = int(near[best]), float(distances[best])
             if distance < threshold:

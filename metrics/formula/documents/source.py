@@ -257,15 +257,7 @@ class _Expander:
         values["##"] = _written("#", origin)
         parts = [values.get(part) or _written(part, origin) for part in _PARAMETER.split(macro.body)]
         self._budget.spend(sum(len(part.text) for part in parts))
-        expansion = self.expanded(_joined(parts), (*calls, macro))
-        last = _CONTROL_WORD_AT_END.search(expansion.text[-_MAX_AWAITED:])
-        following = self._macros.get(last[1]) if last else None
-        if last and following and following.parameters and following not in (*calls, macro) and len(calls) < MAX_DEPTH:
-            # The arguments of a call that ends a body are behind the call of the body.
-            more = self._call(following, source, start, at, (*calls, None))
-            kept = expansion.cut(0, len(expansion.text) - len(last[1]))
-            return (_joined([kept, more[0]]), more[1]) if more else (expansion, at)
-        return expansion, at
+        return self.expanded(_joined(parts), (*calls, macro)), at
 
     def _define(self, definition: re.Match[str]) -> int | None:
         """Remembers what a definition defines, and returns where it ends; None where it cannot be read."""

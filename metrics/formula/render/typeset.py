@@ -23,7 +23,6 @@ ended.
 from __future__ import annotations
 
 import gzip
-import shutil
 import tempfile
 import time
 from collections.abc import Iterable, Sequence
@@ -99,7 +98,7 @@ class Typesetter:
 
     def __init__(self, seconds: int = 5) -> None:
         self._seconds = seconds
-        self._scratch: Path | None = None
+        self._scratch: tempfile.TemporaryDirectory[str] | None = None
         self.runs = 0
         self.nanoseconds = 0
 
@@ -115,19 +114,15 @@ class Typesetter:
         if self._scratch is not None:
             return
         require_tex()
-        self._scratch = Path(tempfile.mkdtemp(prefix="beamscore-formula-"))
-        try:
-            data = _format()
-            compressed = data[:2] == b"\x1f\x8b"
-            (self._scratch / "formula.fmt").write_bytes(gzip.decompress(data) if compressed else data)
-        except BaseException:
-            self.close()
-            raise
+        data = _format()
+        self._scratch = tempfile.TemporaryDirectory(prefix="beamscore-formula-", ignore_cleanup_errors=True)
+        compressed = data[:2] == b"\x1f\x8b"
+        Path(self._scratch.name, "formula.fmt").write_bytes(gzip.decompress(data) if compressed else data)
 
     def close(self) -> None:
         """Removes the scratch folder."""
         if self._scratch is not None:
-            shutil.rmtree(self._scratch, ignore_errors=True)
+            self._scratch.cleanup()
             self._scratch = None
 
     def typeset(
@@ -193,8 +188,8 @@ class Typesetter:
         if self._scratch is None:
             raise RuntimeError("the typesetter is not open")
         self.runs += 1
-        folder = Path(tempfile.mkdtemp(dir=self._scratch))
-        try:
+        with tempfile.TemporaryDirectory(dir=self._scratch.name, ignore_cleanup_errors=True) as name:
+            folder = Path(name)
             (folder / "formula.tex").write_text("\\pdfsetrandomseed1 " + source, "utf-8")
             started = time.perf_counter_ns()
             code = run_bounded(["latex", "-fmt", "../formula.fmt", *_FLAGS, "formula.tex"], folder, seconds)
@@ -205,8 +200,6 @@ class Typesetter:
             log = (folder / "formula.log").read_text("latin-1") if (folder / "formula.log").exists() else ""
             if code >= 0 and not log:
                 raise OSError(f"TeX does not start: it cannot write its log to {folder}, or its format is gone")
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
         try:
             pages = list(read_pages(data, _glyph_sizes, fonts, marks_of_a_page)) if data else []
         except UnreadableOutput:

@@ -106,8 +106,8 @@ def processes_of_tex(folder: Path) -> list[str]:
 def scratch_of(benchmark: FormulaBenchmark) -> Path:
     """The folder that all TeX processes of a benchmark work below."""
     scratch = benchmark.typesetter._scratch
-    assert isinstance(scratch, Path)
-    return scratch
+    assert scratch is not None
+    return Path(scratch.name)
 
 
 @lru_cache

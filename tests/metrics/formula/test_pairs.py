@@ -180,9 +180,9 @@ def edits(first: str, second: str) -> int:
     return row[-1]
 
 
-def plainly_matched(truths: list[str], predictions: list[str], thresholds: list[float]) -> list[module.Match]:
+def plainly_matched(truths: list[str], predictions: list[str]) -> list[module.Match]:
     matches: dict[int, module.Match] = {}
-    for number, threshold in enumerate(thresholds, start=1):
+    for number, threshold in enumerate((0.4, 0.8), start=1):
         for index, truth in enumerate(truths):
             taken = {match.prediction for match in matches.values()}
             free = [other for other in range(len(predictions)) if other not in taken]
@@ -202,10 +202,10 @@ def plainly_matched(truths: list[str], predictions: list[str], thresholds: list[
 TEXTS = st.lists(st.text(alphabet="abc", max_size=6), max_size=6)
 
 
-@given(TEXTS, TEXTS, st.lists(st.sampled_from([0.0, 0.2, 0.4, 0.5, 0.8, 1.0, 1.5]), max_size=3))
-def test_a_plain_reading_gives_the_same(truths: list[str], predictions: list[str], thresholds: list[float]) -> None:
-    matches = module.match_formulas(truths, predictions, Budget(10**6), thresholds)
-    assert matches == plainly_matched(truths, predictions, thresholds)
+@given(TEXTS, TEXTS)
+def test_a_plain_reading_gives_the_same(truths: list[str], predictions: list[str]) -> None:
+    matches = module.match_formulas(truths, predictions, Budget(10**6))
+    assert matches == plainly_matched(truths, predictions)
 
 
 @pytest.mark.parametrize(

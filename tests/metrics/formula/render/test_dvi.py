@@ -2,11 +2,7 @@ from __future__ import annotations
 
 import struct
 
-import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-from beamscore.metrics.formula.render.dvi import Font, Ink, Page, UnreadableOutput, read_metrics, read_pages
+from beamscore.metrics.formula.render.dvi import Font, Ink, Page, read_pages
 from tests.metrics.formula.helpers import inks_of
 
 PREAMBLE = b"\xf7\x02" + struct.pack(">3i", 25400000, 473628672, 1000) + b"\x00"
@@ -61,23 +57,6 @@ def test_a_page_that_is_cut_off_is_left_out() -> None:
     data = PREAMBLE + page(FONT + b"A", 1) + page(b"\xabA", 2)
     assert [found.number for found in pages(data)] == [1, 2]
     assert [found.number for found in pages(data[:-2])] == [1]
-
-
-def test_other_bytes_are_not_dvi() -> None:
-    with pytest.raises(UnreadableOutput):
-        pages(b"%PDF-1.5")
-    with pytest.raises(UnreadableOutput):
-        read_metrics(b"nothing")
-
-
-@given(st.binary(max_size=200))
-@settings(max_examples=200, deadline=None)
-def test_any_bytes_end_in_pages_or_in_the_error(data: bytes) -> None:
-    try:
-        found = pages(PREAMBLE + page(data))
-    except UnreadableOutput:
-        return
-    assert all(isinstance(one, Page) for one in found)
 
 
 def test_metrics_at_a_size() -> None:
