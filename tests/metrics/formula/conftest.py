@@ -6,7 +6,7 @@ import pytest
 
 from beamscore.metrics.formula.benchmark import FormulaBenchmark
 from beamscore.metrics.formula.render.typeset import Typesetter
-from tests.metrics.formula.helpers import benchmark_with
+from tests.metrics.formula.samples import benchmark_with
 
 
 @pytest.fixture(scope="session")

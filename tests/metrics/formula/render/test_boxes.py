@@ -1,17 +1,26 @@
-from __future__ import annotations
+"""The boxes of the ink of tokens, the images of formulas, and which tokens leave ink where."""
 
-from collections.abc import Sequence
+from __future__ import annotations
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from beamscore.metrics.formula.latex.commands import COMMANDS
 from beamscore.metrics.formula.latex.normal_form import Unbalanced, normal_form
 from beamscore.metrics.formula.latex.token_markup import Marked, marked
-from beamscore.metrics.formula.render.boxes import MARGIN, PADDING, PIXELS_PER_UNIT, Boxes, token_boxes
+from beamscore.metrics.formula.render import boxes as module
+from beamscore.metrics.formula.render.boxes import (
+    PIXELS_PER_UNIT,
+    Boxes,
+    column_edit_distance,
+    drawing_steps,
+    mean_squared_error,
+    token_boxes,
+)
 from beamscore.metrics.formula.render.dvi import Ink
 from beamscore.metrics.formula.render.typeset import Failure, Typeset, Typesetter
-from tests.metrics.formula.helpers import inks_of, page_of
+from tests.metrics.formula.samples import as_marked, benchmark_with, inks_of, page_of, pair, score, typeset_all
 
 PIXEL = 1 / PIXELS_PER_UNIT
 
@@ -22,49 +31,72 @@ def ink(mark: int, left: float, top: float, right: float, bottom: float) -> Ink:
     return Ink(mark, edges[0], edges[1], edges[2], edges[3], edges[3], -1, 0)
 
 
-def typeset(*inks: Ink, width: float = 1000) -> Typeset:
+def typeset(*inks: Ink, width: float = 9000) -> Typeset:
     return Typeset((page_of(*inks),), {}, margin=0, fall=0, width=round(width * PIXEL))
 
 
-def boxes_of(typesetter: Typesetter, texts: Sequence[str]) -> list[Boxes]:
+def boxes_of(typesetter: Typesetter, texts: list[str]) -> list[Boxes]:
     """The boxes of formulas that are typeset together."""
-    formulas = [marked(normal_form(text)) for text in texts]
-    results = typesetter.typeset(formulas)
-    typesets = [(results[formula], formula.labels) for formula in formulas]
-    return [token_boxes(result, labels) for result, labels in typesets if isinstance(result, Typeset)]
+    formulas = as_marked(texts)
+    results = zip(formulas, typeset_all(typesetter, formulas), strict=True)
+    return [token_boxes(result, formula.labels) for formula, result in results if isinstance(result, Typeset)]
 
 
 def test_a_box_spans_the_pixels_that_ink_covers_wholly() -> None:
     boxes = token_boxes(typeset(ink(0, 10.5, 20.5, 30.5, 40.5), ink(1, 50.1, 20, 50.4, 40)), ("a", "|"))
-    # The image starts at pixel (10, 20) and ends at (50, 40): 8 pixels of padding on each side.
-    assert list(boxes.size) == [50 - 10 + 2 * PADDING, 40 - 20 + 2 * PADDING]
+    # The image starts at pixel (10, 20) and ends at (50, 40), with 8 pixels of padding on each side.
+    assert boxes.size == (50 - 10 + 2 * 8, 40 - 20 + 2 * 8)
     # a covers the columns 11 to 29 and the rows 21 to 39, and one pixel of margin.
-    assert boxes.boxes[0].tolist() == [
-        11 - 10 + PADDING - MARGIN,
-        21 - 20 + PADDING - MARGIN,
-        29 - 10 + PADDING + MARGIN,
-        39 - 20 + PADDING + MARGIN,
-    ]
+    assert boxes.boxes[0].tolist() == [11 - 10 + 8 - 1, 21 - 20 + 8 - 1, 29 - 10 + 8 + 1, 39 - 20 + 8 + 1]
     # The bar covers no whole column; the one that it touches, 50, stands for it.
-    assert boxes.boxes[1, [0, 2]].tolist() == [50 - 10 + PADDING - MARGIN, 50 - 10 + PADDING + MARGIN]
+    assert boxes.boxes[1, [0, 2]].tolist() == [50 - 10 + 8 - 1, 50 - 10 + 8 + 1]
 
 
-def test_all_ink_of_a_token_makes_its_box_and_ink_of_none_makes_none() -> None:
+def test_whose_ink_makes_a_box() -> None:
+    """All ink of a token, none of ink without a token, and nothing beyond the right edge of the paper."""
     boxes = token_boxes(typeset(ink(1, 0, 0, 10, 10), ink(-1, 20, 0, 30, 10), ink(1, 40, 5, 50, 20)), ("x", "y"))
     assert boxes.tokens == ("y",)
-    assert np.ptp(boxes.boxes[0, [0, 2]]) == 49 + 2 * MARGIN
-
-
-def test_ink_beyond_the_paper_is_cut() -> None:
-    boxes = token_boxes(
-        typeset(ink(0, 0, 0, 10, 10), ink(1, 95, 0, 120, 10), ink(2, 130, 0, 140, 10), width=100), ("a", "b", "c")
-    )
-    assert boxes.tokens == ("a", "b")
-    assert boxes.size[0] == 99 + 2 * PADDING
-
-
-def test_no_ink_gives_no_boxes() -> None:
+    assert np.ptp(boxes.boxes[0, [0, 2]]) == 49 + 2
+    beyond = typeset(ink(0, 0, 0, 10, 10), ink(1, 95, 0, 120, 10), ink(2, 130, 0, 140, 10), width=100)
+    boxes = token_boxes(beyond, ("a", "b", "c"))
+    assert (boxes.tokens, boxes.size[0]) == (("a", "b"), 99 + 2 * 8)
     assert len(token_boxes(typeset(), ("a",))) == 0
+
+
+def image(*rows: str) -> Image.Image:
+    """A picture with # for black."""
+    return Image.fromarray(np.array([[0 if cell == "#" else 255 for cell in row] for row in rows], dtype=np.uint8))
+
+
+def test_the_differences_of_images() -> None:
+    # The second image has one column more.
+    assert column_edit_distance(image("#.#", "..#"), image("#.##", "..#.")) == (1, 4)
+    # White rows below make no difference.
+    assert column_edit_distance(image("#.#"), image("#.#", "...")) == (0, 3)
+    # One of four pixels is black on one side alone; there is white beside the smaller.
+    assert (
+        mean_squared_error(image("#."), image("#.", "#.")) == mean_squared_error(image("#"), image("##", "..")) == 1 / 4
+    )
+
+
+def test_the_steps_of_images_count_pieces_covered_pixels_and_padded_pixels() -> None:
+    large, small = (typeset(ink(0, 0, 0, side, side)) for side in (1000, 10))
+    # 1000 + 16 pixels each way; one piece is 25, 1000 x 1000 covered / 4000 is 250.
+    alone = 25 + 250 + 1016 * 1016 // 500 + 1016 * 1016 // 100
+    assert drawing_steps([large]) == pytest.approx(alone, abs=50)
+    # The smaller is padded to the larger: its own 25, 10 x 10 / 4000 is 0.
+    both = 50 + 250 + 2 * 1016 * 1016 // 500 + 2 * 1016 * 1016 // 100
+    assert drawing_steps([large, small]) == pytest.approx(both, abs=100)
+    assert drawing_steps([]) == 0
+
+
+def test_images_are_charged_before_they_are_drawn(monkeypatch: pytest.MonkeyPatch, typesetter: Typesetter) -> None:
+    # More than 1000 x 8000 pixels: a step for 100 of them on each side, which it does not take without images.
+    large = pair("x", r"x \rule{400pt}{9000pt}")
+    monkeypatch.setattr(module, "draw_image", lambda *_: pytest.fail("drawn"))
+    assert score(benchmark_with(typesetter, max_steps=150_000), large)
+    (rejected,) = benchmark_with(typesetter, max_steps=150_000, images=True).score([large])
+    assert str(rejected).startswith("sample: scoring takes more work than max_steps=150000")
 
 
 LEAVING_INK = [
