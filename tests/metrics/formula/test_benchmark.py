@@ -290,7 +290,8 @@ def test_a_prediction_equal_to_its_ground_truth_is_right(typesetter: Typesetter,
     texts += [text for _ in range(30) if (text := damaged(damaged(rng.choice(texts), rng) or "x", rng)).strip()]
     pairs = [pair(text, text) for text in texts]
     pairs += [documents(each, each, "latex") for each in (record.get("document") for record in records) if each]
-    pairs.append(documents(*["We see. " + " so ".join(f"\\[ {text} \\]" for text in texts[-10:])] * 2, "latex"))
+    together = "We see. " + " so ".join(f"\\[ {text} \\]" for text in texts[-10:])
+    pairs.append(documents(together, together, "latex"))
     for each, result in zip(pairs, score(benchmark, *pairs), strict=True):
         formulas = result.statistics.get("formulas", 0)
         failed = result.coverage.get("ground_truth_not_rendered", 0) / formulas if formulas else 0

@@ -11,6 +11,7 @@ import pytest
 
 from beamscore.metrics.formula.benchmark import FormulaBenchmark
 from beamscore.metrics.formula.cdm import scoring
+from beamscore.metrics.formula.latex.normal_form import normal_form
 from beamscore.metrics.formula.latex.token_markup import MARK, UNMARK, Marked, marked
 from beamscore.metrics.formula.render import document, typeset
 from beamscore.metrics.formula.render.typeset import Typesetter
@@ -85,7 +86,7 @@ def neighbours(count: int) -> list[str]:
 
 def unvetted(monkeypatch: pytest.MonkeyPatch, texts: list[str]) -> None:
     """Hands these to TeX as they are, past the normal form and the vocabulary: only TeX's own bounds are left."""
-    forms = {scoring.normal_form(text): text for text in texts}
+    forms = {normal_form(text): text for text in texts}
     monkeypatch.setattr(document, "sanitize", lambda source: source)
     monkeypatch.setattr(scoring, "marked", lambda form: Marked(forms[form], ("x",)) if form in forms else marked(form))
 

@@ -45,7 +45,7 @@ def boxes_of(typesetter: Typesetter, texts: list[str]) -> list[Boxes]:
 def test_a_box_spans_the_pixels_that_ink_covers_wholly() -> None:
     boxes = token_boxes(typeset(ink(0, 10.5, 20.5, 30.5, 40.5), ink(1, 50.1, 20, 50.4, 40)), ("a", "|"))
     # The image starts at pixel (10, 20) and ends at (50, 40), with 8 pixels of padding on each side.
-    assert boxes.size == (50 - 10 + 2 * 8, 40 - 20 + 2 * 8)
+    assert list(boxes.size) == [50 - 10 + 2 * 8, 40 - 20 + 2 * 8]
     # a covers the columns 11 to 29 and the rows 21 to 39, and one pixel of margin.
     assert boxes.boxes[0].tolist() == [11 - 10 + 8 - 1, 21 - 20 + 8 - 1, 29 - 10 + 8 + 1, 39 - 20 + 8 + 1]
     # The bar covers no whole column; the one that it touches, 50, stands for it.
