@@ -107,114 +107,84 @@ def test_the_assignment_is_the_cheapest(left: str, right: str, gap: float) -> No
     assert cost[linear_sum_assignment(cost)].sum() == pytest.approx(brute_force_cost(truth, prediction))
 
 
-Point = tuple[float, float]
-
-
-def mean(points: list[Point]) -> Point:
-    return sum(x for x, _ in points) / len(points), sum(y for _, y in points) / len(points)
-
-
-def plainly_largest_agreement(source: list[Point], target: list[Point], stops_early: bool = True) -> set[int]:
-    """One run of RANSAC: 50 trials of 2 samples, 20 pixels, trial by trial, or until enough were tried."""
-    count = len(source)
-    middle = mean(source)
+def plainly_largest_agreement(source: list[complex], target: list[complex], stops_early: bool = True) -> set[int]:
+    """One run of RANSAC over points of the plane: 50 trials of 2 samples, 20 pixels, or until enough were tried."""
+    count, middle = len(source), sum(source) / len(source)
     best: set[int] | None = None
     best_squares, trials = math.inf, 50.0
-    for trial, sample in enumerate(matching._samples(count).tolist()):
+    for trial, (first, second) in enumerate(matching._samples(count).tolist()):
         if trial >= trials:
             break
-        sampled, wanted = [source[index] for index in sample], [target[index] for index in sample]
-        centre, wanted_centre = mean(sampled), mean(wanted)
-        spread = sum(math.dist(point, centre) for point in sampled) / 2
-        wanted_spread = sum(math.dist(point, wanted_centre) for point in wanted) / 2
-        scale = wanted_spread / (spread + 1e-10)
-        residuals = []
-        for point, goal in zip(source, target, strict=True):
-            moved = [
-                scale * (point[axis] - middle[axis]) + middle[axis] + wanted_centre[axis] - centre[axis]
-                for axis in (0, 1)
-            ]
-            residuals.append(math.dist(moved, goal))
+        centre, wanted = (source[first] + source[second]) / 2, (target[first] + target[second]) / 2
+        scale = abs(target[first] - target[second]) / 2 / (abs(source[first] - source[second]) / 2 + 1e-10)
+        moved = [scale * (point - middle) + middle + wanted - centre for point in source]
+        residuals = [abs(point - goal) for point, goal in zip(moved, target, strict=True)]
         agreeing = {index for index, residual in enumerate(residuals) if residual < 20}
         squares = sum(residual**2 for residual in residuals)
         if best is None or (len(agreeing), -squares) > (len(best), -best_squares):
             best, best_squares = agreeing, squares
             if agreeing and stops_early:
-                miss = max(1 - (len(agreeing) / count) ** 2, 2.0**-52)
-                needed = math.ceil(math.log(2.0**-52) / math.log(min(miss, 1 - 2.0**-52)))
-                trials = min(trials, needed)
+                miss = min(max(1 - (len(agreeing) / count) ** 2, 2.0**-52), 1 - 2.0**-52)
+                trials = min(trials, math.ceil(math.log(2.0**-52) / math.log(miss)))
             if squares <= 0:
                 break
     return best or set()
 
 
-def plainly_consistent(source: list[Point], target: list[Point], stops_early: bool = True) -> list[bool]:
-    if len(source) <= 2:
-        return [True] * len(source)
-    kept: set[int] = set()
-    for _ in range(5):
-        rest = [index for index in range(len(source)) if index not in kept]
+def plainly_consistent(source: list[complex], target: list[complex], stops_early: bool = True) -> list[bool]:
+    rest = list(range(len(source)))
+    for _ in range(5 * (len(rest) > 2)):
         if len(rest) <= 2:
             break
-        agreeing = plainly_largest_agreement(
-            [source[index] for index in rest], [target[index] for index in rest], stops_early
-        )
+        agreeing = plainly_largest_agreement([source[i] for i in rest], [target[i] for i in rest], stops_early)
+        rest = [index for place, index in enumerate(rest) if place not in agreeing]
         if not agreeing:
             break
-        kept |= {rest[index] for index in agreeing}
-    return [index in kept for index in range(len(source))]
+    return [len(source) <= 2 or index not in rest for index in range(len(source))]
 
 
-def points(generator: np.random.Generator, count: int, noise: float, moved: float) -> tuple[list[Point], list[Point]]:
+def points(seed: int, count: int, noise: float, moved: float) -> tuple[list[complex], list[complex]]:
+    generator = np.random.default_rng(seed)
     source = generator.uniform(0, 600, (count, 2))
     target = source * generator.uniform(0.8, 1.2) + generator.normal(0, noise, (count, 2))
     target[generator.random(count) < moved] += generator.uniform(-300, 300, 2)
     target[generator.random(count) < moved / 2] = generator.uniform(0, 600, 2)
-    return [(x, y) for x, y in source.tolist()], [(x, y) for x, y in target.tolist()]
+    return [complex(*point) for point in source], [complex(*point) for point in target]
+
+
+def kept(source: list[complex], target: list[complex]) -> list[bool]:
+    return consistent(*(np.reshape([(z.real, z.imag) for z in side], (-1, 2)) for side in (source, target))).tolist()
 
 
 @given(
     st.integers(0, 2**32), st.integers(0, 24), st.sampled_from([0.0, 5.0, 15.0, 40.0]), st.sampled_from([0.0, 0.3, 0.8])
 )
 def test_a_plain_reading_keeps_the_same(seed: int, count: int, noise: float, moved: float) -> None:
-    source, target = points(np.random.default_rng(seed), count, noise, moved)
-    found = consistent(np.reshape(source, (count, 2)), np.reshape(target, (count, 2)))
-    assert found.tolist() == plainly_consistent(source, target)
+    both = points(seed, count, noise, moved)
+    assert kept(*both) == plainly_consistent(*both)
 
 
 @pytest.mark.parametrize("seed", [3, 320, 407, 623])
 def test_trials_end_once_enough_were_tried(seed: int) -> None:
     # With 50 trials in any case, a later sample would give other matches here.
-    source, target = points(np.random.default_rng(seed), 12, 5.0, 0.1)
-    found = consistent(np.reshape(source, (12, 2)), np.reshape(target, (12, 2))).tolist()
-    assert found == plainly_consistent(source, target)
-    assert found != plainly_consistent(source, target, stops_early=False)
+    both = points(seed, 12, 5.0, 0.1)
+    assert kept(*both) == plainly_consistent(*both) != plainly_consistent(*both, stops_early=False)
 
 
-@pytest.mark.parametrize(("shift", "kept"), [(20.0, False), (19.999, True)])
-def test_a_match_that_is_20_pixels_off_is_dropped(shift: float, kept: bool) -> None:
+@pytest.mark.parametrize(("shift", "stays"), [(20.0, False), (19.999, True)])
+def test_a_match_that_is_20_pixels_off_is_dropped(shift: float, stays: bool) -> None:
     # The one in the middle of all others stays where it is under any scale, so its distance is the shift itself.
-    others = [(x, y) for x in (0.0, 100.0, 300.0, 400.0) for y in (0.0, 400.0)] * 2
-    source = np.array([*others, (200.0, 200.0)])
-    target = source.copy()
-    target[-1, 0] += shift
-    found = consistent(source, target)
-    assert found[:-1].all()
-    assert found[-1] == kept
+    others = [complex(x, y) for x in (0, 100, 300, 400) for y in (0, 400)] * 2
+    assert kept([*others, 200 + 200j], [*others, 200 + shift + 200j]) == [True] * len(others) + [stays]
 
 
-def test_two_matches_that_are_left_over_are_dropped() -> None:
+def test_what_agrees_with_too_few_is_dropped() -> None:
     # Of ten matches, eight agree; the two others would agree with each other, as any two do, but are not tried.
-    source = np.array([[50.0 * index, 10.0 * (index % 3)] for index in range(10)])
-    target = source.copy()
-    target[[3, 7]] += [[0.0, 300.0], [0.0, 310.0]]
-    assert np.flatnonzero(~consistent(source, target)).tolist() == [3, 7]
-
-
-def test_what_agrees_with_nothing_ends_after_five_rounds() -> None:
-    # Seven pairs that are each moved on their own: a round keeps one pair, so two pairs are left.
-    source = np.array([[10.0 * index + 900.0 * pair, 0.0] for pair in range(7) for index in range(2)])
-    target = source + np.repeat([[0.0, 1_000.0 * pair * (-1) ** pair] for pair in range(7)], 2, axis=0)
-    kept = consistent(source, target)
-    assert kept.tolist() == plainly_consistent([(x, y) for x, y in source], [(x, y) for x, y in target])
-    assert not kept.all()
+    source = [complex(50 * index, 10 * (index % 3)) for index in range(10)]
+    target = [point + {3: 300j, 7: 310j}.get(index, 0) for index, point in enumerate(source)]
+    assert [index for index, stays in enumerate(kept(source, target)) if not stays] == [3, 7]
+    # Seven pairs that are each moved on their own: a round keeps one pair, so that after five two pairs are left.
+    source = [complex(10 * index + 900 * pair) for pair in range(7) for index in range(2)]
+    target = [point + 1_000 * (place // 2) * (-1) ** (place // 2) for place, point in enumerate(source)]
+    assert kept(source, target) == plainly_consistent(source, target)
+    assert not all(kept(source, target))
