@@ -201,13 +201,6 @@ def test_one_dollar_pair_too_few_or_too_many_costs_one_formula(
     assert all(prose_start(content) == len(content) for content in found)
 
 
-def test_an_even_number_of_dollars_is_paired_whatever_is_between() -> None:
-    prose = "We see that the sum is small, see $x$.\n\n# Title\n\nIt is so, and we are done with it now"
-    for text in ("profit per unit sold = selling price - variable cost per unit", prose, "see \\cite{a} now"):
-        for dialect in ("latex", "mathpix"):
-            assert contents(f"{prose} $$ {text} $$ x $$ x = 1 $$", dialect) == [" ".join(text.split()), "x = 1"]
-
-
 @pytest.mark.parametrize(
     ("text", "score", "prose"),
     [

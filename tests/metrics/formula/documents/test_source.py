@@ -49,32 +49,6 @@ def paragraphs(text: str) -> list[list[str]]:
     return [paragraph.split() for paragraph in re.split(r"\n\s*\n", text)]
 
 
-def plainly_stripped(source: str) -> str:
-    """Reads character by character; knows `%`, `\\iffalse`, `\\ifx` and `\\fi`, but neither `\\else` nor verbatim."""
-    kept, depth, position = "", 0, 0
-    while position < len(source):
-        rest = source[position:]
-        word = re.match(r"\\[a-z]+", rest)
-        token = word.group() if word else rest[:2] if rest[0] == "\\" else rest[0]
-        position += len(token)
-        if token == "%":
-            while position < len(source) and source[position] != "\n":
-                position += 1
-        elif depth:
-            depth += {"\\iffalse": 1, "\\ifx": 1, "\\fi": -1}.get(token, 0)
-        elif token == "\\iffalse":
-            depth = 1
-        else:
-            kept += token
-    return kept
-
-
-@given(st.lists(st.sampled_from(["%", "\\%", "\\\\", "\\iffalse ", "\\ifx ", "\\fi ", "\n", "a", " ", "\\alpha "])))
-def test_a_plain_reading_keeps_the_same(pieces: list[str]) -> None:
-    source = "".join(pieces)
-    assert visible_source(source).split() == plainly_stripped(source).split()
-
-
 @given(st.text(alphabet="\\%{}fi else\n", max_size=60))
 def test_every_visible_character_keeps_its_place(source: str) -> None:
     visible = visible_source(source)

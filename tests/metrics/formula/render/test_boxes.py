@@ -126,14 +126,6 @@ def test_which_tokens_leave_ink(typesetter: Typesetter) -> None:
     assert [" ".join(each.tokens) for each in boxes] == [expected for _, expected in LEAVING_INK]
 
 
-def test_each_token_has_its_own_ink(typesetter: Typesetter) -> None:
-    (boxes,) = boxes_of(typesetter, [r"a+\frac{b}{c}"])
-    places = dict(zip(boxes.tokens, boxes.boxes, strict=True))
-    assert places["a"][2] < places["+"][0] < places["\\frac"][0]
-    assert places["b"][3] <= places["\\frac"][3] <= places["c"][3]
-    assert places["\\frac"][3] - places["\\frac"][1] <= 4
-
-
 STACKED = [
     (r"\overset{a}{b}", "a", "b"),
     (r"\overset a b", "a", "b"),
