@@ -246,6 +246,9 @@ def test_a_text_of_a_scored_and_another_role_is_right_where_the_prediction_says_
     for said, expected in (("tick_label", 1), ("legend_title", 1), ("Legend_Title ", 1), ("axis_title", 1 / 2)):
         score = make.score(truth, {"task3": roles((1, said), (2, "axis_title"))}, tasks=["task3"])
         assert score.metrics["task3.accuracy"] == expected
+        # Released, what is predicted for the text is left out, and its scored role is missed.
+        released = make.metrics(truth, {"task3": roles((1, said), (2, "axis_title"))}, protocol="released")
+        assert released["task3.accuracy"] == 1 / 2
         # What is predicted for a text of another role is never wrong of its own class.
         assert score.statistics["task3.confusion[axis_title|axis_title]"] == 1
         assert not any("(none)|" in name for name in score.statistics)
