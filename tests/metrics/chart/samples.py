@@ -6,7 +6,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import strategies as st
 
 from beamscore.metrics.benchmark import RejectedRecord, SampleScore, Side
 from beamscore.metrics.chart.benchmark import ChartBenchmark
@@ -14,9 +13,6 @@ from beamscore.metrics.chart.records import ChartOptions, ChartPrediction, Chart
 from beamscore.metrics.common.budget import Budget
 
 Json = dict[str, Any]
-
-IDS = st.sampled_from([1, 1.0, "1", 2, "2", 3, "", "a", None])
-"""Few ids, so that both sides have the same ones and some of them twice; 1, 1.0 and "1" are one id."""
 
 
 def box(x0: float, y0: float, width: float, height: float) -> Json:

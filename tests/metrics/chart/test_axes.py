@@ -6,12 +6,9 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from tests.metrics.chart import plain_reading
 from tests.metrics.chart import samples as make
-from tests.metrics.chart.samples import IDS, Json, axes, box, legend, tick
+from tests.metrics.chart.samples import Json, axes, box, legend, tick
 from tests.plain_loop import total
 
 
@@ -33,6 +30,8 @@ THREE = axes([TICK, tick(2, 50, 10)], [tick(3, 10, 90)])
 WITH_EXTRAS = axes([TICK, tick(8, 10, 10)], [tick(3, 10, 90), tick(9, 0, 0)])
 NAMELESS = axes([TICK, tick(None, 50, 10), tick(None, 90, 10)], [])
 ONE_NAMED = axes([tick("1", 10, 10), tick(None, 50, 10), tick("2", 90, 10)], [])
+TWINS_BACKWARDS = [tick("1", 50, 10), tick(1.0, 10, 10)]
+TWINS = axes([tick(1, 10, 10), tick("1", 50, 10)], [])
 PAIRS, LINE = legend(_1=box(0, 0, 10, 10), _2=box(0, 20, 10, 10)), legend(_1=box(0, 5, 10, 0))
 HALF = legend(_2=box(0, 20, 5, 10), _1=box(0, 0, 10, 10), _7=box(0, 20, 10, 10))
 CASES = [
@@ -53,6 +52,7 @@ CASES = [
     # Released keeps the last tick of an id, as a Python dictionary does.
     ("an id twice", ONE_X, axes([TICK, tick(1, 200, 10)], []), [3 / 4, 1, (f_measure(1 / 2, 1) + 1) / 2], [1 / 2] * 3),
     ("ticks without an id match in their order", NAMELESS, NAMELESS, [1, 1, 1], [1, 1, 1]),
+    ("ticks of the same id match in their order", TWINS, axes(TWINS_BACKWARDS, []), [1 / 2] * 3, [1 / 2] * 3),
     # Released, they do not count: 1 of 2 predictions, and 1 of 1 truth.
     ("not one with an id", NAMELESS, ONE_NAMED, [(2 / 3 + 1) / 2] * 3, [(1 / 2 + 1) / 2, 1, f_measure(3 / 4, 1)]),
     *(("absent axes", THREE, {"output": {"axes": each}}, [0, 0, 0], None) for each in (None, {"x-axis": None})),
@@ -81,26 +81,6 @@ def test_the_f_of_all_charts() -> None:
         pairs = ((right, right), (THREE, WITH_EXTRAS))
         sums = total(make.score({"task4": truth}, {"task4": prediction}, **options) for truth, prediction in pairs)
         assert make.benchmark(**options).values(sums)["task4.f1"] == pytest.approx(expected)
-
-
-PLACES, SIDES = st.integers(0, 16), st.integers(0, 4)
-TICKS = st.lists(st.builds(tick, IDS, PLACES, PLACES), max_size=6)
-LEGENDS = st.lists(st.fixed_dictionaries({"id": IDS, "bb": st.builds(box, SIDES, SIDES, SIDES, SIDES)}), max_size=6)
-
-
-@settings(max_examples=60, deadline=None)
-@given(TICKS, TICKS, TICKS, TICKS)
-def test_axes_score_as_the_plain_reading(x: Any, y: Any, given_x: Any, given_y: Any) -> None:
-    each = [plain_reading.axis(x, given_x, 500), plain_reading.axis(y, given_y, 500)]
-    expected = [sum(scores_of_axes) / 2 for scores_of_axes in zip(*each, strict=True)]
-    assert scores(axes(x, y), axes(given_x, given_y)) == pytest.approx(expected, abs=1e-12)
-
-
-@settings(max_examples=60, deadline=None)
-@given(LEGENDS, LEGENDS, st.sampled_from(("published", "released")))
-def test_legends_score_as_the_plain_reading(truth: list[Json], prediction: list[Json], protocol: str) -> None:
-    found = scores(make.output(legend_pairs=truth), make.output(legend_pairs=prediction), protocol)
-    assert found == pytest.approx([plain_reading.legend(truth, prediction, protocol)], abs=1e-12)
 
 
 def test_details_say_what_was_matched_missed_and_extra() -> None:

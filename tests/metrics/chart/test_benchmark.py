@@ -136,14 +136,11 @@ def test_released_averages_tasks_5_6b_and_7_over_the_predictions_alone() -> None
     assert "must be a list" in make.rejection("ground_truth", bad, None, protocol="released")
 
 
-def test_the_score_is_the_mean_of_the_task_scores() -> None:
+def test_the_score_is_the_mean_of_what_is_measured_of_what_the_ground_truth_has() -> None:
     truth = {"task1": chart_type("Line"), "task5": legend(_1=box(0, 0, 10, 10)), "task3": make.roles((1, "other"))}
     # The class is right, the legend has IoU 1/4, and task 3 has nothing to score.
     found = make.metrics(truth, {"task1": chart_type("line"), "task5": legend(_1=box(0, 0, 5, 5))})
     assert (found["task3.accuracy"], found["score"]) == (None, (1 + 0.25) / 2)
-
-
-def test_what_the_ground_truth_must_have() -> None:
     for name, needed in (("image", "image.width"), ("task1", "task1.output.chart_type")):
         assert needed in make.rejection("ground_truth", {**WHOLE, name: None}, None)
 

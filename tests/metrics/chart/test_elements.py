@@ -38,8 +38,15 @@ THREE_BARS = elements(bars=[box(10, 10, 20, 100), box(50, 10, 20, 100), box(90, 
 SHIFTED_BARS = elements(bars=[box(51, 12, 23, 97), box(10, 10, 20, 100)])
 CORNERED = box(0, 999, 40, 0)  # its corner says nothing of the line
 ENDS = plots(min=(100, 90, None), max=(100, 20, None))
+THREE_LINES = plots(min=(100, 90, None), max=(100, 20, None), median=(100, 50, None))
+ACROSS = plots(median=(100, 50, CORNERED), max=(100, 20, None))
+BESIDE = plots(median=(81, 47, None), max=(103, 26, None))
+UPRIGHT = plots(median=(100, 50, box(0, 0, 0, 40)), min=(10, 50, box(0, 0, 40, 8)))
+BELOW = plots(median=(100, 75, None), min=(32, 57, None))
+LOWER = elements(lines=[points((0, 300), (10, 300)), points((10, 90), (0, 90))])
 TWO_LINES = elements(lines=[points((0, 100), (10, 100)), points((0, 300), (10, 300))])
 TWO_POINTS = elements(scatter_points=points((10, 10), (50, 50)))
+GROUPED_POINTS = elements(scatter_points=[points((50, 53)), points((10, 10))])
 SCORES = [
     ("bars: two corners", BAR, BARS, SHIFTED_BARS, (1 + 1 - 8 / 15) / 2),
     ("extra", BAR, BARS, THREE_BARS, 2 / 3),
@@ -48,46 +55,16 @@ SCORES = [
     ("no prediction", BAR, BARS, None, 0),
     ("nothing on both sides", BAR, NO_BARS, NO_BARS, 1),
     ("no prediction of nothing", BAR, NO_BARS, None, 0),
-    (
-        # On the median's line (80..120), and 3 pixels above it; the max is a bare point, 3 + 6 away.
-        "lines of box plots reach half their extent both ways",
-        PLOT,
-        plots(median=(100, 50, CORNERED), max=(100, 20, None)),
-        plots(median=(81, 47, None), max=(103, 26, None)),
-        (1 - 3 / 15 + 1 - 9 / 15) / 2,
-    ),
-    (
-        # 25 - 20 below the upright line; 22 - 20 beside the flat one and 7 - 4 below it.
-        "and in both directions",
-        "Horizontal box",
-        plots(median=(100, 50, box(0, 0, 0, 40)), min=(10, 50, box(0, 0, 40, 8))),
-        plots(median=(100, 75, None), min=(32, 57, None)),
-        (1 - 5 / 15 + 1 - (2 + 3) / 15) / 2,
-    ),
+    # On the median's line (80..120), and 3 pixels above it; the max is a bare point, 3 + 6 away.
+    ("lines of box plots reach half their extent", PLOT, ACROSS, BESIDE, (1 - 3 / 15 + 1 - 9 / 15) / 2),
+    # 25 - 20 below the upright line; 22 - 20 beside the flat one and 7 - 4 below it.
+    ("in both directions", "Horizontal box", UPRIGHT, BELOW, (1 - 5 / 15 + 1 - (2 + 3) / 15) / 2),
     ("no extent", PLOT, plots(max=(9, 9, box(0, 0, -40, -40))), plots(max=(12, 9, None)), 1 - 3 / 15),
     ("matched within their class", PLOT, ENDS, plots(max=(100, 90, None), min=(100, 20, None)), 0),
-    (
-        "and share one denominator",
-        PLOT,
-        ENDS,
-        plots(min=(100, 90, None), max=(100, 20, None), median=(100, 50, None)),
-        2 / 3,
-    ),
-    (
-        "scatter points may be grouped by series",
-        "Scatter",
-        TWO_POINTS,
-        elements(scatter_points=[points((50, 53)), points((10, 10))]),
-        (1 + 1 - 3 / 15) / 2,
-    ),
-    (
-        # Recall is 1 - 10 / 100, precision 1 - 10 / 90, for 90 where 100 is true.
-        "lines are functions, whose points come in any order",
-        "Line",
-        TWO_LINES,
-        elements(lines=[points((0, 300), (10, 300)), points((10, 90), (0, 90))]),
-        (1 + 2 * 0.9 * (1 - 1 / 9) / (0.9 + 1 - 1 / 9)) / 2,
-    ),
+    ("and share one denominator", "Horizontal box", ENDS, THREE_LINES, 2 / 3),
+    ("scatter points may be grouped by series", "Scatter", TWO_POINTS, GROUPED_POINTS, (1 + 1 - 3 / 15) / 2),
+    # Recall is 1 - 10 / 100, precision 1 - 10 / 90, for 90 where 100 is true.
+    ("functions, in any order", "Line", TWO_LINES, LOWER, (1 + 2 * 0.9 * (8 / 9) / (0.9 + 8 / 9)) / 2),
 ]
 
 
@@ -102,25 +79,19 @@ def test_scores(why: str, kind: str, truth: Json, prediction: Json | None, expec
     ("kind", "truth", "prediction", "options", "expected"),
     [
         # All four coordinates of a bar together: dx0 = dy0 = 1, dx1 = 0, dy1 = -1.
-        ("Vertical bar", box(10, 10, 20, 100), box(11, 11, 19, 98), {}, 1 - (1 + 1 + 0 + 1) / 9),
+        (BAR, elements(bars=[box(10, 10, 20, 100)]), elements(bars=[box(11, 11, 19, 98)]), {}, 1 - (1 + 1 + 0 + 1) / 9),
         # 21 - 20 beside the line and 2 above it.
         (PLOT, plots(max=(100, 50, box(0, 0, 40, 0))), plots(max=(121, 48, None)), {}, 1 - (1 + 4) / 9),
         # Lines are scored as before, and the option overrides the edition: T is 6 pixels.
         ("Line", TWO_LINES, TWO_LINES, {}, 1),
-        ("Scatter", points((9, 50)), points((9, 53)), {"element_distance": 0.02}, 1 - 9 / 36),
+        ("Scatter", TWO_POINTS, GROUPED_POINTS, {"element_distance": 0.02}, (1 + 1 - 9 / 36) / 2),
     ],
 )
 def test_later_editions_square_the_euclidean_distance(
-    kind: str, truth: Any, prediction: Any, options: Json, expected: float
+    kind: str, truth: Json, prediction: Json, options: Json, expected: float
 ) -> None:
-    def record(found: Any) -> Json:
-        if isinstance(found, list):
-            return elements(scatter_points=found)
-        return found if "output" in found else elements(bars=[found])
-
     for edition in (2020, 2022):
-        found = score(kind, record(truth), record(prediction), edition=edition, **options)
-        assert found == pytest.approx(expected)
+        assert score(kind, truth, prediction, edition=edition, **options) == pytest.approx(expected)
 
 
 def test_details_say_which_elements_are_paired() -> None:

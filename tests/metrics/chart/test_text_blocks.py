@@ -118,6 +118,10 @@ def test_the_work_of_texts_is_counted_before_it_is_done(protocol: str) -> None:
     # A text of twice the length is wrong without comparing them.
     assert steps(1, 1000, 2000) < 200
     assert steps(400, 1, 1) < 4 * 400 * 400
+    # So it may have ten million characters, of which the details have a few.
+    runaway = blocks(block(1, "abcd" * 2_500_000, 0, 0, 100, 10))
+    assert scores(blocks(TITLE), runaway, protocol=protocol) == [1, 0]
+    assert len(details_of(blocks(TITLE), runaway)["matched"][0]["predicted"]) < 300
     texts = [blocks(block(1, text * 500_000, 0, 0, 90, 10)) for text in ("ab", "ba")]
     message = make.rejection("sample", {"task2": texts[0]}, {"task2": texts[1]}, protocol=protocol)
     assert "max_steps=4000000" in message
@@ -130,12 +134,6 @@ def test_the_work_of_reading_is_that_of_the_side_which_takes_most_of_it() -> Non
         # Each takes 400 + 15 * 13 steps, one more for the text and one for 50 characters of all.
         message = make.rejection(side, truth, prediction, max_steps=5000)  # type: ignore[arg-type]
         assert f"{20 * (400 + 15 * 13) + 20 + 5} " in message
-
-
-def test_a_text_of_ten_million_characters_is_scored() -> None:
-    runaway = blocks(block(1, "abcd" * 2_500_000, 0, 0, 100, 10))
-    assert scores(blocks(TITLE), runaway) == [1, 0]
-    assert len(details_of(blocks(TITLE), runaway)["matched"][0]["predicted"]) < 300
 
 
 SMALL = st.integers(0, 12)
