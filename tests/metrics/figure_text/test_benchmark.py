@@ -31,6 +31,9 @@ LABELLED = [
     at(40, text="p53", difficulty="small"),
 ]
 LABELLED_WORDS = [{"id": n, "text": "DNA", "difficulty": each} for n, each in enumerate(("small", "small", "color"))]
+READ_TWO, ODD = [{"id": 0, "text": "DNA"}, {"id": 2, "text": "DNA"}], [at(0, text="\x00]=[", difficulty=["]=["])]
+TWO_WORDS, FOUND = [at(0, text="DNA"), at(20, text="kDa")], [at(0, text="DNA"), at(50, text="RNA"), at(100, text="kDa")]
+MISREAD = [at(1, text="DNA"), at(20, text="kda"), at(60, text="x")]
 CONFIDENT = [at(0, confidence=0.9), at(30, confidence=0.2), at(60), at(90, confidence=0.5)]
 ACCURACY = "word_recognition.accuracy"
 CASES: list[tuple[str, Regions, Regions | None, dict[str, Any], dict[str, float | None]]] = [
@@ -61,43 +64,18 @@ CASES: list[tuple[str, Regions, Regions | None, dict[str, Any], dict[str, float 
     ("no text to read", [A, {"id": "b"}], [{"id": "b"}], {}, {ACCURACY: 0}),
     ("an unknown id", [A], [{"id": "z", "text": "DNA"}], {}, {ACCURACY: 0}),
     ("an id of the system's own is no reading", [at(0, id="a")], [at(0, id="z")], {}, {"detection.f1": 1}),
-    (
-        "place and text",
-        [at(0, text="DNA"), at(20, text="kDa")],
-        [at(1, text="DNA"), at(20, text="kda"), at(60, text="x")],
-        {},
-        {"end_to_end.precision": 1 / 3, "end_to_end.recall": 1 / 2},
-    ),
-    (
-        "without any text it is not reported",
-        [at(0, text="DNA")],
-        [at(0)],
-        {},
-        {"end_to_end.f1": None, "agreement.text": None, "agreement.location": 1},
-    ),
+    ("place and text", TWO_WORDS, MISREAD, {}, {"end_to_end.precision": 1 / 3, "end_to_end.recall": 1 / 2}),
+    ("without any text", TWO_WORDS[:1], [at(0)], {}, {"end_to_end.f1": None, "agreement.text": None}),
+    ("without any text", TWO_WORDS[:1], [at(0)], {}, {"agreement.location": 1}),
     ("a bent polygon", ARC, ARC, {"geometry": "polygon"}, {"end_to_end.f1": 1, "detection.f1": 1}),
-    (
-        # Precision is 1 / 2 of the first and the last.
-        "a region without a text and what is found there do not count",
-        WORDLESS,
-        [at(0, text="DNA"), at(50, text="RNA"), at(100, text="kDa")],
-        {},
-        {
-            "end_to_end.recall": 1,
-            "end_to_end.precision": 1 / 2,
-            "detection.precision": 2 / 3,
-            "end_to_end.recall[difficulty=small]": None,
-            "agreement.text": 1,
-            "agreement.text_max": 1 / 2,
-        },
-    ),
-    (
-        # Of the three detections, the second lies in a region outside the subset, and the last lies nowhere.
-        "other regions become don't-care",
-        LABELLED,
-        [at(0, text="DNA"), at(20, text="x"), at(80, text="y")],
-        {},
-        {
+    # A region without a text, and what is found there, do not count: precision is 1 / 2 of the first and the last.
+    ("wordless", WORDLESS, FOUND, {}, {"end_to_end.recall": 1, "end_to_end.precision": 1 / 2}),
+    ("wordless", WORDLESS, FOUND, {}, {"detection.precision": 2 / 3, "end_to_end.recall[difficulty=small]": None}),
+    ("wordless", WORDLESS, FOUND, {}, {"agreement.text": 1, "agreement.text_max": 1 / 2}),
+    *(
+        # Other regions become don't-care: the second lies in one of them, and the last lies nowhere.
+        ("subset", LABELLED, [at(0, text="DNA"), at(20, text="x"), at(80, text="y")], {}, {name: value})
+        for name, value in {
             "detection.recall[difficulty=small]": 1 / 2,
             "detection.precision[difficulty=small]": 1 / 2,
             "end_to_end.recall[difficulty=blurry]": 1,
@@ -105,32 +83,17 @@ CASES: list[tuple[str, Regions, Regions | None, dict[str, Any], dict[str, float 
             "end_to_end.precision[orientation=oriented]": 0,
             "detection.recall[orientation=oriented]": 1,
             "detection.f1[important=true]": 2 * 0.5 * 1 / 1.5,
-        },
+        }.items()
     ),
     *(
-        (
-            "lines beside a hit cost as much as very thin boxes",
-            WORDLESS[:1],
-            [*WORDLESS[:1], *({"box": [20 + n, 0, 20 + n + width, 9]} for n in range(9))],
-            {"geometry": geometry},
-            {f"{name}.precision": 1 / 10 for name in ("detection", "end_to_end")} | {"detection.recall": 1},
-        )
-        for width in (0, 0.001)
-        for geometry in ("rectangle", "polygon")
+        # Lines beside a hit cost as much as very thin boxes.
+        ("lines", WORDLESS[:1], WORDLESS[:1] + thin, options, {f"{task}.precision": 1 / 10, f"{task}.recall": 1})
+        for thin in ([{"box": [20 + n, 0, 20 + n + width, 9]} for n in range(9)] for width in (0, 0.001))
+        for options in ({}, {"geometry": "polygon"})
+        for task in ("detection", "end_to_end")
     ),
-    (
-        "words by subset",
-        LABELLED_WORDS,
-        [{"id": 0, "text": "DNA"}, {"id": 2, "text": "DNA"}],
-        {},
-        {f"{ACCURACY}[difficulty=small]": 1 / 2, f"{ACCURACY}[difficulty=color]": 1, ACCURACY: 2 / 3},
-    ),
-    (
-        "odd texts and labels",
-        *[[at(0, text="\x00]=[", difficulty=["]=["])]] * 2,
-        {},
-        {"detection.f1[difficulty=]=[]": 1},
-    ),
+    ("words by subset", LABELLED_WORDS, READ_TWO, {}, {f"{ACCURACY}[difficulty=small]": 1 / 2, ACCURACY: 2 / 3}),
+    ("odd texts and labels", ODD, ODD, {}, {"detection.f1[difficulty=]=[]": 1}),
     ("nulls", [at(0, **dict.fromkeys(("id", "points", "text", "ignore")))], [at(0, id=None)], {}, {"detection.f1": 1}),
 ]
 
