@@ -269,5 +269,5 @@ def test_the_corpus_is_what_the_generator_makes() -> None:
     records = [sample(index, 1) for index in range(60)]
     for side, name in enumerate(("ground_truth", "predictions")):
         shipped = {key: json.loads(text) for key, text in read_records(CORPUS / f"{name}.jsonl").items()}
-        assert shipped == {each[side]["sample_id"]: each[side] for each in records if each[side]}
+        assert shipped == {record["sample_id"]: record for record in [each[side] for each in records] if record}
     assert {truth["task1"]["output"]["chart_type"] for truth, _ in records} == set(CLASSES)

@@ -203,8 +203,8 @@ def test_scatter_points_have_the_distance_of_the_inverse_covariance(first: Any, 
 def test_scatter_points_close_to_a_line_have_a_distance_released_with_the_rounding_of_the_script(
     offset: float,
 ) -> None:
-    truth = [(x, 3 * x + (-1.0) ** x * offset) for x in range(10)]
-    prediction = [(x, y + offset / 5 * (-1.0) ** (x // 3)) for x, y in truth]
+    truth = [(float(x), 3 * x + (-1.0) ** x * offset) for x in range(10)]
+    prediction = [(x, y + offset / 5 * (-1.0) ** (place // 3)) for place, (x, y) in enumerate(truth)]
     scores = exact_scores(truth, prediction)
     expected = sum(scores[place][place] for place in range(10)) / 10
     assert 0.4 < expected < 0.9
