@@ -18,24 +18,10 @@ from .draw import draw_chart
 from .elements import score_elements
 from .limits import check_sizes
 from .metrics import ATTEMPTED, LEFT_OUT, METRICS, SAMPLE_METRICS, confusion_tables, explain, values_of
-from .records import (
-    ALL_TASKS,
-    ChartOptions,
-    ChartPrediction,
-    ChartTruth,
-    TaskName,
-    axes_of,
-    chart_type_of,
-    elements_of,
-    legend_pairs_of,
-    series_of,
-    text_blocks_of,
-)
+from .records import ALL_TASKS, ChartOptions, ChartPrediction, ChartTruth, TaskName, elements_of, series_of
 from .series import score_series
 from .task_score import TaskScore
 from .text_blocks import score_text_blocks
-
-NO_PREDICTION = ChartPrediction()
 
 
 class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
@@ -66,7 +52,7 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
         """
         check_sizes(truth, prediction, self.options)
         budget = Budget(self.options.max_steps)
-        chart_class = class_of(chart_type_of(truth.task1), self.options.protocol)
+        chart_class = class_of(truth.chart_type, self.options.protocol)
         tasks = self.options.tasks if CLASSES_WITHOUT_TASKS.isdisjoint(chart_class.split()) else ("task1",)
         statistics: dict[str, float] = {}
         metrics: dict[str, float | None] = {}
@@ -74,7 +60,7 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
         coverage: dict[str, int] = {}
         shares = []
         for task in dict.fromkeys(tasks):
-            score = _score_task(task, truth, prediction, chart_class, budget, self.options)
+            score = self._score_task(task, truth, prediction, chart_class, budget)
             if score is None:
                 continue
             statistics |= score.statistics
@@ -108,7 +94,6 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
 
         Raises RejectedRecord where `score_sample` does.
         """
-        check_sizes(truth, prediction, self.options)
         if details is None:
             details = msgspec.to_builtins(self.score_sample(truth, prediction).details)
         return draw_chart(truth, prediction, details, self.options, image)
@@ -117,43 +102,37 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
         """Returns the confusion matrices of tasks 1 and 3, where there is one."""
         return confusion_tables(sums)
 
-
-def _score_task(
-    task: TaskName,
-    truth: ChartTruth,
-    prediction: ChartPrediction | None,
-    chart_class: str,
-    budget: Budget,
-    options: ChartOptions,
-) -> TaskScore | None:
-    """Returns the score of one task; None where the ground truth lacks it, or the protocol leaves the chart out."""
-    given = prediction or NO_PREDICTION
-    # The released scripts average over the predictions alone.
-    left_out = prediction is None and options.protocol == "released"
-    if task == "task1":
-        predicted_class = class_of(chart_type_of(given.task1), options.protocol)
-        return score_chart_class(truth, chart_class, predicted_class, options) if chart_class else None
-    if task == "task2":
-        blocks = text_blocks_of(truth.task2)
-        return None if blocks is None else score_text_blocks(blocks, text_blocks_of(given.task2), budget, options)
-    if task == "task3":
-        roles = truth.task3.output.text_roles if truth.task3 and truth.task3.output else None
-        predicted_roles = given.task3.output if given.task3 else None
-        return None if roles is None else score_text_roles(roles, predicted_roles, options)
-    if task == "task4":
-        axes = axes_of(truth.task4)
-        return None if axes is None else score_axes(axes, axes_of(given.task4), truth.image, options)
-    if task == "task5":
-        pairs = legend_pairs_of(truth.task5)
-        return None if pairs is None or left_out else score_legend(pairs, legend_pairs_of(given.task5), options)
-    if task == "task6a":
-        elements, others = elements_of(truth.task6), elements_of(given.task6)
-        if elements is None:
+    def _score_task(
+        self, task: TaskName, truth: ChartTruth, prediction: ChartPrediction | None, chart_class: str, budget: Budget
+    ) -> TaskScore | None:
+        """Returns the score of one task; None where the ground truth lacks it, or the protocol leaves the chart out."""
+        options, given = self.options, prediction or ChartPrediction()
+        # The released scripts average over the predictions alone.
+        left_out = prediction is None and options.protocol == "released"
+        if task == "task1":
+            predicted_class = class_of(given.chart_type, options.protocol)
+            return score_chart_class(truth, chart_class, predicted_class, options) if chart_class else None
+        if task == "task2":
+            blocks = truth.text_blocks
+            return None if blocks is None else score_text_blocks(blocks, given.text_blocks, budget, options)
+        if task == "task3":
+            roles = truth.task3.output.text_roles if truth.task3 and truth.task3.output else None
+            predicted_roles = given.task3.output if given.task3 else None
+            return None if roles is None else score_text_roles(roles, predicted_roles, options)
+        if task == "task4":
+            axes = truth.axes
+            return None if axes is None else score_axes(axes, given.axes, truth.image, options)
+        if task == "task5":
+            pairs = truth.legend_pairs
+            return None if pairs is None or left_out else score_legend(pairs, given.legend_pairs, options)
+        if task == "task6a":
+            elements, others = elements_of(truth.task6), elements_of(given.task6)
+            if elements is None:
+                return None
+            return score_elements(elements, others, chart_class, truth.image, budget, options)
+        series = series_of(truth.task6)
+        if series is None:
             return None
-        return score_elements(elements, others, chart_class, truth.image, budget, options)
-    series = series_of(truth.task6)
-    if series is None:
-        return None
-    predicted = series_of(given.task7 if task == "task7" else given.task6)
-    score = score_series(task, series, predicted, chart_class, budget, options)
-    return None if left_out else score
+        predicted = series_of(given.task7 if task == "task7" else given.task6)
+        score = score_series(task, series, predicted, chart_class, budget, options)
+        return None if left_out else score

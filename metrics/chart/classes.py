@@ -8,25 +8,16 @@ classes that are not known. Source: CHART-Infographics, tasks 1 and 3; metric1_s
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
 from ..benchmark import RejectedRecord
 from .names import compared_text
-from .records import (
-    ChartOptions,
-    ChartTruth,
-    PredictedTextRoles,
-    Protocol,
-    TextRole,
-    TextRoles,
-    identifier_text,
-    series_of,
-)
+from .records import ChartOptions, ChartTruth, Protocol, TextRole, TextRoles, identifier_text, series_of
 from .task_score import TaskScore, listed, shortened
 
 NONE = "(none)"
@@ -147,16 +138,13 @@ def predicted_roles(output: TextRoles | None, options: ChartOptions) -> Sequence
     """
     if output is None:
         return None
-    if output.text_roles is not None or options.protocol == "published":
+    if output.text_roles is not None or output.text_blocks is None or options.protocol == "published":
         return output.text_roles
-    blocks = output.text_blocks if isinstance(output, PredictedTextRoles) else None
-    return None if blocks is None else list(_readable(blocks))
-
-
-def _readable(entries: Any) -> Iterable[TextRole]:
+    roles: list[TextRole] = []
     with suppress(msgspec.ValidationError):
-        for entry in entries if isinstance(entries, list) else ():
-            yield msgspec.convert(entry, TextRole)
+        for entry in output.text_blocks if isinstance(output.text_blocks, list) else ():
+            roles.append(msgspec.convert(entry, TextRole))  # noqa: PERF401 (those before a bad one stay)
+    return roles
 
 
 def _identified(roles: Sequence[TextRole], known: Collection[str]) -> list[IdentifiedRole]:

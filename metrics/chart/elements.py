@@ -29,11 +29,9 @@ from ..common.assignment import best_pairs, numpy_sum
 from ..common.budget import Budget
 from .classes import ElementKind, element_kind
 from .limits import assignment_steps, function_steps, pair_steps
-from .records import NO_ELEMENTS, BoxPlotElement, BoxSummary, ChartOptions, ImageSize, VisualElements
+from .records import BOX_PLOT_LINES, NO_ELEMENTS, BoxPlotElement, ChartOptions, ImageSize, VisualElements
 from .similarity import Function, function_similarity
 from .task_score import TaskScore, listed, mean_score
-
-BOX_PLOT_LINES = BoxSummary.__struct_fields__
 
 Element = tuple[float, ...]
 """The coordinates of an element; those of a line of a box plot are its point, and how far it reaches from there."""
@@ -61,13 +59,12 @@ def score_elements(
     truths, predictions = _groups(truth, kind), _groups(given, kind)
     if not any(truths.values()) and _has_elements(truth):
         raise RejectedRecord("ground_truth", f"task6: the visual elements are not those of a {chart_class} chart")
-    for name, of_truth in truths.items():
-        budget.spend(_steps(of_truth, predictions[name]))
     threshold, squared = options.element_distance * min(image.width, image.height), options.rules.squared_error
     details = {}
     total, true_count, predicted_count = 0.0, 0, 0
     for name, of_truth in truths.items():
         of_prediction = predictions[name]
+        budget.spend(_steps(of_truth, of_prediction))
         scores = element_scores(kind, of_truth, of_prediction, threshold, squared)
         pairs = [(row, column, scores[row][column]) for row, column in best_pairs(scores)]
         total += numpy_sum([score for _, _, score in pairs])

@@ -10,18 +10,7 @@ from itertools import product
 
 from ..benchmark import RejectedRecord, Side
 from .names import MAX_REWRITTEN_LENGTH, may_have_latex
-from .records import (
-    ChartOptions,
-    ChartPrediction,
-    ChartTruth,
-    PredictedTextRoles,
-    axes_of,
-    elements_of,
-    identifier_text,
-    legend_pairs_of,
-    series_of,
-    text_blocks_of,
-)
+from .records import Chart, ChartOptions, elements_of, identifier_text, series_of
 
 # The fixed cost of comparing two series, lines or point sets, whatever they hold.
 PAIR_OF_SERIES = 100
@@ -83,26 +72,25 @@ def _word_operations(first: Collection[str], second: Collection[str]) -> int:
     return max(words * other_characters, other_words * characters)
 
 
-def check_sizes(truth: ChartTruth, prediction: ChartPrediction | None, options: ChartOptions) -> None:
+def check_sizes(truth: Chart, prediction: Chart | None, options: ChartOptions) -> None:
     """Raises RejectedRecord where a task of a record has more than the options allow."""
-    records: dict[Side, ChartTruth | ChartPrediction | None] = {"ground_truth": truth, "prediction": prediction}
+    records: dict[Side, Chart | None] = {"ground_truth": truth, "prediction": prediction}
     for side, record in records.items():
         for what, count, option in () if record is None else _sizes(record):
-            if count > getattr(options, option):
-                most = getattr(options, option)
+            if count > (most := getattr(options, option)):
                 raise RejectedRecord(side, f"{what}: {count} are more than {option} allows ({most})")
 
 
-def _sizes(record: ChartTruth | ChartPrediction) -> Iterator[tuple[str, int, str]]:
+def _sizes(record: Chart) -> Iterator[tuple[str, int, str]]:
     """Yields what is counted in a record, how many there are, and the option that limits it."""
-    roles, axes = record.task3 and record.task3.output, axes_of(record.task4)
+    roles, axes = record.task3 and record.task3.output, record.axes
     for what, entries in (
-        ("task2 text_blocks", text_blocks_of(record.task2)),
+        ("task2 text_blocks", record.text_blocks),
         ("task3 text_roles", roles and roles.text_roles),
-        ("task3 text_blocks", roles.text_blocks if isinstance(roles, PredictedTextRoles) else None),
+        ("task3 text_blocks", roles and roles.text_blocks),
         ("task4 x-axis ticks", axes and axes.x_axis),
         ("task4 y-axis ticks", axes and axes.y_axis),
-        ("task5 legend_pairs", legend_pairs_of(record.task5)),
+        ("task5 legend_pairs", record.legend_pairs),
     ):
         if entries and isinstance(entries, list):
             yield what, len(entries), "max_text_blocks"
@@ -115,11 +103,9 @@ def _sizes(record: ChartTruth | ChartPrediction) -> Iterator[tuple[str, int, str
             yield f"{task} points of lines", sum(map(len, lines)), "max_points"
             yield f"{task} scatter points", len(elements.points()), "max_points"
         if series := series_of(held):
+            points = [point for one in series if isinstance(one.data, list) for point in one.data]
+            texts = map(identifier_text, [*(one.name for one in series), *(point.x for point in points)])
             yield f"{task} data series", len(series), "max_series"
-            points = [one.data for one in series if isinstance(one.data, list)]
-            yield f"{task} points of data series", sum(map(len, points)), "max_points"
-            texts = [
-                identifier_text(each) or ""
-                for each in (*(one.name for one in series), *(p.x for data in points for p in data))
-            ]
-            yield f"{task} characters of series names and labels", sum(map(len, texts)), "max_characters"
+            yield f"{task} points of data series", len(points), "max_points"
+            length = sum([len(text) for text in texts if text])
+            yield f"{task} characters of series names and labels", length, "max_characters"

@@ -148,11 +148,8 @@ def confusion_tables(sums: Sums) -> list[Table]:
 
 def _confusion(task: str, sums: Sums) -> dict[tuple[str, str], float]:
     """Returns the confusion counts of a task by (true class, predicted class)."""
-    cells: dict[tuple[str, str], float] = {}
-    for name, count in sums.bracketed(f"{task}.confusion").items():
-        true_class, _, predicted = name.partition("|")
-        cells[true_class, predicted] = count
-    return cells
+    found = sums.bracketed(f"{task}.confusion").items()
+    return {(row, column): count for name, count in found for row, _, column in [name.partition("|")]}
 
 
 def explain(details: Any) -> list[str]:

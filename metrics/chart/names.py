@@ -11,11 +11,12 @@ import numpy as np
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 
-from ..common.text import normalized
+from ..common.text import cached_if_short, normalized
 from .records import Protocol, Scalar, identifier_text
 
 # What is longer is no block of a chart, and keeps its LaTeX.
 MAX_REWRITTEN_LENGTH = 1000
+# Of two sides together; their labels, such as those of box plots, are often the same as before.
 MAX_REMEMBERED_LENGTH = 100
 # Braced sub- and superscripts that unicodeit replaces.
 SCRIPTS = (
@@ -26,6 +27,7 @@ SCRIPTS = (
 MAX_VALUE = 1e100
 
 
+@cached_if_short
 def read_text(text: str, protocol: Protocol) -> str:
     """Returns a text block as task 2 compares it.
 
@@ -40,10 +42,6 @@ def read_text(text: str, protocol: Protocol) -> str:
     if len(plain) > MAX_REWRITTEN_LENGTH or not may_have_latex(plain):
         return plain
     return compared_text(without_latex(plain), protocol)
-
-
-read_again = lru_cache(maxsize=1 << 14)(read_text)
-"""Reads texts of at most MAX_REMEMBERED_LENGTH, most of which stand on both sides, such as the numbers of ticks."""
 
 
 def may_have_latex(text: str) -> bool:
@@ -106,7 +104,6 @@ def text_scores(texts: Collection[str], others: Collection[str], alpha: float) -
 
 @lru_cache(maxsize=1 << 14)
 def _text_score(text: str, other: str, alpha: float) -> float:
-    """Compares two short texts, such as the labels of box plots, which are always the same."""
     return float(1 - Levenshtein.normalized_distance(text, other) ** alpha)
 
 

@@ -20,6 +20,7 @@ Identifier = int | str | float | None
 Scalar = str | float | int | None
 
 OutputT = TypeVar("OutputT")
+LineT = TypeVar("LineT")
 
 
 class ImageSize(Struct, frozen=True, gc=False):
@@ -84,14 +85,12 @@ class TextRole(Struct, frozen=True, gc=False):
 
 
 class TextRoles(Struct, frozen=True):
-    """Task 3: the roles of the text blocks."""
+    """Task 3: the roles of the text blocks.
+
+    Where the `text_roles` of a prediction are absent, the released script reads them from its `text_blocks`.
+    """
 
     text_roles: list[TextRole] | None = None
-
-
-class PredictedTextRoles(TextRoles, frozen=True):
-    """Task 3 of a prediction. The released script reads `text_blocks` where a file has no `text_roles`."""
-
     text_blocks: Any = None
 
 
@@ -131,29 +130,30 @@ class Legend(Struct, frozen=True):
     legend_pairs: list[LegendPair] | None = None
 
 
-class BoxPlotElement(Struct, frozen=True, gc=False):
+class BoxPlotElement(Point, frozen=True, gc=False):
     """A line of a box plot, by a point on it; `_bb` has its extent."""
 
-    x: Coordinate
-    y: Coordinate
     bb: Box | None = msgspec.field(name="_bb", default=None)
 
 
-class BoxPlot(Struct, frozen=True, gc=False):
-    """The five lines of a box plot."""
+class BoxPlot(Struct, Generic[LineT], frozen=True, gc=False):
+    """The five lines of a box plot: elements in the image, or the numbers that they show."""
 
-    first_quartile: BoxPlotElement | None = None
-    max: BoxPlotElement | None = None
-    min: BoxPlotElement | None = None
-    median: BoxPlotElement | None = None
-    third_quartile: BoxPlotElement | None = None
+    first_quartile: LineT | None = None
+    max: LineT | None = None
+    min: LineT | None = None
+    median: LineT | None = None
+    third_quartile: LineT | None = None
+
+
+BOX_PLOT_LINES = BoxPlot.__struct_fields__
 
 
 class VisualElements(Struct, frozen=True):
     """Task 6a: what is drawn in the plot area. Scatter points may be grouped by series."""
 
     bars: list[Box] | None = None
-    boxplots: list[BoxPlot] | None = None
+    boxplots: list[BoxPlot[BoxPlotElement]] | None = None
     lines: list[list[Point]] | None = None
     scatter_points: list[Point | list[Point]] | None = msgspec.field(name="scatter points", default=None)
 
@@ -178,21 +178,11 @@ class DataPoint(Struct, frozen=True, gc=False):
     y: Scalar = None
 
 
-class BoxSummary(Struct, frozen=True, gc=False):
-    """The five numbers of a box plot."""
-
-    first_quartile: Scalar = None
-    max: Scalar = None
-    min: Scalar = None
-    median: Scalar = None
-    third_quartile: Scalar = None
-
-
 class DataSeries(Struct, frozen=True):
     """A named data series: points, or the summary that a box plot shows."""
 
     name: Scalar = None
-    data: list[DataPoint] | BoxSummary | None = None
+    data: list[DataPoint] | BoxPlot[Scalar] | None = None
 
 
 class ChartData(Struct, frozen=True):
@@ -202,7 +192,40 @@ class ChartData(Struct, frozen=True):
     data_series: list[DataSeries] | None = msgspec.field(name="data series", default=None)
 
 
-class ChartTruth(Struct, frozen=True):
+class Chart(Struct, frozen=True):
+    """The outputs of the tasks of one chart; those that are absent are None."""
+
+    task1: Task[ChartClass | str] | None = None
+    task2: Task[TextBlocks] | None = None
+    task3: Task[TextRoles] | None = None
+    task4: Task[AxisAnalysis] | None = None
+    task5: Task[Legend] | None = None
+    task6: Task[ChartData] | None = None
+
+    @property
+    def chart_type(self) -> str | None:
+        """The class of the chart, as it is written."""
+        output = self.task1.output if self.task1 else None
+        return output.chart_type if isinstance(output, ChartClass) else output
+
+    @property
+    def text_blocks(self) -> list[TextBlock] | None:
+        """The blocks of text."""
+        return self.task2.output.text_blocks if self.task2 and self.task2.output else None
+
+    @property
+    def axes(self) -> Axes | None:
+        """The axes; None where neither has ticks."""
+        axes = self.task4.output.axes if self.task4 and self.task4.output else None
+        return None if axes == NO_AXES else axes
+
+    @property
+    def legend_pairs(self) -> list[LegendPair] | None:
+        """The pairs of the legend."""
+        return self.task5.output.legend_pairs if self.task5 and self.task5.output else None
+
+
+class ChartTruth(Chart, frozen=True):
     """What is true of one chart. A task that is absent is not scored.
 
     image is needed by tasks 4 and 6a, task1 by tasks 6a to 7, whose measure depends on the class of the chart.
@@ -211,46 +234,12 @@ class ChartTruth(Struct, frozen=True):
 
     image: ImageSize | None = None
     ambiguous: bool | None = None
-    task1: Task[ChartClass | str] | None = None
-    task2: Task[TextBlocks] | None = None
-    task3: Task[TextRoles] | None = None
-    task4: Task[AxisAnalysis] | None = None
-    task5: Task[Legend] | None = None
-    task6: Task[ChartData] | None = None
 
 
-class ChartPrediction(Struct, frozen=True):
+class ChartPrediction(Chart, frozen=True):
     """What a system says of one chart."""
 
-    task1: Task[ChartClass | str] | None = None
-    task2: Task[TextBlocks] | None = None
-    task3: Task[PredictedTextRoles] | None = None
-    task4: Task[AxisAnalysis] | None = None
-    task5: Task[Legend] | None = None
-    task6: Task[ChartData] | None = None
     task7: Task[ChartData] | None = None
-
-
-def chart_type_of(task: Task[ChartClass | str] | None) -> str | None:
-    """Returns the class of the chart, as it is written."""
-    output = task.output if task else None
-    return output.chart_type if isinstance(output, ChartClass) else output
-
-
-def text_blocks_of(task: Task[TextBlocks] | None) -> list[TextBlock] | None:
-    """Returns the blocks of text."""
-    return task.output.text_blocks if task and task.output else None
-
-
-def axes_of(task: Task[AxisAnalysis] | None) -> Axes | None:
-    """Returns the axes; None where neither has ticks."""
-    axes = task.output.axes if task and task.output else None
-    return None if axes == NO_AXES else axes
-
-
-def legend_pairs_of(task: Task[Legend] | None) -> list[LegendPair] | None:
-    """Returns the pairs of the legend."""
-    return task.output.legend_pairs if task and task.output else None
 
 
 def elements_of(task: Task[ChartData] | None) -> VisualElements | None:

@@ -32,20 +32,11 @@ from ..common.assignment import best_pairs_below, numpy_sum
 from ..common.budget import Budget
 from .classes import ElementKind, element_kind
 from .limits import PAIR_OF_RELEASED_POINTS, PAIR_OF_SERIES, function_steps, table_steps, text_steps
-from .names import compared_labels, compared_text, numbers, text_scores
-from .records import BoxSummary, ChartOptions, DataSeries, Scalar, TaskName, identifier_text
-from .similarity import (
-    Function,
-    PointSet,
-    function_similarity,
-    label_similarity,
-    point_similarity,
-    released_point_similarity,
-    with_spread,
-)
+from .names import compared_labels, compared_text, label, numbers, text_scores
+from .records import BOX_PLOT_LINES, BoxPlot, ChartOptions, DataSeries, Scalar, TaskName
+from .similarity import Function, PointSet, function_similarity, label_similarity, point_similarity, with_spread
 from .task_score import TaskScore, listed, mean_score, shortened
 
-SUMMARY = BoxSummary.__struct_fields__
 ROUNDING = 1 + 1e-9
 """A similarity is at most 1, but for its rounding."""
 
@@ -76,8 +67,10 @@ class Series(msgspec.Struct, frozen=True, gc=False):
         data = series.data
         if isinstance(data, list) and not is_summary:
             xs, ys = [point.x for point in data], [point.y for point in data]
-        elif isinstance(data, BoxSummary) and is_summary:
-            held = [(name, value) for name, value in zip(SUMMARY, astuple(data), strict=True) if value is not None]
+        elif isinstance(data, BoxPlot) and is_summary:
+            held = [
+                (name, value) for name, value in zip(BOX_PLOT_LINES, astuple(data), strict=True) if value is not None
+            ]
             xs, ys = [name for name, _ in held], [value for _, value in held]
         well_formed = bool(xs) if is_summary else isinstance(data, list)
         y = numbers(ys)
@@ -87,7 +80,7 @@ class Series(msgspec.Struct, frozen=True, gc=False):
             values = list(zip(compared_labels(xs, options.protocol), y, strict=True))
         else:
             values = [each for each in zip(numbers(xs), y, strict=True) if not isnan(each[0]) and not isnan(each[1])]
-        name = compared_text(identifier_text(series.name) or "", options.protocol)
+        name = compared_text(label(series.name), options.protocol)
         return cls(name, values, len(xs), numeric, well_formed)
 
 
@@ -111,7 +104,7 @@ def score_series(
     kind = _kind(truth, elements)
     truths = [Series.of(each, kind, is_summary, options) for each in truth]
     predictions = [Series.of(each, kind, is_summary, options) for each in prediction or ()]
-    _require_layout(truth, truths, chart_class, is_summary)
+    _require_layout(truths, chart_class, is_summary)
     are_named = options.protocol == "released" or any(each.name for each in truths)
     similarity = cache(_similarity(kind, truths, predictions, budget, options))
     names, others = [each.name for each in truths], [other.name for other in predictions]
@@ -139,27 +132,20 @@ def score_series(
             }
             for (row, column), scored in zip(listed(pairs), scores, strict=False)
         ],
-        "missed": _unmatched(truth, [row for row, _ in pairs]),
-        "extra": _unmatched(prediction or (), [column for _, column in pairs]),
+        "missed": _unmatched(names, {row for row, _ in pairs}),
+        "extra": _unmatched(others, {column for _, column in pairs}),
     }
     total = min(1.0, numpy_sum(scores) / larger) if larger else 1.0
     return mean_score(task, total, details, prediction is not None)
 
 
-def _require_layout(truth: Sequence[DataSeries], truths: Sequence[Series], chart_class: str, is_summary: bool) -> None:
+def _require_layout(truths: Sequence[Series], chart_class: str, is_summary: bool) -> None:
     """Raises RejectedRecord unless the data are what the chart has: points, or numbers of box plots, with numeric y."""
-    for held, read in zip(truth, truths, strict=True):
+    for read in truths:
         if not read.well_formed:
-            wanted = "an object of " + ", ".join(SUMMARY) if is_summary else "a list of points with x and y"
-            found = "an object"
-            if isinstance(held.data, list):
-                found = "a list of points"
-            elif held.data is None:
-                found = "absent"
-            elif held.data == BoxSummary():
-                found = "an object with none of " + ", ".join(SUMMARY)
-            name = shortened(identifier_text(held.name) or "")
-            message = f"data of the data series {name!r} of a {chart_class} chart must be {wanted}, not {found}"
+            wanted = f"an object with any of {', '.join(BOX_PLOT_LINES)}"
+            wanted = wanted if is_summary else "a list of points with x and y"
+            message = f"data of the data series {shortened(read.name)!r} of a {chart_class} chart must be {wanted}"
             raise RejectedRecord("ground_truth", f"task6: the {message}")
     for read in truths:
         if not read.numeric:
@@ -196,10 +182,10 @@ def _similarity(
     elif kind == "points":
         budget.spend(table_steps(sizes, other_sizes, PAIR_OF_RELEASED_POINTS if released else PAIR_OF_SERIES))
         first = [PointSet.of(each.values) if each.values else None for each in truths]
-        compare = partial(released_point_similarity if released else point_similarity, gamma=options.gamma)
+        compare = partial(point_similarity, gamma=options.gamma, released=released)
     else:
         labels, other_labels = (
-            dict.fromkeys([label for each in side for label, _ in each.values]) for side in (truths, predictions)
+            dict.fromkeys([x for each in side for x, _ in each.values]) for side in (truths, predictions)
         )
         budget.spend(table_steps(sizes, other_sizes, PAIR_OF_SERIES) + text_steps(labels, other_labels))
         first = [with_spread(each.values) if each.values else None for each in truths]
@@ -217,8 +203,5 @@ def _similarity(
     return similarity
 
 
-def _unmatched(series: Sequence[DataSeries], matched: Collection[int]) -> Sequence[str]:
-    """Returns the names of the series that are not matched."""
-    return listed(
-        [shortened(identifier_text(one.name) or "") for index, one in enumerate(series) if index not in matched]
-    )
+def _unmatched(names: Sequence[str], matched: Collection[int]) -> Sequence[str]:
+    return listed([shortened(name) for place, name in enumerate(names) if place not in matched])

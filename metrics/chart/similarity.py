@@ -157,12 +157,15 @@ def _independence(points: Sequence[Point], standard: Sequence[Point], spread: Po
     return numpy_sum([residual * residual for residual in residuals]) / (len(points) - 1)
 
 
-def point_similarity(truth: PointSet, prediction: Sequence[Point], gamma: float) -> float:
+def point_similarity(truth: PointSet, prediction: Sequence[Point], gamma: float, released: bool = False) -> float:
     """Returns the largest sum of 1 - min(1, d / gamma) over pairs of points, each used once.
 
     d is the Mahalanobis distance under the covariance of the ground truth (ddof 1). Where that has no inverse, the
-    score is 1 for equal points, else 0.
+    score is 1 for equal points, else 0. Released (metric6b.py), the covariance is inverted as it is; published where
+    that stops the script.
     """
+    if released and (scores := _released_scores(truth.points, prediction, gamma)):
+        return best_sum(scores)
     if truth.whiten is None:
         return best_sum([[float(point == other) for other in prediction] for point in truth.points])
     whitened = truth.whiten(prediction)
@@ -177,21 +180,20 @@ def point_similarity(truth: PointSet, prediction: Sequence[Point], gamma: float)
     )
 
 
-def released_point_similarity(truth: PointSet, prediction: Sequence[Point], gamma: float) -> float:
-    """Returns what metric6b.py does, which inverts the covariance as it is; published where that stops the script."""
+def _released_scores(points: Sequence[Point], prediction: Sequence[Point], gamma: float) -> list[list[float]]:
+    """Returns the scores of all pairs of points, or an empty list where the script stops."""
     from scipy.spatial.distance import cdist
 
-    if len(truth.points) > 1:
-        points = np.array(truth.points)
-        with np.errstate(all="ignore"):
-            try:
-                inverse = np.linalg.inv(np.cov(points.T))
-            except np.linalg.LinAlgError:
-                return point_similarity(truth, prediction, gamma)
-            distances = cdist(np.array(prediction), points, metric="mahalanobis", VI=inverse.T).T / gamma
-        if not np.isnan(distances).any():
-            return best_sum(np.where(distances < 1, 1 - distances, 0.0).tolist())
-    return point_similarity(truth, prediction, gamma)
+    if len(points) < 2:
+        return []
+    with np.errstate(all="ignore"):
+        try:
+            inverse = np.linalg.inv(np.cov(np.array(points).T))
+        except np.linalg.LinAlgError:
+            return []
+        distances = cdist(np.array(prediction), np.array(points), metric="mahalanobis", VI=inverse.T).T / gamma
+    scores: list[list[float]] = np.where(distances < 1, 1 - distances, 0.0).tolist()
+    return [] if np.isnan(distances).any() else scores
 
 
 LabelledValues = Sequence[tuple[str, float]]

@@ -28,7 +28,7 @@ from ..common.budget import Budget
 from ..common.text import character_error_rate
 from ..statistics.ratios import f_measure, plain_sum
 from .limits import error_rate_steps, pair_steps, reading_steps
-from .names import MAX_REMEMBERED_LENGTH, read_again, read_text
+from .names import read_text
 from .records import ChartOptions, TextBlock, identifier_text
 from .task_score import TaskScore, listed, shortened
 
@@ -96,11 +96,9 @@ def read_blocks(blocks: Sequence[TextBlock], side: Side, budget: Budget, options
     texts = [block.text or "" for block in blocks]
     with budget.reading(side):
         budget.spend(reading_steps(texts))
-    protocol = options.protocol
-    read = [(read_again if len(text) <= MAX_REMEMBERED_LENGTH else read_text)(text, protocol) for text in texts]
     return [
         Block(block.bb.corners(), text, [identifier_text(block.id)])
-        for block, text in zip(blocks, read, strict=True)
+        for block, text in zip(blocks, [read_text(text, options.protocol) for text in texts], strict=True)
         if "__" not in text
     ]
 

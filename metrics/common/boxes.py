@@ -8,6 +8,12 @@ Corners = tuple[float, float, float, float]
 """A box as (x0, y0, x1, y1)."""
 
 
+def corner_points(box: Corners) -> list[tuple[float, float]]:
+    """Returns the corners of a box, from the first one around it."""
+    x0, y0, x1, y1 = box
+    return [(x0, y0), (x1, y0), (x1, y1), (x0, y1)]
+
+
 def area(box: Corners) -> float:
     """Returns the area of a box."""
     left, top, right, bottom = box

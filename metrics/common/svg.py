@@ -8,15 +8,19 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
+from math import inf
 from typing import NamedTuple
 from xml.etree import ElementTree
 
+from .boxes import Corners, corner_points
 from .text import truncated
 
 INK, SOFT = "#222222", "#6b7280"
 WIDTH = 620.0
 """Of most drawings: two stand side by side on a screen."""
 MAX_PICTURE_HEIGHT = 420.0
+FAR = 0.05
+"""What lies further outside of its frame than this part of the size of the frame is not drawn, but counted."""
 PICTURE = "cid:picture"
 """The address of the real picture in a drawing, until it is put in; see `with_picture`."""
 LINE_HEIGHT = 16.0
@@ -24,9 +28,9 @@ TEXT_SIZE = 12
 CHARACTER_WIDTH = 7.2
 _HALO = {"stroke": "#ffffff", "stroke-width": "3", "stroke-linejoin": "round", "paint-order": "stroke"}
 
-
 ImageSize = tuple[int, int]
 """The width and the height of a picture in pixels."""
+Point = tuple[float, float]
 
 
 class Style(NamedTuple):
@@ -51,6 +55,7 @@ UNJUDGED = Style("ground truth", INK)
 """Of a sample without a prediction."""
 IGNORED = Style("does not count", SOFT, "1 2", 1.0)
 FRAME = Style("", "#c5cad1", "", 1.0)
+FAULTS = frozenset([MISSED.label, EXTRA.label, WRONG.label])
 
 
 def judged(score: float) -> Style:
@@ -65,9 +70,7 @@ class Drawing:
         self._root = ElementTree.Element("svg", {"xmlns": "http://www.w3.org/2000/svg", "font-family": "sans-serif"})
         self._paper = ElementTree.SubElement(self._root, "rect", {"fill": "#ffffff"})
 
-    def polygon(
-        self, points: Sequence[tuple[float, float]], style: Style, title: str = "", closed: bool = True
-    ) -> None:
+    def polygon(self, points: Sequence[Point], style: Style, title: str = "", closed: bool = True) -> None:
         """Draws a line through points, back to the first where it is closed; `title` shows on hover."""
         attributes = _stroke(style) | {"points": " ".join(f"{x:.1f},{y:.1f}" for x, y in points), "fill": "none"}
         if closed:
@@ -76,7 +79,7 @@ class Drawing:
 
     def box(self, x0: float, y0: float, x1: float, y1: float, style: Style, title: str = "") -> None:
         """Draws an upright box."""
-        self.polygon([(x0, y0), (x1, y0), (x1, y1), (x0, y1)], style, title)
+        self.polygon(corner_points((x0, y0, x1, y1)), style, title)
 
     def line(self, x1: float, y1: float, x2: float, y2: float, style: Style, title: str = "") -> None:
         """Draws a line."""
@@ -136,6 +139,73 @@ class Drawing:
         element = ElementTree.SubElement(self._root, tag, attributes)
         if title:
             ElementTree.SubElement(element, "title").text = printable(truncated(title, 200))
+
+
+class View:
+    """Places the parts of both sides of a sample, which lie in a frame such as an image, in a drawing.
+
+    frame: (x0, y0, x1, y1); x, y: where it begins in the drawing, and the margin right of it.
+    """
+
+    def __init__(
+        self, drawing: Drawing, frame: Corners, x: float, y: float, max_height: float, max_scale: float = inf
+    ) -> None:
+        self._drawing, self._frame, self._begin = drawing, frame, (x, y)
+        width, height = max(1e-9, frame[2] - frame[0]), max(1e-9, frame[3] - frame[1])
+        self._reach = FAR * width, FAR * height
+        self._scale = min(max_scale, (WIDTH - 2 * x) / width, max_height / height)
+        self._far = 0
+        self.end = self._place((frame[2], frame[3]))
+        """Where the frame ends in the drawing."""
+
+    def picture(self) -> None:
+        """Leaves the place of the real picture, which fills the frame."""
+        (x, y), (right, bottom) = self._begin, self.end
+        self._drawing.picture(x, y, right - x, bottom - y)
+
+    def outline(
+        self, points: Sequence[Point], style: Style, is_predicted: bool, title: str, text: str = "", closed: bool = True
+    ) -> None:
+        """Draws a part, with a text above it if it is of the ground truth, and below if it is of the prediction."""
+        places = self._places(points)
+        if places:
+            self._drawing.polygon(places, style, _title(is_predicted, title), closed)
+        if places and text:
+            columns, rows = zip(*places, strict=True)
+            y = max(rows) + 12 if is_predicted else min(rows) - 3
+            self._drawing.text(min(columns), y, text, style.color)
+
+    def mark(self, point: Point, style: Style, is_predicted: bool, title: str) -> None:
+        """Draws a part that is a point."""
+        for place in self._places([point]):
+            self._drawing.mark(*place, style, _title(is_predicted, title))
+
+    def write_far(self) -> float:
+        """Writes how many parts lie too far outside to be drawn, if any; returns the bottom of the drawing."""
+        y = self.end[1] + LINE_HEIGHT
+        if not self._far:
+            return y
+        words = "1 part lies" if self._far == 1 else f"{self._far} parts lie"
+        self._drawing.text(self._begin[0], y + 12, f"{words} far outside, not drawn", SOFT)
+        return y + 2 * LINE_HEIGHT
+
+    def _places(self, points: Sequence[Point]) -> list[Point]:
+        """Returns where the points of a part are in the drawing, none where one of them lies far outside."""
+        (left, top, right, bottom), (across, along) = self._frame, self._reach
+        if all(
+            -across <= x - left and x - right <= across and -along <= y - top and y - bottom <= along for x, y in points
+        ):
+            return [self._place(point) for point in points]
+        self._far += 1
+        return []
+
+    def _place(self, point: Point) -> Point:
+        (x, y), (left, top) = self._begin, self._frame[:2]
+        return x + (point[0] - left) * self._scale, y + (point[1] - top) * self._scale
+
+
+def _title(is_predicted: bool, title: str) -> str:
+    return f"{'prediction' if is_predicted else 'ground truth'}: {title}"
 
 
 def _stroke(style: Style) -> dict[str, str]:

@@ -1,7 +1,7 @@
-"""DetEval: which ground-truth and detected regions match one to one, one to many and many to one.
+"""Which ground-truth and detected regions match: one to one, one to many and many to one by DetEval, or by their IoU.
 
-After Wolf and Jolion (2006), in the order of the ICDAR 2013 competition's script, which decides who gets a region
-that several could have. With sigma the covered share of a ground-truth region and tau that of a detection:
+DetEval, after Wolf and Jolion (2006), in the order of the ICDAR 2013 competition's script, which decides who gets a
+region that several could have. With sigma the covered share of a ground-truth region and tau that of a detection:
 
 1. one to one: sigma and tau reach their thresholds, for no other pair of that row or that column; neither region
    overlaps any other that counts; and 2 (distance of the centres) / (sum of the diagonals) < 1.
@@ -26,6 +26,7 @@ from .records import Box
 from .regions import Region
 
 FARTHEST_CENTRES = 1.0
+MIN_IOU = 0.5
 
 
 class Rules(NamedTuple):
@@ -115,6 +116,34 @@ class DetEval:
                 matches.append(Match([each.truth for each in parts], [detection]))
                 taken_truths.update(matches[-1].truths)
         return matches
+
+
+class IouMatcher:
+    """The matching of the Robust Reading Competitions since ICDAR 2015, one to one.
+
+    As the script of the tasks 4.1 and 4.4 has it (incidental scene text): ground-truth regions in order, and for each
+    the detections in order, the first free pair with (area in common) / (area of both together) > 0.5 is matched. End
+    to end the pairs are right if their texts are equal: the text does not decide which pairs are matched.
+    """
+
+    def __init__(
+        self, truths: Mapping[int, Region], detections: Mapping[int, Region], overlaps: Sequence[Overlap]
+    ) -> None:
+        self._near = [
+            (each.truth, each.detection)
+            for each in overlaps
+            if each.common / (truths[each.truth].area + detections[each.detection].area - each.common) > MIN_IOU
+        ]
+
+    def matches(self, care: Collection[int], dont_care: Collection[int]) -> list[Match]:
+        """Returns the matches of the ground-truth regions `care` with all detections but `dont_care`."""
+        matched: dict[int, int] = {}
+        taken = set(dont_care)
+        for truth, detection in self._near:
+            if truth in care and truth not in matched and detection not in taken:
+                matched[truth] = detection
+                taken.add(detection)
+        return [Match([truth], [detection]) for truth, detection in matched.items()]
 
 
 def _single_pairs(

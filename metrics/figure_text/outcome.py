@@ -6,9 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..common.budget import Budget
-from .deteval import DetEval, Match, Rules
+from .deteval import DetEval, IouMatcher, Match, Rules
 from .figure import Figure
-from .iou import IouMatcher
 from .limits import PAIRS_PER_CHOICE_STEP, charge_reading
 from .overlaps import Overlap, measure
 from .pairing import Candidate, Pair, largest_pairing

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import shapely
 
+from ..common.boxes import corner_points
 from ..statistics.ratios import plain_sum
 from .records import Box, Geometry, Point, PredictedRegion, TruthRegion
 
@@ -106,7 +107,7 @@ def quarter_turned(box: Box) -> Box:
 
 def _polygons(records: Sequence[Record], positions: Sequence[int]) -> tuple[dict[int, Region], dict[int, str]]:
     """Does `locate` for polygons; the centre of one is the mean of its corners."""
-    corners = [_corners(records[position]) for position in positions]
+    corners = [corners_of(records[position]) for position in positions]
     owners = np.repeat(np.arange(len(corners)), [len(each) for each in corners])
     coordinates = np.array([point for each in corners for point in each], dtype=np.float64).reshape(-1, 2)
     polygons = shapely.polygons(shapely.linearrings(coordinates, indices=owners))
@@ -128,11 +129,9 @@ def _polygons(records: Sequence[Record], positions: Sequence[int]) -> tuple[dict
     return regions, dropped
 
 
-def _corners(record: Record) -> Sequence[Point]:
-    if record.points is not None:
-        return record.points
-    x1, y1, x2, y2 = record.box or (0.0, 0.0, 0.0, 0.0)
-    return (x1, y1), (x2, y1), (x2, y2), (x1, y2)
+def corners_of(record: Record) -> Sequence[Point]:
+    """Returns the corners of a region that has `points` or a `box`."""
+    return corner_points(record.box or (0.0, 0.0, 0.0, 0.0)) if record.points is None else record.points
 
 
 def upright(record: Record) -> tuple[Box, float]:

@@ -1,11 +1,11 @@
-"""Tasks 2, 4 and 5 as their definitions read, one chart and one pair at a time: the oracle of the faster code."""
+"""Text blocks and lines as their definitions read, one chart and one pair at a time: the oracle of the faster code."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
-from tests.metrics.chart.records_for_tests import Json, as_text
+from tests.metrics.chart.samples import Json
 
 Corners = tuple[float, float, float, float]
 Read = tuple[Corners, str]
@@ -86,39 +86,6 @@ def text_blocks(truth: Sequence[Json], prediction: Sequence[Json]) -> tuple[floa
     if not units and not both:
         return 1.0, 1.0
     return sum(unit[0] for unit in units) / (len(units) + larger), sum(unit[1] for unit in units) / (len(units) + both)
-
-
-def take(prediction: list[Json], key: object) -> Json | None:
-    """Takes the first prediction of an id out of the list."""
-    for place, entry in enumerate(prediction):
-        if as_text(entry["id"]) == as_text(key):
-            return prediction.pop(place)
-    return None
-
-
-def axis(truth: Sequence[Json], prediction: Sequence[Json], diagonal: float) -> tuple[float, float, float]:
-    """Returns precision, recall and F of one axis."""
-    if not truth and not prediction:
-        return 1.0, 1.0, 1.0
-    total, left = 0.0, list(prediction)
-    for tick in truth:
-        if (found := take(left, tick["id"])) is not None:
-            distance = math.dist(*((each["tick_pt"]["x"], each["tick_pt"]["y"]) for each in (tick, found))) / diagonal
-            total += min(1.0, max(0.0, (0.02 - distance) / 0.01))
-    precision = total / len(prediction) if prediction else 0.0
-    recall = total / len(truth) if truth else 0.0
-    return precision, recall, 2 * precision * recall / (precision + recall) if total else 0.0
-
-
-def legend(truth: Sequence[Json], prediction: Sequence[Json], protocol: str) -> float:
-    """Returns the score of one legend."""
-    if not truth or not prediction:
-        return float(not truth and not prediction)
-    total, left = 0.0, list(prediction)
-    for pair in truth:
-        if (found := take(left, pair["id"])) is not None:
-            total += iou(corners(pair["bb"]), corners(found["bb"]), float(protocol == "published"))
-    return total / max(len(truth), len(prediction))
 
 
 Function = list[tuple[float, float]]

@@ -1,72 +1,66 @@
+"""Pictures of figures: each region by how it was matched."""
+
 from __future__ import annotations
 
 from typing import Any
 from xml.etree import ElementTree
 
-from beamscore.metrics.common.svg import EXTRA, IGNORED, MATCHED, MISSED, WRONG, Style
-from beamscore.metrics.figure_text.draw import draw_regions
-from beamscore.metrics.figure_text.records import PredictedRegion, TruthRegion
+import msgspec
+
+from beamscore.metrics.common.svg import EXTRA, IGNORED, MATCHED, MISSED, WRONG
+from beamscore.metrics.figure_text.records import FigurePrediction, FigureTruth
+from tests.metrics.figure_text.helpers import Regions, at
+from tests.plain_loop import make_benchmark
 
 SVG = "{http://www.w3.org/2000/svg}"
-Box = tuple[float, float, float, float]
 
 
-def drawn(
-    boxes: list[Box],
-    found: list[Box],
-    *,
-    alone: bool = False,
-    matches: tuple[list[dict[str, Any]], list[dict[str, Any]]] | None = None,
-    image: tuple[int, int] | None = None,
-) -> ElementTree.Element:
-    truths = [TruthRegion(id=str(number), box=box, text="word") for number, box in enumerate(boxes)]
-    predictions = [PredictedRegion(box=box, text="ward") for box in found]
-    truth, prediction = matches or ([{"match": "one_to_one"}] * len(boxes), [{"match": "one_to_one"}] * len(found))
-    details = {"ground_truth": truth, "prediction": prediction}
-    return ElementTree.fromstring(draw_regions(truths, predictions, details, alone, image))
+def drawn(truth: Regions, found: Regions, image: tuple[int, int] | None = None) -> ElementTree.Element:
+    sides = msgspec.convert({"regions": truth}, FigureTruth), msgspec.convert({"regions": found}, FigurePrediction)
+    return ElementTree.fromstring(make_benchmark("figure_text").draw(*sides, None, image))
 
 
-def all_text(root: ElementTree.Element) -> str:
-    return " ".join(root.itertext())
+def styles(svg: ElementTree.Element) -> list[tuple[str | None, str | None]]:
+    return [(each.findtext(f"{SVG}title"), each.get("stroke")) for each in svg.iter(f"{SVG}polygon")]
 
 
-def test_regions_are_drawn_by_their_match() -> None:
-    row: list[Box] = [(100.0 * number, 0.0, 100.0 * number + 60, 20.0) for number in range(5)]
-    cases: list[tuple[dict[str, Any], Style]] = [
-        ({"match": "one_to_one", "with": [0], "end_to_end": 0}, MATCHED),
-        # Its detection has a text, which is another one.
-        ({"match": "one_to_one", "with": [1]}, WRONG),
-        ({"match": "one_to_many", "with": [2], "end_to_end": 2}, WRONG),
-        ({"match": "missed"}, MISSED),
-        ({"match": "dropped"}, IGNORED),
-    ]
-    others: list[dict[str, Any]] = [
-        *([{"match": "one_to_one"}] * 2),
-        {"match": "one_to_many"},
-        {"match": "false"},
-        {"match": "dont_care"},
-    ]
-    svg = drawn(row, row, matches=([entry for entry, _ in cases], others))
-    expected = [style for _, style in cases] + [MATCHED, WRONG, WRONG, EXTRA, IGNORED]
-    assert [each.get("stroke") for each in svg.iter(f"{SVG}polygon")] == [style.color for style in expected]
+def places(svg: ElementTree.Element) -> list[Any]:
+    return [each.get("points") for each in svg.iter(f"{SVG}polygon")]
+
+
+ROW = [at(100 * n, text="word") for n in range(3)]
+FAR = at(1e6, text="far")
+
+
+def test_regions_are_drawn_by_their_match_with_the_texts_that_the_picture_does_not_show() -> None:
+    long = {"points": [[300, 0], [310, 0], [305, 9]], "text": "<&\x00\u202e" + "D" * 1000}
+    truth = [*ROW, long, at(400, ignore=True, text="none"), {"id": "b"}]
+    found = [at(0, text="word"), at(100, text="ward"), at(500, text="more")]
+    for image, count in ((None, 8), ((800, 600), 5)):
+        svg = drawn(truth, found, image)
+        assert styles(svg) == [
+            ("ground truth: one to one: word", MATCHED.color),
+            ("ground truth: one to one: word", WRONG.color),
+            ("ground truth: missed: word", MISSED.color),
+            (f"ground truth: missed: <&\ufffd\ufffd{'D' * 174}…", MISSED.color),
+            ("ground truth: dont care: none", IGNORED.color),
+            ("prediction: one to one: word", MATCHED.color),
+            ("prediction: one to one: ward", WRONG.color),
+            ("prediction: false: more", EXTRA.color),
+        ]
+        legend = [MATCHED, MISSED, EXTRA, WRONG, IGNORED]
+        texts = [each.text for each in svg.iter(f"{SVG}text")]
+        assert texts[:5] == [style.label for style in legend]
+        assert len(texts) == 5 + count
 
 
 def test_a_far_region_does_not_blow_up_the_picture() -> None:
-    row: list[Box] = [(100.0 * number, 0.0, 100.0 * number + 60, 20.0) for number in range(8)]
-    near, far = drawn(row, []), drawn([*row, (1e9, 1e9, 1e9 + 5, 1e9 + 5)], [])
-    points = [[each.get("points") for each in svg.iter(f"{SVG}polygon")] for svg in (near, far)]
-    assert points[0] == points[1]
-    assert "1 regions lie far away and are not drawn" in all_text(far)
-    # Over the real picture, what lies outside of that is not drawn.
-    assert "1 regions lie far" in all_text(drawn([row[0], (900.0, 0.0, 950.0, 10.0)], [], image=(800, 600)))
-
-
-def test_over_the_real_picture_regions_lie_where_they_are() -> None:
-    svg = drawn([(400.0, 300.0, 800.0, 600.0)], [], image=(800, 600))
-    place = {name: float(next(svg.iter(f"{SVG}image")).get(name, 0)) for name in ("x", "y", "width", "height")}
-    middle = f"{place['x'] + place['width'] / 2:.1f},{place['y'] + place['height'] / 2:.1f}"
-    assert next(svg.iter(f"{SVG}polygon")).get("points", "").startswith(middle)
-
-
-def test_nothing_to_draw_is_a_small_picture() -> None:
+    near, far = drawn(ROW, []), drawn(ROW, [FAR])
+    assert places(near) == places(far)
+    assert "1 part lies far outside, not drawn" in far.itertext()
+    # Over the real picture, what lies outside of that is not drawn, and regions lie where they are.
+    svg = drawn([{"box": [400, 300, 800, 600]}], [at(900), at(910)], (800, 600))
+    assert "2 parts lie far outside, not drawn" in svg.itertext()
+    x, y, width, height = (float(next(svg.iter(f"{SVG}image")).get(name, 0)) for name in ("x", "y", "width", "height"))
+    assert places(svg)[0].startswith(f"{x + width / 2:.1f},{y + height / 2:.1f}")
     assert float(drawn([], []).get("width") or 0) < 1000

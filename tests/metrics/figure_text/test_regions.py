@@ -1,4 +1,4 @@
-"""Locations as arrays: rectangles turned upright, polygons, and what is left out."""
+"""Locations: rectangles turned upright, polygons, and what is left out."""
 
 from __future__ import annotations
 
@@ -41,188 +41,147 @@ def shares(truth: Corners, detection: Corners, geometry: Geometry = "rectangle")
     return (overlaps[0].sigma, overlaps[0].tau) if overlaps else (0.0, 0.0)
 
 
-class TestUpright:
-    def test_boxes_and_points_keep_their_coordinates_whichever_corner_comes_first(self) -> None:
-        points = [(0.7, 0.9), (0.1, 0.9), (0.1, 0.2), (0.7, 0.2)]
-        records = [PredictedRegion(box=(0.1, 0.9, 0.7, 0.2)), PredictedRegion(points=points)]
-        regions, _ = locate(records, [0, 1], "rectangle")
-        assert regions[0].box == regions[1].box == (0.1, 0.2, 0.7, 0.9)
+SIZES, PLACE = st.floats(5, 80), st.tuples(st.floats(-2000, 2000), st.floats(-2000, 2000))
 
-    @pytest.mark.parametrize("degrees", [1, 30, 44, -44, -20])
-    def test_a_turned_rectangle_is_turned_back_about_its_centre(self, degrees: float) -> None:
-        region = only(rectangle(50, 20, 40, 10, degrees))
-        assert region.box == pytest.approx((30, 15, 70, 25), abs=1e-9)
-        assert math.degrees(region.angle) == pytest.approx(degrees)
 
-    def test_upright_text_stays_upright(self) -> None:
-        for degrees in (90, 80):
-            assert only(rectangle(50, 20, 40, 10, degrees)).box == pytest.approx((45, 0, 55, 40), abs=1e-9)
+def test_boxes_and_points_keep_their_coordinates_whichever_corner_comes_first() -> None:
+    points = [(0.7, 0.9), (0.1, 0.9), (0.1, 0.2), (0.7, 0.2)]
+    records = [PredictedRegion(box=(0.1, 0.9, 0.7, 0.2)), PredictedRegion(points=points)]
+    regions, _ = locate(records, [0, 1], "rectangle")
+    assert regions[0].box == regions[1].box == (0.1, 0.2, 0.7, 0.9)
 
-    @settings(max_examples=100)
-    @given(
-        st.sampled_from((45, -45, 135, -135)),
-        st.floats(5, 80),
-        st.floats(5, 80),
-        st.tuples(st.floats(-2000, 2000), st.floats(-2000, 2000)),
-        st.integers(0, 3),
-        st.booleans(),
-    )
-    def test_text_at_45_degrees_is_wider_than_high_whatever_its_place_and_first_corner(
-        self,
-        degrees: float,
-        width: float,
-        height: float,
-        centre: tuple[float, float],
-        first: int,
-        backwards: bool,
-    ) -> None:
-        corners = rectangle(*centre, width, height, degrees)
-        corners = corners[first:] + corners[:first]
-        x1, y1, x2, y2 = only(corners[::-1] if backwards else corners).box
-        assert (x2 - x1, y2 - y1) == pytest.approx((max(width, height), min(width, height)), rel=2e-9)
 
-    @settings(max_examples=150)
-    @given(
-        st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), min_size=3, max_size=6),
-        st.tuples(st.floats(-2000, 2000), st.floats(-2000, 2000)),
-    )
-    @example([(0, 0), (4, 0), (0, 3)], (0.3, 1000.1))
-    @example([(2, 0), (4, 2), (2, 4), (0, 2)], (0.1, 1000.1))
-    def test_a_shape_has_the_same_upright_rectangle_wherever_it_stands(
-        self, points: list[tuple[int, int]], shift: tuple[float, float]
-    ) -> None:
-        here = [(x / 3, y / 3) for x, y in points]
-        there = [(x + shift[0], y + shift[1]) for x, y in here]
-        (found, _), (moved, _) = located(here), located(there)
-        assume(len(found) == len(moved))  # A shape without area may have one by rounding.
-        for (x1, y1, x2, y2), box in zip([one.box for one in found.values()], moved.values(), strict=True):
-            left, top, right, bottom = box.box
-            assert (right - left, bottom - top) == pytest.approx((x2 - x1, y2 - y1), rel=1e-6, abs=1e-9)
+@settings(max_examples=100)
+@given(st.floats(-180, 180), SIZES, SIZES, PLACE, st.integers(0, 3), st.booleans())
+@example(45, 9, 8, (0.1, 1000.1), 1, True)
+@example(90, 40, 10, (50, 20), 0, False)
+def test_a_turned_rectangle_is_turned_back_about_its_centre(
+    degrees: float, width: float, height: float, centre: tuple[float, float], first: int, backwards: bool
+) -> None:
+    corners = rectangle(*centre, width, height, degrees)
+    ordered = corners[first:] + corners[:first]
+    region = only(ordered[::-1] if backwards else ordered)
+    x1, y1, x2, y2 = region.box
+    assert ((x1 + x2) / 2, (y1 + y2) / 2) == pytest.approx(centre, abs=1e-6)
+    assert sorted([x2 - x1, y2 - y1]) == pytest.approx(sorted([width, height]))
+    # It turns by at most 45 degrees: text near 0 or 180 keeps its sides, text near 90 has them exchanged.
+    upright = round(degrees / 90) % 2
+    if abs(degrees % 90 - 45) > 1e-6:
+        assert (x2 - x1, y2 - y1) == pytest.approx((height, width) if upright else (width, height))
+    assert abs(math.degrees(region.angle)) <= 45 + 1e-6
+    # An exact copy is covered, whatever the order of its corners.
+    crossed = [corners[0], corners[2], corners[1], corners[3]]
+    for other in (ordered, crossed):
+        assert shares(corners, other) == pytest.approx((1, 1))
 
-    def test_text_on_either_side_of_45_degrees_does_not_end_up_crosswise(self) -> None:
-        assert shares(rectangle(50, 50, 60, 10, 44), rectangle(50, 50, 60, 10, 46)) == pytest.approx((1, 1))
-        # An upright box is not turned to meet text at 45 degrees:
-        # 10 x 60 about the same centre as 60 x 10 turned upright: they share the square of 10 x 10 in the middle.
-        for degrees in (45, -45, 135, -135):
-            for turned in (rectangle(50, 50, 60, 10, degrees), rectangle(50, 50, 10, 60, degrees)):
-                upright = rectangle(50, 50, 10, 60, 0)
-                assert shares(turned, upright) == pytest.approx((1 / 6, 1 / 6))
-                assert shares(upright, turned) == pytest.approx((1 / 6, 1 / 6))
 
-    @settings(max_examples=100)
-    @given(
-        st.floats(-180, 180),
-        st.floats(5, 80),
-        st.floats(5, 80),
-        st.tuples(st.floats(-20, 20), st.floats(-20, 20)),
-        st.integers(0, 3),
-    )
-    def test_an_exact_copy_is_covered_whatever_the_angle_and_the_order_of_corners(
-        self, degrees: float, width: float, height: float, centre: tuple[float, float], first: int
-    ) -> None:
-        corners = rectangle(*centre, width, height, degrees)
-        crossed = [corners[0], corners[2], corners[1], corners[3]]
-        for other in (corners[first:] + corners[:first], crossed):
-            assert shares(corners, other) == pytest.approx((1, 1))
+@settings(max_examples=60)
+@given(st.sampled_from((45, -45, 135, -135)), SIZES, SIZES, PLACE, st.integers(0, 3), st.booleans())
+def test_text_at_45_degrees_is_wider_than_high_whatever_its_place_and_first_corner(
+    degrees: float, width: float, height: float, centre: tuple[float, float], first: int, backwards: bool
+) -> None:
+    corners = rectangle(*centre, width, height, degrees)
+    corners = corners[first:] + corners[:first]
+    x1, y1, x2, y2 = only(corners[::-1] if backwards else corners).box
+    assert (x2 - x1, y2 - y1) == pytest.approx((max(width, height), min(width, height)), rel=2e-9)
+
+
+@settings(max_examples=100)
+@given(st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), min_size=3, max_size=6), PLACE)
+@example([(0, 0), (4, 0), (0, 3)], (0.3, 1000.1))
+@example([(2, 0), (4, 2), (2, 4), (0, 2)], (0.1, 1000.1))
+def test_a_shape_has_the_same_upright_rectangle_wherever_it_stands(
+    points: list[tuple[int, int]], shift: tuple[float, float]
+) -> None:
+    here = [(x / 3, y / 3) for x, y in points]
+    (found, _), (moved, _) = located(here), located([(x + shift[0], y + shift[1]) for x, y in here])
+    assume(len(found) == len(moved))  # A shape without area may have one by rounding.
+    for one, other in zip(found.values(), moved.values(), strict=True):
+        (x1, y1, x2, y2), (left, top, right, bottom) = one.box, other.box
+        assert (right - left, bottom - top) == pytest.approx((x2 - x1, y2 - y1), rel=1e-6, abs=1e-9)
+
+
+def test_text_on_either_side_of_45_degrees_does_not_end_up_crosswise() -> None:
+    assert shares(rectangle(50, 50, 60, 10, 44), rectangle(50, 50, 60, 10, 46)) == pytest.approx((1, 1))
+    # An upright box is not turned to meet text at 45 degrees:
+    # 10 x 60 about the same centre as 60 x 10 turned upright: they share the square of 10 x 10 in the middle.
+    for degrees in (45, -45, 135, -135):
+        for turned in (rectangle(50, 50, 60, 10, degrees), rectangle(50, 50, 10, 60, degrees)):
+            upright = rectangle(50, 50, 10, 60, 0)
+            for sides in ((turned, upright), (upright, turned)):
+                assert shares(*sides) == pytest.approx((1 / 6, 1 / 6))
 
 
 ARC: Corners = [(0, 0), (10, 0), (10, 10), (9, 10), (9, 1), (0, 1)]
 
 
-@pytest.mark.parametrize(
-    ("truth", "detection", "geometry", "expected"),
-    [
-        ([(0, 0), (10, 0), (10, 10), (0, 10)], [(0, 0), (10, 0), (0, 10)], "polygon", (0.5, 1.0)),
-        # An arc of text is not its bounding rectangle.
-        (ARC, [(0, 2), (8, 2), (8, 10), (0, 10)], "polygon", (0, 0)),
-        (ARC, [(0, 2), (8, 2), (8, 10), (0, 10)], "rectangle", (0.64, 1)),
-    ],
-)
-def test_shares(truth: Corners, detection: Corners, geometry: Geometry, expected: tuple[float, float]) -> None:
-    assert shares(truth, detection, geometry) == expected
+def test_shares() -> None:
+    assert shares([(0, 0), (10, 0), (10, 10), (0, 10)], [(0, 0), (10, 0), (0, 10)], "polygon") == (0.5, 1)
+    # An arc of text is not its bounding rectangle.
+    for geometry, expected in (("polygon", (0, 0)), ("rectangle", (0.64, 1))):
+        assert shares(ARC, [(0, 2), (8, 2), (8, 10), (0, 10)], geometry) == expected  # type: ignore[arg-type]
 
 
 BOW_TIE: Corners = [(0, 0), (10, 10), (10, 0), (0, 10)]
 LINE: Corners = [(0, 0), (5, 5), (10, 10)]
-POINT: Corners = [(3, 3), (3, 3), (3, 3)]
 GOOD: Corners = [(0, 0), (10, 0), (10, 10)]
 
 
-class TestDropped:
-    def test_crossing_sides_have_no_polygon_but_a_rectangle(self) -> None:
-        assert list(located(BOW_TIE, GOOD, geometry="polygon")[1]) == [0]
-        assert only(BOW_TIE).box == (0, 0, 10, 10)
-
-    @pytest.mark.parametrize("geometry", ["rectangle", "polygon"])
-    def test_what_has_no_area_is_left_out_with_the_reason(self, geometry: Geometry) -> None:
-        regions, dropped = located(LINE, GOOD, POINT, geometry=geometry)
-        assert list(regions) == [1]
-        assert list(dropped) == [0, 2]
+def test_what_has_no_area_is_left_out_with_the_reason() -> None:
+    for geometry, left in (("rectangle", [0, 1]), ("polygon", [1])):
+        regions, dropped = located(BOW_TIE, GOOD, LINE, [(3, 3)] * 3, geometry=geometry)  # type: ignore[arg-type]
+        assert list(regions) == left
+        assert list(dropped) == [place for place in range(4) if place not in left]
         assert all("no area" in reason for reason in dropped.values())
-
-    def test_no_regions(self) -> None:
-        assert located() == located(geometry="polygon") == ({}, {})
-
-    # Polygons of any shape: nothing is lost without a trace and nothing crashes.
-    @settings(max_examples=150)
-    @given(
-        st.lists(
-            st.lists(
-                st.tuples(*[st.one_of(st.integers(-3, 3).map(float), st.floats(-1e7, 1e7), st.just(1e-301))] * 2),
-                min_size=3,
-                max_size=9,
-            ),
-            max_size=4,
-        ),
-        st.sampled_from(["rectangle", "polygon"]),
-    )
-    def test_any_points_are_kept_or_named(self, shapes: list[Corners], geometry: Geometry) -> None:
-        regions, dropped = located(*shapes, geometry=geometry)
-        assert sorted([*regions, *dropped]) == list(range(len(shapes)))
-        for overlap in measure(regions.values(), regions.values(), Budget(10**9)):
-            assert math.isfinite(overlap.sigma)
-            assert math.isfinite(overlap.tau)
+    assert only(BOW_TIE).box == (0, 0, 10, 10)
+    assert located() == located(geometry="polygon") == ({}, {})
 
 
-class TestManyCorners:
-    @settings(max_examples=60)
-    @given(st.integers(25, 300), st.integers(0, 10**6), st.booleans())
-    def test_the_smallest_rectangle_has_the_area_of_the_best_of_all_sides(
-        self, count: int, seed: int, clockwise: bool
-    ) -> None:
-        draw = np.random.default_rng(seed)
-        angles = np.sort(draw.uniform(0, math.tau, count))
-        corners = np.stack((50 * np.cos(angles), 9 * np.sin(angles)), axis=1) @ [[0.8, 0.6], [-0.6, 0.8]] + 1e4
-        if clockwise:
-            corners = corners[::-1]
-        sides = np.diff(corners, axis=0, append=corners[:1])
-        along = sides / np.linalg.norm(sides, axis=1)[:, None]
-        across = np.stack((-along[:, 1], along[:, 0]), axis=1)
-        areas = np.ptp(corners @ along.T, axis=0) * np.ptp(corners @ across.T, axis=0)
-        (x1, y1, x2, y2), _ = minimum_area_rectangle(convex_hull(set(map(tuple, corners.tolist()))))
-        assert (x2 - x1) * (y2 - y1) == pytest.approx(areas.min(), rel=1e-9)
-
-    @settings(max_examples=200)
-    @given(st.sets(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=3, max_size=12))
-    def test_the_hull_is_that_of_geos_from_the_same_corner_on(self, points: set[tuple[int, int]]) -> None:
-        hull = shapely.convex_hull(shapely.multipoints(list(points)))
-        assume(hull.geom_type == "Polygon")
-        assert convex_hull({(float(x), float(y)) for x, y in points}) == list(hull.exterior.coords)[:-1]
+NUMBER = st.integers(-3, 3).map(float) | st.floats(-1e7, 1e7) | st.just(1e-301)
 
 
-class TestCrossings:
-    def test_where_sides_may_cross_is_counted(self) -> None:
-        there = [(float(n), 900.0 * (n % 2)) for n in range(50)]
-        zigzag = there + [(x, y + 2) for x, y in reversed(there)]
-        one, other = shapely.Polygon(zigzag), shapely.Polygon([(y, x) for x, y in zigzag])
-        # 49 sides there and 49 back of either cross nearly all of the other; the rest are two short ends.
-        assert 96 * 96 <= crossings(one, other) <= 100 * 100
-        assert crossings(one, shapely.Polygon([(y + 5000, x) for x, y in zigzag])) == 0
-        with pytest.raises(OutOfBudget):
-            charge_intersections([one], [other], Budget(96 * 96 * 20))
+@settings(max_examples=100)
+@given(st.lists(st.lists(st.tuples(NUMBER, NUMBER), min_size=3, max_size=9), max_size=4), st.booleans())
+def test_any_points_are_kept_or_named(shapes: list[Corners], polygons: bool) -> None:
+    regions, dropped = located(*shapes, geometry="polygon" if polygons else "rectangle")
+    assert sorted([*regions, *dropped]) == list(range(len(shapes)))
+    for overlap in measure(regions.values(), regions.values(), Budget(10**9)):
+        assert math.isfinite(overlap.sigma)
+        assert math.isfinite(overlap.tau)
 
-    def test_in_small_polygons_every_two_sides_may_cross(self) -> None:
-        square, budget = shapely.box(0, 0, 2, 2), Budget(10**9)
-        charge_intersections([square] * 100, [square] * 100, budget)
-        # Of each pair 30 steps, 4 x 4 corners, and a quarter of them.
-        assert budget.steps == 100 * (30 + 16 + 4)
+
+@settings(max_examples=40)
+@given(st.integers(25, 300), st.integers(0, 10**6), st.booleans())
+def test_the_smallest_rectangle_has_the_area_of_the_best_of_all_sides(count: int, seed: int, clockwise: bool) -> None:
+    angles = np.sort(np.random.default_rng(seed).uniform(0, math.tau, count))
+    corners = np.stack((50 * np.cos(angles), 9 * np.sin(angles)), axis=1) @ [[0.8, 0.6], [-0.6, 0.8]] + 1e4
+    corners = corners[::-1] if clockwise else corners
+    sides = np.diff(corners, axis=0, append=corners[:1])
+    along = sides / np.linalg.norm(sides, axis=1)[:, None]
+    across = np.stack((-along[:, 1], along[:, 0]), axis=1)
+    areas = np.ptp(corners @ along.T, axis=0) * np.ptp(corners @ across.T, axis=0)
+    (x1, y1, x2, y2), _ = minimum_area_rectangle(convex_hull(set(map(tuple, corners.tolist()))))
+    assert (x2 - x1) * (y2 - y1) == pytest.approx(areas.min(), rel=1e-9)
+
+
+@settings(max_examples=100)
+@given(st.sets(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=3, max_size=12))
+def test_the_hull_is_that_of_geos_from_the_same_corner_on(points: set[tuple[int, int]]) -> None:
+    hull = shapely.convex_hull(shapely.multipoints(list(points)))
+    assume(hull.geom_type == "Polygon")
+    assert convex_hull({(float(x), float(y)) for x, y in points}) == list(hull.exterior.coords)[:-1]
+
+
+def test_where_sides_may_cross_is_counted() -> None:
+    there = [(float(n), 900.0 * (n % 2)) for n in range(50)]
+    zigzag = there + [(x, y + 2) for x, y in reversed(there)]
+    one, other = shapely.Polygon(zigzag), shapely.Polygon([(y, x) for x, y in zigzag])
+    # 49 sides there and 49 back of either cross nearly all of the other; the rest are two short ends.
+    assert 96 * 96 <= crossings(one, other) <= 100 * 100
+    assert crossings(one, shapely.Polygon([(y + 5000, x) for x, y in zigzag])) == 0
+    with pytest.raises(OutOfBudget):
+        charge_intersections([one], [other], Budget(96 * 96 * 20))
+    # In small polygons every two sides may cross: of each pair 30 steps, 4 x 4 corners, and a quarter of them.
+    square, budget = shapely.box(0, 0, 2, 2), Budget(10**9)
+    charge_intersections([square] * 100, [square] * 100, budget)
+    assert budget.steps == 100 * (30 + 16 + 4)

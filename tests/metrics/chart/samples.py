@@ -1,4 +1,4 @@
-"""Short ways to write chart records in tests."""
+"""Makes chart records, and scores them."""
 
 from __future__ import annotations
 
@@ -6,16 +6,13 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import strategies as st
 
+from beamscore.metrics.benchmark import RejectedRecord, SampleScore, Side
 from beamscore.metrics.chart.benchmark import ChartBenchmark
 from beamscore.metrics.chart.records import ChartOptions, ChartPrediction, ChartTruth
 from beamscore.metrics.common.budget import Budget
 
 Json = dict[str, Any]
-
-IDS = st.sampled_from([1, 1.0, "1", 2, "2", 3, "", "a", None])
-"""Few ids, so that both sides have the same ones and some of them twice; 1, 1.0 and "1" are one id."""
 
 
 def box(x0: float, y0: float, width: float, height: float) -> Json:
@@ -50,8 +47,8 @@ def blocks(*items: Json) -> Json:
     return output(text_blocks=list(items))
 
 
-def roles(**by_id: str) -> Json:
-    return output(text_roles=[{"id": key[1:], "role": role} for key, role in by_id.items()])
+def roles(*pairs: tuple[Any, Any]) -> Json:
+    return output(text_roles=[{"id": key, "role": role} for key, role in pairs])
 
 
 def axes(x: list[Json], y: list[Json]) -> Json:
@@ -63,11 +60,11 @@ def legend(**by_id: Json) -> Json:
 
 
 def elements(**groups: Any) -> Json:
-    return {"output": {"visual elements": {name.replace("_", " "): group for name, group in groups.items()}}}
+    return output(**{"visual elements": {name.replace("_", " "): group for name, group in groups.items()}})
 
 
 def data(*items: Json) -> Json:
-    return {"output": {"data series": list(items)}}
+    return output(**{"data series": list(items)})
 
 
 def truth_of(**fields: Any) -> ChartTruth:
@@ -82,14 +79,22 @@ def benchmark(**options: Any) -> ChartBenchmark:
     return ChartBenchmark(msgspec.convert(options, ChartOptions))
 
 
-def columns(truth: Json, prediction: Json | None, **options: Any) -> dict[str, float | None]:
-    """Returns the per-sample figures of one chart, of an image of 300 x 400 pixels (diagonal 500)."""
+def score(truth: Json, prediction: Json | None, **options: Any) -> SampleScore:
+    """Scores one chart, of an image of 300 x 400 pixels (diagonal 500) unless it says another."""
     given = None if prediction is None else prediction_of(**prediction)
-    return dict(benchmark(**options).score_sample(truth_of(**truth), given).metrics)
+    return benchmark(**options).score_sample(truth_of(**truth), given)
 
 
-def as_text(key: Any) -> str | None:
-    return None if key is None else str(key).removesuffix(".0")
+def metrics(truth: Json, prediction: Json | None, **options: Any) -> dict[str, float | None]:
+    return dict(score(truth, prediction, **options).metrics)
+
+
+def rejection(side: Side, truth: Json, prediction: Json | None, **options: Any) -> str:
+    """Returns why a chart is rejected, for what is the fault of `side`."""
+    with pytest.raises(RejectedRecord) as rejected:
+        score(truth, prediction, **options)
+    assert rejected.value.side == side
+    return rejected.value.message
 
 
 def work(truth: Json, prediction: Json | None, **options: Any) -> int:
@@ -103,5 +108,5 @@ def work(truth: Json, prediction: Json | None, **options: Any) -> int:
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("beamscore.metrics.chart.benchmark.Budget", Counting)
-        columns(truth, prediction, max_steps=10**12, **options)
+        metrics(truth, prediction, max_steps=10**12, **options)
     return sum(budget.steps for budget in budgets)
