@@ -22,7 +22,7 @@ MATCHERS = {
     "metrics/common/boxes.py": ["tests/metrics/common/test_boxes.py"],
     "metrics/chart/similarity.py": ["tests/metrics/chart/test_series.py", "tests/metrics/chart/test_elements.py"],
     "metrics/chart/text_blocks.py": ["tests/metrics/chart/test_text_blocks.py"],
-    "metrics/chemistry/isomorphism.py": ["tests/metrics/chemistry/test_isomorphism.py"],
+    "metrics/chemistry/isomorphism.py": ["tests/metrics/chemistry/test_matcher.py"],
     "metrics/chemistry/matcher.py": ["tests/metrics/chemistry/test_matcher.py"],
     "metrics/chemistry/neighbors.py": ["tests/metrics/chemistry/test_matcher.py"],
     "metrics/chemistry/seeds.py": ["tests/metrics/chemistry/test_matcher.py"],
@@ -32,8 +32,7 @@ MATCHERS = {
     ],
     "metrics/formula/limits.py": ["tests/metrics/formula/test_limits.py"],
     "metrics/traffic_rules/metrics.py": [
-        "tests/metrics/traffic_rules/test_pairing.py",
-        "tests/metrics/traffic_rules/test_tasks.py",
+        "tests/metrics/traffic_rules/test_rules.py",
         "tests/metrics/traffic_rules/test_benchmark.py",
     ],
 }
