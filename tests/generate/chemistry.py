@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -263,22 +264,8 @@ def _parents_and_hooks(
 
 def spaced(text: str) -> list[str]:
     """`CH_3` as SSML has it: C H _ { 3 }."""
-    tokens: list[str] = []
-    position = 0
-    while position < len(text):
-        if text[position] == "\\":
-            end = position + 1
-            while end < len(text) and text[end].isalpha():
-                end += 1
-            tokens.append(text[position:end])
-            position = end
-        elif text[position] in "_^" and text[position + 1] != "{":
-            tokens += [text[position], "{", text[position + 1], "}"]
-            position += 2
-        else:
-            tokens.append(text[position])
-            position += 1
-    return tokens
+    braced = re.sub(r"([_^])([^{])", r"\1{\2}", text)
+    return re.findall(r"\\[A-Za-z]+|.", braced)
 
 
 def damaged(drawing: Drawing, error: str, rng: random.Random) -> Drawing:

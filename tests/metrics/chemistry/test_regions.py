@@ -7,7 +7,7 @@ import re
 from contextlib import nullcontext
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from beamscore.metrics.chemistry.brackets import BracketEnds, bracket_ends, without_comments
@@ -222,6 +222,7 @@ def test_the_ends_are_the_same_in_whatever_order_they_are_asked_for(text: str, c
 
 
 @given(st.text(alphabet="a\\%\n ", max_size=30))
+@example("\\a%a\na")
 def test_a_comment_is_gone_with_the_end_of_its_line_and_all_else_keeps_its_place(text: str) -> None:
     kept: list[tuple[int, str]] = []
     position = 0
