@@ -31,8 +31,9 @@ def test_pieces_of_text_join_and_bonds_lead_to_new_atoms() -> None:
     # y grows downwards: 90 degrees is up.
     assert (drawn.xs[1], drawn.ys[1]) == pytest.approx((0, -2))
     # Right 3, then up 4: from the start to there it is 5, at atan(4 / 3) = 53.13 degrees.
-    *ends, angle, length = molecule("A ?[a] -[:0,3] B -[:90,4] C ?[a,{=}]").bonds[-1]
-    assert (ends, angle, length) == ([0, 2, "="], pytest.approx(53.13, abs=0.01), 5)
+    closing = molecule("A ?[a] -[:0,3] B -[:90,4] C ?[a,{=}]").bonds[-1]
+    assert closing[:3] == (0, 2, "=")
+    assert closing[3:] == pytest.approx((53.13, 5), abs=0.01)
     # Without the blank before it, a bond is text; what follows a bond without a blank is lost, as for the tool.
     assert molecule("N-[:90] -[:90.0,1.0]O H branch( -[:60] A branch)").texts == ("N-[:90]", "H", "A")
     # A label of a nested \\chemfig whose braces were lost keeps the command as the text of an atom.
