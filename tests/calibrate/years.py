@@ -25,7 +25,7 @@ from beamscore.metrics.statistics.paired import paired_interval
 from beamscore.pipelines.runs.blessing import RECENT
 from beamscore.pipelines.runs.looks import WEEK, look_confidence, week_confidence
 from tests.calibrate import table, write_measured
-from tests.calibrate.coverage import CONFIDENCE, REPLICATES
+from tests.calibrate.coverage import CONFIDENCE, REPLICATES, weights_of
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -102,8 +102,7 @@ def _first_failures(
     nights = rng.random((NIGHTS, samples)) < chances * kept[:, None]
     _, first = np.unique(np.vstack([baseline, nights]), axis=0, return_index=True)
     new = np.sort(first)[1:] - 1
-    bootstrap = Bootstrap(REPLICATES, int(rng.integers(1 << 31)))
-    weights = bootstrap.weights([bootstrap.unit_hash(str(number)) for number in range(samples)])
+    weights = weights_of(Bootstrap(REPLICATES, int(rng.integers(1 << 31))), samples)
     means = (weights @ (nights[new].astype(float) - baseline).T) / weights.sum(axis=1, keepdims=True)
     weeks = means[:, : len(new) // WEEK * WEEK].reshape(len(means), -1, WEEK).mean(axis=2)
 
