@@ -145,7 +145,6 @@ def test_work_that_would_double_or_multiply_is_not_done() -> None:
 
 
 BIG = {
-    "chain": "-[:30]-[:-30]" * 250,
     "drifting chain": "".join(f"-[:{30 + n % 7}]-[:{-30 - n % 5}]" for n in range(250)),
     "star": "C" + "".join(f"(-[:{n * 0.7:.1f}]H)" for n in range(499)),
     "random": "".join(f"-[:{n * 137 % 360}]{'CNOS'[n * 7 % 4]}(-[:{n * 71 % 360}]{'HF'[n % 2]})" for n in range(250)),

@@ -43,6 +43,8 @@ def canonical(value: Any) -> str:
 @pytest.mark.parametrize(
     ("left", "right", "equal"),
     [
+        ([[1, 2], [2, 1]], [[2, 1.0, 1]], True),
+        ({"from": "7:00", "to": None}, {"from": "7:00"}, True),
         (float("nan"), float("nan"), True),
         ({"é": ["é"]}, {"e\u0301": ["e\u0301"]}, True),
         ([10**17 + 1, 2**70], [2.0**70, 10**17 + 1], True),
