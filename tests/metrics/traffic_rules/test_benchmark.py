@@ -82,7 +82,7 @@ def test_what_was_paired_and_what_was_wrong() -> None:
         ],
         [
             {"properties": {}, "centerlines": ["7"]},
-            {"properties": {"x": 1, "Date": None, **BUS, "Limit": 60}, "centerlines": ["1", "1", "3"], "matches": "a"},
+            {"properties": {"x": 1, "a": 2, **BUS, "Limit": 60}, "centerlines": ["1", "1", "3"], "matches": "a"},
             {"properties": {}, "matches": "gone"},
         ],
     )
@@ -90,6 +90,7 @@ def test_what_was_paired_and_what_was_wrong() -> None:
     wrong = [
         {"name": "Date", "fault": "absent", "true": '"Workday"', "predicted": None},
         {"name": "Limit", "fault": "different", "true": "40", "predicted": "60"},
+        {"name": "a", "fault": "extra", "true": None, "predicted": "2"},
         {"name": "x", "fault": "extra", "true": None, "predicted": "1"},
     ]
     lane = {"name": "LaneType", "fault": "absent", "true": '"Tidal"', "predicted": None}
@@ -103,7 +104,7 @@ def test_what_was_paired_and_what_was_wrong() -> None:
         "edges": edges,
     }
     assert scored.coverage == {"matches_unknown_rule": 1}
-    assert (scored.metrics["wrong_properties"], scored.metrics["unpaired_rules"]) == (4, 0)
+    assert (scored.metrics["wrong_properties"], scored.metrics["unpaired_rules"]) == (5, 0)
     unpaired = score([{"id": "c", "properties": {"LaneType": "Bus"}}], [])
     assert msgspec.to_builtins(unpaired.details["rules"]) == [
         {"id": "c", "prediction": None, "right": False, "wrong": None}
@@ -113,7 +114,7 @@ def test_what_was_paired_and_what_was_wrong() -> None:
     (table,) = make_benchmark("traffic_rules").tables(total([scored, unpaired]))
     # property, true, accuracy, right, other value, absent, rule not paired, extra: most often wrong in a pair first
     assert table.rows == [
-        ["(other)", 0, None, 0, 0, 0, 0, 1],
+        ["(other)", 0, None, 0, 0, 0, 0, 2],
         ["Date", 1, 0.0, 0, 0, 1, 0, 0],
         ["LaneType", 3, 1 / 3, 1, 0, 1, 1, 0],
         ["Limit", 1, 0.0, 0, 1, 0, 0, 0],
