@@ -44,11 +44,6 @@ class Comparison(msgspec.Struct, frozen=True):
     text_difference: str | None
     problems: Sequence[str] = ()
 
-    @property
-    def structure_equal(self) -> bool:
-        """Whether the molecules are equal."""
-        return self.prediction is not None and all(match.equal for _, _, match in self.pairs)
-
 
 class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, ChemistryOptions]):
     """Exact match (EM) and structure EM as the competition's Graph Matching Tool decides them.
@@ -74,8 +69,8 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
         """Scores one line; see the class. Raises RejectedRecord where a molecule of the truth cannot be read."""
         budget = Budget(self.options.max_steps)
         comparison = self.compared(truth, prediction, budget)
-        structure, text_difference = comparison.structure_equal, comparison.text_difference
-        exact = structure and text_difference is None
+        structure = prediction is not None and all(match.equal for _, _, match in comparison.pairs)
+        exact = structure and comparison.text_difference is None
         has_molecules = bool(comparison.truth.regions)
         label = self.label_tokens(truth.text)
         errors = len(label)
@@ -104,8 +99,8 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
                     MoleculeVerdict(number, match.equal, match.difference)
                     for number, (_, _, match) in enumerate(comparison.pairs, start=1)
                 ],
-                text_difference is None,
-                text_difference,
+                comparison.text_difference is None,
+                comparison.text_difference,
                 [*comparison.problems],
             ),
         )

@@ -25,7 +25,6 @@ MAX_RING_SIDES = 500
 MAX_ANGLE = 1e6
 MAX_LENGTH = 1e3
 
-
 Last = Literal["nothing", "atom", "bond", "ring atom"]
 """What was drawn last; `ring atom` is an atom of a ring, from which a branch or another ring sets out."""
 
@@ -131,10 +130,9 @@ class _ChemfigReader:
     def draw_hooks(self, atom: int, hooks: Sequence[tuple[str, str]]) -> None:
         """Remembers the first hook of each name, and draws the bonds of the later ones."""
         for name, kind in hooks:
-            if name in self.hooks:
-                self.drawing.close(self.hooks[name], atom, kind)
-            else:
-                self.hooks[name] = atom
+            first = self.hooks.setdefault(name, atom)
+            if first != atom:
+                self.drawing.close(first, atom, kind)
 
     def draw_atom(self, pen: Pen, text: str) -> None:
         """Writes text at the pen's place: at the end of a bond, at the start, or beside an atom."""

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from ..common.budget import Budget
-from .molecule import CIRCLE, CIRCLE_BOND, Bond, Molecule
+from .molecule import CIRCLE, CIRCLE_BOND, Bond, Molecule, bond_between
 
 REACH = 0.5
 """Atoms of the ring are this share of the radius nearer or farther than the radius, at most."""
@@ -41,16 +41,9 @@ def tie_circles(molecule: Molecule, released: bool, budget: Budget) -> Molecule:
         if len(hanging) == 1 and hanging[0] in bonds:
             bond = bonds.pop(hanging[0])
             start = bond.begin + bond.end - circle
-            ties += [
-                _tie(molecule, atom, circle) for atom in _ring(molecule, neighbors, circle, start, released, budget)
-            ]
+            ring = _ring(molecule, neighbors, circle, start, released, budget)
+            ties += [bond_between(molecule.xs, molecule.ys, atom, circle, CIRCLE_BOND) for atom in ring]
     return Molecule(molecule.texts, molecule.xs, molecule.ys, (*bonds.values(), *ties))
-
-
-def _tie(molecule: Molecule, atom: int, circle: int) -> Bond:
-    across, down = molecule.xs[circle] - molecule.xs[atom], molecule.ys[circle] - molecule.ys[atom]
-    angle = math.degrees(math.atan2(-down, across)) % 360
-    return Bond(atom, circle, CIRCLE_BOND, angle, math.hypot(across, down))
 
 
 def _ring(

@@ -25,9 +25,11 @@ MAX_HEIGHT = 900.0
 LINE_LENGTH, MAX_LINES = 92, 6
 """Characters of a line of text, and lines of it."""
 LINES_OF_BOND = {"=": (-2.5, 2.5), "~": (-4.0, 0.0, 4.0)}
-_RAISED, _LOWERED = re.compile(r"\^(?:\{([^{}]*)\}|(.))"), re.compile(r"_(?:\{([^{}]*)\}|(.))")
-_SUPERSCRIPTS = dict(zip("0123456789+-n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", strict=True))
-_SUBSCRIPTS = dict(zip("0123456789+-nmx", "₀₁₂₃₄₅₆₇₈₉₊₋ₙₘₓ", strict=True))
+_SCRIPT = re.compile(r"([_^])(?:\{([^{}]*)\}|(.))")
+_SCRIPTS = {
+    "^": dict(zip("0123456789+-n", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", strict=True)),
+    "_": dict(zip("0123456789+-nmx", "₀₁₂₃₄₅₆₇₈₉₊₋ₙₘₓ", strict=True)),
+}
 
 
 def draw_lines(
@@ -70,12 +72,11 @@ def atom_label(text: str) -> str:
 
     What has no raised or lowered character stays as it is written.
     """
-    raised = _RAISED.sub(lambda match: _shifted(match, _SUPERSCRIPTS), text)
-    return _LOWERED.sub(lambda match: _shifted(match, _SUBSCRIPTS), raised)
+    return _SCRIPT.sub(_shifted, text)
 
 
-def _shifted(match: re.Match[str], table: Mapping[str, str]) -> str:
-    bare = (match[1] or match[2] or "").replace(" ", "")
+def _shifted(match: re.Match[str]) -> str:
+    table, bare = _SCRIPTS[match[1]], (match[2] or match[3] or "").replace(" ", "")
     return "".join(table[each] for each in bare) if bare and all(each in table for each in bare) else match[0]
 
 

@@ -210,12 +210,9 @@ def _piece(token: str, reader: _Reader) -> list[Node]:
     """Takes the arguments of a token and returns both in comparable form; nothing of what prints nothing."""
     if token in UNPRINTED:
         return []
-    if token in WITHOUT_ARGUMENT:
+    if token in WITHOUT_ARGUMENT or token == COLOURED:
         reader.position += 1
-        return []
-    if token == COLOURED:
-        reader.position += 1
-        return reader.argument()
+        return reader.argument() if token == COLOURED else []
     if token in STACKED_ARROWS:
         below = reader.option()
         return _stack(reader.argument(), below, [STACKED_ARROWS[token]])

@@ -70,9 +70,7 @@ def _seen(region: Region, released: bool, normalizes: bool, budget: Budget, firs
     """Returns the molecule of a region, its text where it is straight, or None where it cannot be read."""
     if region.drawing is None:
         return None
-    order = None
-    if released:
-        order = region.drawing.order_by_name(0 if region.is_chemfig else first_number)
+    order = region.drawing.order_by_name(0 if region.is_chemfig else first_number) if released else None
     molecule = region.drawing.finish(order, normalizes, budget)
     if not released and not all(map(str.isascii, molecule.texts)):
         molecule = msgspec.structs.replace(molecule, texts=tuple(map(normalized, molecule.texts)))

@@ -154,17 +154,14 @@ def _facing(molecules: MoleculePair, atom: int, pred_atom: int) -> list[tuple[in
 
 
 def _bonds_differ(molecules: MoleculePair, neighbor: Neighbor, other: Neighbor) -> str:
-    """How two bonds differ, by their types or else by how far one is turned, in words."""
+    """How two bonds differ, by their types as seen from the atoms here, or else by how far one is turned, in words."""
     if neighbor.kind == other.kind:
         return f"turned by {angle_between(neighbor.angle, other.angle):.0f} degrees in the prediction"
-    kind, pred_kind = _seen_type(molecules.truth, neighbor), _seen_type(molecules.prediction, other)
-    return f"{kind!r} in the ground truth, {pred_kind!r} in the prediction"
-
-
-def _seen_type(molecule: Molecule, neighbor: Neighbor) -> str:
-    """The type of the bond to a neighbor, as it would be written from the atom that sees it."""
-    begin, _, kind, _, _ = molecule.bonds[neighbor.bond]
-    return MIRRORED_WEDGE.get(kind, kind) if begin == neighbor.atom else kind
+    kinds = []
+    for molecule, seen in ((molecules.truth, neighbor), (molecules.prediction, other)):
+        begin, _, kind, _, _ = molecule.bonds[seen.bond]
+        kinds.append(MIRRORED_WEDGE.get(kind, kind) if begin == seen.atom else kind)
+    return f"{kinds[0]!r} in the ground truth, {kinds[1]!r} in the prediction"
 
 
 def _name(molecules: MoleculePair, atom: int) -> str:

@@ -10,23 +10,14 @@ from ..statistics.ratios import Value, ratio
 TOKEN_ACCURACY = MetricSpec(
     "token_accuracy", "1 - (deletions + substitutions + insertions) / label tokens", bounds=(None, 1.0), main=1
 )
-MEANINGS = {
-    "exact_match": "share of samples whose molecules and text are right",
-    "structure_exact_match": "share of samples whose molecules are right; a sample without any is right",
-    "structure_exact_match_molecules": "share of the samples with molecules in the ground truth whose molecules are "
-    "right",
-}
+RIGHT = "share of samples whose molecules and text are right"
+STRUCTURE = "share of samples whose molecules are right; a sample without any is right"
+MOLECULES = "share of the samples with molecules in the ground truth whose molecules are right"
 METRICS = (
-    *(
-        MetricSpec(
-            name,
-            meaning,
-            main=place,
-            rank=place if place < 3 else None,
-            denominator="samples" if place < 3 else "samples_with_molecules",
-            per_sample=1,
-        )
-        for place, (name, meaning) in enumerate(MEANINGS.items(), start=1)
+    MetricSpec("exact_match", RIGHT, main=1, rank=1, denominator="samples", per_sample=1),
+    MetricSpec("structure_exact_match", STRUCTURE, main=2, rank=2, denominator="samples", per_sample=1),
+    MetricSpec(
+        "structure_exact_match_molecules", MOLECULES, main=3, denominator="samples_with_molecules", per_sample=1
     ),
     replace(TOKEN_ACCURACY, meaning=f"{TOKEN_ACCURACY.meaning}, over the corpus", main=4, denominator="tokens"),
 )

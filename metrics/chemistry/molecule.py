@@ -75,6 +75,12 @@ def displacement(angle: float, length: float) -> tuple[float, float]:
     return length * math.cos(radians), -(length * math.sin(radians))
 
 
+def bond_between(xs: Sequence[float], ys: Sequence[float], begin: int, end: int, kind: str) -> Bond:
+    """Returns a bond between two placed atoms, with the angle and the length between them."""
+    across, down = xs[end] - xs[begin], ys[end] - ys[begin]
+    return Bond(begin, end, kind, math.atan2(-down, across) * 180.0 / math.pi, math.hypot(across, down))
+
+
 class MoleculeBuilder:
     """Atoms by index with their source text and place, and bonds by index.
 
@@ -151,17 +157,12 @@ class MoleculeBuilder:
         A bond between two placed atoms, which has no angle and no length yet, has those between its ends.
         """
         xs, ys = self.xs, self.ys
-        bonds = [self._measured(bond) if bond[3] != bond[3] else bond for bond in bonds]
+        bonds = [bond_between(xs, ys, *bond[:3]) if bond[3] != bond[3] else bond for bond in bonds]
         if kept is not None:
             texts, xs, ys = [texts[atom] for atom in kept], [xs[atom] for atom in kept], [ys[atom] for atom in kept]
             index = {atom: number for number, atom in enumerate(kept)}
             bonds = [_bond((index[begin], index[end], *rest)) for begin, end, *rest in bonds]
         return Molecule(tuple(texts), tuple(xs), tuple(ys), tuple(bonds))
-
-    def _measured(self, bond: Bond) -> Bond:
-        """The bond with the angle and the length between its ends."""
-        across, down = self.xs[bond.end] - self.xs[bond.begin], self.ys[bond.end] - self.ys[bond.begin]
-        return bond._replace(angle=math.atan2(-down, across) * 180.0 / math.pi, length=math.hypot(across, down))
 
     def _merged(self, texts: list[str], budget: Budget) -> list[int] | None:
         """The atom that each atom is seen as: the first one at its place, unless both have text; None: each as itself.

@@ -175,7 +175,7 @@ def _details(
 def _shown(edges: Sequence[tuple[str | None, str]]) -> Sequence[tuple[str | None, str]]:
     """Returns the first edges, with long names cut: the name of a rule is repeated in each of its edges."""
     shown = edges[:_EDGES_IN_DETAILS]
-    if len("".join([(name or "") + line for name, line in shown])) <= _MAX_EDGE_NAME_LENGTH:
+    if sum([len(name or "") + len(line) for name, line in shown]) <= _MAX_EDGE_NAME_LENGTH:
         return shown
     cut = partial(truncated, length=_MAX_EDGE_NAME_LENGTH)
     return [(name if name is None else cut(name), cut(line)) for name, line in shown]

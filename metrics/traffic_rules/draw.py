@@ -8,19 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..common.svg import (
-    EXTRA,
-    LINE_HEIGHT,
-    MATCHED,
-    MISSED,
-    SOFT,
-    UNJUDGED,
-    WIDTH,
-    WRONG,
-    Drawing,
-    ImageSize,
-    Style,
-)
+from ..common.svg import EXTRA, LINE_HEIGHT, MATCHED, MISSED, SOFT, UNJUDGED, WIDTH, WRONG, Drawing, ImageSize, Style
 from ..common.text import truncated
 
 RULE_WIDTH, LANE_X, LANE_WIDTH, MARGIN = 400.0, 500.0, 104.0, 16.0

@@ -6,7 +6,7 @@ What was wrong about a rule is asked of the predicted rule that is paired with i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -128,18 +128,12 @@ METRICS = (
     ),
 )
 
+_WRONG_PROPERTIES = "properties that are different, absent or extra in predictions paired with true rules"
+_UNPAIRED_RULES = "true rules that are paired with no prediction, as there were too few"
 SAMPLE_METRICS = (
     *(spec for task in TASKS for spec in task.specs({"overall.f1": 1}, {})),
-    *(
-        MetricSpec(name, meaning, higher_is_better=False, bounds=(0.0, None))
-        for name, meaning in (
-            (
-                "wrong_properties",
-                "properties that are different, absent or extra in predictions paired with true rules",
-            ),
-            ("unpaired_rules", "true rules that are paired with no prediction, as there were too few"),
-        )
-    ),
+    MetricSpec("wrong_properties", _WRONG_PROPERTIES, higher_is_better=False, bounds=(0.0, None)),
+    MetricSpec("unpaired_rules", _UNPAIRED_RULES, higher_is_better=False, bounds=(0.0, None)),
 )
 
 
@@ -226,22 +220,15 @@ def property_statistics(true: Sequence[Rule], faults: Sequence[Sequence[WrongPro
     the rule is paired with none, in neither. property_extra[NAME] counts predictions that have the property where
     their true rule does not; names that no true rule of the sample has are all one, "(other)".
     """
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     known = {name for rule in true for name in rule.values}
     for rule, wrong in zip(true, faults, strict=True):
-        _count(counts, "true", rule.values)
+        counts.update([_statistic("true", name) for name in rule.values])
         if wrong is not None:
             bad = [fault.name for fault in wrong]
-            _count(counts, "right", [name for name in rule.values if name not in bad] if bad else rule.values)
-            for fault in wrong:
-                _count(counts, fault.fault, [fault.name if fault.name in known else OTHER])
+            counts.update([_statistic("right", name) for name in rule.values if name not in bad])
+            counts.update([_statistic(each.fault, each.name if each.name in known else OTHER) for each in wrong])
     return counts
-
-
-def _count(counts: dict[str, int], kind: str, names: Iterable[str]) -> None:
-    for name in names:
-        statistic = _statistic(kind, name)
-        counts[statistic] = counts.get(statistic, 0) + 1
 
 
 @lru_cache(maxsize=1024)

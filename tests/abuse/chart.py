@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tests.abuse.case import Case
+from tests.abuse import Case
 
 Json = dict[str, Any]
 
+OPTIONS: list[Json] = [{}, {"protocol": "released"}]
 SIDE = 1_000_000
 IMAGE = {"width": SIDE, "height": SIDE}
 SUMMARY = ("min", "first_quartile", "median", "third_quartile", "max")

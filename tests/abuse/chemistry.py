@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tests.abuse.case import Case
+from tests.abuse import Case
 
+OPTIONS: list[dict[str, str]] = [{}, {"protocol": "released"}]
 LENGTH = 100_000
 """The default of `max_characters`."""
 

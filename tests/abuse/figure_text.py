@@ -7,9 +7,10 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from tests.abuse.case import Case
+from tests.abuse import Case
 
 Record = dict[str, Any]
+OPTIONS: list[Record] = [{}, {"geometry": "polygon"}]
 
 
 def cases() -> Iterator[Case]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tests.abuse.case import Case
+from tests.abuse import Case
 
 _WRAPPERS = {
     "pmb": ("\\pmb{", "}"),

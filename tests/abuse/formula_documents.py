@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from tests.abuse.case import Case
+from tests.abuse import Case
 
 BENCHMARK = "formula"
 LENGTH = 900_000

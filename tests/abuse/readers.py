@@ -5,10 +5,8 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-import resource
-import subprocess
-import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -26,10 +24,9 @@ from beamscore.transforms.io.files import match_files, split_file
 from beamscore.transforms.io.readers import RecordLimits
 from beamscore.transforms.read import PartRestrictionProvider, ReadPart
 from beamscore.transforms.records import EncodedRecord, InputProblem
-from tests.abuse.run import peak_bytes
+from tests.abuse.run import FAILED, Outcome, isolated, peak_bytes
+from tests.bench.measure import processor_seconds
 
-MAX_SECONDS = 5.0
-MAX_BYTES = 1 << 30
 BASE = {"sample_id": "base", "text": "base"}
 COLUMNS = SideColumns(frozenset({"text", "words", "base\nline"}), frozenset({"words"}))
 
@@ -172,36 +169,24 @@ FILES: dict[str, tuple[str, Callable[[Path], object]]] = {
 }
 
 
-def check(*names: str) -> list[tuple[str, float, int, str]]:
-    """Reads each file, or those of some names, in a process of its own: name, processor seconds, peak bytes, verdict.
+def check() -> Iterator[tuple[str, Outcome]]:
+    """Reads each file in a process of its own.
 
-    The verdict is `ok` and what came of the records where the cost is within the limits and the neighbour in another
-    file is as it should be. Making the files takes memory of its own, so that another process does.
+    Making the files takes memory of its own, so that another process does.
     """
-    rows = []
     with tempfile.TemporaryDirectory(prefix="beamscore-abuse-") as folder:
-        (Path(folder) / "z.jsonl").write_bytes(_line_of(BASE))
+        neighbour = Path(folder) / "z.jsonl"
+        neighbour.write_bytes(_line_of(BASE))
         for name, (ending, _) in FILES.items():
-            if names and name not in names:
-                continue
             path = Path(folder) / f"a.{ending}"
-            made = _run("write", name, str(path))
-            if made.returncode:
-                raise RuntimeError(f"{name} cannot be made: {made.stderr[-300:]}")
-            done = _run("read", str(path), str(Path(folder) / "z.jsonl"))
-            path.unlink()
-            if done.returncode:
-                rows.append((name, 0.0, 0, f"failed: code {done.returncode}: {done.stderr[-300:]}"))
-                continue
-            seconds, peak, outcome = json.loads(done.stdout)
-            within = seconds <= MAX_SECONDS and peak <= MAX_BYTES
-            rows.append((name, seconds, peak, f"{'ok' if within else 'TOO MUCH'}: {outcome}"))
-    return rows
+            made = isolated(_write, name, path)
+            yield name, made if made.failed else isolated(_read, path, neighbour)
+            path.unlink(missing_ok=True)
 
 
-def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tests.abuse.readers", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+def _write(name: str, path: Path) -> Outcome:
+    FILES[name][1](path)
+    return Outcome(0.0, 0, "")
 
 
 def read(path: str) -> Iterator[Any]:
@@ -217,44 +202,23 @@ def read(path: str) -> Iterator[Any]:
         yield windowed if isinstance(windowed, TaggedOutput) else windowed.value
 
 
-def _cost(paths: list[str]) -> list[Any]:
-    started, counts = _seconds(), dict[str, int]()
-    for path in paths:
+def _read(path: Path, neighbour: Path) -> Outcome:
+    """Reads a file and the ordinary one after it; the verdict tells what came of the records."""
+    started, counts = processor_seconds(), Counter[str]()
+    for each in (path, neighbour):
         held = []
         try:
-            for output in read(path):
+            for output in read(str(each)):
                 if not isinstance(output, TaggedOutput):
                     # A local runner holds what is read until it has all of it.
                     held.append(output)
                 elif output.tag == "quarantine":
-                    cause = output.value.cause
-                    counts[cause] = counts.get(cause, 0) + 1
+                    counts[output.value.cause] += 1
         except InputProblem as problem:
             counts[problem.message.partition(": ")[2][:80]] = 1
-        for _, block in held:
-            last = unpack(block)
-            counts["read"] = counts.get("read", 0) + len(last)
-    if not held or (last[-1][0], EncodedRecord(last[-1][1]).payload) != (b"base", _line_of(BASE).strip()):
-        raise AssertionError("the neighbour is not as it should be")
-    counts["read"] -= 1
-    return [_seconds() - started, peak_bytes(), ", ".join(f"{count} {what}" for what, count in counts.items() if count)]
-
-
-def _seconds() -> float:
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
-
-
-def main(arguments: list[str]) -> None:
-    """Writes or reads one file, as `check` asks; else runs it, for some names or all, and prints the rows."""
-    if arguments[:1] == ["write"]:
-        FILES[arguments[1]][1](Path(arguments[2]))
-    elif arguments[:1] == ["read"]:
-        print(json.dumps(_cost(arguments[1:])))
-    else:
-        for name, seconds, peak, verdict in check(*arguments):
-            print(f"{name:40} {seconds:6.2f} s {peak / 1e6:6.0f} MB  {verdict}")
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])
+        records = [record for _, block in held for record in unpack(block)]
+        counts["read"] += len(records)
+    verdict = ", ".join(f"{count} {what}" for what, count in (counts - Counter(read=1)).items())
+    if [(key, EncodedRecord(record).payload) for key, record in records] != [(b"base", _line_of(BASE).strip())]:
+        verdict = f"{FAILED}the neighbour is not as it should be"
+    return Outcome(processor_seconds() - started, peak_bytes(), verdict)

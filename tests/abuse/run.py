@@ -1,18 +1,17 @@
-"""One worst case among ordinary samples, scored in a process of its own: `python -m tests.abuse.run JOB`."""
+"""One worst case among ordinary samples, scored in a process of its own."""
 
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import resource
 import signal
-import subprocess
-import sys
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -22,7 +21,7 @@ from beamscore.metrics.statistics.bootstrap import check_statistics
 from beamscore.pipelines.config.settings import LimitSettings
 from beamscore.transforms.io.readers import deeper_than
 from beamscore.transforms.process import gc_paused, one_blas_thread
-from tests.abuse.case import Case
+from tests.abuse import Case
 from tests.bench.measure import processor_seconds
 from tests.plain_loop import comparable, make_benchmark
 
@@ -35,10 +34,10 @@ _TIMEOUT_S = 60
 _ADDRESS_SPACE = 8 << 30
 """Enough to see by how much a case is above MAX_BYTES, and too little to harm the machine."""
 
-_Result = SampleScore | RejectedRecord
+AnyBenchmark = Benchmark[Any, Any, Any]
 
 
-class Outcome(msgspec.Struct):
+class Outcome(NamedTuple):
     """What a case cost and how it ended: processor seconds of the process and its children, peak memory, in words."""
 
     seconds: float
@@ -51,13 +50,12 @@ class Outcome(msgspec.Struct):
         return self.seconds > MAX_SECONDS or self.peak_bytes > MAX_BYTES or self.verdict.startswith(FAILED)
 
 
-class Job(msgspec.Struct):
-    """A case with its neighbours, all records as JSON text: what the process of its own reads."""
+class Job(NamedTuple):
+    """A case with its neighbours: pairs of records as JSON text."""
 
     benchmark: str
     options: dict[str, Any]
-    truth: str
-    prediction: str | None
+    case: tuple[str, str | None]
     neighbours: list[tuple[str, str | None]]
 
 
@@ -68,86 +66,82 @@ def run_case(
     neighbours: Sequence[tuple[dict[str, Any], dict[str, Any] | None]],
 ) -> Outcome:
     """Scores `case` in the midst of its neighbours in a fresh process, so that peak memory is its own."""
-    job = Job(
-        benchmark,
-        options,
-        _text({"sample_id": "worst case", **case.truth}),
-        None if case.prediction is None else _text({"sample_id": "worst case", **case.prediction}),
-        [(_text(truth), None if prediction is None else _text(prediction)) for truth, prediction in neighbours],
-    )
+    (truth, prediction), *others = [
+        (_text(first), None if second is None else _text(second))
+        for first, second in ((case.truth, case.prediction), *neighbours)
+    ]
     limit = LimitSettings().record_bytes
-    largest = max(len(text.encode()) for text in (job.truth, job.prediction or ""))
+    largest = max(len(text.encode()) for text in (truth, prediction or ""))
     if largest > limit:
         return Outcome(0.0, 0, f"{FAILED}no case: a record of {largest} bytes is never scored, at most {limit}")
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "job.json"
-        path.write_bytes(msgspec.json.encode(job))
-        del job
-        return _in_a_process(path)
+    return isolated(score_job, Job(benchmark, options, (truth, prediction), others))
 
 
 def _text(record: dict[str, Any]) -> str:
-    text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+    text = json.dumps({"sample_id": "worst case", **record}, ensure_ascii=False, separators=(",", ":"))
     try:
         text.encode()
     except UnicodeEncodeError:  # half a surrogate pair, which JSON can only escape
-        return json.dumps(record, separators=(",", ":"))
+        return json.dumps({"sample_id": "worst case", **record}, separators=(",", ":"))
     return text
 
 
-def _in_a_process(path: Path) -> Outcome:
-    command = [sys.executable, "-m", "tests.abuse.run", str(path)]
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
+def isolated(work: Callable[..., Outcome], *arguments: Any) -> Outcome:
+    """Returns what `work` does in a fresh process, with limits on its time and memory."""
+    context = multiprocessing.get_context("spawn")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_work, args=(sender, work, arguments))
+    process.start()
+    sender.close()
     try:
-        stdout, stderr = process.communicate(timeout=_TIMEOUT_S)
-    except subprocess.TimeoutExpired:
+        outcome: Outcome = receiver.recv() if receiver.poll(_TIMEOUT_S) else Outcome(_TIMEOUT_S, 0, f"{FAILED}killed")
+    except EOFError:
+        process.join()
+        outcome = Outcome(0.0, 0, f"{FAILED}the process exited with code {process.exitcode}")
+    assert process.pid is not None
+    with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-        return Outcome(float(_TIMEOUT_S), 0, f"{FAILED}killed after {_TIMEOUT_S} s")
-    if process.returncode:
-        return Outcome(0.0, 0, f"{FAILED}the process exited with code {process.returncode}: {stderr[-300:].strip()}")
-    return msgspec.json.decode(stdout.splitlines()[-1], type=Outcome)
+    process.join()
+    receiver.close()
+    return outcome
+
+
+def _work(sender: Connection, work: Callable[..., Outcome], arguments: tuple[Any, ...]) -> None:
+    os.setsid()
+    resource.setrlimit(resource.RLIMIT_AS, (_ADDRESS_SPACE, _ADDRESS_SPACE))
+    with one_blas_thread:
+        sender.send(work(*arguments))
 
 
 def score_job(job: Job) -> Outcome:
     """Scores the neighbours alone, then with the case in their midst, which is what is measured."""
     benchmark = make_benchmark(job.benchmark, **job.options)
-    with _set_up(benchmark):
+    benchmark.setup()
+    try:
         neighbours = [_decoded(benchmark, *texts, f"neighbour {n}") for n, texts in enumerate(job.neighbours)]
-        alone = [comparable(result) for result in benchmark.score(neighbours)]
-        middle = len(neighbours) // 2
+        alone = among = [comparable(result) for result in benchmark.score(neighbours)]
         before = processor_seconds()
         try:
-            among, verdict = _score_among(benchmark, job, neighbours[:middle], neighbours[middle:])
+            among, verdict = _score_among(benchmark, job, neighbours)
         except Exception as error:  # noqa: BLE001 - whatever a case does is a row of the table
-            among, verdict = alone, f"{FAILED}{type(error).__name__}: {explain(error)}"
+            verdict = f"{FAILED}{type(error).__name__}: {explain(error)}"
         seconds = processor_seconds() - before
+    finally:
+        benchmark.teardown()
     if among != alone:
         verdict = f"{FAILED}the results of its neighbours change ({verdict})"
     return Outcome(seconds, peak_bytes(), verdict)
 
 
-@contextmanager
-def _set_up(benchmark: Benchmark[Any, Any, Any]) -> Iterator[None]:
-    benchmark.setup()
-    try:
-        yield
-    finally:
-        benchmark.teardown()
-
-
-def _score_among(
-    benchmark: Benchmark[Any, Any, Any], job: Job, before: list[Pair[Any, Any]], after: list[Pair[Any, Any]]
-) -> tuple[list[bytes], str]:
+def _score_among(benchmark: AnyBenchmark, job: Job, neighbours: list[Pair[Any, Any]]) -> tuple[list[bytes], str]:
     """Returns the neighbours' results as bytes, and how the case ended; a rejected prediction counts as missing."""
     try:
-        pair = _decoded(benchmark, job.truth, job.prediction, "worst case")
+        pair = _decoded(benchmark, *job.case, "worst case")
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        return [comparable(result) for result in benchmark.score([*before, *after])], f"rejected: {explain(error)}"
-    results = benchmark.score([*before, pair, *after])
-    result = results.pop(len(before))
+        return [comparable(result) for result in benchmark.score(neighbours)], f"rejected: {explain(error)}"
+    middle = len(neighbours) // 2
+    results = benchmark.score([*neighbours[:middle], pair, *neighbours[middle:]])
+    result = results.pop(middle)
     verdict = _verdict(result)
     if isinstance(result, RejectedRecord) and result.side == "prediction" and pair.prediction is not None:
         [result] = benchmark.score([Pair(pair.sample_id, pair.truth, None)])
@@ -155,7 +149,7 @@ def _score_among(
     return [comparable(each) for each in results], verdict
 
 
-def _decoded(benchmark: Benchmark[Any, Any, Any], truth: str, prediction: str | None, sample_id: str) -> Pair[Any, Any]:
+def _decoded(benchmark: AnyBenchmark, truth: str, prediction: str | None, sample_id: str) -> Pair[Any, Any]:
     """Returns a pair as the pipeline makes it of two records; raises msgspec.MsgspecError where one is invalid."""
     depth = LimitSettings().depth
     for text in (truth, prediction or ""):
@@ -169,7 +163,7 @@ def _decoded(benchmark: Benchmark[Any, Any, Any], truth: str, prediction: str | 
         )
 
 
-def _verdict(result: _Result) -> str:
+def _verdict(result: SampleScore | RejectedRecord) -> str:
     if isinstance(result, RejectedRecord):
         return f"rejected ({result.side}): {result.message}"
     check_statistics(result.statistics)
@@ -187,15 +181,3 @@ def peak_bytes() -> int:
         return max(children, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
     [line] = [line for line in status.read_text().splitlines() if line.startswith("VmHWM:")]
     return max(children, int(line.split()[1]) * 1024)
-
-
-def main() -> None:
-    """Scores the job in the file that the command line names, and prints its Outcome."""
-    resource.setrlimit(resource.RLIMIT_AS, (_ADDRESS_SPACE, _ADDRESS_SPACE))
-    with one_blas_thread:
-        outcome = score_job(msgspec.json.decode(Path(sys.argv[1]).read_bytes(), type=Job))
-    print(msgspec.json.encode(outcome).decode())
-
-
-if __name__ == "__main__":
-    main()

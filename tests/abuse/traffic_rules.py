@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tests.abuse.case import Case
+from tests.abuse import Case
 
 # Python's hash of an integer is its remainder by this prime, so that all of its multiples are one bucket.
 _MODULUS = 2**61 - 1

@@ -1,1 +1,23 @@
 """How often the intervals and tests hold, measured on generated populations: `make calibrate`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from tabulate import tabulate
+
+DOCS = Path(__file__).parents[2] / "docs"
+BEGIN, END = "<!-- measured by make calibrate -->", "<!-- end of what is measured -->"
+
+
+def write_measured(page: str, sections: Iterable[str]) -> None:
+    """Puts texts and tables in the place of what was measured before in a page of docs."""
+    path = DOCS / page
+    head, _, rest = path.read_text("utf-8").partition(BEGIN)
+    path.write_text(f"{head}{BEGIN}\n\n" + "\n\n".join(sections) + f"\n\n{END}{rest.partition(END)[2]}", "utf-8")
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Returns a table in Markdown."""
+    return tabulate(rows, headers=header, tablefmt="pipe", disable_numparse=True)

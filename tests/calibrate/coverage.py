@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,8 +19,7 @@ CORPORA_PER_DRAW = 200
 """Corpora that share the weights of their units, by position: the weights know nothing of the samples."""
 
 
-@dataclass(frozen=True)
-class Coverage:
+class Coverage(NamedTuple):
     """Of one case at one size: in which share of the corpora an interval holds.
 
     logit: the interval of this project. percentile: that of plain quantiles of the replicates, for comparison.
@@ -28,7 +27,6 @@ class Coverage:
 
     case: Case
     units: int
-    corpora: int
     holds: float
     percentile: float
 
@@ -64,8 +62,7 @@ def coverage(case: Case, units: int, corpora: int, seed: int) -> Coverage:
     rng = np.random.default_rng([seed, 2])
     held = plain = measured = 0
     for start in range(0, corpora, CORPORA_PER_DRAW):
-        bootstrap = Bootstrap(REPLICATES, seed + start)
-        weights = bootstrap.weights([bootstrap.unit_hash(str(number)) for number in range(units)])
+        weights = weights_of(Bootstrap(REPLICATES, seed + start), units)
         chosen = rng.integers(0, size, (units, min(CORPORA_PER_DRAW, corpora - start)))
         sums = {name: weights @ values[chosen] for name, values in summed.items()}
         values, (counted, _) = case.value(sums), units_behind(case, sums)
@@ -78,7 +75,12 @@ def coverage(case: Case, units: int, corpora: int, seed: int) -> Coverage:
             held += found is not None and found[0] <= truth <= found[1]
             low, high = np.nanquantile(replicates, [0.025, 0.975])
             plain += bool(low <= truth <= high)
-    return Coverage(case, units, measured, held / measured, plain / measured)
+    return Coverage(case, units, held / measured, plain / measured)
+
+
+def weights_of(source: Bootstrap, units: int) -> FloatArray:
+    """Returns the weights of so many units [1 + R, units]."""
+    return source.weights([source.unit_hash(str(number)) for number in range(units)])
 
 
 def units_behind(case: Case, sums: dict[str, FloatArray]) -> tuple[list[float], list[float]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,14 +14,13 @@ from beamscore.metrics.statistics.bootstrap import Bootstrap
 from beamscore.metrics.statistics.intervals import interval, spread, t_quantile
 from beamscore.metrics.statistics.paired import paired_interval, widened_error, width_of
 from beamscore.metrics.statistics.swaps import SwapBits, simultaneous_p, studentized, swap_p, units_needed
-from tests.calibrate.coverage import CONFIDENCE, REPLICATES, spec_of, units_behind
+from tests.calibrate.coverage import CONFIDENCE, REPLICATES, spec_of, units_behind, weights_of
 from tests.calibrate.populations import Case, FloatArray, difficulties
 
 CORPORA_PER_DRAW = 100
 
 
-@dataclass(frozen=True)
-class Alarms:
+class Alarms(NamedTuple):
     """In which share of the pairs of corpora each method says that two systems differ.
 
     paired: the paired interval lies on one side of 0. swap: p <= 0.05 in the swap test, and enough units differ.
@@ -29,9 +28,6 @@ class Alarms:
     apart: the intervals of both values do not overlap.
     """
 
-    case: Case
-    units: int
-    gain: float
     paired: float
     swap: float
     verdict: float
@@ -43,13 +39,11 @@ def alarms(case: Case, units: int, gain: float, corpora: int, seed: int) -> Alar
     rng = np.random.default_rng([seed, 3])
     counts = np.zeros(4)
     for start in range(0, corpora, CORPORA_PER_DRAW):
-        bootstrap, bits = Bootstrap(REPLICATES, seed + start), SwapBits(seed=seed + start)
-        weights = bootstrap.weights([bootstrap.unit_hash(str(number)) for number in range(units)])
-        swaps = bits.weights([bits.unit_hash(str(number)) for number in range(units)])
+        weights = weights_of(Bootstrap(REPLICATES, seed + start), units)
+        swaps = weights_of(SwapBits(seed=seed + start), units)
         for _ in range(CORPORA_PER_DRAW):
             counts += _told(case, units, gain, rng, weights, swaps)
-    paired, swap, verdict, apart = (counts / (CORPORA_PER_DRAW * math.ceil(corpora / CORPORA_PER_DRAW))).tolist()
-    return Alarms(case, units, gain, paired, swap, verdict, apart)
+    return Alarms(*(counts / (CORPORA_PER_DRAW * math.ceil(corpora / CORPORA_PER_DRAW))).tolist())
 
 
 def _told(
@@ -95,8 +89,7 @@ def _swapped(case: Case, systems: list[dict[str, FloatArray]], swaps: FloatArray
     return found
 
 
-@dataclass(frozen=True)
-class FamilyAlarms:
+class FamilyAlarms(NamedTuple):
     """Of 20 slices x 8 metrics: in which share of the corpora any cell alarms, and how many of the true ones do.
 
     uncorrected: the swap p <= 0.05 of any cell. mcnemar: the exact p of McNemar's test after Holm's correction.
@@ -121,8 +114,7 @@ def family_alarms(
     size = units // slices
     for start in range(corpora):
         if start % 50 == 0:
-            bits = SwapBits(seed=seed + start)
-            swaps = bits.weights([bits.unit_hash(str(number)) for number in range(size * slices)])[1:]
+            swaps = weights_of(SwapBits(seed=seed + start), size * slices)[1:]
         ease = rng.normal(0, 1, (slices, size, 1))
         sides = []
         for side in range(2):
@@ -136,8 +128,7 @@ def family_alarms(
         enough = (change != 0).sum(axis=1).ravel() >= units_needed(CONFIDENCE)
         flips = [np.sum(change == sign, axis=1).ravel() for sign in (1, -1)]
         found += _family(differences, swapped, enough, _mcnemar(*flips), better * metrics)
-    uncorrected, mcnemar, largest = (found / corpora).tolist()
-    return FamilyAlarms(uncorrected, mcnemar, largest)
+    return FamilyAlarms(*(found / corpora).tolist())
 
 
 def _mcnemar(wins: npt.NDArray[np.int64], losses: npt.NDArray[np.int64]) -> FloatArray:
@@ -162,8 +153,7 @@ def _family(
     return alarms[:, :true].mean(axis=1) if true else alarms.any(axis=1).astype(float)
 
 
-@dataclass(frozen=True)
-class RareLosses:
+class RareLosses(NamedTuple):
     """In which share of corpora a candidate that is worse, or no better, is taken for good enough, or for better.
 
     plain: by the interval of SE alone. cautious: by the one that allows for losses that no unit has. swap: by the swap
@@ -188,8 +178,7 @@ def wrong_passes(units: int, loss: float, gain: float, corpora: int, seed: int) 
         changes = (luck > 1 - gain).astype(float) - (luck < loss + gain)
         for low, _, wider, _ in _intervals(changes, seed + start, None):
             found += [low >= -loss - 1e-12, wider >= -loss - 1e-12]
-    plain, cautious = (found / (CORPORA_PER_DRAW * math.ceil(corpora / CORPORA_PER_DRAW))).tolist()
-    return RareLosses(plain, cautious)
+    return RareLosses(*(found / (CORPORA_PER_DRAW * math.ceil(corpora / CORPORA_PER_DRAW))).tolist())
 
 
 def wrong_verdicts(units: int, share: float, gain: float, corpora: int, seed: int) -> RareLosses:
@@ -203,8 +192,7 @@ def wrong_verdicts(units: int, share: float, gain: float, corpora: int, seed: in
         lost = rng.random((units, CORPORA_PER_DRAW)) < share
         gains = gain + gain / 2 * rng.normal(0, 1, lost.shape)
         changes = np.where(lost, -gain * (1 - share) / share, gains)
-        bits = SwapBits(seed=seed + start)
-        swaps = bits.weights([bits.unit_hash(str(number)) for number in range(units)])[1:]
+        swaps = weights_of(SwapBits(seed=seed + start), units)[1:]
         swapped = (changes.sum(axis=0) - 2 * (swaps @ changes)) / units
         for corpus, (low, high, wider_low, wider_high) in enumerate(_intervals(changes, seed + start, units)):
             plain, cautious = not low <= 0 <= high, not wider_low <= 0 <= wider_high
@@ -219,8 +207,7 @@ def _intervals(changes: FloatArray, seed: int, differing: int | None) -> Iterato
     changes [units, corpora]: of a metric between 0 and 1. differing: how many units differ, where that is known.
     """
     units = len(changes)
-    bootstrap = Bootstrap(REPLICATES, seed)
-    weights = bootstrap.weights([bootstrap.unit_hash(str(number)) for number in range(units)])
+    weights = weights_of(Bootstrap(REPLICATES, seed), units)
     means = (weights @ changes) / weights.sum(axis=1, keepdims=True)
     for corpus in range(changes.shape[1]):
         difference, error = float(means[0, corpus]), float(np.std(means[1:, corpus]))

@@ -7,18 +7,8 @@ from typing import Any
 
 Json = dict[str, Any]
 
-CLASSES = (
-    "Pie",
-    "Donut",
-    "Vertical box",
-    "Horizontal box",
-    "Grouped vertical bar",
-    "Grouped horizontal bar",
-    "Stacked vertical bar",
-    "Stacked horizontal bar",
-    "Line",
-    "Scatter",
-)
+BARS = ("Grouped vertical bar", "Grouped horizontal bar", "Stacked vertical bar", "Stacked horizontal bar")
+CLASSES = ("Pie", "Donut", "Vertical box", "Horizontal box", *BARS, "Line", "Scatter")
 WORDS = ("Rainfall", "Harvest", "Output", "Visits", "Index", "Cost", "Growth", "Survey", "Depth", "Load", "Area km^{2}")
 PLACES = ("North", "South", "East", "West", "Coast", "Hills", "Valley", "Island", "Harbour", "Plain")
 SUMMARY = ("min", "first_quartile", "median", "third_quartile", "max")
@@ -144,10 +134,10 @@ def _prediction(rng: random.Random, truth: Json, error: float) -> Json:
     pairs = truth["task5"]["output"]["legend_pairs"]
     prediction["task5"] = _output(legend_pairs=_shaken(rng, pairs, error, _shaken_block))
     data = truth["task6"]["output"]
-    elements = {name: _elements(rng, group, error) for name, group in data["visual elements"].items()}
-    series = _series(rng, data["data series"], error / 2)
+    elements = {name: _shaken(rng, group, error, _shaken_element) for name, group in data["visual elements"].items()}
+    series, again = (_shaken(rng, data["data series"], each, _shaken_series) for each in (error / 2, error))
     prediction["task6"] = {"output": {"visual elements": elements, "data series": series}}
-    prediction["task7"] = {"output": {"data series": _series(rng, data["data series"], error)}}
+    prediction["task7"] = {"output": {"data series": again}}
     if rng.random() < error / 4:
         del prediction[rng.choice(("task2", "task3", "task4", "task5", "task6", "task7"))]
     return prediction
@@ -233,10 +223,6 @@ def _roles(rng: random.Random, roles: list[Json], error: float) -> list[Json]:
     return read
 
 
-def _elements(rng: random.Random, group: list[Any], error: float) -> list[Any]:
-    return _shaken(rng, group, error, _shaken_element)
-
-
 def _shaken_element(rng: random.Random, element: Any, error: float) -> Any:
     if isinstance(element, list):
         return [_shaken_point(rng, point, error) for point in element]
@@ -245,10 +231,6 @@ def _shaken_element(rng: random.Random, element: Any, error: float) -> Any:
     if "x" in element:
         return _shaken_point(rng, element, error)
     return {part: _shaken_point(rng, point, error) for part, point in element.items()}
-
-
-def _series(rng: random.Random, series: list[Json], error: float) -> list[Json]:
-    return _shaken(rng, series, error, _shaken_series)
 
 
 def _shaken_series(rng: random.Random, series: Json, error: float) -> Json:

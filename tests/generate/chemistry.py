@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 import random
+import re
+from collections import defaultdict
 from dataclasses import dataclass, field, replace
+from string import ascii_lowercase
 from typing import Any
 
 MIRRORED = {"<": ">", ">": "<", "<:": ">:", ">:": "<:", "<|": ">|", ">|": "<|"}
@@ -114,46 +117,41 @@ def molecule(rng: random.Random) -> Drawing:
     return rng.choice((chain, ring, ring, fused))(rng)
 
 
-@dataclass
-class _Tree:
-    """A walk over a drawing: children of each atom with their bonds, and the hooks of the bonds that close rings."""
-
-    children: dict[int, list[tuple[int, str]]] = field(default_factory=dict)
-    opened: dict[int, list[str]] = field(default_factory=dict)
-    closed: dict[int, list[tuple[str, str]]] = field(default_factory=dict)
-
-
-def _tree(drawing: Drawing, start: int, rng: random.Random | None) -> _Tree:
+def _tree(
+    drawing: Drawing, start: int, rng: random.Random | None
+) -> tuple[dict[int, list[tuple[int, str]]], dict[int, list[str]]]:
+    """The children of each atom of a walk with their bonds, and the hooks of the bonds that close rings."""
     sees = drawing.neighbours()
-    order: list[int] = []
-    tree = _Tree()
+    children: dict[int, list[tuple[int, str]]] = {}
+    opened: dict[int, list[str]] = defaultdict(list)
+    closed: dict[int, list[str]] = defaultdict(list)
     parents = {start: -1}
-    names = iter("abcdefghijklmnopqrstuvwxyz")
+    names = iter(ascii_lowercase)
 
     def visit(atom: int) -> None:
-        order.append(atom)
-        tree.children[atom] = []
+        children[atom] = []
+        order = [*children]
         around = list(sees[atom])
         if rng is not None:
             rng.shuffle(around)
         for other, kind in around:
             if other not in parents:
                 parents[other] = atom
-                tree.children[atom].append((other, kind))
+                children[atom].append((other, kind))
                 visit(other)
-            elif other != parents[atom] and order.index(other) < order.index(atom):
+            elif other != parents[atom] and other in order:
                 name = next(names)
-                tree.opened.setdefault(other, []).append(name)
+                opened[other].append(f"?[{name}]")
                 # The bond is drawn from the mark to this atom, and `kind` is seen from this atom.
-                tree.closed.setdefault(atom, []).append((name, MIRRORED.get(kind, kind)))
+                closed[atom].append(f"?[{name},{{{MIRRORED.get(kind, kind)}}}]")
 
     visit(start)
-    return tree
+    return children, {atom: opened[atom] + closed[atom] for atom in children}
 
 
 def write_ssml(drawing: Drawing, start: int = 0, rng: random.Random | None = None, decimals: int = 2) -> str:
     """Writes SSML from any atom on; `rng` shuffles the branches."""
-    tree = _tree(drawing, start, rng)
+    children, hooks = _tree(drawing, start, rng)
     circles = {min(atoms): atoms for atoms, circle in drawing.rings if circle}
 
     def number(angle: float) -> str:
@@ -161,18 +159,15 @@ def write_ssml(drawing: Drawing, start: int = 0, rng: random.Random | None = Non
 
     def written(atom: int) -> list[str]:
         parts = [*spaced(drawing.texts[atom])] if drawing.texts[atom] else []
-        parts += [f"?[{name}]" for name in tree.opened.get(atom, [])]
-        parts += [f"?[{name},{{{kind}}}]" for name, kind in tree.closed.get(atom, [])]
+        parts += hooks[atom]
         if atom in circles:
             x, y = (sum(drawing.places[a][axis] for a in circles[atom]) / len(circles[atom]) for axis in (0, 1))
             here = drawing.places[atom]
             angle = math.degrees(math.atan2(here[1] - y, x - here[0]))
             parts += ["branch(", f"-:[:{number(angle)},{math.dist(here, (x, y)):.2f}]", "\\circle", "branch)"]
-        for place, (child, kind) in enumerate(tree.children[atom]):
-            bond = f"{kind}[:{number(drawing.angle(atom, child))},1.0]"
-            last = place == len(tree.children[atom]) - 1
-            inside = [bond, *written(child)]
-            parts += inside if last else ["branch(", *inside, "branch)"]
+        for child, kind in children[atom]:
+            inside = [f"{kind}[:{number(drawing.angle(atom, child))},1.0]", *written(child)]
+            parts += inside if child == children[atom][-1][0] else ["branch(", *inside, "branch)"]
         return parts
 
     return " ".join(["\\chemfig", "{", *written(start), "}"])
@@ -180,8 +175,6 @@ def write_ssml(drawing: Drawing, start: int = 0, rng: random.Random | None = Non
 
 def write_chemfig(drawing: Drawing, start: int = 0, rng: random.Random | None = None) -> str:
     """Writes raw Chemfig from any atom on, with `*n` for the rings; `rng` shuffles branches and forms of angles."""
-    if sum(len(atoms) for atoms, _ in drawing.rings) != len({atom for atoms, _ in drawing.rings for atom in atoms}):
-        raise ValueError("rings share atoms")
     ring_of = {atom: (atoms, circle) for atoms, circle in drawing.rings for atom in atoms}
     sides = {
         frozenset((a, b)) for atoms, _ in drawing.rings for a, b in zip(atoms, (*atoms[1:], atoms[0]), strict=True)
@@ -199,7 +192,7 @@ def write_chemfig(drawing: Drawing, start: int = 0, rng: random.Random | None = 
         return f":{angle}"
 
     def text_of(atom: int) -> str:
-        return drawing.texts[atom] + "".join(hooks.get(atom, []))
+        return drawing.texts[atom] + "".join(hooks[atom])
 
     def branches(atom: int, parent: int, before: float | None) -> str:
         out = [
@@ -251,34 +244,20 @@ def _parents_and_hooks(
                     parents[other] = member
                     seen.update(ring_of.get(other, (other,)))
                     todo.append(other)
-    hooks: dict[int, list[str]] = {}
-    names = iter("abcdefghijklmnopqrstuvwxyz")
+    hooks: dict[int, list[str]] = defaultdict(list)
+    names = iter(ascii_lowercase)
     for begin, end, kind in drawing.bonds:
         if parents.get(end) != begin and parents.get(begin) != end and frozenset((begin, end)) not in sides:
             hook = f"?[{next(names)},{{{kind}}}]"
-            hooks.setdefault(begin, []).append(hook)
-            hooks.setdefault(end, []).append(hook)
+            hooks[begin].append(hook)
+            hooks[end].append(hook)
     return parents, hooks
 
 
 def spaced(text: str) -> list[str]:
     """`CH_3` as SSML has it: C H _ { 3 }."""
-    tokens: list[str] = []
-    position = 0
-    while position < len(text):
-        if text[position] == "\\":
-            end = position + 1
-            while end < len(text) and text[end].isalpha():
-                end += 1
-            tokens.append(text[position:end])
-            position = end
-        elif text[position] in "_^" and text[position + 1] != "{":
-            tokens += [text[position], "{", text[position + 1], "}"]
-            position += 2
-        else:
-            tokens.append(text[position])
-            position += 1
-    return tokens
+    braced = re.sub(r"([_^])([^{])", r"\1{\2}", text)
+    return re.findall(r"\\[A-Za-z]+|.", braced)
 
 
 def damaged(drawing: Drawing, error: str, rng: random.Random) -> Drawing:

@@ -8,19 +8,8 @@ from typing import Any
 
 FIGURE_TYPES = ("Gel-image", "Image-of-thing", "Graph", "Model", "Mix")
 WORDS = (
-    "DNA",
-    "ConA",
-    "Mean",
-    "lysis",
-    "time (min)",
-    "κi (μM)",
-    "IL-6",
-    "p53",
-    "kDa",
-    "β-actin",
-    "GFP+",
-    "day 7",
-    "EC50",
+    *("DNA", "ConA", "Mean", "lysis", "time (min)", "κi (μM)", "IL-6"),
+    *("p53", "kDa", "β-actin", "GFP+", "day 7", "EC50"),
 )
 DIFFICULTIES = ("small", "blurry", "color", "short", "complex_background", "complex_symbol", "specific_text")
 FIGURES_AN_ARTICLE = 3

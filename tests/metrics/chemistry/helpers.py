@@ -1,18 +1,30 @@
-"""Short ways to read and compare molecules in tests."""
+"""Short ways to read, draw, compare and score lines in tests."""
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
+from hypothesis import strategies as st
+
+from beamscore.metrics.benchmark import SampleScore
 from beamscore.metrics.chemistry.line import Line, comparable
 from beamscore.metrics.chemistry.matcher import Match, match_molecules
 from beamscore.metrics.chemistry.molecule import Molecule
+from beamscore.metrics.chemistry.records import ChemistryPrediction, ChemistryTruth
 from beamscore.metrics.chemistry.regions import Reading, read_line
 from beamscore.metrics.common.budget import Budget
+from tests.plain_loop import make_benchmark
 
 STEPS = 4_000_000
 ProtocolName = Literal["published", "released"]
 PROTOCOLS: tuple[ProtocolName, ...] = ("published", "released")
+SEEDS = st.integers(min_value=0, max_value=10**9)
+"""Of the generator, which writes a molecule in many ways."""
+
+
+def score(truth: str, prediction: str | None, **options: Any) -> SampleScore:
+    predicted = None if prediction is None else ChemistryPrediction(prediction)
+    return make_benchmark("chemistry", **options).score_sample(ChemistryTruth(truth), predicted)
 
 
 def reading(text: str, protocol: ProtocolName = "published") -> Reading:
@@ -20,10 +32,11 @@ def reading(text: str, protocol: ProtocolName = "published") -> Reading:
 
 
 def line(text: str, protocol: ProtocolName = "published", normalizes: bool | None = None) -> Line:
-    """The line as it is compared; beside raw Chemfig where it is raw itself, unless told."""
+    """The line as it is compared; with raw Chemfig on the other side where it is raw itself, unless told."""
     read = reading(text, protocol)
-    beside = read.is_chemfig if normalizes is None else normalizes
-    return comparable(read, protocol == "released", beside, Budget(STEPS))
+    return comparable(
+        read, protocol == "released", read.is_chemfig if normalizes is None else normalizes, Budget(STEPS)
+    )
 
 
 def molecule(
@@ -35,21 +48,17 @@ def molecule(
     return region.molecule
 
 
+def drawn(text: str) -> Molecule | None:
+    """The molecule of a line that is one region; None where it is straight text."""
+    regions = line(text).regions
+    assert all(region.problem is None for region in regions), regions
+    return regions[0].molecule if regions else None
+
+
 def compare(
-    first: str,
-    second: str,
-    max_angle_deviation: float | None = None,
-    protocol: ProtocolName = "published",
-    normalizes: bool | None = None,
+    first: str, second: str, max_angle_deviation: float | None = None, protocol: ProtocolName = "published"
 ) -> Match:
-    """How two contents compare, as in a sample: beside raw Chemfig where one of them is."""
-    if normalizes is None:
-        normalizes = any(reading(f"\\chemfig{{{content}}}", protocol).is_chemfig for content in (first, second))
+    """How two contents compare, as in a sample: normalized where one of them is raw Chemfig."""
+    normalizes = any(reading(f"\\chemfig{{{content}}}", protocol).is_chemfig for content in (first, second))
     truth, prediction = (molecule(content, "", protocol, normalizes) for content in (first, second))
     return match_molecules(truth, prediction, protocol == "released", Budget(STEPS), max_angle_deviation)
-
-
-def problem(content: str) -> str:
-    """Why the region with this content cannot be read."""
-    (found,) = reading(f"\\chemfig{{{content}}}").problems
-    return found

@@ -1,0 +1,288 @@
+"""How a line is read: SSML, raw Chemfig as the package draws it, brackets, comments, and text in one form."""
+
+from __future__ import annotations
+
+import random
+import re
+from contextlib import nullcontext
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from beamscore.metrics.chemistry.brackets import BracketEnds, bracket_ends, without_comments
+from beamscore.metrics.chemistry.latex_text import normalize, tokenize
+from beamscore.metrics.chemistry.molecule import UnreadableMolecule
+from beamscore.metrics.chemistry.ssml import is_ssml
+from tests.metrics.chemistry.helpers import PROTOCOLS, compare, line, molecule, reading
+
+HEXAGON = "?[a] -[:330] -[:30] -[:90] -[:150] -[:210] ?[a,{-}]"
+CIRCLED = "?[a] branch( -:[:30] \\circle branch) " + HEXAGON.removeprefix("?[a] ")
+NESTED = (
+    "?[a] -[:330] -[:30] ?[b] branch( =[:330] -[:30] -[:90] -[:150] -[:210] ?[c] branch) "
+    "=[:90] branch( -[:150] -[:210] ?[a,{-}] branch)"
+)
+
+
+def test_pieces_of_text_join_and_bonds_lead_to_new_atoms() -> None:
+    drawn = molecule("C H _ { 3 } -[:90.0,2.0] O H =[:0] N ^ { + }")
+    assert list(drawn.texts) == ["CH_{3}", "OH", "N^{+}"]
+    assert [*map(tuple, drawn.bonds)] == [(0, 1, "-", 90, 2), (1, 2, "=", 0, 1)]
+    # y grows downwards: 90 degrees is up.
+    assert (drawn.xs[1], drawn.ys[1]) == pytest.approx((0, -2))
+    # Right 3, then up 4: from the start to there it is 5, at atan(4 / 3) = 53.13 degrees.
+    closing = molecule("A ?[a] -[:0,3] B -[:90,4] C ?[a,{=}]").bonds[-1]
+    assert closing[:3] == (0, 2, "=")
+    assert closing[3:] == pytest.approx((53.13, 5), abs=0.01)
+    # Without the blank before it, a bond is text; what follows a bond without a blank is lost, as for the tool.
+    assert molecule("N-[:90] -[:90.0,1.0]O H branch( -[:60] A branch)").texts == ("N-[:90]", "H", "A")
+    # A label of a nested \\chemfig whose braces were lost keeps the command as the text of an atom.
+    assert molecule("\\chemfig * * 6 ( - - - )").texts == ("\\chemfig", "\\circle", "", "", "")
+
+
+def places(content: str) -> list[tuple[str, float, float]]:
+    """The texts of the atoms with their places."""
+    drawn = molecule(content, normalizes=True)
+    atoms = zip(drawn.texts, drawn.xs, drawn.ys, strict=True)
+    return sorted((text, round(x, 6) + 0.0, round(y, 6) + 0.0) for text, x, y in atoms)
+
+
+@pytest.mark.parametrize(
+    ("content", "ssml"),
+    [
+        # SSML: a branch comes back to the atom where it began, also for a mark; open ones are closed at the end.
+        ("branch( -[:90] B branch) ?[a] - C -[:120] ?[a,{-}]", "?[a] branch( -[:90] B branch) - C -[:120] ?[a,{-}]"),
+        ("A branch( -[:90] B branch( =_[:0] C", "A branch( -[:90] B branch( =^[:0] C branch) branch)"),
+        # Angles: absolute, relative to the bond before, predefined (n times 45 degrees), arithmetic.
+        (
+            "A-[:30]B-[::60]C-[::-120]D-[7]E-[1.5]F-[:360/5]G-[:-60]H",
+            "A -[:30] B -[:90] C -[:330] D -[:315] E -[:67.5] F -[:72] G -[:300] H",
+        ),
+        # A branch starts with the group's default, and relative angles in it count from the bond before it.
+        (
+            "[::60,2]A-B([:20]-C-D)(-[::90]E(=[3]F)-G)-[::-90,0.5]H",
+            "A -[:60,2] B branch( -[:20,2] C -[:20,2] D branch) "
+            "branch( -[:150,2] E branch( =[:135,2] F branch) -[:60,2] G branch) -[:330,0.5] H",
+        ),
+        # Departure and arrival atoms choose within a group of atoms.
+        ("HO-[2,,2,1]CH_3", "H O -[:90] C H _ { 3 }"),
+        # Rings: the last side of a ring that starts the molecule is upright.
+        ("*6(------)", HEXAGON),
+        ("[:-30]*4(----)", "?[a] -[:330] -[:60] -[:150] ?[a,{-}]"),
+        ("A*5(-B=C-D-E=)", "A ?[a] -[:342] B =[:54] C -[:126] D -[:198] E ?[a,{=}]"),
+        # Branches of a ring leave along the bisector; a ring after a bond lies symmetrically about it.
+        ("*6(-(-A)-----)", "?[a] -[:330] branch( -[:270] A branch) -[:30] -[:90] -[:150] -[:210] ?[a,{-}]"),
+        ("*6((-A)------)", "branch( -[:210] A branch) " + HEXAGON),
+        ("A-[2]*6(------)", "A -[:90] ?[a] -[:30] -[:90] -[:150] -[:210] -[:270] ?[a,{-}]"),
+        # Within a ring, angles and lengths count for nothing; what follows the last side is not drawn.
+        ("*6(-[:77]-[2,3]----A-(B){C}\\d)", HEXAGON),
+        # An open ring is an arc.
+        ("*6(---A)", "-[:330] -[:30] -[:90] A"),
+        # Nested rings share the side that comes next, with and without parentheses; of two bonds the higher is seen.
+        ("*6(--*6(=----=)----)", NESTED),
+        ("*6(--(*6(=-----))=---)", NESTED),
+        ("**6(------)", CIRCLED),
+        ("?[a](-[:30,,,,draw=none]\\mcfcringle{1.3})-[:330]-[:30]-[:90]-[:150]-[:210]?[a]", CIRCLED),
+        # Hooks, with a type, a number, and without a name.
+        ("A?[x]-[2]B-[7]C?[x,2,red]", "A ?[x] -[:90] B -[:315] C ?[x,{=}]"),
+        ("A?-[2]N?[b]H-[7]C?[a]-[7]D?[b,{~}]", "A ?[a] -[:90] N H ?[b] -[:315] C ?[a,{-}] -[:315] D ?[b,{~}]"),
+        # Text: braces, marks, comments, blanks anywhere, a region within.
+        ("{(}C|H_2{)}_3-@{y}[@{z}2]@{x}A % a comment\n - [ : 30 ] C", "( C H _ { 2 } ) _ { 3 } -[:90] A -[:30] C"),
+        ("\\chemabove{N}{H}-[2]\\chembelow[2pt]{N}{H}", "\\Chemabove { N } { H } -[:90] \\Chemabove { H } { N }"),
+        ("\\charge{90=\\:,0=\\.}{O}-[2]\\lewis{0:,O}", "\\charge{0=\\.,90=\\:}{O} -[:90] \\lewis { 0 : , O }"),
+        # Bonds: Cram types, the side of a double bond, an offset; `-[:90]O` without a blank is raw.
+        ("A<[2]B>:[6,2]C<|[2]D=_[1]E=^[:30]F", "A <[:90] B >:[:270,2] C <|[:90] D =[:45] E =[:30] F"),
+        ("\\chemfig{A-#(3pt,3pt)[2]B}-[:90,,,,mcfwavy]C", "A -[:90] B ~/[:90] C"),
+        ("-[:90]O", "-[:90.0,1.0] O"),
+    ],
+)
+def test_two_ways_to_draw_one_molecule(content: str, ssml: str) -> None:
+    match = compare(content, ssml, max_angle_deviation=0.01)
+    assert match.equal, match.difference
+    assert places(content) == places(ssml)
+
+
+def test_submolecules_and_options_of_a_region() -> None:
+    definitions = "\\definesubmol{me}{-[2]CH_3}\\definesubmol\\x2{-[:#1]#2}\\definesubmol{end}[N_2O]{O_2N}"
+    assert molecule("A!{me}", definitions) == molecule("A-[2]CH_3")
+    assert molecule("A!\\x{30}{B}", definitions) == molecule("A-[:30]B")
+    assert [molecule(f"A-[{n}]!{{end}}", definitions).texts[1] for n in (1, 3)] == ["O_{2}N", "N_{2}O"]
+    first, second = line("\\chemfig[x][angle increment=30]{A-[1]B} \\chemfig { A -[:30] B }").regions
+    assert first.molecule == second.molecule == molecule("A-[:30]B")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        # \chemfig{ is nine characters, so the content starts at character 9 of the text.
+        ("\\chemfig{A-[:3x]B}", "at character 11 of the text: expected an angle"),
+        ("\\chemfig{A-[,-1]B}", "at character 11 of the text: expected a length of 0 or more"),
+        ("\\chemfig{A-[:1/0]B}", "at character 11 of the text: expected an angle"),
+        ("\\chemfig{A(-B}", "at character 10 of the text: expected a ')'"),
+        ("\\chemfig{A)-B}", "at character 10 of the text: expected a '('"),
+        ("\\chemfig{A*2(--)}", "at character 11 of the text: expected the number of sides of a ring, 3 to 500"),
+        ("\\chemfig{*6-}", "at character 11 of the text: expected a '(' after the number of sides"),
+        ("\\chemfig{A-[2B}", "at character 11 of the text: expected a ']' that closes this '['"),
+        ("\\chemfig{A?[a,12]-B}", "at character 10 of the text: expected a bond or a number from 1 to 9"),
+        ("\\chemfig{A@-B}", "at character 10 of the text: expected a name in braces"),
+        ("\\chemfig{" + "(-" * 200 + ")" * 200 + "}", "expected at most 150 groups"),
+        (
+            "\\definesubmol{x}{-!{x}!{x}}\\chemfig{A!{x}}",
+            "at character 37 of the text: expected at most 1000 sub",
+        ),
+        ("\\chemfig{A-!{none}}", "at character 11 of the text: expected a submolecule that \\definesubmol defines"),
+        ("\\definesubmol{x}{-[:y]}\\chemfig{A!{x}}", "at character 33 of the text: expected an angle"),
+        ("%\n\\chemfig{A branch) -[:0] B}", "at character 13 of the text: expected a 'branch(' before this 'branch)'"),
+        (
+            "\\chemfig{A -[:ninety] branch( branch)}",
+            "at character 11 of the text: expected a bond such as -[:30.0",
+        ),
+        ("\\chemfig{A -[:1.2.3] branch( branch)}", "expected a bond such as"),
+        ("\\chemfig{A -[:0,1000000001] branch( branch)}", "expected a bond such as"),
+        ("\\chemfig{A ?[a,x] branch( branch)}", "expected a hook such as"),
+        ("\\chemfig{A x?[a] branch( branch)}", "expected a hook such as"),
+        ("\\chemfig{A ?[a,{-}] branch( branch)}", "expected an atom with the mark ?[a] before '?[a,{-}]'"),
+        ("x \\chemfig{A-[2]B \\chemfig{C}", "at character 10 of the text: expected a '}' that closes this '{'"),
+        ("\\chemfig b \\chemfig{A-[2]B}", "at character 9 of the text: expected a '{' after \\chemfig"),
+    ],
+)
+def test_what_cannot_be_read_says_where_and_what_was_expected(text: str, said: str) -> None:
+    (problem,) = reading(text).problems
+    assert said in problem
+
+
+@pytest.mark.parametrize(
+    ("ssml_in", "contents"),
+    [
+        (
+            PROTOCOLS,
+            ["C H _ { 3 } -[:90.0,1.0] O", "?[a] -[:90] -[:30] ?[a,{-}]", "A branch( - branch)", "", "N-[:90] O"],
+        ),
+        (PROTOCOLS, ["( C H _ { 2 } ) _ { 3 } -[:90] O", "N ^ { + } -[:90] O ^ { - }"]),
+        ((), ["CH_3-[2]OH", "[ :30] - -", "CHO-[:90.0,1.0]CHO"]),
+        # Spaced characters with bare bonds, rings or options are text to the tool.
+        (("released",), ["* 6 ( - - - )", "C H _ { 3 } - O H", "C ( -[:90] H ) -[:0] H"]),
+        (("released",), ["-[:90]O", "O-[:90]", "-[:90]O -[:0]N"]),
+        # A bond of the labels is SSML to the tool where blanks are lost: one text, which is that of an atom.
+        (("released",), ["C H O-[:90.0,1.0]C H O"]),
+    ],
+)
+def test_the_look_of_a_region_tells_its_way_of_writing(ssml_in: tuple[str, ...], contents: list[str]) -> None:
+    for content in contents:
+        read = tuple(each for each in PROTOCOLS if is_ssml(content, reads_spaced_chemfig=each == "published"))
+        assert read == ssml_in, content
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        # A straight chain is text: bonds within 15 degrees of the x axis, no branch, no ring, `- = ~` alone.
+        ("\\chemfig{CH_3-CH_2=O}", "C H _ { 3 } - C H _ { 2 } = O"),
+        ("\\chemfig{HC~CH}", "H C \\equiv C H"),
+        ("\\chemfig { A -[:180] B }", "B - A"),
+        ("\\chemfig{A-[:15]B}\\chemfig{A-[:-15]B}", "A - B A - B"),
+        ("\\chemfig{A-[,0.25]B}\\chemfig{A<[,0.2]B}\\chemfig{A}", "A B A B A"),
+        ("\\chemfig{A-[:15.1]B}\\chemfig{A(-[2]C)-B}", "\\chemfig1 \\chemfig2"),
+        ("\\chemfig{A<B}\\chemfig{A?-B-C?}", "\\chemfig1 \\chemfig2"),
+        # Regions stand in the text by number, definitions do not, and one that is not closed takes the rest.
+        (
+            "2 \\chemfig{A-[2]B} + \\xrightarrow{\\chemfig{C-[2]D}} H_2O",
+            "2 \\chemfig1 + \\overset { \\chemfig2 } { \\rightarrow } H _ { 2 } O",
+        ),
+        ("\\definesubmol{a}{-[2]B} \\chemfig{A!a} !", "\\chemfig1 !"),
+        ("x \\chemfig{A-[2]B \\chemfig{C}", "x \\chemfig1"),
+    ],
+)
+def test_the_text_of_a_line(text: str, tokens: str) -> None:
+    assert " ".join(line(text).tokens) == tokens
+
+
+@pytest.mark.parametrize(
+    ("text", "ends"),
+    [
+        ("([{a}](b))", {0: 10, 1: 6, 2: 5, 6: 9}),
+        # Braces hide brackets of other kinds, and an escaped bracket is none.
+        ("[{]}]", {0: 5, 1: 4}),
+        ("({)}", {1: 4}),
+        ("{[}]", {0: 3}),
+        ("}(]){[", {1: 4}),
+        ("\\{(\\))\\\\[]{", {2: 6, 8: 10}),
+    ],
+)
+def test_where_brackets_are_closed(text: str, ends: dict[int, int]) -> None:
+    assert bracket_ends(text) == ends
+
+
+@given(st.text(alphabet="a\\{}()[]", max_size=30), st.randoms(use_true_random=False))
+def test_the_ends_are_the_same_in_whatever_order_they_are_asked_for(text: str, chance: random.Random) -> None:
+    ends, lazy = bracket_ends(text), BracketEnds(text, range(len(text)))
+    opened = [match.end() - 1 for match in re.finditer(r"\\.|[({\[]", text, re.DOTALL) if match[0] in "({["]
+    for place in chance.sample(opened, len(opened)):
+        with nullcontext() if place in ends else pytest.raises(UnreadableMolecule):
+            assert lazy.of(place) == ends[place]
+
+
+@given(st.text(alphabet="a\\%\n ", max_size=30))
+@example("\\a%a\na")
+def test_a_comment_is_gone_with_the_end_of_its_line_and_all_else_keeps_its_place(text: str) -> None:
+    kept: list[tuple[int, str]] = []
+    position = 0
+    for match in re.finditer(r"\\?.|\\", text, re.DOTALL):
+        place, characters = match.start(), match[0]
+        if place >= position and characters == "%" and "\n" in text[place:]:
+            # A command before the comment does not run into what follows.
+            if re.search(r"(?<!\\)(?:\\\\)*\\a+\Z", text[position:place]):
+                kept.append((place, " "))
+            position = text.index("\n", place) + 1
+        elif place >= position:
+            kept += enumerate(characters, place)
+    left, offsets = without_comments(text)
+    assert list(zip(offsets, left, strict=False)) == kept
+    assert [*offsets[len(left) :]] == [len(text)]
+
+
+def form(text: str) -> str:
+    return " ".join(normalize(tokenize(text)))
+
+
+@pytest.mark.parametrize(
+    ("expected", "texts"),
+    [
+        ("C H _ { 3 }", ["CH_3", "{C}{H}_{3}", "CH₃"]),
+        ("S O _ { 4 } ^ { 2 - }", ["SO_4^{2-}", "SO^{2-}_4"]),
+        ("N a ^ { + }", ["Na⁺"]),
+        ("C _ { c } ^ { a }", ["{C^a}_c"]),
+        ("C _ { c } ^ { a } ^ { b }", ["C^a^b_c"]),
+        ("C ^ { a } x _ { c }", ["{C^a{}}x_c"]),
+        ("( 1 )", ["（１）", "\\textbf{(1)}"]),
+        ("O H", ["\\mathrm{O}\\quad\\rm H\\, ", "\\textcolor{red}{O}\\color{blue}H"]),
+        ("\\triangle \\triangle", ["\\Delta △"]),
+        (
+            "\\underset { b } { \\overset { a } { \\rightarrow } }",
+            ["\\xrightarrow[b]{a}", "\\underset{b}{\\overset{a}{\\to}}", "\\overset{a}{\\underset{b}{\\to}}"],
+        ),
+        ("\\overset { a } { \\underset { b } { \\rightarrow } c }", ["\\overset{a}{\\underset{b}{\\to}c}"]),
+        ("\\rightarrow", ["\\xrightarrow{}"]),
+        ("\\overset { a } { \\rightarrow }", ["\\xrightarrow [ ] { a }"]),
+        ("\\Chemabove { H } { N }", ["\\chembelow{N}{H}", "\\chemabove[1pt]{H}{N}"]),
+        ("\\charge { 0 = + , 9 0 = \\: } { N }", ["\\Charge{90=\\:, 0=+}{N}"]),
+        ("_ { }", ["_"]),
+        ("", ["}{", ""]),
+        ("\\", ["\\"]),
+    ],
+)
+def test_the_form_of_texts(expected: str, texts: list[str]) -> None:
+    assert [form(text) for text in texts] == [expected] * len(texts)
+
+
+PIECES = [*"CHx_^{}[]23+,= ", "\\chemabove", "\\overset", "\\to", "\\xrightarrow", "\\charge"]
+
+
+@given(st.lists(st.sampled_from(PIECES) | st.text(max_size=5), max_size=20))
+def test_any_text_has_a_form_which_is_its_own_form(tokens: list[str]) -> None:
+    once = form(" ".join(tokens))
+    assert form(once) == once
+
+
+def test_deep_braces_do_not_exhaust_the_stack() -> None:
+    assert form("{" * 20_000 + "C" + "}" * 20_000).replace(" ", "").strip("{") == "C"

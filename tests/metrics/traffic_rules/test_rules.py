@@ -1,0 +1,195 @@
+"""Equal values, the three tasks and the pairing behind the properties, against the plain definitions."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from beamscore.metrics.common.budget import Budget
+from beamscore.metrics.traffic_rules.metrics import TASKS, pair_rules
+from beamscore.metrics.traffic_rules.records import GroundTruth, Prediction
+from beamscore.metrics.traffic_rules.rules import Rule, Sample, predicted_rules, true_rules
+from beamscore.metrics.traffic_rules.rules import canonical as canonical_within
+
+Record = dict[str, Any]
+LEAVES = st.sampled_from([None, True, False, 0, 1, -0.0, 1.0, 1.5, "", "1", "a", "A", 10**30, 10**400])
+JSON = st.recursive(
+    LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("ab"), inner, max_size=2)
+)
+
+
+def same(left: Any, right: Any) -> bool:
+    """Tells whether two JSON values are equal: lists as sets, null members as absent, true apart from 1."""
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    if isinstance(left, list) and isinstance(right, list):
+        return all(any(same(a, b) for b in right) for a in left) and all(any(same(a, b) for a in left) for b in right)
+    if isinstance(left, dict) and isinstance(right, dict):
+        names = {name for side in (left, right) for name in side if side[name] is not None}
+        return all(same(left.get(name), right.get(name)) for name in names)
+    return bool(left == right)
+
+
+def canonical(value: Any) -> str:
+    return canonical_within(value, lambda steps: None)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "equal"),
+    [
+        ([[1, 2], [2, 1]], [[2, 1.0, 1]], True),
+        ({"from": "7:00", "to": None}, {"from": "7:00"}, True),
+        (float("nan"), float("nan"), True),
+        ({"é": ["é"]}, {"e\u0301": ["e\u0301"]}, True),
+        ([10**17 + 1, 2**70], [2.0**70, 10**17 + 1], True),
+        (10**17 + 1, 1e17, False),
+        ({"a": 1}, [["a", 1]], False),
+        (["1:a"], ["1", "a"], False),
+        (["s1:a", "b"], ["s1:as1:b"], False),
+        (["a", "b"], ["asb"], False),
+        (1.5, "0x1.8000000000000p+0;", False),
+        (16, "i10;", False),
+        (0.1, 0.1 + 2**-55, False),
+        (float("inf"), float("-inf"), False),
+    ],
+)
+def test_equality(left: Any, right: Any, equal: bool) -> None:
+    assert (canonical(left) == canonical(right)) is equal
+
+
+@given(st.lists(JSON, max_size=3), st.lists(JSON, max_size=3))
+def test_texts_in_a_row_are_equal_where_the_values_are(left: list[Any], right: list[Any]) -> None:
+    """Each text tells where it ends, so that no two lists of values run together to the same text."""
+    equal = len(left) == len(right) and all(map(same, left, right))
+    assert ("".join(map(canonical, left)) == "".join(map(canonical, right))) is equal
+
+
+def rules(truth: list[Record], predicted: list[Record]) -> tuple[list[Rule], list[Rule]]:
+    sample = Sample(Budget(10**6))
+    true = true_rules(msgspec.convert({"rules": truth}, GroundTruth), sample)
+    return true, predicted_rules(msgspec.convert({"rules": predicted}, Prediction), sample)
+
+
+def rule(name: str | int | None, properties: Record, *lines: str | int) -> Record:
+    """A rule of either side: the name is its id there, and what it matches here."""
+    return {"id": name, "matches": name, "properties": properties, "centerlines": list(lines)}
+
+
+BUS, LEFT, SLOW = {"LaneType": "Bus"}, {"LaneType": "Turn", "Direction": ["Left"]}, {"Limit": 40}
+
+
+@pytest.mark.parametrize(
+    ("truth", "predicted", "expected"),
+    [
+        # Bus and the limit are right; the second rule should have been a turn to the left. a-1 and b-2 are right, b-9
+        # is wrong, b-3 and c-4 are missed. Only (Bus, 1) is right: (Bus, 2) has another rule's lane, (Bus, 9) none.
+        (
+            [rule("a", BUS, "1"), rule("b", LEFT, "2", "3"), rule("c", SLOW, "4")],
+            [rule("a", BUS, "1"), rule("b", BUS, "2", "9"), rule("c", SLOW)],
+            [(2, 3, 3), (2, 3, 4), (1, 3, 4)],
+        ),
+        # Two equal rules need two predictions; edges of a rule that matches none are wrong.
+        ([rule("a", BUS, "1"), rule("b", BUS, "1")], [rule(None, BUS, "1")], [(1, 1, 2), (0, 1, 2), (1, 1, 2)]),
+        # An edge predicted twice is right once; one that is true twice is one.
+        ([rule("a", BUS, "1", "1")], [rule("a", BUS, "1", "1")], [(1, 1, 1), (1, 2, 1), (1, 2, 1)]),
+        # Names are text, whatever their JSON type.
+        ([rule(2**62, BUS, 7)], [rule(str(2**62), BUS, "7")], [(1, 1, 1)] * 3),
+        ([{"id": "a"}], [{"properties": None, "centerlines": None}], [(1, 1, 1), (0, 0, 0), (0, 0, 0)]),
+    ],
+)
+def test_counts(truth: list[Record], predicted: list[Record], expected: list[tuple[int, int, int]]) -> None:
+    """(right, predicted, true) of rule extraction, correspondence and the whole task."""
+    assert [task.count(*rules(truth, predicted)) for task in TASKS] == expected
+
+
+SIDE = st.lists(
+    st.fixed_dictionaries(
+        {
+            "properties": st.dictionaries(
+                st.sampled_from(["Type", "Limit"]), st.sampled_from([1, 1.0, True, "1", [1, 2], [2, 1, 1], None])
+            ),
+            "centerlines": st.lists(st.sampled_from("123"), max_size=3),
+            "matches": st.sampled_from(["0", "1", "9", None]),
+        }
+    ),
+    max_size=4,
+)
+
+
+def counted(true: list[Any], found: list[Any]) -> tuple[int, int, int]:
+    """How many are right, one found for each true one, how many are found, and how many are true."""
+    left = list(found)
+    for value in true:
+        at = next((place for place, other in enumerate(left) if same(value, other)), None)
+        if at is not None:
+            del left[at]
+    return len(found) - len(left), len(found), len(true)
+
+
+@given(SIDE, SIDE, st.randoms(use_true_random=False))
+def test_counts_are_those_of_the_plain_definitions_in_any_order(
+    true: list[Record], predicted: list[Record], chance: Any
+) -> None:
+    """A line that is named twice is one of a true rule, and two of a predicted one."""
+    truth = [{**each, "id": str(n), "centerlines": sorted({*each["centerlines"]})} for n, each in enumerate(true)]
+    edges, found = ([(rule, line) for rule in side for line in rule["centerlines"]] for side in (truth, predicted))
+    sides = rules([{**each, "id": str(n)} for n, each in enumerate(true)], chance.sample(predicted, len(predicted)))
+    assert [task.count(*sides) for task in TASKS] == [
+        counted([rule["properties"] for rule in truth], [rule["properties"] for rule in predicted]),
+        counted([(rule["id"], line) for rule, line in edges], [(rule["matches"], line) for rule, line in found]),
+        counted(*([{"line": line, "of": rule["properties"]} for rule, line in side] for side in (edges, found))),
+    ]
+
+
+def paired(true: list[Record], predicted: list[Record]) -> list[tuple[int, int]]:
+    return pair_rules(*rules([{**each, "id": n} for n, each in enumerate(true)], predicted), Budget(10**6))
+
+
+def made(lines: str = "", **properties: str) -> Record:
+    return {"properties": properties, "centerlines": list(lines)}
+
+
+ONE, TWO = made(a="1"), made(a="2")
+
+
+@pytest.mark.parametrize(
+    ("true", "predicted", "pairs"),
+    [
+        # One agreeing property outweighs all shared centerlines.
+        ([made("12345", a="1", b="1")], [made("12345", a="9", b="9"), made(a="1", b="9")], [(0, 1)]),
+        # Equal rules pair in order, as many as the smaller side has.
+        ([ONE, TWO, ONE, ONE], [ONE, TWO, ONE, ONE], [(0, 0), (1, 1), (2, 2), (3, 3)]),
+        ([ONE, TWO, ONE], [ONE, TWO, ONE, ONE], [(0, 0), (1, 1), (2, 2)]),
+    ],
+)
+def test_pairs(true: list[Record], predicted: list[Record], pairs: list[tuple[int, int]]) -> None:
+    assert paired(true, predicted) == pairs
+
+
+@given(SIDE, SIDE)
+def test_equal_rules_pair_first_and_the_rest_as_well_as_can_be(true: list[Record], predicted: list[Record]) -> None:
+    pairs = paired(true, predicted)
+    equal = {(i, j) for i, j in pairs if same(true[i]["properties"], predicted[j]["properties"])}
+    rows = [i for i in range(len(true)) if i not in dict(equal)]
+    columns = [j for j in range(len(predicted)) if j not in dict(equal).values()]
+    assert not any(same(true[i]["properties"], predicted[j]["properties"]) for i in rows for j in columns)
+
+    def quality(chosen: Iterable[tuple[int, int]]) -> tuple[int, int]:
+        """How many properties agree, then how many centerlines are shared, which tell equally good pairs apart."""
+        both = [(true[i], predicted[j]) for i, j in chosen]
+        sides = [(one["properties"], other["properties"]) for one, other in both]
+        agreeing = sum(
+            one[name] is not None and same(one[name], other.get(name)) for one, other in sides for name in one
+        )
+        return agreeing, sum(len({*one["centerlines"]} & {*other["centerlines"]}) for one, other in both)
+
+    count = min(len(rows), len(columns))
+    every = itertools.product(itertools.permutations(rows, count), itertools.permutations(columns, count))
+    assert len(pairs) == len(equal) + count
+    assert quality({*pairs} - equal) == max(quality(zip(*both, strict=True)) for both in every)
