@@ -15,8 +15,7 @@ from beamscore.metrics.benchmark import Benchmark, MetricSpec, SampleScore
 from beamscore.metrics.derived import DefinitionError, with_derived
 from beamscore.metrics.statistics.measured import measure, units_over_classes
 from beamscore.metrics.statistics.ratios import ratio
-from beamscore.metrics.statistics.sliced_sums import slices_of, with_slices
-from beamscore.metrics.statistics.sum_table import SumTable, values_of_rows
+from beamscore.metrics.statistics.sum_table import SumTable, slices_of, values_of_rows, with_slices
 from beamscore.metrics.statistics.sums import Sums
 from tests.toy import ToyBenchmark
 

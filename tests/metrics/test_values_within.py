@@ -58,7 +58,7 @@ figures = st.lists(st.tuples(st.booleans(), st.none() | kinds, weights), min_siz
 
 
 def weighted(samples: Sequence[tuple[Sums, int]]) -> Sums:
-    return Sums.merged(sums.scaled(weight) for sums, weight in samples)
+    return Sums.merged(sums for sums, weight in samples for _ in range(weight))
 
 
 @given(charts)
@@ -95,7 +95,7 @@ def test_a_metric_of_some_figures_is_null_where_the_corpus_has_none_and_where_th
 
 def test_a_task_that_is_predicted_in_one_slice_alone_is_0_in_the_other() -> None:
     there, gone = chart(["task5"], [("task5", True)]), chart(["task5"], [("task2", True)])
-    corpus = there.merge(gone)
+    corpus = Sums.merged((there, gone))
     assert CHART.values(corpus)["task5.score"] == 1 / 2
     assert [CHART.values_within(part, corpus)["task5.score"] for part in (there, gone)] == [1, 0]
     assert CHART.values(gone)["task5.score"] is None  # of a system that attempts it nowhere
@@ -103,7 +103,7 @@ def test_a_task_that_is_predicted_in_one_slice_alone_is_0_in_the_other() -> None
 
 def test_detection_and_reading_that_are_given_in_one_slice_alone_are_0_in_the_other() -> None:
     located, read = figure(True, ["spotted"]), figure(True, ["read"])
-    corpus = located.merge(read)
+    corpus = Sums.merged((located, read))
     for part, detection, reading in ((located, 1, 0), (read, 0, 1)):
         values = FIGURE.values_within(part, corpus)
         assert [values[f"detection.{name}"] for name in ("precision", "recall", "f1")] == [detection] * 3

@@ -12,7 +12,7 @@ STATISTICS = {
     "metrics/scoring.py": ["tests/transforms/test_score.py"],
     "metrics/statistics/sum_table.py": [
         "tests/metrics/statistics/test_bootstrap.py",
-        "tests/metrics/statistics/test_sum_table.py",
+        "tests/metrics/statistics/test_sums.py",
     ],
     "metrics/statistics/sums.py": ["tests/metrics/statistics/test_sums.py"],
 }
