@@ -14,7 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from itertools import compress
+from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args
 
 import msgspec
 
@@ -328,11 +329,8 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
     @classmethod
     def abilities(cls) -> list[Ability]:
         """Returns what the benchmark offers beside scoring, sorted: the commands that accept it."""
-        offered: dict[Ability, bool] = {
-            "convert": cls.converter is not None,
-            "draw": cls.draw is not Benchmark.draw,
-        }
-        return [ability for ability, there in offered.items() if there]
+        offered = cls.converter is not None, cls.draw is not Benchmark.draw
+        return [*compress(get_args(Ability), offered)]
 
     def explain(self, details: Any) -> list[str]:
         """Returns what matched what in words, the most telling line first.

@@ -63,18 +63,11 @@ def _with_derived(kind: type[AnyBenchmark], definitions: Definitions) -> type[An
     reader = _Ranges(kind, dict(definitions))
     ranges = {name: reader.derived(name) for name, _ in definitions}
     first = 1 + max((spec.main or 0 for spec in kind.metrics), default=0)
-    specs = [
-        MetricSpec(
-            name,
-            formula,
-            higher_is_better=ranges[name].direction >= 0,
-            bounds=ranges[name].bounds,
-            main=place,
-            parts=ranges[name].metrics,
-            sliced=ranges[name].sliced,
-        )
-        for place, (name, formula) in enumerate(definitions, first)
-    ]
+    specs = []
+    for place, (name, formula) in enumerate(definitions, first):
+        found = ranges[name]
+        known: dict[str, Any] = {"bounds": found.bounds, "parts": found.metrics, "sliced": found.sliced}
+        specs.append(MetricSpec(name, formula, found.direction >= 0, main=place, **known))
     declared = {
         "__module__": kind.__module__,
         "__doc__": kind.__doc__,
@@ -170,10 +163,14 @@ def _computed(node: ast.expr, leaf: Callable[..., Any]) -> Any:
             func=ast.Name(id="weighted_mean"),
             args=[_, *_] as parts,
             keywords=[ast.keyword(arg="weights", value=ast.List(elts=elements) | ast.Tuple(elts=elements))],
-        ) if len(elements) == len(parts) and all(map(_is_weight, elements)):
+        ) if len(elements) == len(parts) and all(
+            isinstance(each, ast.Constant) and isinstance(each.value, int | float) and 0 < each.value < math.inf
+            for each in elements
+        ):
             weights = [_computed(each, leaf) for each in elements]
-            whole = _added(_computed(each, leaf) * weight for each, weight in zip(parts, weights, strict=True))
-            return _divided(whole, _added(weights))
+            return _divided(
+                _added(map(operator.mul, (_computed(each, leaf) for each in parts), weights)), _added(weights)
+            )
     if named := _name(node):
         return leaf(named)
     shown = truncated(repr(ast.unparse(node)), 80)
@@ -330,10 +327,6 @@ def _check_harmonic(parts: Sequence[Range]) -> None:
 
 def _added(parts: Iterable[Any]) -> Any:
     return reduce(operator.add, parts)
-
-
-def _is_weight(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, int | float) and 0 < node.value < math.inf
 
 
 def _name(node: ast.expr) -> str | None:

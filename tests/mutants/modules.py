@@ -4,7 +4,7 @@ from __future__ import annotations
 
 STATISTICS = {
     "metrics/statistics/bootstrap.py": ["tests/metrics/statistics/test_bootstrap.py"],
-    "metrics/common/budget.py": ["tests/metrics/common/test_budget.py"],
+    "metrics/common/budget.py": ["tests/metrics/common/test_common.py"],
     "metrics/statistics/measured.py": ["tests/metrics/statistics/test_measured.py"],
     "metrics/statistics/intervals.py": ["tests/metrics/statistics/test_intervals.py"],
     "metrics/statistics/paired.py": ["tests/metrics/statistics/test_paired.py"],
@@ -18,7 +18,7 @@ STATISTICS = {
 }
 
 MATCHERS = {
-    "metrics/common/assignment.py": ["tests/metrics/common/test_assignment.py"],
+    "metrics/common/assignment.py": ["tests/metrics/common/test_common.py"],
     "metrics/common/boxes.py": ["tests/metrics/common/test_boxes.py"],
     "metrics/chart/similarity.py": ["tests/metrics/chart/test_series.py", "tests/metrics/chart/test_elements.py"],
     "metrics/chart/text_blocks.py": ["tests/metrics/chart/test_text_blocks.py"],
