@@ -61,11 +61,10 @@ def with_derived(kind: type[AnyBenchmark], definitions: Mapping[str, str]) -> ty
 @lru_cache(maxsize=64)
 def _with_derived(kind: type[AnyBenchmark], definitions: Definitions) -> type[AnyBenchmark]:
     reader = _Ranges(kind, dict(definitions))
-    ranges = {name: reader.derived(name) for name, _ in definitions}
     first = 1 + max((spec.main or 0 for spec in kind.metrics), default=0)
     specs = []
     for place, (name, formula) in enumerate(definitions, first):
-        found = ranges[name]
+        found = reader.derived(name)
         known: dict[str, Any] = {"bounds": found.bounds, "parts": found.metrics, "sliced": found.sliced}
         specs.append(MetricSpec(name, formula, found.direction >= 0, main=place, **known))
     declared = {
@@ -74,7 +73,6 @@ def _with_derived(kind: type[AnyBenchmark], definitions: Definitions) -> type[An
         "plain": kind,
         "definitions": definitions,
         "formulas": reader.formulas,
-        "ranges": ranges,
         "metrics": (*kind.metrics, *specs),
         "sliced_columns": tuple(dict.fromkeys(column for spec in specs for _, column in spec.sliced)),
     }
@@ -90,7 +88,6 @@ class _WithDerived(AnyBenchmark):
     plain: type[AnyBenchmark]
     definitions: Definitions
     formulas: Mapping[str, ast.expr]
-    ranges: Mapping[str, Range]
     takes_columns = True
 
     @cached_property
@@ -120,8 +117,7 @@ class _WithDerived(AnyBenchmark):
         with np.errstate(all="ignore"):
             for name, formula in self.formulas.items():
                 known[name] = _computed(formula, leaf)
-            # Rounding may leave the bounds.
-            derived = {name: np.clip(known[name], each.low, each.high) for name, each in self.ranges.items()}
+        derived = {name: known[name] for name, _ in self.definitions}
         if isinstance(sums, Sums):
             derived = {name: None if np.isnan(value) else float(value) for name, value in derived.items()}
         return plain | derived

@@ -81,6 +81,7 @@ def benchmark_with(**formulas: str) -> Any:
         ("b * a.share", 0.375, (0, 1), True),
         ("size - b", 2.5, (None, None), True),
         ("size / a.share", 4.0, (None, None), True),
+        ("b / size", 0.5 / 3, (None, None), True),
         ("mean(c[pie], c['area map'], 'c[pie]')", 0.2, (0, 1), True),
         ("a.share / c[pie] - b", 3.75 - 0.5, (-1, None), True),
     ],
@@ -191,7 +192,7 @@ values_by_slice = st.dictionaries(names, st.dictionaries(names, st.integers(1, 9
 @given(names, names, values_by_slice)
 def test_the_sums_of_slices_are_found_again_whatever_their_names(column: str, other: str, drawn: Any) -> None:
     found = [
-        Sums.of(with_slices(statistics, [((column,), (value,)), ((other, column), (value, value))], {column}))
+        Sums.of(with_slices(statistics, [((column,), (value,)), ((column, other), (f"{value}+", value))], {column}))
         for value, statistics in drawn.items()
     ]
     expected = {value: Sums.of(statistics) for value, statistics in drawn.items()}
