@@ -7,17 +7,20 @@ A benchmark is two pure functions, `score_sample` (truth, prediction -> named st
 from __future__ import annotations
 
 import abc
+import multiprocessing
 import re
+import subprocess
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from itertools import compress
+from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args
 
 import msgspec
 
 from .converter import Converter
 from .statistics.sums import Sums
-from .table import Table
 
 TruthT = TypeVar("TruthT", bound=msgspec.Struct)
 PredictionT = TypeVar("PredictionT", bound=msgspec.Struct)
@@ -30,6 +33,29 @@ Ability = Literal["convert", "draw"]
 
 class MissingTool(Exception):
     """A program that a benchmark needs is not installed; the one line says what to install."""
+
+
+ENVIRONMENT_FAULTS = (
+    OSError,
+    MemoryError,
+    ImportError,
+    MissingTool,
+    BrokenExecutor,
+    subprocess.SubprocessError,
+    multiprocessing.ProcessError,
+)
+"""What fails because of the machine (a disk, memory, a program or a process of ours), never because of a record.
+
+Whoever catches whatever a record may do lets these pass: the run fails, or its runner tries the bundle again. Anything
+else that scoring raises, RecursionError too, is of the record.
+"""
+
+
+def explain(error: BaseException) -> str:
+    """Returns an error in words: its message, or its type where it has none."""
+    if isinstance(error, RecursionError):
+        return "nested deeper than can be read"
+    return str(error) or type(error).__name__
 
 
 class RejectedRecord(Exception):
@@ -47,6 +73,29 @@ class RejectedRecord(Exception):
     def __str__(self) -> str:
         """Returns the side and the reason."""
         return f"{self.side.replace('_', ' ')}: {self.message}"
+
+
+def record_fields(kind: type[msgspec.Struct]) -> dict[str, bool]:
+    """Returns the fields of a record type, and of each whether its value may be plain text.
+
+    Raises TypeError where `kind` is not a struct.
+    """
+    types = {field.encode_name: field.type for field in msgspec.structs.fields(kind)}
+    return {name: _may_be_text(msgspec.inspect.type_info(each)) for name, each in types.items()}
+
+
+def text_fields(kind: type[msgspec.Struct]) -> dict[str, bool]:
+    """Returns the fields of a record type whose value may be plain text, and of each whether a record must have it."""
+    may_be_text = record_fields(kind)
+    fields = msgspec.structs.fields(kind)
+    return {field.encode_name: field.required for field in fields if may_be_text[field.encode_name]}
+
+
+def _may_be_text(info: msgspec.inspect.Type) -> bool:
+    inspect = msgspec.inspect
+    if isinstance(info, inspect.UnionType):
+        return any(map(_may_be_text, info.types))
+    return isinstance(info, (inspect.StrType, inspect.AnyType, inspect.LiteralType, inspect.EnumType))
 
 
 class Pair(msgspec.Struct, Generic[TruthT, PredictionT], frozen=True):
@@ -100,6 +149,12 @@ class MetricSpec:
     sliced: tuple[tuple[str, str], ...] = ()
     binary: bool = False
 
+    @property
+    def width(self) -> float | None:
+        """The distance between the bounds; None unless there are two."""
+        low, high = self.bounds
+        return None if low is None or high is None else high - low
+
     def goodness(self, value: float) -> float:
         """Returns a number that is higher the better the value is: `value`, or `-value` where lower is better."""
         return value if self.higher_is_better else -value
@@ -111,6 +166,15 @@ class MetricSpec:
 
 
 _PLACEHOLDER = re.compile(r"\[[A-Z_]+\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A titled table, such as a confusion matrix: each row has a cell for each entry of `header`."""
+
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str | float | None]]
 
 
 class SampleScore(msgspec.Struct, frozen=True):
@@ -171,7 +235,7 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
     """Whether `values` also takes columns, sums of many replicates at once, and returns columns: it uses nothing but
     arithmetic and the functions of `metrics.statistics.ratios`. Else it is called for each replicate."""
     sliced_columns: ClassVar[tuple[str, ...]] = ()
-    """The columns of which `values` needs the sums of each slice (`metrics.statistics.sliced_sums`)."""
+    """The columns of which `values` needs the sums of each slice (`metrics.statistics.sum_table`)."""
     batch_size: ClassVar[int] = 1
     """How many pairs `score` and `draw_batch` like to get at once."""
     timed: ClassVar[tuple[str, ...]] = ()
@@ -265,11 +329,8 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
     @classmethod
     def abilities(cls) -> list[Ability]:
         """Returns what the benchmark offers beside scoring, sorted: the commands that accept it."""
-        offered: dict[Ability, bool] = {
-            "convert": cls.converter is not None,
-            "draw": cls.draw is not Benchmark.draw,
-        }
-        return [ability for ability, there in offered.items() if there]
+        offered = cls.converter is not None, cls.draw is not Benchmark.draw
+        return [*compress(get_args(Ability), offered)]
 
     def explain(self, details: Any) -> list[str]:
         """Returns what matched what in words, the most telling line first.

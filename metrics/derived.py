@@ -17,11 +17,10 @@ Generalization of Student's Problem when Several Different Population Variances 
 from __future__ import annotations
 
 import ast
-import difflib
 import math
 import operator
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, reduce
 from typing import Any
@@ -29,9 +28,8 @@ from typing import Any
 import numpy as np
 
 from .benchmark import Benchmark, MetricSpec
-from .common.text import truncated
-from .statistics.sliced_sums import slices_of
-from .statistics.sum_table import SumTable, values_of_rows
+from .common.text import nearest, truncated
+from .statistics.sum_table import slices_of, values_of_rows
 from .statistics.sums import Sums
 
 AnyBenchmark = Benchmark[Any, Any, Any]
@@ -63,27 +61,18 @@ def with_derived(kind: type[AnyBenchmark], definitions: Mapping[str, str]) -> ty
 @lru_cache(maxsize=64)
 def _with_derived(kind: type[AnyBenchmark], definitions: Definitions) -> type[AnyBenchmark]:
     reader = _Ranges(kind, dict(definitions))
-    ranges = {name: reader.metric(name) for name, _ in definitions}
     first = 1 + max((spec.main or 0 for spec in kind.metrics), default=0)
-    specs = [
-        MetricSpec(
-            name,
-            formula,
-            higher_is_better=ranges[name].direction >= 0,
-            bounds=ranges[name].bounds,
-            main=place,
-            parts=ranges[name].metrics,
-            sliced=ranges[name].sliced,
-        )
-        for place, (name, formula) in enumerate(definitions, first)
-    ]
+    specs = []
+    for place, (name, formula) in enumerate(definitions, first):
+        found = reader.derived(name)
+        known: dict[str, Any] = {"bounds": found.bounds, "parts": found.metrics, "sliced": found.sliced}
+        specs.append(MetricSpec(name, formula, found.direction >= 0, main=place, **known))
     declared = {
         "__module__": kind.__module__,
         "__doc__": kind.__doc__,
         "plain": kind,
         "definitions": definitions,
         "formulas": reader.formulas,
-        "ranges": ranges,
         "metrics": (*kind.metrics, *specs),
         "sliced_columns": tuple(dict.fromkeys(column for spec in specs for _, column in spec.sliced)),
     }
@@ -99,7 +88,6 @@ class _WithDerived(AnyBenchmark):
     plain: type[AnyBenchmark]
     definitions: Definitions
     formulas: Mapping[str, ast.expr]
-    ranges: Mapping[str, Range]
     takes_columns = True
 
     @cached_property
@@ -112,24 +100,27 @@ class _WithDerived(AnyBenchmark):
 
     def values_within(self, sums: Any, corpus: Sums) -> dict[str, Any]:
         """Returns the metrics of some samples of a corpus, the derived ones last; of a SumTable, columns."""
-        plain = self._plain_values(sums, corpus)
+        plain = values_of_rows(self._plain, sums, corpus)
         slices = {
-            column: [self._plain_values(part, corpus) for part in slices_of(sums, column).values()]
+            column: [values_of_rows(self._plain, part, corpus) for part in slices_of(sums, column).values()]
             for column in self.sliced_columns
         }
-        values = _Values(plain, slices)
+        known = dict(plain)
+
+        def leaf(part: float | str, column: str | None = None) -> Any:
+            if not isinstance(part, str):
+                return np.float64(part)
+            parts = [known] if column is None else slices[column]
+            values = [np.asarray(each.get(part), dtype=np.float64) for each in parts]
+            return _added(values) / len(values) if values else np.float64(math.nan)
+
         with np.errstate(all="ignore"):
             for name, formula in self.formulas.items():
-                values.known[name] = values.of(formula)
-            # Rounding may leave the bounds.
-            derived = {name: np.clip(values.known[name], each.low, each.high) for name, each in self.ranges.items()}
-        if not isinstance(sums, SumTable):
+                known[name] = _computed(formula, leaf)
+        derived = {name: known[name] for name, _ in self.definitions}
+        if isinstance(sums, Sums):
             derived = {name: None if np.isnan(value) else float(value) for name, value in derived.items()}
         return plain | derived
-
-    def _plain_values(self, sums: Any, corpus: Sums) -> dict[str, Any]:
-        table = isinstance(sums, SumTable)
-        return values_of_rows(self._plain, sums, corpus) if table else self._plain.values_within(sums, corpus)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The class was made in this process, so that another one cannot import it.
@@ -140,74 +131,62 @@ def _rebuilt(plain: AnyBenchmark, definitions: Definitions) -> AnyBenchmark:
     return _with_derived(type(plain), definitions)(plain.options)
 
 
-class _Values:
-    """Computes formulas of the values of metrics, or of columns of them [R]; NaN where there is nothing to measure.
+def _computed(node: ast.expr, leaf: Callable[..., Any]) -> Any:
+    """Returns what a formula gives; raises ValueError where it is none.
 
-    known: the value of each metric. slices: by column, those of each of its slices.
+    leaf: returns what stands for a number, for a metric, or for the mean of a metric over the slices of a column:
+    values, columns of them [R], NaN where there is nothing to measure, or a Range.
     """
-
-    def __init__(self, known: Mapping[str, Any], slices: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
-        self.known = dict(known)
-        self._slices = slices
-
-    def of(self, node: ast.expr) -> Any:
-        """Returns what a formula gives; raises ValueError where it is none."""
-        match node:
-            case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
-                return self.number(number)
-            case ast.UnaryOp(op=ast.USub()):
-                return self.number(-1) * self.of(node.operand)
-            case ast.BinOp(op=ast.Add()):
-                return self.of(node.left) + self.of(node.right)
-            case ast.BinOp(op=ast.Sub()):
-                return self.of(node.left) - self.of(node.right)
-            case ast.BinOp(op=ast.Mult()):
-                return self.of(node.left) * self.of(node.right)
-            case ast.BinOp(op=ast.Div()):
-                return self.ratio(self.of(node.left), self.of(node.right))
-            case ast.Call(func=ast.Name(id="mean"), args=[_, *_] as parts, keywords=[]):
-                return self.ratio(_added(map(self.of, parts)), self.number(len(parts)))
-            case ast.Call(
-                func=ast.Name(id="weighted_mean"),
-                args=[_, *_] as parts,
-                keywords=[ast.keyword(arg="weights", value=ast.List(elts=elements) | ast.Tuple(elts=elements))],
-            ) if len(elements) == len(parts) and all(map(_is_weight, elements)):
-                weights = [self.of(each) for each in elements]
-                return self.ratio(_added(map(operator.mul, map(self.of, parts), weights)), _added(weights))
-            case ast.Call(func=ast.Name(id="harmonic_mean"), args=[_, *_] as parts, keywords=[]):
-                return self.harmonic_mean([self.of(each) for each in parts])
-            case ast.Call(func=ast.Name(id="slice_mean"), args=[one, two], keywords=[]) if _name(one) and _name(two):
-                return self.slice_mean(_name(one), _name(two))
-            case ast.Call(func=ast.Name(id=name)) if name not in FUNCTIONS:
-                raise ValueError(f"there is no function {name}{_nearest(name, FUNCTIONS)}; there are {USAGES}")
-        if named := _name(node):
-            return self.metric(named)
-        shown = truncated(repr(ast.unparse(node)), 80)
-        raise ValueError(f"{shown} is not allowed; allowed: numbers, metrics, + - * /, {USAGES}")
-
-    def number(self, number: float) -> Any:
-        """Returns what stands for a number."""
-        return np.float64(number)
-
-    def metric(self, name: str) -> Any:
-        """Returns what stands for a metric."""
-        return np.asarray(self.known.get(name), dtype=np.float64)
-
-    def slice_mean(self, metric: Any, column: Any) -> Any:
-        """Returns the mean of a metric over the slices of a column."""
-        values = [np.asarray(each.get(metric), dtype=np.float64) for each in self._slices[column]]
-        return _added(values) / len(values) if values else np.float64(math.nan)
-
-    def ratio(self, one: Any, other: Any) -> Any:
-        """Returns one / other, undefined where `other` is 0."""
-        return np.where(other == 0, math.nan, one / other)
-
-    def harmonic_mean(self, parts: Sequence[Any]) -> Any:
-        """Returns n / (1 / a + 1 / b + ...), 0 where one of the parts is."""
-        return self.number(len(parts)) / _added(self.number(1) / part for part in parts)
+    match node:
+        case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
+            return leaf(number)
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return leaf(-1) * _computed(operand, leaf)
+        case ast.BinOp(left=left, op=operation, right=right) if type(operation) in _OPERATIONS:
+            return _OPERATIONS[type(operation)](_computed(left, leaf), _computed(right, leaf))
+        case ast.Call(func=ast.Name(id=name)) if name not in FUNCTIONS:
+            raise ValueError(f"there is no function {name}{nearest(name, FUNCTIONS)}; there are {USAGES}")
+        case ast.Call(func=ast.Name(id="slice_mean"), args=[one, two], keywords=[]) if _name(one) and _name(two):
+            return leaf(_name(one), _name(two))
+        case ast.Call(func=ast.Name(id="mean"), args=[_, *_] as parts, keywords=[]):
+            return _divided(_added(_computed(each, leaf) for each in parts), leaf(len(parts)))
+        case ast.Call(func=ast.Name(id="harmonic_mean"), args=[_, *_] as parts, keywords=[]):
+            values = [_computed(each, leaf) for each in parts]
+            _check_harmonic([each for each in values if isinstance(each, Range)])
+            # Without `_divided`: it is 0 where one of the parts is.
+            return leaf(len(parts)) / _added(leaf(1) / each for each in values)
+        case ast.Call(
+            func=ast.Name(id="weighted_mean"),
+            args=[_, *_] as parts,
+            keywords=[ast.keyword(arg="weights", value=ast.List(elts=elements) | ast.Tuple(elts=elements))],
+        ) if len(elements) == len(parts) and all(
+            isinstance(each, ast.Constant) and isinstance(each.value, int | float) and 0 < each.value < math.inf
+            for each in elements
+        ):
+            weights = [_computed(each, leaf) for each in elements]
+            return _divided(
+                _added(map(operator.mul, (_computed(each, leaf) for each in parts), weights)), _added(weights)
+            )
+    if named := _name(node):
+        return leaf(named)
+    shown = truncated(repr(ast.unparse(node)), 80)
+    raise ValueError(f"{shown} is not allowed; allowed: numbers, metrics, + - * /, {USAGES}")
 
 
-class _Ranges(_Values):
+def _divided(one: Any, other: Any) -> Any:
+    """Returns one / other, undefined where `other` is 0."""
+    return one / other if isinstance(other, Range) else np.where(other == 0, math.nan, one / other)
+
+
+_OPERATIONS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: _divided,
+}
+
+
+class _Ranges:
     """Computes the ranges of formulas, and refuses those that cannot be used.
 
     A formula may name another derived metric, wherever it is defined. formulas: of those known, each after those that
@@ -215,54 +194,43 @@ class _Ranges(_Values):
     """
 
     def __init__(self, kind: type[AnyBenchmark], definitions: Mapping[str, str]) -> None:
-        super().__init__({}, {})
         self.formulas: dict[str, ast.expr] = {}
+        self._known: dict[str, Range] = {}
         self._kind = kind
         self._definitions = definitions
         self._open: list[str] = []
 
-    def number(self, number: float) -> Range:
-        """Returns the range of a number."""
-        if not math.isfinite(number):
-            raise ValueError(f"found {number}; allowed: a finite number")
-        return Range(float(number), float(number))
-
-    def metric(self, name: str) -> Range:
-        """Returns the range of a metric of the benchmark, or of another derived one."""
-        if name in self._definitions:
-            if name not in self.known:
-                self.known[name] = self._derived(name, self._definitions[name])
-            return self.known[name]  # type: ignore[no-any-return]
-        spec = self._kind.spec_of(name)
+    def leaf(self, part: float | str, column: str | None = None) -> Range:
+        """Returns the range of a number, of a metric, or of a mean over slices, which is that of the metric."""
+        kind = self._kind
+        if not isinstance(part, str):
+            if not math.isfinite(part):
+                raise ValueError(f"found {part}; allowed: a finite number")
+            return Range(float(part), float(part))
+        if part in self._definitions:
+            if column is not None:
+                raise ValueError(f"slice_mean needs a metric of {kind.name}; {part} is a derived one")
+            return self.derived(part)
+        spec = kind.spec_of(part)
         if spec is None:
-            near = _nearest(name, [*(each.name for each in self._kind.metrics), *self._definitions])
-            more = near or f"; `beamscore benchmarks {self._kind.name}` lists them"
-            raise ValueError(f"{self._kind.name} has no metric {name}{more}")
-        low, high = (
-            end if bound is None else bound for bound, end in zip(spec.bounds, (-math.inf, math.inf), strict=True)
+            near = nearest(part, [*(each.name for each in kind.metrics), *self._definitions])
+            raise ValueError(
+                f"{kind.name} has no metric {part}{near or f'; `beamscore benchmarks {kind.name}` lists them'}"
+            )
+        low, high = spec.bounds
+        return Range(
+            -math.inf if low is None else low,
+            math.inf if high is None else high,
+            1 if spec.higher_is_better else -1,
+            (part,),
+            () if column is None else ((part, column),),
         )
-        return Range(low, high, 1 if spec.higher_is_better else -1, (name,))
 
-    def slice_mean(self, metric: Any, column: Any) -> Range:
-        """Returns the range of a mean over slices, which is that of the metric."""
-        if metric in self._definitions:
-            raise ValueError(f"slice_mean needs a metric of {self._kind.name}; {metric} is a derived one")
-        return replace(self.metric(metric), sliced=((metric, column),))
-
-    def ratio(self, one: Range, other: Range) -> Range:
-        """Returns the range of one / other."""
-        if not other.metrics and other.high <= 0:
-            raise ValueError("it divides by a number that is not above 0")
-        return one / other
-
-    def harmonic_mean(self, parts: Sequence[Range]) -> Range:
-        """Returns the range of a harmonic mean."""
-        _common_direction(parts)
-        if any(part.low < 0 for part in parts):
-            raise ValueError("harmonic_mean needs metrics that are never below 0")
-        return super().harmonic_mean(parts)  # type: ignore[no-any-return]
-
-    def _derived(self, name: str, definition: str) -> Range:
+    def derived(self, name: str) -> Range:
+        """Returns the range of a derived metric; raises DefinitionError where it cannot be used."""
+        if name in self._known:
+            return self._known[name]
+        definition = self._definitions[name]
         shown = truncated(repr(definition), 80)
         if name in self._open:
             raise ValueError(f"it is made of itself: {' -> '.join([*self._open, name])}")
@@ -275,7 +243,7 @@ class _Ranges(_Values):
             if len(definition) > MAX_CHARACTERS:
                 raise ValueError(f"the formula is longer than {MAX_CHARACTERS} characters")
             formula = ast.parse(definition.strip(), mode="eval").body
-            found = self.of(formula)
+            found: Range = _computed(formula, self.leaf)
             if not found.metrics:
                 raise ValueError(f"{shown} names no metric")
             if found.low == found.high:
@@ -287,8 +255,8 @@ class _Ranges(_Values):
         except (SyntaxError, RecursionError, MemoryError, OverflowError):
             raise DefinitionError(name, f"{shown} is not a formula such as mean(first, second)") from None
         self._open.pop()
-        self.formulas[name] = formula
-        return found  # type: ignore[no-any-return]
+        self.formulas[name], self._known[name] = formula, found
+        return found
 
 
 @dataclass(frozen=True)
@@ -324,6 +292,8 @@ class Range:
         return self._with(other, self._corners(np.multiply, other), _common_direction(turned))
 
     def __truediv__(self, other: Range) -> Range:
+        if not other.metrics and other.high <= 0:
+            raise ValueError("it divides by a number that is not above 0")
         ends = [-math.inf, math.inf] if other.low < 0 else self._corners(np.divide, other)
         return self._with(other, ends, self.direction or -other.direction)
 
@@ -345,12 +315,14 @@ def _common_direction(parts: Sequence[Range]) -> int:
     return next(iter(first), 0)
 
 
+def _check_harmonic(parts: Sequence[Range]) -> None:
+    _common_direction(parts)
+    if any(part.low < 0 for part in parts):
+        raise ValueError("harmonic_mean needs metrics that are never below 0")
+
+
 def _added(parts: Iterable[Any]) -> Any:
     return reduce(operator.add, parts)
-
-
-def _is_weight(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and isinstance(node.value, int | float) and 0 < node.value < math.inf
 
 
 def _name(node: ast.expr) -> str | None:
@@ -367,8 +339,3 @@ def _name(node: ast.expr) -> str | None:
             base, member = _name(node.value), _name(node.slice)
             return None if base is None or member is None else f"{base}[{member}]"
     return None
-
-
-def _nearest(name: str, known: Sequence[str]) -> str:
-    close = difflib.get_close_matches(name, known, n=1)
-    return f" (did you mean {close[0]}?)" if close else ""

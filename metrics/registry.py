@@ -8,7 +8,6 @@ no other name than the file and its class, such as `my_metric.py:WER`.
 from __future__ import annotations
 
 import contextlib
-import difflib
 import functools
 import hashlib
 import importlib
@@ -18,6 +17,8 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
+
+from .common.text import nearest
 
 if TYPE_CHECKING:
     from .benchmark import Benchmark
@@ -84,7 +85,7 @@ def benchmark_class(name: str) -> type[Benchmark[Any, Any, Any]]:
         module, _, attribute = target.rpartition(":")
         source = _module_of(Path(module)) if of_file else importlib.import_module(module)
         loaded: Any = getattr(source, attribute, None)
-        problem = _problem(loaded) if loaded else f"there is no {attribute} in it{_nearest(attribute, vars(source))}"
+        problem = _problem(loaded) if loaded else f"there is no {attribute} in it{nearest(attribute, vars(source))}"
         if not problem and not of_file and loaded.name != name:
             problem = f"its name is {loaded.name}"
     except (Exception, SystemExit) as error:
@@ -181,17 +182,12 @@ def _problem(kind: Any) -> str:
         values |= kind(options).values(Alike())
     for name in values:
         if kind.spec_of(name) is None:
-            return f"values: {name} is not declared in metrics{_nearest(name, [spec.name for spec in kind.metrics])}"
+            return f"values: {name} is not declared in metrics{nearest(name, [spec.name for spec in kind.metrics])}"
     for spec in kind.metrics:
         if "[" not in spec.name and spec.name not in values:
-            return f"metrics: {spec.name} is not returned by values{_nearest(spec.name, values)}"
+            return f"metrics: {spec.name} is not returned by values{nearest(spec.name, values)}"
         terms = [] if "[" in spec.denominator or "*" in spec.denominator else spec.denominator.split(" + ")
         for term in terms if spec.denominator else []:
             if term not in read:
-                return f"metrics: {spec.name}: values does not read the denominator {term}{_nearest(term, read)}"
+                return f"metrics: {spec.name}: values does not read the denominator {term}{nearest(term, read)}"
     return ""
-
-
-def _nearest(name: str, known: Any) -> str:
-    close = difflib.get_close_matches(name, sorted(known), n=1)
-    return f" (did you mean {close[0]}?)" if close else ""

@@ -4,7 +4,7 @@ A benchmark with repeats is a subclass of the benchmark. All repeats of a sample
 sample are those of its repeats under other names (`fold_statistics`):
 
     name                  the mean over the repeats, by which denominators and units are counted
-    @["","r"]name         of repeat r, as of a slice (`statistics.sliced_sums`)
+    @["","r"]name         of repeat r, as of a slice (`statistics.sum_table`)
     @count:metric[k]      1 for each k up to the number n of repeats in which the per-sample metric has a value
     @rank:metric[n|i]     the i-th of these n values, the worst first
 
@@ -23,17 +23,15 @@ import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache, reduce
+from itertools import product
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from .benchmark import Benchmark, MetricSpec, SampleScore
+from .benchmark import Benchmark, MetricSpec, SampleScore, Table
 from .statistics.ratios import Value, ratio
-from .statistics.sliced_sums import AnySums, prefixed, slices_of
-from .statistics.sum_table import SumTable, values_of_rows
+from .statistics.sum_table import AnySums, prefixed, slices_of, values_of_rows
 from .statistics.sums import MAX_STATISTIC, Sums
-from .table import Table
 
 AnyBenchmark = Benchmark[Any, Any, Any]
 MAX_REPEATS = 256
@@ -46,30 +44,19 @@ _COLUMN = ""
 @lru_cache(maxsize=64)
 def with_repeats(kind: type[AnyBenchmark]) -> type[AnyBenchmark]:
     """Returns the benchmark over repeats, with the metrics that speak of them beside its own."""
-    main = [spec for name in kind.main_metrics() for spec in kind.metrics if spec.name == name]
     last = 1 + max((spec.main or 0 for spec in kind.metrics), default=0)
-    spreads = [
-        MetricSpec(
-            f"{spec.name}.spread",
-            f"standard deviation of {spec.name} over the repeats",
-            higher_is_better=False,
-            bounds=(0.0, None),
-            main=None if number else last,
-            parts=(spec.name,),
-        )
-        for number, spec in enumerate(main)
-    ]
-    declared = {
-        "__module__": kind.__module__,
-        "__doc__": kind.__doc__,
-        "one_run": kind,
-        "metrics": (
-            *kind.metrics,
-            *spreads,
-            *(each for spec in _ranked(kind) for each in _families(spec)),
-            MetricSpec(REPEATS, "how many repeats there are", bounds=(0.0, None)),
-        ),
-    }
+    metrics = [*kind.metrics]
+    for number, name in enumerate(kind.main_metrics()):
+        meaning, main = f"standard deviation of {name} over the repeats", None if number else last
+        metrics.append(MetricSpec(f"{name}.spread", meaning, False, (0.0, None), main, parts=(name,)))
+    for spec in _ranked(kind):
+        of_best = "pass@k: share of samples right in one at least of" if spec.binary else f"best {spec.name} of"
+        of_worst = "share of samples right in all of" if spec.binary else f"worst {spec.name} of"
+        shared = replace(spec, main=None, rank=None, denominator=f"@count:{spec.name}[K]", per_sample=1)
+        for name, meaning in zip(_names(spec), (of_best, of_worst), strict=True):
+            metrics.append(replace(shared, name=f"{name}[K]", meaning=f"{meaning} K repeats, as expected of any K"))
+    metrics.append(MetricSpec(REPEATS, "how many repeats there are", bounds=(0.0, None)))
+    declared = {"__module__": kind.__module__, "__doc__": kind.__doc__, "one_run": kind, "metrics": tuple(metrics)}
     return type(kind.__name__, (_WithRepeats, kind), declared)
 
 
@@ -78,26 +65,14 @@ def _ranked(kind: type[AnyBenchmark]) -> list[MetricSpec]:
     return [spec for spec in kind.sample_metrics if spec.main is not None or spec.binary]
 
 
-def _families(spec: MetricSpec) -> tuple[MetricSpec, MetricSpec]:
-    """Returns the declarations of the best and the worst of k of a per-sample metric."""
-    best, worst = _names(spec)
-    shared = replace(spec, main=None, rank=None, denominator=f"@count:{spec.name}[K]", per_sample=1)
-    of_best = "pass@k: share of samples right in one at least of" if spec.binary else f"best {spec.name} of"
-    of_worst = "share of samples right in all of" if spec.binary else f"worst {spec.name} of"
-    return (
-        replace(shared, name=f"{best}[K]", meaning=f"{of_best} K repeats, as expected of any K"),
-        replace(shared, name=f"{worst}[K]", meaning=f"{of_worst} K repeats, as expected of any K"),
-    )
-
-
 def _names(spec: MetricSpec) -> tuple[str, str]:
     return f"{spec.name}.{'pass_at' if spec.binary else 'best_of'}", f"{spec.name}.worst_of"
 
 
-def _ends(spec: MetricSpec) -> tuple[float, float]:
-    """Returns the bounds of a metric; where it has none, those of what can be summed."""
+def _clipped(spec: MetricSpec, value: Any) -> Any:
+    """Returns values within the bounds of a metric; where it has none, within those of what can be summed."""
     low, high = spec.bounds
-    return -MAX_STATISTIC if low is None else low, MAX_STATISTIC if high is None else high
+    return np.clip(value, -MAX_STATISTIC if low is None else low, MAX_STATISTIC if high is None else high)
 
 
 def fold_statistics(kind: type[AnyBenchmark], runs: Mapping[str, SampleScore]) -> dict[str, float]:
@@ -108,7 +83,7 @@ def fold_statistics(kind: type[AnyBenchmark], runs: Mapping[str, SampleScore]) -
         folded |= prefixed(score.statistics, _COLUMN, label)
     for spec in _ranked(kind):
         found = [value for score in runs.values() if (value := score.metrics.get(spec.name)) is not None]
-        values = sorted((float(np.clip(value, *_ends(spec))) for value in found), key=spec.goodness)
+        values = sorted((float(_clipped(spec, value)) for value in found), key=spec.goodness)
         for place, value in enumerate(values, 1):
             folded[f"@count:{spec.name}[{place}]"] = 1
             if value:
@@ -150,16 +125,15 @@ class _WithRepeats(AnyBenchmark):
 
     def values_within(self, sums: Sums, corpus: Sums) -> dict[str, float | None]:
         """Returns the metrics of some samples of a corpus; of a SumTable, columns."""
-        runs = [self._run_values(part, corpus) for part in slices_of(sums, _COLUMN).values()]
-        runs = runs or [self._run_values(sums, corpus)]
+        labels = slices_of(sums, _COLUMN)
+        runs = [values_of_rows(self._one_run, part, corpus) for part in [*labels.values()] or [sums]]
         values: dict[str, Any] = {}
         spreads: dict[str, Any] = {}
         main = self.one_run.main_metrics()
         for name in dict.fromkeys(name for run in runs for name in run):
             values[name], spread = _mean_and_spread([run.get(name) for run in runs])
-            if name in main:
-                spreads[f"{name}.spread"] = spread
-        return {**values, **spreads, **_bests(_ranked(self.one_run), sums), REPEATS: float(len(repeats_of(sums)))}
+            spreads |= {f"{name}.spread": spread} if name in main else {}
+        return {**values, **spreads, **_bests(_ranked(self.one_run), sums), REPEATS: float(len(labels))}
 
     def tables(self, sums: Sums) -> list[Table]:
         """Returns the main metrics of each repeat, then the tables of the benchmark, of all repeats together."""
@@ -175,11 +149,6 @@ class _WithRepeats(AnyBenchmark):
         values = ", ".join(f"{label}: {run['metrics'].get(name)}" for label, run in runs.items())
         inner = runs[shown]["details"]
         return [f"repeat {shown}; {name} of each: {values}", *([] if inner is None else self._one_run.explain(inner))]
-
-    def _run_values(self, sums: Any, corpus: Sums) -> dict[str, Value]:
-        if isinstance(sums, SumTable):
-            return dict(values_of_rows(self._one_run, sums, corpus))
-        return dict(self._one_run.values_within(sums, corpus))
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The class was made in this process, so that another one cannot import it.
@@ -203,10 +172,7 @@ def _mean_and_spread(values: Sequence[Value]) -> tuple[Value, Value]:
 
 
 def _value(found: Any) -> Value:
-    if np.ndim(found):
-        columns: npt.NDArray[np.float64] = found
-        return columns
-    return None if np.isnan(found) else float(found)
+    return found if np.ndim(found) else None if np.isnan(found) else float(found)
 
 
 def _bests(specs: Sequence[MetricSpec], sums: Any) -> dict[str, Value]:
@@ -218,14 +184,12 @@ def _bests(specs: Sequence[MetricSpec], sums: Any) -> dict[str, Value]:
         for key, total in sums.bracketed(f"@rank:{spec.name}").items():
             n, i = map(int, key.split("|"))
             totals.setdefault(n, {})[i] = total
-        best, worst = _names(spec)
-        for k in sorted(counts):
-            for name, is_best in ((best, True), (worst, False)):
-                whole: Value = 0.0
-                for n in sorted(n for n in totals if n >= k):
-                    ways = {i: float(math.comb(i - 1 if is_best else n - i, k - 1)) for i in totals[n]}
-                    of_n = reduce(operator.add, (total * ways[i] for i, total in totals[n].items()))
-                    whole = whole + of_n / float(math.comb(n, k))
-                value = ratio(whole, counts[k])
-                found[f"{name}[{k}]"] = None if value is None else _value(np.clip(value, *_ends(spec)))
+        for k, (place, name) in product(sorted(counts), enumerate(_names(spec))):
+            whole: Value = 0.0
+            for n in sorted(n for n in totals if n >= k):
+                ways = {i: float(math.comb(n - i if place else i - 1, k - 1)) for i in totals[n]}
+                of_n = reduce(operator.add, (total * ways[i] for i, total in totals[n].items()))
+                whole = whole + of_n / float(math.comb(n, k))
+            value = ratio(whole, counts[k])
+            found[f"{name}[{k}]"] = None if value is None else _value(_clipped(spec, value))
     return found

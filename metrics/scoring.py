@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from numbers import Real
 from typing import Any, Literal, TypeVar
@@ -13,8 +13,7 @@ from typing import Any, Literal, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from .benchmark import Benchmark, DrawnPair, Pair, RejectedRecord, ResultT, SampleScore
-from .common.errors import ENVIRONMENT_FAULTS, explain
+from .benchmark import ENVIRONMENT_FAULTS, Benchmark, DrawnPair, Pair, RejectedRecord, ResultT, SampleScore, explain
 from .statistics.bootstrap import check_statistics
 
 Missing = Literal["wrong", "exclude"]
@@ -67,29 +66,34 @@ def score_pairs(
     Raises one of ENVIRONMENT_FAULTS where the machine fails: that is of no record, and no pair has an outcome.
     """
     score = score or benchmark.score
-    outcomes = [Outcome("missing_prediction")] * len(pairs)
-    due = [number for number, pair in enumerate(pairs) if pair.prediction is not None or missing == "wrong"]
-    refused: list[int] = []
-    results = _in_batches(benchmark, [pairs[number] for number in due], score)
-    for number, result in zip(due, map(_checked, results), strict=True):
-        if isinstance(result, RejectedRecord) and result.side == "prediction" and pairs[number].prediction is not None:
-            outcomes[number] = Outcome("missing_prediction", prediction_rejected=result)
-            refused.append(number)
-        else:
-            outcomes[number] = _outcome(pairs[number], result)
+    due = {number: pair for number, pair in enumerate(pairs) if pair.prediction is not None or missing == "wrong"}
+    results = _scored(benchmark, due, score)
+    refused = {
+        number: result
+        for number, result in results.items()
+        if isinstance(result, RejectedRecord) and result.side == "prediction" and due[number].prediction is not None
+    }
+    without = {number: replace(pairs[number], prediction=None) for number in refused}
+    again: Mapping[int, Result | None] = dict.fromkeys(refused)
     if missing == "wrong":
-        without = [replace(pairs[number], prediction=None) for number in refused]
-        results = _in_batches(benchmark, without, score)
-        for number, pair, result in zip(refused, without, map(_checked, results), strict=True):
-            reason = outcomes[number].prediction_rejected
-            outcomes[number] = replace(_outcome(pair, result), prediction_rejected=reason)
-    return outcomes
+        again = _scored(benchmark, without, score)
+    found = {**results, **again}
+    return [
+        _outcome(without.get(number, pair), found.get(number), refused.get(number)) for number, pair in enumerate(pairs)
+    ]
 
 
-def _outcome(pair: Pair[Any, Any], result: Result) -> Outcome:
+def _outcome(pair: Pair[Any, Any], result: Result | None, refused: RejectedRecord | None) -> Outcome:
     if isinstance(result, RejectedRecord):
-        return Outcome("rejected", rejected=result)
-    return Outcome("missing_prediction" if pair.prediction is None else "scored", result)
+        return Outcome("rejected", rejected=result, prediction_rejected=refused)
+    return Outcome("missing_prediction" if pair.prediction is None else "scored", result, prediction_rejected=refused)
+
+
+def _scored(
+    benchmark: Benchmark[Any, Any, Any], pairs: Mapping[int, Pair[Any, Any]], score: ScoreBatch
+) -> dict[int, Result]:
+    results = _in_batches([*pairs.values()], score, benchmark.batch_size, "scoring")
+    return dict(zip(pairs, map(_checked, results), strict=True))
 
 
 def draw_pairs(benchmark: Benchmark[Any, Any, Any], pairs: Sequence[DrawnPair[Any, Any]]) -> list[str | RejectedRecord]:
@@ -97,35 +101,32 @@ def draw_pairs(benchmark: Benchmark[Any, Any, Any], pairs: Sequence[DrawnPair[An
 
     Raises one of ENVIRONMENT_FAULTS where the machine fails.
     """
-    return _in_batches(benchmark, pairs, benchmark.draw_batch, "drawing")
+    return _in_batches(pairs, benchmark.draw_batch, benchmark.batch_size, "drawing")
 
 
 def _in_batches(
-    benchmark: Benchmark[Any, Any, Any],
     pairs: Sequence[PairT],
     function: Callable[[Sequence[PairT]], list[ResultT | RejectedRecord]],
-    what: str = "scoring",
-) -> list[ResultT | RejectedRecord]:
-    size = benchmark.batch_size
-    batches = [pairs[start : start + size] for start in range(0, len(pairs), size)]
-    return [result for batch in batches for result in _isolated(batch, function, what)]
-
-
-def _isolated(
-    pairs: Sequence[PairT],
-    function: Callable[[Sequence[PairT]], list[ResultT | RejectedRecord]],
+    size: int,
     what: str,
 ) -> list[ResultT | RejectedRecord]:
-    try:
-        return function(pairs)
-    except ENVIRONMENT_FAULTS:
-        raise
-    except Exception as error:  # noqa: BLE001 - whatever a sample does to a metric must not end the run
-        if len(pairs) == 1:
+    """Returns the results of all batches; of one that fails as a whole, those of each pair alone."""
+    results: list[ResultT | RejectedRecord] = []
+    for start in range(0, len(pairs), size):
+        batch = pairs[start : start + size]
+        try:
+            results += function(batch)
+        except ENVIRONMENT_FAULTS:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever a sample does to a metric must not end the run
+            if len(batch) > 1:
+                results += _in_batches(batch, function, 1, what)
+                continue
             frame = traceback.extract_tb(error.__traceback__)[-1]
             place = f"{os.path.basename(frame.filename)}:{frame.lineno} in {frame.name}"
-            return [RejectedRecord("sample", f"{what} failed: {type(error).__name__}: {explain(error)} at {place}")]
-        return [result for pair in pairs for result in _isolated([pair], function, what)]
+            reason = f"{what} failed: {type(error).__name__}: {explain(error)} at {place}"
+            results.append(RejectedRecord("sample", reason))
+    return results
 
 
 def _checked(result: Result) -> Result:
@@ -134,15 +135,7 @@ def _checked(result: Result) -> Result:
         return result
     try:
         check_statistics(result.statistics)
-        metrics = {
-            # Almost all are None or finite floats; the others are looked at.
-            name: value
-            if value is None
-            else value + 0.0
-            if type(value) is float and isfinite(value)
-            else _measured(name, value)
-            for name, value in result.metrics.items()
-        }
+        metrics = {name: None if value is None else _measured(name, value) for name, value in result.metrics.items()}
         details = msgspec.Raw(_DETAILS.encode(result.details))
         return SampleScore(result.statistics, metrics, details, result.coverage)
     except (msgspec.MsgspecError, ValueError, TypeError, OverflowError, RecursionError) as error:
@@ -150,7 +143,6 @@ def _checked(result: Result) -> Result:
 
 
 _DETAILS = msgspec.json.Encoder()
-_PLAIN_NUMBERS = frozenset([float, int, bool])
 
 
 def _measured(name: str, value: Any) -> float:
@@ -159,7 +151,7 @@ def _measured(name: str, value: Any) -> float:
     Raises ValueError where it is no finite number.
     """
     # Asking an abstract class costs more than all else here.
-    if type(value) in _PLAIN_NUMBERS or isinstance(value, Real):
+    if isinstance(value, (float, int, Real)):
         with contextlib.suppress(OverflowError):
             number = float(value)
             if isfinite(number):

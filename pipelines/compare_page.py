@@ -10,8 +10,7 @@ from typing import Any
 import apache_beam as beam
 import msgspec
 
-from ..metrics.benchmark import Benchmark
-from ..metrics.common.errors import explain
+from ..metrics.benchmark import Benchmark, explain
 from ..transforms.draw import DrawTogether
 from ..transforms.faults import faults_end_the_bundle
 from ..transforms.records import GROUND_TRUTH, InputProblem

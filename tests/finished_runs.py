@@ -11,7 +11,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums, PackedReplicates
+from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums
+from beamscore.metrics.statistics.sum_table import PackedReplicates
 from beamscore.metrics.version import VERSION
 from beamscore.pipelines.config.settings import check
 from beamscore.pipelines.runs.documents import STATUSES, coverage_document
@@ -113,6 +114,6 @@ def _coverage(system: str, rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def _stored(sums: BootstrapSums) -> dict[str, Any]:
-    packed = PackedReplicates.of(sums)
+    packed = PackedReplicates.of(sums.table().below().without_zeros())
     replicates = {"names": list(packed.names), "data": base64.b64encode(packed.data).decode()}
     return {"sums": sums.sums().units(), "counts": {}, "replicates": replicates}

@@ -17,7 +17,8 @@ import msgspec
 import pyarrow.parquet as pq
 
 from beamscore.metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
-from beamscore.metrics.statistics.bootstrap import Bootstrap, PackedReplicates
+from beamscore.metrics.statistics.bootstrap import Bootstrap
+from beamscore.metrics.statistics.sum_table import PackedReplicates
 from beamscore.metrics.statistics.sums import Sums
 from beamscore.pipelines.commands import main
 from beamscore.transforms.io import zstd
@@ -147,7 +148,7 @@ def plain_sums(units_and_scores: Sequence[tuple[str, SampleScore]], bootstrap: B
     """Returns the sums of samples and those of each replicate, added up one by one; a unit is drawn as one."""
     weights = bootstrap.weights([bootstrap.unit_hash(unit) for unit, _ in units_and_scores]).astype(int).tolist()
     scores = [Sums.of(score.statistics) for _, score in units_and_scores]
-    return [Sums.merged(sums.scaled(weight) for sums, weight in zip(scores, row, strict=True)) for row in weights]
+    return [Sums.merged(each for place, each in enumerate(scores) for _ in range(row[place])) for row in weights]
 
 
 def unpack_replicates(document: Mapping[str, Any], count: int) -> list[Sums]:

@@ -15,8 +15,7 @@ import pytest
 from apache_beam.pvalue import TaggedOutput
 
 import beamscore
-from beamscore.metrics.benchmark import Benchmark, MissingTool, Pair
-from beamscore.metrics.common.errors import ENVIRONMENT_FAULTS
+from beamscore.metrics.benchmark import ENVIRONMENT_FAULTS, Benchmark, MissingTool, Pair
 from beamscore.metrics.registry import benchmark_class, benchmark_names
 from beamscore.transforms.records import GROUND_TRUTH, JSON, EncodedRecord, InputProblem, Origin, Quarantined
 from beamscore.transforms.score import ScoreBatch

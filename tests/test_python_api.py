@@ -22,6 +22,58 @@ from tests.runs import evaluate
 ROOT = Path(__file__).parents[1]
 CORPORA = ROOT / "tests" / "corpora"
 SHIPPED = [name for name in benchmark_names() if name != "toy"]
+SIDES = ("ground_truth", "predictions")
+SIGNS = tuple(CORPORA / "traffic_rules" / f"{side}.jsonl" for side in SIDES)
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def system_of(run: Any, name: str) -> Any:
+    return json.loads((run.output / name).read_text())["systems"]["predictions"]
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_records_in_memory_have_the_sums_of_the_pipeline(name: str, tmp_path: Path) -> None:
+    files = [CORPORA / name / f"{side}.jsonl" for side in SIDES]
+    run = evaluate(tmp_path, files[0], files[1], "--slice", "source", config=name)
+    assert run.code == 0, run.stderr
+    summary, (truths, predictions) = system_of(run, "summary.json"), map(read, files)
+    found = beamscore.evaluate(name, truths[::-1], iter(predictions), slices=["source"])
+    assert found.sums == system_of(run, "sums.json")["sums"]
+    assert found.values == summary["values"]
+    assert {metric: ends and list(ends) for metric, ends in found.intervals.items()} == summary["intervals"]
+    values = {label: each.values for label, each in found.slices.items()}
+    assert values == {label: each["values"] for label, each in summary["slices"].items()}
+    table = pq.read_table(run.output / "samples").sort_by("sample_id")
+    loaded = beamscore.load(run.output)
+    assert found.samples.sort_by("sample_id").equals(table)
+    assert loaded.samples.sort_by("sample_id").equals(table)
+    for part in ("values", "intervals", "slices", "coverage", "sums", "warnings", "main_metrics"):
+        assert getattr(loaded, part) == getattr(found, part), part
+
+
+def test_files_are_evaluated_by_the_pipeline_and_systems_loaded_by_name(tmp_path: Path) -> None:
+    run = evaluate(tmp_path, SIGNS[0], SIGNS[1], "--predictions", f"perfect={SIGNS[0]}", config="traffic_rules")
+    found = beamscore.load(f"{run.output}:predictions")
+    assert set(found.samples["system"].to_pylist()) == {"predictions"}
+    from_files = beamscore.evaluate("traffic_rules", str(SIGNS[0]), [str(SIGNS[1])])
+    in_memory = beamscore.evaluate("traffic_rules", *map(read, SIGNS))
+    assert from_files.values == found.values
+    for part in ("sums", "values", "intervals", "slices"):
+        assert getattr(from_files, part) == getattr(in_memory, part), part
+    for place, reason in (
+        (run.output, "it holds 2 systems; give one of "),
+        (tmp_path / "no", "no finished run is here"),
+    ):
+        with pytest.raises(ValueError, match=reason):
+            beamscore.load(place)
+    with pytest.raises(ValueError, match="nowhere"):
+        beamscore.evaluate("traffic_rules", "nowhere.jsonl", str(SIGNS[1]))
+    with pytest.raises(TypeError, match="both be files"):
+        beamscore.evaluate("traffic_rules", str(SIGNS[0]), read(SIGNS[1]))
+
 
 TRUTHS: list[dict[str, Any]] = [
     {"sample_id": "a", "text": "one", "words": ["x", "y"], "kind": "k"},
@@ -43,85 +95,33 @@ PREDICTIONS: list[dict[str, Any]] = [
 ]
 
 
-def records(name: str, side: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (CORPORA / name / f"{side}.jsonl").read_text().splitlines()]
-
-
-@pytest.mark.parametrize("name", SHIPPED)
-def test_records_in_memory_have_the_sums_of_the_pipeline(name: str, tmp_path: Path) -> None:
-    files = [CORPORA / name / f"{side}.jsonl" for side in ("ground_truth", "predictions")]
-    run = evaluate(tmp_path, files[0], files[1], "--slice", "source", config=name)
-    assert run.code == 0, run.stderr
-    summary = json.loads((run.output / "summary.json").read_text())["systems"]["predictions"]
-    sums = json.loads((run.output / "sums.json").read_text())["systems"]["predictions"]
-    truths, predictions = (records(name, side) for side in ("ground_truth", "predictions"))
-    found = beamscore.evaluate(name, truths[::-1], iter(predictions), slices=["source"])
-    assert found.sums == sums["sums"]
-    assert found.values == summary["values"]
-    assert {metric: ends and list(ends) for metric, ends in found.intervals.items()} == summary["intervals"]
-    assert {label: each.values for label, each in found.slices.items()} == {
-        label: each["values"] for label, each in summary["slices"].items()
-    }
-    table = pq.read_table(run.output / "samples").sort_by("sample_id")
-    assert found.samples.sort_by("sample_id").equals(table)
-    loaded = beamscore.load(run.output)
-    assert loaded.samples.sort_by("sample_id").equals(table)
-    for part in ("values", "intervals", "slices", "coverage", "sums", "warnings", "main_metrics"):
-        assert getattr(loaded, part) == getattr(found, part), part
-
-
-def test_a_run_of_several_systems_is_loaded_by_the_name_of_one(tmp_path: Path) -> None:
-    files = [CORPORA / "traffic_rules" / f"{side}.jsonl" for side in ("ground_truth", "predictions")]
-    run = evaluate(tmp_path, files[0], files[1], "--predictions", f"perfect={files[0]}", config="traffic_rules")
-    found = beamscore.load(f"{run.output}:predictions")
-    assert set(found.samples["system"].to_pylist()) == {"predictions"}
-    assert found.values == beamscore.evaluate("traffic_rules", *map(str, files)).values
-    with pytest.raises(ValueError, match="it holds 2 systems; give one of "):
-        beamscore.load(run.output)
-    with pytest.raises(ValueError, match="no finished run is here"):
-        beamscore.load(tmp_path / "nowhere")
-
-
-@pytest.fixture(scope="module")
-def toy_result() -> beamscore.Result:
-    return beamscore.evaluate("toy", TRUTHS, PREDICTIONS, slices=["words"])
-
-
-def test_every_record_is_counted_with_what_became_of_it(toy_result: beamscore.Result, tmp_path: Path) -> None:
-    assert toy_result.coverage == {
+def test_every_record_is_counted_with_what_became_of_it(tmp_path: Path) -> None:
+    found = beamscore.evaluate("toy", TRUTHS, PREDICTIONS, slices=["words"])
+    assert found.coverage == {
         "ground_truth": {"read": 6, "scored": 1, "missing_prediction": 3, "rejected": 2, "duplicate": 0},
         "predictions": {"read": 8, "scored": 1, "unmatched": 3, "duplicate": 1, "rejected": 3},
         "balanced": True,
     }
-    rejected = {(each.side, each.sample_id) for each in toy_result.rejected}
+    rejected = {(each.side, each.sample_id) for each in found.rejected}
     assert rejected == {("predictions", "a"), ("predictions", "b"), ("ground_truth", "c"), ("ground_truth", "e"),
                         ("predictions", "z"), ("predictions", "7"), ("predictions", None)}  # fmt: skip
-    for name, given in (("t", TRUTHS), ("p", PREDICTIONS)):
-        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(each) + "\n" for each in given))
-    run = evaluate(tmp_path / "run", tmp_path / "t.jsonl", tmp_path / "p.jsonl")
-    coverage = json.loads((run.output / "summary.json").read_text())["systems"]["predictions"]["coverage"]
-    assert list(coverage.items()) == list(toy_result.coverage.items())
-    from_files = beamscore.evaluate("toy", str(tmp_path / "t.jsonl"), str(tmp_path / "p.jsonl"))
-    assert from_files.coverage == coverage
-    assert from_files.samples.sort_by("sample_id").equals(
-        beamscore.evaluate("toy", TRUTHS, PREDICTIONS).samples.sort_by("sample_id")
-    )
+    slices = {label: each.samples for label, each in found.slices.items()}
+    assert slices == {"words=null": 4, "words=x": 1, "words=y": 1}
+    assert found.slices["words=x"].values["exact_match"] == 1.0
+    files = tmp_path / "t.jsonl", tmp_path / "p.jsonl"
+    for file, given in zip(files, (TRUTHS, PREDICTIONS), strict=True):
+        file.write_text("".join(json.dumps(each) + "\n" for each in given))
+    from_files = beamscore.evaluate("toy", *map(str, files), slices=["words"])
+    assert list(from_files.coverage.items()) == list(found.coverage.items())
+    assert from_files.samples.sort_by("sample_id").equals(found.samples.sort_by("sample_id"))
 
 
 def test_half_a_surrogate_pair_rejects_its_record_alone() -> None:
     truths = [{"sample_id": "a", "text": "one"}, {"sample_id": "b", "text": "two"}]
-    broken = "\ud800"
-    found = beamscore.evaluate("toy", truths, [{"sample_id": "a", "text": broken}, {"sample_id": "b", "text": "two"}])
+    found = beamscore.evaluate("toy", truths, [{"sample_id": "a", "text": "\ud800"}, truths[1]])
     assert found.coverage["predictions"] == {"read": 2, "scored": 1, "unmatched": 0, "duplicate": 0, "rejected": 1}
     with pytest.raises(beamscore.RejectedRecord):
-        beamscore.score("toy", {"text": "one"}, {"text": broken})
-
-
-def test_slices_are_those_of_the_samples(toy_result: beamscore.Result) -> None:
-    assert {label: each.samples for label, each in toy_result.slices.items()} == {
-        "words=null": 4, "words=x": 1, "words=y": 1
-    }  # fmt: skip
-    assert toy_result.slices["words=x"].values["exact_match"] == 1.0
+        beamscore.score("toy", {"text": "one"}, {"text": "\ud800"})
 
 
 def test_all_forms_of_records_are_read_alike() -> None:
@@ -142,54 +142,30 @@ def test_all_forms_of_records_are_read_alike() -> None:
 
     for form in (tuple(truths), generated(), table, as_text, table.to_batches()[0], Frame()):
         assert beamscore.evaluate("toy", form, pa.Table.from_pylist(predictions)).sums == expected
+    for bad in (3, {"sample_id": "a"}, b"x", [[1]], None):
+        with pytest.raises(TypeError):
+            beamscore.evaluate("toy", bad, [])
 
 
-@pytest.mark.parametrize("bad", [3, {"sample_id": "a"}, b"x", [[1]], None])
-def test_what_is_no_record_is_refused(bad: Any) -> None:
-    with pytest.raises(TypeError):
-        beamscore.evaluate("toy", bad, [])
-
-
-def test_worker_processes_give_the_same_bits() -> None:
-    truths, predictions = (records("traffic_rules", side) for side in ("ground_truth", "predictions"))
-    many = [{**each, "sample_id": f"{each['sample_id']}-{n}"} for n in range(3) for each in truths]
-    answers = [{**each, "sample_id": f"{each['sample_id']}-{n}"} for n in range(3) for each in predictions]
-    alone = beamscore.evaluate("traffic_rules", many, answers)
-    shared = beamscore.evaluate("traffic_rules", many, answers, processes=2)
-    assert (shared.sums, shared.coverage, shared.intervals) == (alone.sums, alone.coverage, alone.intervals)
-    assert shared.samples.equals(alone.samples)
-
-
-def test_files_are_evaluated_by_the_pipeline() -> None:
-    files = [str(CORPORA / "traffic_rules" / f"{side}.jsonl") for side in ("ground_truth", "predictions")]
-    truths, predictions = (records("traffic_rules", side) for side in ("ground_truth", "predictions"))
-    from_files = beamscore.evaluate("traffic_rules", files[0], [files[1]], slices=["source"])
-    in_memory = beamscore.evaluate("traffic_rules", truths, predictions, slices=["source"])
-    assert (from_files.sums, from_files.values, from_files.intervals, from_files.slices) == (
-        in_memory.sums, in_memory.values, in_memory.intervals, in_memory.slices
-    )  # fmt: skip
-    with pytest.raises(ValueError, match="nowhere"):
-        beamscore.evaluate("traffic_rules", "nowhere.jsonl", files[1])
-    with pytest.raises(TypeError, match="both be files"):
-        beamscore.evaluate("traffic_rules", files[0], predictions)
-
-
-def test_a_scorer_adds_up_what_a_loop_gives_it() -> None:
-    truths, predictions = (records("traffic_rules", side) for side in ("ground_truth", "predictions"))
+def test_a_scorer_adds_up_what_a_loop_gives_it_and_travels_to_other_processes() -> None:
+    truths, predictions = map(read, SIGNS)
     answers = {each["sample_id"]: each for each in predictions}
-    whole = beamscore.evaluate("traffic_rules", truths, predictions)
+    whole, shared = (beamscore.evaluate("traffic_rules", truths, predictions, processes=n) for n in (1, 2))
+    assert (shared.sums, shared.coverage, shared.intervals) == (whole.sums, whole.coverage, whole.intervals)
+    assert shared.samples.equals(whole.samples)
     first, second = beamscore.Scorer("traffic_rules"), beamscore.Scorer("traffic_rules")
     for start in range(0, len(truths), 7):
         part = truths[start : start + 7]
         given = [answers[each["sample_id"]] for each in part if each["sample_id"] in answers]
         (first if start % 2 else second).update(part, given)
-    first.merge(second)
-    assert first.compute().sums == whole.sums
-    assert first.compute().values == whole.values
-    with pytest.raises(ValueError, match="scored by both"):
-        first.merge(second)
-    with pytest.raises(ValueError, match="other benchmarks, options or settings"):
-        first.merge(beamscore.Scorer("toy"))
+    first.merge(pickle.loads(pickle.dumps(second)))
+    assert (first.compute().sums, first.compute().values) == (whole.sums, whole.values)
+    for other, reason in (
+        (second, "scored by both"),
+        (beamscore.Scorer("toy"), "other benchmarks, options or settings"),
+    ):
+        with pytest.raises(ValueError, match=reason):
+            first.merge(other)
 
 
 def test_sequences_without_ids_are_paired_by_position() -> None:
@@ -242,9 +218,3 @@ def test_the_examples_of_the_docs_are_true() -> None:
     done = doctest.testfile(str(ROOT / "docs" / "how-to" / "python.md"), module_relative=False)
     assert done.attempted > 15
     assert done.failed == 0
-
-
-def test_a_scorer_travels_to_another_process() -> None:
-    scorer = beamscore.Scorer("traffic_rules")
-    scorer.update(*(records("traffic_rules", side) for side in ("ground_truth", "predictions")))
-    assert pickle.loads(pickle.dumps(scorer)).compute().sums == scorer.compute().sums

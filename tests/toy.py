@@ -10,11 +10,10 @@ from typing import Any, Literal
 import msgspec
 import pytest
 
-from beamscore.metrics.benchmark import Benchmark, MetricSpec, Pair, RejectedRecord, SampleScore
+from beamscore.metrics.benchmark import Benchmark, MetricSpec, Pair, RejectedRecord, SampleScore, Table
 from beamscore.metrics.registry import BUILT_IN
 from beamscore.metrics.statistics.ratios import ratio
 from beamscore.metrics.statistics.sums import Sums
-from beamscore.metrics.table import Table
 
 
 class Truth(msgspec.Struct, frozen=True):

@@ -20,8 +20,8 @@ from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
 from ..metrics.statistics.bootstrap import Bootstrap, BootstrapSums
-from ..metrics.statistics.sliced_sums import with_slices
-from ..metrics.statistics.swaps import SwapBits
+from ..metrics.statistics.comparison import SwapBits
+from ..metrics.statistics.sum_table import with_slices
 from .blocks import Block, BlockFolder, KeyedRecord, pack, sorted_on_disk, unpack
 from .process import one_blas_thread
 from .records import EncodedRecord, InputProblem

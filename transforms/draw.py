@@ -14,10 +14,8 @@ import apache_beam as beam
 import msgspec
 from msgspec import structs
 
-from ..metrics.benchmark import Benchmark, DrawnPair, RejectedRecord
-from ..metrics.common.errors import explain
+from ..metrics.benchmark import Benchmark, DrawnPair, RejectedRecord, explain, record_fields
 from ..metrics.common.svg import with_picture
-from ..metrics.record_fields import record_fields
 from ..metrics.scoring import draw_pairs
 from .faults import faults_end_the_bundle
 from .io.storage import write_file

@@ -11,7 +11,7 @@ import apache_beam as beam
 from apache_beam import typehints
 from apache_beam.pvalue import TaggedOutput
 
-from ..metrics.common.errors import explain
+from ..metrics.benchmark import explain
 from .blocks import Block, KeyedRecord
 from .faults import faults_end_the_bundle
 from .io.field_map import SideColumns, present_fields, record_json

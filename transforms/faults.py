@@ -7,8 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from ..metrics.benchmark import MissingTool
-from ..metrics.common.errors import ENVIRONMENT_FAULTS
+from ..metrics.benchmark import ENVIRONMENT_FAULTS, MissingTool
 from .records import InputProblem
 
 OF_THE_MACHINE = "failed because of this machine, not of a record"

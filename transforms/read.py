@@ -19,7 +19,7 @@ from apache_beam.transforms.core import RestrictionProvider
 from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
-from ..metrics.common.errors import explain
+from ..metrics.benchmark import explain
 from .blocks import IN_PIPELINE, Block, BlockBuffer, BlockFolder, KeyedRecord, ToBlocks, bucket_count
 from .counters import RecordCounts
 from .io.field_map import (

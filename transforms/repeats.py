@@ -14,8 +14,7 @@ from typing import Any
 
 import msgspec
 
-from ..metrics.benchmark import Benchmark, SampleScore
-from ..metrics.common.errors import explain
+from ..metrics.benchmark import Benchmark, SampleScore, explain
 from ..metrics.repeats import MAX_REPEATS, fold_metrics, fold_statistics
 from ..metrics.scoring import Status
 from ..metrics.statistics.sums import Sums

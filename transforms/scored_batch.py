@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ..metrics.benchmark import Benchmark, Pair
-from ..metrics.common.errors import explain
+from ..metrics.benchmark import Benchmark, Pair, explain
 from ..metrics.scoring import Missing, Outcome, prediction_status
 from .records import Cause, ColumnsReader, EncodedRecord, Quarantined, quarantined, side_name
 from .scored_sample import DecodedSample, ScoredSample, hash_of, unreadable_truth

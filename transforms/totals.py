@@ -6,13 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ..metrics.benchmark import Benchmark
-from ..metrics.statistics.bootstrap import Bootstrap, BootstrapSums, PackedReplicates
+from ..metrics.benchmark import Benchmark, Table
+from ..metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from ..metrics.statistics.intervals import intervals, standard_errors
 from ..metrics.statistics.measured import Measured, measure
-from ..metrics.statistics.sliced_sums import with_slices
+from ..metrics.statistics.sum_table import PackedReplicates, with_slices
 from ..metrics.statistics.sums import Sums
-from ..metrics.table import Table
 from .hashes import fingerprint_text, prediction_fingerprint, sample_fingerprint
 from .records import InputProblem
 from .scored_batch import ScoringPlan
@@ -210,7 +209,7 @@ def slice_result(
         intervals(benchmark, measured, confidence) if has_replicates else {},
         benchmark.tables(sums) if not key.label else [],
         sums,
-        PackedReplicates.of(totals.sums),
+        PackedReplicates.of(table.below().without_zeros()),
         measured.units,
         corpus_sums(benchmark, corpus),
         totals.fingerprint,

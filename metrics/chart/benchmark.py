@@ -6,11 +6,10 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ..benchmark import Benchmark, SampleScore
+from ..benchmark import Benchmark, SampleScore, Table
 from ..common.budget import Budget
 from ..statistics.ratios import plain_sum
 from ..statistics.sums import Sums
-from ..table import Table
 from .axes import score_axes, score_legend
 from .classes import CLASSES_WITHOUT_TASKS, class_of, score_chart_class, score_text_roles
 from .converter import ChartConverter

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, ClassVar, cast
 
 import msgspec
 
-from ..common.errors import explain
+from ..benchmark import explain
 from ..converter import Converter, Part, UnreadableSource, read_json
 
 IMAGE_FORMATS = ("PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF")

@@ -6,10 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-from ..benchmark import MetricSpec
+from ..benchmark import MetricSpec, Table
 from ..statistics.ratios import f_measure, mean, precision_recall_f1, ratio, where
 from ..statistics.sums import Sums
-from ..table import Table
 from .classes import NONE, OTHER
 from .records import ALL_TASKS, ChartOptions
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,37 +11,20 @@ import numpy.typing as npt
 PAIRWISE = 8
 
 
-def best_assignment(scores: npt.NDArray[np.float64]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Returns the rows and the columns, paired, whose scores have the largest sum.
-
-    scores: finite, `[N, M]`. Each row and each column is used at most once, min(N, M) pairs in all, in order of
-    the rows. Empty scores give no pairs.
-
-    >>> rows, columns = best_assignment(np.array([[0.9, 0.8], [0.7, 0.1]]))
-    >>> rows.tolist(), columns.tolist()
-    ([0, 1], [1, 0])
-    """
-    rows, columns = _solver()(scores, maximize=True)
-    return rows, columns
-
-
-@cache
-def _solver() -> Any:
-    # Not at the top: SciPy takes half a second to import, which `beamscore benchmarks` need not wait for.
-    from scipy.optimize import linear_sum_assignment
-
-    return linear_sum_assignment
-
-
 def best_pairs(scores: Sequence[Sequence[float]] | npt.NDArray[np.float64]) -> list[tuple[int, int]]:
-    """Returns what `best_assignment` does, as pairs (row, column); of empty lists none.
+    """Returns the pairs (row, column) whose scores have the largest sum, in order of the rows.
+
+    scores: finite, `[N, M]`. Each row and each column is used at most once: there are min(N, M) pairs.
 
     >>> best_pairs([[0.9, 0.8], [0.7, 0.1]])
     [(0, 1), (1, 0)]
     """
     if len(scores) == 0 or len(scores[0]) == 0:
         return []
-    rows, columns = best_assignment(np.asarray(scores, dtype=np.float64))
+    # Not at the top: SciPy takes half a second to import, which `beamscore benchmarks` need not wait for.
+    from scipy.optimize import linear_sum_assignment
+
+    rows, columns = linear_sum_assignment(scores, maximize=True)
     return list(zip(rows.tolist(), columns.tolist(), strict=True))
 
 
@@ -78,8 +59,7 @@ def best_sum(scores: Sequence[Sequence[float]]) -> float:
     >>> best_sum([[0.5, 0.25], [0.0, 0.0]])
     0.5
     """
-    table = np.array(scores)
-    return float(table[best_assignment(table)].sum())
+    return float(np.array([scores[row][column] for row, column in best_pairs(scores)]).sum())
 
 
 def numpy_sum(values: Sequence[float]) -> float:

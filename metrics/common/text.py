@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache, wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
@@ -36,6 +37,16 @@ def truncated(text: str, length: int) -> str:
     'abc…'
     """
     return text if len(text) <= length else f"{text[:length]}…"
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Returns a hint at the name that was meant, or nothing where none is near.
+
+    >>> nearest("charts", ["chart", "formula"])
+    ' (did you mean chart?)'
+    """
+    close = difflib.get_close_matches(name, sorted(known), n=1)
+    return f" (did you mean {close[0]}?)" if close else ""
 
 
 def character_error_rate(truth: str, predicted: str) -> float:

@@ -12,11 +12,10 @@ from typing import Any, ClassVar
 
 import shapely
 
-from ..benchmark import Benchmark, RejectedRecord, SampleScore
+from ..benchmark import Benchmark, RejectedRecord, SampleScore, Table
 from ..common.budget import Budget
 from ..converter import Converter
 from ..statistics.sums import Sums
-from ..table import Table
 from .converter import FigureTextConverter
 from .draw import draw_regions
 from .figure import Figure, classify_regions, subsets

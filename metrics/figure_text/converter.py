@@ -25,7 +25,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import IO, Any, BinaryIO, ClassVar
 
-from ..common.errors import explain
+from ..benchmark import explain
 from ..converter import Converter, Part, UnreadableSource
 from .records import DIFFICULTIES, MAX_COORDINATE
 

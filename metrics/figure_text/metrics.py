@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
-from ..benchmark import MetricSpec
+from ..benchmark import MetricSpec, Table
 from ..statistics.ratios import Value, f_measure, is_measured, ratio, where
 from ..statistics.sums import Sums
-from ..table import Table
 from .records import FigureTextOptions
 
 Read = Callable[[str], float]

@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple
 
-from ..benchmark import Benchmark, DrawnPair, Pair, RejectedRecord, ResultT, SampleScore
+from ..benchmark import Benchmark, DrawnPair, Pair, RejectedRecord, ResultT, SampleScore, Table
 from ..common.budget import Budget
 from ..common.text import normalized
 from ..statistics.sums import Sums
-from ..table import Table
 from .cdm.scoring import NormalizedFormula, Rendering, matching_cost, normalize, render, score_pair
 from .converter import FormulaConverter
 from .draw import MAX_PAIRS, draw_pairs

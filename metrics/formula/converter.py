@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, BinaryIO, ClassVar
 
+from ..benchmark import explain
 from ..common.budget import Budget, OutOfBudget
-from ..common.errors import explain
 from ..converter import Converter, Part, UnreadableSource, read_json
 from .documents.dialects import document_formulas
 from .records import FormulaOptions

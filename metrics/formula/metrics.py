@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from ..benchmark import MetricSpec, SampleScore
+from ..benchmark import MetricSpec, SampleScore, Table
 from ..common.text import truncated
 from ..statistics.ratios import entrywise, mean, ratio, where
 from ..statistics.sums import Sums
-from ..table import Table
 from .cdm.bleu import STATISTICS, bleu
 from .cdm.scoring import PairScore
 from .pairs import FormulaPair

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
@@ -21,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .sum_table import SumTable
+from .sum_table import BYTES_PER_SUM, SumTable
 from .sums import FRACTION_BITS, MAX_STATISTIC, UNITS_PER_ONE, Sums, to_units
 
 FloatArray = npt.NDArray[np.float64]
@@ -70,15 +69,8 @@ class Bootstrap:
 
     def weights(self, unit_hashes: Sequence[int]) -> FloatArray:
         """Returns the weights [1 + R, B] of B units: a row of ones for the corpus itself, then a row a replicate."""
-        uniforms = uniforms_of(unit_hashes, self.replicates)
         weights = np.ones((self.replicates + 1, len(unit_hashes)))
-        drawn = np.zeros(uniforms.shape, dtype=np.uint8)
-        for threshold in _THRESHOLDS:
-            reached = uniforms >= threshold
-            if not reached.any():
-                break
-            drawn += reached
-        weights[1:] = drawn
+        weights[1:] = np.searchsorted(_THRESHOLDS, uniforms_of(unit_hashes, self.replicates), side="right")
         return weights
 
 
@@ -105,8 +97,10 @@ def uniforms_of(unit_hashes: Sequence[int], count: int) -> npt.NDArray[np.uint64
 class BootstrapSums:
     """The exact sums of a set of samples and of its replicates: a commutative monoid under `merge`.
 
-    Few samples are kept as they came, more are added up in a table; which of the two holds is never seen from outside,
-    and equal sets of samples have equal `to_bytes()`.
+    Few samples are kept as they came, more are added up in a table; which of the two holds is never seen from outside:
+    equal sets of samples have equal tables. table: that of sums to go on from.
+
+    Raises ValueError where it has another number of rows than the bootstrap.
     """
 
     __slots__ = ("_pending", "_table", "bootstrap")
@@ -114,7 +108,10 @@ class BootstrapSums:
     def __init__(self, bootstrap: Bootstrap, table: SumTable | None = None) -> None:
         self.bootstrap = bootstrap
         self._pending: list[tuple[int, Mapping[str, float]]] = []
-        self._table = table or SumTable.of([Sums()] * (bootstrap.replicates + 1))
+        rows = bootstrap.replicates + 1
+        self._table = SumTable.of([Sums()] * rows) if table is None else table
+        if len(self._table) != rows:
+            raise ValueError(f"a table of {len(self._table)} rows where {rows} are due")
 
     def add(self, unit_hash: int, statistics: Mapping[str, float]) -> None:
         """Adds one sample.
@@ -141,11 +138,11 @@ class BootstrapSums:
     @property
     def size(self) -> int:
         """About how many bytes of memory the sums take."""
-        return self._table.nbytes + BYTES_PER_PENDING * len(self._pending)
+        return BYTES_PER_SUM * self._table.wholes.size + BYTES_PER_PENDING * len(self._pending)
 
-    def sums(self, replicate: int = 0) -> Sums:
-        """Returns the sums of replicate 1..R, or, by default, of the samples themselves."""
-        return self.table().row(replicate)
+    def sums(self) -> Sums:
+        """Returns the sums of the samples themselves."""
+        return self.table().row(0)
 
     def table(self) -> SumTable:
         """Returns the sums of the samples themselves, and, in the rows below, those of each replicate.
@@ -155,24 +152,10 @@ class BootstrapSums:
         self._fold()
         return self._table.without_zeros()
 
-    @classmethod
-    def of(cls, bootstrap: Bootstrap, table: SumTable) -> BootstrapSums:
-        """Returns the sums that `table` gave this table for.
-
-        Raises ValueError where it has another number of rows than the bootstrap.
-        """
-        if len(table) != bootstrap.replicates + 1:
-            raise ValueError(f"a table of {len(table)} rows where {bootstrap.replicates + 1} are due")
-        return cls(bootstrap, table)
-
-    def to_bytes(self) -> bytes:
-        """Returns the canonical bytes: equal for equal sets of samples, however they were merged."""
-        table = self.table()
-        head = json.dumps([self.bootstrap.replicates, self.bootstrap.seed, *table.names]).encode()
-        return b"\0".join([head, table.wholes.astype("<i8").tobytes(), table.fractions.astype("<i8").tobytes()])
-
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, BootstrapSums) and self.to_bytes() == other.to_bytes()
+        if not isinstance(other, BootstrapSums) or other.bootstrap != self.bootstrap:
+            return False
+        return other.table().rows() == self.table().rows()
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -204,29 +187,6 @@ class BootstrapSums:
             wholes[:, fractional] += high >> HALF_BITS
             fractions[:, fractional] = ((high & (HALF - 1)) << HALF_BITS) + low
         return SumTable(tuple(names), wholes, fractions)
-
-
-@dataclass(frozen=True, slots=True)
-class PackedReplicates:
-    """The sums of the bootstrap replicates in few bytes, to travel and to be kept.
-
-    names: all that any replicate has a sum of, in order. data: their sums, see `SumTable.packed`. by_row: those of runs
-    of earlier versions.
-    """
-
-    names: tuple[str, ...]
-    data: bytes
-    by_row: bool = True
-
-    @classmethod
-    def of(cls, sums: BootstrapSums) -> PackedReplicates:
-        """Packs the replicates of `sums`; equal sums give equal bytes."""
-        table = sums.table().below().without_zeros()
-        return cls(table.names, table.packed(), by_row=False)
-
-    def unpack(self, count: int) -> SumTable:
-        """Returns the sums of the `count` replicates; raises ValueError where the data are of others."""
-        return SumTable.unpacked(self.names, self.data, count, self.by_row)
 
 
 def check_statistics(statistics: Mapping[str, Any]) -> None:

@@ -52,7 +52,7 @@ def change_points(values: Sequence[float], errors: Sequence[float], series: int 
         spreads = [math.sqrt(errors[place] ** 2 + shared) for place in (night, night + 1)]
         if min(errors[night], errors[night + 1]) > 0 and shared > 0:
             z = [(values[night + place] - mean) / spreads[place] for place in (0, 1)]
-            bound = threshold(shared / (spreads[0] * spreads[1]), alpha)
+            bound = threshold(math.ceil(shared / (spreads[0] * spreads[1]) * _STEPS), alpha)
             if min(z) > bound or max(z) < -bound:
                 found.append(night)
                 start = night
@@ -61,17 +61,14 @@ def change_points(values: Sequence[float], errors: Sequence[float], series: int 
     return found
 
 
-def threshold(correlation: float, alpha: float) -> float:
-    """Returns k with P(Z1 > k, Z2 > k) = alpha / 2, for standard normals with a correlation in [0, 1]."""
-    return _threshold(min(_STEPS - 1, math.ceil(correlation * _STEPS)), alpha)
-
-
 @lru_cache(maxsize=1024)
-def _threshold(step: int, alpha: float) -> float:
+def threshold(step: int, alpha: float) -> float:
+    """Returns k with P(Z1 > k, Z2 > k) = alpha / 2, for standard normals with a correlation of step / _STEPS."""
+    correlation = min(step, _STEPS - 1) / _STEPS
     low, high = 0.0, 10.0
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        low, high = (middle, high) if both_above(middle, step / _STEPS) > alpha / 2 else (low, middle)
+        low, high = (middle, high) if both_above(middle, correlation) > alpha / 2 else (low, middle)
     return low
 
 

@@ -1,23 +1,109 @@
-"""The comparison of two systems in one slice: every metric with its difference, its swap test, and what both say."""
+"""The comparison of two systems in one slice: every metric with its difference, its swap test, and what both say.
+
+The swap test says whether the difference of two systems is more than chance, for one metric and for many at once.
+
+If both systems were equally good, it would not matter which is called which. So in swap r, of 999, a fair bit decides
+for each unit whether the systems trade their statistics, and the difference d*_r is computed again. With d the
+difference itself, p = (1 + #{|d*_r| >= |d|}) / (1 + swaps). Of right and wrong answers this is McNemar's test; it needs
+no distribution and holds for any metric (Good, Permutation, Parametric and Bootstrap Tests of Hypotheses, 2005; Noreen,
+Computer-Intensive Methods for Testing Hypotheses, 1989). The bits depend on nothing but (seed, unit, r).
+
+Of many metrics and slices at once some differ by chance. The same swap is made in all of them, so the largest
+|d*_r| / SE of swap r shows how large any of them gets by chance: p of one, among all, is the share of swaps in which
+the largest is as large as it is (Westfall and Young, Resampling-Based Multiple Testing, 1993, max-t). SE is the root
+mean square of the d*_r of a cell.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from .bootstrap import Bootstrap, hash_of_text, uniforms_of
 from .measured import AnyBenchmark, measure, spec_of
 from .paired import PairedDifference, paired_differences
-from .sum_table import SumTable
+from .sum_table import SumTable, values_of_rows
 from .sums import Sums
-from .swaps import simultaneous_p, studentized, swap_p, swapped_differences, units_needed
 
 FloatArray = npt.NDArray[np.float64]
 
 Verdict = Literal["better", "worse", "no difference shown", "too few differ", "not tested"]
+SWAPS = 999
+RELATIVE_ROUNDING, ABSOLUTE_ROUNDING = 1e-9, 1e-14
+"""Two differences of ratios that are equal may come out this far apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class SwapBits(Bootstrap):
+    """Weights of 0 and 1 in the place of Poisson weights: in replicate r, whether a unit is swapped."""
+
+    replicates: int = SWAPS
+
+    def unit_hash(self, unit: str) -> int:
+        """Returns the 64-bit hash of a unit, another one than that of the bootstrap under the same seed."""
+        return hash_of_text(f"swap:{self.seed}:{unit}")
+
+    def weights(self, unit_hashes: Sequence[int]) -> FloatArray:
+        """Returns [1 + swaps, B]: a row of ones, then the bits of each swap.
+
+        Swap r of a unit is bit r % 64 of the number r // 64 of `uniforms_of`.
+        """
+        numbers = uniforms_of(unit_hashes, -(-self.replicates // 64)).T
+        octets = np.ascontiguousarray(numbers, dtype="<u8").view(np.uint8)
+        bits = np.unpackbits(octets, axis=1, bitorder="little")[:, : self.replicates]
+        weights = np.ones((self.replicates + 1, len(unit_hashes)))
+        weights[1:] = bits.T
+        return weights
+
+
+def swap_p(difference: float, swapped: FloatArray) -> float:
+    """Returns (1 + #{|d*| >= |d|}) / (1 + swaps); a swap in which the metric has no value counts as one of them."""
+    return (1 + int(np.sum(~(np.abs(swapped) < _at_least(abs(difference)))))) / (1 + len(swapped))
+
+
+def studentized(difference: float, swapped: FloatArray) -> tuple[float, FloatArray]:
+    """Returns |d| / SE and |d*| / SE, with SE the root mean square of the d*; all 0 where no swap changes anything.
+
+    A swap in which the metric has no value has 0.
+    """
+    defined = np.nan_to_num(swapped, nan=0.0)
+    error = math.sqrt(float(np.mean(defined**2))) if len(defined) else 0.0
+    if error <= ABSOLUTE_ROUNDING:
+        return 0.0, np.zeros(len(swapped))
+    return abs(difference) / error, np.abs(defined) / error
+
+
+def simultaneous_p(t: float, largest: FloatArray) -> float:
+    """Returns (1 + #{T_r >= t}) / (1 + swaps), with T_r the largest |d*| / SE of all cells in swap r."""
+    return (1 + int(np.sum(largest >= _at_least(t)))) / (1 + len(largest))
+
+
+def units_needed(confidence: float) -> int:
+    """Returns how many units must differ before any swap test can say more than chance: 6 at 95 %.
+
+    Of m units that differ there are 2^m swaps, of which at least two are as extreme as the systems themselves.
+    """
+    return math.ceil(1 - math.log2(1 - confidence))
+
+
+def dependencies(benchmark: AnyBenchmark, sums: Sums) -> dict[str, frozenset[str]]:
+    """Returns for each statistic the metrics that change with it: it is made larger in `sums`, and left out."""
+    units, values = sums.units(), benchmark.values(sums).items()
+    dependent = {}
+    for name, total in units.items():
+        others = [Sums({**units, name: changed}) for changed in (64 * total + (1 << 52), 0)]
+        changes = [values ^ benchmark.values_within(other, sums).items() for other in others]
+        dependent[name] = frozenset(metric for change in changes for metric, _ in change)
+    return dependent
+
+
+def _at_least(number: float) -> float:
+    return number * (1 - RELATIVE_ROUNDING) - ABSOLUTE_ROUNDING
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +120,7 @@ class SwapTest:
     enough_units: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedMetric:
+class ComparedMetric(NamedTuple):
     """One metric of one slice of two systems; test: None where it has no difference, or nothing was swapped."""
 
     difference: PairedDifference
@@ -77,19 +162,21 @@ def compare_slice(
     before, after = (measure(benchmark, corpus, sums, clustered) for corpus, sums in zip(corpora, systems, strict=True))
     units = {name: count for name, (_, count) in differing.items()}
     differences = paired_differences(benchmark, before, after, confidence, units)
-    tested = [name for name, found in differences.items() if found.difference is not None]
-    swapped = swapped_differences(benchmark, corpora, systems[0].row(0), systems[1].row(0), changes, tested)
-    largest = np.zeros(len(changes))
+    first, second = (SumTable.of([sums.row(0)]) for sums in systems)
+    swapped_first = values_of_rows(benchmark, changes + first, corpora[0])
+    swapped_second = values_of_rows(benchmark, -changes + second, corpora[1])
+    largest, none = np.zeros(len(changes)), np.full(len(changes), np.nan)
     metrics = {}
     for name, found in differences.items():
         test = None
         if found.difference is not None:
+            swapped = swapped_second.get(name, none) - swapped_first.get(name, none)
             count, of_units = differing.get(name, (0, 0))
             enough = of_units >= units_needed(confidence)
-            t, others = studentized(found.difference, swapped[name])
+            t, others = studentized(found.difference, swapped)
             if enough:
                 largest = np.maximum(largest, others)
-            test = SwapTest(swap_p(found.difference, swapped[name]), t, count, enough)
+            test = SwapTest(swap_p(found.difference, swapped), t, count, enough)
         metrics[name] = ComparedMetric(found, test)
     return ComparedSlice(label, samples, metrics, largest)
 

@@ -17,7 +17,6 @@ docs/explanation/statistics.md has the coverage that `make calibrate` measures o
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 
 import numpy as np
 import numpy.typing as npt
@@ -42,27 +41,21 @@ MAX_EXPONENT = 50.0
 
 def intervals(benchmark: AnyBenchmark, measured: Measured, confidence: float) -> dict[str, Interval | None]:
     """Returns the interval of each metric of a slice; see `interval` for None."""
-    kind, errors, replicates = type(benchmark), spreads(measured.replicates), measured.replicates
+    kind, errors, replicates = type(benchmark), measured.errors, measured.replicates
     return {
-        name: _interval(spec_of(kind, name), value, errors[name], replicates[name], measured.units[name], confidence)
+        name: interval(spec_of(kind, name), value, errors[name], replicates[name], measured.units[name], confidence)
         for name, value in measured.values.items()
     }
 
 
 def interval(
-    spec: MetricSpec, value: float | None, replicates: FloatArray, units: float, confidence: float
+    spec: MetricSpec, value: float | None, error: float | None, replicates: FloatArray, units: float, confidence: float
 ) -> Interval | None:
     """Returns the interval of one metric; see the module for the methods.
 
-    replicates [R]: NaN where the metric has no value. units: how many count for the metric. None where there are no
-    replicates or fewer than half of them have a value, and where the metric has none.
+    error: the `spread` of the replicates [R], which are NaN where the metric has no value. units: how many count for
+    the metric. None where there is no error, and where the metric has no value.
     """
-    return _interval(spec, value, spread(replicates), replicates, units, confidence)
-
-
-def _interval(
-    spec: MetricSpec, value: float | None, error: float | None, replicates: FloatArray, units: float, confidence: float
-) -> Interval | None:
     if value is None or error is None:
         return None
     low, high = spec.bounds
@@ -84,9 +77,9 @@ def _interval(
 
 def standard_errors(benchmark: AnyBenchmark, measured: Measured) -> dict[str, float | None]:
     """Returns the standard error of each metric of a slice; None where nothing tells, see `standard_error`."""
-    kind, errors = type(benchmark), spreads(measured.replicates)
+    kind = type(benchmark)
     return {
-        name: standard_error(spec_of(kind, name), value, errors[name], measured.units[name])
+        name: standard_error(spec_of(kind, name), value, measured.errors[name], measured.units[name])
         for name, value in measured.values.items()
     }
 
@@ -119,28 +112,6 @@ def _share_at_bound(value: float, error: float, low: float, high: float) -> floa
     share = (value - low) / (high - low)
     inside = ROUNDING < share < 1 - ROUNDING and error / (high - low) > ROUNDING
     return None if inside else min(max(share, 0.0), 1.0)
-
-
-def spreads(replicates: Mapping[str, FloatArray]) -> dict[str, float | None]:
-    """Returns the standard deviation of the replicates of each metric, of those [R] that have a value.
-
-    None where they are fewer than half, or there are none.
-    """
-    if not replicates:
-        return {}
-    table = np.array([*replicates.values()])
-    measured = ~np.isnan(table)
-    counts, size = measured.sum(axis=-1).tolist(), table.shape[-1]
-    errors = table.std(axis=-1).tolist() if size else counts
-    return {
-        name: None if not count or 2 * count < size else error if count == size else float(np.std(row[there]))
-        for name, row, there, count, error in zip(replicates, table, measured, counts, errors, strict=True)
-    }
-
-
-def spread(replicates: FloatArray) -> float | None:
-    """Returns `spreads` of a single metric."""
-    return spreads({"": replicates})[""]
 
 
 def t_quantile(units: float, confidence: float) -> float:
@@ -177,8 +148,7 @@ def log_t(distance: float, error: float, units: float, confidence: float) -> Int
         return 0.0, wilson(0.0, units, confidence)[1]
     if units <= 1 or error <= ROUNDING * distance:
         return None
-    half = t_quantile(units, confidence) * error / distance
-    half = min(half, MAX_EXPONENT)
+    half = min(t_quantile(units, confidence) * error / distance, MAX_EXPONENT)
     return distance * math.exp(-half), distance * math.exp(half)
 
 

@@ -23,15 +23,14 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..benchmark import Benchmark, MetricSpec
-from .sliced_sums import slices_of
-from .sum_table import SumTable, values_of_rows
+from .sum_table import SumTable, slices_of, values_of_rows
 from .sums import Sums
 
 FloatArray = npt.NDArray[np.float64]
@@ -44,7 +43,7 @@ UNDECLARED = MetricSpec("", "", bounds=(None, None))
 """Stands for a metric that a benchmark returns without declaring it: nothing is known of its bounds."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Measured:
     """The metrics of one slice of one system.
 
@@ -68,6 +67,33 @@ class Measured:
         """Returns how many units of equal weight would tell as much of a metric; 0 where it was not measured."""
         return self.sizes.get(metric, self.units.get(metric, 0.0))
 
+    @cached_property
+    def errors(self) -> dict[str, float | None]:
+        """The `spreads` of the replicates."""
+        return spreads(self.replicates)
+
+
+def spreads(replicates: Mapping[str, FloatArray]) -> dict[str, float | None]:
+    """Returns the standard deviation of the replicates of each metric, of those [R] that have a value.
+
+    None where they are fewer than half, or there are none.
+    """
+    if not replicates:
+        return {}
+    table = np.array([*replicates.values()])
+    measured = ~np.isnan(table)
+    counts, size = measured.sum(axis=-1).tolist(), table.shape[-1]
+    errors = table.std(axis=-1).tolist() if size else counts
+    return {
+        name: None if not count or 2 * count < size else error if count == size else float(np.std(row[there]))
+        for name, row, there, count, error in zip(replicates, table, measured, counts, errors, strict=True)
+    }
+
+
+def spread(replicates: FloatArray) -> float | None:
+    """Returns `spreads` of a single metric."""
+    return spreads({"": replicates})[""]
+
 
 def measure(
     benchmark: AnyBenchmark,
@@ -81,21 +107,20 @@ def measure(
     corpus: the sums of all samples of the system. clustered: whether the bootstrap drew clusters of samples.
     predictions: their fingerprint.
     """
-    values = benchmark.values_within(sums.row(0), corpus)
+    values, kind = benchmark.values_within(sums.row(0), corpus), type(benchmark)
     columns, none = values_of_rows(benchmark, sums.below(), corpus), np.full(len(sums) - 1, np.nan)
     replicates = {name: columns.get(name, none) for name in values}
-    kind = type(benchmark)
-    denominators = denominators_of(kind, [name for name in values if not spec_of(kind, name).parts], sums)
+    specs = {name: spec_of(kind, name) for name in values}
+    denominators = denominators_of(kind, [name for name, spec in specs.items() if not spec.parts], sums)
     units, sizes = _units(kind, denominators, clustered)
-    for name in values:
-        if parts := spec_of(kind, name).parts:
-            units[name] = min(units.get(part, 0.0) for part in parts)
-            sizes[name] = min(sizes.get(part, units.get(part, 0.0)) for part in parts)
-        for metric, column in spec_of(kind, name).sliced:
+    for name, spec in specs.items():
+        if spec.parts:
+            units[name] = min(units.get(part, 0.0) for part in spec.parts)
+            sizes[name] = min(sizes.get(part, units.get(part, 0.0)) for part in spec.parts)
+        for metric, column in spec.sliced:
             slices = [denominators_of(kind, [metric], part) for part in slices_of(sums, column).values()]
-            members = [_units(kind, each, clustered)[0][metric] for each in slices]
-            counted_alike = units_over_classes(members)
-            units[name], sizes[name] = min(units[name], counted_alike[0]), min(sizes[name], counted_alike[1])
+            counted_alike = units_over_classes([_units(kind, each, clustered)[0][metric] for each in slices])
+            units[name], sizes[name] = map(min, (units[name], sizes[name]), counted_alike)
     return Measured(values, replicates, units, denominators, sizes, predictions)
 
 
@@ -135,15 +160,14 @@ def denominator_columns(spec: MetricSpec, metric: str, names: Mapping[str, int])
 @lru_cache(maxsize=16384)
 def _terms(spec: MetricSpec, metric: str) -> tuple[str | re.Pattern[str], ...]:
     """Returns the statistics that the denominator of a metric names: a name, or a pattern of many."""
-    placeholder = _PLACEHOLDER.search(spec.name)
-    member, word = "", None
-    if placeholder is not None:
+    member, word = "", _NOTHING
+    if placeholder := _PLACEHOLDER.search(spec.name):
         member = metric[placeholder.start() + 1 : len(metric) - (len(spec.name) - placeholder.end()) - 1]
         word = re.compile(rf"\b{placeholder[1]}\b")
     terms: list[str | re.Pattern[str]] = []
     for term in spec.denominator.split(" + "):
         # The member is put in last: it may hold anything, also what has a meaning in a declaration.
-        parts = [member.join(word.split(part)) if word else part for part in term.split("*")]
+        parts = [member.join(word.split(part)) for part in term.split("*")]
         terms.append(re.compile(".*".join(map(re.escape, parts)), re.DOTALL) if len(parts) > 1 else parts[0])
     return tuple(terms)
 
@@ -196,12 +220,10 @@ def _units(
             counted[key] = counted_units(denominator, key[1], clustered)
         units[metric] = counted[key]
     for metric in denominators:
-        classes = spec_of(kind, metric).classes
-        if classes:
+        if classes := spec_of(kind, metric).classes:
             members = [units[each] for each in denominators if spec_of(kind, each) is spec_of(kind, classes)]
-            counted_alike = units_over_classes(members)
-            units[metric], sizes[metric] = (min(units[metric], each) for each in counted_alike)
+            units[metric], sizes[metric] = (min(units[metric], each) for each in units_over_classes(members))
     return units, sizes
 
 
-_PLACEHOLDER = re.compile(r"\[([A-Z_]+)\]")
+_PLACEHOLDER, _NOTHING = re.compile(r"\[([A-Z_]+)\]"), re.compile("(?!)")

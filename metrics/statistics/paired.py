@@ -25,9 +25,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtrit
 
-from ..benchmark import MetricSpec
-from .intervals import ROUNDING, Interval, spreads, t_quantile, wilson
-from .measured import AnyBenchmark, Measured, spec_of
+from .intervals import ROUNDING, Interval, t_quantile, wilson
+from .measured import AnyBenchmark, Measured, spec_of, spreads
 
 POWER = 0.8
 """The chance with which a difference as large as `detectable` is found."""
@@ -89,28 +88,22 @@ def paired_differences(
             differences[name] = PairedDifference(before, after, difference, None, None, units, None)
             continue
         spec = spec_of(type(benchmark), name)
-        wider, width = error, width_of(spec)
+        wider = error
         if not same or error or difference:
             size = min(baseline.size(name), candidate.size(name))
-            wider = widened_error(error, size, width, None if differing is None else differing.get(name, 0))
+            wider = widened_error(error, size, spec.width, None if differing is None else differing.get(name, 0))
         differences[name] = PairedDifference(
             before,
             after,
             difference,
             error,
-            paired_interval(difference, error, units, confidence, spec.bounds),
+            paired_interval(difference, error, units, confidence, spec.width),
             units,
-            _detectable(error, units, confidence, width),
-            paired_interval(difference, wider, units, confidence, spec.bounds),
+            _detectable(error, units, confidence, spec.width),
+            paired_interval(difference, wider, units, confidence, spec.width),
             same,
         )
     return differences
-
-
-def width_of(spec: MetricSpec) -> float | None:
-    """Returns the distance between the bounds of a metric; None unless it has two."""
-    low, high = spec.bounds
-    return None if low is None or high is None else high - low
 
 
 def widened_error(error: float, size: float, width: float | None, differing: int | None = None) -> float:
@@ -130,16 +123,14 @@ def widened_error(error: float, size: float, width: float | None, differing: int
 
 
 def paired_interval(
-    difference: float, error: float, units: float, confidence: float, bounds: tuple[float | None, float | None]
+    difference: float, error: float, units: float, confidence: float, width: float | None
 ) -> Interval | None:
-    """Returns the interval d +- t(n - 1) SE, cut to what the bounds of the metric allow.
+    """Returns the interval d +- t(n - 1) SE, cut to what the bounds of the metric allow, which are `width` apart.
 
     Where nothing differs in any replicate, and d is 0 as far as floats tell, it is 0 too: the systems are equal on this
     corpus. A difference of a bounded metric that all units share has no spread either; its interval is as wide as
     Wilson's at a bound.
     """
-    low, high = bounds
-    width = None if low is None or high is None else high - low
     nothing = ROUNDING if width is None else ROUNDING * width
     if error > nothing:
         half = t_quantile(units, confidence) * error
@@ -160,3 +151,55 @@ def _detectable(error: float, units: float, confidence: float, width: float | No
         return None
     found = (t_quantile(units, confidence) + float(stdtrit(units - 1, POWER))) * error
     return found if width is None else min(found, width)
+
+
+# Whether two systems were measured on the same samples is told by the replicates of what they count. The weights of a
+# replicate are those of the sample, so a count of samples has the same replicates on both sides where the samples are
+# the same, and practically never else: not where as many others were rejected, nor where the same slice holds others.
+# What counts something of the predictions tells nothing where it differs.
+
+MIN_REPLICATES = 20
+"""Fewer may be the same by chance."""
+
+
+def same_samples(benchmark: AnyBenchmark, metric: str, one: Measured, other: Measured) -> bool | None:
+    """Returns whether a metric rests on the same samples on both sides; None where nothing tells.
+
+    A metric that counts samples tells of itself; of others all that do, or else any that has equal denominators, or
+    that all metrics are equal throughout.
+    """
+    kind = type(benchmark)
+    if spec_of(kind, metric).per_sample is not None:
+        return _equal(metric, one, other)
+    shared = [name for name in one.denominators if name in other.denominators and "[" not in name]
+    counts = [_equal(name, one, other) for name in shared if spec_of(kind, name).per_sample is not None]
+    told = [each for each in counts if each is not None]
+    if told:
+        return all(told)
+    return True if any(_equal(name, one, other) for name in shared) or _all_equal(one, other) else None
+
+
+def _equal(metric: str, one: Measured, other: Measured) -> bool | None:
+    """Returns whether the denominators of a metric are equal in all replicates; None where there is nothing to see."""
+    first, second = one.denominators.get(metric), other.denominators.get(metric)
+    if first is None or second is None or min(len(first), len(second)) <= MIN_REPLICATES:
+        return None
+    return bool(np.array_equal(first, second)) if first[0] or second[0] else None
+
+
+def _all_equal(one: Measured, other: Measured) -> bool:
+    """Tells whether all metrics are equal in each replicate, and vary."""
+    names = one.replicates.keys()
+    return (
+        names == other.replicates.keys()
+        and all(np.array_equal(one.replicates[name], other.replicates[name], equal_nan=True) for name in names)
+        and any(len(set(one.replicates[name].tolist())) > MIN_REPLICATES // 2 for name in names)
+    )
+
+
+def distance(metric: str, one: Measured, other: Measured) -> float:
+    """Returns by what share the larger denominator of a metric is beyond the smaller; infinity beside 0."""
+    totals = [float(each.denominators[metric][0]) for each in (one, other) if metric in each.denominators]
+    if len(totals) < 2 or totals[0] == totals[1]:
+        return 0.0
+    return (max(totals) - min(totals)) / min(totals) if min(totals) > 0 else float("inf")

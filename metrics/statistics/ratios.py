@@ -44,8 +44,8 @@ def f_measure(precision: Value, recall: Value) -> Value:
     """
     if isinstance(precision, np.ndarray) or isinstance(recall, np.ndarray):
         first, second = (np.asarray(each, dtype=np.float64) for each in (precision, recall))
-        both = (first != 0) & (second != 0) & ~np.isnan(first) & ~np.isnan(second)
-        return where(~(np.isnan(first) & np.isnan(second)), np.where(both, 2 * first * second / (first + second), 0.0))
+        both, neither = first * second > 0, np.isnan(first) & np.isnan(second)
+        return where(~neither, np.where(both, 2 * first * second / (first + second), 0.0))
     if precision is None and recall is None:
         return None
     if not precision or not recall:
@@ -53,31 +53,20 @@ def f_measure(precision: Value, recall: Value) -> Value:
     return 2 * precision * recall / (precision + recall)
 
 
-def precision_recall_f1(
-    right: Value, predicted: Value, true: Value, found: Value = None, one_sided: float | None = 0.0
-) -> tuple[Value, Value, Value]:
-    """Returns precision = right / predicted, recall = found / true, and their F1 (see `f_measure`).
+def precision_recall_f1(right: Value, predicted: Value, true: Value) -> tuple[Value, Value, Value]:
+    """Returns precision = right / predicted, recall = right / true, and their F1 (see `f_measure`).
 
-    found: how many of the true ones were found, `right` by default; they differ where one prediction may stand for
-    several true ones. one_sided: the ratio whose denominator is 0 while the other's is not: something was there and
-    nothing was predicted, or the other way round. Where both are 0, there was nothing to measure: all three are None.
+    A ratio whose denominator alone is 0 is 0: something was there and nothing was predicted, or the other way round.
+    Where both are 0, there was nothing to measure: all three are None.
 
     >>> precision_recall_f1(1, 2, 4)
     (0.5, 0.25, 0.3333333333333333)
     >>> precision_recall_f1(0, 0, 4), precision_recall_f1(0, 0, 0)
     ((0.0, 0.0, 0.0), (None, None, None))
     """
-    found = right if found is None else found
-    if isinstance(predicted, np.ndarray) or isinstance(true, np.ndarray):
-        right, predicted, true, found = (np.asarray(each, dtype=np.float64) for each in (right, predicted, true, found))
-        measured = (predicted != 0) | (true != 0)
-        precision = where(measured, where(predicted, right / predicted, one_sided))
-        recall = where(measured, where(true, found / true, one_sided))
-        return precision, recall, f_measure(precision, recall)
-    if not predicted and not true:
-        return None, None, None
-    precision = right / predicted if predicted else one_sided
-    recall = found / true if true else one_sided
+    anything = predicted + true
+    precision = where(anything, where(predicted, ratio(right, predicted), 0.0))
+    recall = where(anything, where(true, ratio(right, true), 0.0))
     return precision, recall, f_measure(precision, recall)
 
 

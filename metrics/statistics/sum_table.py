@@ -6,11 +6,12 @@ call, with the bits of a call for each (`values_of_rows`).
 
 from __future__ import annotations
 
+import json
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
+
+AnySums = TypeVar("AnySums", Sums, "SumTable")
 
 _FRACTION = UNITS_PER_ONE - 1
 _EXACT_BELOW = 1 << 53
@@ -54,53 +57,14 @@ class SumTable:
         except OverflowError as error:
             raise ValueError("a sum is larger than any that samples add up to") from error
 
-    @property
-    def nbytes(self) -> int:
-        """The bytes of memory of both arrays."""
-        return self.wholes.nbytes + self.fractions.nbytes
-
     def without_zeros(self) -> SumTable:
         """Returns the table without the names that no row has a sum under."""
         used = (self.wholes != 0).any(axis=0) | (self.fractions != 0).any(axis=0)
         names = tuple(name for name, has_sum in zip(self.names, used.tolist(), strict=True) if has_sum)
         return SumTable(names, self.wholes[:, used], self.fractions[:, used])
 
-    def packed(self) -> bytes:
-        """Returns the sums in units of 2**-52, compressed with zlib.
-
-        They are integers as two's complement of 128 bits, the lowest byte first: byte 1 of the first name in each row,
-        then byte 2, and so on, name by name. Most are small counts, so that most bytes are 0 in each row.
-        """
-        # whole * 2**52 + fraction in two words; the fraction is less than 2**52, so that nothing is carried.
-        halves = np.empty((*self.wholes.shape, 2), dtype="<i8")
-        halves[..., 0] = (self.wholes << FRACTION_BITS) | self.fractions
-        halves[..., 1] = self.wholes >> _WHOLE_BITS
-        octets = halves.view(np.uint8).reshape(len(self), BYTES_PER_SUM * len(self.names))
-        return zlib.compress(octets.T.tobytes(), level=1)
-
-    @classmethod
-    def unpacked(cls, names: tuple[str, ...], data: bytes, rows: int, by_row: bool = False) -> SumTable:
-        """Returns the table of so many rows that was packed, `by_row` as earlier versions did.
-
-        Raises ValueError where the data are not as many, are too large, or cannot be uncompressed.
-        """
-        try:
-            raw = zlib.decompress(data)
-        except zlib.error as error:
-            raise ValueError(f"the replicates cannot be uncompressed: {error}") from error
-        width = BYTES_PER_SUM * len(names)
-        if len(raw) != rows * width:
-            raise ValueError(f"the replicates have {len(raw)} bytes where {rows} of {width} are due")
-        octets = np.frombuffer(raw, dtype=np.uint8).reshape((rows, width) if by_row else (width, rows))
-        halves = np.ascontiguousarray(octets if by_row else octets.T).view("<i8").reshape(rows, len(names), 2)
-        low, high = halves[..., 0], halves[..., 1]
-        wholes = (high << _WHOLE_BITS) | (low.view("<u8") >> FRACTION_BITS).astype(np.int64)
-        if (wholes >> _WHOLE_BITS != high).any():
-            raise ValueError("the replicates have a sum that is larger than any that samples add up to")
-        return cls(names, wholes, low & _FRACTION)
-
     def __reduce__(self) -> tuple[Any, ...]:
-        return SumTable.unpacked, (self.names, self.packed(), len(self))
+        return PackedReplicates.unpack, (PackedReplicates.of(self), len(self))
 
     def __len__(self) -> int:
         """The number of rows."""
@@ -125,6 +89,12 @@ class SumTable:
     def overridden(self, names: Iterable[str], other: Sums) -> SumTable:
         """Returns the table with the sums under `names` replaced in every row by those of `other`."""
         return replace(self, corpus=tuple((name, other[name]) for name in names))
+
+    def renamed(self, names: Mapping[str, str]) -> SumTable:
+        """Returns the sums under other names; names: the old by the new."""
+        order = sorted(names)
+        columns = [self.places[names[name]] for name in order]
+        return replace(self, names=tuple(order), wholes=self.wholes[:, columns], fractions=self.fractions[:, columns])
 
     def row(self, number: int) -> Sums:
         """Returns the sums of one row."""
@@ -188,19 +158,110 @@ class SumTable:
         return dict(self.corpus)
 
 
-def values_of_rows(benchmark: Benchmark[Any, Any, Any], table: SumTable, corpus: Sums) -> dict[str, FloatArray]:
+@dataclass(frozen=True, slots=True)
+class PackedReplicates:
+    """The rows of a SumTable in few bytes, to travel and to be kept.
+
+    names: those of the table. data: the sums in units of 2**-52, compressed with zlib. They are integers as two's
+    complement of 128 bits, the lowest byte first: byte 1 of the first name in each row, then byte 2, and so on, name by
+    name. Most are small counts, so that most bytes are 0 in each row. by_row: row by row, as earlier versions did.
+    """
+
+    names: tuple[str, ...]
+    data: bytes
+    by_row: bool = True
+
+    @classmethod
+    def of(cls, table: SumTable) -> PackedReplicates:
+        """Packs a table; equal ones give equal bytes."""
+        # whole * 2**52 + fraction in two words; the fraction is less than 2**52, so that nothing is carried.
+        halves = np.empty((*table.wholes.shape, 2), dtype="<i8")
+        halves[..., 0] = (table.wholes << FRACTION_BITS) | table.fractions
+        halves[..., 1] = table.wholes >> _WHOLE_BITS
+        octets = halves.view(np.uint8).reshape(len(table), BYTES_PER_SUM * len(table.names))
+        return cls(table.names, zlib.compress(octets.T.tobytes(), level=1), by_row=False)
+
+    def unpack(self, rows: int) -> SumTable:
+        """Returns the table of so many rows.
+
+        Raises ValueError where the data are not as many, are too large, or cannot be uncompressed.
+        """
+        try:
+            raw = zlib.decompress(self.data)
+        except zlib.error as error:
+            raise ValueError(f"the replicates cannot be uncompressed: {error}") from error
+        width = BYTES_PER_SUM * len(self.names)
+        if len(raw) != rows * width:
+            raise ValueError(f"the replicates have {len(raw)} bytes where {rows} of {width} are due")
+        octets = np.frombuffer(raw, dtype=np.uint8)
+        octets = octets.reshape(rows, width) if self.by_row else octets.reshape(width, rows).T
+        halves = np.ascontiguousarray(octets).view("<i8").reshape(rows, len(self.names), 2)
+        low, high = halves[..., 0], halves[..., 1]
+        wholes = (high << _WHOLE_BITS) | (low.view("<u8") >> FRACTION_BITS).astype(np.int64)
+        if (wholes >> _WHOLE_BITS != high).any():
+            raise ValueError("the replicates have a sum that is larger than any that samples add up to")
+        return SumTable(self.names, wholes, low & _FRACTION)
+
+
+def values_of_rows(benchmark: Benchmark[Any, Any, Any], sums: SumTable | Sums, corpus: Sums) -> dict[str, Any]:
     """Returns the metrics of each row [R], as `Benchmark.values_within` gives them; NaN where there is none.
 
-    A metric that no row has may be absent.
+    A metric that no row has may be absent. Of Sums, they are what `values_within` returns.
     """
+    if isinstance(sums, Sums):
+        return dict(benchmark.values_within(sums, corpus))
     if benchmark.takes_columns:
-        columns: Any = table
+        columns: Any = sums
         with np.errstate(divide="ignore", invalid="ignore"):
             found = benchmark.values_within(columns, corpus)
-        return {
-            name: np.broadcast_to(np.asarray(value, dtype=np.float64), len(table)).copy()
-            for name, value in found.items()
-        }
-    rows = [benchmark.values_within(row, corpus) for row in table.rows()]
+        shape = len(sums)
+        return {name: np.broadcast_to(np.asarray(each, dtype=float), shape).copy() for name, each in found.items()}
+    rows = [benchmark.values_within(row, corpus) for row in sums.rows()]
     names = dict.fromkeys(name for row in rows for name in row)
     return {name: np.array([row.get(name) for row in rows], dtype=np.float64) for name in names}
+
+
+# The sums of the slices of a column among those of all samples, for a metric that is a mean over these slices: a sample
+# of the slice `subset=cpe` adds its statistic `cdm` a second time, as `@["subset","cpe"]cdm`. So the sums of the slices
+# are combined, weighted, stored and compared as all sums are.
+
+
+def with_slices(
+    statistics: Mapping[str, float], slices: Iterable[tuple[tuple[str, ...], tuple[str, ...]]], columns: Collection[str]
+) -> Mapping[str, float]:
+    """Returns the statistics of a sample with those under its slices of `columns`.
+
+    slices: of the sample, each as the names and the values of its columns; crossed ones add nothing.
+
+    >>> with_slices({"equal": 1}, [(("kind",), ("a",)), (("kind", "size"), ("a", "b"))], ["kind"])
+    {'equal': 1, '@["kind","a"]equal': 1}
+    """
+    found = dict(statistics)
+    for names, values in slices:
+        if len(names) == 1 and names[0] in columns:
+            found |= prefixed(statistics, names[0], values[0])
+    return found
+
+
+def prefixed(statistics: Mapping[str, float], column: str, value: str) -> dict[str, float]:
+    """Returns the statistics of a sample as those of its slice."""
+    prefix = _prefix(column, value)
+    return {prefix + name: number for name, number in statistics.items()}
+
+
+def slices_of(sums: AnySums, column: str) -> dict[str, AnySums]:
+    """Returns the sums of each slice of a column, by its value, in order; without those that have no sum."""
+    names: dict[str, dict[str, str]] = {}
+    start = _prefix(column, "")[:-2]
+    for name in sums:
+        if name.startswith(start):
+            (_, value), end = _DECODER.raw_decode(name, 1)
+            names.setdefault(value, {})[name[end:]] = name
+    return {value: sums.renamed(names[value]) for value in sorted(names)}
+
+
+def _prefix(column: str, value: str) -> str:
+    return "@" + json.dumps([column, value], separators=(",", ":"), ensure_ascii=False)
+
+
+_DECODER = json.JSONDecoder()

@@ -64,20 +64,16 @@ class Sums:
                 units[name] = units.get(name, 0) + total
         return cls(units)
 
-    def merge(self, other: Sums) -> Sums:
-        """Returns the sum of both."""
-        return Sums.merged((self, other))
-
-    def scaled(self, weight: int) -> Sums:
-        """Returns these sums `weight` times."""
-        return Sums({name: total * weight for name, total in self._units.items()})
-
     def overridden(self, names: Iterable[str], other: Sums) -> Sums:
         """Returns these sums with those under `names` replaced by the ones of `other`."""
         units = dict(self._units)
         for name in names:
             units[name] = other._units.get(name, 0)
         return Sums(units)
+
+    def renamed(self, names: Mapping[str, str]) -> Sums:
+        """Returns the sums under other names; names: the old by the new."""
+        return Sums({new: self._units[old] for new, old in names.items()})
 
     def __getitem__(self, name: str) -> float:
         """The sum under `name` as the nearest float; 0.0 where nothing was added."""
@@ -87,9 +83,6 @@ class Sums:
         """The names in order of their code points."""
         return iter(sorted(self._units))
 
-    def __contains__(self, name: object) -> bool:
-        return name in self._units
-
     def __len__(self) -> int:
         return len(self._units)
 
@@ -97,9 +90,6 @@ class Sums:
         return isinstance(other, Sums) and self._units == other._units
 
     __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return f"Sums({ {name: self[name] for name in self} })"
 
     def __reduce__(self) -> tuple[type[Sums], tuple[dict[str, int]]]:
         return Sums, (self.units(),)

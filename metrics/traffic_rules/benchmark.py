@@ -12,13 +12,12 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from ..benchmark import Benchmark, SampleScore
+from ..benchmark import Benchmark, SampleScore, Table
 from ..common.budget import Budget
 from ..common.text import truncated
 from ..converter import Converter
 from ..statistics.ratios import ratio
 from ..statistics.sums import Sums
-from ..table import Table
 from .converter import LabelConverter
 from .draw import draw_rules
 from .metrics import (

@@ -12,13 +12,12 @@ from typing import Any, Literal
 
 import msgspec
 
-from ..benchmark import MetricSpec
+from ..benchmark import MetricSpec, Table
 from ..common.assignment import best_pairs
 from ..common.budget import Budget
 from ..common.text import truncated
 from ..statistics.ratios import precision_recall_f1, ratio
 from ..statistics.sums import Sums
-from ..table import Table
 from .rules import Rule
 
 Edge = tuple[str, str]

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pyarrow as pa
 
-from ...metrics.common.errors import explain
-from ...metrics.record_fields import record_fields
+from ...metrics.benchmark import explain, record_fields
 from ...metrics.scoring import score_pairs
 from ...metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from ...metrics.statistics.sums import Sums

@@ -22,10 +22,17 @@ from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from ...metrics.statistics.bootstrap import Bootstrap
-from ...metrics.statistics.comparison import ComparedSlice, FloatArray, compare_slice
+from ...metrics.statistics.comparison import (
+    SWAPS,
+    ComparedSlice,
+    FloatArray,
+    SwapBits,
+    compare_slice,
+    dependencies,
+    units_needed,
+)
 from ...metrics.statistics.paired import MIN_DIFFERING_UNITS
 from ...metrics.statistics.sums import Sums
-from ...metrics.statistics.swaps import SWAPS, SwapBits, dependencies, units_needed
 from ...transforms.blocks import EXPANSION, buckets_for, unpack
 from ...transforms.compare import REGROUPED, CompareBuckets, ComparePlan, PairSums, merged_sums
 from ...transforms.io.publication import Layout

@@ -16,7 +16,7 @@ from apache_beam import typehints
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.pvalue import TaggedOutput
 
-from ...metrics.common.errors import explain
+from ...metrics.benchmark import explain
 from ...metrics.converter import Converter, Part, UnreadableSource
 from ...transforms.blocks import Block, KeyedRecord, ToBlocks, buckets_for, sorted_on_disk, unpack
 from ...transforms.faults import faults_end_the_bundle

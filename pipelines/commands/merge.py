@@ -269,7 +269,7 @@ def _totals(runs: Sequence[Run], system: str) -> dict[str, SliceTotals]:
 
 def _bootstrap_sums(bootstrap: Bootstrap, stored: SliceSums) -> BootstrapSums:
     """Returns the sums of a slice as they were before they were written."""
-    return BootstrapSums.of(bootstrap, stored.table(bootstrap.replicates))
+    return BootstrapSums(bootstrap, stored.table(bootstrap.replicates))
 
 
 def _coverage(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -20,7 +20,7 @@ import msgspec
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.pvalue import TaggedOutput
 
-from ...metrics.common.errors import explain
+from ...metrics.benchmark import explain
 from ...transforms.io.record_files import columns_of, encoded
 from ...transforms.pair import PairBySample
 from ...transforms.records import GROUND_TRUTH, InputProblem, Quarantined, quarantined

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ...metrics.record_fields import record_fields
+from ...metrics.benchmark import record_fields
 from ...transforms.io.publication import Layout, check_not_replaced, find_published
 from ...transforms.io.storage import list_folder, output_problem, write_probe
 from ...transforms.records import GROUND_TRUTH, EncodedRecord, InputProblem

@@ -11,7 +11,7 @@ from typing import Any
 import apache_beam as beam
 import msgspec
 
-from ...metrics.record_fields import record_fields, text_fields
+from ...metrics.benchmark import record_fields, text_fields
 from ...transforms.io.field_map import SideColumns
 from ...transforms.io.files import Part, SourceFile, match_files, open_parquet
 from ...transforms.io.readers import Line, RecordLimits, known_fields, listed, read_part

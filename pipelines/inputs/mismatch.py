@@ -10,8 +10,8 @@ from typing import Protocol
 
 import msgspec
 
+from ...metrics.benchmark import record_fields
 from ...metrics.common.text import truncated
-from ...metrics.record_fields import record_fields
 from ...metrics.registry import usable_benchmarks
 from ...transforms.records import GROUND_TRUTH, EncodedRecord, printable
 from ..config.errors import nearest

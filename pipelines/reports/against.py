@@ -14,8 +14,7 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from ...metrics.statistics.measured import AnyBenchmark, spec_of
-from ...metrics.statistics.paired import PairedDifference, paired_differences, paired_interval
-from ...metrics.statistics.same_samples import same_samples
+from ...metrics.statistics.paired import PairedDifference, paired_differences, paired_interval, same_samples
 from ...transforms.io.storage import is_on_disk
 from ..config.errors import UsageError
 from ..runs.differences import PAIRED, differences
@@ -137,7 +136,7 @@ def _compared(
     spec, deciding, difference = spec_of(type(benchmark), metric), None, Difference()
     if found.difference is not None:
         if found.error is not None:
-            deciding = paired_interval(found.difference, found.error, found.units, confidence, spec.bounds)
+            deciding = paired_interval(found.difference, found.error, found.units, confidence, spec.width)
         word = difference_word(found.difference, deciding, spec.higher_is_better)
         low, high = found.interval or (None, None)
         difference = Difference(found.difference, low, high, word)

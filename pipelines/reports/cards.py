@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from ...metrics.benchmark import DrawnPair, RejectedRecord
-from ...metrics.common.errors import ENVIRONMENT_FAULTS, explain
+from ...metrics.benchmark import ENVIRONMENT_FAULTS, DrawnPair, RejectedRecord, explain
 from ...metrics.common.svg import ImageSize
 from ...metrics.scoring import draw_pairs
 from ...metrics.statistics.measured import AnyBenchmark

@@ -11,9 +11,9 @@ import msgspec
 import pyarrow as pa
 
 from ...metrics.benchmark import MetricSpec
+from ...metrics.benchmark import Table as DataTable
 from ...metrics.statistics.intervals import METHODS
 from ...metrics.statistics.measured import AnyBenchmark
-from ...metrics.table import Table as DataTable
 from ...transforms.records import CauseCount, InputProblem
 from ...transforms.rows import SLICE_PREFIX, read_rows, sample_schema
 from ...transforms.totals import truth_count

@@ -18,7 +18,7 @@ import jinja2
 import msgspec
 from markupsafe import Markup
 
-from ...metrics.common.errors import explain
+from ...metrics.benchmark import explain
 from ...metrics.version import VERSION
 from ...transforms.records import writable
 from ..runs.provenance import problems_of_page

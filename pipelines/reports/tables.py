@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ...metrics.table import Table as DataTable
+from ...metrics.benchmark import Table as DataTable
 from ..runs.verdict import GateVerdict
 from .document import (
     Bar,

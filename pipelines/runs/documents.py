@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ...metrics.statistics.bootstrap import PackedReplicates
-from ...metrics.statistics.sum_table import SumTable
+from ...metrics.statistics.sum_table import PackedReplicates, SumTable
 from ...metrics.statistics.sums import Sums
 from ...transforms.hashes import fingerprint_text
 from ...transforms.repeats import MISSING_REPEATS

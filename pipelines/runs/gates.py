@@ -21,8 +21,13 @@ from scipy.special import stdtr
 
 from ...metrics.statistics.intervals import ROUNDING, interval, t_quantile
 from ...metrics.statistics.measured import Measured, spec_of
-from ...metrics.statistics.paired import MIN_DIFFERING_UNITS, PairedDifference, paired_differences, width_of
-from ...metrics.statistics.same_samples import distance, same_samples
+from ...metrics.statistics.paired import (
+    MIN_DIFFERING_UNITS,
+    PairedDifference,
+    distance,
+    paired_differences,
+    same_samples,
+)
 from ...transforms.repeats import COUNTED_REPEATS, MISSING_REPEATS
 from ..config.errors import UsageError, nearest
 from ..config.gates import BASELINE, Gate, GateTarget, gate_target
@@ -179,7 +184,8 @@ class GateEvaluator:
             return found
         measured, name = self.run.measured(system, target.label), target.metric
         spec, replicates = spec_of(type(self.configuration.benchmark), name), measured.replicates[name]
-        return _usable(interval(spec, value, replicates, measured.units[name], self._shared_confidence(gate)), value)
+        units, confidence = measured.units[name], self._shared_confidence(gate)
+        return _usable(interval(spec, value, measured.errors[name], replicates, units, confidence), value)
 
     def _side(self, run: Run, system: str, label: str, name: str) -> _Side | None:
         """Returns one side of a comparison; None where it has no such slice."""
@@ -272,7 +278,7 @@ class GateEvaluator:
             if min(spec.goodness(end) for end in paired.cautious or ends) < -gate.margin - ROUNDING:
                 text += f"; fewer than {MIN_DIFFERING_UNITS} units may differ, which may hide a loss{beyond}{in_errors}"
                 return _Check("inconclusive", text, *numbers)
-            if width_of(spec) is None:
+            if spec.width is None:
                 within += " on these samples (a metric without two bounds: a loss that none of them has is not seen)"
         said = {
             "pass": f"{text}, {within}",

@@ -17,8 +17,7 @@ from ...metrics.registry import benchmark_class, benchmark_names
 from ...metrics.repeats import REPEATS, with_repeats
 from ...metrics.statistics.change_points import change_points
 from ...metrics.statistics.measured import AnyBenchmark
-from ...metrics.statistics.paired import paired_differences
-from ...metrics.statistics.same_samples import same_samples
+from ...metrics.statistics.paired import paired_differences, same_samples
 from ..config.errors import UsageError, one_line
 from .differences import redefined, scoring_version
 from .history_index import run_path

@@ -104,7 +104,7 @@ def moved_most(
     for _, sample_id in weighed:
         pair = changed[sample_id]
         change = {name: -to_units(difference) for name, difference in _change(*pair).items()}
-        without = benchmark.values_within(sums.merge(Sums(change)), corpus).get(metric)
+        without = benchmark.values_within(Sums.merged((sums, Sums(change))), corpus).get(metric)
         if without is not None and without != value:
             first = pair[0].status if pair[0] is not None else "not there"
             exact.append(MovedSample(sample_id, value - without, first, pair[1].status))
@@ -112,7 +112,7 @@ def moved_most(
 
 
 def _shifted(sums: Sums, name: str, step: int) -> Sums:
-    return sums.merge(Sums({name: step * UNITS_PER_ONE}))
+    return Sums.merged((sums, Sums({name: step * UNITS_PER_ONE})))
 
 
 def _change(before: _Row | None, after: _Row) -> dict[str, float]:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...metrics.benchmark import MetricSpec
 from ...metrics.statistics.measured import Measured
-from ...metrics.statistics.paired import PairedDifference, paired_differences
-from ...metrics.statistics.same_samples import same_samples
+from ...metrics.statistics.paired import PairedDifference, paired_differences, same_samples
 
 if TYPE_CHECKING:
     from .run import Run

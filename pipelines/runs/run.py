@@ -12,9 +12,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from ...metrics.benchmark import Benchmark, MetricSpec
-from ...metrics.statistics.bootstrap import Bootstrap, BootstrapSums, PackedReplicates
 from ...metrics.statistics.intervals import METHODS
 from ...metrics.statistics.measured import Measured, measure
+from ...metrics.statistics.sum_table import PackedReplicates, SumTable
 from ...metrics.statistics.sums import FRACTION_BITS, Sums
 from ...metrics.version import VERSION
 from ...transforms.earlier_rows import EarlierRows
@@ -397,7 +397,7 @@ def _order_of(spec: MetricSpec, sample: Worst) -> Worst:
 
 
 def _no_samples(key: SliceKey, values: dict[str, float | None]) -> SliceResult:
-    replicates = PackedReplicates.of(BootstrapSums(Bootstrap(replicates=0)))
+    replicates = PackedReplicates.of(SumTable.of([]))
     nothing, units = dict.fromkeys(values), dict.fromkeys(values, 0.0)
     return SliceResult(key, {}, values, nothing, [], Sums(), replicates, units, Sums(), errors=dict.fromkeys(values))
 

@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from beamscore.metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
-from beamscore.metrics.common.errors import explain
+from beamscore.metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore, explain
 from beamscore.metrics.statistics.bootstrap import check_statistics
 from beamscore.pipelines.config.settings import LimitSettings
 from beamscore.transforms.io.readers import deeper_than

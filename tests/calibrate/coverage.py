@@ -9,8 +9,8 @@ import numpy as np
 from beamscore.metrics.benchmark import MetricSpec
 from beamscore.metrics.registry import benchmark_class
 from beamscore.metrics.statistics.bootstrap import Bootstrap
-from beamscore.metrics.statistics.intervals import interval, spread
-from beamscore.metrics.statistics.measured import counted_units, denominator_columns, units_over_classes
+from beamscore.metrics.statistics.intervals import interval
+from beamscore.metrics.statistics.measured import counted_units, denominator_columns, spread, units_over_classes
 from tests.calibrate.populations import UNITS, Case, FloatArray, difficulties
 
 CONFIDENCE = 0.95
@@ -71,7 +71,9 @@ def coverage(case: Case, units: int, corpora: int, seed: int) -> Coverage:
             if np.isnan(values[0, corpus]) or spread(replicates) is None:
                 continue
             measured += 1
-            found = interval(spec, float(values[0, corpus]), replicates, counted[corpus], CONFIDENCE)
+            found = interval(
+                spec, float(values[0, corpus]), spread(replicates), replicates, counted[corpus], CONFIDENCE
+            )
             held += found is not None and found[0] <= truth <= found[1]
             low, high = np.nanquantile(replicates, [0.025, 0.975])
             plain += bool(low <= truth <= high)

@@ -11,9 +11,10 @@ import numpy.typing as npt
 from scipy.special import bdtr
 
 from beamscore.metrics.statistics.bootstrap import Bootstrap
-from beamscore.metrics.statistics.intervals import interval, spread, t_quantile
-from beamscore.metrics.statistics.paired import paired_interval, widened_error, width_of
-from beamscore.metrics.statistics.swaps import SwapBits, simultaneous_p, studentized, swap_p, units_needed
+from beamscore.metrics.statistics.comparison import SwapBits, simultaneous_p, studentized, swap_p, units_needed
+from beamscore.metrics.statistics.intervals import interval, t_quantile
+from beamscore.metrics.statistics.measured import spread
+from beamscore.metrics.statistics.paired import paired_interval, widened_error
 from tests.calibrate.coverage import CONFIDENCE, REPLICATES, spec_of, units_behind, weights_of
 from tests.calibrate.populations import Case, FloatArray, difficulties
 
@@ -65,10 +66,10 @@ def _told(
     if error is None or math.isnan(difference):
         return np.zeros(4)
     differing = int(np.any([systems[0][name] != systems[1][name] for name in systems[0]], axis=0).sum())
-    errors = error, widened_error(error, min(sizes), width_of(declared), differing)
-    found, cautious = (paired_interval(difference, each, min(counted), CONFIDENCE, declared.bounds) for each in errors)
+    errors = error, widened_error(error, min(sizes), declared.width, differing)
+    found, cautious = (paired_interval(difference, each, min(counted), CONFIDENCE, declared.width) for each in errors)
     before, after = (
-        interval(declared, float(value[0]), value[1:], count, CONFIDENCE)
+        interval(declared, float(value[0]), spread(value[1:]), value[1:], count, CONFIDENCE)
         for value, count in zip(values, counted, strict=True)
     )
     apart = before is not None and after is not None and (before[1] < after[0] or after[1] < before[0])
@@ -212,6 +213,6 @@ def _intervals(changes: FloatArray, seed: int, differing: int | None) -> Iterato
     for corpus in range(changes.shape[1]):
         difference, error = float(means[0, corpus]), float(np.std(means[1:, corpus]))
         half = t_quantile(units, CONFIDENCE) * error
-        found = paired_interval(difference, widened_error(error, units, 1.0, differing), units, CONFIDENCE, (0, 1))
+        found = paired_interval(difference, widened_error(error, units, 1.0, differing), units, CONFIDENCE, 1.0)
         assert found is not None
         yield difference - half, difference + half, *found

@@ -52,7 +52,7 @@ class Case:
         wholes = np.floor(columns).astype(np.int64)
         table = SumTable(names, wholes, ((columns - wholes) * UNITS_PER_ONE).astype(np.int64))
         found = values_of_rows(benchmark, table, Sums.of(dict(zip(names, columns[0].tolist(), strict=True))))
-        return found[self.metric].reshape(np.shape(sums[names[0]]))
+        return np.reshape(found[self.metric], np.shape(sums[names[0]]))
 
 
 def exact_match(level: float) -> Callable[[np.random.Generator, FloatArray, float], dict[str, FloatArray]]:

@@ -110,7 +110,7 @@ def _first_failures(
         """Returns the night of the first failure of these differences [1 + R, nights]."""
         errors = found[1:].std(axis=0)
         for place in np.flatnonzero(found[0] < -limit).tolist():
-            interval = paired_interval(float(found[0, place]), float(errors[place]), samples, confidence, (0.0, 1.0))
+            interval = paired_interval(float(found[0, place]), float(errors[place]), samples, confidence, 1.0)
             if interval is not None and interval[1] < -limit:
                 return int(last_nights[place])
         return NIGHTS

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from typing import Any
 
 import msgspec
@@ -15,10 +16,8 @@ from beamscore.metrics.benchmark import Benchmark, MetricSpec, SampleScore
 from beamscore.metrics.derived import DefinitionError, with_derived
 from beamscore.metrics.statistics.measured import measure, units_over_classes
 from beamscore.metrics.statistics.ratios import ratio
-from beamscore.metrics.statistics.sliced_sums import slices_of, with_slices
-from beamscore.metrics.statistics.sum_table import SumTable, values_of_rows
+from beamscore.metrics.statistics.sum_table import SumTable, slices_of, values_of_rows, with_slices
 from beamscore.metrics.statistics.sums import Sums
-from tests.toy import ToyBenchmark
 
 
 class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -82,6 +81,7 @@ def benchmark_with(**formulas: str) -> Any:
         ("b * a.share", 0.375, (0, 1), True),
         ("size - b", 2.5, (None, None), True),
         ("size / a.share", 4.0, (None, None), True),
+        ("b / size", 0.5 / 3, (None, None), True),
         ("mean(c[pie], c['area map'], 'c[pie]')", 0.2, (0, 1), True),
         ("a.share / c[pie] - b", 3.75 - 0.5, (-1, None), True),
     ],
@@ -96,44 +96,42 @@ def test_a_formula_has_a_value_bounds_and_a_direction(
 
 
 @pytest.mark.parametrize(
-    ("formula", "changes"),
+    ("formula", "changes", "expected"),
     [
-        ("mean(a.share, b)", {"a.all": 0}),
-        ("weighted_mean(b, c[pie], weights=[1, 1])", {"c.all": 0}),
-        ("harmonic_mean(b, c[pie])", {"c.all": 0, "b": 0}),
-        ("mean(b, c[unknown])", {}),
-        ("a.share / b", {"b": 0}),
+        # An undefined part and a division by zero make it undefined.
+        ("mean(a.share, b)", {"a.all": 0}, None),
+        ("weighted_mean(b, c[pie], weights=[1, 1])", {"c.all": 0}, None),
+        ("harmonic_mean(b, c[pie])", {"c.all": 0, "b": 0}, None),
+        ("mean(b, c[unknown])", {}, None),
+        ("a.share / b", {"b": 0}, None),
+        ("harmonic_mean(a.share, b)", {"b": 0}, 0),
+        # Rounding leaves no bound: 0.1 + 0.7 + 0.2 = 0.9999999999999999, and 49 / 49 = 1 while 49 * (1 / 49) < 1.
+        ("weighted_mean(a.share, b, c[pie], weights=[0.1, 0.7, 0.2])", {"a": 4, "b": 2, "c": 5}, 1),
+        (f"mean({', '.join(['b'] * 49)})", {"b": 2}, 1),
     ],
 )
-def test_an_undefined_part_and_a_division_by_zero_make_it_undefined(formula: str, changes: dict[str, int]) -> None:
-    assert benchmark_with(derived=formula).values(Sums.of({**SUMS, **changes}))["derived"] is None
+def test_values_at_the_edge(formula: str, changes: dict[str, int], expected: float | None) -> None:
+    assert benchmark_with(derived=formula).values(Sums.of({**SUMS, **changes}))["derived"] == expected
 
 
-def test_a_harmonic_mean_with_a_part_of_zero_is_zero() -> None:
-    assert benchmark_with(derived="harmonic_mean(a.share, b)").values(Sums.of({**SUMS, "b": 0}))["derived"] == 0
-
-
-def test_rounding_leaves_no_bound() -> None:
-    # 0.1 + 0.7 + 0.2 = 0.9999999999999999, and 49 / 49 = 1 while 49 * (1 / 49) < 1.
-    ones = Sums.of({"a": 1, "a.all": 1, "b": 1, "b.all": 1, "c": 1, "c.all": 1})
-    forty_nine = f"mean({', '.join(['b'] * 49)})"
-    for formula in ("weighted_mean(a.share, b, c[pie], weights=[0.1, 0.7, 0.2])", forty_nine):
-        benchmark = benchmark_with(derived=formula)
-        assert benchmark.values(ones)["derived"] == benchmark.spec_of("derived").bounds[1] == 1
-
-
-def test_a_formula_may_name_another_wherever_that_is_defined() -> None:
-    benchmark = benchmark_with(gap="overall - b", overall="mean(a.share, b)")
+def test_derived_metrics_are_main_ones_of_the_parts_of_the_benchmark_and_rank_nothing() -> None:
+    """A formula may name another wherever that is defined; its parts are those metrics that have units of their own."""
+    kind = with_derived(Shares, {"gap": "overall - b", "overall": "mean(a.share, b)"})
+    benchmark = kind(Nothing())
     assert benchmark.values(Sums.of(SUMS))["gap"] == 0.625 - 0.5
-    # The parts are metrics of the benchmark, as nothing else has units of its own.
-    assert benchmark.spec_of("gap").parts == ("a.share", "b")
-
-
-def test_derived_metrics_are_main_ones_after_those_of_the_benchmark_and_rank_nothing() -> None:
-    kind = with_derived(Shares, {"two": "mean(b)", "one": "mean(b)"})
-    assert kind.main_metrics() == ["a.share", "two", "one"]
+    gap = benchmark.spec_of("gap")
+    assert gap is not None
+    assert gap.parts == ("a.share", "b")
+    assert kind.main_metrics() == ["a.share", "gap", "overall"]
     assert [spec.name for spec in kind.ranking_metrics()] == ["a.share"]
     assert with_derived(Shares, {}) is Shares
+    # b counts one unit for each of its 30 samples, fewer than a.share; both halves rest on as many.
+    table = SumTable.of([Sums.of({**SUMS, "a.all": 400, "b.all": 30})] * 3)
+    measured = measure(benchmark, Sums(), table)
+    assert measured.units["b"] == measured.units["gap"] == measured.size("gap") == 30
+    # The class was made in this process; another one gets the same benchmark.
+    again = pickle.loads(pickle.dumps(benchmark))
+    assert (type(again), again.options) == (kind, benchmark.options)
 
 
 numbers = st.integers(0, 5)
@@ -157,13 +155,6 @@ def test_columns_have_the_bits_of_a_call_for_each_replicate(drawn: list[dict[str
         np.testing.assert_array_equal(columns[name], expected)
 
 
-def test_it_rests_on_as_many_units_as_the_part_with_the_fewest() -> None:
-    table = SumTable.of([Sums.of({**SUMS, "a.all": 400, "b.all": 30})] * 3)
-    measured = measure(benchmark_with(derived="mean(a.share, b)"), Sums(), table)
-    # b counts one unit for each of its 30 samples.
-    assert measured.units["b"] == measured.units["derived"] == measured.size("derived") == 30
-
-
 def sliced(**counts: tuple[int, int]) -> dict[str, float]:
     """Returns the sums of slices of `kind`, each with b of b.all."""
     found: dict[str, float] = dict.fromkeys(SUMS, 0)
@@ -174,31 +165,22 @@ def sliced(**counts: tuple[int, int]) -> dict[str, float]:
 
 
 def test_a_mean_over_slices_counts_each_alike() -> None:
-    # 9 of 10, 1 of 2 and 0 of 4: not 10 of 16.
     benchmark = benchmark_with(derived="slice_mean(b, kind)", gap="b - derived")
     assert benchmark.sliced_columns == ("kind",)
+    # 9 of 10, 1 of 2 and 0 of 4: not 10 of 16.
     values = benchmark.values(Sums.of(sliced(x=(9, 10), y=(1, 2), z=(0, 4))))
     assert values["derived"] == pytest.approx((0.9 + 0.5 + 0) / 3)
     assert values["gap"] == pytest.approx(10 / 16 - 1.4 / 3)
     assert benchmark.values(Sums.of(SUMS))["derived"] is None
-
-
-def test_a_replicate_without_a_slice_has_no_mean_over_slices() -> None:
-    benchmark = benchmark_with(derived="slice_mean(b, kind)")
+    # A replicate without a slice has none; a benchmark that takes no columns is computed row by row.
     rows = [Sums.of(sliced(**each)) for each in ({"x": (1, 2), "y": (1, 1)}, {"x": (2, 2)}, {"y": (1, 4), "x": (0, 1)})]
-    found = values_of_rows(benchmark, SumTable.of(rows), rows[0])["derived"]
-    np.testing.assert_array_equal(found, [0.75, np.nan, 0.125])
-    by_row = values_of_rows(
-        with_derived(ToyBenchmark, {"toy": "slice_mean(similarity, kind)"})(ToyBenchmark.options_type()),
-        SumTable.of([Sums.of(with_slices({"samples": 2, "similarity": 1}, [(("kind",), ("x",))], ["kind"]))]),
-        Sums(),
-    )
-    assert by_row["toy"].tolist() == [0.5]
-
-
-def test_units_over_slices_are_those_of_a_mean_over_classes() -> None:
+    for kind in (Shares, type("ByRow", (Shares,), {"takes_columns": False})):
+        derived = with_derived(kind, {"derived": "slice_mean(b, kind)"})(Nothing())
+        found = values_of_rows(derived, SumTable.of(rows), rows[0])["derived"]
+        np.testing.assert_array_equal(found, [0.75, np.nan, 0.125])
+    # Its units are those of a mean over classes.
     table = SumTable.of([Sums.of(sliced(x=(15, 30), y=(3, 6), z=(1, 3)))] * 3)
-    measured = measure(benchmark_with(derived="slice_mean(b, kind)"), Sums(), table)
+    measured = measure(benchmark, Sums(), table)
     assert measured.units["derived"] == pytest.approx(units_over_classes([30, 6, 3])[0])
     assert measured.size("derived") == pytest.approx(9 / (1 / 30 + 1 / 6 + 1 / 3))
 
@@ -210,7 +192,7 @@ values_by_slice = st.dictionaries(names, st.dictionaries(names, st.integers(1, 9
 @given(names, names, values_by_slice)
 def test_the_sums_of_slices_are_found_again_whatever_their_names(column: str, other: str, drawn: Any) -> None:
     found = [
-        Sums.of(with_slices(statistics, [((column,), (value,)), ((other, column), (value, value))], {column}))
+        Sums.of(with_slices(statistics, [((column,), (value,)), ((column, other), (f"{value}+", value))], {column}))
         for value, statistics in drawn.items()
     ]
     expected = {value: Sums.of(statistics) for value, statistics in drawn.items()}
@@ -219,25 +201,14 @@ def test_the_sums_of_slices_are_found_again_whatever_their_names(column: str, ot
     assert {value: table.row(0) for value, table in tables.items()} == expected
 
 
-def test_another_process_gets_the_same_benchmark() -> None:
-    benchmark = with_derived(ToyBenchmark, {"both": "mean(exact_match, similarity)"})(
-        ToyBenchmark.options_type(batch=5)
-    )
-    found = pickle.loads(pickle.dumps(benchmark))
-    assert type(found) is type(benchmark)
-    assert found.options == benchmark.options
-
-
 @pytest.mark.parametrize(
     ("formula", "reason"),
     [
         ("mean(a.shar, b)", "shares has no metric a.shar (did you mean a.share?)"),
-        ("mean(b, derive)", "shares has no metric derive (did you mean derived?)"),
         ("mean(b, quite_other)", "shares has no metric quite_other; `beamscore benchmarks shares` lists them"),
         ("mene(a.share)", "there is no function mene (did you mean mean?); there are mean(a, b), weighted_mean("),
         ("mean()", "'mean()' is not allowed; allowed: numbers, metrics, + - * /, mean(a, b)"),
         ("mean(b, weights=[1])", "'mean(b, weights=[1])' is not allowed"),
-        ("weighted_mean(a.share, b)", "is not allowed"),
         ("weighted_mean(a.share, b, weights=[1])", "is not allowed"),
         ("weighted_mean(a.share, b, weights=[1, 0])", "is not allowed"),
         ("mean(b, error)", "higher is better of b and lower of error; write 1 - ... where that is meant"),
@@ -251,31 +222,21 @@ def test_another_process_gets_the_same_benchmark() -> None:
         ("True + b", "'True' is not allowed; allowed: numbers, metrics, + - * /, mean"),
         ("b ** 9", "'b ** 9' is not allowed"),
         ("__import__('os').system('true')", "is not allowed"),
-        ("(lambda: b)()", "is not allowed"),
         ("[b for b in b]", "is not allowed"),
-        ("b if b else b", "is not allowed"),
         ("derived + b", "it is made of itself: derived -> derived"),
         ("-" * 1500 + "b", "is not a formula"),
-        ("slice_mean(b)", "is not allowed"),
         ("slice_mean(b + b, kind)", "slice_mean(metric, column)"),
         ("slice_mean(derived, kind)", "slice_mean needs a metric of shares; derived is a derived one"),
-        ("slice_mean(bb, kind)", "shares has no metric bb (did you mean b?)"),
         (f"1{'0' * 400} * b", "is not a formula"),
         ("b" * 3000, "the formula is longer than 2000 characters"),
     ],
 )
 def test_a_formula_that_cannot_be_used_is_refused_in_one_line(formula: str, reason: str) -> None:
-    with pytest.raises(DefinitionError) as caught:
+    with pytest.raises(DefinitionError, match=re.escape(reason)) as caught:
         with_derived(Shares, {"derived": formula})
     assert caught.value.name == "derived"
-    assert reason in str(caught.value)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 250
-
-
-@pytest.mark.parametrize(
-    ("name", "reason"), [("b", "shares has a metric of this name"), ("a b", "the name must be letters")]
-)
-def test_a_name_must_be_new_and_readable_in_a_formula(name: str, reason: str) -> None:
-    with pytest.raises(DefinitionError, match=reason):
-        with_derived(Shares, {name: "mean(b)"})
+    for name, why in (("b", "shares has a metric of this name"), ("a b", "the name must be letters")):
+        with pytest.raises(DefinitionError, match=why):
+            with_derived(Shares, {name: "mean(b)"})

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from beamscore.metrics.benchmark import Benchmark, MetricSpec, SampleScore
 from beamscore.metrics.derived import with_derived
 from beamscore.metrics.registry import BUILT_IN, benchmark_class
-from beamscore.metrics.repeats import REPEATS, fold_statistics, mean, repeats_of, with_repeats
+from beamscore.metrics.repeats import REPEATS, fold_metrics, fold_statistics, repeats_of, with_repeats
 from beamscore.metrics.statistics.measured import measure
 from beamscore.metrics.statistics.ratios import ratio
 from beamscore.metrics.statistics.sum_table import SumTable, values_of_rows
@@ -109,14 +109,6 @@ def test_the_best_and_the_worst_of_k_are_means_over_all_subsets(corpus: list[Run
     assert not names & values.keys()
 
 
-@given(st.integers(1, 12).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n), st.integers(1, n))))
-def test_of_right_and_wrong_the_best_of_k_is_the_estimator_of_pass_at_k(drawn: tuple[int, int, int]) -> None:
-    n, right, k = drawn
-    runs = {str(number): score(int(number < right), 1) for number in range(n)}
-    expected = 1 - math.comb(n - right, k) / math.comb(n, k)
-    assert BENCHMARK.values(folded([runs]))[f"right.pass_at[{k}]"] == pytest.approx(expected, abs=1e-12)
-
-
 @given(CORPORA)
 def test_a_metric_is_the_mean_over_the_repeats_and_its_spread_their_standard_deviation(corpus: list[Runs]) -> None:
     sums = folded(corpus)
@@ -134,9 +126,8 @@ def test_a_metric_is_the_mean_over_the_repeats_and_its_spread_their_standard_dev
     counted = [label for label, each in zip(labels, of_repeat, strict=True) if each]
     assert repeats_of(sums) == tuple(counted)
     assert found[REPEATS] == len(counted)
-    rows = BENCHMARK.tables(sums)[0].rows
-    expected = [each["accuracy"] for label, each in zip(labels, values, strict=True) if label in counted]
-    assert [[row[0], row[1]] for row in rows] == [list(each) for each in zip(counted, expected, strict=True)]
+    expected = [[label, each["accuracy"]] for label, each in zip(labels, values, strict=True) if label in counted]
+    assert BENCHMARK.tables(sums)[0].rows == expected
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=8), st.integers(1, 7))
@@ -146,6 +137,7 @@ def test_copies_of_one_prediction_are_one_prediction_to_the_last_bit(reads: list
     sums = folded([{str(number): each for number in range(copies)} for each in scores])
     plain = {name: total for name, total in sums.units().items() if not name.startswith("@")}
     assert plain == once.units()
+    assert [fold_metrics([each.metrics] * copies) for each in scores] == [each.metrics for each in scores]
     found = measure(BENCHMARK, sums, SumTable.of([sums, sums]))
     expected = measure(Reader(Nothing()), once, SumTable.of([once, once]))
     for name, value in expected.values.items():
@@ -166,12 +158,6 @@ def test_columns_give_what_each_row_gives(several: list[list[Runs]]) -> None:
             if name != REPEATS:
                 expected = math.nan if value is None else value
                 np.testing.assert_allclose(columns[name][number], expected, rtol=1e-12, atol=1e-8)
-
-
-@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=9))
-def test_the_mean_of_equal_numbers_is_that_number(numbers: list[float]) -> None:
-    assert mean(numbers) == pytest.approx(statistics.fmean(numbers), abs=1e-6)
-    assert mean([numbers[0]] * 7) == numbers[0]
 
 
 def test_a_value_out_of_its_bounds_counts_as_the_bound() -> None:

@@ -30,6 +30,7 @@ REGIONS: dict[str, list[dict[str, Any]]] = {
     "false": [{"box": [90, 0, 99, 9], "text": "b"}],
     "read": [{"id": "w", "text": "a"}],
 }
+DETECTED = {"found", "spotted", "false"}
 
 
 def sums_of(benchmark: Benchmark[Any, Any, Any], truth: Any, prediction: Any) -> Sums:
@@ -49,64 +50,59 @@ def figure(has_region: bool, predicted: Sequence[str] | None) -> Sums:
     return sums_of(FIGURE, {"regions": [REGION] * has_region}, None if predicted is None else {"regions": regions})
 
 
-some_tasks = st.lists(st.sampled_from([*TASKS]), unique=True)
+def samples_of(*parts: st.SearchStrategy[Any]) -> st.SearchStrategy[list[Any]]:
+    """Draws samples, each with its weight in a replicate."""
+    return st.lists(st.tuples(*parts, st.integers(0, 2)), min_size=1, max_size=6)
+
+
+def whole_and_part(
+    benchmark: Benchmark[Any, Any, Any], sums: Sequence[Sums], weights: Sequence[int]
+) -> tuple[dict[str, float | None], dict[str, float | None]]:
+    """Returns the metrics of all samples, and those of a replicate."""
+    corpus = Sums.merged(sums)
+    drawn = Sums.merged(each for each, weight in zip(sums, weights, strict=True) for _ in range(weight))
+    return benchmark.values(corpus), benchmark.values_within(drawn, corpus)
+
+
+tasks = st.lists(st.sampled_from([*TASKS]), unique=True)
 answers = st.lists(st.tuples(st.sampled_from([*TASKS]), st.booleans()), unique_by=lambda each: each[0])
-weights = st.integers(0, 2)
-charts = st.lists(st.tuples(some_tasks, st.none() | answers, weights), min_size=1, max_size=6)
 kinds = st.lists(st.sampled_from([*REGIONS]), unique=True, max_size=2)
-figures = st.lists(st.tuples(st.booleans(), st.none() | kinds, weights), min_size=1, max_size=6)
 
 
-def weighted(samples: Sequence[tuple[Sums, int]]) -> Sums:
-    return Sums.merged(sums.scaled(weight) for sums, weight in samples)
-
-
-@given(charts)
+@given(samples_of(tasks, st.none() | answers))
 def test_a_task_of_some_charts_is_null_where_the_corpus_attempts_none_and_where_they_have_none(drawn: Any) -> None:
-    samples = [(chart(tasks, predicted), weight) for tasks, predicted, weight in drawn]
-    corpus = weighted([(sums, 1) for sums, _ in samples])
-    whole, part = CHART.values(corpus), CHART.values_within(weighted(samples), corpus)
+    whole, part = whole_and_part(CHART, [chart(*each) for *each, _ in drawn], [weight for *_, weight in drawn])
     for metric, task in (("task2.detection", "task2"), ("task2.hmean", "task2"), ("task5.score", "task5")):
-        there = [(tasks, predicted) for tasks, predicted, _ in drawn if task in tasks]
-        given_any = any(task in dict(predicted or ()) for _, predicted in there)
-        idle = not given_any and any(each is not None for _, each in there)
+        there = [predicted for tasks, predicted, _ in drawn if task in tasks]
+        given_any = any(task in dict(predicted or ()) for predicted in there)
+        idle = not given_any and any(each is not None for each in there)
         assert (whole[metric] is None) == (idle or not there)
         has_truth = any(task in tasks and weight for tasks, _, weight in drawn)
         assert (part[metric] is None) == (whole[metric] is None or not has_truth)
 
 
-@given(figures)
+@given(samples_of(st.booleans(), st.none() | kinds))
 def test_a_metric_of_some_figures_is_null_where_the_corpus_has_none_and_where_they_have_no_region(drawn: Any) -> None:
-    samples = [(figure(*each), weight) for *each, weight in drawn]
-    corpus = weighted([(sums, 1) for sums, _ in samples])
-    whole, part = FIGURE.values(corpus), FIGURE.values_within(weighted(samples), corpus)
-    found = [kind for _, predicted, _ in drawn for kind in predicted or ()]
-    has_truth = any(has_region and weight for has_region, _, weight in drawn)
-    for metric in ("detection.precision", "detection.recall", "end_to_end.precision", "end_to_end.recall",
-                   "agreement.location", "agreement.text", "word_recognition.accuracy"):  # fmt: skip
-        if has_truth:
+    whole, part = whole_and_part(FIGURE, [figure(*each) for *each, _ in drawn], [weight for *_, weight in drawn])
+    if any(has_region and weight for has_region, _, weight in drawn):
+        for metric in ("detection.precision", "detection.recall", "end_to_end.precision", "end_to_end.recall",
+                       "agreement.location", "agreement.text", "word_recognition.accuracy"):  # fmt: skip
             assert (part[metric] is None) == (whole[metric] is None), metric
     if any(has_region for has_region, _, _ in drawn):
-        reads = "read" in found
-        assert (whole["word_recognition.accuracy"] is not None) == reads
-        detects = bool({"found", "spotted", "false"}.intersection(found))
-        assert (whole["detection.recall"] is not None) == (detects or not reads)
+        found = {kind for _, predicted, _ in drawn for kind in predicted or ()}
+        assert (whole["word_recognition.accuracy"] is not None) == ("read" in found)
+        assert (whole["detection.recall"] is not None) == ("read" not in found or bool(found & DETECTED))
 
 
-def test_a_task_that_is_predicted_in_one_slice_alone_is_0_in_the_other() -> None:
+def test_what_is_predicted_in_one_slice_alone_is_0_in_the_other() -> None:
     there, gone = chart(["task5"], [("task5", True)]), chart(["task5"], [("task2", True)])
-    corpus = there.merge(gone)
+    corpus = Sums.merged((there, gone))
     assert CHART.values(corpus)["task5.score"] == 1 / 2
     assert [CHART.values_within(part, corpus)["task5.score"] for part in (there, gone)] == [1, 0]
     assert CHART.values(gone)["task5.score"] is None  # of a system that attempts it nowhere
-
-
-def test_detection_and_reading_that_are_given_in_one_slice_alone_are_0_in_the_other() -> None:
     located, read = figure(True, ["spotted"]), figure(True, ["read"])
-    corpus = located.merge(read)
     for part, detection, reading in ((located, 1, 0), (read, 0, 1)):
-        values = FIGURE.values_within(part, corpus)
-        assert [values[f"detection.{name}"] for name in ("precision", "recall", "f1")] == [detection] * 3
-        assert [values[f"end_to_end.{name}"] for name in ("precision", "recall", "f1")] == [detection] * 3
+        values = FIGURE.values_within(part, Sums.merged((located, read)))
+        rates = [f"{task}.{rate}" for task in ("detection", "end_to_end") for rate in ("precision", "recall", "f1")]
+        assert [values[name] for name in (*rates, "agreement.text")] == [detection] * 7
         assert values["word_recognition.accuracy"] == reading
-        assert values["agreement.text"] == detection

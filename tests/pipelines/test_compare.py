@@ -14,11 +14,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from beamscore.metrics.statistics.bootstrap import Bootstrap
+from beamscore.metrics.statistics.comparison import SwapBits
 from beamscore.metrics.statistics.measured import measure
 from beamscore.metrics.statistics.paired import paired_differences
 from beamscore.metrics.statistics.sum_table import SumTable
 from beamscore.metrics.statistics.sums import Sums
-from beamscore.metrics.statistics.swaps import SwapBits
 from beamscore.transforms.blocks import Block, BlockWriter
 from tests import toy
 from tests.finished_runs import Row, row, schema, write, write_run
@@ -59,7 +59,7 @@ def metrics_of(document: Any) -> list[tuple[str, str, Any]]:
 
 def sums_of(rows: Sequence[Row], weights: Sequence[float]) -> Sums:
     counted = zip(rows, weights, strict=True)
-    return Sums.merged(_sums(each["statistics"]).scaled(int(weight)) for each, weight in counted if weight)
+    return Sums.merged(_sums(each["statistics"]) for each, weight in counted for _ in range(int(weight)))
 
 
 @cache
@@ -76,8 +76,8 @@ def expected_slice(before: Sequence[Row], after: Sequence[Row]) -> dict[str, tup
     swapped: dict[str, list[float]] = {name: [] for name in differences}
     for chosen in bits.weights([bits.unit_hash(each["unit"]) for each in before])[1:]:
         stay = 1 - chosen
-        first = TOY.values(sums_of(before, stay).merge(sums_of(after, chosen)))
-        second = TOY.values(sums_of(after, stay).merge(sums_of(before, chosen)))
+        first = TOY.values(Sums.merged((sums_of(before, stay), sums_of(after, chosen))))
+        second = TOY.values(Sums.merged((sums_of(after, stay), sums_of(before, chosen))))
         for name, found in swapped.items():
             found.append((second[name] or 0.0) - (first[name] or 0.0))
     return {name: (differences[name], swapped[name]) for name in differences}

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from beamscore.metrics.statistics.bootstrap import Bootstrap
+from beamscore.metrics.statistics.comparison import SwapBits, dependencies
 from beamscore.metrics.statistics.sums import Sums
-from beamscore.metrics.statistics.swaps import SwapBits, dependencies
 from beamscore.pipelines.commands.compare import compared_slice, largest_of_all, make_result
 from beamscore.pipelines.runs.comparison import COMPARISON, ComparisonSetting
 from beamscore.transforms.blocks import Block, BlockFolder, BlockWriter, pack, unpack

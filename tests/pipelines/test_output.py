@@ -265,7 +265,9 @@ def test_clusters_are_drawn_as_one(corpus: Path, tmp_path: Path) -> None:
     system = found.sums["systems"]["predictions"]
     bootstrap = Bootstrap(30, 0)
     weights = bootstrap.weights([bootstrap.unit_hash('"p"')])[1:, 0].astype(int).tolist()
-    assert unpack_replicates(system["replicates"], 30) == [Sums(system["sums"]).scaled(weight) for weight in weights]
+    assert unpack_replicates(system["replicates"], 30) == [
+        Sums.merged([Sums(system["sums"])] * weight) for weight in weights
+    ]
 
 
 def test_a_gate_decides_the_exit_code_after_everything_was_written(corpus: Path, tmp_path: Path) -> None:

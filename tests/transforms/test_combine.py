@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums
+from beamscore.metrics.statistics.sums import Sums
 from beamscore.transforms.slice import SumStatistics
 from beamscore.transforms.totals import SliceTotals
 
@@ -42,7 +43,7 @@ CONTRIBUTIONS = st.lists(
 )
 
 
-Plain = tuple[bytes, dict[str, int], int]
+Plain = tuple[list[Sums], dict[str, int], int]
 
 
 def plain(contributions: list[Contribution]) -> Plain:
@@ -51,11 +52,11 @@ def plain(contributions: list[Contribution]) -> Plain:
         sums.add(unit_hash, statistics)
         for name, count in counts.items():
             coverage[name] = coverage.get(name, 0) + count
-    return sums.to_bytes(), coverage, sum(each.unit_hash for each in contributions)
+    return sums.table().rows(), coverage, sum(each.unit_hash for each in contributions)
 
 
 def as_plain(totals: SliceTotals) -> Plain:
-    return totals.sums.to_bytes(), totals.coverage, totals.fingerprint
+    return totals.sums.table().rows(), totals.coverage, totals.fingerprint
 
 
 @settings(max_examples=60)

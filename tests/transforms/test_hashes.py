@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamscore.metrics.record_fields import record_fields
+from beamscore.metrics.benchmark import record_fields
 from beamscore.metrics.registry import BUILT_IN, benchmark_class, benchmark_names
 from beamscore.transforms.hashes import (
     FINGERPRINTS,

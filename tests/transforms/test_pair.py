@@ -71,7 +71,7 @@ def pair(buckets: Sequence[Sequence[list[tuple[bytes, bytes]]]], batch: int = 10
         if tag is None:
             batches.append(value)
         elif tag == "outcomes":
-            outcomes[value[0]] = outcomes[value[0]].merge(value[1])
+            outcomes[value[0]] = Sums.merged((outcomes[value[0]], value[1]))
         else:
             assert tag == "quarantine"
             quarantine.append(value)

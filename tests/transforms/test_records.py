@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamscore.metrics.common.errors import explain
+from beamscore.metrics.benchmark import explain
 from beamscore.transforms.records import (
     GROUND_TRUTH,
     JSON,

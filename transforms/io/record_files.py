@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from apache_beam.io.filesystems import FileSystems
 
-from ...metrics.record_fields import record_fields
+from ...metrics.benchmark import record_fields
 from ..blocks import IN_PIPELINE, Block, BlockFolder, KeyedRecord, ToBlocks, sorted_on_disk, unpack
 from ..records import InputProblem
 from . import zstd

@@ -13,7 +13,7 @@ from unicodeit.data import SUBSUPERSCRIPTS
 
 from beamscore.metrics.chart.limits import reading_steps
 from beamscore.metrics.chart.names import compared_labels, numbers, read_text, text_scores, without_latex
-from tests.metrics.common.test_text import TEXTS, plain_edit_distance
+from tests.metrics.common.test_common import TEXTS, plain_edit_distance
 
 
 @pytest.mark.parametrize(

@@ -10,73 +10,66 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamscore.metrics.benchmark import MetricSpec
-from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums
+from beamscore.metrics.statistics.bootstrap import Bootstrap
 from beamscore.metrics.statistics.measured import (
     MIN_CLASS_UNITS,
+    Measured,
     counted_units,
     denominator_columns,
-    measure,
     units_over_classes,
 )
 from beamscore.metrics.statistics.paired import paired_differences
-from beamscore.metrics.statistics.sum_table import SumTable
-from beamscore.metrics.statistics.sums import Sums
+from tests.metrics.statistics.samples import measured
 from tests.plain_loop import make_benchmark
 
 NAMES = ("all", "cell[a|a]", "cell[a|b]", "cell[b|a]", "cell[b*|a]", "cell[x + y|a]", "part[a]", "party[a]")
-
-
-def columns(denominator: str, name: str = "metric", metric: str = "metric") -> list[str]:
-    spec = MetricSpec(name, "", denominator=denominator)
-    return [
-        NAMES[place] for place in denominator_columns(spec, metric, {name: place for place, name in enumerate(NAMES)})
-    ]
+CHART = make_benchmark("chart")
+FAMILY = "cell[CLASS|*] + part[CLASS]"
 
 
 @pytest.mark.parametrize(
-    ("denominator", "expected"),
+    ("denominator", "member", "expected"),
     [
-        ("all", ["all"]),
-        ("all + part[a]", ["all", "part[a]"]),
-        ("all + all", ["all", "all"]),
-        ("part*", ["part[a]", "party[a]"]),
-        ("cell[*|b]", ["cell[a|b]"]),
-        ("", []),
-        ("nothing", []),
+        ("all", None, ["all"]),
+        ("all + part[a]", None, ["all", "part[a]"]),
+        ("all + all", None, ["all", "all"]),
+        ("part*", None, ["part[a]", "party[a]"]),
+        ("cell[*|b]", None, ["cell[a|b]"]),
+        ("", None, []),
+        ("nothing", None, []),
+        # A member of a family takes the place of the placeholder.
+        (FAMILY, "a", ["cell[a|a]", "cell[a|b]", "part[a]"]),
+        (FAMILY, "b", ["cell[b|a]"]),
+        (FAMILY, "b*", ["cell[b*|a]"]),  # what is special in a declaration is not so in a member
+        (FAMILY, "x + y", ["cell[x + y|a]"]),
+        (FAMILY, "CLASS", []),
     ],
 )
-def test_names_and_patterns(denominator: str, expected: list[str]) -> None:
-    assert columns(denominator) == expected
+def test_the_statistics_of_a_denominator(denominator: str, member: str | None, expected: list[str]) -> None:
+    name, metric = ("metric", "metric") if member is None else ("recall[CLASS]", f"recall[{member}]")
+    places = {each: place for place, each in enumerate(NAMES)}
+    columns = denominator_columns(MetricSpec(name, "", denominator=denominator), metric, places)
+    assert [NAMES[place] for place in columns] == expected
 
 
 @pytest.mark.parametrize(
-    ("member", "expected"),
+    ("denominators", "per_sample", "clustered", "expected"),
     [
-        ("a", ["cell[a|a]", "cell[a|b]", "part[a]"]),
-        ("b", ["cell[b|a]"]),
-        ("b*", ["cell[b*|a]"]),  # what is special in a declaration is not so in a member
-        ("x + y", ["cell[x + y|a]"]),
-        ("CLASS", []),
+        ([40, 35, 50, 41], 1, False, 40),  # one for each sample is counted exactly
+        ([40, 35, 50, 41], 2, False, 20),
+        # D = 12, (8 - 12)^2 = (16 - 12)^2 = 16 on average: 144 / 16 = 9.
+        ([12, 8, 16], None, True, 9),
+        ([12, 8, 16], 1, True, 9),
+        ([12, 12, 12], None, True, 12),  # no spread: at most the count
+        ([12, 11, 13], None, True, 12),
+        ([0, 0, 0], None, True, 0),
+        ([12], None, False, 12),
     ],
 )
-def test_a_member_of_a_family_takes_the_place_of_the_placeholder(member: str, expected: list[str]) -> None:
-    assert columns("cell[CLASS|*] + part[CLASS]", "recall[CLASS]", f"recall[{member}]") == expected
-
-
-def test_one_for_each_sample_is_counted_exactly() -> None:
-    replicates = np.array([40.0, 35, 50, 41])
-    assert counted_units(replicates, 1, clustered=False) == 40
-    assert counted_units(replicates, 2, clustered=False) == 20
-
-
-def test_by_hand() -> None:
-    # D = 12, (8 - 12)^2 = (16 - 12)^2 = 16 on average: 144 / 16 = 9.
-    assert counted_units(np.array([12.0, 8, 16]), None, clustered=True) == 9
-    assert counted_units(np.array([12.0, 8, 16]), 1, clustered=True) == 9
-    assert counted_units(np.array([12.0, 12, 12]), None, clustered=True) == 12  # no spread: at most the count
-    assert counted_units(np.array([12.0, 11, 13]), None, clustered=True) == 12
-    assert counted_units(np.array([0.0, 0, 0]), None, clustered=True) == 0
-    assert counted_units(np.array([12.0]), None, clustered=False) == 12
+def test_counted_units_by_hand(
+    denominators: list[float], per_sample: int | None, clustered: bool, expected: int
+) -> None:
+    assert counted_units(np.array(denominators, dtype=float), per_sample, clustered) == expected
 
 
 def test_clusters_count_as_clusters() -> None:
@@ -99,42 +92,39 @@ def test_a_mean_over_classes_rests_on_no_more_units_than_there_are(classes: list
     assert units_over_classes([]) == (0, 0)
 
 
+def charts(cells: dict[str, int]) -> Measured:
+    """Returns the metrics of charts by their true and predicted classes."""
+    names = [name for name, count in cells.items() for _ in range(count)]
+    samples = {str(number): {f"task1.confusion[{name}]": 1.0} for number, name in enumerate(names)}
+    return measured(CHART, samples, 200)
+
+
 def test_a_mean_over_classes_by_hand() -> None:
-    """30 pies, 6 bars and 3 lines: (1/30 + 1/6 + 1/3)^2 / (1/27000 + 1/216 + 1/27) = 6.83."""
-    benchmark = make_benchmark("chart")
+    # 30 pies, 6 bars and 3 lines.
     cells = {"pie|pie": 20, "pie|bar": 10, "bar|bar": 6, "line|line": 2, "line|pie": 1}
-    sums = Sums.of({f"task1.confusion[{name}]": count for name, count in cells.items()})
-    units = measure(benchmark, sums, SumTable.of([sums])).units
+    units = charts(cells).units
     assert units["task1.recall[line]"] == 3
-    expected = (1 / 30 + 1 / 6 + 1 / 3) ** 2 / (1 / 27000 + 1 / 216 + 1 / 27)
-    for metric in ("macro_f1", "macro_precision", "macro_recall"):
-        assert units[f"task1.{metric}"] == pytest.approx(expected)
-
-
-def chart_sums(right: int, lone: int) -> SumTable:
-    """The sums and replicates of 9 classes of 20 charts, `right` of each right, and of a class of one chart."""
-    bootstrap = Bootstrap()
-    sums = BootstrapSums(bootstrap)
-    for number in range(180):
-        true, place = number % 9, number // 9
-        predicted = true if place < right else (true + 1) % 9
-        sums.add(bootstrap.unit_hash(str(number)), {f"task1.confusion[c{true}|c{predicted}]": 1})
-    sums.add(bootstrap.unit_hash("lone"), {f"task1.confusion[lone|{'lone' if lone else 'c0'}]": 1})
-    return sums.table()
+    assert units["task1.macro_f1"] == units["task1.macro_precision"] == units["task1.macro_recall"]
+    # (1/30 + 1/6 + 1/3)^2 / (1/27000 + 1/216 + 1/27) = 6.83
+    assert units["task1.macro_f1"] == pytest.approx(6.8206, abs=1e-4)
 
 
 def test_one_class_of_a_single_chart_does_not_hide_a_great_loss() -> None:
     """(9/20 + 1)^2 / (9/8000 + 1) = 2.1 units: t(1.1) = 9.9 would make -0.31 an interval from -0.92 to +0.29."""
-    benchmark = make_benchmark("chart")
-    before, after = (measure(benchmark, Sums(), chart_sums(*each)) for each in ((18, 1), (12, 1)))
-    found = paired_differences(benchmark, before, after, 0.95)["task1.macro_f1"]
+
+    def side(right: int, lone: str) -> Measured:
+        """Of 9 classes of 20 charts `right` of each are right, and there is a class of one chart."""
+        cells = {f"c{n}|c{n}": right for n in range(9)} | {f"c{n}|c{(n + 1) % 9}": 20 - right for n in range(9)}
+        return charts({**cells, f"lone|{lone}": 1})
+
+    before = side(18, "lone")
+    found = paired_differences(CHART, before, side(12, "lone"), 0.95)["task1.macro_f1"]
     # F1 of the nine classes is 18/20 and 12/20, and 1 of the tenth: 0.91 and 0.64.
-    assert found.baseline == pytest.approx(0.91)
-    assert found.candidate == pytest.approx(0.64)
+    assert (found.baseline, found.candidate) == pytest.approx((0.91, 0.64))
     assert found.units == MIN_CLASS_UNITS
     assert found.interval is not None
     assert found.interval[1] < 0
     # Its one chart alone shows nothing.
-    lost = paired_differences(benchmark, before, measure(benchmark, Sums(), chart_sums(18, 0)), 0.95)["task1.macro_f1"]
+    lost = paired_differences(CHART, before, side(18, "c0"), 0.95)["task1.macro_f1"]
     assert lost.interval is not None
     assert lost.interval[0] < 0 < lost.interval[1]

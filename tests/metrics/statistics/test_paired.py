@@ -1,114 +1,109 @@
-"""Differences of two systems over the same samples."""
+"""Differences of two systems over the same samples, and whether the samples are the same."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums
-from beamscore.metrics.statistics.measured import Measured, measure
-from beamscore.metrics.statistics.paired import paired_differences, paired_interval, widened_error
+from beamscore.metrics.statistics.measured import Measured
+from beamscore.metrics.statistics.paired import (
+    PairedDifference,
+    distance,
+    paired_differences,
+    paired_interval,
+    same_samples,
+    widened_error,
+)
 from tests.calibrate.differences import wrong_passes, wrong_verdicts
-from tests.toy import Options, ToyBenchmark
+from tests.metrics.statistics.samples import PAIRS, TOY, measured, system
+from tests.plain_loop import make_benchmark
 
-TOY = ToyBenchmark(Options())
 
-
-def measured(value: float | None, replicates: list[float], units: float = 30) -> Measured:
+def exact_match(value: float | None, replicates: list[float], units: float = 30) -> Measured:
     return Measured({"exact_match": value}, {"exact_match": np.array(replicates)}, {"exact_match": units})
 
 
-def system(right: list[bool]) -> Measured:
-    bootstrap = Bootstrap(50)
-    sums = BootstrapSums(bootstrap)
-    for number, equal in enumerate(right):
-        sums.add(bootstrap.unit_hash(str(number)), {"samples": 1, "equal": int(equal), "similarity": equal / 2})
-    return measure(TOY, sums.sums(), sums.table())
+def difference_of(baseline: Measured, candidate: Measured) -> PairedDifference:
+    return paired_differences(TOY, baseline, candidate, 0.95)["exact_match"]
 
 
 def test_by_hand() -> None:
-    baseline, candidate = measured(0.5, [0.4, 0.5, 0.6], 40), measured(0.6, [0.6, 0.6, 0.6], 30)
-    found = paired_differences(TOY, baseline, candidate, 0.95)["exact_match"]
+    found = difference_of(exact_match(0.5, [0.4, 0.5, 0.6], 40), exact_match(0.6, [0.6, 0.6, 0.6], 30))
     # Differences 0.2, 0.1, 0: their standard deviation is sqrt(0.02 / 3) = 0.0816497, t(29) = 2.045230.
-    assert found.difference == pytest.approx(0.1)
-    assert found.error == pytest.approx(math.sqrt(0.02 / 3))
+    assert (found.difference, found.error) == pytest.approx((0.1, math.sqrt(0.02 / 3)))
     assert found.interval == pytest.approx((0.1 - 0.166992, 0.1 + 0.166992), abs=1e-6)
     assert found.units == 30
     # A chance of 80 % takes another t(29) = 0.854192 standard errors.
     assert found.detectable == pytest.approx((2.045230 + 0.854192) * math.sqrt(0.02 / 3), abs=1e-6)
+    # Of 1.01 units t is 10^26 or so: no more than the metric can change. Rounding is nothing to detect.
+    assert difference_of(exact_match(0.5, [0.4, 0.5, 0.6], 1.01), exact_match(0.6, [0.5] * 3, 1.01)).detectable == 1
+    rounded = difference_of(exact_match(0.84, [0.84] * 3), exact_match(0.8399999999999999, [0.84] * 3))
+    assert rounded.detectable is None
 
 
-@given(st.lists(st.booleans(), min_size=1, max_size=40))
-def test_a_system_does_not_differ_from_itself(right: list[bool]) -> None:
-    for found in paired_differences(TOY, system(right), system(right), 0.95).values():
-        assert (found.difference, found.error, found.interval, found.detectable) == (0, 0, (0, 0), None)
-
-
-@given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=40))
-def test_swapping_sides_negates(pairs: list[tuple[bool, bool]]) -> None:
-    one, other = system([each for each, _ in pairs]), system([each for _, each in pairs])
-    there, back = paired_differences(TOY, one, other, 0.95), paired_differences(TOY, other, one, 0.95)
-    for name, found in there.items():
-        assert found.difference == -(back[name].difference or 0)
-        assert (found.error, found.units, found.detectable) == (
-            back[name].error,
-            back[name].units,
-            back[name].detectable,
-        )
-        assert found.interval == tuple(-end for end in reversed(back[name].interval or ()))
-
-
-def test_a_metric_that_one_side_lacks_has_no_difference() -> None:
-    found = paired_differences(TOY, measured(None, [math.nan]), measured(0.6, [0.6]), 0.95)["exact_match"]
+def test_what_one_side_lacks_has_no_difference() -> None:
+    found = difference_of(exact_match(None, [math.nan]), exact_match(0.6, [0.6]))
     assert (found.baseline, found.candidate, found.difference, found.interval) == (None, 0.6, None, None)
-    few = paired_differences(TOY, measured(0.5, [0.5, math.nan, math.nan]), measured(0.6, [0.6] * 3), 0.95)
-    assert few["exact_match"].difference == pytest.approx(0.1)
-    assert few["exact_match"].interval is None
-    one_sided = paired_differences(TOY, Measured({}, {}, {}), measured(0.6, [0.6]), 0.95)
-    assert one_sided["exact_match"].baseline is None
+    few = difference_of(exact_match(0.5, [0.5, math.nan, math.nan]), exact_match(0.6, [0.6] * 3))
+    assert few.difference == pytest.approx(0.1)
+    assert few.interval is None
+    assert difference_of(Measured({}, {}, {}), exact_match(0.6, [0.6])).baseline is None
+    with pytest.raises(ValueError):
+        difference_of(exact_match(0.5, [0.5, 0.5]), exact_match(0.5, [0.5, 0.5, 0.5]))
+
+
+@given(PAIRS)
+def test_laws_of_two_systems(pairs: list[tuple[bool, bool]]) -> None:
+    """Trading the sides negates; the cautious interval holds the other, and is a point only of the same predictions."""
+    one, other = (system(each) for each in zip(*pairs, strict=True))
+    there, back = paired_differences(TOY, one, other, 0.95), paired_differences(TOY, other, one, 0.95)
+    known = replace(one, predictions="same")
+    marked = paired_differences(TOY, known, replace(other, predictions="same"), 0.95)
+    for name, found in there.items():
+        turned = replace(back[name], baseline=found.baseline, candidate=found.candidate)
+        ends = [each and (-each[1], -each[0]) for each in (turned.interval, turned.cautious)]
+        assert turned.difference is not None
+        assert replace(turned, difference=-turned.difference, interval=ends[0], cautious=ends[1]) == found
+        if found.interval is None:
+            continue
+        assert found.cautious is not None
+        assert found.cautious[0] < found.cautious[1]
+        if found.error:  # whatever the fingerprints say
+            assert marked[name].cautious == found.cautious
+            assert found.cautious[0] <= found.interval[0] <= found.interval[1] <= found.cautious[1]
+    for found in paired_differences(TOY, known, known, 0.95).values():
+        assert (found.difference, found.error, found.interval, found.detectable) == (0, 0, (0, 0), None)
+        assert (found.cautious, found.same_predictions) == ((0, 0), True)
 
 
 @pytest.mark.parametrize(
-    ("difference", "error", "units", "bounds", "expected"),
+    ("difference", "error", "units", "width", "expected"),
     [
-        (0.0, 0.0, 30, (0, 1), (0, 0)),
+        (0.0, 0.0, 30, 1, (0, 0)),
         # All units change alike: as far as Wilson's interval of 10 of 10, 0.722467, and not beyond the bounds.
-        (1.0, 0.0, 10, (0, 1), (0.722467, 1)),
-        (-0.5, 0.0, 10, (0, 1), (-0.777533, -0.222467)),
-        (3.0, 0.0, 10, (None, None), None),
+        (1.0, 0.0, 10, 1, (0.722467, 1)),
+        (-0.5, 0.0, 10, 1, (-0.777533, -0.222467)),
+        (3.0, 0.0, 10, None, None),
         # F1 of 21 of 25 is 0.84, by 2 P R / (P + R) 0.8399999999999999: two systems of which one has it so are equal.
-        (0.84 - 0.8399999999999999, 1e-17, 30, (0, 1), (0, 0.84 - 0.8399999999999999)),
-        (-1e-15, 0.0, 30, (0, None), (-1e-15, 0)),
+        (0.84 - 0.8399999999999999, 1e-17, 30, 1, (0, 0.84 - 0.8399999999999999)),
+        (-1e-15, 0.0, 30, None, (-1e-15, 0)),
         # One unit says nothing.
-        (0.25, 0.1, 1, (0, 1), (-1, 1)),
-        (0.25, 0.1, 1, (0, None), None),
+        (0.25, 0.1, 1, 1, (-1, 1)),
+        (0.25, 0.1, 1, None, None),
     ],
 )
 def test_paired_intervals_by_hand(
-    difference: float, error: float, units: float, bounds: Any, expected: tuple[float, float] | None
+    difference: float, error: float, units: float, width: float | None, expected: tuple[float, float] | None
 ) -> None:
-    found = paired_interval(difference, error, units, 0.95, bounds)
+    found = paired_interval(difference, error, units, 0.95, width)
     nearly = 0 if abs(difference) < 1e-12 else 1e-6
     assert found == (None if expected is None else pytest.approx(expected, rel=0, abs=nearly))
-
-
-def test_what_is_detectable_is_more_than_rounding_and_no_more_than_the_metric_can_change() -> None:
-    # Of 1.01 units t is 10^26 or so.
-    found = paired_differences(TOY, measured(0.5, [0.4, 0.5, 0.6], 1.01), measured(0.6, [0.5] * 3, 1.01), 0.95)
-    assert found["exact_match"].detectable == 1
-    found = paired_differences(TOY, measured(0.84, [0.84] * 3), measured(0.8399999999999999, [0.84] * 3), 0.95)
-    assert found["exact_match"].detectable is None
-
-
-def test_other_numbers_of_replicates_do_not_pair() -> None:
-    with pytest.raises(ValueError):
-        paired_differences(TOY, measured(0.5, [0.5, 0.5]), measured(0.5, [0.5, 0.5, 0.5]), 0.95)
 
 
 @pytest.mark.parametrize(
@@ -135,30 +130,9 @@ def test_an_error_allows_for_losses_that_no_unit_has(
     assert widened_error(error, size, None, differing) == error
 
 
-PAIRS = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=40)
-
-
-@given(PAIRS)
-def test_the_cautious_interval_holds_the_other_and_is_never_a_point_by_chance(pairs: list[tuple[bool, bool]]) -> None:
-    one, other = system([each for each, _ in pairs]), system([each for _, each in pairs])
-    known = replace(one, predictions="same")
-    marked = paired_differences(TOY, known, replace(other, predictions="same"), 0.95)
-    for name, found in paired_differences(TOY, one, other, 0.95).items():
-        if found.interval is None:
-            continue
-        if found.error:  # whatever the fingerprints say
-            assert marked[name].cautious == found.cautious
-        assert found.cautious is not None
-        assert found.cautious[0] < found.cautious[1]
-        if found.error:
-            assert found.cautious[0] <= found.interval[0] <= found.interval[1] <= found.cautious[1]
-    for found in paired_differences(TOY, known, known, 0.95).values():
-        assert (found.cautious, found.same_predictions) == ((0, 0) if found.interval else None, True)
-
-
-@pytest.mark.parametrize(("units", "loss"), [(20, 0.02), (50, 0.02), (200, 0.01)])
+@pytest.mark.parametrize(("units", "loss"), [(20, 0.02), (200, 0.01)])
 def test_a_candidate_that_is_worse_by_the_margin_seldom_passes(units: int, loss: float) -> None:
-    """By SE alone it passes if no unit is lost: (1 - 0.02)^20 = 67 %, (1 - 0.02)^50 = 36 %, (1 - 0.01)^200 = 13 %."""
+    """By SE alone it passes if no unit is lost: (1 - 0.02)^20 = 67 %, (1 - 0.01)^200 = 13 %."""
     found = wrong_passes(units, loss, 0.0, 500, 1)
     assert found.plain > (1 - loss) ** units - 0.07
     # 500 corpora: 4 % has a standard error of 0.9 %.
@@ -170,3 +144,48 @@ def test_a_verdict_needs_more_than_the_swap_test() -> None:
     found = wrong_verdicts(10, 0.05, 0.02, 500, 1)
     assert found.swap > 0.5
     assert found.verdict <= 0.05
+
+
+SETS = st.sets(st.integers(0, 30), min_size=1, max_size=20)
+SIGNS = make_benchmark("traffic_rules")
+
+
+def toy(samples: Iterable[int], replicates: int = 100) -> Measured:
+    return measured(TOY, {str(each): {"samples": 1, "equal": each % 2} for each in sorted(samples)}, replicates)
+
+
+@given(SETS, SETS)
+def test_a_metric_that_counts_samples_tells_whether_they_are_the_same(one: set[int], other: set[int]) -> None:
+    first, second = toy(one), toy(other)
+    assert same_samples(TOY, "exact_match", first, second) is (one == other)
+    assert same_samples(TOY, "exact_match", first, first) is True
+    expected = abs(len(one) - len(other)) / min(len(one), len(other))
+    assert distance("exact_match", first, second) == pytest.approx(expected)
+
+
+def signs(samples: Mapping[int, int], predicted: int) -> Measured:
+    """Samples with so many rules each, of which the system found one in each, among `predicted`."""
+    counts = {"overall.predicted": predicted, "overall.right": 1}
+    return measured(SIGNS, {str(number): {**counts, "overall.true": true} for number, true in samples.items()})
+
+
+@given(st.dictionaries(st.integers(0, 30), st.integers(1, 3), min_size=1, max_size=12), SETS)
+def test_what_counts_the_ground_truth_tells_of_metrics_that_count_predictions(
+    samples: dict[int, int], kept: set[int]
+) -> None:
+    """F1 = 2 right / (true + predicted): its own denominator differs as soon as a system predicts more."""
+    part = {number: true for number, true in samples.items() if number in kept}
+    assert same_samples(SIGNS, "overall.f1", signs(samples, 1), signs(samples, 2)) is True
+    if part and part != samples:
+        assert same_samples(SIGNS, "overall.f1", signs(samples, 1), signs(part, 2)) is None
+
+
+def test_all_metrics_that_count_samples_must_agree_and_few_replicates_tell_nothing() -> None:
+    one, nothing = toy([1, 2, 3]), measured(TOY, {})
+    other = replace(one, denominators={**one.denominators, "similarity": one.denominators["similarity"] + 1})
+    assert same_samples(TOY, "another", one, one) is True
+    assert same_samples(TOY, "another", one, other) is False
+    assert same_samples(TOY, "exact_match", toy([1, 2], 5), toy([1, 2], 5)) is None
+    assert same_samples(TOY, "exact_match", nothing, nothing) is None
+    assert same_samples(TOY, "similarity", nothing, toy([1])) is False
+    assert distance("exact_match", nothing, toy([1])) == math.inf

@@ -1,20 +1,19 @@
-"""Ratios, and what they are where there is nothing to measure."""
+"""Ratios, and what they are where there is nothing to measure; of columns, the bits of a call for each entry."""
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamscore.metrics.statistics.ratios import f_measure, mean, precision_recall_f1, ratio
+from beamscore.metrics.statistics.ratios import entrywise, f_measure, is_measured, mean, precision_recall_f1, ratio
 
-SHARES = st.tuples(st.integers(0, 10**9), st.integers(1, 10**9)).map(lambda counts: min(counts) / max(counts))
-
-
-def test_a_ratio_without_a_denominator_is_none() -> None:
-    assert ratio(3, 4) == 0.75
-    assert ratio(0, 4) == 0.0
-    assert ratio(0, 0) is None
+VALUES = st.none() | st.just(0.0) | st.integers(1, 10**9).map(lambda part: part / 10**9)
+COUNTS = st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 3))
 
 
 @pytest.mark.parametrize(
@@ -26,21 +25,12 @@ def test_a_ratio_without_a_denominator_is_none() -> None:
         (1.0, 0.0, 0.0),
         (None, 0.0, 0.0),  # nothing was predicted, something was there
         (0.0, None, 0.0),  # something was predicted, nothing was there
-        (None, 0.5, 0.0),
         (0.5, None, 0.0),
         (None, None, None),
     ],
 )
 def test_f_measure(precision: float | None, recall: float | None, expected: float | None) -> None:
-    assert f_measure(precision, recall) == expected
-
-
-@given(SHARES, SHARES)
-def test_f_measure_is_symmetric_and_lies_between_its_parts(precision: float, recall: float) -> None:
-    found = f_measure(precision, recall)
-    assert found is not None
-    assert found == f_measure(recall, precision)
-    assert min(precision, recall) * (1 - 1e-12) <= found <= max(precision, recall) * (1 + 1e-12)
+    assert f_measure(precision, recall) == f_measure(recall, precision) == expected
 
 
 @pytest.mark.parametrize(
@@ -56,17 +46,23 @@ def test_precision_recall_f1(right: int, predicted: int, true: int, expected: tu
     assert precision_recall_f1(right, predicted, true) == pytest.approx(expected)
 
 
-def test_precision_recall_f1_where_one_prediction_finds_several() -> None:
-    # Two of four predictions are right, and find three of five: 2 * 0.5 * 0.6 / 1.1.
-    assert precision_recall_f1(2, 4, 5, found=3) == pytest.approx((0.5, 0.6, 0.6 / 1.1))
+def test_ratio_and_mean() -> None:
+    assert (ratio(3, 4), ratio(0, 4), ratio(0, 0)) == (0.75, 0.0, None)
+    assert (mean([1.0, None, 2.0, 6.0]), mean([]), mean([None])) == (3.0, None, None)
 
 
-def test_precision_recall_f1_with_nothing_on_one_side_alone() -> None:
-    assert precision_recall_f1(0, 0, 5, one_sided=None) == (None, 0.0, 0.0)
-    assert precision_recall_f1(0, 5, 0, one_sided=None) == (0.0, None, 0.0)
+@given(st.lists(st.tuples(VALUES, VALUES), min_size=1, max_size=5), st.lists(COUNTS, min_size=1, max_size=5))
+@np.errstate(all="ignore")
+def test_columns_have_the_bits_of_a_call_for_each_entry(pairs: Any, counts: Any) -> None:
+    def column(values: Any) -> Any:
+        return np.array([math.nan if each is None else each for each in values], dtype=float)
 
-
-def test_mean() -> None:
-    assert mean([1.0, 2.0, 6.0]) == 3.0
-    assert mean([1.0, 2.0]) == 1.5
-    assert mean([]) is None
+    first, second = (column(each) for each in zip(*pairs, strict=True))
+    for function in (f_measure, lambda *each: mean(each)):
+        np.testing.assert_array_equal(function(first, second), column(function(*pair) for pair in pairs))
+    assert is_measured(first).tolist() == [is_measured(one) for one, _ in pairs]
+    assert entrywise(math.hypot, *np.array(counts, dtype=float).T[:2]).tolist() == [math.hypot(*n[:2]) for n in counts]
+    found = precision_recall_f1(*(column(each) for each in zip(*counts, strict=True)))
+    expected = zip(*(precision_recall_f1(*each) for each in counts), strict=True)
+    for rates, each in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(rates, column(each))

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from beamscore.metrics.table import Table
+from beamscore.metrics.benchmark import Table
 from beamscore.pipelines.reports.markdown import (
     MAX_CELL_LENGTH,
     _one_line,

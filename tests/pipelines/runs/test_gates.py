@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums, PackedReplicates
+from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from beamscore.metrics.statistics.intervals import intervals
 from beamscore.metrics.statistics.measured import measure
+from beamscore.metrics.statistics.sum_table import PackedReplicates
 from beamscore.metrics.statistics.sums import Sums
 from beamscore.pipelines.config import settings
 from beamscore.pipelines.config.gates import Gate
@@ -64,7 +65,7 @@ def part(right: int, samples: int = SAMPLES, first: int = 0, left_out: int = 0, 
         intervals=intervals(benchmark, measured, 0.95),
         slices={},
     )
-    replicates = PackedReplicates.of(sums)
+    replicates = PackedReplicates.of(sums.table().below().without_zeros())
     return Part(summary, SystemSums(coverage={}, sums=sums.sums().units(), counts={}, replicates=replicates, slices={}))
 
 

@@ -1,0 +1,41 @@
+"""Samples and systems that the tests of statistics share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from hypothesis import strategies as st
+
+from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums
+from beamscore.metrics.statistics.measured import AnyBenchmark, Measured, measure
+from beamscore.metrics.statistics.sums import MAX_STATISTIC
+from tests.toy import Options, ToyBenchmark
+
+TOY = ToyBenchmark(Options())
+NUMBERS = st.integers(-MAX_STATISTIC, MAX_STATISTIC) | st.floats(-MAX_STATISTIC, MAX_STATISTIC) | st.floats(-1, 1)
+STATISTICS = st.dictionaries(st.sampled_from(["a", "b", "c[é]", "d"]), NUMBERS)
+PAIRS = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=40)
+"""Whether each of two systems is right, for each sample."""
+
+Statistics = Mapping[str, float]
+
+
+def added(samples: Iterable[tuple[int, Statistics]], bootstrap: Bootstrap) -> BootstrapSums:
+    """Returns the sums of samples, each with the hash of its unit."""
+    sums = BootstrapSums(bootstrap)
+    for unit_hash, statistics in samples:
+        sums.add(unit_hash, statistics)
+    return sums
+
+
+def measured(benchmark: AnyBenchmark, samples: Mapping[str, Statistics], replicates: int = 100) -> Measured:
+    """Returns the metrics of samples, by their ids."""
+    bootstrap = Bootstrap(replicates)
+    sums = added(((bootstrap.unit_hash(unit), each) for unit, each in samples.items()), bootstrap)
+    return measure(benchmark, sums.sums(), sums.table())
+
+
+def system(right: Sequence[bool]) -> Measured:
+    """Returns the metrics of a system that is right on some samples, in 50 replicates."""
+    samples = {str(n): {"samples": 1, "equal": int(each), "similarity": each / 2} for n, each in enumerate(right)}
+    return measured(TOY, samples, 50)
