@@ -20,7 +20,7 @@ from beamscore.metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleS
 from beamscore.metrics.statistics.bootstrap import Bootstrap, PackedReplicates
 from beamscore.metrics.statistics.sums import Sums
 from beamscore.pipelines.commands import main
-from beamscore.transforms.io import zstd
+from beamscore.transforms.records import zstd
 from tests import beam_caches
 
 beam_caches.install()

@@ -18,9 +18,9 @@ import beamscore
 from beamscore.metrics.benchmark import Benchmark, MissingTool, Pair
 from beamscore.metrics.common.errors import ENVIRONMENT_FAULTS
 from beamscore.metrics.registry import benchmark_class, benchmark_names
+from beamscore.transforms.evaluate import ScoreBatch
 from beamscore.transforms.records import GROUND_TRUTH, JSON, EncodedRecord, InputProblem, Origin, Quarantined
-from beamscore.transforms.score import ScoreBatch
-from beamscore.transforms.scored_batch import PairedSample, ScoringPlan
+from beamscore.transforms.scored import PairedSample, ScoringPlan
 from tests import toy
 from tests.runs import evaluate, write_lines
 

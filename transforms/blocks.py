@@ -29,8 +29,8 @@ from apache_beam.utils.windowed_value import WindowedValue
 
 from .faults import temporary_folder, temporary_problem
 from .hashes import bucket_of
-from .io import zstd
 from .io.files import SourceFile
+from .records import zstd
 
 BYTES_PER_BUCKET = 16 << 20
 BYTES_PER_SMALL_BUCKET = 64 << 10

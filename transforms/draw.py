@@ -22,8 +22,7 @@ from ..metrics.scoring import draw_pairs
 from .faults import faults_end_the_bundle
 from .io.storage import write_file
 from .pictures import Picture, find_picture
-from .scored_batch import PairedSample
-from .scored_sample import has_no_field
+from .scored import PairedSample, has_no_field
 
 _log = logging.getLogger(__name__)
 PICTURE, PROBLEM = ".svg", ".problem"

@@ -24,8 +24,7 @@ from ..metrics.statistics.bootstrap import check_statistics
 from .hashes import row_hash
 from .records import EARLIER_ROWS, REUSED_ROWS, InputProblem
 from .rows import RowSource, is_one_of
-from .scored_batch import PairedSample
-from .scored_sample import WITHOUT_FIELDS, DecodedSample, ScoredSample
+from .scored import WITHOUT_FIELDS, DecodedSample, PairedSample, ScoredSample
 
 _HASHED = ("sample_id", "status", "prediction_status", "truth_hash", "prediction_hash")
 _CONTENT = ("statistics", "coverage", "details")

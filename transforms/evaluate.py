@@ -6,15 +6,22 @@ with the result, such as publishing it, comes behind.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import apache_beam as beam
+from apache_beam.pvalue import TaggedOutput
 
+from ..metrics.benchmark import Pair
+from ..metrics.scoring import Result, score_pairs
+from .counters import METRICS, count_samples, timing
+from .earlier_rows import split_known
+from .faults import faults_end_the_bundle
 from .pair import PairBySample, samples_per_batch
-from .repeats import labels_of
-from .score import ScoreBatch
-from .scored_sample import ScoredSample
+from .process import gc_paused, one_blas_thread
+from .repeats import Repeats, labels_of
+from .scored import BatchDecoder, PairedSample, ScoredBatch, ScoredSample, ScoringPlan
 from .slice import CheckSliceCount, ComputeValues, SumSlices, SumStatistics, merge_sums
 from .totals import EvaluationCore, SliceTotals
 
@@ -77,3 +84,61 @@ class EvaluateRecords(beam.PTransform):
         )
         quarantine = (read["quarantine"], paired.quarantine, scored.quarantine) | "AllQuarantined" >> beam.Flatten()
         return Evaluated(scored.samples, slices, outcomes, quarantine, scored.batches)
+
+
+class ScoreBatch(beam.DoFn):
+    """Scores batches: from lists of PairedSample to lists of ScoredSample.
+
+    Other outputs, by tag: `quarantine`, Quarantined; `batches`, pairs (list of PairedSample, list of ScoredSample).
+    """
+
+    def __init__(self, plan: ScoringPlan) -> None:
+        self._plan = plan
+        self._timings = {name: timing(name) for name in plan.benchmark.timed}
+
+    def setup(self) -> None:
+        """Makes what the benchmark needs in this worker."""
+        self._decoder = BatchDecoder(self._plan)
+        with faults_end_the_bundle("the start of scoring"):
+            self._plan.benchmark.setup()
+
+    def teardown(self) -> None:
+        """Removes what `setup` made."""
+        self._plan.benchmark.teardown()
+
+    def process(
+        self, samples: list[PairedSample], labels: Sequence[tuple[int, str]] = ()
+    ) -> Iterator[list[ScoredSample] | TaggedOutput]:
+        """Yields what became of the samples of a batch. labels: of the repeats of each system, where there are any."""
+        plan = self._plan
+        with gc_paused(), one_blas_thread:
+            repeats = Repeats(plan.benchmark, len(plan.names), labels) if plan.repeats else None
+            if repeats is not None:
+                samples = repeats.spread(samples)
+            batch = self._scored(samples)
+            if repeats is not None:
+                samples, batch.samples = repeats.fold(samples, batch.samples)
+        count_samples((sample.status for sample in batch.samples), (entry.cause for entry in batch.quarantine))
+        yield batch.samples
+        for entry in batch.quarantine:
+            yield TaggedOutput("quarantine", entry)
+        yield TaggedOutput("batches", (samples, batch.samples))
+
+    def _scored(self, samples: Sequence[PairedSample]) -> ScoredBatch:
+        batch = ScoredBatch(self._plan.names)
+        decoded = self._decoder.decode(samples, batch)
+        known, due = split_known(self._plan.reuse, samples, decoded)
+        with faults_end_the_bundle("scoring"):
+            scored = iter(score_pairs(self._plan.benchmark, due, self._plan.missing, self._timed_score))
+        for sample, outcome in zip(decoded, known, strict=True):
+            batch.add(sample, next(scored) if outcome is None else outcome)
+        return batch
+
+    def _timed_score(self, pairs: Sequence[Pair[Any, Any]]) -> list[Result]:
+        started = time.perf_counter_ns()
+        results = self._plan.benchmark.score(pairs)
+        METRICS["batch_size"].update(len(pairs))
+        METRICS["sample_microseconds"].update((time.perf_counter_ns() - started) // 1000 // len(pairs))
+        for name, microseconds in self._plan.benchmark.take_timings().items():
+            self._timings[name].update(microseconds)
+        return results

@@ -15,7 +15,7 @@ from .blocks import Block, sorted_on_disk, unpack
 from .counters import RecordCounts
 from .records import GROUND_TRUTH, REUSED_ROWS, Cause, EncodedRecord, Quarantined, quarantined, side_name
 from .repeats import label_of
-from .scored_batch import PairedSample
+from .scored import PairedSample
 
 SAMPLES_PER_BATCH = 256
 BYTES_PER_BATCH = 8 << 20

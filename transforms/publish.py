@@ -20,7 +20,7 @@ from .io.publication import Layout, TakenOver, beat_from_worker, publish, run_fo
 from .io.storage import as_os_errors, create_file, make_folder, new_run_id, output_problems
 from .records import CauseCount, Quarantined
 from .rows import SLICE_PREFIX, sample_schema
-from .scored_sample import ScoredSample, sample_table
+from .scored import ScoredSample, sample_table
 
 ROWS_PER_GROUP = 4096
 BYTES_PER_GROUP = 16 << 20

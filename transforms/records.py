@@ -7,13 +7,17 @@ it is scored.
 from __future__ import annotations
 
 import struct
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from .io import zstd
+if sys.version_info >= (3, 14):
+    from compression import zstd as zstd
+else:
+    from backports import zstd as zstd
 
 GROUND_TRUTH = -1
 """The number of the ground-truth side; systems are numbered from 0."""

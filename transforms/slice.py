@@ -14,7 +14,7 @@ from ..metrics.benchmark import Benchmark
 from ..metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from ..metrics.statistics.sums import Sums
 from .process import one_blas_thread
-from .scored_sample import ScoredSample
+from .scored import ScoredSample
 from .totals import PartialSums, SliceKey, SliceResult, SliceTotals, corpus_sums, slice_result, too_many_slices
 
 BYTES_HELD = 64 << 20

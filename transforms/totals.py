@@ -15,8 +15,7 @@ from ..metrics.statistics.sums import Sums
 from ..metrics.table import Table
 from .hashes import fingerprint_text, prediction_fingerprint, sample_fingerprint
 from .records import InputProblem
-from .scored_batch import ScoringPlan
-from .scored_sample import ScoredSample
+from .scored import ScoredSample, ScoringPlan
 from .slice_labels import ALL_SAMPLES, MAX_SLICES, Slice
 
 

@@ -20,7 +20,7 @@ from ...transforms.io.publication import Claim, Process, own_output, release
 from ...transforms.io.storage import new_run_id, prepare_output
 from ...transforms.publish import encode_json
 from ...transforms.records import GROUND_TRUTH, InputProblem, Quarantined, side_name
-from ...transforms.scored_sample import ScoredSample, exact_statistics
+from ...transforms.scored import ScoredSample, exact_statistics
 from ...transforms.totals import SliceResult
 from ..config.settings import DEFAULT_SYSTEM, GROUND_TRUTH_FIELDS, PREDICTION_FIELDS, Configuration
 from ..evaluate import EvaluationPlan, PublishRun

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from beamscore.transforms.io import zstd
+from beamscore.transforms.records import zstd
 from tests import toy
 from tests.runs import command, evaluate, write_lines
 from tests.stores.servers import Requests, Store

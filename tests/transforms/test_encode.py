@@ -20,7 +20,7 @@ from beamscore.transforms.io.field_map import FieldMap, SideColumns, record_json
 from beamscore.transforms.io.readers import RecordLimits
 from beamscore.transforms.pair import DeduplicateAndPair
 from beamscore.transforms.records import GROUND_TRUTH, EncodedRecord, InputProblem, Quarantined
-from beamscore.transforms.scored_batch import PairedSample
+from beamscore.transforms.scored import PairedSample
 
 COLUMNS = SideColumns(None, frozenset({"words"}), ("kind",))
 

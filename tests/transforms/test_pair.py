@@ -27,7 +27,7 @@ from beamscore.transforms.records import (
     Origin,
     Quarantined,
 )
-from beamscore.transforms.scored_batch import PairedSample
+from beamscore.transforms.scored import PairedSample
 
 NAMES = ["ours", "theirs"]
 

@@ -31,8 +31,7 @@ from beamscore.transforms.pick import (
 )
 from beamscore.transforms.read import ReadRowBlocks
 from beamscore.transforms.records import EARLIER_ROWS, GROUND_TRUTH, JSON, EncodedRecord, Origin
-from beamscore.transforms.scored_batch import PairedSample
-from beamscore.transforms.scored_sample import ScoredSample
+from beamscore.transforms.scored import PairedSample, ScoredSample
 
 METRIC = MetricSpec("score", "", main=1)
 SELECTION = Selection(METRIC, worst=3, flips=2, random=4, listed=5)

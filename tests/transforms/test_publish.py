@@ -26,7 +26,7 @@ from beamscore.transforms.io.publication import Claim, Layout, Process, find_pub
 from beamscore.transforms.publish import CountCauses, Publish, SampleWriter, StageBundles, StagedFolder, encode_json
 from beamscore.transforms.records import Cause, CauseCount, InputProblem, Quarantined
 from beamscore.transforms.rows import sample_schema
-from beamscore.transforms.scored_sample import ScoredSample
+from beamscore.transforms.scored import ScoredSample
 from tests.transforms.line_writer import LineWriter
 
 LAYOUT = Layout("evaluation", ("first.json", "last.json"), ("samples",))

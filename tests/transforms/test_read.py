@@ -28,7 +28,7 @@ from hypothesis import strategies as st
 from beamscore.metrics.statistics.sums import Sums
 from beamscore.transforms import read as read_module
 from beamscore.transforms.blocks import unpack
-from beamscore.transforms.io import files, zstd
+from beamscore.transforms.io import files
 from beamscore.transforms.io.field_map import MAX_SAMPLE_ID_LENGTH, FieldMap, SideColumns, presence
 from beamscore.transforms.io.files import Part, match_files, split_file
 from beamscore.transforms.io.readers import RecordLimits
@@ -40,7 +40,7 @@ from beamscore.transforms.read import (
     ReadRecords,
     RecordRangeTracker,
 )
-from beamscore.transforms.records import GROUND_TRUTH, EncodedRecord, Quarantined, side_name
+from beamscore.transforms.records import GROUND_TRUTH, EncodedRecord, Quarantined, side_name, zstd
 from tests.runs import write_lines
 from tests.tables import write_arrow, write_delimited
 from tests.transforms.counted import counted_reads

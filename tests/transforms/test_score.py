@@ -15,11 +15,10 @@ from apache_beam.pvalue import TaggedOutput
 
 from beamscore.metrics.benchmark import MissingTool, Pair, RejectedRecord, SampleScore
 from beamscore.metrics.scoring import Missing
+from beamscore.transforms.evaluate import ScoreBatch
 from beamscore.transforms.hashes import record_hash
 from beamscore.transforms.records import GROUND_TRUTH, JSON, EncodedRecord, InputProblem, Origin, Quarantined
-from beamscore.transforms.score import ScoreBatch
-from beamscore.transforms.scored_batch import PairedSample, ScoringPlan
-from beamscore.transforms.scored_sample import ScoredSample
+from beamscore.transforms.scored import PairedSample, ScoredSample, ScoringPlan
 from beamscore.transforms.slice_labels import Slice, Slicing
 from tests.toy import Options, Prediction, ToyBenchmark, Truth
 

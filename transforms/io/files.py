@@ -21,8 +21,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..records import InputProblem
-from . import zstd
+from ..records import InputProblem, zstd
 from .storage import beam_files, open_file, read_bytes, reason_of
 
 Format = Literal["jsonl", "parquet", "arrow", "csv", "tsv"]

@@ -22,8 +22,7 @@ from apache_beam.io.filesystems import FileSystems
 
 from ...metrics.record_fields import record_fields
 from ..blocks import IN_PIPELINE, Block, BlockFolder, KeyedRecord, ToBlocks, sorted_on_disk, unpack
-from ..records import InputProblem
-from . import zstd
+from ..records import InputProblem, zstd
 from .storage import (
     atomic_write,
     delete_files,

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from beamscore.transforms.io import files, readers, zstd
+from beamscore.transforms.io import files, readers
 from beamscore.transforms.io.files import Part, SourceFile, match_files, split_file
 from beamscore.transforms.io.readers import Line, read_lines
-from beamscore.transforms.records import InputProblem
+from beamscore.transforms.records import InputProblem, zstd
 from tests.transforms.counted import counted_reads
 
 BOM = b"\xef\xbb\xbf"

@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 from beamscore.metrics.registry import benchmark_class
 from beamscore.transforms import blocks
 from beamscore.transforms.blocks import sorted_on_disk
-from beamscore.transforms.io import zstd
 from beamscore.transforms.io.record_files import (
     Kind,
     WriteRecords,
@@ -32,7 +31,7 @@ from beamscore.transforms.io.record_files import (
     schema_of,
     table_of,
 )
-from beamscore.transforms.records import InputProblem
+from beamscore.transforms.records import InputProblem, zstd
 from tests.pipelines.test_full_disk import small_disk
 
 RECORDS = [{"sample_id": f"s{number:02}", "x": number} for number in range(20)]
