@@ -51,9 +51,8 @@ TRANSFORMS = {
     "transforms/io/publication.py": ["tests/transforms/io/test_publication.py", "tests/transforms/io/test_claim.py"],
     "transforms/read.py": ["tests/transforms/test_read.py"],
     "transforms/records.py": ["tests/transforms/test_records.py"],
-    "transforms/evaluate.py": ["tests/transforms/test_score.py"],
     "transforms/scored.py": ["tests/transforms/test_score.py"],
-    "transforms/slice.py": ["tests/transforms/test_slice.py", "tests/transforms/test_combine.py"],
+    "transforms/evaluate.py": ["tests/transforms/test_score.py", "tests/transforms/test_slice.py"],
     "transforms/io/storage.py": ["tests/transforms/io/test_storage.py", "tests/transforms/io/test_publication.py"],
     "transforms/publish.py": ["tests/transforms/test_publish.py", "tests/transforms/io/test_publication.py"],
     "transforms/totals.py": [

@@ -104,8 +104,7 @@ def test_nothing_of_this_checkout_is_in_the_graph(submitted: list[Any], benchmar
     found = list(payloads(graph))
     named = {module for _, pickled in found for module in strings(pickled) if module.startswith("beamscore.")}
     assert {
-        "beamscore.transforms.score",
-        "beamscore.transforms.slice",
+        "beamscore.transforms.evaluate",
         "beamscore.pipelines.evaluate",
         f"beamscore.metrics.{benchmark}.benchmark",
     } <= named

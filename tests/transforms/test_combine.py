@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums
-from beamscore.transforms.slice import SumStatistics
+from beamscore.transforms.evaluate import SumStatistics
 from beamscore.transforms.totals import SliceTotals
 
 BOOTSTRAP = Bootstrap(4, seed=2)

@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from beamscore.transforms.blocks import unpack
-from beamscore.transforms.encode import EncodeBundle
 from beamscore.transforms.io.field_map import FieldMap, SideColumns, record_json
 from beamscore.transforms.io.readers import RecordLimits
 from beamscore.transforms.pair import DeduplicateAndPair
+from beamscore.transforms.read import EncodeBundle
 from beamscore.transforms.records import GROUND_TRUTH, EncodedRecord, InputProblem, Quarantined
 from beamscore.transforms.scored import PairedSample
 

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from beamscore.transforms import slice as slicing
+from beamscore.transforms.evaluate import CheckSliceCount, SumSlices
 from beamscore.transforms.hashes import prediction_fingerprint, sample_fingerprint
 from beamscore.transforms.records import InputProblem
 from beamscore.transforms.scored import ScoredSample
-from beamscore.transforms.slice import CheckSliceCount, SumSlices
 from beamscore.transforms.slice_labels import (
     ALL_SAMPLES,
     MAX_LABEL_LENGTH,
