@@ -78,10 +78,10 @@ def parts_of(path: Path | str, side: int = 0, size: int | None = None) -> list[P
     return list(split_file(file, part_size([file]) if size is None else size))
 
 
-def problem_of(call: Callable[[], Any]) -> str:
+def problem_of(call: Callable[..., Any], *arguments: Any) -> str:
     """The one line of the InputProblem that a call raises."""
     with pytest.raises(InputProblem) as problem:
-        call()
+        call(*arguments)
     assert "\n" not in problem.value.message
     return problem.value.message
 
