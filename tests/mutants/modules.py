@@ -46,7 +46,7 @@ TRANSFORMS = {
         "tests/transforms/io/test_jsonl.py",
         "tests/transforms/io/test_delimited.py",
         "tests/transforms/io/test_tables.py",
-        "tests/transforms/io/test_rows.py",
+        "tests/transforms/test_records.py",
     ],
     "transforms/io/publication.py": ["tests/transforms/io/test_publication.py", "tests/transforms/io/test_claim.py"],
     "transforms/read.py": ["tests/transforms/test_read.py"],
@@ -55,11 +55,7 @@ TRANSFORMS = {
     "transforms/evaluate.py": ["tests/transforms/test_score.py", "tests/transforms/test_slice.py"],
     "transforms/io/storage.py": ["tests/transforms/io/test_storage.py", "tests/transforms/io/test_publication.py"],
     "transforms/publish.py": ["tests/transforms/test_publish.py", "tests/transforms/io/test_publication.py"],
-    "transforms/totals.py": [
-        "tests/transforms/test_combine.py",
-        "tests/transforms/test_finalize.py",
-        "tests/transforms/test_slice.py",
-    ],
+    "transforms/totals.py": ["tests/transforms/test_slice.py"],
 }
 
 MODULES = {**STATISTICS, **MATCHERS, **TRANSFORMS}
