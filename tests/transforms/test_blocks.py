@@ -6,7 +6,6 @@ import os
 import pickle
 import shutil
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -136,9 +135,8 @@ def test_what_a_failed_bundle_left_is_not_read_and_a_folder_that_is_gone_is_not_
     failed.write([(b"a", b"lost, too")])
     assert unpack(kept) == [(b"a", b"kept")]
     shutil.rmtree(folder)
-    calls: list[Callable[[], object]] = [*(lambda each=each: each.write([]) for each in (again, new))]  # type: ignore[misc]
-    for call in (*calls, lambda: unpack(kept)):
-        assert f"{WRONG}No such file" in problem_of(call)
+    for problem in (problem_of(again.write, []), problem_of(new.write, []), problem_of(unpack, kept)):
+        assert f"{WRONG}No such file" in problem
     assert not folder.exists()
 
 
@@ -169,7 +167,7 @@ def test_sorting_on_disk_is_sorting_and_few_items_are_held_at_once(items: list[t
     spilled: list[int] = []
     spill = blocks._spilled
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blocks, "_spilled", lambda held: spilled.append(len(held)) or spill(held))
+        patch.setattr(blocks, "_spilled", lambda held: (spilled.append(len(held)), spill(held))[1])  # type: ignore[func-returns-value]
         with sorted_on_disk(iter(items), bytes_in_memory=room) as found:
             assert list(found) == sorted(items)
     assert all((count - 1) * blocks._BYTES_PER_ITEM < room for count in spilled)

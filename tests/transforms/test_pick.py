@@ -100,7 +100,7 @@ def test_a_sample_has_all_its_reasons_and_one_without_a_prediction_is_only_liste
     table = [("a", 0.0, 0.9), ("a", 0.5, 0.1), ("b", 0.9, 0.5), ("b", 0.0, 0.0)]
     scored = [
         ScoredSample(
-            *(f"s{n}", 0, "scored" if n < 3 else "missing_prediction", None, "", {}),  # type: ignore[arg-type]
+            *(f"s{n}", 0, "scored" if n < 3 else "missing_prediction", None, "", {}),
             slice_values=(kind,),
             metrics={"score": score, "other": other},
         )

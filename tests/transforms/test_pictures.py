@@ -20,6 +20,8 @@ from tests.memory_files import ObjectStore
 from tests.page.corpora import page_data
 from tests.runs import command, write_lines
 
+NOWHERE: list[Any] = [None, [], {"image": {"path": 3}}, {"image": "a.png"}, {"image": {}}]
+
 
 @pytest.mark.parametrize(
     ("record", "images", "path"),
@@ -33,7 +35,7 @@ from tests.runs import command, write_lines
         # A pattern needs nothing of the record, which may be cut or broken.
         ({"image": {"path": "a.png"}}, "scans/{sample_id}.jpg", "scans/s 1.jpg"),
         (None, "scans/{sample_id}.jpg", "scans/s 1.jpg"),
-        *((record, "scans", None) for record in (None, [], {"image": {"path": 3}}, {"image": "a.png"}, {"image": {}})),
+        *((record, "scans", None) for record in NOWHERE),
     ],
 )
 def test_where_a_picture_is(record: Any, images: str | None, path: str | None) -> None:

@@ -79,7 +79,7 @@ def test_a_file_that_cannot_be_ended_is_not_ended_again(tmp_path: Path) -> None:
 def rows(count: int) -> list[ScoredSample]:
     return [
         ScoredSample(
-            *(f"s{i}", i % 2, "scored", "rejected" if i % 2 else None, f"u{i}", {"ground_truth.scored": 1}),  # type: ignore[arg-type]
+            *(f"s{i}", i % 2, "scored", "rejected" if i % 2 else None, f"u{i}", {"ground_truth.scored": 1}),
             slice_values=("web", {"b": i, "a": None}, None),
             statistics={"n": i, "share": 0.1},
             metrics={"score": i / 2, "other": None},

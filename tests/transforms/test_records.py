@@ -92,7 +92,8 @@ VALUES: dict[str, Any] = {"sample_id": "a", "box": {"width": 3, "height": [1.5, 
 
 
 NAMES = ["sample_id", "box", "note"]
-BoxTuple, RecordTuple = namedtuple("BoxTuple", ["width", "height"]), namedtuple("RecordTuple", NAMES)
+BoxTuple: Any = namedtuple("BoxTuple", ["width", "height"])
+RecordTuple: Any = namedtuple("RecordTuple", ["sample_id", "box", "note"])
 RecordClass, RecordStruct = dataclasses.make_dataclass("RecordClass", NAMES), msgspec.defstruct("RecordStruct", NAMES)
 SHAPES = [
     *(kind(*VALUES.values()) for kind in (RecordTuple, RecordClass, RecordStruct, lambda *_: VALUES)),

@@ -72,8 +72,10 @@ def test_each_use_of_rows_has_those_that_a_plain_filter_keeps(
     earlier = EarlierRows(files, "score", ("theirs", None, "ours"))
     values = [(name, *record.decode(list[Any])) for name, record in records(earlier, EARLIER_ROWS)]
     with_value = [each for each in cells if each["system"] and each["score"] is not None]
-    expected = [(each["sample_id"], each["system"], each["truth_hash"], repr(each["score"])) for each in with_value]
-    assert [(*row, repr(value)) for *row, value in values] == expected
+    names = ("sample_id", "system", "truth_hash")
+    assert [(*row, repr(value)) for *row, value in values] == [
+        (*(each[name] for name in names), repr(each["score"])) for each in with_value
+    ]
     # A baseline may have none of our systems, and a list no sample.
     assert list(records(EarlierRows(files, "score", (None,)), EARLIER_ROWS)) == []
 

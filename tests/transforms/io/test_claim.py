@@ -125,7 +125,7 @@ def test_a_number_that_another_process_has_now_is_not_the_process() -> None:
 
 def test_of_runs_that_ask_at_the_same_time_one_goes_on(output: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every order of the steps of two runs: asking, looking, and, for the first, waiting for the other."""
-    for number, ((first, second), at) in enumerate(itertools.product(("ab", "ba"), range(1, 12))):
+    for number, ((first, second), at) in enumerate(itertools.product((("a", "b"), ("b", "a")), range(1, 12))):
         place = f"{output}/{number}"
         owners: list[str] = []
         refused: list[str] = []
