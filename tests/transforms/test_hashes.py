@@ -28,7 +28,7 @@ from beamscore.transforms.io.field_map import SideColumns
 from beamscore.transforms.io.readers import RecordLimits, read_part
 from beamscore.transforms.read import RecordIntake
 from beamscore.transforms.records import EncodedRecord, Quarantined, RecordEncoder
-from tests.runs import evaluate, write_lines
+from tests.runs import write_lines
 from tests.transforms.samples import parts_of
 
 
@@ -105,21 +105,3 @@ def hashes_of_file(path: Path, columns: SideColumns, kind: type[msgspec.Struct])
         assert not isinstance(record, Quarantined), record.error
         hashes_by_id[record[0].decode()] = record_hash(EncodedRecord(record[1]).decode(kind))
     return hashes_by_id
-
-
-def test_the_fingerprint_of_a_run_does_not_depend_on_the_format_of_its_files(tmp_path: Path) -> None:
-    kind, sides = benchmark_class("chart"), corpus("chart")
-    truths = write_both(tmp_path, "truth", sides["truth"], kind.truth_type)
-    predictions = write_both(tmp_path, "prediction", sides["prediction"], kind.prediction_type)
-    flags = ("--quiet", "--no-html", "--set", "bootstrap.replicates=0")
-    runs = [
-        evaluate(tmp_path / each[0].suffix, *each, *flags, config="chart")
-        for each in zip(truths, predictions, strict=True)
-    ]
-    hashes = [{row["sample_id"]: (row["truth_hash"], row["prediction_hash"]) for row in run.samples} for run in runs]
-    assert hashes[0] == hashes[1]
-    total = sum(sample_fingerprint(sample_id, truth) for sample_id, (truth, _) in hashes[0].items())
-    for run in runs:
-        assert run.summary["fingerprint"] == run.sums["fingerprint"] == {"samples": 6, "hash": fingerprint_text(total)}
-    prints = {run.summary["systems"]["predictions"]["predictions_fingerprint"] for run in runs}
-    assert len(prints) == 1

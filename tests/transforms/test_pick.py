@@ -87,13 +87,6 @@ def test_the_choice_does_not_depend_on_the_bundles() -> None:
     assert sorted(each.sample_id for each in worst[:5]) != [f"s{n}" for n in range(5)]
 
 
-def test_picked_samples_are_ordered_by_reason_and_rank() -> None:
-    offers = sorted((found for _, found in candidates(SELECTION, batch_of({1: (0.1, 0.9)}))), key=order_of_picked)
-    whys = [(why, system) for why in ("flip", "worst", "random", "listed") for system in (0, 1)]
-    assert [(offer.why, offer.system) for offer in offers] == whys
-    assert offers[0].truth == b'{"n": 1}'
-
-
 def test_a_sample_has_all_its_reasons_and_one_without_a_prediction_is_only_listed() -> None:
     """The worst of each value of a column and by each other metric are shown too; report.md names more."""
     paired, _ = batch_of(dict.fromkeys(range(4), (0.0,)))

@@ -107,14 +107,6 @@ KEYS = st.builds(
 )
 
 
-@given(KEYS, KEYS)
-def test_keys_survive_coding_and_equal_ones_have_equal_bytes(first: SliceKey, second: SliceKey) -> None:
-    coded = [msgspec.msgpack.encode(key) for key in (first, second)]
-    decoded = msgspec.msgpack.decode(coded[0], type=SliceKey)
-    assert (decoded, type(decoded.slice)) == (first, Slice)
-    assert (coded[0] == coded[1]) == (first == second)
-
-
 WEB, CRAWL = (Slice(("source",), (each,)) for each in ("web", "crawl"))
 
 

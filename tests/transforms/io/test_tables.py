@@ -68,15 +68,6 @@ def test_the_rows_are_those_of_the_batches(tmp_path: Path, new: Any, compression
     assert records_of(tmp_path / "a.arrow") == RECORDS
 
 
-def test_batches_share_dictionaries_that_grow(tmp_path: Path) -> None:
-    table = TABLE.set_column(1, "text", TABLE["text"].dictionary_encode())
-    options = pa.ipc.IpcWriteOptions(emit_dictionary_deltas=True)
-    with pa.ipc.new_stream(tmp_path / "a.arrow", table.schema, options=options) as writer:
-        writer.write_table(table.slice(0, 100), max_chunksize=10)
-        writer.write_table(table.slice(100), max_chunksize=10)
-    assert records_of(tmp_path / "a.arrow") == RECORDS
-
-
 @BOTH
 def test_rows_are_numbered_through_groups_parts_and_batches(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
@@ -135,20 +126,6 @@ def test_a_column_that_cannot_be_decoded_does_no_harm_where_it_is_not_wanted(tmp
     path = write(tmp_path / "a.parquet", table, 50, compression="none")
     path.write_bytes(path.read_bytes().replace(b"junk", b"\xff\xff\xff\xff", 1))
     assert records_of(path, ()) == [{"sample_id": "a"}] * 50
-
-
-@pytest.mark.parametrize(
-    ("ids", "found"),
-    [
-        (pa.array([1, 2]), ["1", "2"]),
-        (pa.array([1.0, 2.0]), [1.0, 2.0]),
-        (pa.array([None, "b"]), [None, "b"]),
-        (pa.array(["a", "a"]).dictionary_encode(), ["a", "a"]),
-    ],
-)
-def test_sample_ids_are_given_as_text_where_they_are_integers(tmp_path: Path, ids: Any, found: list[Any]) -> None:
-    path = write(tmp_path / "a.parquet", pa.table({"sample_id": ids}))
-    assert [row.sample_id for row in rows_of(path, ())] == found
 
 
 DEEP = "[" * (DEPTH + 1) + "]" * (DEPTH + 1)
