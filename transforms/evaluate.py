@@ -171,14 +171,7 @@ class SumSlices(beam.DoFn):
     """
 
     def __init__(self, columns: Sequence[str], bootstrap: Bootstrap, most: int, sliced: Sequence[str] = ()) -> None:
-        self._columns = columns
-        self._sliced = sliced
-        self._bootstrap = bootstrap
-        self._most = most
-
-    def setup(self) -> None:
-        """Starts with no samples."""
-        self._sums = PartialSums(self._columns, self._bootstrap, self._most, self._sliced)
+        self._sums = PartialSums(columns, bootstrap, most, sliced)
 
     def start_bundle(self) -> None:
         """Forgets what a bundle that failed has left."""

@@ -25,7 +25,7 @@ from tests.runs import Record, Run, evaluate
 pytestmark = pytest.mark.attacks
 
 COUNT = 16
-FLAGS = ("--quiet", "--no-html", "--set", "max_rejected_fraction=1", "--set", "bootstrap.replicates=5")
+FLAGS: tuple[str, ...] = ("--quiet", "--no-html", "--set", "max_rejected_fraction=1", "--set", "bootstrap.replicates=5")
 FLAGS += ("--slice", "source")
 OPTIONS = {
     "chart": ("tasks=[task1,task2]", "text_iou=0.9", "max_steps=20000", "max_text_blocks=5"),

@@ -116,9 +116,7 @@ def sample_of(sample_id: str, slices: tuple[Slice, ...] = (), system: int = 0, *
 
 
 def sums_of(replicates: int, most: int = 100) -> SumSlices:
-    do_fn = SumSlices(["source", "tags"], Bootstrap(replicates, seed=1), most)
-    do_fn.setup()
-    return do_fn
+    return pickle.loads(pickle.dumps(SumSlices(["source", "tags"], Bootstrap(replicates, seed=1), most)))
 
 
 def totals(do_fn: SumSlices, *batches: list[ScoredSample]) -> list[tuple[SliceKey, SliceTotals]]:
