@@ -109,7 +109,7 @@ def test_a_command_writes_the_same_files(
 def test_an_embedded_evaluation_has_the_sums_of_the_command(cluster: FlinkCluster, tmp_path: Path) -> None:
     corpus = PROJECT / "tests" / "corpora" / "chart"
     paths = {side: corpus / f"{side}.jsonl" for side in ("ground_truth", "predictions")}
-    here = evaluate(tmp_path / "here", *paths.values(), "--slice", "source", config="chart")
+    here = evaluate(tmp_path / "here", paths["ground_truth"], paths["predictions"], "--slice", "source", config="chart")
     output = tmp_path / "there"
     with beam.Pipeline(options=PipelineOptions(cluster.options())) as pipeline:
         collections = {
