@@ -116,7 +116,8 @@ def sample_of(sample_id: str, slices: tuple[Slice, ...] = (), system: int = 0, *
 
 
 def sums_of(replicates: int, most: int = 100) -> SumSlices:
-    return pickle.loads(pickle.dumps(SumSlices(["source", "tags"], Bootstrap(replicates, seed=1), most)))
+    do_fn: SumSlices = pickle.loads(pickle.dumps(SumSlices(["source", "tags"], Bootstrap(replicates, seed=1), most)))
+    return do_fn
 
 
 def totals(do_fn: SumSlices, *batches: list[ScoredSample]) -> list[tuple[SliceKey, SliceTotals]]:
