@@ -41,7 +41,7 @@ CONTENTS = st.lists(
 
 
 @given(content=CONTENTS, part_size=st.integers(1, 50), read_size=st.integers(1, 20))
-@example(content=b"a\nb\nc", part_size=2, read_size=1)
+@example(content=b"a\nb\nc\nd\n", part_size=4, read_size=9)
 @example(content=b"a" * 30 + b"\nb\n", part_size=3, read_size=2)
 @example(content=BOM + b"a\r\n" + BOM + b"b", part_size=4, read_size=3)
 def test_parts_of_any_size_hold_each_line_exactly_once(
