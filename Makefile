@@ -34,7 +34,7 @@ help:
 	@echo "make mutants      change the code in 400 places, one at a time: which changes does no test notice? (CHANGES=400 SEED=1)"
 	@echo "make flink        evaluate a sample corpus on a Flink cluster of this machine"
 	@echo "make test-flink   all benchmarks, 200,000 samples and faults on Flink"
-	@echo "make bench-flink  measure Flink: slots, growth and memory, a hot key (SECTIONS=\"growth --against COMMIT\" for a part)"
+	@echo "make bench-flink  measure Flink: slots, growth and memory, a hot key (SECTIONS=growth for a part)"
 	@echo "make test-page    open reports in a headless Chromium; pictures of them for you to look at in out/page"
 	@echo "make picture      take the picture of report.html that the README shows"
 	@echo "make clean        remove the environment and all output"

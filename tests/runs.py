@@ -21,7 +21,7 @@ from beamscore.metrics.statistics.bootstrap import Bootstrap
 from beamscore.metrics.statistics.sum_table import PackedReplicates
 from beamscore.metrics.statistics.sums import Sums
 from beamscore.pipelines.commands import main
-from beamscore.transforms.io import zstd
+from beamscore.transforms.records import zstd
 from tests import beam_caches
 
 beam_caches.install()

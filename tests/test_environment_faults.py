@@ -17,9 +17,9 @@ from apache_beam.pvalue import TaggedOutput
 import beamscore
 from beamscore.metrics.benchmark import ENVIRONMENT_FAULTS, Benchmark, MissingTool, Pair
 from beamscore.metrics.registry import benchmark_class, benchmark_names
+from beamscore.transforms.evaluate import ScoreBatch
 from beamscore.transforms.records import GROUND_TRUTH, JSON, EncodedRecord, InputProblem, Origin, Quarantined
-from beamscore.transforms.score import ScoreBatch
-from beamscore.transforms.scored_batch import PairedSample, ScoringPlan
+from beamscore.transforms.scored import PairedSample, ScoringPlan
 from tests import toy
 from tests.runs import evaluate, write_lines
 

@@ -4,8 +4,7 @@ A runner spends more on each element that it moves than it takes to read a recor
 of their sample_id, a block at a time; a bucket has all records of its samples.
 
 A local runner keeps all that is shuffled in the memory of the command. So a local pipeline writes its blocks to files
-in a folder of the command, and shuffles where they are; on a cluster, whose workers share no disk, blocks travel. There
-bytes cost more than the time to compress them well, and zstd does; a local disk takes more of them, and LZ4 is faster.
+in a folder of the command, and shuffles where they are; on a cluster, whose workers share no disk, blocks travel.
 """
 
 from __future__ import annotations
@@ -17,20 +16,20 @@ import struct
 import tempfile
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import IO, Any
 
 import apache_beam as beam
 import msgspec
-import pyarrow as pa
+from apache_beam.pvalue import TaggedOutput
 from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
 from .faults import temporary_folder, temporary_problem
 from .hashes import bucket_of
-from .io import zstd
 from .io.files import SourceFile
+from .records import zstd
 
 BYTES_PER_BUCKET = 16 << 20
 BYTES_PER_SMALL_BUCKET = 64 << 10
@@ -54,12 +53,10 @@ _LENGTHS = struct.Struct("<QQ")
 KeyedRecord = tuple[bytes, bytes]
 """The sample_id in UTF-8, and the bytes of an EncodedRecord."""
 
-BlockPlace = tuple[str, int, int, int]
-"""The file that has a block, where in it, how many bytes it has there, and how many when it is unpacked."""
+BlockPlace = tuple[str, int, int]
+"""The file that has a block, where in it, and how many bytes it has there."""
 Block = bytes | BlockPlace
 """What travels of a block: all of it, or where it is."""
-
-_LZ4 = pa.Codec("lz4_raw")
 
 
 @dataclass(frozen=True)
@@ -91,38 +88,33 @@ class BlockWriter:
         self._folder = folder
         self._path: str | None = None
 
-    def write(self, content: bytes) -> Block:
-        """Returns what travels of the block that has this content; raises InputProblem where it cannot be written."""
+    def write(self, records: list[KeyedRecord]) -> Block:
+        """Returns what travels of the block of some records; raises InputProblem where it cannot be written."""
+        stored = zstd.compress(_ENCODER.encode(records), level=1)
         if self._folder is None:
-            return zstd.compress(content, level=1)
-        stored = _LZ4.compress(content, asbytes=True)
+            return stored
         try:
             # A file that is gone is not made again: then its folder is about to go, too.
-            with open(self._path or self._new_path(self._folder), "xb" if self._path is None else "r+b") as file:
-                self._path = file.name
+            path, mode = self._path or os.path.join(self._folder, f"{uuid.uuid4().hex}.blocks"), "r+b"
+            with open(path, mode if self._path else "xb") as file:
+                self._path = path
                 start = file.seek(0, os.SEEK_END)
                 file.write(stored)
         except OSError as error:
             raise temporary_problem(self._folder, error) from error
-        return self._path, start, len(stored), len(content)
-
-    @staticmethod
-    def _new_path(folder: str) -> str:
-        return os.path.join(folder, f"{uuid.uuid4().hex}.blocks")
+        return self._path, start, len(stored)
 
 
-def read_block(block: Block) -> bytes:
-    """Returns the content of a block; raises InputProblem where it cannot be read."""
+def unpack(block: Block) -> list[KeyedRecord]:
+    """Returns the records of a block in their order; raises InputProblem where it cannot be read."""
     if isinstance(block, bytes):
-        return zstd.decompress(block)
-    path, start, size, unpacked = block
+        return _DECODER.decode(zstd.decompress(block))
+    path, start, size = block
     try:
         with open(path, "rb", buffering=0) as file:
-            stored = os.pread(file.fileno(), size, start)
-        content: bytes = _LZ4.decompress(stored, unpacked, asbytes=True)
-    except OSError as error:
+            return _DECODER.decode(zstd.decompress(os.pread(file.fileno(), size, start)))
+    except (OSError, zstd.ZstdError) as error:
         raise temporary_problem(os.path.dirname(path), error) from error
-    return content
 
 
 _DECODER = msgspec.msgpack.Decoder(list[KeyedRecord])
@@ -140,18 +132,11 @@ def buckets_for(size: int) -> int:
     return min(MAX_BUCKETS, wanted)
 
 
-BucketOf = Callable[[bytes, int], int]
-
-
 class BlockBuffer:
-    """The records that a reader holds until their blocks are large enough; at most BYTES_HELD, and one record.
+    """The records that a reader holds until their blocks are large enough; at most BYTES_HELD, and one record."""
 
-    bucket_of: from a key and the number of buckets to the bucket.
-    """
-
-    def __init__(self, buckets: int, writer: BlockWriter, bucket_of: BucketOf = bucket_of) -> None:
+    def __init__(self, buckets: int, writer: BlockWriter) -> None:
         self._buckets = buckets
-        self._bucket_of = bucket_of
         self._writer = writer
         self._records: defaultdict[int, list[KeyedRecord]] = defaultdict(list)
         self._sizes: defaultdict[int, int] = defaultdict(int)
@@ -159,7 +144,7 @@ class BlockBuffer:
 
     def add(self, records: Iterable[KeyedRecord]) -> Iterator[tuple[int, Block]]:
         """Adds records; yields the pairs (bucket, block) that became large enough."""
-        held, sizes, buckets, bucket_of = self._records, self._sizes, self._buckets, self._bucket_of
+        held, sizes, buckets = self._records, self._sizes, self._buckets
         for record in records:
             key, encoded = record
             bucket = bucket_of(key, buckets)
@@ -179,39 +164,36 @@ class BlockBuffer:
 
     def _block(self, bucket: int) -> tuple[int, Block]:
         self._size -= self._sizes.pop(bucket)
-        return bucket, pack(self._records.pop(bucket), self._writer)
+        return bucket, self._writer.write(self._records.pop(bucket))
 
 
-def pack(records: list[KeyedRecord], writer: BlockWriter) -> Block:
-    """Returns the block of some records."""
-    return writer.write(_ENCODER.encode(records))
-
-
-def unpack(block: Block) -> list[KeyedRecord]:
-    """Returns the records of a block, in the order in which they were packed."""
-    return _DECODER.decode(read_block(block))
+def at_end(outputs: Iterable[Any]) -> Iterator[WindowedValue | TaggedOutput]:
+    """Yields outputs, some of them under a tag, as the end of a bundle has to: in the global window."""
+    for each in outputs:
+        if isinstance(each, TaggedOutput):
+            yield TaggedOutput(each.tag, GlobalWindows.windowed_value(each.value))
+        else:
+            yield GlobalWindows.windowed_value(each)
 
 
 class ToBlocks(beam.DoFn):
     """Gathers the records of a bundle: from KeyedRecord to pairs (bucket, block); see BlockBuffer."""
 
-    def __init__(self, buckets: int, folder: BlockFolder, bucket_of: BucketOf = bucket_of) -> None:
+    def __init__(self, buckets: int, folder: BlockFolder) -> None:
         self._buckets = buckets
         self._folder = folder
-        self._bucket_of = bucket_of
 
     def start_bundle(self) -> None:
         """Starts with no records."""
-        self._held = BlockBuffer(self._buckets, self._folder.writer(), self._bucket_of)
+        self._held = BlockBuffer(self._buckets, self._folder.writer())
 
     def process(self, record: KeyedRecord) -> Iterator[tuple[int, Block]]:
         """Yields the blocks that became large enough."""
         yield from self._held.add([record])
 
-    def finish_bundle(self) -> Iterator[WindowedValue]:
+    def finish_bundle(self) -> Iterator[WindowedValue | TaggedOutput]:
         """Yields the blocks that are left."""
-        for block in self._held.flush():
-            yield GlobalWindows.windowed_value(block)
+        return at_end(self._held.flush())
 
 
 def only_samples(keyed: tuple[int, Block], wanted: Iterable[str]) -> Iterator[tuple[int, Block]]:
@@ -219,7 +201,7 @@ def only_samples(keyed: tuple[int, Block], wanted: Iterable[str]) -> Iterator[tu
     ids = {sample_id.encode("utf-8", "surrogatepass") for sample_id in wanted}
     records = [record for record in unpack(keyed[1]) if record[0] in ids]
     if records:
-        yield keyed[0], pack(records, BlockWriter())
+        yield keyed[0], BlockWriter().write(records)
 
 
 @contextlib.contextmanager

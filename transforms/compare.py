@@ -16,13 +16,12 @@ from operator import itemgetter
 import apache_beam as beam
 import msgspec
 from apache_beam.pvalue import TaggedOutput
-from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
 from ..metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from ..metrics.statistics.comparison import SwapBits
 from ..metrics.statistics.sum_table import with_slices
-from .blocks import Block, BlockFolder, KeyedRecord, pack, sorted_on_disk, unpack
+from .blocks import Block, BlockFolder, KeyedRecord, at_end, sorted_on_disk, unpack
 from .process import one_blas_thread
 from .records import EncodedRecord, InputProblem
 from .rows import SampleRow
@@ -157,14 +156,13 @@ class CompareBuckets(beam.DoFn):
                 if number % SAMPLES_PER_LOOK == 0 and sum(sums.size for sums in self._sums.values()) > SUMS_HELD:
                     yield from self._flush_sums()
 
-    def finish_bundle(self) -> Iterator[WindowedValue]:
+    def finish_bundle(self) -> Iterator[WindowedValue | TaggedOutput]:
         """Yields all that the bundle has seen."""
         outputs = [*self._flush_sums()]
         outputs += [TaggedOutput("counts", each) for each in self._counts.items()]
         outputs += [TaggedOutput("metrics", each) for each in self._changes.counts()]
-        outputs += [TaggedOutput("changed", pack(samples, self._writer)) for samples in self._changes.blocks()]
-        for output in outputs:
-            yield TaggedOutput(output.tag, GlobalWindows.windowed_value(output.value))
+        outputs += [TaggedOutput("changed", self._writer.write(samples)) for samples in self._changes.blocks()]
+        return at_end(outputs)
 
     def _add_sample(self, before: SampleRow | None, after: SampleRow | None) -> None:
         """Counts a sample, and compares it where both systems scored it, against the same ground truth."""

@@ -16,14 +16,12 @@ from .records import GROUND_TRUTH, Cause
 NAMESPACE = "beamscore"
 
 
+_COUNTERS = (
+    *("records_read", "records_rejected", "records_duplicate", "records_unmatched"),
+    *("samples_scored", "samples_missing_prediction", "samples_rejected"),
+)
 METRICS: dict[str, Any] = {
-    **{
-        name: Metrics.counter(NAMESPACE, name)
-        for name in (
-            *("records_read", "records_rejected", "records_duplicate", "records_unmatched"),
-            *("samples_scored", "samples_missing_prediction", "samples_rejected"),
-        )
-    },
+    **{name: Metrics.counter(NAMESPACE, name) for name in _COUNTERS},
     **{name: Metrics.distribution(NAMESPACE, name) for name in ("batch_size", "sample_microseconds")},
 }
 """Counters by what became of a record or a sample, and distributions of what scoring costs."""

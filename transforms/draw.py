@@ -12,16 +12,14 @@ from urllib.parse import quote
 
 import apache_beam as beam
 import msgspec
-from msgspec import structs
 
 from ..metrics.benchmark import Benchmark, DrawnPair, RejectedRecord, explain, record_fields
-from ..metrics.common.svg import with_picture
+from ..metrics.common.svg import ImageSize, with_picture
 from ..metrics.scoring import draw_pairs
 from .faults import faults_end_the_bundle
 from .io.storage import write_file
 from .pictures import Picture, find_picture
-from .scored_batch import PairedSample
-from .scored_sample import has_no_field
+from .scored import PairedSample, has_no_field
 
 _log = logging.getLogger(__name__)
 PICTURE, PROBLEM = ".svg", ".problem"
@@ -65,13 +63,12 @@ class DrawSamples(beam.DoFn):
 
     def process(self, samples: Sequence[PairedSample]) -> None:
         """Writes a file for each sample of a batch."""
-        decoded = {sample.sample_id: self._decoded(sample) for sample in samples}
-        pairs = [each for each in decoded.values() if not isinstance(each, RejectedRecord)]
         pictures = {sample.sample_id: self._picture(sample) for sample in samples}
-        pairs = [structs.replace(each, image=pictures[each.sample_id].size) for each in pairs]
+        found = {sample.sample_id: self._decoded(sample, pictures[sample.sample_id].size) for sample in samples}
+        pairs = [each for each in found.values() if isinstance(each, DrawnPair)]
         with faults_end_the_bundle("drawing"):
             drawn = dict(zip((pair.sample_id for pair in pairs), draw_pairs(self._benchmark, pairs), strict=True))
-        rejected = {name: each for name, each in decoded.items() if isinstance(each, RejectedRecord)}
+        rejected = {name: each for name, each in found.items() if isinstance(each, RejectedRecord)}
         for sample_id, result in (drawn | rejected).items():
             ending, text = (PICTURE, result) if isinstance(result, str) else (PROBLEM, result.message)
             text = with_picture(_NOT_XML.sub("\ufffd", text), pictures[sample_id].address)
@@ -85,7 +82,7 @@ class DrawSamples(beam.DoFn):
             _log.warning("sample %s has no real picture: %s", sample.sample_id, picture.problem)
         return picture
 
-    def _decoded(self, sample: PairedSample) -> DrawnPair[Any, Any] | RejectedRecord:
+    def _decoded(self, sample: PairedSample, size: ImageSize | None) -> DrawnPair[Any, Any] | RejectedRecord:
         frame = sample.predictions[0]
         try:
             truth = sample.truth.decode(self._benchmark.truth_type)
@@ -94,10 +91,9 @@ class DrawSamples(beam.DoFn):
             return RejectedRecord("sample", explain(error))
         if has_no_field(truth) and (prediction is None or has_no_field(prediction)):
             field = next(iter(record_fields(self._benchmark.truth_type)))
-            return RejectedRecord(
-                "sample", f"its records have no field that {self._benchmark.name} reads, such as {field}"
-            )
-        return DrawnPair(sample.sample_id, truth, prediction)
+            problem = f"its records have no field that {self._benchmark.name} reads, such as {field}"
+            return RejectedRecord("sample", problem)
+        return DrawnPair(sample.sample_id, truth, prediction, image=size)
 
 
 def staged_name(prefix: str, sample_id: str, ending: str) -> str:

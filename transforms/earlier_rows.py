@@ -8,8 +8,6 @@ samples that were rejected, or whose prediction was: what the quarantine says of
 
 from __future__ import annotations
 
-import contextlib
-import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,18 +18,15 @@ import pyarrow.compute as pc
 
 from ..metrics.benchmark import Pair, SampleScore
 from ..metrics.scoring import Outcome, Status
-from ..metrics.statistics.bootstrap import check_statistics
 from .hashes import row_hash
-from .records import EARLIER_ROWS, REUSED_ROWS, InputProblem
+from .records import EARLIER_ROWS, REUSED_ROWS
 from .rows import RowSource, is_one_of
-from .scored_batch import PairedSample
-from .scored_sample import WITHOUT_FIELDS, DecodedSample, ScoredSample
+from .scored import WITHOUT_FIELDS, DecodedSample, PairedSample, ScoredSample
 
 _HASHED = ("sample_id", "status", "prediction_status", "truth_hash", "prediction_hash")
 _CONTENT = ("statistics", "coverage", "details")
 _TEXTS = len(_HASHED) + len(_CONTENT)
 _TAKEN = {("scored", "scored"), ("missing_prediction", None)}
-_LOG = logging.getLogger(__name__)
 
 
 class _ReusedRow(msgspec.Struct, array_like=True):
@@ -76,21 +71,15 @@ class ReusedRows(RowSource):
         return [self._outcome(sample, rows.get(sample.pair.sample_id, ())) for sample in samples]
 
     def _outcome(self, sample: DecodedSample, rows: Sequence[_ReusedRow]) -> Outcome | None:
-        has_hashes = sample.truth_hash is not None and (
-            sample.prediction_hash is not None or sample.pair.prediction is None
-        )
         hashes = sample.truth_hash, sample.prediction_hash
-        row = next((row for row in rows if has_hashes and (row.truth_hash, row.prediction_hash) == hashes), None)
+        # A prediction that is there may have no hash, as a missing one.
+        is_known = sample.prediction_hash is not None or sample.pair.prediction is None
+        row = next((row for row in rows if is_known and (row.truth_hash, row.prediction_hash) == hashes), None)
         if row is None:
             return None
-        try:
-            statistics = _STATISTICS.decode(row.statistics)
-            check_statistics(statistics)
-            extra = _extra(row.coverage)
-        except (msgspec.MsgspecError, ValueError):
-            return None
-        metrics = dict(zip(self.metrics, row.metrics, strict=True))
-        return Outcome(row.status, SampleScore(statistics, metrics, msgspec.Raw(row.details.encode()), extra))
+        statistics, metrics = _STATISTICS.decode(row.statistics), dict(zip(self.metrics, row.metrics, strict=True))
+        score = SampleScore(statistics, metrics, msgspec.Raw(row.details.encode()), _extra(row.coverage))
+        return Outcome(row.status, score)
 
 
 _STATISTICS = msgspec.json.Decoder(dict[str, int | float])
@@ -142,14 +131,6 @@ class EarlierRows(RowSource):
         """Yields the value of each row."""
         for sample_id, *cells in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             yield sample_id, msgspec.msgpack.encode(_EarlierValue(*cells))
-
-    @contextlib.contextmanager
-    def reading(self) -> Iterator[None]:
-        """Warns of files that cannot be read: they were whole before, and no result is lost for its page."""
-        try:
-            yield
-        except InputProblem as error:
-            _LOG.warning("report.html does not show all samples that changed since the baseline: %s", error.message)
 
     def find(self, paired: Sequence[PairedSample], samples: Sequence[ScoredSample]) -> list[float | None]:
         """Returns the value of each sample in the earlier run; None where it had none, or another ground truth."""

@@ -6,17 +6,36 @@ with the result, such as publishing it, comes behind.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import NamedTuple
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import apache_beam as beam
+import msgspec
+from apache_beam.pvalue import TaggedOutput
 
+from ..metrics.benchmark import Benchmark, Pair
+from ..metrics.scoring import Result, score_pairs
+from ..metrics.statistics.bootstrap import Bootstrap, BootstrapSums
+from ..metrics.statistics.sums import Sums
+from .blocks import at_end
+from .counters import METRICS, count_samples, timing
+from .earlier_rows import split_known
+from .faults import faults_end_the_bundle
 from .pair import PairBySample, samples_per_batch
-from .repeats import labels_of
-from .score import ScoreBatch
-from .scored_sample import ScoredSample
-from .slice import CheckSliceCount, ComputeValues, SumSlices, SumStatistics, merge_sums
-from .totals import EvaluationCore, SliceTotals
+from .process import gc_paused, one_blas_thread
+from .repeats import Repeats, labels_of
+from .scored import BatchDecoder, PairedSample, ScoredBatch, ScoredSample, ScoringPlan
+from .totals import (
+    EvaluationCore,
+    PartialSums,
+    SliceKey,
+    SliceResult,
+    SliceTotals,
+    corpus_sums,
+    slice_result,
+    too_many_slices,
+)
 
 RECORD_STREAMS = ("records", "quarantine", "outcomes")
 
@@ -66,9 +85,9 @@ class EvaluateRecords(beam.PTransform):
             >> beam.ParDo(
                 SumSlices(columns, core.bootstrap, core.max_slices, benchmark.sliced_columns)
             ).with_output_types(tuple[bytes, SliceTotals])
-            | "Combine" >> beam.CombinePerKey(SumStatistics(core.bootstrap))
-            | "SliceCount" >> CheckSliceCount(columns, core.max_slices)
-            | "Values" >> ComputeValues(benchmark, core.confidence, scoring.cluster is not None)
+            | "Combine" >> beam.CombinePerKey(merge_totals, core.bootstrap)
+            | "Values"
+            >> ComputeValues(benchmark, core.confidence, columns, core.max_slices, scoring.cluster is not None)
         )
         outcomes = (
             (read["outcomes"], paired.outcomes)
@@ -77,3 +96,159 @@ class EvaluateRecords(beam.PTransform):
         )
         quarantine = (read["quarantine"], paired.quarantine, scored.quarantine) | "AllQuarantined" >> beam.Flatten()
         return Evaluated(scored.samples, slices, outcomes, quarantine, scored.batches)
+
+
+class ScoreBatch(beam.DoFn):
+    """Scores batches: from lists of PairedSample to lists of ScoredSample.
+
+    Other outputs, by tag: `quarantine`, Quarantined; `batches`, pairs (list of PairedSample, list of ScoredSample).
+    """
+
+    def __init__(self, plan: ScoringPlan) -> None:
+        self._plan = plan
+        self._timings = {name: timing(name) for name in plan.benchmark.timed}
+
+    def setup(self) -> None:
+        """Makes what the benchmark needs in this worker."""
+        self._decoder = BatchDecoder(self._plan)
+        with faults_end_the_bundle("the start of scoring"):
+            self._plan.benchmark.setup()
+
+    def teardown(self) -> None:
+        """Removes what `setup` made."""
+        self._plan.benchmark.teardown()
+
+    def process(
+        self, samples: list[PairedSample], labels: Sequence[tuple[int, str]] = ()
+    ) -> Iterator[list[ScoredSample] | TaggedOutput]:
+        """Yields what became of the samples of a batch. labels: of the repeats of each system, where there are any."""
+        plan = self._plan
+        with gc_paused(), one_blas_thread:
+            repeats = Repeats(plan.benchmark, len(plan.names), labels) if plan.repeats else None
+            if repeats is not None:
+                samples = repeats.spread(samples)
+            batch = self._scored(samples)
+            if repeats is not None:
+                samples, batch.samples = repeats.fold(samples, batch.samples)
+        count_samples((sample.status for sample in batch.samples), (entry.cause for entry in batch.quarantine))
+        yield batch.samples
+        for entry in batch.quarantine:
+            yield TaggedOutput("quarantine", entry)
+        yield TaggedOutput("batches", (samples, batch.samples))
+
+    def _scored(self, samples: Sequence[PairedSample]) -> ScoredBatch:
+        batch = ScoredBatch(self._plan.names)
+        decoded = self._decoder.decode(samples, batch)
+        known, due = split_known(self._plan.reuse, samples, decoded)
+        with faults_end_the_bundle("scoring"):
+            scored = iter(score_pairs(self._plan.benchmark, due, self._plan.missing, self._timed_score))
+        for sample, outcome in zip(decoded, known, strict=True):
+            batch.add(sample, next(scored) if outcome is None else outcome)
+        return batch
+
+    def _timed_score(self, pairs: Sequence[Pair[Any, Any]]) -> list[Result]:
+        started = time.perf_counter_ns()
+        results = self._plan.benchmark.score(pairs)
+        METRICS["batch_size"].update(len(pairs))
+        METRICS["sample_microseconds"].update((time.perf_counter_ns() - started) // 1000 // len(pairs))
+        for name, microseconds in self._plan.benchmark.take_timings().items():
+            self._timings[name].update(microseconds)
+        return results
+
+
+BYTES_HELD = 64 << 20
+
+
+_KEYS = msgspec.msgpack.Decoder(SliceKey)
+"""Slices are grouped by the bytes of their keys: equal keys have equal bytes."""
+
+
+class SumSlices(beam.DoFn):
+    """Adds scored samples up for all samples and for each slice.
+
+    From lists of ScoredSample to pairs (encoded SliceKey, SliceTotals), one for each slice and bundle, or more where
+    they would take more than BYTES_HELD. most: how many slices there may be.
+    """
+
+    def __init__(self, columns: Sequence[str], bootstrap: Bootstrap, most: int, sliced: Sequence[str] = ()) -> None:
+        self._sums = PartialSums(columns, bootstrap, most, sliced)
+
+    def start_bundle(self) -> None:
+        """Forgets what a bundle that failed has left."""
+        list(self._sums.take())
+
+    def process(self, samples: list[ScoredSample]) -> Iterator[tuple[bytes, SliceTotals]]:
+        """Adds a batch, and yields the totals where they have become large."""
+        with one_blas_thread:
+            self._sums.add_samples(samples)
+        yield from self._take(BYTES_HELD)
+
+    def finish_bundle(self) -> Iterator[Any]:
+        """Yields the totals."""
+        return at_end(self._take())
+
+    def _take(self, limit: int = 0) -> Iterator[tuple[bytes, SliceTotals]]:
+        for key, totals in self._sums.take(limit):
+            yield msgspec.msgpack.encode(key), totals
+
+
+def merge_totals(parts: Iterable[SliceTotals], bootstrap: Bootstrap) -> SliceTotals:
+    """Returns the sum of all parts. Associative and commutative to the last bit, as its sums are integers."""
+    merged = SliceTotals(BootstrapSums(bootstrap))
+    for totals in parts:
+        merged.merge(totals)
+    return merged
+
+
+def merge_sums(parts: Iterable[Sums]) -> Sums:
+    """Returns the sum of all parts; a runner names a function of a module, where it would copy the code of a method."""
+    return Sums.merged(parts)
+
+
+class ComputeValues(beam.PTransform):
+    """Computes the metrics of each slice: from pairs (encoded SliceKey, SliceTotals) to SliceResult.
+
+    columns: those that the run slices by. clustered: whether the bootstrap drew clusters of samples.
+
+    Raises InputProblem where one system has more than `most` slices, before any is computed.
+    """
+
+    def __init__(
+        self,
+        benchmark: Benchmark[Any, Any, Any],
+        confidence: float,
+        columns: Sequence[str],
+        most: int,
+        clustered: bool = False,
+    ) -> None:
+        super().__init__()
+        self._benchmark = benchmark
+        self._confidence = confidence
+        self._columns = tuple(columns)
+        self._most = most
+        self._clustered = clustered
+
+    def expand(self, totals: beam.PCollection) -> beam.PCollection:
+        """Computes slice by slice, each with what the sums of all samples decide."""
+        corpora = (
+            totals
+            | "Systems" >> beam.MapTuple(self._of_system).with_output_types(tuple[int, Any])
+            | "Slices" >> beam.GroupByKey()
+            | "AllSamples" >> beam.MapTuple(self._corpus)
+        )
+        return totals | "Finalise" >> beam.Map(self._finalise, beam.pvalue.AsDict(corpora))
+
+    def _of_system(self, encoded: bytes, totals: SliceTotals) -> tuple[int, Sums | None]:
+        key = _KEYS.decode(encoded)
+        return key.system, None if key.label else corpus_sums(self._benchmark, totals.sums.sums())
+
+    def _corpus(self, system: int, slices: Iterable[Sums | None]) -> tuple[int, Sums]:
+        found = list(slices)
+        # All samples are one of them.
+        if len(found) > self._most + 1:
+            raise too_many_slices(self._columns, self._most)
+        return system, next(each for each in found if each is not None)
+
+    def _finalise(self, item: tuple[bytes, SliceTotals], corpora: Mapping[int, Sums]) -> SliceResult:
+        key, found = _KEYS.decode(item[0]), item[1]
+        return slice_result(self._benchmark, self._confidence, key, found, corpora[key.system], self._clustered)

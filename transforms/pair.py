@@ -8,14 +8,13 @@ from typing import Any
 
 import apache_beam as beam
 from apache_beam.pvalue import TaggedOutput
-from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
-from .blocks import Block, sorted_on_disk, unpack
+from .blocks import Block, at_end, sorted_on_disk, unpack
 from .counters import RecordCounts
 from .records import GROUND_TRUTH, REUSED_ROWS, Cause, EncodedRecord, Quarantined, quarantined, side_name
 from .repeats import label_of
-from .scored_batch import PairedSample
+from .scored import PairedSample
 
 SAMPLES_PER_BATCH = 256
 BYTES_PER_BATCH = 8 << 20
@@ -84,10 +83,8 @@ class DeduplicateAndPair(beam.DoFn):
 
     def finish_bundle(self) -> Iterator[WindowedValue | TaggedOutput]:
         """Yields the samples that are left, and what was counted."""
-        if self._samples:
-            yield GlobalWindows.windowed_value(self._taken())
-        for outcome in self._outcomes.flush():
-            yield TaggedOutput("outcomes", GlobalWindows.windowed_value(outcome))
+        batches = [self._taken()] if self._samples else []
+        return at_end([*batches, *(TaggedOutput("outcomes", each) for each in self._outcomes.flush())])
 
     def _pair(self, ordered: Iterable[tuple[bytes, bytes]]) -> Iterator[list[PairedSample] | TaggedOutput]:
         """Yields the samples of records that are ordered by sample_id, side (the ground truth first) and place."""

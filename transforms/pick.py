@@ -23,8 +23,7 @@ from ..metrics.benchmark import MetricSpec
 from ..metrics.statistics.intervals import ROUNDING
 from .earlier_rows import EarlierRows
 from .sample_changes import FLIPS, MAX_DETAILS_BYTES, kind_of_change
-from .scored_batch import PairedSample
-from .scored_sample import NO_DETAILS, ScoredSample
+from .scored import NO_DETAILS, PairedSample, ScoredSample
 
 Why = Literal["lost", "won", "flip", "worst", "metric", "slice", "random", "listed"]
 PREFERENCE: tuple[Why, ...] = ("lost", "won", "flip", "worst", "metric", "slice", "random", "listed")

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import posixpath
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 import apache_beam as beam
 import pyarrow as pa
 import pyarrow.parquet as pq
-from apache_beam.transforms.window import GlobalWindows
-from apache_beam.utils.windowed_value import WindowedValue
 
+from .blocks import at_end
 from .io.publication import Layout, TakenOver, beat_from_worker, publish, run_folder
 from .io.storage import as_os_errors, create_file, make_folder, new_run_id, output_problems
 from .records import CauseCount, Quarantined
 from .rows import SLICE_PREFIX, sample_schema
-from .scored_sample import ScoredSample, sample_table
+from .scored import ScoredSample, sample_table
 
 ROWS_PER_GROUP = 4096
 BYTES_PER_GROUP = 16 << 20
@@ -107,10 +107,7 @@ def _keyed(entry: Quarantined) -> tuple[tuple[str, str, str], CauseCount]:
 
 
 def _merge_all(counts: Iterable[CauseCount]) -> CauseCount:
-    total = CauseCount()
-    for count in counts:
-        total = total.merge(count)
-    return total
+    return functools.reduce(CauseCount.merge, counts, CauseCount())
 
 
 class Publish(beam.PTransform):
@@ -156,14 +153,8 @@ def encode_json(document: Any) -> bytes:
     return (json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
-class Writer(Protocol):
-    """Writes elements to a stream; `close` writes what is left, and leaves the stream open."""
-
-    def write(self, element: Any) -> Any:
-        """Writes one element."""
-
-    def close(self) -> Any:
-        """Ends the file."""
+Writer = Any
+"""Writes elements to a stream by `write`; `close` writes what is left, and leaves the stream open."""
 
 
 @dataclass(frozen=True)
@@ -194,7 +185,7 @@ class StageBundles(beam.DoFn):
     names that arrive downstream are those of whole files with each element once, whatever was run twice.
 
     file_s: after how many seconds a file ends and another begins, so that whole files are there while a long bundle
-    goes on; None: one file for each bundle. clock: seconds, from anywhere on.
+    goes on; None: one file for each bundle.
 
     Raises InputProblem where the output cannot be written.
     """
@@ -205,13 +196,11 @@ class StageBundles(beam.DoFn):
         suffix: str,
         open_writer: Callable[[BinaryIO], Writer],
         file_s: float | None = None,
-        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._folder = folder
         self._suffix = suffix
         self._open_writer = open_writer
         self._file_s = file_s
-        self._clock = clock
         self._name = ""
         self._stream: BinaryIO | None = None
         self._writer: Writer | None = None
@@ -223,26 +212,23 @@ class StageBundles(beam.DoFn):
 
     def teardown(self) -> None:
         """Closes the file of a bundle that failed, its writer first: one that is forgotten writes to what is closed."""
-        with contextlib.suppress(OSError), as_os_errors(self._folder.output):
-            if self._writer:
-                self._writer.close()
-        with contextlib.suppress(OSError), as_os_errors(self._folder.output):
-            if self._stream:
-                self._stream.close()
+        for opened in (self._writer, self._stream):
+            with contextlib.suppress(OSError), as_os_errors(self._folder.output):
+                if opened is not None:
+                    opened.close()
 
     def process(self, element: Any) -> None:
         """Writes one element."""
         with output_problems(self._folder.output):
             writer = self._writer or self._open()
             writer.write(element)
-        if self._file_s is not None and self._clock() - self._opened >= self._file_s:
+        if self._file_s is not None and time.monotonic() - self._opened >= self._file_s:
             self._end()
 
-    def finish_bundle(self) -> Iterator[WindowedValue]:
+    def finish_bundle(self) -> Iterator[Any]:
         """Ends the file and yields the names of all files of the bundle."""
         self._end()
-        for name in self._ended:
-            yield GlobalWindows.windowed_value(name)
+        return at_end(self._ended)
 
     def _end(self) -> None:
         if self._writer and self._stream:
@@ -256,7 +242,7 @@ class StageBundles(beam.DoFn):
             self._name, self._writer = "", None
 
     def _open(self) -> Writer:
-        self._opened = self._clock()
+        self._opened = time.monotonic()
         make_folder(self._folder.path)
         self._name = f"{self._folder.name}-{new_run_id()}{self._suffix}"
         path = posixpath.join(self._folder.path, self._name)

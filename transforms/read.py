@@ -1,13 +1,16 @@
-"""Reads both sides, and rows of finished runs, into blocks of encoded records; quarantines what cannot be read."""
+"""Reads files, elements of collections, and rows of finished runs into blocks of encoded records.
+
+What cannot be read is quarantined.
+"""
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import hashlib
 import itertools
-import threading
-from collections import OrderedDict
-from collections.abc import Generator, Hashable, Iterable, Iterator, Mapping, Sequence
+import reprlib
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import apache_beam as beam
@@ -16,18 +19,20 @@ from apache_beam import typehints
 from apache_beam.io.restriction_trackers import OffsetRange, OffsetRestrictionTracker
 from apache_beam.pvalue import TaggedOutput
 from apache_beam.transforms.core import RestrictionProvider
-from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
 from ..metrics.benchmark import explain
-from .blocks import IN_PIPELINE, Block, BlockBuffer, BlockFolder, KeyedRecord, ToBlocks, bucket_count
+from .blocks import IN_PIPELINE, Block, BlockBuffer, BlockFolder, KeyedRecord, ToBlocks, at_end, bucket_count
 from .counters import RecordCounts
+from .faults import faults_end_the_bundle
 from .io.field_map import (
     KEY_ONLY,
     SideColumns,
     about_sample_id,
     not_a_sample_id,
     presence,
+    present_fields,
+    record_json,
     wrong_length,
 )
 from .io.files import Part, SourceFile, match_files, part_size, split_file
@@ -35,6 +40,7 @@ from .io.readers import Line, RecordLimits, Row, deeper_than, read_part, too_lar
 from .records import (
     JSON,
     MSGPACK,
+    TEXT_KEPT,
     Cause,
     ColumnsReader,
     EncodedRecord,
@@ -60,9 +66,7 @@ class RecordRangeTracker(OffsetRestrictionTracker):
 
     def try_split(self, fraction_of_remainder: float) -> tuple[OffsetRange, OffsetRange] | None:
         """Returns what has been claimed and what has not, or None where a share of the rest is wanted."""
-        found: tuple[OffsetRange, OffsetRange] | None = None
-        if fraction_of_remainder == 0:
-            found = super().try_split(0)
+        found: tuple[OffsetRange, OffsetRange] | None = None if fraction_of_remainder else super().try_split(0)
         return found
 
 
@@ -86,35 +90,10 @@ BlockReader = Generator[list[KeyedRecord | Quarantined], None, None]
 """What becomes of the records of a part from some record on, block by block."""
 
 
-class KeptReaders:
-    """The open readers of this process that wait for the bundle that reads on, the latest few of them."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._readers: OrderedDict[Hashable, BlockReader] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def keep(self, key: Hashable, reader: BlockReader) -> None:
-        """Keeps a reader under the rules by which it reads, its part and its place; closes the oldest of too many."""
-        with self._lock:
-            self._readers[key] = reader
-            dropped = self._readers.popitem(last=False)[1] if len(self._readers) > self._most else None
-        if dropped is not None:
-            dropped.close()
-
-    def take(self, key: Hashable) -> BlockReader | None:
-        """Returns the reader that was kept so, once; None if there is none."""
-        with self._lock:
-            return self._readers.pop(key, None)
-
-    def close(self) -> None:
-        """Closes all readers."""
-        while self._readers:
-            self._readers.popitem()[1].close()
-
-
-KEPT_READERS = KeptReaders(MAX_KEPT_READERS)
-atexit.register(KEPT_READERS.close)
+KEPT_READERS: dict[Hashable, BlockReader] = {}
+"""The open readers of this process that wait for the bundle that reads on, the latest few of them, each by the rules by
+which it reads, its part and its place."""
+atexit.register(KEPT_READERS.clear)
 UNREAD = beam.DoFn.RestrictionParam(PartRestrictionProvider())
 
 
@@ -200,10 +179,7 @@ class RecordIntake(beam.DoFn):
 
     def finish_bundle(self) -> Iterator[WindowedValue | TaggedOutput]:
         """Yields the blocks that are left, and what was counted."""
-        for block in self._buffer.flush():
-            yield GlobalWindows.windowed_value(block)
-        for counts in self._counts.flush():
-            yield TaggedOutput("outcomes", GlobalWindows.windowed_value(counts))
+        return at_end([*self._buffer.flush(), *(TaggedOutput("outcomes", each) for each in self._counts.flush())])
 
     def add(
         self, side: int, records: Sequence[KeyedRecord | Quarantined]
@@ -321,7 +297,7 @@ class ReadPart(RecordIntake):
         start, stop = found.start, found.stop
         # Another pipeline of this process may read the same file by other rules, or under other names of the systems.
         rules = self._names, self._columns[part.file.side], self._limits
-        blocks = KEPT_READERS.take((rules, part, start, stop)) or self._blocks(part, start, stop)
+        blocks = KEPT_READERS.pop((rules, part, start, stop), None) or self._blocks(part, start, stop)
         for block in blocks:
             start += len(block)
             if not tracker.try_claim(start - 1):
@@ -329,7 +305,9 @@ class ReadPart(RecordIntake):
             yield from self.add(part.file.side, block)
             if self._is_full():
                 tracker.defer_remainder()
-                KEPT_READERS.keep((rules, part, start, stop), blocks)
+                KEPT_READERS[rules, part, start, stop] = blocks
+                for oldest in list(KEPT_READERS)[:-MAX_KEPT_READERS]:
+                    KEPT_READERS.pop(oldest, None)
                 return
         else:
             tracker.try_claim(stop)
@@ -358,6 +336,84 @@ def _about_json(text: bytes, error: BaseException) -> str:
     return f"this is not JSON: {explain(error)}{hint}"
 
 
+Unpack = Callable[[Any], Any]
+
+_SHOWN = reprlib.Repr()
+_SHOWN.maxstring = _SHOWN.maxother = TEXT_KEPT
+NOWHERE = ""
+"""The path of records that are in no file."""
+
+
+def encode_records(
+    side: int,
+    names: Sequence[str],
+    columns: SideColumns,
+    limits: RecordLimits,
+    buckets: int,
+    unpack: Unpack | None = None,
+) -> beam.PTransform:
+    """Returns the transform that encodes the records of one side.
+
+    Input: mappings, Beam Rows, NamedTuples, dataclasses or msgspec structs; or anything that `unpack` makes one of.
+    Output, by tag: as `ReadRecords`. A collection has no order: the position of a record is a hash of its content, so
+    that of duplicates the one with the smallest hash is the first.
+
+    side: GROUND_TRUTH or the number of a system. buckets: how many groups the samples are paired in.
+    """
+    encode = beam.ParDo(EncodeBundle(side, names, columns, limits, buckets, unpack))
+    return encode.with_output_types(typehints.Tuple[int, bytes]).with_outputs("quarantine", "outcomes", main="records")
+
+
+class EncodeBundle(RecordIntake):
+    """Encodes records; what is checked, held and counted is as in reading, see encode_records."""
+
+    def __init__(
+        self,
+        side: int,
+        names: Sequence[str],
+        columns: SideColumns,
+        limits: RecordLimits,
+        buckets: int,
+        unpack: Unpack | None,
+    ) -> None:
+        super().__init__(names, {side: columns}, limits, buckets)
+        self._source = SourceFile(side, 0, NOWHERE, 0, "jsonl")
+        self._encoder = RecordEncoder(side, 0, NOWHERE)
+        self._unpack = unpack
+        paths = [columns.fields.path_of(name) for name in columns.structured]
+        self._structured = frozenset(path[0] for path in paths if len(path) == 1)
+
+    def process(self, element: Any) -> Iterator[tuple[int, Block] | TaggedOutput]:
+        """Yields the blocks that became large enough, and the record where it is rejected."""
+        yield from self.add(self._source.side, [self._encoded(element)])
+
+    def _encoded(self, element: Any) -> KeyedRecord | Quarantined:
+        is_unpacked = self._unpack is None
+        try:
+            with faults_end_the_bundle("encoding"):
+                record = element if self._unpack is None else self._unpack(element)
+                is_unpacked = True
+                fields = present_fields(record, self._structured)
+                text, position = record_json(fields), _position(record_json(fields, is_sorted=True))
+        except InputProblem:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is of this element
+            what = "" if is_unpacked else f"unpack: {type(error).__name__}: "
+            return self._unreadable(element, what + explain(error))
+        line = Line(position, 0, text[: self._limits.record_bytes], len(text))
+        return self.record(self._source, self._encoder, line)
+
+    def _unreadable(self, element: Any, error: str) -> Quarantined:
+        shown = _SHOWN.repr(element).encode("utf-8", "backslashreplace")
+        encoded = EncodedRecord(self._encoder.encode(_position(shown), 0, JSON, shown))
+        return self.rejected(encoded, "unreadable", error)
+
+
+def _position(content: bytes) -> int:
+    """Returns 63 bits of a hash, so that they are a number for any reader."""
+    return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "big") >> 1
+
+
 class ReadRowBlocks(beam.PTransform):
     """Reads the rows of finished runs as pairs (bucket, block), as ReadRecords reads inputs.
 
@@ -378,21 +434,17 @@ class ReadRowBlocks(beam.PTransform):
             pipeline
             | "Files" >> beam.Create(list(enumerate(files)), reshuffle=False)
             | "Each" >> beam.GroupByKey()
-            | "RowGroups" >> beam.FlatMap(_row_groups, self._sources)
+            | "RowGroups" >> beam.FlatMap(_row_groups)
             | "Spread" >> beam.Reshuffle()
             | "Read" >> beam.ParDo(_ReadRowGroup(self._sources)).with_output_types(tuple[bytes, bytes])
             | "Blocks" >> beam.ParDo(self._to_blocks).with_output_types(self._type)
         )
 
 
-def _row_groups(
-    numbered: tuple[int, Iterable[tuple[int, str]]], sources: Mapping[int, RowSource]
-) -> Iterator[tuple[int, str, int]]:
+def _row_groups(numbered: tuple[int, Iterable[tuple[int, str]]]) -> Iterator[tuple[int, str, int]]:
     for side, path in numbered[1]:
-        with sources[side].reading(), opened(path) as fragment:
-            groups = fragment.num_row_groups
-            for group in range(groups):
-                yield side, path, group
+        with opened(path) as fragment:
+            yield from ((side, path, group) for group in range(fragment.num_row_groups))
 
 
 class _ReadRowGroup(beam.DoFn):
@@ -409,11 +461,10 @@ class _ReadRowGroup(beam.DoFn):
         """Yields a record for each row that is wanted."""
         side, path, group = element
         source, encoder, position = self._sources[side], RecordEncoder(side, 0, ""), 0
-        with source.reading():
-            for batch in read_rows(path, source.columns, self._where[side], [group]):
-                for sample_id, content in source.records(batch):
-                    position += 1
-                    yield sample_id.encode(), encoder.encode(position, position, source.encoding, content)
+        for batch in read_rows(path, source.columns, self._where[side], [group]):
+            for sample_id, content in source.records(batch):
+                position += 1
+                yield sample_id.encode(), encoder.encode(position, position, source.encoding, content)
 
 
 def sample_ids(path: str) -> Iterator[str]:

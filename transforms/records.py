@@ -7,13 +7,17 @@ it is scored.
 from __future__ import annotations
 
 import struct
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 import msgspec
 
-from .io import zstd
+if sys.version_info >= (3, 14):
+    from compression import zstd as zstd
+else:
+    from backports import zstd as zstd
 
 GROUND_TRUTH = -1
 """The number of the ground-truth side; systems are numbered from 0."""
@@ -34,9 +38,6 @@ MSGPACK: Encoding = 1
 _HEADER = struct.Struct(">IIQQQBH")
 """Side + 1, file, position, line, size of the text, encoding, length of the path. The first three come first, the
 highest byte first: bytes of records compare as their origins do."""
-_ENCODING_AT = _HEADER.size - 3
-_SIZE = struct.Struct(">Q")
-_SIZE_AT = _ENCODING_AT - _SIZE.size
 
 _T = TypeVar("_T")
 
@@ -95,13 +96,8 @@ class RecordEncoder:
 
     def encode(self, position: int, line: int, encoding: Encoding, text: bytes) -> bytes:
         """Returns the bytes of a record; those of two records compare as their origins do."""
-        path = self._path
-        header = _HEADER.pack(self._side + 1, self._file, position, line, len(text), encoding, len(path))
-        return header + path + _stored(text)
-
-
-def _stored(text: bytes) -> bytes:
-    return text if len(text) < COMPRESSED_FROM else zstd.compress(text, level=1)
+        path, stored = self._path, text if len(text) < COMPRESSED_FROM else zstd.compress(text, level=1)
+        return _HEADER.pack(self._side + 1, self._file, position, line, len(text), encoding, len(path)) + path + stored
 
 
 class EncodedRecord(msgspec.Struct, frozen=True):
@@ -133,13 +129,12 @@ class EncodedRecord(msgspec.Struct, frozen=True):
     @property
     def size(self) -> int:
         """The bytes of the text before it was compressed."""
-        size: int = _SIZE.unpack_from(self.encoded, _SIZE_AT)[0]
-        return size
+        return int(_HEADER.unpack_from(self.encoded)[4])
 
     @property
     def encoding(self) -> Encoding:
         """That of the text."""
-        return JSON if self.encoded[_ENCODING_AT] == JSON else MSGPACK
+        return JSON if _HEADER.unpack_from(self.encoded)[5] == JSON else MSGPACK
 
     @property
     def payload(self) -> bytes:
@@ -268,12 +263,9 @@ def quarantined(
     encoded: EncodedRecord, side: str, sample_id: str | None, stage: Stage, cause: Cause, error: str
 ) -> Quarantined:
     """Returns the quarantine entry of a record."""
-    origin = encoded.origin
-    source = writable(origin.path)
-    text = encoded.text()
-    return Quarantined(
-        side, sample_id, source, origin.position, origin.line or None, stage, cause, writable(error), text
-    )
+    at, text = encoded.origin, encoded.text()
+    line = at.line or None
+    return Quarantined(side, sample_id, writable(at.path), at.position, line, stage, cause, writable(error), text)
 
 
 def writable(text: str) -> str:

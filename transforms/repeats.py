@@ -20,8 +20,7 @@ from ..metrics.scoring import Status
 from ..metrics.statistics.sums import Sums
 from .hashes import HASH_BYTES
 from .records import ColumnsReader, EncodedRecord, InputProblem
-from .scored_batch import PairedSample
-from .scored_sample import NO_DETAILS, ScoredSample
+from .scored import NO_DETAILS, PairedSample, ScoredSample
 
 REPEAT = "repeat"
 """The field of a prediction that holds its repeat."""

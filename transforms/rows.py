@@ -110,10 +110,6 @@ class RowSource:
         """Yields the sample_id and the encoded content of the rows in an Arrow batch."""
         raise NotImplementedError
 
-    def reading(self) -> contextlib.AbstractContextManager[None]:
-        """Returns the context in which files are read: what a damaged one means."""
-        return contextlib.nullcontext()
-
     def check(self) -> None:
         """Raises InputProblem where a file has no such rows, told by its footer."""
         for path in self.files:

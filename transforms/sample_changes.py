@@ -29,7 +29,7 @@ from .io.storage import create_file, make_folder, new_run_id, output_problems
 from .pair import PairBySample
 from .publish import StagedFolder
 from .rows import SLICE_PREFIX, SampleRow, SampleTable, is_one_of, read_rows
-from .scored_batch import PairedSample
+from .scored import PairedSample
 
 KINDS = ("better", "worse", "wrong_to_right", "right_to_wrong", "better_beyond", "worse_beyond", "appeared", "vanished")
 """What is counted of each per-sample metric: how many samples changed in each of these ways.

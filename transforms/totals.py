@@ -14,8 +14,7 @@ from ..metrics.statistics.sum_table import PackedReplicates, with_slices
 from ..metrics.statistics.sums import Sums
 from .hashes import fingerprint_text, prediction_fingerprint, sample_fingerprint
 from .records import InputProblem
-from .scored_batch import ScoringPlan
-from .scored_sample import ScoredSample
+from .scored import ScoredSample, ScoringPlan
 from .slice_labels import ALL_SAMPLES, MAX_SLICES, Slice
 
 
@@ -84,7 +83,7 @@ class PartialSums:
     """The totals of each slice that a bundle has seen.
 
     columns: the columns that the run slices by. most: how many slices a run may have; more raise InputProblem, here or
-    in CheckSliceCount. sliced: the columns whose slices are summed up among all samples too.
+    in ComputeValues. sliced: the columns whose slices are summed up among all samples too.
     """
 
     def __init__(self, columns: Sequence[str], bootstrap: Bootstrap, most: int, sliced: Sequence[str] = ()) -> None:
@@ -95,29 +94,15 @@ class PartialSums:
         self._seen: set[Slice] = set()
         self._totals: dict[tuple[int, Slice], SliceTotals] = {}
 
-    def add(
-        self,
-        system: int,
-        slices: Sequence[Slice],
-        unit: str,
-        statistics: Mapping[str, float],
-        coverage: Mapping[str, int],
-        prediction: int = 0,
-    ) -> None:
-        """Adds a sample to all samples of its system, and to its slices; prediction: the fingerprint of its own."""
-        unit_hash = self._bootstrap.unit_hash(unit)
-        if self._sliced and statistics:
-            statistics = with_slices(statistics, slices, self._sliced)
-        self.of(system).add(unit_hash, statistics, coverage, prediction)
-        for each in slices:
-            self.of(system, each).add(unit_hash, statistics, coverage, prediction)
-
     def add_samples(self, samples: Sequence[ScoredSample]) -> None:
-        """Adds scored samples, and the fingerprints of their records."""
+        """Adds scored samples, and the fingerprints of their records, to all samples of their system and to slices."""
         for sample in samples:
             prediction = prediction_fingerprint(sample.sample_id, sample.prediction_hash, sample.prediction_status)
-            statistics = sample.statistics or {}
-            self.add(sample.system, sample.slices, sample.unit, statistics, sample.coverage, prediction)
+            unit_hash, statistics = self._bootstrap.unit_hash(sample.unit), sample.statistics or {}
+            if self._sliced and statistics:
+                statistics = with_slices(statistics, sample.slices, self._sliced)
+            for each in (ALL_SAMPLES, *sample.slices):
+                self.of(sample.system, each).add(unit_hash, statistics, sample.coverage, prediction)
         truths = [sample_fingerprint(sample.sample_id, sample.truth_hash) for sample in samples if sample.system == 0]
         if truths:
             self.of(0).fingerprint += sum(truths)
@@ -127,7 +112,10 @@ class PartialSums:
         # A plain tuple is equal to the SliceKey, and made faster.
         totals = self._totals.get((system, each))
         if totals is None:
-            self._see(each)
+            # Too many end the run before they fill the memory of this worker; all samples are one of them.
+            self._seen.add(each)
+            if len(self._seen) > self._most + 1:
+                raise too_many_slices(self._columns, self._most)
             totals = self._totals[system, each] = SliceTotals(BootstrapSums(self._bootstrap))
         return totals
 
@@ -138,13 +126,6 @@ class PartialSums:
         totals, self._totals = self._totals, {}
         for key, of_slice in totals.items():
             yield SliceKey(*key), of_slice
-
-    def _see(self, each: Slice) -> None:
-        """Counts the slices that this worker has seen, so that too many end the run before they fill its memory."""
-        self._seen.add(each)
-        # All samples are one of them.
-        if len(self._seen) > self._most + 1:
-            raise too_many_slices(self._columns, self._most)
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,8 +29,7 @@ from ...transforms.io.field_map import (
 )
 from ...transforms.records import GROUND_TRUTH, JSON, Cause, ColumnsReader, EncodedRecord, RecordEncoder
 from ...transforms.repeats import Repeats, label_of
-from ...transforms.scored_batch import BatchDecoder, PairedSample, ScoredBatch, ScoringPlan
-from ...transforms.scored_sample import ScoredSample, sample_table
+from ...transforms.scored import BatchDecoder, PairedSample, ScoredBatch, ScoredSample, ScoringPlan, sample_table
 from ...transforms.slice_labels import Slicing
 from ...transforms.totals import (
     EvaluationCore,

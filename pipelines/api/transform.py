@@ -12,15 +12,15 @@ import apache_beam as beam
 from apache_beam.transforms.window import GlobalWindows
 from apache_beam.typehints.row_type import RowTypeConstraint
 
-from ...transforms.encode import Unpack as Unpacker
-from ...transforms.encode import encode_records
 from ...transforms.evaluate import RECORD_STREAMS, Evaluated, EvaluateRecords
 from ...transforms.io.field_map import fields_of
 from ...transforms.io.publication import Claim, Process, own_output, release
 from ...transforms.io.storage import new_run_id, prepare_output
 from ...transforms.publish import encode_json
+from ...transforms.read import Unpack as Unpacker
+from ...transforms.read import encode_records
 from ...transforms.records import GROUND_TRUTH, InputProblem, Quarantined, side_name
-from ...transforms.scored_sample import ScoredSample, exact_statistics
+from ...transforms.scored import ScoredSample, exact_statistics
 from ...transforms.totals import SliceResult
 from ..config.settings import DEFAULT_SYSTEM, GROUND_TRUTH_FIELDS, PREDICTION_FIELDS, Configuration
 from ..evaluate import EvaluationPlan, PublishRun

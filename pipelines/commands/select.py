@@ -21,7 +21,7 @@ from ...transforms.pair import PairBySample
 from ...transforms.read import ReadRowBlocks, sample_ids
 from ...transforms.records import JSON, EncodedRecord, Encoding, InputProblem, Quarantined
 from ...transforms.rows import RowSource, is_one_of
-from ...transforms.scored_batch import PairedSample
+from ...transforms.scored import PairedSample
 from ..config import settings
 from ..config.errors import UsageError, as_input_errors
 from ..inputs.inputs import Inputs, find_inputs

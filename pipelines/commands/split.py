@@ -24,7 +24,7 @@ from ...metrics.benchmark import explain
 from ...transforms.io.record_files import columns_of, encoded
 from ...transforms.pair import PairBySample
 from ...transforms.records import GROUND_TRUTH, InputProblem, Quarantined, quarantined
-from ...transforms.scored_batch import PairedSample
+from ...transforms.scored import PairedSample
 from ...transforms.slice_labels import value_text
 from ..config.errors import UsageError, nearest
 from ..inputs.inputs import Inputs, find_inputs

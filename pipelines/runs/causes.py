@@ -13,7 +13,7 @@ import msgspec
 
 from ...metrics.common.text import truncated
 from ...transforms.records import GROUND_TRUTH, Cause, Quarantined, printable
-from ...transforms.scored_sample import WITHOUT_FIELDS
+from ...transforms.scored import WITHOUT_FIELDS
 from ..config.settings import predictions_of
 from ..inputs.mismatch import Inputs, no_record, other_ids, other_records
 

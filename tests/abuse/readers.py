@@ -18,14 +18,12 @@ from apache_beam.runners.sdf_utils import RestrictionTrackerView, ThreadsafeRest
 from pyarrow.parquet.encryption import CryptoFactory, EncryptionConfiguration, KmsClient, KmsConnectionConfig
 
 from beamscore.transforms.blocks import unpack
-from beamscore.transforms.io import zstd
 from beamscore.transforms.io.field_map import SideColumns
 from beamscore.transforms.io.files import match_files, split_file
 from beamscore.transforms.io.readers import RecordLimits
 from beamscore.transforms.read import PartRestrictionProvider, ReadPart
-from beamscore.transforms.records import EncodedRecord, InputProblem
-from tests.abuse.run import FAILED, Outcome, isolated, peak_bytes
-from tests.bench.measure import processor_seconds
+from beamscore.transforms.records import EncodedRecord, InputProblem, zstd
+from tests.abuse.run import peak_bytes
 
 BASE = {"sample_id": "base", "text": "base"}
 COLUMNS = SideColumns(frozenset({"text", "words", "base\nline"}), frozenset({"words"}))

@@ -7,6 +7,7 @@ import importlib
 import json
 import random
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from beamscore.metrics.registry import BUILT_IN
@@ -27,6 +28,15 @@ def corpus(name: str, count: int, seed: int) -> tuple[list[Record], list[Record]
 
 def to_line(record: Record) -> bytes:
     return json.dumps(record, ensure_ascii=False).encode()
+
+
+def written(folder: Path, name: str, count: int, seed: int) -> tuple[Path, Path]:
+    """Writes both sides of a corpus to a folder."""
+    folder.mkdir(parents=True)
+    paths = folder / "truths.jsonl", folder / "predictions.jsonl"
+    for path, records in zip(paths, corpus(name, count, seed), strict=True):
+        path.write_bytes(b"".join(to_line(record) + b"\n" for record in records))
+    return paths
 
 
 def damaged(rng: random.Random, records: list[Record]) -> list[bytes]:
@@ -111,37 +121,13 @@ def _doubled_key(rng: random.Random, record: Record) -> list[bytes]:
 
 Damage = Callable[[random.Random, Record], list[bytes]]
 DAMAGES: list[Damage] = [
-    _cut_off,
-    _without_id,
-    _other_id,
-    _doubled,
-    _wrong_type,
-    _wrong_type,
-    _without_a_field,
-    _literal,
-    _deep,
-    _raw_byte,
-    _not_an_object,
-    _blank_lines,
-    _doubled_key,
+    *(_cut_off, _without_id, _other_id, _doubled, _wrong_type, _wrong_type, _without_a_field, _literal, _deep),
+    *(_raw_byte, _not_an_object, _blank_lines, _doubled_key),
 ]
 VALUES: list[Any] = [None, True, 0, -1, 1.5, 1e300, 10**30, "", "\0", "\u202e", "<script>", [], {}, [[]], {"a": None}]
 LITERALS = [
-    b"1e400",
-    b"-1e400",
-    str(10**400).encode(),
-    b"NaN",
-    b"Infinity",
-    b"-Infinity",
-    b'"\\ud800"',
-    b'"\\udfff\\ud800 text"',
-    b'"\\u0000"',
-    b"-0.0",
-    b"1.",
-    b"01",
-    b"'text'",
-    b"None",
-    b"1e-400",
+    *(b"1e400", b"-1e400", str(10**400).encode(), b"NaN", b"Infinity", b"-Infinity", b"-0.0", b"1.", b"01", b"1e-400"),
+    *(b'"\\ud800"', b'"\\udfff\\ud800 text"', b'"\\u0000"', b"'text'", b"None"),
 ]
 
 

@@ -24,14 +24,7 @@ STATUSES = {
     PREDICTIONS: ("read", "scored", "unmatched", "duplicate", "rejected"),
 }
 SETTINGS = ("--quiet", "--no-html", "--slice", "source", "--set", "max_rejected_fraction=1")
-LIMITS = (
-    "--set",
-    f"limits.depth={MAX_DEPTH}",
-    "--set",
-    "bootstrap.replicates=2",
-    "--set",
-    "limits.slices_per_sample=1000",
-)
+LIMITS = ("--set", f"limits.depth={MAX_DEPTH}", "--set", "bootstrap.replicates=2")
 
 
 @pytest.fixture(scope="module", params=BENCHMARKS)

@@ -12,21 +12,13 @@ from pathlib import Path
 import pytest
 
 from tests.attacks import SEEDS, rng_of
-from tests.attacks.corpora import BENCHMARKS, corpus, to_line
+from tests.attacks.corpora import BENCHMARKS, written
 from tests.runs import Run, evaluate
 
 pytestmark = pytest.mark.attacks
 
 ROOT = Path(__file__).parents[2]
 FLAGS = ("--no-html", "--slice", "source", "--set", "max_rejected_fraction=1", "--set", "bootstrap.replicates=5")
-
-
-def written(folder: Path, name: str, count: int, seed: int) -> tuple[Path, Path]:
-    folder.mkdir(parents=True)
-    paths = folder / "truths.jsonl", folder / "predictions.jsonl"
-    for path, records in zip(paths, corpus(name, count, seed), strict=True):
-        path.write_bytes(b"".join(to_line(record) + b"\n" for record in records))
-    return paths
 
 
 def killed_after(moment_s: float, temporary: Path, arguments: list[str]) -> None:

@@ -25,16 +25,8 @@ from tests.runs import Record, Run, evaluate
 pytestmark = pytest.mark.attacks
 
 COUNT = 16
-FLAGS = (
-    "--quiet",
-    "--no-html",
-    "--set",
-    "max_rejected_fraction=1",
-    "--set",
-    "bootstrap.replicates=5",
-    "--slice",
-    "source",
-)
+FLAGS: tuple[str, ...] = ("--quiet", "--no-html", "--set", "max_rejected_fraction=1", "--set", "bootstrap.replicates=5")
+FLAGS += ("--slice", "source")
 OPTIONS = {
     "chart": ("tasks=[task1,task2]", "text_iou=0.9", "max_steps=20000", "max_text_blocks=5"),
     "chemistry": ("normalize_text=true", "max_angle_deviation=15", "max_steps=500", "tokens=latex"),
@@ -67,26 +59,12 @@ def _cell(value: Any) -> str | None:
 
 def other_keys(folder: Path, records: list[Record]) -> Path:
     """Writes the keys of every object in another order."""
-    return jsonl(folder, [_reversed(record) for record in records])
-
-
-def _reversed(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _reversed(each) for key, each in reversed(value.items())}
-    return [_reversed(each) for each in value] if isinstance(value, list) else value
+    return jsonl(folder, json.loads(json.dumps(records), object_pairs_hook=lambda pairs: dict(reversed(pairs))))
 
 
 def floats(folder: Path, records: list[Record]) -> Path:
     """Writes whole numbers as 1.0 in place of 1, where the benchmark does not ask for an integer."""
-    return jsonl(folder, [_with_floats(record) for record in records])
-
-
-def _with_floats(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _with_floats(each) for key, each in value.items()}
-    if isinstance(value, list):
-        return [_with_floats(each) for each in value]
-    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    return jsonl(folder, json.loads(json.dumps(records), parse_int=float))
 
 
 def damage(folder: Path, records: list[Record]) -> Path:
@@ -130,8 +108,8 @@ SHARED = {
 
 def changes(name: str) -> dict[str, Change]:
     options = {option: Change(("--set", option)) for option in OPTIONS[name]}
-    unknown = {"released"} if name == "traffic_rules" else {"released"} if name == "figure_text" else set()
-    return {**{what: each for what, each in SHARED.items() if what not in unknown}, **options}
+    unknown = "released" if name in ("traffic_rules", "figure_text") else ""
+    return {**{what: each for what, each in SHARED.items() if what != unknown}, **options}
 
 
 CASES = [(name, what) for name in BENCHMARKS for what in changes(name)]

@@ -7,28 +7,16 @@ from __future__ import annotations
 
 import argparse
 import os
-from dataclasses import dataclass
 
 import msgspec
 from tabulate import tabulate
 
 from tests.bench.corpus import Corpus
 from tests.flink.cluster import FlinkCluster
-from tests.flink.growth import HEADER, growth_rows
-from tests.flink.measured import corpus_of, evaluate
+from tests.flink.measured import Measured, corpus_of, evaluate
 
 MANY = 1000
-
-
-@dataclass(frozen=True)
-class Options:
-    """What the command line says.
-
-    samples: size of the smaller corpus. against: the commit that growth is compared with.
-    """
-
-    samples: int
-    against: str | None
+TIMES = 4
 
 
 def main() -> None:
@@ -36,14 +24,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sections", nargs="*", help=f"of {', '.join(SECTIONS)}")
     parser.add_argument("--samples", type=int, default=100_000, help="size of the smaller corpus")
-    parser.add_argument("--against", metavar="COMMIT", help="commit that the section growth compares with")
     parsed = parser.parse_args()
-    options = Options(parsed.samples, parsed.against)
     for name in parsed.sections or SECTIONS:
-        SECTIONS[name](options)
+        SECTIONS[name](parsed.samples)
 
 
-def slots(options: Options) -> None:
+def slots(samples: int) -> None:
     """One and two slots on two corpora, where a slot has one processor for its TaskManager and its worker.
 
     The last lines are the difference of the corpora: without what starting a job takes.
@@ -51,8 +37,7 @@ def slots(options: Options) -> None:
     processors = [["taskset", "--cpu-list", str(number)] for number in sorted(os.sched_getaffinity(0))]
     with FlinkCluster(prefixes=processors) as cluster:
         runs = [
-            [evaluate(cluster, corpus_of(count), slots) for slots in (1, 2)]
-            for count in (options.samples, 4 * options.samples)
+            [evaluate(cluster, corpus_of(count), slots) for slots in (1, 2)] for count in (samples, TIMES * samples)
         ]
     measured = [[(run.samples, run.seconds) for run in pair] for pair in runs]
     more = [(large.samples - small.samples, large.seconds - small.seconds) for small, large in zip(*runs, strict=True)]
@@ -64,14 +49,34 @@ def slots(options: Options) -> None:
     _print("Slots, with one processor each", ["samples", "slots", "s", "samples a second", "of one slot"], rows)
 
 
-def growth(options: Options) -> None:
-    """A corpus and one four times as large, here and, where one is named, in another commit."""
-    _print("Growth, on two slots", HEADER, growth_rows(options.samples, options.against))
+def growth(samples: int) -> None:
+    """A corpus, one four times as large, and their difference: what each further sample takes."""
+    with FlinkCluster() as cluster:
+        runs = [evaluate(cluster, corpus_of(count), 2) for count in (samples, TIMES * samples)]
+    small, large = (_totals(run) for run in runs)
+    more = [after - before for before, after in zip(small, large, strict=True)]
+    rows = [
+        [what, *(f"{total / count:.0f}" for total in totals), *peaks]
+        for what, count, totals, peaks in (
+            *((str(run.samples), run.samples, _totals(run), _peaks(run)) for run in runs),
+            (f"the {(TIMES - 1) * samples} more", (TIMES - 1) * samples, more, ["", ""]),
+        )
+    ]
+    costs = [f"{each}, a sample" for each in ("processor µs of the workers", "bytes read", "bytes regrouped")]
+    _print("Growth, on two slots", ["samples", *costs, "peak MiB of a worker", "s"], rows)
 
 
-def hot_key(options: Options) -> None:
+def _totals(run: Measured) -> list[float]:
+    return [run.worker_seconds * 1e6, run.bytes_read, run.bytes_regrouped]
+
+
+def _peaks(run: Measured) -> list[str]:
+    return [f"{run.worker_mebibytes:.0f}", f"{run.seconds:.1f}"]
+
+
+def hot_key(samples: int) -> None:
     """One slice that holds all samples, and as many slice memberships over many slices."""
-    corpus = with_columns(corpus_of(options.samples))
+    corpus = with_columns(corpus_of(samples))
     with FlinkCluster() as cluster:
         runs = {
             name: evaluate(cluster, corpus, 2, "--slice", column)
@@ -87,7 +92,7 @@ def hot_key(options: Options) -> None:
             [name, f"{run.seconds:.1f}", f"{run.worker_seconds:.1f}", str(partial), f"{run.worker_mebibytes:.0f}"]
         )
     header = ["", "s", "processor s of the workers", "partial sums sent to the combine", "peak MiB of a worker"]
-    _print(f"A hot key: {options.samples} samples on two slots", header, rows)
+    _print(f"A hot key: {samples} samples on two slots", header, rows)
 
 
 def with_columns(corpus: Corpus) -> Corpus:

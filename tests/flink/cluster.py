@@ -12,8 +12,7 @@ from types import TracebackType
 
 from tests.flink.jars import class_path
 from tests.flink.rest import FlinkRest
-from tests.flink.watch import processor_seconds
-from tests.flink.workers import PROJECT, install_project, worker_python
+from tests.flink.workers import install_project, worker_python
 from tests.servers import Server, await_servers, end_servers, free_ports, listens, start_server
 
 START_SECONDS = 120
@@ -68,17 +67,14 @@ class FlinkCluster:
         slots: int = 1,
         address: str = "localhost",
         prefixes: Sequence[Sequence[str]] = ((),),
-        tree: Path = PROJECT,
     ) -> None:
         """Prepares a cluster that keeps its files in `folder`; without one, in a new folder that is kept.
 
         slots: of each TaskManager. address: where the TaskManagers find all else. prefixes: what stands before the
-        command of the first TaskManager, the second and so on, over again where there are more. tree: the source tree
-        of the project that the workers have.
+        command of the first TaskManager, the second and so on, over again where there are more.
         """
         self.folder = Path(folder or tempfile.mkdtemp(prefix="beamscore-flink-")).resolve()
         self.logs = self.folder / "logs"
-        self.tree = tree
         self._wanted = task_managers
         self._servers: list[Server] = []
         rest, rpc, blobs, self._job_port, self._artifact_port = free_ports(5)
@@ -144,14 +140,6 @@ class FlinkCluster:
         running = [server.name for server in self._servers if server.runs]
         return [int(name.partition("-")[2]) for name in running if name.startswith("taskmanager-")]
 
-    def task_manager_seconds(self) -> float:
-        """Returns the processor time of the TaskManagers that run, without that of the workers beside them."""
-        return sum(
-            processor_seconds(server.process.pid)
-            for server in self._servers
-            if server.name.startswith("taskmanager-") and server.runs
-        )
-
     def kill_task_manager(self, number: int) -> None:
         """Kills a TaskManager and its workers at once, as the loss of a machine would."""
         victim = next(server for server in self._servers if server.name == f"taskmanager-{number}")
@@ -182,7 +170,7 @@ class FlinkCluster:
         lines = [f"{name}: {value}\n" for name, value in self._settings.items()]
         (self.folder / "conf" / "config.yaml").write_text("".join(lines))
         (self.folder / "conf" / "log4j.properties").write_text(_LOG4J)
-        install_project(self.project, self.tree)
+        install_project(self.project)
         command = shlex.join([str(worker_python()), str(Path(__file__).with_name("boot.py"))])
         log = shlex.quote(str(self.logs))
         path = f"PYTHONPATH={shlex.quote(str(self.project))}"

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import tempfile
 import time
 from dataclasses import dataclass
 
-from tests.bench.checkout import python_path
 from tests.bench.corpus import Corpus, generated
 from tests.flink.cluster import FlinkCluster
 from tests.flink.rest import Vertex
@@ -21,12 +19,11 @@ BENCHMARK = "traffic_rules"
 
 @dataclass(frozen=True)
 class Measured:
-    """What one evaluation took, on the clock, of its workers and of the TaskManagers; and the vertices of its job."""
+    """What one evaluation took, on the clock and of its workers; and the vertices of its job."""
 
     samples: int
     seconds: float
     worker_seconds: float
-    task_manager_seconds: float
     worker_mebibytes: float
     vertices: list[Vertex]
 
@@ -47,12 +44,12 @@ def corpus_of(count: int) -> Corpus:
 
 
 def evaluate(cluster: FlinkCluster, corpus: Corpus, parallelism: int, *more: str) -> Measured:
-    """Evaluates a corpus on the cluster, by the source tree that its workers have.
+    """Evaluates a corpus on the cluster.
 
     Raises CalledProcessError where the evaluation fails.
     """
     with tempfile.TemporaryDirectory() as output, WatchWorkers(cluster.logs) as watched:
-        started, before = time.monotonic(), cluster.task_manager_seconds()
+        started = time.monotonic()
         subprocess.run(
             [
                 *(sys.executable, "-m", "beamscore.pipelines.commands", "evaluate", BENCHMARK),
@@ -60,10 +57,9 @@ def evaluate(cluster: FlinkCluster, corpus: Corpus, parallelism: int, *more: str
                 *("--ground-truth", str(corpus.ground_truth), "--predictions", str(corpus.predictions)),
                 *(*more, *cluster.options(parallelism)),
             ],
-            cwd=cluster.tree,
-            env={**os.environ, "PYTHONPATH": python_path(cluster.tree)},
+            cwd=PROJECT,
             check=True,
         )
-        seconds, of_flink = time.monotonic() - started, cluster.task_manager_seconds() - before
+        seconds = time.monotonic() - started
     vertices = cluster.rest.vertices(next(iter(cluster.rest.jobs())))
-    return Measured(corpus.count, seconds, watched.processor_seconds, of_flink, watched.peak_mebibytes, vertices)
+    return Measured(corpus.count, seconds, watched.processor_seconds, watched.peak_mebibytes, vertices)

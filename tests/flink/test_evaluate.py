@@ -35,6 +35,17 @@ def evaluate_corpus(output: Path, corpus: Corpus, *more: str) -> Run:
     return run
 
 
+def here_and_there(
+    cluster: FlinkCluster, folder: Path, sides: tuple[Path, Path], column: str, benchmark: str
+) -> tuple[Run, Run]:
+    """Evaluates in this process and on the cluster, which give the same bytes."""
+    here = evaluate(folder / "here", *sides, "--slice", column, config=benchmark)
+    there = evaluate(folder / "there", *sides, "--slice", column, *cluster.options(), config=benchmark)
+    assert (there.code, there.stderr) == (here.code, here.stderr) == (0, "")
+    assert there.bytes() == here.bytes()
+    return here, there
+
+
 def assert_work_was_shared(vertices: Iterable[Vertex]) -> None:
     """Each vertex that moves more than a few blocks of records moves them in both of its subtasks.
 
@@ -70,19 +81,8 @@ def test_sample_corpora_give_the_same_bytes(
     """The paths are given from the current folder, which is not that of the workers."""
     monkeypatch.chdir(tmp_path)
     corpus = Path(os.path.relpath(PROJECT / "tests" / "corpora" / benchmark))
-    here, there = (
-        evaluate(
-            Path(name),
-            corpus / "ground_truth.jsonl",
-            corpus / "predictions.jsonl",
-            *("--slice", "source"),
-            *options,
-            config=benchmark,
-        )
-        for name, options in (("here", []), ("there", cluster.options()))
-    )
-    assert (there.code, there.stderr) == (here.code, here.stderr) == (0, "")
-    assert there.bytes() == here.bytes()
+    sides = corpus / "ground_truth.jsonl", corpus / "predictions.jsonl"
+    here, there = here_and_there(cluster, Path(), sides, "source", benchmark)
     assert there.samples == here.samples
 
 
@@ -101,19 +101,7 @@ def test_the_figures_of_many_slices_are_more_than_a_shuffle_sorts_at_once(
 ) -> None:
     """A thousand slices with 200 replicates each: under one key they would be one record of Flink's, too large."""
     corpus = with_columns(traffic_rules(COUNT_OF_SLICED))
-    here, there = (
-        evaluate(
-            tmp_path / name,
-            corpus.ground_truth,
-            corpus.predictions,
-            *("--slice", "many"),
-            *options,
-            config="traffic_rules",
-        )
-        for name, options in (("here", []), ("there", cluster.options()))
-    )
-    assert (there.code, there.stderr) == (here.code, here.stderr) == (0, "")
-    assert there.bytes() == here.bytes()
+    _, there = here_and_there(cluster, tmp_path, (corpus.ground_truth, corpus.predictions), "many", "traffic_rules")
     assert len(there.summary["systems"]["predictions"]["slices"]) == MANY
 
 

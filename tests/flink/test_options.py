@@ -28,14 +28,8 @@ def single(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlinkCluster]:
 
 def evaluate_chart(output: Path, *options: str) -> Run:
     corpus = PROJECT / "tests" / "corpora" / "chart"
-    run = evaluate(
-        output,
-        corpus / "ground_truth.jsonl",
-        corpus / "predictions.jsonl",
-        *("--slice", "source"),
-        *options,
-        config="chart",
-    )
+    sides = corpus / "ground_truth.jsonl", corpus / "predictions.jsonl"
+    run = evaluate(output, *sides, "--slice", "source", *options, config="chart")
     assert (run.code, run.stderr) == (0, ""), run.stderr
     return run
 

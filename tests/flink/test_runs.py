@@ -1,12 +1,15 @@
-"""What reads finished runs, on Flink: comparing, merging and reusing give the bytes that they give locally."""
+"""The other commands on Flink, and a pipeline of somebody else: what they write has the bytes of a local run."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
+import apache_beam as beam
 import pytest
+from apache_beam.options.pipeline_options import PipelineOptions
 
+import beamscore
 from tests.flink.cluster import FlinkCluster
 from tests.flink.workers import PROJECT
 from tests.runs import Run, command, evaluate, without_progress, write_lines
@@ -83,3 +86,39 @@ def test_reusing_and_comparing_with_a_baseline(cluster: FlinkCluster, runs: Path
     assert found.samples == plain.samples
     assert found.summary["gates"][0]["difference"] < 0
     assert json.loads((found.output / "run.json").read_bytes())["reused"]["path"] == str(runs / "worse")
+
+
+@pytest.mark.parametrize("name", ["split", "select"])
+def test_a_command_writes_the_same_files(
+    cluster: FlinkCluster, runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    commands: dict[str, list[str | Path]] = {
+        "split": ["figure_text", "--ground-truth", CORPUS / "ground_truth.jsonl", "--shards=3", "--output=split.jsonl"],
+        "select": [runs / "whole", "--below=0.5", "--output=hard.parquet"],
+    }
+    written = []
+    for folder, options in (("here", []), ("there", cluster.options())):
+        (tmp_path / folder).mkdir()
+        monkeypatch.chdir(tmp_path / folder)
+        code, _, stderr = command(name, *commands[name], *options)
+        assert (code, without_progress(stderr)) == (0, "")
+        written.append({path.name: path.read_bytes() for path in (tmp_path / folder).iterdir()})
+    assert written[0] == written[1] != {}
+
+
+def test_an_embedded_evaluation_has_the_sums_of_the_command(cluster: FlinkCluster, tmp_path: Path) -> None:
+    corpus = PROJECT / "tests" / "corpora" / "chart"
+    paths = {side: corpus / f"{side}.jsonl" for side in ("ground_truth", "predictions")}
+    here = evaluate(tmp_path / "here", paths["ground_truth"], paths["predictions"], "--slice", "source", config="chart")
+    output = tmp_path / "there"
+    with beam.Pipeline(options=PipelineOptions(cluster.options())) as pipeline:
+        collections = {
+            side: pipeline
+            | f"Read {side}" >> beam.Create(path.read_text().splitlines())
+            | f"Parse {side}" >> beam.Map(json.loads)
+            for side, path in paths.items()
+        }
+        _ = collections | beamscore.Evaluate("chart", slices=["source"], output=str(output))
+    there = Run(0, "", "", output)
+    assert there.sums["systems"] == here.sums["systems"]
+    assert there.summary["systems"] == here.summary["systems"]

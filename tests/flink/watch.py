@@ -11,14 +11,14 @@ POLL_INTERVAL_S = 0.5
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
-def processor_seconds(process: int, with_children: bool = False) -> float:
-    """Returns the processor time of a process, and of those that it started and that have ended if they count too.
+def processor_seconds(process: int) -> float:
+    """Returns the processor time of a process, and of those that it started and that have ended.
 
     Raises OSError where there is no such process.
     """
     # After the name in brackets, the fields 14 to 17 of proc(5) are times: own and of children, user and system.
     fields = Path("/proc", str(process), "stat").read_text().rpartition(")")[2].split()
-    return sum(map(int, fields[11 : 15 if with_children else 13])) / _TICKS
+    return sum(map(int, fields[11:15])) / _TICKS
 
 
 class WatchWorkers:
@@ -73,4 +73,4 @@ class WatchWorkers:
         if peak is None:
             return
         self._peaks[worker] = int(peak.split()[1]) / 1024
-        self._seconds[worker] = processor_seconds(worker, with_children=True)
+        self._seconds[worker] = processor_seconds(worker)

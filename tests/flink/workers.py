@@ -29,10 +29,10 @@ def worker_python() -> Path:
     return folder / "bin" / "python"
 
 
-def install_project(folder: Path, tree: Path = PROJECT) -> None:
-    """Installs the project as it is now in the source tree into `folder`, for Python to find it before any other."""
+def install_project(folder: Path) -> None:
+    """Installs the project as it is now into `folder`, for Python to find it before any other."""
     with tempfile.TemporaryDirectory() as scratch:
-        source = _source(Path(scratch), tree)
+        source = _source(Path(scratch))
         run(worker_python(), "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "-t", folder, source)
 
 
@@ -43,27 +43,16 @@ def _install(folder: Path, versions: list[str]) -> None:
         constraints = Path(scratch, "constraints.txt")
         kept = [version for version in versions if not version.startswith(("pip=", "setuptools=", "beamscore="))]
         constraints.write_text("\n".join(kept))
-        python = folder / "bin" / "python"
-        run(
-            python,
-            "-m",
-            "pip",
-            "install",
-            "-q",
-            "--no-build-isolation",
-            "-c",
-            constraints,
-            _source(Path(scratch), PROJECT),
-        )
+        pip = (folder / "bin" / "python", "-m", "pip", "install", "-q", "--no-build-isolation")
+        run(*pip, "-c", constraints, _source(Path(scratch)))
 
 
-def _source(scratch: Path, tree: Path) -> Path:
+def _source(scratch: Path) -> Path:
     """Copies what is installed, so that building it leaves nothing in the source tree."""
     source = scratch / "source"
     source.mkdir()
     for name in _PACKAGES:
-        shutil.copytree(tree / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(PROJECT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in _FILES:
-        if (tree / name).exists():
-            shutil.copy(tree / name, source / name)
+        shutil.copy(PROJECT / name, source / name)
     return source

@@ -379,8 +379,8 @@ def test_a_local_run_shuffles_on_its_disk_and_leaves_nothing_there(
     stored: list[Any] = []
     write = BlockWriter.write
 
-    def recorded(self: BlockWriter, block: bytes) -> Block:
-        found = write(self, block)
+    def recorded(self: BlockWriter, records: Any) -> Block:
+        found = write(self, records)
         stored.append(found)
         return found
 
@@ -388,7 +388,6 @@ def test_a_local_run_shuffles_on_its_disk_and_leaves_nothing_there(
     before, after = systems(300, 13, 0.9)
     compare(write_run(tmp_path / "a", before, files=2), write_run(tmp_path / "b", after), tmp_path / "out")
     assert len(stored) >= 3
-    for path, start, size, unpacked in stored:
-        assert 0 < size < unpacked
-        assert start >= 0
+    for path, start, size in stored:
+        assert size > 0 <= start
         assert not Path(path).parent.exists()

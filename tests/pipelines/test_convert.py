@@ -14,7 +14,7 @@ import pytest
 from beamscore.metrics.chart.converter import ChartConverter
 from beamscore.metrics.converter import Part
 from beamscore.metrics.registry import benchmark_class, benchmark_names
-from beamscore.transforms.io import zstd
+from beamscore.transforms.records import zstd
 from tests.pipelines.layouts import LAYOUTS, SAMPLES, chart, chemistry, figure_text
 from tests.plain_loop import make_benchmark, score_records, total
 from tests.runs import Run, command, evaluate

@@ -32,7 +32,7 @@ FLOORS = ("metrics", "transforms", "pipelines")
 
 STEPS = """
 Evaluate Evaluate/AllOutcomes Evaluate/AllQuarantined Evaluate/Combine Evaluate/Outcomes Evaluate/Pair Evaluate/Score
-Evaluate/Slice Evaluate/SliceCount Evaluate/Values Publish Publish/Causes Publish/Draw Publish/Pick Publish/Publish
+Evaluate/Slice Evaluate/Values Publish Publish/Causes Publish/Draw Publish/Pick Publish/Publish
 Publish/WriteQuarantine Publish/WriteSamples Read Read/Each Read/Files Read/ReadParts Read/Split Read/Spread
 """
 """The steps of the two upper levels, by which people know a job and Dataflow tells where one failed."""
@@ -104,8 +104,7 @@ def test_nothing_of_this_checkout_is_in_the_graph(submitted: list[Any], benchmar
     found = list(payloads(graph))
     named = {module for _, pickled in found for module in strings(pickled) if module.startswith("beamscore.")}
     assert {
-        "beamscore.transforms.score",
-        "beamscore.transforms.slice",
+        "beamscore.transforms.evaluate",
         "beamscore.pipelines.evaluate",
         f"beamscore.metrics.{benchmark}.benchmark",
     } <= named

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from beamscore.transforms.io import zstd
+from beamscore.transforms.records import zstd
 from tests import toy
 from tests.runs import command, evaluate, write_lines
 from tests.stores.servers import Requests, Store
@@ -23,25 +23,16 @@ SAMPLES = [toy.sample(index, 0) for index in range(40)]
 TRUTHS = [truth for truth, _ in SAMPLES]
 PREDICTIONS = [prediction for _, prediction in SAMPLES if prediction]
 FEW = ("--set", "bootstrap.replicates=20", "--slice", "kind")
-WHOLE = [
-    ".runs/ID/report.html",
-    ".runs/ID/report.md",
-    ".runs/ID/run.json",
-    ".runs/ID/run.json.files",
-    ".runs/ID/samples/samples-ID.parquet",
-    ".runs/ID/summary.json",
-    ".runs/ID/sums.json",
-    "report.html",
-    "report.md",
-    "run.json",
-    "samples/samples-ID.parquet",
-    "summary.json",
-    "sums.json",
-]
+FILES = ["report.html", "report.md", "run.json", "samples/samples-ID.parquet", "summary.json", "sums.json"]
+WHOLE = sorted([*FILES, ".runs/ID/run.json.files", *(f".runs/ID/{name}" for name in FILES)])
 
 
 def lines(records: list[Any]) -> bytes:
     return b"".join(json.dumps(record).encode() + b"\n" for record in records)
+
+
+def document(store: Store, key: str) -> Any:
+    return json.loads(store.files()[key])
 
 
 def parquet(records: list[Any]) -> bytes:

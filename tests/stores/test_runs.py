@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -12,6 +11,7 @@ import pytest
 from tests import toy
 from tests.runs import command
 from tests.stores.servers import Store
+from tests.stores.test_commands import document, lines
 
 pytestmark = pytest.mark.stores
 
@@ -24,10 +24,6 @@ bootstrap: {replicates: 50}
 gates:
   exact_match: {not_worse_than: baseline, margin: 0.05}
 """
-
-
-def lines(records: list[Any]) -> bytes:
-    return b"".join(json.dumps(record).encode() + b"\n" for record in records)
 
 
 def answers(wrong: int) -> list[dict[str, Any]]:
@@ -53,10 +49,6 @@ def blessed(store: Store) -> str:
     assert night(store, "first", 3, "--set", "gates={}") == (0, "")
     store.put("runs/blessed.txt", b"first  # by Ada\n")
     return f"{store.base}/runs/blessed.txt"
-
-
-def document(store: Store, key: str) -> Any:
-    return json.loads(store.files()[key])
 
 
 def test_a_night_is_judged_against_the_baseline_of_the_store(store: Store) -> None:

@@ -1,86 +1,174 @@
-"""Blocks of records: nothing is lost between the reader and its bucket, and no block is large or held for long."""
+"""Blocks of records, in the pipeline or on the disk: nothing is lost between the reader and its bucket."""
 
 from __future__ import annotations
 
+import os
+import pickle
+import shutil
 from collections import Counter
+from pathlib import Path
 
 import pytest
+from apache_beam import coders
+from apache_beam.typehints.native_type_compatibility import convert_to_beam_type
 from hypothesis import given
 from hypothesis import strategies as st
 
 from beamscore.transforms import blocks
-from beamscore.transforms.blocks import BlockBuffer, BlockWriter, bucket_count, only_samples, pack, unpack
+from beamscore.transforms.blocks import (
+    IN_PIPELINE,
+    Block,
+    BlockBuffer,
+    BlockFolder,
+    BlockWriter,
+    bucket_count,
+    only_samples,
+    sorted_on_disk,
+    unpack,
+)
 from beamscore.transforms.hashes import bucket_of
 from beamscore.transforms.io.files import SourceFile
+from tests.pipelines.test_full_disk import small_disk
+from tests.transforms.samples import problem_of
 
-RECORDS = st.lists(st.tuples(st.text(max_size=5), st.binary(max_size=40)), max_size=60)
-
-
-def file(path: str, size: int) -> SourceFile:
-    return SourceFile(0, 0, path, size, "parquet" if path.endswith("parquet") else "jsonl")
+KEYED = st.lists(st.tuples(st.text(max_size=5).map(str.encode), st.binary(max_size=40)), max_size=60)
+WRONG = "temporary files cannot be written and read there: "
 
 
 @pytest.mark.parametrize(
     ("files", "count"),
     [
         ([], 1),
-        ([file("a.jsonl", 1000)], 1),
-        ([file("a.jsonl", 200 << 10)], 3),  # of 64 KiB at least
-        ([file("a.jsonl", 1 << 20)] * 10, 64),
-        ([file("a.jsonl", 1 << 30)], 64),
-        ([file("a.jsonl", 2 << 30), file("b.json", 1 << 30)], 192),  # 3 GiB / 16 MiB
-        ([file("a.jsonl.gz", 1 << 30)], 512),  # as if 8 GiB
-        ([file("a.parquet", 1 << 30)], 512),
-        ([file("a.jsonl", 1 << 45)], 2048),
+        ([("a.jsonl", 200 << 10)], 3),  # of 64 KiB at least
+        ([("a.jsonl", 1 << 30)], 64),
+        ([("a.jsonl", 2 << 30), ("b.json", 1 << 30)], 192),  # 3 GiB / 16 MiB
+        ([("a.jsonl.gz", 1 << 30)], 512),  # as if 8 GiB
+        ([("a.parquet", 1 << 30)], 512),
+        ([("a.jsonl", 1 << 45)], 2048),
     ],
 )
-def test_the_number_of_buckets_follows_from_the_bytes(files: list[SourceFile], count: int) -> None:
-    assert bucket_count(files) == count
+def test_the_number_of_buckets_follows_from_the_bytes(files: list[tuple[str, int]], count: int) -> None:
+    kinds = {True: "parquet", False: "jsonl"}
+    given_files = [SourceFile(0, 0, path, size, kinds[path.endswith("parquet")]) for path, size in files]  # type: ignore[arg-type]
+    assert bucket_count(given_files) == count
 
 
-@pytest.mark.parametrize("pattern", ["{}", "chart-{:07}", "{:x}", "page_{}/figure_1.png", "{0}{0}"])
-@pytest.mark.parametrize("buckets", [3, 64, 100])
-def test_ids_that_look_alike_are_spread_evenly(pattern: str, buckets: int) -> None:
-    counts = Counter(bucket_of(pattern.format(number).encode(), buckets) for number in range(100 * buckets))
-    assert len(counts) == buckets
-    # Of independent draws, a bucket has 100 samples give or take 10; six times that is out of the question.
-    assert 40 < min(counts.values()) <= max(counts.values()) < 160
-
-
-def test_a_bucket_is_the_same_for_ever() -> None:
+def test_a_bucket_is_the_same_for_ever_and_ids_that_look_alike_are_spread_evenly() -> None:
     """Or the parts of a run on two versions of Python would not meet."""
     assert [bucket_of(each.encode(), 1000) for each in ("", "a", "é", "chart-1")] == [0, 943, 443, 754]
+    for pattern in ("{}", "chart-{:07}", "{:x}", "page_{}/figure_1.png", "{0}{0}"):
+        for buckets in (3, 64, 100):
+            counts = Counter(bucket_of(pattern.format(number).encode(), buckets) for number in range(100 * buckets))
+            assert len(counts) == buckets
+            # Of independent draws, a bucket has 100 give or take 10; six times that is out of the question.
+            assert 40 < min(counts.values()) <= max(counts.values()) < 160
 
 
-@given(RECORDS)
-def test_a_block_holds_its_records(records: list[tuple[str, bytes]]) -> None:
-    keyed = [(sample_id.encode(), record) for sample_id, record in records]
-    assert unpack(pack(keyed, BlockWriter())) == keyed
-
-
-@given(RECORDS, st.integers(1, 5), st.integers(1, 100), st.integers(1, 300))
+@given(KEYED, st.integers(1, 5), st.integers(1, 100), st.integers(1, 300))
 def test_every_record_leaves_once_in_its_bucket(
-    records: list[tuple[str, bytes]], buckets: int, per_block: int, held: int
+    records: list[tuple[bytes, bytes]], buckets: int, per_block: int, held: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(blocks, "BYTES_PER_BLOCK", per_block)
         patch.setattr(blocks, "BYTES_HELD", held)
         holder = BlockBuffer(buckets, BlockWriter())
-        given_early = list(holder.add([(sample_id.encode(), record) for sample_id, record in records]))
-        given_last = list(holder.flush())
+        early, last = list(holder.add(records)), list(holder.flush())
         assert list(holder.flush()) == []
-    found = [(bucket, record) for bucket, block in [*given_early, *given_last] for record in unpack(block)]
-    expected = [(bucket_of(key.encode(), buckets), (key.encode(), record)) for key, record in records]
-    assert Counter(found) == Counter(expected)
-    waiting = [record for _, block in given_last for record in unpack(block)]
+    found = [(bucket, record) for bucket, block in [*early, *last] for record in unpack(block)]
+    assert Counter(found) == Counter((bucket_of(key, buckets), (key, record)) for key, record in records)
+    waiting = [record for _, block in last for record in unpack(block)]
     assert sum(len(key) + len(record) for key, record in waiting) < held
-    for _, block in given_early:
+    for _, block in early:
         assert sum(len(key) + len(record) for key, record in unpack(block)[:-1]) < per_block
-    assert len({bucket for bucket, _ in given_last}) == len(given_last)
+    assert len({bucket for bucket, _ in last}) == len(last)
 
 
 def test_one_sample_is_taken_out_of_a_block() -> None:
-    block = pack([(b"a", b"1"), (b"b", b"2"), (b"a", b"3")], BlockWriter())
+    block = BlockWriter().write([(b"a", b"1"), (b"b", b"2"), (b"a", b"3")])
     ((bucket, found),) = only_samples((7, block), ["a", "d"])
     assert (bucket, unpack(found)) == (7, [(b"a", b"1"), (b"a", b"3")])
     assert list(only_samples((7, block), ["c"])) == []
+
+
+@given(st.lists(KEYED, max_size=5))
+def test_a_block_is_the_same_wherever_it_was(tmp_path_factory: pytest.TempPathFactory, contents: list[object]) -> None:
+    """Blocks of several bundles, each of which may be read at once, or later in any order."""
+    for folder in (IN_PIPELINE, BlockFolder(str(tmp_path_factory.getbasetemp()))):
+        writers = [pickle.loads(pickle.dumps(folder)).writer() for _ in range(2)]
+        written = [writers[number % 2].write(records) for number, records in enumerate(contents)]
+        assert [unpack(each) for each in reversed(written)] == contents[::-1]
+        assert all(len(pickle.dumps(each)) < 400 for each in written if folder.path)
+
+
+def test_what_cannot_be_compressed_takes_hardly_more_than_its_bytes_and_nothing_takes_none(tmp_path: Path) -> None:
+    writer = BlockFolder(str(tmp_path)).writer()
+    assert list(tmp_path.iterdir()) == []
+    writer.write([(b"", os.urandom(1 << 20))])
+    (file,) = tmp_path.iterdir()
+    assert file.stat().st_size < 1.01 * (1 << 20)
+
+
+@pytest.mark.parametrize("path", [None, "/tmp"])
+def test_the_runner_codes_what_travels_without_pickle(path: str | None) -> None:
+    coder = coders.registry.get_coder(convert_to_beam_type(BlockFolder(path).block_type))
+    assert isinstance(coder, coders.TupleCoder if path else coders.BytesCoder)
+    block: Block = ("/tmp/a", 0, 1 << 40) if path else b"abc"
+    assert coder.decode(coder.encode(block)) == block
+    assert len(coder.encode(block)) < 20
+
+
+def test_hundreds_of_bundles_keep_no_file_open(tmp_path: Path) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    writers = [BlockFolder(str(tmp_path)).writer() for _ in range(300)]
+    for writer in writers * 2:
+        unpack(writer.write([(b"a", b"content")]))
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_what_a_failed_bundle_left_is_not_read_and_a_folder_that_is_gone_is_not_made_again(tmp_path: Path) -> None:
+    """A worker that outlives its command for a moment leaves nothing behind."""
+    folder = tmp_path / "blocks"
+    folder.mkdir()
+    failed, again, new = (BlockFolder(str(folder)).writer() for _ in range(3))
+    failed.write([(b"a", b"lost")])
+    kept = again.write([(b"a", b"kept")])
+    failed.write([(b"a", b"lost, too")])
+    assert unpack(kept) == [(b"a", b"kept")]
+    shutil.rmtree(folder)
+    for problem in (problem_of(again.write, []), problem_of(new.write, []), problem_of(unpack, kept)):
+        assert f"{WRONG}No such file" in problem
+    assert not folder.exists()
+
+
+@pytest.mark.parametrize("left", [0, 3])
+def test_a_block_that_was_cut_off_is_a_problem_and_no_records(tmp_path: Path, left: int) -> None:
+    place = BlockFolder(str(tmp_path)).writer().write([(b"a", b"some content" * 9)])
+    (file,) = tmp_path.iterdir()
+    os.truncate(file, left)
+    assert WRONG in problem_of(lambda: unpack(place))
+
+
+def test_a_full_disk_is_a_problem_of_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with small_disk(tmp_path / "disk", 16) as disk:
+        writer = BlockWriter(str(disk))
+        kept = writer.write([(b"a", b"small")])
+        expected = (
+            f"{disk}: {WRONG}No space left on device; free some space, or "
+            "set the environment variable TMPDIR to a folder on another disk"
+        )
+        assert problem_of(lambda: writer.write([(b"a", os.urandom(1 << 20))])) == expected
+        assert unpack(kept) == [(b"a", b"small")]
+        monkeypatch.setattr("tempfile.tempdir", str(disk))
+        assert problem_of(sorted_on_disk([(b"key", b"x" * 100_000)], bytes_in_memory=100).__enter__) == expected
+
+
+@given(st.lists(st.tuples(st.binary(max_size=4), st.binary(max_size=4))), st.integers(1, 2000))
+def test_sorting_on_disk_is_sorting_and_few_items_are_held_at_once(items: list[tuple[bytes, bytes]], room: int) -> None:
+    spilled: list[int] = []
+    spill = blocks._spilled
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blocks, "_spilled", lambda held: (spilled.append(len(held)), spill(held))[1])  # type: ignore[func-returns-value]
+        with sorted_on_disk(iter(items), bytes_in_memory=room) as found:
+            assert list(found) == sorted(items)
+    assert all((count - 1) * blocks._BYTES_PER_ITEM < room for count in spilled)
+    assert len(items) - sum(spilled) <= room / blocks._BYTES_PER_ITEM

@@ -1,14 +1,27 @@
-"""What a run changes in its process ends with it."""
+"""What a run changes in its process ends with it; what it needs of Beam's internals is there."""
 
 from __future__ import annotations
 
+import ast
 import gc
+from pathlib import Path
 
+import apache_beam as beam
 import pytest
 import scipy.special
+from apache_beam.options.pipeline_options import PipelineOptions
+from apache_beam.runners.worker import sdk_worker_main
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from beamscore.transforms import beam_internals
 from beamscore.transforms.process import gc_paused, one_blas_thread
+
+ROOT = Path(__file__).parents[2]
+PUBLIC = {"apache_beam"} | {f"apache_beam.{name}" for name in (
+    *("io.filesystem", "io.filesystems", "io.restriction_trackers", "io.localfilesystem", "metrics"),
+    *("options.pipeline_options", "pvalue", "transforms.core", "transforms.window", "typehints.row_type"),
+    "utils.windowed_value",
+)}  # fmt: skip
 
 
 def test_the_collector_is_off_within_and_on_again_behind_also_after_an_error() -> None:
@@ -17,23 +30,16 @@ def test_the_collector_is_off_within_and_on_again_behind_also_after_an_error() -
         seen.pop()
     assert gc.isenabled()
     with gc_paused():
-        seen.append(gc.isenabled())
-    assert seen == [False]
-    assert gc.isenabled()
-
-
-def test_one_that_was_off_stays_off() -> None:
-    with gc_paused():
         with gc_paused():
             pass
-        assert not gc.isenabled()
-
-
-def blas_threads() -> set[int]:
-    return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+        seen.append(gc.isenabled())
+    assert (seen, gc.isenabled()) == ([False], True)
 
 
 def test_linear_algebra_uses_one_thread_until_the_last_has_left() -> None:
+    def blas_threads() -> set[int]:
+        return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
     assert scipy.special.ndtr(0) == 0.5
     with threadpool_limits(limits=2, user_api="blas"):
         with one_blas_thread:
@@ -41,3 +47,45 @@ def test_linear_algebra_uses_one_thread_until_the_last_has_left() -> None:
                 assert blas_threads() == {1}
             assert blas_threads() == {1}
         assert blas_threads() == {2}
+
+
+def test_no_other_module_uses_the_internals_of_beam() -> None:
+    found = {}
+    for path in [*ROOT.glob("transforms/**/*.py"), *ROOT.glob("pipelines/**/*.py"), ROOT / "__init__.py"]:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            if path.name != "beam_internals.py":
+                found.update({name: path for name in names if name.split(".")[0] == "apache_beam"})
+    assert {name: path for name, path in found.items() if name not in PUBLIC} == {}
+
+
+def test_every_option_of_beam_is_known_once() -> None:
+    names = beam_internals.option_names(beam_internals.option_parser())
+    assert {"--runner", "--flink_master", "--region", "--direct_num_workers", "--job_endpoint"} <= set(names)
+    assert len(names) == len(set(names))
+
+
+def test_a_prefix_is_taken_as_it_is(tmp_path: Path) -> None:
+    """`[` and `*` are characters of a name here, not a pattern."""
+    folder = tmp_path / "odd[1]*"
+    folder.mkdir()
+    (folder / "a.txt").write_text("x")
+    (found,) = beam_internals.list_prefix(f"{folder}/")
+    assert (found.path, found.size_in_bytes) == (f"{folder}/a.txt", 1)
+
+
+def test_the_local_runner_runs_a_pipeline_and_a_worker_is_started_by_its_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = tmp_path / "sum.txt"
+    with beam.Pipeline(runner=beam_internals.local_runner(PipelineOptions([]))) as pipeline:
+        total = pipeline | beam.Create([1, 2, 3]) | beam.CombineGlobally(sum)
+        _ = total | beam.Map(lambda value: written.write_text(str(value)))
+    assert written.read_text() == "6"
+    environment = beam_internals.worker_environment("echo worker")
+    assert environment.command_string in ("echo worker", b"echo worker")
+    started: list[list[str]] = []
+    monkeypatch.setattr(sdk_worker_main, "main", started.append)
+    beam_internals.run_worker(["worker", "folder"])
+    assert started == [["worker", "folder"]]

@@ -1,13 +1,12 @@
-"""What a reader makes of each record, good and bad."""
+"""What a reader makes of each record of a file or a collection, good and bad, however its bundles are cut."""
 
 from __future__ import annotations
 
-import bz2
-import gzip
+import dataclasses
+import hashlib
 import json
 import random
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,33 +16,30 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from apache_beam.io.restriction_trackers import OffsetRange
-from apache_beam.pvalue import TaggedOutput
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.runners.sdf_utils import RestrictionTrackerView, ThreadsafeRestrictionTracker
 from apache_beam.testing.util import assert_that, equal_to
-from apache_beam.utils.windowed_value import WindowedValue
-from hypothesis import given as for_any
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from beamscore.metrics.statistics.sums import Sums
 from beamscore.transforms import read as read_module
 from beamscore.transforms.blocks import unpack
-from beamscore.transforms.io import files, zstd
-from beamscore.transforms.io.field_map import MAX_SAMPLE_ID_LENGTH, FieldMap, SideColumns, presence
-from beamscore.transforms.io.files import Part, match_files, split_file
+from beamscore.transforms.io import files
+from beamscore.transforms.io.field_map import MAX_SAMPLE_ID_LENGTH, FieldMap, SideColumns, presence, record_json
+from beamscore.transforms.io.files import Part, match_files
 from beamscore.transforms.io.readers import RecordLimits
+from beamscore.transforms.pair import DeduplicateAndPair
 from beamscore.transforms.read import (
     PART_END,
-    KeptReaders,
+    EncodeBundle,
     PartRestrictionProvider,
     ReadPart,
     ReadRecords,
     RecordRangeTracker,
 )
-from beamscore.transforms.records import GROUND_TRUTH, EncodedRecord, Quarantined, side_name
-from tests.runs import write_lines
-from tests.tables import write_arrow, write_delimited
-from tests.transforms.counted import counted_reads
+from beamscore.transforms.records import GROUND_TRUTH, EncodedRecord, InputProblem, Quarantined, side_name
+from tests.transforms.samples import bundle, by_tag, counted_reads, parts_of, store
 
 COLUMNS = {
     GROUND_TRUTH: SideColumns(frozenset({"text"}), frozenset()),
@@ -52,172 +48,118 @@ COLUMNS = {
 LIMITS = RecordLimits(record_bytes=2500, depth=6)
 
 
-Record = tuple[str, EncodedRecord]
-Outcome = tuple[int, Sums]
-
-
 class Bundle(NamedTuple):
-    """What a bundle gives."""
-
-    records: list[Record]
+    records: list[tuple[str, EncodedRecord]]
     quarantine: list[Quarantined]
-    outcomes: list[Outcome]
-    blocks: list[tuple[int, bytes]]
+    outcomes: list[tuple[int, Sums]]
 
 
-def bundle_of(outputs: Iterable[Any]) -> Bundle:
-    found = Bundle([], [], [], [])
-    for output in outputs:
-        tag = output.tag if isinstance(output, TaggedOutput) else None
-        value = output.value if isinstance(output, TaggedOutput) else output
-        value = value.value if isinstance(value, WindowedValue) else value
-        if tag is None:
-            found.blocks.append(value)
-            found.records.extend((key.decode(), EncodedRecord(record)) for key, record in unpack(value[1]))
-        else:
-            assert tag in ("quarantine", "outcomes")
-            getattr(found, tag).append(value)
-    return found
+def bundle_of(outputs: Any) -> Bundle:
+    found = by_tag(outputs)
+    records = [(key.decode(), EncodedRecord(each)) for _, block in found["main"] for key, each in unpack(block)]
+    return Bundle(records, found["quarantine"], found["outcomes"])
 
 
-def bundles_of(parts: list[Part], bundle_bytes: int | None = None, buckets: int = 1) -> Iterator[Bundle]:
+def tracker_of(restriction: OffsetRange) -> ThreadsafeRestrictionTracker:
+    return ThreadsafeRestrictionTracker(PartRestrictionProvider().create_tracker(restriction))
+
+
+def bundles_of(parts: Sequence[Part], bundle_bytes: int | None = None, columns: Any = COLUMNS) -> Iterator[Bundle]:
     """Yields what each bundle gives when a runner that knows no more than to defer reads the parts."""
-    do_fn = ReadPart(["ours"], COLUMNS, LIMITS, buckets, bundle_bytes=bundle_bytes)
+    do_fn = ReadPart(["ours"], columns, LIMITS, bundle_bytes=bundle_bytes)
     waiting = [(part, PartRestrictionProvider().initial_restriction(part)) for part in parts]
     while waiting:
         taken, waiting = waiting, []
         do_fn.start_bundle()
-        given: list[Any] = []
+        outputs: list[Any] = []
         for part, restriction in taken:
-            tracker = ThreadsafeRestrictionTracker(PartRestrictionProvider().create_tracker(restriction))
-            given += do_fn.process(part, RestrictionTrackerView(tracker))
+            tracker = tracker_of(restriction)
+            outputs += do_fn.process(part, RestrictionTrackerView(tracker))
             tracker.check_done()
             deferred = tracker.deferred_status()
-            if deferred is not None:
-                waiting.append((part, deferred[0]))
-        yield bundle_of([*given, *do_fn.finish_bundle()])
+            waiting += [] if deferred is None else [(part, deferred[0])]
+        yield bundle_of([*outputs, *do_fn.finish_bundle()])
 
 
-def read(path: Path, side: int = 0) -> tuple[dict[str, EncodedRecord], list[Quarantined], Sums]:
+def read(path: Path, side: int = 0, columns: Any = COLUMNS) -> tuple[dict[str, EncodedRecord], list[Quarantined], Sums]:
     """Returns the records by sample_id, the quarantine and the outcomes of one file."""
-    records: dict[str, EncodedRecord] = {}
-    quarantine: list[Quarantined] = []
-    counted = Sums()
-    for file in match_files(side, [str(path)], "--predictions"):
-        for given in bundles_of(list(split_file(file, files.part_size([file])))):
-            records.update(given.records)
-            quarantine += given.quarantine
-            assert {each for each, _ in given.outcomes} <= {side}
-            counted = Sums.merged([counted, *(counts for _, counts in given.outcomes)])
-    return records, quarantine, counted
+    found = list(bundles_of(parts_of(path, side), None, columns))
+    assert {each for given in found for each, _ in given.outcomes} <= {side}
+    records = {name: record for given in found for name, record in given.records}
+    counted = Sums.merged([counts for given in found for _, counts in given.outcomes])
+    return records, [entry for given in found for entry in given.quarantine], counted
 
 
 GOOD = b'{"sample_id": "good", "text": "t"}'
-BAD: dict[str, tuple[bytes, str, str]] = {
-    "no json": (b"{oops", "unreadable", "this is not JSON: "),
-    "cut off": (GOOD[:-2], "unreadable", "this is not JSON: Input data was truncated"),
-    "two records": (GOOD + GOOD, "unreadable", "this is not JSON: JSON is malformed: trailing characters"),
-    "NaN": (b'{"sample_id": "a", "x": NaN}', "unreadable", "; NaN and Infinity are not JSON"),
-    "Infinity": (b'{"sample_id": "a", "x": -Infinity}', "unreadable", "; NaN and Infinity are not JSON"),
-    "id is not UTF-8": (b'{"sample_id": "\xff"}', "unreadable", "'utf-8' codec can't decode byte 0xff"),
-    "id is a lone surrogate": (b'{"sample_id": "\\ud800 and more text"}', "unreadable", "this is not JSON: "),
-    "raw NUL": (b'{"sample_id": "a", "text": "\x00"}', "unreadable", "this is not JSON: "),
-    "UTF-16": ('{"sample_id": "a"}'.encode("utf-16"), "unreadable", "this is not JSON: "),
-    "no id": (b'{"text": "t"}', "no_sample_id", "there is no sample_id; every record needs one, a string"),
-    "id is a fraction": (
-        b'{"sample_id": 7.0}',
-        "no_sample_id",
-        "sample_id must be a string or an integer: Expected `str`, got `float`",
-    ),
-    "id is true": (
-        b'{"sample_id": true}',
-        "no_sample_id",
-        "sample_id must be a string or an integer: Expected `str`, got `bool`",
-    ),
-    "id is null": (
-        b'{"sample_id": null}',
-        "no_sample_id",
-        "sample_id must be a string or an integer: Expected `str`, got `null`",
-    ),
-    "id is a list": (
-        b'{"sample_id": ["a"]}',
-        "no_sample_id",
-        "sample_id must be a string or an integer: Expected `str`, got `array`",
-    ),
-    "id is empty": (b'{"sample_id": ""}', "no_sample_id", "sample_id must have 1 to 1024 characters, not 0"),
-    "id is too long": (
-        json.dumps({"sample_id": "x" * (MAX_SAMPLE_ID_LENGTH + 1)}).encode(),
-        "no_sample_id",
-        "sample_id must have 1 to 1024 characters, not 1025",
-    ),
-    "array": (b'[{"sample_id": "a"}]', "no_sample_id", "a record must be an object with a sample_id: "),
-    "text": (b'"sample_id"', "no_sample_id", "a record must be an object with a sample_id: "),
-    "too large": (
-        json.dumps({"sample_id": "a", "text": "x" * 2500}).encode(),
-        "too_large",
-        "the record has 2531 bytes, more than the 2500 of limits.record_bytes",  # 30 around the text, and the line end
-    ),
-    "too deep": (
-        b'{"sample_id": "a", "x": ' + b"[" * 6 + b"]" * 6 + b"}",
-        "too_deep",
-        "the record is nested deeper than the 6 levels of limits.depth",
-    ),
-    "brackets": (b"[" * 1900, "too_deep", "the record is nested deeper than the 6 levels of limits.depth"),
-}
+NOT_JSON, KIND = "this is not JSON: ", "sample_id must be a string or an integer: Expected `str`, got "
+DEEP = "the record is nested deeper than the 6 levels of limits.depth"
+BAD: list[tuple[bytes, str, str]] = [
+    (b"{oops", "unreadable", NOT_JSON),
+    (GOOD[:-2], "unreadable", NOT_JSON + "Input data was truncated"),
+    (GOOD + GOOD, "unreadable", NOT_JSON + "JSON is malformed: trailing characters"),
+    (b'{"sample_id": "a", "x": NaN}', "unreadable", "; NaN and Infinity are not JSON"),
+    (b'{"sample_id": "\xff"}', "unreadable", "'utf-8' codec can't decode byte 0xff"),
+    (b'{"sample_id": "\\ud800 and more text"}', "unreadable", NOT_JSON),
+    (b'{"sample_id": "a", "text": "\x00"}', "unreadable", NOT_JSON),
+    ('{"sample_id": "a"}'.encode("utf-16"), "unreadable", NOT_JSON),
+    (b'{"text": "t"}', "no_sample_id", "there is no sample_id; every record needs one, a string"),
+    *((b'{"sample_id": %s}' % value, "no_sample_id", KIND + f"`{name}`") for value, name in [
+        (b"7.0", "float"), (b"true", "bool"), (b"null", "null"), (b'["a"]', "array")
+    ]),
+    (b'{"sample_id": ""}', "no_sample_id", "sample_id must have 1 to 1024 characters, not 0"),
+    (b'{"sample_id": "%s"}' % (b"x" * 1025), "no_sample_id", "sample_id must have 1 to 1024 characters, not 1025"),
+    (b'[{"sample_id": "a"}]', "no_sample_id", "a record must be an object with a sample_id: "),
+    # 17 bytes around the text, and the line end.
+    (b'{"sample_id": "%s"}' % (b"x" * 2500), "too_large", "has 2518 bytes, more than the 2500 of limits.record_bytes"),
+    (b'{"sample_id": "a", "x": ' + b"[" * 6 + b"]" * 6 + b"}", "too_deep", DEEP),
+    (b"[" * 1900, "too_deep", DEEP),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("what", BAD)
-def test_a_bad_line_is_put_aside_and_its_neighbours_are_read(tmp_path: Path, what: str) -> None:
-    line, cause, message = BAD[what]
+@pytest.mark.parametrize(("line", "cause", "message"), BAD)
+def test_a_bad_line_is_quarantined_and_its_neighbours_are_read(
+    tmp_path: Path, line: bytes, cause: str, message: str
+) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(GOOD.replace(b"good", b"first") + b"\n" + line + b"\n" + GOOD + b"\n")
-    records, quarantine, outcomes = read(path)
-    assert list(records) == ["first", "good"]
-    assert outcomes == Sums.of({"read": 3, "rejected": 1})
-    (entry,) = quarantine
+    records, (entry,), outcomes = read(path)
+    assert (list(records), outcomes) == (["first", "good"], Sums.of({"read": 3, "rejected": 1}))
     assert (entry.side, entry.sample_id, entry.source, entry.stage) == ("ours", None, str(path), "read")
-    assert (entry.position, entry.line) == (len(GOOD) + 2, 2)  # `first` has one letter more than `good`
-    assert entry.cause == cause
+    # `first` has one letter more than `good`.
+    assert (entry.position, entry.line, entry.cause) == (len(GOOD) + 2, 2, cause)
     assert message in entry.error
     assert entry.text == line.decode("utf-8", "replace")[:2000]
 
 
-@pytest.mark.parametrize(
-    "sample_id", ["a", "é" * MAX_SAMPLE_ID_LENGTH, "\x00", "\u202e\u200b", " ", "0:1", "\U0001f600"]
-)
-def test_any_text_of_fitting_length_is_a_sample_id(tmp_path: Path, sample_id: str) -> None:
+def test_a_record_stands_as_it_is_with_its_origin_whatever_its_id(tmp_path: Path) -> None:
+    ids = ["a", "é" * MAX_SAMPLE_ID_LENGTH, "\x00", "\u202e\u200b", " ", "0:1", "\U0001f600"]
+    lines = [json.dumps({"sample_id": each}, ensure_ascii=each == "\x00").encode() for each in ids]
     path = tmp_path / "a.jsonl"
-    text = json.dumps({"sample_id": sample_id}, ensure_ascii=sample_id == "\x00").encode()
-    path.write_bytes(text)
-    records, quarantine, _ = read(path)
-    assert list(records) == [sample_id]
-    assert quarantine == []
-
-
-def test_a_record_is_framed_as_it_stands_with_its_origin(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
-    path.write_bytes(b"\n" + GOOD + b"\r\n")
-    records, _, _ = read(path, GROUND_TRUTH)
-    encoded = records["good"]
-    assert encoded.payload == GOOD
-    assert (encoded.origin.side, encoded.origin.position, encoded.origin.line) == (GROUND_TRUTH, 1, 2)
-    assert encoded.origin.path == str(path)
+    path.write_bytes(b"\n".join([b"", GOOD + b"\r", *lines]))
+    records, quarantine, _ = read(path, GROUND_TRUTH)
+    assert (list(records), quarantine) == (["good", *ids], [])
+    origin = records["good"].origin
+    assert (records["good"].payload, origin.side, origin.position, origin.line) == (GOOD, GROUND_TRUTH, 1, 2)
+    assert (origin.path, side_name(GROUND_TRUTH, ["a"]), side_name(0, ["a"])) == (str(path), "ground_truth", "a")
 
 
 def test_records_of_exactly_the_largest_size_and_depth_are_read(tmp_path: Path) -> None:
     large = json.dumps({"sample_id": "large", "text": ""}).encode()
     large = large.replace(b'""', b'"' + b"x" * (LIMITS.record_bytes - len(large)) + b'"')
     deep = b'{"sample_id": "deep", "x": ' + b"[" * 5 + b"]" * 5 + b"}"
-    path = tmp_path / "a.jsonl"
     for end in (b"\n", b"\r\n"):
-        path.write_bytes(large + end + deep + end + large.replace(b"large", b"larGe"))
-        records, quarantine, outcomes = read(path)
-        assert list(records) == ["large", "deep", "larGe"]
-        assert quarantine == []
-        assert outcomes == Sums.of({"read": 3})
+        (tmp_path / "a.jsonl").write_bytes(large + end + deep + end + large.replace(b"large", b"larGe"))
+        records, quarantine, outcomes = read(tmp_path / "a.jsonl")
+        assert (list(records), quarantine, outcomes) == (["large", "deep", "larGe"], [], Sums.of({"read": 3}))
+    head = len(msgspec.msgpack.encode({"sample_id": "a", "text": "x" * 2000})) - 2000
+    for extra in (0, 1):
+        table = pa.table({"sample_id": ["a"], "text": ["x" * (LIMITS.record_bytes - head + extra)]})
+        pq.write_table(table, tmp_path / "a.parquet")
+        records, quarantine, _ = read(tmp_path / "a.parquet")
+        assert (len(records), [entry.cause for entry in quarantine]) == (1 - extra, ["too_large"] * extra)
 
 
-def test_bad_rows_of_parquet_are_put_aside(tmp_path: Path) -> None:
+def test_bad_rows_of_parquet_are_quarantined(tmp_path: Path) -> None:
     path = tmp_path / "a.parquet"
     ids = [None, "", "broken", "deep", "large", "good", "x" * 1025]
     rules = ["[]", "[]", "[", "[" * 7 + "]" * 7, json.dumps(["x" * 2500]), '["fine"]', None]
@@ -225,90 +167,59 @@ def test_bad_rows_of_parquet_are_put_aside(tmp_path: Path) -> None:
     records, quarantine, outcomes = read(path)
     assert records["good"].decode(dict[str, Any]) == {"sample_id": "good", "rules": ["fine"]}
     assert outcomes == Sums.of({"read": 7, "rejected": 6})
-    assert [(entry.position, entry.line, entry.sample_id, entry.cause, entry.error) for entry in quarantine] == [
-        (0, 1, None, "no_sample_id", "sample_id must be a string or an integer, not null"),
-        (1, 2, None, "no_sample_id", "sample_id must have 1 to 1024 characters, not 0"),
-        (2, 3, "broken", "unreadable", "column rules holds no JSON: Input data was truncated"),
-        (3, 4, "deep", "unreadable", "column rules is nested deeper than the 6 levels of limits.depth"),
-        (4, 5, "large", "too_large", quarantine[4].error),
-        (6, 7, None, "no_sample_id", "sample_id must have 1 to 1024 characters, not 1025"),
+    expected = [
+        (0, None, "no_sample_id", "sample_id must be a string or an integer, not null"),
+        (1, None, "no_sample_id", "sample_id must have 1 to 1024 characters, not 0"),
+        (2, "broken", "unreadable", "column rules holds no JSON: Input data was truncated"),
+        (3, "deep", "unreadable", "column rules is nested deeper than the 6 levels of limits.depth"),
+        (4, "large", "too_large", quarantine[4].error),
+        (6, None, "no_sample_id", "sample_id must have 1 to 1024 characters, not 1025"),
     ]
-    assert "more than the 2500 of limits.record_bytes" in quarantine[4].error
+    assert [(each.position, each.sample_id, each.cause, each.error) for each in quarantine] == expected
+    assert all(each.line == each.position + 1 for each in quarantine)
     assert quarantine[4].text == "null", "nothing of it was made a record"
 
 
-def test_integers_are_ids_by_their_decimal_text_in_every_format(tmp_path: Path) -> None:
-    paths = [tmp_path / name for name in ("a.parquet", "a.jsonl", "b.jsonl")]
-    pq.write_table(pa.table({"sample_id": pa.array([7, -12])}), paths[0])
-    paths[1].write_text('{"sample_id": 7}\n{"sample_id": -12}\n')
-    paths[2].write_text('{"sample_id": "7"}\n{"sample_id": -12}\n')
-    for path in paths:
+def test_integers_are_ids_by_their_decimal_text_unless_the_configuration_says_no(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"sample_id": pa.array([7, -12])}), tmp_path / "a.parquet")
+    (tmp_path / "a.jsonl").write_text('{"sample_id": 7}\n{"sample_id": "-12"}\n')
+    no_integers = {0: dataclasses.replace(COLUMNS[0], fields=FieldMap(integer_ids=False))}
+    for path in tmp_path.iterdir():
         records, quarantine, _ = read(path)
         assert (list(records), quarantine) == (["7", "-12"], [])
-        assert [record.decode(dict[str, Any]) for record in records.values()] == [
-            {"sample_id": "7"},
-            {"sample_id": "-12"},
-        ]
-
-
-def test_integers_are_no_ids_where_the_configuration_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(COLUMNS, 0, replace(COLUMNS[0], fields=FieldMap(integer_ids=False)))
-    path = tmp_path / "a.parquet"
-    pq.write_table(pa.table({"sample_id": pa.array([7])}), path)
-    (tmp_path / "a.jsonl").write_text('{"sample_id": 7}\n')
-    messages = {
-        path: "sample_id must be a string, not int; set sample_id_type: any to accept integers",
-        tmp_path / "a.jsonl": "sample_id must be a string: Expected `str`, got `int` - at `$.sample_id`; "
-        "set sample_id_type: any to accept integers",
-    }
-    for path, message in messages.items():
-        _, (entry,), _ = read(path)
-        assert (entry.cause, entry.error) == ("no_sample_id", message)
-
-
-@for_any(st.integers(-(10**30), 10**30) | st.text(min_size=1, max_size=5) | st.integers().map(str))
-def test_an_id_of_a_line_is_that_of_a_value(sample_id: int | str) -> None:
-    """An integer and its decimal text are one sample; no other text is changed."""
-    fields = FieldMap()
-    assert fields.sample_id(sample_id) == str(sample_id)
-    line = json.dumps({"text": "t", "sample_id": sample_id}).encode()
-    assert json.loads(fields.of_json(line)) == {"text": "t", "sample_id": str(sample_id)}
-    assert fields.of_values({"sample_id": sample_id}) == {"sample_id": str(sample_id)}
-
-
-def test_sides_have_names() -> None:
-    assert side_name(GROUND_TRUTH, ["a", "b"]) == "ground_truth"
-    assert side_name(1, ["a", "b"]) == "b"
+        assert [each.decode(dict[str, Any]) for each in records.values()] == [{"sample_id": "7"}, {"sample_id": "-12"}]
+        entry = read(path, columns=no_integers)[1][0]
+        assert (entry.cause, entry.error[:26]) == ("no_sample_id", "sample_id must be a string")
+        assert entry.error.endswith("; set sample_id_type: any to accept integers")
 
 
 def sides_and_ids(bucket: int, block: bytes) -> list[tuple[int, str]]:
     return [(EncodedRecord(record).origin.side, key.decode()) for key, record in unpack(block)]
 
 
-def test_the_transform_reads_all_files_of_all_sides_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("bundle_bytes", [None, 20])
+def test_the_transform_reads_all_files_of_all_sides_once(
+    tmp_path: Path, bundle_bytes: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(files, "BYTES_PER_PART", 40)
+    monkeypatch.setattr(read_module, "RECORDS_PER_BLOCK", 2)
     for name, ids in [("t1", "abc"), ("t2", "d"), ("p", "abdx")]:
-        (tmp_path / f"{name}.jsonl").write_text(
-            "".join(json.dumps({"sample_id": each}) + "\n" for each in ids) + "bad\n"
-        )
-    given = match_files(GROUND_TRUTH, [f"{tmp_path}/t*.jsonl"], "") + match_files(0, [f"{tmp_path}/p.jsonl"], "")
+        lines = [json.dumps({"sample_id": each}) + "\n" for each in ids]
+        (tmp_path / f"{name}.jsonl").write_text("".join(lines) + "bad\n")
+    found = match_files(GROUND_TRUTH, [f"{tmp_path}/t*.jsonl"], "") + match_files(0, [f"{tmp_path}/p.jsonl"], "")
     with beam.Pipeline(runner=FnApiRunner()) as pipeline:
-        outputs = pipeline | ReadRecords(given, ["ours"], COLUMNS, LIMITS)
-        sides = outputs.records | beam.FlatMapTuple(sides_and_ids)
-        causes = outputs.quarantine | beam.Map(lambda entry: (entry.side, entry.cause))
-        outcomes = (
-            outputs.outcomes | beam.CombinePerKey(Sums.merged) | beam.MapTuple(lambda side, sums: (side, sums.units()))
-        )
+        outputs = pipeline | ReadRecords(found, ["ours"], COLUMNS, LIMITS, bundle_bytes)
         expected = [*((-1, each) for each in "abcd"), *((0, each) for each in "abdx")]
-        assert_that(sides, equal_to(expected), label="records")
-        assert_that(
-            causes, equal_to([*[("ground_truth", "unreadable")] * 2, ("ours", "unreadable")]), label="quarantine"
-        )
-        counts = [(-1, Sums.of({"read": 6, "rejected": 2}).units()), (0, Sums.of({"read": 5, "rejected": 1}).units())]
-        assert_that(outcomes, equal_to(counts), label="outcomes")
+        assert_that(outputs.records | beam.FlatMapTuple(sides_and_ids), equal_to(expected), label="records")
+        sides = outputs.quarantine | beam.Map(lambda entry: entry.side)
+        assert_that(sides, equal_to(["ground_truth", "ground_truth", "ours"]), label="quarantine")
+        merged = outputs.outcomes | beam.CombinePerKey(Sums.merged)
+        counts = [(-1, Sums.of({"read": 6, "rejected": 2})), (0, Sums.of({"read": 5, "rejected": 1}))]
+        assert_that(merged, equal_to(counts), label="outcomes")
 
 
-@for_any(
+@settings(max_examples=60)
+@given(
     sizes=st.lists(st.integers(0, 60), max_size=30),
     per_block=st.integers(1, 7),
     per_bundle=st.integers(1, 300),
@@ -318,47 +229,19 @@ def test_bundles_that_defer_the_rest_give_every_record_once(
     tmp_path_factory: pytest.TempPathFactory, sizes: list[int], per_block: int, per_bundle: int, ending: str
 ) -> None:
     records = [{"sample_id": str(number), "text": "x" * size} for number, size in enumerate(sizes)]
-    path = tmp_path_factory.mktemp("deferred") / f"records.{ending}"
-    if ending == "parquet":
-        schema = pa.schema([("sample_id", pa.string()), ("text", pa.string())])
-        pq.write_table(pa.Table.from_pylist(records, schema=schema), path, row_group_size=5)
-    elif ending == "arrow":
-        write_arrow(path, records, 5)
-    elif "sv" in ending:
-        write_delimited(path, records)
-    else:
-        write_lines(path, records)
-    (file,) = match_files(0, [str(path)], "--predictions")
-    parts = list(split_file(file, 200))
+    path = store(tmp_path_factory.mktemp("deferred") / f"records.{ending}", records, 5)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(read_module, "RECORDS_PER_BLOCK", per_block)
-        bundles = list(bundles_of(parts, per_bundle))
-    found = [record for given in bundles for record in given.records]
-    assert sorted(int(sample_id) for sample_id, _ in found) == list(range(len(records)))
+        bundles = list(bundles_of(parts_of(path, size=200), per_bundle))
+    found = [record for each in bundles for record in each.records]
     first_line = 2 if "sv" in ending else 1
-    assert {int(sample_id): record.origin.line for sample_id, record in found} == {
-        number: number + first_line for number in range(len(records))
-    }
-    for given in bundles:
-        in_order = sorted(given.records, key=lambda record: record[1].origin)
-        sizes_given = [len(record.encoded) for _, record in in_order]
+    lines = sorted((int(sample_id), record.origin.line - first_line) for sample_id, record in found)
+    assert lines == [(number, number) for number in range(len(records))]
+    for each in bundles:
+        in_order = sorted(each.records, key=lambda record: record[1].origin)
         # A block is given when it has `per_block` records, and up to as many may come together.
-        assert sum(sizes_given[: -2 * per_block or None]) < per_bundle, "no more than a block beyond the limit"
-    read = [counts["read"] for given in bundles for _, counts in given.outcomes]
-    assert sum(read) == len(records)
-
-
-def test_the_runner_reads_on_what_bundles_deferred(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(read_module, "RECORDS_PER_BLOCK", 3)
-    ids = [str(number) for number in range(100)]
-    write_lines(tmp_path / "t.jsonl.gz", [{"sample_id": each} for each in ids])
-    given = match_files(GROUND_TRUTH, [f"{tmp_path}/t.jsonl.gz"], "")
-    with beam.Pipeline(runner=FnApiRunner()) as pipeline:
-        outputs = pipeline | ReadRecords(given, ["ours"], COLUMNS, LIMITS, bundle_bytes=200)
-        found = outputs.records | beam.FlatMapTuple(sides_and_ids) | beam.Values()
-        assert_that(found, equal_to(ids), label="records")
-        outcomes = outputs.outcomes | beam.MapTuple(lambda _, sums: sums["read"]) | beam.CombineGlobally(sum)
-        assert_that(outcomes, equal_to([100.0]), label="outcomes")
+        assert sum(len(record.encoded) for _, record in in_order[: -2 * per_block or None]) < per_bundle
+    assert sum(counts["read"] for each in bundles for _, counts in each.outcomes) == len(records)
 
 
 def distinct(count: int) -> list[dict[str, str]]:
@@ -367,87 +250,55 @@ def distinct(count: int) -> list[dict[str, str]]:
     return [{"sample_id": str(each), "text": numbers.randbytes(600).hex()} for each in range(count)]
 
 
-def stored(path: Path, records: list[dict[str, str]], members: int) -> Path:
-    """Writes records as the name says: compressed as that many members, or as so many row groups."""
-    if path.suffix == ".parquet":
-        pq.write_table(pa.Table.from_pylist(records), path, row_group_size=len(records) // members, compression="none")
-        return path
-    lines = [json.dumps(each).encode() + b"\n" for each in records]
-    compress: Any = {".gz": gzip.compress, ".bz2": bz2.compress, ".zst": zstd.compress}.get(path.suffix, bytes)
-    size = len(lines) // members
-    path.write_bytes(b"".join(compress(b"".join(lines[at : at + size])) for at in range(0, len(lines), size)))
-    return path
-
-
-@pytest.mark.parametrize(
-    ("ending", "members"),
-    [
-        *((ending, members) for ending in ("jsonl.gz", "jsonl.bz2", "jsonl.zst", "parquet") for members in (1, 20)),
-        ("jsonl", 20),
-    ],
-)
+@pytest.mark.parametrize(("ending", "members"), [("jsonl", 1), ("jsonl.gz", 1), ("jsonl.zst", 20), ("parquet", 1)])
 def test_a_file_is_read_about_once_however_often_its_rest_is_deferred(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, members: int
 ) -> None:
-    """Forty bundles: reading each from the start of the file would read it twenty times."""
-    path = stored(tmp_path / f"a.{ending}", distinct(1600), members)
-    monkeypatch.setattr(read_module, "KEPT_READERS", KeptReaders(1))
+    """Twenty bundles: reading each from the start of the file would read it ten times."""
+    path = store(tmp_path / f"a.{ending}", distinct(800), 800, members)
     monkeypatch.setattr(read_module, "RECORDS_PER_BLOCK", 16)
-    (file,) = match_files(0, [str(path)], "--predictions")
     with counted_reads() as sizes:
-        (part,) = split_file(file, 1 << 30)
+        (part,) = parts_of(path, size=1 << 30)
         before = sum(sizes)
         bundles = list(bundles_of([part], 50_000))
-    assert len(bundles) >= 30
-    given = [sample_id for bundle in bundles for sample_id, _ in bundle.records]
-    assert given == [str(number) for number in range(1600)]
-    read_module.KEPT_READERS.close()
+    assert len(bundles) >= 15
+    assert [name for each in bundles for name, _ in each.records] == [str(number) for number in range(800)]
     assert (sum(sizes) - before) / path.stat().st_size < 1.3
+    assert not read_module.KEPT_READERS
 
 
-@pytest.mark.parametrize("ending", ["jsonl", "jsonl.gz", "parquet", "arrow", "csv"])
-def test_what_one_worker_leaves_another_reads(tmp_path: Path, ending: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("beamscore.transforms.blocks.BYTES_PER_BLOCK", 1)
+def test_few_readers_are_kept_and_what_one_worker_leaves_another_reads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(read_module, "RECORDS_PER_BLOCK", 16)
-    path = tmp_path / f"a.{ending}"
-    if ending == "arrow":
-        write_arrow(path, distinct(400), 7)
-    elif ending == "csv":
-        write_delimited(path, distinct(400))
-    else:
-        stored(path, distinct(400), 4)
-    (file,) = match_files(0, [str(path)], "--predictions")
-    (part,) = split_file(file, 1 << 30)
-    provider = PartRestrictionProvider()
-    assert provider.restriction_size(part, provider.initial_restriction(part)) == part.size
+    monkeypatch.setattr(read_module, "MAX_KEPT_READERS", 2)
+    kept: dict[Any, Any] = {}
+    monkeypatch.setattr(read_module, "KEPT_READERS", kept)
+    ids = [str(number) for number in range(100)]
+    for ending in ("jsonl", "jsonl.gz", "parquet", "arrow", "csv"):
+        (part,) = parts_of(store(tmp_path / f"a.{ending}", distinct(100), 30), size=1 << 30)
+        provider = PartRestrictionProvider()
+        whole = provider.initial_restriction(part)
+        assert provider.restriction_size(part, whole) == part.size
 
-    def read_range(records: OffsetRange, stop: int | None = None) -> tuple[list[str], Any]:
-        """Reads as a worker that has kept no reader, of which the runner wants the rest after `stop` records."""
-        tracker = ThreadsafeRestrictionTracker(provider.create_tracker(records))
-        do_fn = ReadPart(["ours"], COLUMNS, LIMITS)
-        do_fn.start_bundle()
-        given, split = [], None
-        for output in do_fn.process(part, RestrictionTrackerView(tracker)):
-            given.append(output)
-            if len(given) == stop:
-                split = tracker.try_split(0)
-                assert tracker.try_split(0) is None
-        tracker.check_done()
-        return [sample_id for sample_id, _ in bundle_of(given).records], split
+        def read_range(restriction: OffsetRange, limit: int | None, part: Part = part) -> tuple[list[str], Any]:
+            tracker, do_fn = tracker_of(restriction), ReadPart(["ours"], COLUMNS, LIMITS, bundle_bytes=limit)
+            do_fn.start_bundle()
+            outputs = [*do_fn.process(part, RestrictionTrackerView(tracker)), *do_fn.finish_bundle()]
+            tracker.check_done()
+            return [sample_id for sample_id, _ in bundle_of(outputs).records], tracker.deferred_status()
 
-    ids = [str(number) for number in range(400)]
-    first, (done, rest) = read_range(provider.initial_restriction(part), 200)
-    assert first == ids[: done.stop], "the block that is being given is given"
-    assert 200 <= done.stop <= 200 + read_module.RECORDS_PER_BLOCK
-    assert (done.start, rest) == (0, OffsetRange(done.stop, PART_END))
-    assert read_range(rest)[0] == ids[done.stop :]
-    assert read_range(done)[0] == first, "a bundle that failed is run again"
+        first, (rest, _) = read_range(whole, 10_000)
+        assert 0 < len(first) < 50
+        assert rest == OffsetRange(len(first), PART_END)
+        assert 0 < len(kept) <= 2
+        kept.clear()
+        assert read_range(rest, None)[0] == ids[len(first) :]
+        assert read_range(OffsetRange(0, len(first)), None)[0] == first, "a bundle that failed is run again"
 
 
 def test_a_part_is_split_only_behind_what_is_claimed_and_done_at_its_end() -> None:
     tracker = RecordRangeTracker(OffsetRange(2, PART_END))
-    with pytest.raises(ValueError, match="not been claimed"):
-        tracker.check_done()
     assert tracker.try_claim(4)
     assert tracker.try_split(0.5) is None
     with pytest.raises(ValueError, match="not been claimed"):
@@ -455,52 +306,108 @@ def test_a_part_is_split_only_behind_what_is_claimed_and_done_at_its_end() -> No
     assert tracker.try_split(0) == (OffsetRange(2, 5), OffsetRange(5, PART_END))
     assert tracker.try_split(0) is None
     assert not tracker.try_claim(8)
-    assert tracker.is_bounded()
     tracker.check_done()
-
-
-def test_readers_are_kept_once_and_the_oldest_is_closed() -> None:
-    kept, closed = KeptReaders(2), []
-
-    def reader(name: str) -> Any:
-        try:
-            while True:
-                yield [name]
-        finally:
-            closed.append(name)
-
-    for name in "abc":
-        found = reader(name)
-        next(found)
-        kept.keep(("p", name), found)
-    assert closed == ["a"]
-    assert kept.take(("p", "a")) is None
-    assert kept.take(("q", "b")) is None
-    taken: Any = kept.take(("p", "b"))
-    assert next(taken) == ["b"]
-    assert kept.take(("p", "b")) is None
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "jsonl.gz", "parquet"])
 def test_the_outcomes_tell_which_columns_have_a_value(tmp_path: Path, ending: str) -> None:
     records: list[Any] = [{"sample_id": "a", "text": "t", "page": None, 'k"\n': None}] * 40
-    path = stored(tmp_path / f"a.{ending}", [*records, {**records[0], 'k"\n': "late"}], 1)
+    path = store(tmp_path / f"a.{ending}", [*records, {**records[0], 'k"\n': "late"}])
     columns = {GROUND_TRUTH: SideColumns(None, frozenset(), ("page", "text", 'k"\n', "never"))}
-    do_fn = ReadPart([], columns, LIMITS)
-    (file,) = match_files(GROUND_TRUTH, [str(path)], "")
-    (part,) = split_file(file, 1 << 30)
-    do_fn.start_bundle()
-    tracker = ThreadsafeRestrictionTracker(RecordRangeTracker(PartRestrictionProvider().initial_restriction(part)))
-    given = [*do_fn.process(part, RestrictionTrackerView(tracker)), *do_fn.finish_bundle()]
-    (outcome,) = bundle_of(given).outcomes
-    assert outcome == (-1, Sums.of({"read": 41, "rejected": 0, presence("text"): 1, presence('k"\n'): 1}))
+    (given,) = bundles_of(parts_of(path, GROUND_TRUTH), None, columns)
+    assert given.outcomes == [(-1, Sums.of({"read": 41, "rejected": 0, presence("text"): 1, presence('k"\n'): 1}))]
 
 
-def test_a_row_of_exactly_the_largest_size_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "a.parquet"
-    head = len(msgspec.msgpack.encode({"sample_id": "a", "text": "x" * 2000})) - 2000
-    for extra in (0, 1):
-        pq.write_table(pa.table({"sample_id": ["a"], "text": ["x" * (LIMITS.record_bytes - head + extra)]}), path)
-        records, quarantine, _ = read(path)
-        assert (len(records), len(quarantine)) == (1 - extra, extra)
-        assert [entry.cause for entry in quarantine] == ["too_large"] * extra
+# Elements of collections.
+
+WORDS = SideColumns(None, frozenset({"words"}), ("kind",))
+
+
+def encode(
+    records: Sequence[Any], side: int = 0, buckets: int = 4, columns: SideColumns = WORDS, unpack: Any = None
+) -> tuple[list[Any], list[Quarantined]]:
+    """Encodes one bundle; returns its blocks and its quarantine."""
+    do_fn = EncodeBundle(side, ["ours"], columns, RecordLimits(record_bytes=200, depth=5), buckets, unpack)
+    found = bundle(do_fn, *records)
+    assert {each for each, _ in found["outcomes"]} <= {side}
+    return found["main"], found["quarantine"]
+
+
+def pair(blocks: Sequence[tuple[int, Any]]) -> tuple[list[Any], list[Quarantined]]:
+    buckets: dict[int, list[Any]] = {}
+    for bucket, block in blocks:
+        buckets.setdefault(bucket, []).append(block)
+    found = bundle(DeduplicateAndPair(["ours"]), *buckets.items())
+    samples = [sample for batch in found["main"] for sample in batch]
+    return sorted(samples, key=lambda sample: sample.sample_id), sorted(found["quarantine"], key=Quarantined.to_bytes)
+
+
+def content_hash(record: Any) -> int:
+    """63 bits of the 64-bit BLAKE2b of the record as JSON with its keys in order."""
+    return int(hashlib.blake2b(record_json(record, is_sorted=True), digest_size=8).hexdigest(), 16) // 2
+
+
+RECORDS = st.lists(
+    st.fixed_dictionaries({"sample_id": st.sampled_from("abc"), "text": st.text(max_size=3)}), max_size=8
+)
+
+
+@settings(max_examples=60)
+@given(RECORDS, RECORDS, st.randoms(), st.integers(1, 9), st.integers(0, 8))
+def test_samples_do_not_depend_on_the_order_the_bundles_or_the_buckets(
+    truths: list[Any], predictions: list[Any], rng: Any, buckets: int, cut: int
+) -> None:
+    """Of duplicates the one with the smallest hash counts."""
+    expected = pair(encode(truths, GROUND_TRUTH)[0] + encode(predictions)[0])
+    rng.shuffle(truths)
+    rng.shuffle(predictions)
+    blocks = encode(predictions[:cut], 0, buckets)[0] + encode(truths, GROUND_TRUTH, buckets)[0]
+    samples, quarantine = pair(blocks + encode(predictions[cut:], 0, buckets)[0])
+    assert (samples, quarantine) == expected
+    assert [sample.sample_id for sample in samples] == sorted({each["sample_id"] for each in truths})
+    for sample in samples:
+        same = [each for each in truths if each["sample_id"] == sample.sample_id]
+        assert json.loads(sample.truth.payload) == min(same, key=content_hash)
+    doubled = [entry for entry in quarantine if entry.side == "ground_truth"]
+    assert len(doubled) == len(truths) - len(samples)
+    assert all(entry.cause == "duplicate" and "the record with the hash" in entry.error for entry in doubled)
+
+
+@pytest.mark.parametrize(
+    ("record", "cause", "error"),
+    [
+        (3, "unreadable", "a record must be a mapping, not int"),
+        ({"sample_id": "a", "text": object}, "unreadable", "type cannot be written as JSON"),
+        ({"text": "x"}, "no_sample_id", "there is no sample_id"),
+        ({"sample_id": "a", "text": "x" * 200}, "too_large", "limits.record_bytes"),
+        ({"sample_id": "a", "text": [[[[[[1]]]]]]}, "too_deep", "limits.depth"),
+        ({"sample_id": "a", "text": "\ud800"}, "unreadable", "JSON"),
+    ],
+)
+def test_an_element_that_cannot_be_read_is_quarantined(record: Any, cause: str, error: str) -> None:
+    blocks, (entry,) = encode([{"sample_id": "good"}, record])
+    assert [key for _, block in blocks for key, _ in unpack(block)] == [b"good"]
+    assert (entry.side, entry.stage, entry.cause, entry.line, entry.source) == ("ours", "read", cause, None, "")
+    assert error in entry.error
+    assert entry.text
+
+
+def test_what_unpack_raises_rejects_the_element_and_a_fault_of_the_machine_ends_the_bundle() -> None:
+    def unpacked(element: Any) -> Any:
+        if element == 2:
+            raise MemoryError
+        return {"sample_id": {0: "a"}[element]}
+
+    blocks, (entry,) = encode([0, 1], unpack=unpacked)
+    assert (len(blocks), entry.cause, entry.error, entry.text) == (1, "unreadable", "unpack: KeyError: 1", "1")
+    with pytest.raises(InputProblem, match="encoding failed because of this machine"):
+        encode([2], unpack=unpacked)
+
+
+def test_fields_of_elements_have_other_names_and_hold_json_as_text() -> None:
+    columns = dataclasses.replace(WORDS, fields=FieldMap.of({"words": "labels", "sample_id": "key.id"}))
+    ((_, block),), quarantine = encode([{"key": {"id": 7}, "labels": '["x"]', "words": 3}], columns=columns)
+    ((key, record),) = unpack(block)
+    assert (key, quarantine) == (b"7", [])
+    expected = {"key": {"id": 7}, "labels": ["x"], "words": ["x"], "sample_id": "7"}
+    assert json.loads(EncodedRecord(record).payload) == expected

@@ -12,8 +12,7 @@ import os
 import posixpath
 import re
 import zlib
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Literal, cast
 
@@ -21,9 +20,8 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..records import InputProblem
-from . import zstd
-from .storage import beam_files, open_file, read_bytes, reason_of
+from ..records import InputProblem, zstd
+from .storage import beam_files, list_folder, open_file, read_bytes, reason_of
 
 Format = Literal["jsonl", "parquet", "arrow", "csv", "tsv"]
 
@@ -43,7 +41,6 @@ BYTES_PER_READ = 1 << 20
 _NAMES = re.compile(r"\.(?:(jsonl|ndjson|json|csv|tsv)(?:\.(?:gz|zst|bz2))?|(parquet|pq|arrow))$", re.IGNORECASE)
 _FORMATS: dict[str, Format] = {"parquet": "parquet", "pq": "parquet", "arrow": "arrow", "csv": "csv", "tsv": "tsv"}
 ENDINGS = ".jsonl, .csv or .tsv, also with .gz, .zst or .bz2, or with .parquet or .arrow"
-_BUCKET = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/*?[]+/?")
 _PLAIN = re.compile(r"\.(?:jsonl|ndjson|json)$", re.IGNORECASE)
 
 MAX_STATE_BYTES = 16 << 20
@@ -115,17 +112,19 @@ def match_files(side: int, globs: Sequence[str], what: str) -> list[SourceFile]:
     for glob in globs:
         for path, size, modified in sorted(_matched_or_in_folder(glob, what)):
             found.setdefault(path, (size, modified))
-    check_no_metadata(list(found), what)
-    return [
-        SourceFile(side, number, path, size, _format(path, what), modified)
-        for number, (path, (size, modified)) in enumerate(found.items())
-    ]
+    files = []
+    for number, (path, (size, modified)) in enumerate(found.items()):
+        kind = name_format(path)
+        if kind is None:
+            raise InputProblem(f"{what}{path}: the format is unknown; the name must end with {ENDINGS}")
+        files.append(SourceFile(side, number, path, size, kind, modified))
+    return files
 
 
 def _matched_or_in_folder(glob: str, what: str) -> list[tuple[str, int, float]]:
     """Returns the files that match; of a folder, the data files that it holds."""
     if not re.search(r"[*?[]", glob):
-        found = files_of_folder(glob, what, name_format)
+        found = files_of_folder(glob, what)
         if found is not None:
             return [entry for path in found for entry in match_glob(path, what)]
         if os.path.isdir(glob):
@@ -142,10 +141,9 @@ def match_glob(glob: str, what: str) -> list[tuple[str, int, float]]:
     """
     if not glob.strip():
         raise InputProblem(f"{what.strip()}: the path is empty; is a variable of the shell unset?")
-    if _BUCKET.fullmatch(glob):
-        raise InputProblem(
-            f"{what}{glob}: this is a bucket; give a pattern of files, such as '{glob.rstrip('/')}/*.jsonl'"
-        )
+    if re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*://[^/*?[]+/?", glob):
+        said = f"this is a bucket; give a pattern of files, such as '{glob.rstrip('/')}/*.jsonl'"
+        raise InputProblem(f"{what}{glob}: {said}")
     # Beam finds nothing for a pattern that starts in the current folder without naming it, such as `*.jsonl`.
     here = "" if "/" in re.split(r"[*?[]", glob, maxsplit=1)[0] else "./"
     try:
@@ -169,13 +167,6 @@ def name_format(path: str) -> Format | None:
     """Returns the format that the name of a file tells; None where it tells none."""
     name = _NAMES.search(path)
     return _FORMATS.get((name[1] or name[2]).lower(), "jsonl") if name else None
-
-
-def _format(path: str, what: str) -> Format:
-    found = name_format(path)
-    if found is None:
-        raise InputProblem(f"{what}{path}: the format is unknown; the name must end with {ENDINGS}")
-    return found
 
 
 def part_size(files: Iterable[SourceFile]) -> int:
@@ -203,21 +194,17 @@ def _split_parquet(file: SourceFile, part_bytes: int) -> Iterator[Part]:
     with open_parquet(file) as parquet:
         metadata = parquet.metadata
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    unpacked: int = max(1, sum(group.total_byte_size for group in groups))
-    start, first_row, before, row, read = 0, 0, 0, 0, 0
-
-    def stored() -> int:
-        return file.size * read // unpacked - file.size * before // unpacked
-
+    share = file.size / max(1, sum(group.total_byte_size for group in groups))
+    start, first_row, row, size = 0, 0, 0, 0
     for number, group in enumerate(groups):
-        is_large = stored() >= min(part_bytes, LEAST_STORED_PER_PART)
-        if is_large and read - before + group.total_byte_size > part_bytes:
-            yield Part(file, start, number, first_row, stored())
-            start, first_row, before = number, row, read
-        read += group.total_byte_size
+        is_large = size * share >= min(part_bytes, LEAST_STORED_PER_PART)
+        if is_large and size + group.total_byte_size > part_bytes:
+            yield Part(file, start, number, first_row, int(size * share))
+            start, first_row, size = number, row, 0
+        size += group.total_byte_size
         row += group.num_rows
     if groups:
-        yield Part(file, start, len(groups), first_row, stored())
+        yield Part(file, start, len(groups), first_row, int(size * share))
 
 
 @contextlib.contextmanager
@@ -277,16 +264,18 @@ class _SavedFile(msgspec.Struct):
     filename: str
 
 
-def files_of_folder(path: str, what: str, format_of: Callable[[str], str | None]) -> list[str] | None:
+def files_of_folder(path: str, what: str) -> list[str] | None:
     """Returns the data files of the folder `path`; None where it is no folder.
 
     Of a folder that `Dataset.save_to_disk` wrote they are those that its state.json names, of a folder of Parquet or
-    Arrow files all of these; any other folder is none. `format_of` tells the format by the name, `what` names the input
-    in errors. Raises InputProblem where a file is missing, or the files are of several formats or splits.
+    Arrow files all of these; any other folder is none. `what` names the input in errors. Raises InputProblem where a
+    file is missing, or the files are of several formats or splits.
     """
     folder = path.rstrip("/")
-    is_file = format_of(folder) is not None and not os.path.isdir(folder)
-    names = _names_in(folder) if folder and not is_file else None
+    is_file = name_format(folder) is not None and not os.path.isdir(folder)
+    names: list[str] = []
+    with contextlib.suppress(OSError, ValueError):
+        names = sorted(list_folder(folder)) if folder and not is_file else []
     if not names:
         return None
     if _SPLITS in names:
@@ -298,31 +287,11 @@ def files_of_folder(path: str, what: str, format_of: Callable[[str], str | None]
         if missing:
             raise InputProblem(f"{what}{path}: {missing[0]} is missing, which {_STATE} names")
     else:
-        data = [name for name in names if format_of(name) is not None and name not in _METADATA]
-        if not any(format_of(name) in _SHARD_FORMATS for name in data):
+        data = [name for name in names if name_format(name) is not None and name not in _METADATA]
+        if not any(name_format(name) in _SHARD_FORMATS for name in data):
             return None
-        _check_alike({name: str(format_of(name)) for name in data}, folder, what)
+        _check_alike({name: str(name_format(name)) for name in data}, folder, what)
     return [posixpath.join(folder, name) for name in data]
-
-
-def check_no_metadata(paths: Sequence[str], what: str) -> None:
-    """Raises InputProblem where, beside other files of its folder, one is an input that describes the data set."""
-    folders = Counter(map(posixpath.dirname, paths))
-    for path in paths:
-        folder, name = posixpath.split(path)
-        if name in _METADATA and folders[folder] > 1:
-            raise InputProblem(f"{what}{path}: this file holds no records; give its folder, or a pattern without it")
-
-
-def _names_in(folder: str) -> list[str]:
-    """Returns the names of the files in a folder, none where there is no such folder."""
-    try:
-        with beam_files(folder) as files:
-            found = files.match([f"{folder}/*"])[0].metadata_list
-    except (OSError, ValueError):
-        return []
-    start = len(folder) + 1
-    return sorted(name for entry in found if "/" not in (name := entry.path[start:]))
 
 
 def _saved(path: str, what: str) -> list[str]:

@@ -172,17 +172,10 @@ def _published(output: str, run_id: str, layout: Layout) -> Published:
 def own_output(output: str, claim: Claim, layout: Layout) -> None:
     """Makes a run the owner of an output, and removes what dead runs have left there.
 
-    Raises InputProblem if another run owns the output, it cannot be written, or it holds a result of a version that
-    this one would not replace.
+    Raises InputProblem if another run owns the output, or it cannot be written.
     """
     try:
         dead = _acquire(output, claim)
-        earlier = posixpath.join(output, f".{layout.name}")
-        if list_folder(earlier):
-            raise InputProblem(
-                f"--output {output}: holds a result of an earlier version, in {earlier}; move or delete it, or give "
-                "another --output"
-            )
         for run_id in dead:
             mark_abandoned(output, run_id)
         if dead:
@@ -274,13 +267,11 @@ def publish(
                 # Those of bundles that failed.
                 delete_files([posixpath.join(folder, part, name) for name in there if name not in staged[part]])
             documents = {**files, layout.last + LISTED: msgspec.json.encode(sorted({*names, *files}))}
-            for name in sorted(documents, key=lambda name: name == layout.last):
-                path = posixpath.join(folder, name)
-                if name != layout.last:
-                    write_file(path, documents[name])
-                    continue
-                with _committing:
-                    write_file(path, documents[name], may_publish)
+            last = documents.pop(layout.last)
+            for name, content in documents.items():
+                write_file(posixpath.join(folder, name), content)
+            with _committing:
+                write_file(posixpath.join(folder, layout.last), last, may_publish)
     except OSError as error:
         may_publish()
         raise output_problem(output, error) from error
@@ -385,12 +376,10 @@ def _kept(output: str) -> list[str]:
 
 def _is_whole(path: str) -> bool:
     """Returns whether a file was finished: its footer comes last."""
-    try:
-        with open_file(path) as stream:
-            pq.read_metadata(stream)
-    except (OSError, pa.ArrowException):
-        return False
-    return True
+    with contextlib.suppress(OSError, pa.ArrowException), open_file(path) as stream:
+        pq.read_metadata(stream)
+        return True
+    return False
 
 
 class Process(msgspec.Struct, frozen=True):

@@ -213,18 +213,10 @@ def _names(file: SourceFile, header: Record, fields: FieldMap) -> list[str]:
         raise InputProblem(f"{where}: two columns are called {twice[0]!r}; rename one")
     if fields.id_column() not in names:
         raise InputProblem(
-            f"{where}: there is no column {fields.id_column()}, only {listed(names)}; the first line "
-            f"must name the columns{_other_delimiter(file, names)}"
+            f"{where}: there is no column {fields.id_column()}, only {listed(names)}; "
+            "the first line must name the columns"
         )
     return names
-
-
-def _other_delimiter(file: SourceFile, names: list[str]) -> str:
-    found = next((mark for mark in ";\t,|" if len(names) == 1 and mark in names[0]), None)
-    if found is None:
-        return ""
-    wanted = {"csv": "a comma", "tsv": "a tab"}[file.format]
-    return f", with {wanted} between them, not {found!r}"
 
 
 def read_table(part: Part, columns: SideColumns, limits: RecordLimits) -> Iterator[Row]:
@@ -234,8 +226,7 @@ def read_table(part: Part, columns: SideColumns, limits: RecordLimits) -> Iterat
     InputProblem where the file cannot be read or has no column of the sample_id.
     """
     rows, number = RowsOfBatch(columns, limits), part.first_row
-    batches = _of_arrow if part.file.format == "arrow" else _of_parquet
-    for batch in batches(part, columns):
+    for batch in (_of_arrow if part.file.format == "arrow" else _of_parquet)(part, columns):
         step = max(1, BYTES_AT_ONCE * len(batch) // max(1, batch.nbytes))
         for start in range(0, len(batch), step):
             yield from rows.of(batch.slice(start, step), number + start)
@@ -358,12 +349,12 @@ class RowsOfBatch:
         except MemoryError:
             # pyarrow's is an ArrowException, too.
             raise
-        except _NOT_CONVERTED:
-            if batch.num_rows > 1:
-                for offset in range(batch.num_rows):
-                    yield from self.of(batch.slice(offset, 1), first + offset)
-            else:
-                yield self._undecodable(batch, first)
+        except _NOT_CONVERTED as error:
+            if batch.num_rows == 1:
+                yield Row(first, None, b"\xc0", str(error))
+                return
+            for offset in range(batch.num_rows):
+                yield from self.of(batch.slice(offset, 1), first + offset)
             return
         names = batch.schema.names
         json_columns = [field.name for field in batch.schema if _holds_json(field, self._structured)]
@@ -386,7 +377,7 @@ class RowsOfBatch:
         return self._of_record(number, record, [name for name in record if name in self._structured])
 
     def _of_record(self, number: int, record: dict[str, Any], json_columns: Collection[str]) -> Row:
-        sample_id = self._id(record)
+        sample_id = self._fields.sample_id(self._fields.find(SAMPLE_ID, record))
         try:
             for name in json_columns:
                 if name in record:
@@ -401,22 +392,6 @@ class RowsOfBatch:
         if len(payload) > self._limits.record_bytes:
             return Row(number, sample_id, b"\xc0", too_large(len(payload), self._limits.record_bytes), "too_large")
         return Row(number, sample_id, payload)
-
-    def _id(self, record: dict[str, Any]) -> Any:
-        return self._fields.sample_id(self._fields.find(SAMPLE_ID, record))
-
-    def _undecodable(self, batch: Any, number: int) -> Row:
-        """Returns the row of a batch of one in which some value has no Python object; the sample_id may have one."""
-        record: dict[str, Any] = {}
-        problems = []
-        for name, column in zip(batch.schema.names, batch.columns, strict=True):
-            try:
-                (record[name],) = _values(column)
-            except MemoryError:
-                raise
-            except _NOT_CONVERTED as error:
-                problems.append(f"column {name}: {error}")
-        return Row(number, self._id(record), b"\xc0", "; ".join(problems))
 
     def _parse(self, record: dict[str, Any], name: str) -> None:
         """Replaces the text of a column by the JSON that it holds; a null is left out."""

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import copy
 import gzip
-import hashlib
 import itertools
 import os
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import nullcontext
 from enum import IntFlag
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 import apache_beam as beam
 import msgspec
@@ -22,8 +21,7 @@ from apache_beam.io.filesystems import FileSystems
 
 from ...metrics.benchmark import record_fields
 from ..blocks import IN_PIPELINE, Block, BlockFolder, KeyedRecord, ToBlocks, sorted_on_disk, unpack
-from ..records import InputProblem
-from . import zstd
+from ..records import InputProblem, zstd
 from .storage import (
     atomic_write,
     delete_files,
@@ -50,33 +48,20 @@ class Kind(IntFlag):
     JSON = 16
 
 
-TYPES = {
-    Kind.NOTHING: pa.string(),
-    Kind.TEXT: pa.string(),
-    Kind.INTEGER: pa.int64(),
-    Kind.NUMBER: pa.float64(),
-    Kind.TRUTH: pa.bool_(),
-}
+_KINDS = {type(None): Kind.NOTHING, str: Kind.TEXT, int: Kind.INTEGER, float: Kind.NUMBER, bool: Kind.TRUTH}
+_TYPES = dict(zip(_KINDS.values(), (pa.string(), pa.string(), pa.int64(), pa.float64(), pa.bool_()), strict=True))
 
 Columns = dict[str, Kind]
 
 
-def kind_of(value: Any) -> Kind:
-    """Returns the kind of one value of a JSON object."""
-    if value is None:
-        return Kind.NOTHING
-    if isinstance(value, bool):
-        return Kind.TRUTH
-    if isinstance(value, str):
-        return Kind.TEXT
-    if isinstance(value, int):
-        return Kind.INTEGER if -(1 << 63) <= value < 1 << 63 else Kind.JSON
-    return Kind.NUMBER if isinstance(value, float) else Kind.JSON
-
-
 def kinds_of(line: bytes) -> Columns:
     """Returns the columns of one JSON object."""
-    return {name: kind_of(value) for name, value in msgspec.json.decode(line).items()}
+    return {name: _kind_of(value) for name, value in msgspec.json.decode(line).items()}
+
+
+def _kind_of(value: Any) -> Kind:
+    is_long = type(value) is int and not -(1 << 63) <= value < 1 << 63
+    return Kind.JSON if is_long else _KINDS.get(type(value), Kind.JSON)
 
 
 def merged_columns(parts: Iterable[Columns]) -> Columns:
@@ -95,7 +80,7 @@ def ordered_columns(found: Columns, known: Columns) -> Columns:
 
 def schema_of(columns: Columns) -> Any:
     """Returns the Arrow schema: a column of one kind has the type of it, any other is of Parquet's JSON type."""
-    return pa.schema([pa.field(name, TYPES.get(kind, pa.json_())) for name, kind in columns.items()])
+    return pa.schema([pa.field(name, _TYPES.get(kind, pa.json_())) for name, kind in columns.items()])
 
 
 def table_of(lines: Sequence[bytes], schema: Any) -> Any:
@@ -158,7 +143,7 @@ class WriteRecords(beam.PTransform):
         sharded = (
             records
             | "Key" >> beam.MapTuple(lambda key, line: (key.encode("utf-8", "surrogatepass"), line))
-            | "Shard" >> beam.ParDo(ToBlocks(len(self.paths), self._folder, _shard_of))
+            | "Shard" >> beam.ParDo(ToBlocks(len(self.paths), self._folder))
         )
         files = (empty, sharded) | "Together" >> beam.Flatten() | "ByShard" >> beam.GroupByKey()
         if not self.path.endswith(".parquet"):
@@ -174,18 +159,13 @@ class WriteRecords(beam.PTransform):
         number, blocks = shard
         path = self.paths[number]
         found: Iterator[KeyedRecord] = (record for block in blocks if block is not None for record in unpack(block))
-        if self._only_if_any:
-            first = next(found, None)
-            if first is None:
-                with output_problems(path):
-                    delete_files([path])
-                return path
-            found = itertools.chain([first], found)
-        with (
-            output_problems(path),
-            sorted_on_disk(found) as records,
-            atomic_write(path, self._run_id) as stream,
-        ):
+        first = list(itertools.islice(found, 1))
+        if self._only_if_any and not first:
+            with output_problems(path):
+                delete_files([path])
+            return path
+        found = itertools.chain(first, found)
+        with output_problems(path), sorted_on_disk(found) as records, atomic_write(path, self._run_id) as stream:
             lines = (line for _, line in records)
             if columns is None:
                 _write_lines(lines, path, stream)
@@ -223,29 +203,15 @@ def columns_of(*kinds: type[msgspec.Struct]) -> Columns:
     return {"sample_id": Kind.TEXT, **{name: Kind.JSON for name, is_text in fields.items() if not is_text}}
 
 
-def _shard_of(key: bytes, shards: int) -> int:
-    digest = hashlib.blake2b(key, digest_size=8).digest()
-    return int.from_bytes(digest, "big") % shards
-
-
 def _write_lines(lines: Iterator[bytes], path: str, stream: BinaryIO) -> None:
-    with _compressed(path, stream) as opened:
+    # No name and no time in the header: they would make two files of the same records different.
+    writers: dict[str, Any] = {
+        "gz": lambda: gzip.GzipFile("", "wb", fileobj=stream, mtime=0),
+        "zst": lambda: zstd.ZstdFile(stream, "w"),
+    }
+    with writers.get(path.rpartition(".")[2], lambda: nullcontext(stream))() as opened:
         for line in lines:
-            opened.write(line)
-            opened.write(b"\n")
-
-
-@contextmanager
-def _compressed(path: str, stream: BinaryIO) -> Iterator[BinaryIO]:
-    if path.endswith(".gz"):
-        # No name and no time in the header: they would make two files of the same records different.
-        with gzip.GzipFile("", "wb", fileobj=stream, mtime=0) as opened:
-            yield cast(BinaryIO, opened)
-    elif path.endswith(".zst"):
-        with zstd.ZstdFile(stream, "w") as opened:
-            yield cast(BinaryIO, opened)
-    else:
-        yield stream
+            opened.write(line + b"\n")
 
 
 def _write_parquet(lines: Iterator[bytes], columns: Columns, stream: BinaryIO) -> None:

@@ -265,15 +265,8 @@ def prepare_output(output: str) -> None:
 def write_probe(folder: str) -> None:
     """Writes and removes a small file, to find out early that a folder cannot be written to."""
     path = posixpath.join(folder, f".{new_run_id()}.probe")
-    try:
-        with as_os_errors(path), create_file(path) as stream:
-            # An object store of Amazon's kind accepts no upload without any part.
-            stream.write(b"\n")
-    except BaseException:
-        # A full disk has room for the file, but not for what is in it.
-        with contextlib.suppress(OSError):
-            delete_files([path])
-        raise
+    # An object store of Amazon's kind accepts no upload without any part.
+    write_file(path, b"\n")
     delete_files([path])
 
 

@@ -27,7 +27,7 @@ from beamscore.transforms.io.publication import Claim, Process, own_output
 from beamscore.transforms.records import InputProblem
 from tests.pipelines.runners.test_foreign_packages import foreign
 from tests.runs import Record, Run, evaluate, write_lines
-from tests.transforms.test_encode import content_hash
+from tests.transforms.test_read import content_hash
 from tests.worker_pool import bare_environment
 
 CORPORA = Path(__file__).parents[2] / "corpora"

@@ -25,8 +25,7 @@ from beamscore.pipelines.commands import evaluate as evaluate_command
 from beamscore.pipelines.commands import main
 from beamscore.pipelines.config.errors import UsageError, as_usage_error
 from beamscore.pipelines.runners import launch
-from beamscore.transforms.io import zstd
-from beamscore.transforms.records import InputProblem
+from beamscore.transforms.records import InputProblem, zstd
 from tests import toy
 from tests.runs import command, evaluate, write_lines
 

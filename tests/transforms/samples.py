@@ -1,0 +1,135 @@
+"""Makers of records and files, and what a bundle of a DoFn yields, for the tests of this folder."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from apache_beam.pvalue import TaggedOutput
+from apache_beam.utils.windowed_value import WindowedValue
+
+from beamscore.transforms.io import files, storage
+from beamscore.transforms.io.files import Part, match_files, part_size, split_file
+from beamscore.transforms.records import JSON, EncodedRecord, Encoding, InputProblem, Origin, zstd
+from tests.tables import write_arrow, write_delimited
+
+COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
+    "": bytes,
+    ".gz": gzip.compress,
+    ".bz2": bz2.compress,
+    ".zst": zstd.compress,
+}
+
+
+def encoded(
+    side: int = 0, text: Any = b"{}", file: int = 0, position: int = 0, path: str = "f", encoding: Encoding = JSON
+) -> EncodedRecord:
+    """A record at a place; text: its bytes, or the record itself."""
+    content = text if isinstance(text, bytes) else json.dumps(text).encode()
+    return EncodedRecord.of(Origin(side, file, position, position + 1, path), encoding, content)
+
+
+def by_tag(outputs: Iterable[Any]) -> defaultdict[str, list[Any]]:
+    """The values of outputs by their tag, those of the main output as `main`."""
+    found = defaultdict(list)
+    for output in outputs:
+        tag, value = (output.tag, output.value) if isinstance(output, TaggedOutput) else ("main", output)
+        found[tag].append(value.value if isinstance(value, WindowedValue) else value)
+    return found
+
+
+def bundle(do_fn: Any, *elements: Any) -> defaultdict[str, list[Any]]:
+    """What one bundle of these elements yields, by tag."""
+    do_fn.start_bundle()
+    outputs = [output for element in elements for output in do_fn.process(element) or ()]
+    return by_tag([*outputs, *do_fn.finish_bundle()])
+
+
+def store(path: Path, records: Sequence[Any], rows: int = 1000, members: int = 1) -> Path:
+    """Writes records as the name says: in groups of so many rows, or as so many compressed members."""
+    name = path.name
+    if name.endswith(".parquet"):
+        empty = pa.table({"sample_id": pa.array([], pa.string())})
+        pq.write_table(pa.Table.from_pylist(list(records)) if records else empty, path, row_group_size=rows)
+    elif name.endswith(".arrow"):
+        write_arrow(path, records, rows)
+    elif "sv" in name:
+        write_delimited(path, records)
+    else:
+        lines = [json.dumps(each).encode() + b"\n" for each in records]
+        size = max(1, len(lines) // members)
+        parts = [b"".join(lines[at : at + size]) for at in range(0, len(lines), size)]
+        path.write_bytes(b"".join(map(COMPRESSIONS.get(path.suffix, bytes), parts)))
+    return path
+
+
+def parts_of(path: Path | str, side: int = 0, size: int | None = None) -> list[Part]:
+    """The parts of a file, as many as a run of it alone would have, or of `size` bytes."""
+    (file,) = match_files(side, [str(path)], "--x")
+    return list(split_file(file, part_size([file]) if size is None else size))
+
+
+def problem_of(call: Callable[..., Any], *arguments: Any) -> str:
+    """The one line of the InputProblem that a call raises."""
+    with pytest.raises(InputProblem) as problem:
+        call(*arguments)
+    assert "\n" not in problem.value.message
+    return problem.value.message
+
+
+class LineWriter:
+    """Writes lines, given without their ends, to a stream."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+
+    def write(self, line: bytes) -> None:
+        self._stream.write(line + b"\n")
+
+    def close(self) -> None:
+        """No-op: every line is written."""
+
+
+class _Counted:
+    """A stream that adds what is read of it to a list."""
+
+    def __init__(self, stream: Any, sizes: list[int]) -> None:
+        self._stream, self._sizes = stream, sizes
+
+    def read(self, size: int = -1) -> bytes:
+        return self._noted(self._stream.read(size))
+
+    def readline(self, size: int = -1) -> bytes:
+        return self._noted(self._stream.readline(size))
+
+    def _noted(self, content: bytes) -> bytes:
+        self._sizes.append(len(content))
+        return content
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextmanager
+def counted_reads() -> Iterator[list[int]]:
+    """Gives the sizes of all reads of input files that are opened meanwhile."""
+    sizes: list[int] = []
+    original = storage.open_file
+
+    @contextmanager
+    def opened(path: str) -> Iterator[Any]:
+        with original(path) as stream:
+            yield _Counted(stream, sizes)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(files, "open_file", opened)
+        yield sizes

@@ -1,0 +1,316 @@
+"""Scores a batch of paired samples: each is decoded and scored, and what became of it is settled; the rows of that.
+
+Without Beam, for the Python API too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from numbers import Integral
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pyarrow as pa
+
+from ..metrics.benchmark import Benchmark, Pair, explain
+from ..metrics.scoring import Missing, Outcome, Status, prediction_status
+from .hashes import record_hash, row_hash
+from .records import Cause, ColumnsReader, EncodedRecord, Quarantined, quarantined, side_name
+from .rows import sample_schema
+from .slice_labels import Slice, Slicing, cluster_unit
+
+if TYPE_CHECKING:
+    from .earlier_rows import ReusedRows
+
+WITHOUT_FIELDS = {"ground_truth": "ground_truth_without_fields", "predictions": "predictions_without_fields"}
+"""What counts, by side, the records of scored samples that hold nothing but nulls of the fields of the benchmark."""
+
+NO_DETAILS = b"null"
+_TRUTH_REJECTED = "the ground truth of this sample was rejected"
+_NOT_DECODED = (msgspec.MsgspecError, ValueError, RecursionError)
+
+
+class PairedSample(msgspec.Struct, frozen=True):
+    """One sample: its ground truth, by system the prediction for it, if there is one, and rows of earlier runs.
+
+    systems: the system of each prediction, where there are repeats (see transforms.repeats); else they are in order.
+    """
+
+    sample_id: str
+    truth: EncodedRecord
+    predictions: tuple[EncodedRecord | None, ...]
+    rows: tuple[EncodedRecord, ...] = ()
+    systems: tuple[int, ...] = ()
+
+    @property
+    def by_system(self) -> Iterable[tuple[int, EncodedRecord | None]]:
+        """The predictions, each with the number of its system."""
+        return zip(self.systems, self.predictions, strict=True) if self.systems else enumerate(self.predictions)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of its records before they were compressed."""
+        return self.truth.size + sum(each.size for each in (*self.predictions, *self.rows) if each is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class ScoringPlan:
+    """How to score: the benchmark, what a missing prediction means, and the columns that the run needs.
+
+    names: those of the systems. cluster: the column whose value the bootstrap draws, or None; a sample where it is null
+    or absent is a cluster of its own. slicing: a sample that belongs to more slices than it allows is rejected. reuse:
+    rows of an earlier run, from which the scores of samples that have not changed are taken. repeats: whether a sample
+    may have several predictions of a system, see transforms.repeats.
+    """
+
+    benchmark: Benchmark[Any, Any, Any]
+    missing: Missing
+    names: tuple[str, ...]
+    cluster: str | None = None
+    slicing: Slicing = field(default_factory=Slicing)
+    reuse: ReusedRows | None = None
+    repeats: bool = False
+
+
+class ScoredSample(msgspec.Struct, frozen=True):
+    """One sample of one system after scoring.
+
+    prediction_status: what became of the prediction's record; None where there is none.
+    unit: what the bootstrap draws, the sample_id or the cluster.
+    coverage: what the sample adds to the coverage counts.
+    slices, slice_values: the slices that the sample belongs to, and the values of the columns behind them; None where
+    the ground truth could not be decoded.
+    statistics: None where the sample was not scored; the metrics are empty then, and the details null.
+    truth_hash, prediction_hash: see transforms.hashes; None where a record is missing or cannot be decoded.
+    """
+
+    sample_id: str
+    system: int
+    status: Status
+    prediction_status: str | None
+    unit: str
+    coverage: Mapping[str, int]
+    slices: tuple[Slice, ...] = ()
+    slice_values: tuple[Any, ...] | None = None
+    statistics: Mapping[str, float] | None = None
+    metrics: Mapping[str, float | None] = {}
+    truth_hash: str | None = None
+    prediction_hash: str | None = None
+    details: bytes = NO_DETAILS
+
+
+class DecodedSample(msgspec.Struct, frozen=True):
+    """One sample of one system before scoring: see ScoredSample. truth, prediction: the records of the pair."""
+
+    pair: Pair[Any, Any]
+    system: int
+    unit: str
+    slices: tuple[Slice, ...]
+    slice_values: tuple[Any, ...]
+    truth_hash: str | None
+    prediction_hash: str | None
+    truth: EncodedRecord
+    prediction: EncodedRecord | None
+
+    def scored(self, outcome: Outcome, became: str | None) -> ScoredSample:
+        """Returns what became of the sample. became: what became of the record of its prediction."""
+        pair, score = self.pair, outcome.score
+        return ScoredSample(
+            pair.sample_id,
+            self.system,
+            outcome.status,
+            became,
+            self.unit,
+            self._coverage(outcome, became),
+            self.slices,
+            self.slice_values,
+            None if score is None else score.statistics,
+            {} if score is None else score.metrics,
+            self.truth_hash,
+            self.prediction_hash,
+            NO_DETAILS if score is None else bytes(score.details),
+        )
+
+    def _coverage(self, outcome: Outcome, became: str | None) -> Mapping[str, int]:
+        counts = status_counts(outcome.status, became)
+        if outcome.status != "rejected":
+            given = None if outcome.prediction_rejected is not None else self.pair.prediction
+            if has_no_field(self.pair.truth):
+                counts[WITHOUT_FIELDS["ground_truth"]] = 1
+            if given is not None and has_no_field(given):
+                counts[WITHOUT_FIELDS["predictions"]] = 1
+        for name, count in () if outcome.score is None else outcome.score.coverage.items():
+            counts[name] = counts.get(name, 0) + count
+        return counts
+
+
+@dataclass(slots=True)
+class ScoredBatch:
+    """What became of a batch: a row for each sample and system, and what of it is quarantined.
+
+    names: of the systems.
+    """
+
+    names: Sequence[str]
+    samples: list[ScoredSample] = field(default_factory=list)
+    quarantine: list[Quarantined] = field(default_factory=list)
+
+    def reject(self, record: EncodedRecord, sample_id: str, cause: Cause, message: str) -> None:
+        """Adds the quarantine entry of a record."""
+        side = side_name(record.side, self.names)
+        self.quarantine.append(quarantined(record, side, sample_id, "score", cause, message))
+
+    def reject_truth(self, sample: PairedSample, message: str) -> None:
+        """Adds a sample whose ground truth cannot be decoded: it is rejected once, its predictions are unmatched."""
+        self.reject(sample.truth, sample.sample_id, "invalid", message)
+        for system, record in sample.by_system:
+            if record is not None:
+                self.reject(record, sample.sample_id, "unmatched", _TRUTH_REJECTED)
+            became = "unmatched" if record is not None else None
+            counts = status_counts("rejected", became)
+            self.samples.append(ScoredSample(sample.sample_id, system, "rejected", became, sample.sample_id, counts))
+
+    def add(self, sample: DecodedSample, outcome: Outcome) -> None:
+        """Adds a sample, and the quarantine entries of what was rejected."""
+        sample_id, prediction = sample.pair.sample_id, sample.prediction
+        was_decoded = sample.pair.prediction is not None
+        became = prediction_status(outcome, prediction is not None, was_decoded)
+        if prediction is not None and outcome.prediction_rejected is not None:
+            self.reject(prediction, sample_id, "invalid", outcome.prediction_rejected.message)
+        if outcome.rejected is not None:
+            cause: Cause = "failed" if outcome.rejected.side == "sample" else "invalid"
+            message = outcome.rejected.message
+            whose = f" (with the prediction of {self.names[sample.system]})" if len(self.names) > 1 else ""
+            self.reject(sample.truth, sample_id, cause, message + whose)
+            if prediction is not None and became == "unmatched":
+                self.reject(prediction, sample_id, "unmatched", _TRUTH_REJECTED)
+            elif prediction is not None and was_decoded and outcome.prediction_rejected is None:
+                self.reject(prediction, sample_id, cause, message)
+        self.samples.append(sample.scored(outcome, became))
+
+
+class BatchDecoder:
+    """Decodes the records of samples, and the columns that the run needs."""
+
+    def __init__(self, plan: ScoringPlan) -> None:
+        self._plan = plan
+        columns = plan.slicing.columns
+        wanted = columns if plan.cluster is None else (*columns, plan.cluster)
+        self._wanted = tuple(dict.fromkeys(wanted))
+        self._columns = ColumnsReader(self._wanted)
+
+    def decode(self, samples: Iterable[PairedSample], batch: ScoredBatch) -> list[DecodedSample]:
+        """Returns each sample of each system, decoded; what cannot be decoded is rejected in `batch`."""
+        return [decoded for sample in samples for decoded in self._decode(sample, batch)]
+
+    def _decode(self, sample: PairedSample, batch: ScoredBatch) -> Iterator[DecodedSample]:
+        plan, sample_id = self._plan, sample.sample_id
+        try:
+            truth = sample.truth.decode(plan.benchmark.truth_type)
+            cells = self._columns.read(sample.truth)
+            slice_values = cells[: len(plan.slicing.columns)]
+            slices = plan.slicing.of(slice_values)
+        except _NOT_DECODED as error:
+            batch.reject_truth(sample, explain(error))
+            return
+        truth_hash, unit = hash_of(truth), sample_id
+        if plan.cluster is not None:
+            unit = cluster_unit(cells[self._wanted.index(plan.cluster)], sample_id)
+        for system, record in sample.by_system:
+            prediction = None
+            if record is not None:
+                try:
+                    prediction = record.decode(plan.benchmark.prediction_type)
+                except _NOT_DECODED as error:
+                    batch.reject(record, sample_id, "invalid", explain(error))
+            pair, prediction_hash = Pair(sample_id, truth, prediction), hash_of(prediction)
+            yield DecodedSample(
+                pair, system, unit, slices, slice_values, truth_hash, prediction_hash, sample.truth, record
+            )
+
+
+def status_counts(status: Status, became: str | None) -> dict[str, int]:
+    """Returns what a sample adds to the coverage by its status and that of its prediction."""
+    counts = {f"ground_truth.{status}": 1}
+    if became is not None:
+        counts[f"predictions.{became}"] = 1
+    return counts
+
+
+def has_no_field(record: msgspec.Struct) -> bool:
+    """Tells whether a record holds nothing but nulls."""
+    # A loop, since most records have the first field, which a generator takes longer to tell.
+    for name in record.__struct_fields__:  # noqa: SIM110
+        if getattr(record, name) is not None:
+            return False
+    return True
+
+
+def hash_of(record: msgspec.Struct | None) -> str | None:
+    """Returns the hash of a record; None without one, and of one that holds what cannot be written as JSON again."""
+    if record is None:
+        return None
+    try:
+        return record_hash(record)
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        return None
+
+
+def sample_table(
+    rows: Sequence[ScoredSample],
+    systems: Sequence[str],
+    metrics: Sequence[str],
+    slice_columns: Sequence[str],
+    signature: bytes,
+) -> Any:
+    """Returns the Arrow table of scored samples, see sample_schema.
+
+    systems: the names of the systems. metrics: the per-sample metrics. slice_columns: the columns of slice_values.
+    signature: see transforms.hashes.scoring_signature.
+    """
+    statistics = [None if row.statistics is None else exact_statistics(row.statistics) for row in rows]
+    coverage = [_SORTED.encode(row.coverage) for row in rows]
+    columns: list[list[Any]] = [
+        [row.sample_id for row in rows],
+        [systems[row.system] for row in rows],
+        [row.status for row in rows],
+        [row.prediction_status for row in rows],
+        [row.unit for row in rows],
+        *([_slice_value(row, number) for row in rows] for number in range(len(slice_columns))),
+        *([row.metrics.get(name) for row in rows] for name in metrics),
+        statistics,
+        coverage,
+        [row.truth_hash for row in rows],
+        [row.prediction_hash for row in rows],
+        [row.details for row in rows],
+        [_row_hash(signature, *cells, metrics) for cells in zip(rows, statistics, coverage, strict=True)],
+    ]
+    schema = sample_schema(metrics, slice_columns)
+    # Arrow takes UTF-8 as it is for a string.
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+    return pa.table(arrays, schema)
+
+
+def _row_hash(
+    signature: bytes, row: ScoredSample, statistics: bytes | None, coverage: bytes, metrics: Sequence[str]
+) -> str:
+    names = (row.sample_id, row.status, row.prediction_status, row.truth_hash, row.prediction_hash)
+    texts = [None if name is None else name.encode() for name in names]
+    values = [row.metrics.get(name) for name in metrics]
+    values = [None if value is None else float(value) for value in values]
+    return row_hash(signature, [*texts, statistics, coverage, row.details], values)
+
+
+_SORTED = msgspec.json.Encoder(order="sorted")
+_STATISTICS = msgspec.json.Encoder(enc_hook=lambda value: int(value) if isinstance(value, Integral) else float(value))
+
+
+def _slice_value(row: ScoredSample, number: int) -> str | None:
+    value = None if row.slice_values is None else row.slice_values[number]
+    return None if value is None else _SORTED.encode(value).decode()
+
+
+def exact_statistics(statistics: Mapping[str, float]) -> bytes:
+    """Returns statistics as JSON, in which every number is exact; those of NumPy are written as Python's."""
+    return _STATISTICS.encode(statistics)
