@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from operator import itemgetter
 from typing import Any
@@ -48,7 +48,7 @@ from .reports.evaluation import RunSources, run_reports
 from .runners.launch import block_folder
 from .runs.causes import quarantine_causes
 from .runs.gates import with_verdicts
-from .runs.provenance import UNKNOWN_INVOCATION, Invocation, run_document
+from .runs.provenance import Invocation, run_document
 from .runs.run import LAYOUT, RUN, SUMMARY, SUMS, Run
 
 Documents = dict[str, bytes]
@@ -72,7 +72,7 @@ class EvaluationPlan:
     inputs: Inputs
     output: str
     run_id: str
-    invocation: Invocation = UNKNOWN_INVOCATION
+    invocation: Invocation = field(default_factory=Invocation)
     baseline: Run | None = None
     reuse: ReusedRows | None = None
     page: bool = False

@@ -26,8 +26,7 @@ from ..export.junit import junit
 from ..export.mlflow import log_run
 from ..export.model_index import DEFAULT_TASK, model_index
 from ..export.wandb import log_offline
-from ..runs.named import SystemRun, load_baseline, open_system, split_system
-from ..runs.narrowed import narrowed
+from ..runs.named import SystemRun, load_baseline, narrowed, open_system, split_system
 from ..runs.run import Run
 from .arguments import EXPORTS
 from .common import require_rows

@@ -7,9 +7,8 @@ from typing import Any
 
 from ...transforms.records import printable
 from ..reports.markdown import cell, code, number, table
-from ..runs.documents import coverage_text
+from ..runs.documents import coverage_text, gates_passed
 from ..runs.moved import MovedSample
-from ..runs.verdict import gates_passed
 
 Verdict = Mapping[str, Any]
 

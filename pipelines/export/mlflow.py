@@ -15,8 +15,8 @@ from typing import Any
 from ...transforms.io.publication import Published
 from ...transforms.io.storage import is_on_disk, read_bytes
 from ..config.errors import UsageError, one_line
+from ..runs.documents import gates_passed
 from ..runs.run import Run
-from ..runs.verdict import gates_passed
 
 MAX_NAME_LENGTH = 250
 MAX_PARAMETER_LENGTH = 6000

@@ -25,7 +25,7 @@ from tabulate import tabulate
 
 from beamscore.metrics.statistics.bootstrap import Bootstrap
 from beamscore.metrics.statistics.paired import paired_interval
-from beamscore.pipelines.runs.blessing import RECENT
+from beamscore.pipelines.runs.history import RECENT
 from beamscore.pipelines.runs.looks import WEEK, look_confidence, week_confidence
 from tests.calibrate.coverage import CONFIDENCE, REPLICATES
 

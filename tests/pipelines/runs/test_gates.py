@@ -20,10 +20,17 @@ from beamscore.metrics.statistics.sums import Sums
 from beamscore.pipelines.config import settings
 from beamscore.pipelines.config.gates import Gate
 from beamscore.pipelines.config.settings import Configuration
-from beamscore.pipelines.runs.documents import DrawnReplicates, Fingerprint, RunSums, Summary, SystemSummary, SystemSums
-from beamscore.pipelines.runs.gates import GateEvaluator, decide
+from beamscore.pipelines.runs.documents import (
+    DrawnReplicates,
+    Fingerprint,
+    GateVerdict,
+    RunSums,
+    Summary,
+    SystemSummary,
+    SystemSums,
+)
+from beamscore.pipelines.runs.gates import decide, gate_verdicts
 from beamscore.pipelines.runs.run import JudgedRuns, Run
-from beamscore.pipelines.runs.verdict import GateVerdict
 
 REPLICATES = 200
 SAMPLES = 400
@@ -101,7 +108,7 @@ def baseline(
 def evaluated(
     gates: Mapping[str, Gate], systems: Mapping[str, Mapping[str, Part]], against: Run | None = None, **more: Any
 ) -> list[GateVerdict]:
-    return GateEvaluator(configuration(gates, **more), run_of(systems), against).verdicts()
+    return gate_verdicts(configuration(gates, **more), run_of(systems), against)
 
 
 def verdict(gate: Gate, found: Part, against: Run | None = None, **more: Any) -> GateVerdict:
@@ -452,7 +459,6 @@ ACCIDENTS: dict[str, tuple[dict[str, Gate], dict[str, dict[str, Part]], Run | No
     "the slice is missing": ({"exact_match @ kind=1": LOOSE}, {"ours": {"": GOOD}}, None),
     "the system is missing": ({"exact_match": Gate(0.0, system="new")}, {"ours": {"": GOOD}}, None),
     "no system is left to judge": ({"exact_match": Gate(not_worse_than="ours")}, {"ours": {"": GOOD}}, None),
-    "the metric is unknown": ({"exact_mach": LOOSE}, {"ours": {"": GOOD}}, None),
     "there is no baseline": ({"exact_match": NOT_WORSE}, {"ours": {"": GOOD}}, None),
     "the baseline is of another benchmark": ({"exact_match": NOT_WORSE}, {"ours": {"": GOOD}},
                                              baseline(1, benchmark="chart")),

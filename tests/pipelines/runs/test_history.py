@@ -197,16 +197,6 @@ def test_a_night_that_scored_fewer_samples_than_usual_is_flagged(missing: list[i
     assert len(reasons) == (len(missing) - 1 in flagged)
 
 
-def test_a_run_made_before_errors_were_written_is_read_and_has_no_part_in_change_points() -> None:
-    rows = [row(day, 0.9, error=None if day < 5 else ERROR) for day in range(10)]
-    found = history([*rows, *(row(day, 0.8) for day in (10, 11))])
-    assert [change.night.run for change in found.changes] == ["night-010.0"]
-    assert found.warnings == (
-        "5 runs made before standard errors were written have no part in change points; evaluate again what should "
-        "have one",
-    )
-
-
 def test_a_metric_that_was_not_measured_one_night_is_left_out_of_that_night() -> None:
     found = history([row(day, None if day == 3 else 0.9) for day in range(6)])
     assert [len(night.points) for night in found.nights] == [1, 1, 1, 0, 1, 1]

@@ -13,7 +13,8 @@ from beamscore.metrics.statistics.sums import Sums
 from beamscore.pipelines.config.settings import Settings, load
 from beamscore.pipelines.runs.documents import slice_coverage
 from beamscore.pipelines.runs.gates import coverage_failures
-from beamscore.pipelines.runs.run import Run, rank
+from beamscore.pipelines.runs.ranking import rank
+from beamscore.pipelines.runs.run import Run
 
 VALUES = st.none() | st.sampled_from([0.0, 0.25, 0.5, 1.0])
 
