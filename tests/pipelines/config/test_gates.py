@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from beamscore.metrics.registry import benchmark_class
 from beamscore.pipelines.config.errors import UsageError
-from beamscore.pipelines.config.gates import Gate, GateTarget, check_targets, gate_target, label_columns, split_override
+from beamscore.pipelines.config.gates import Gate, GateTarget, check_targets, gate_target, label_columns
 from beamscore.pipelines.config.settings import load
 from beamscore.transforms.slice_labels import slice_labels
 from tests.toy import ToyBenchmark
@@ -108,7 +108,6 @@ def test_the_command_line_sets_gates_on_slices(tmp_path: Path) -> None:
     gates = read(tmp_path, "{}", "gates.exact_match @ kind=0.5.minimum=0.25", "gates.similarity.tier=advisory",
                  "gates.similarity.maximum=1")  # fmt: skip
     assert gates == {"exact_match @ kind=0.5": Gate(0.25), "similarity": Gate(None, 1.0, tier="advisory")}
-    assert split_override("missing=wrong") is None
 
 
 TARGETS = {"exact_match @ kind=1": Gate(0.5)}
