@@ -18,8 +18,7 @@ from ..config import settings
 from ..config.errors import UsageError, as_input_errors, as_output_errors
 from ..config.gates import BASELINE, gate_target
 from ..config.settings import Configuration
-from ..export.github import markdown
-from ..export.junit import junit
+from ..export.verdicts import junit, markdown
 from ..runs.causes import duplicate_warnings, stored_causes
 from ..runs.differences import CONFIGURED, RunSignature, differences
 from ..runs.documents import verdict_lines

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamscore.metrics.registry import benchmark_class, benchmark_names
-from beamscore.pipelines.export.mlflow import MAX_NAME_LENGTH, entry_names
+from beamscore.pipelines.export.trackers import MAX_NAME_LENGTH, entry_names
 from tests import toy
 from tests.runs import command, evaluate, write_lines
 
