@@ -225,6 +225,17 @@ class RunSums(msgspec.Struct, frozen=True, kw_only=True):
         return {**written, "systems": systems}
 
 
+class StoredProvenance(msgspec.Struct, frozen=True):
+    """run.json, as far as it must be whole."""
+
+    format: int
+    run_id: str
+    started: str
+    ended: str
+    versions: dict[str, Any]
+    inputs: dict[str, Any]
+
+
 class GateVerdict(msgspec.Struct, frozen=True, kw_only=True):
     """What a gate says of one system; `blocks` tells whether it changes the exit code.
 

@@ -37,6 +37,7 @@ from .documents import (
     RunSums,
     SliceSummary,
     SliceSums,
+    StoredProvenance,
     Summary,
     SystemSummary,
     SystemSums,
@@ -256,8 +257,8 @@ class Run:
         if RUN not in self.published.files:
             return {}
         found = _decoded(self.path, self.published, RUN, dict[str, Any])
-        if found and found.get("format") != RUN_FORMAT:
-            raise _problem(self.path, RUN, _OTHER_FORMAT.format(found.get("format"), RUN_FORMAT))
+        if found and (written := _decoded(self.path, self.published, RUN, StoredProvenance).format) != RUN_FORMAT:
+            raise _problem(self.path, RUN, _OTHER_FORMAT.format(written, RUN_FORMAT))
         return found
 
     def changed(self, **changes: Any) -> Run:

@@ -16,7 +16,7 @@ from apache_beam.runners.portability import flink_runner, prism_runner
 from apache_beam.utils import shared, subprocess_server
 
 from beamscore.pipelines.config.errors import UsageError
-from beamscore.pipelines.runners import flink, launch
+from beamscore.pipelines.runners import launch
 
 
 def refused(*flags: str) -> str:
@@ -102,12 +102,6 @@ def website() -> Iterator[str]:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"localhost:{server.server_port}"
         server.shutdown()
-
-
-def test_what_is_no_job_server_is_told_soon(website: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(flink, "_READY_S", 0.5)
-    said = refused("--runner=PortableRunner", f"--job_endpoint={website}")
-    assert said == f"--job_endpoint {website}: what listens there does not answer as a job server does"
 
 
 def raised(fail: Callable[[], object]) -> BaseException:
