@@ -228,13 +228,6 @@ def test_a_night_on_which_nothing_was_measured_is_in_the_report() -> None:
     assert "| night-001.0 | ours | – |" in " ".join(text.split())
 
 
-def test_small_changes_are_not_told_as_none() -> None:
-    text = history_report("nowhere", [history([row(0, 0.90002), row(1, 0.9)])], [])
-    (line,) = [line for line in text.splitlines() if line.startswith("| `exact_match` | 0.9000")]
-    assert "| -0.00002 " in line
-    assert "-0.0000 " not in text
-
-
 def test_benchmarks_and_systems_have_histories_of_their_own() -> None:
     rows = [row(0, 0.9), row(1, 0.9, benchmark="other", metric="x"), row(2, 0.8, system="theirs"), row(2, 0.9)]
     found = histories(pa.Table.from_pylist(rows, SCHEMA))
