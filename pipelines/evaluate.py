@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from operator import itemgetter
 from typing import Any
@@ -48,7 +48,7 @@ from .reports.evaluation import RunSources, run_reports
 from .runners.launch import block_folder
 from .runs.causes import quarantine_causes
 from .runs.gates import with_verdicts
-from .runs.provenance import UNKNOWN_INVOCATION, Invocation, run_document
+from .runs.provenance import Invocation, run_document
 from .runs.run import LAYOUT, RUN, SUMMARY, SUMS, Run
 
 Documents = dict[str, bytes]
@@ -72,7 +72,7 @@ class EvaluationPlan:
     inputs: Inputs
     output: str
     run_id: str
-    invocation: Invocation = UNKNOWN_INVOCATION
+    invocation: Invocation = field(default_factory=Invocation)
     baseline: Run | None = None
     reuse: ReusedRows | None = None
     page: bool = False
@@ -139,7 +139,8 @@ class PublishRun(beam.PTransform):
         """Writes rows and the quarantine, picks and draws samples, and publishes all of it with the documents."""
         plan, found = self._plan, Evaluated(*evaluated)
         configuration, benchmark = plan.configuration, plan.configuration.benchmark
-        picks, rows, quarantine = plan.picks(), _staged(plan, "samples"), _staged(plan, "quarantine")
+        picks = plan.picks()
+        rows, quarantine = (StagedFolder(plan.output, plan.run_id, folder) for folder in LAYOUT.folders)
         signature = scoring_signature(benchmark, configuration.settings.missing)
         metrics, columns = benchmark.sample_metric_names(), configuration.columns()
         open_rows = partial(SampleWriter, plan.systems, metrics, columns, signature)
@@ -155,9 +156,8 @@ class PublishRun(beam.PTransform):
             | "WriteQuarantine" >> stage_bundles(quarantine, ".jsonl", QuarantineWriter),
         }
         if plan.page:
-            parts["cards"] = picked.shown | "Draw" >> DrawTogether(
-                DrawCards(benchmark, configuration.settings.pictures)
-            )
+            draw = DrawCards(benchmark, configuration.settings.pictures)
+            parts["cards"] = picked.shown | "Draw" >> DrawTogether(draw)
         samples = rows.path if plan.page else None
         make = partial(make_result, configuration, plan.systems, plan.run_id, plan.invocation, plan.baseline, samples)
         if self._around is not None:
@@ -168,16 +168,12 @@ class PublishRun(beam.PTransform):
 
 def _with_rows(pipeline: beam.Pipeline, plan: EvaluationPlan, records: beam.PCollection) -> beam.PCollection:
     """Returns the blocks of the records, and those of the rows of earlier runs that join them."""
-    sources = {REUSED_ROWS: plan.reuse, EARLIER_ROWS: plan.earlier if plan.page else None}
-    sources_given = {side: source for side, source in sources.items() if source is not None}
-    if not sources_given:
+    found = {REUSED_ROWS: plan.reuse, EARLIER_ROWS: plan.earlier if plan.page else None}
+    sources = {side: source for side, source in found.items() if source is not None}
+    if not sources:
         return records
-    rows = ReadRowBlocks(sources_given, bucket_count(plan.inputs.files), block_folder(pipeline))
+    rows = ReadRowBlocks(sources, bucket_count(plan.inputs.files), block_folder(pipeline))
     return (records, pipeline | "EarlierRuns" >> rows) | "WithRows" >> beam.Flatten()
-
-
-def _staged(plan: EvaluationPlan, folder: str) -> StagedFolder:
-    return StagedFolder(plan.output, plan.run_id, folder)
 
 
 class DrawCards(beam.DoFn):
@@ -224,11 +220,10 @@ def make_result(
     found = Run.of(configuration, systems, parts["slices"], outcomes, dict(parts["worst"]), parts["causes"])
     records = {side: round(counts["read"]) for side, counts in outcomes.items()}
     cards = [card for _, card in sorted(parts.get("cards", ()), key=itemgetter(0))]
-    samples = None
-    if samples_folder is not None:
-        samples = [posixpath.join(samples_folder, name) for name in sorted(parts["samples_files"])]
+    names = sorted(parts["samples_files"])
+    samples = None if samples_folder is None else [posixpath.join(samples_folder, name) for name in names]
     files = result_files(found, run_id, invocation, records, baseline, samples, cards)
-    if not parts["samples_files"]:
+    if not names:
         files[f"samples/samples-{run_id}.parquet"] = no_samples(
             configuration.benchmark.sample_metric_names(), configuration.columns()
         )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -68,7 +68,7 @@ def write_run(
                 added.add(bootstrap.unit_hash(each["unit"]), json.loads(each["statistics"]))
     folder.mkdir(parents=True)
     common = {"benchmark": "toy", "config": resolved, "fingerprint": {"samples": len(rows), "hash": fingerprint}}
-    sums_document = {"format": 1, "unit_bits": 52, **common}
+    sums_document = {"format": 2, "unit_bits": 52, **common}
     counts = {name: _coverage(name, rows) for name in systems}
     benchmark = configuration.benchmark
     summary = {}
@@ -114,6 +114,5 @@ def _coverage(system: str, rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def _stored(sums: BootstrapSums) -> dict[str, Any]:
-    packed = PackedReplicates.of(sums.table().below().without_zeros())
-    replicates = {"names": list(packed.names), "data": base64.b64encode(packed.data).decode()}
+    replicates = msgspec.to_builtins(PackedReplicates.of(sums.table().below().without_zeros()))
     return {"sums": sums.sums().units(), "counts": {}, "replicates": replicates}

@@ -29,8 +29,7 @@ from ..evaluate import build_evaluation, plan_evaluation
 from ..runners import launch
 from ..runs.causes import why_unscored
 from ..runs.comparison import COMPARISON
-from ..runs.named import SystemRun, open_system
-from ..runs.narrowed import narrowed
+from ..runs.named import SystemRun, narrowed, open_system
 from ..runs.provenance import Invocation
 from ..runs.run import LAYOUT
 from .result import Finished, Rejected, Result, Side

@@ -9,11 +9,10 @@ import time
 from ...transforms.io.storage import exists, read_bytes, write_file
 from ...transforms.records import printable
 from ..config.errors import UsageError, as_output_errors
-from ..runs.blessing import MIN_NIGHTS, luck_warnings, median_night, recent_nights
-from ..runs.history import History, histories
+from ..runs.history import MIN_NIGHTS, History, histories, median_night, recent_nights
 from ..runs.history_index import HISTORY, index_runs, load_table, run_path
 from ..runs.looks import start_looks
-from ..runs.named import MAX_BLESSED_BYTES, age_warnings, find_baseline
+from ..runs.named import MAX_BLESSED_BYTES, age_warnings, find_baseline, luck_warnings
 from ..runs.numbers import count_of, fixed
 from ..runs.provenance import utc
 from ..runs.run import Run

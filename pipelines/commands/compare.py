@@ -49,9 +49,9 @@ from ..reports.markdown import samples_line, verdicts_line
 from ..runners import launch
 from ..runs.comparison import COMPARISON, REPORT, ComparisonSetting, document
 from ..runs.differences import COMPARED, differences, surroundings
+from ..runs.documents import verdict_lines
 from ..runs.named import SystemRun, open_system
 from ..runs.provenance import PAGE_PROBLEM
-from ..runs.verdict import verdict_lines
 from . import console
 from .common import hand_over, require_rows, run_and_publish
 from .messages import DONE, warn, without_page

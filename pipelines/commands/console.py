@@ -23,8 +23,7 @@ from ...transforms.process import PROGRESS, PROGRESS_FOLDER, repeated
 from ...transforms.records import printable
 from ..config.errors import as_output_errors, as_usage_error
 from ..reports.markdown import difference_text, number
-from ..runs.documents import coverage_text
-from ..runs.verdict import gates_passed
+from ..runs.documents import coverage_text, gates_passed
 from .messages import CRASHED, INTERRUPTED, WRONG_USAGE, say, stop_output
 
 POLL_INTERVAL_S = 0.5

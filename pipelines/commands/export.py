@@ -19,15 +19,10 @@ from ...transforms.io.storage import atomic_write, make_folder, new_run_id
 from ...transforms.publish import encode_json
 from ...transforms.records import printable
 from ..config.errors import UsageError, as_output_errors
-from ..export.every_eval_ever import RELATIONSHIPS, every_eval_ever
-from ..export.github import annotation_lines
-from ..export.inspect import sample_scores
-from ..export.junit import junit
-from ..export.mlflow import log_run
-from ..export.model_index import DEFAULT_TASK, model_index
-from ..export.wandb import log_offline
-from ..runs.named import SystemRun, load_baseline, open_system, split_system
-from ..runs.narrowed import narrowed
+from ..export.formats import DEFAULT_TASK, RELATIONSHIPS, every_eval_ever, model_index, sample_scores
+from ..export.trackers import log_offline, log_run
+from ..export.verdicts import annotation_lines, junit
+from ..runs.named import SystemRun, load_baseline, narrowed, open_system, split_system
 from ..runs.run import Run
 from .arguments import EXPORTS
 from .common import require_rows

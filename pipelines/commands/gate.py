@@ -18,17 +18,16 @@ from ..config import settings
 from ..config.errors import UsageError, as_input_errors, as_output_errors
 from ..config.gates import BASELINE, gate_target
 from ..config.settings import Configuration
-from ..export.github import markdown
-from ..export.junit import junit
+from ..export.verdicts import junit, markdown
 from ..runs.causes import duplicate_warnings, stored_causes
 from ..runs.differences import CONFIGURED, RunSignature, differences
-from ..runs.gates import Decision, GateEvaluator, decide, record_failures, rejection_notes
+from ..runs.documents import verdict_lines
+from ..runs.gates import Decision, decide, gate_verdicts, record_failures, rejection_notes
 from ..runs.looks import count_look, is_counted, judged_runs, too_many_looks, unwritten
 from ..runs.moved import MovedSample, SlicePart, UnreadableRows, moved_most
 from ..runs.named import age_warnings, check_measured, load_baseline
 from ..runs.provenance import PAGE_PROBLEM
 from ..runs.run import PAGE, REPORT, Run
-from ..runs.verdict import verdict_lines
 from .console import print_metrics, print_verdicts
 from .messages import DONE, FAILED, INCONCLUSIVE, say, warn, without_page
 
@@ -49,7 +48,7 @@ def run(parsed: argparse.Namespace, _: object) -> int:
     if baseline is not None and own and (baseline.system is None or len(found.summary.systems) == 1):
         raise UsageError(f"--baseline {parsed.baseline}: this is the run itself, which is never worse than itself")
     check_measured(found, _labels(configuration))
-    verdicts = msgspec.to_builtins(GateEvaluator(configuration, found, baseline).verdicts())
+    verdicts = msgspec.to_builtins(gate_verdicts(configuration, found, baseline))
     judged = JudgedRun(found, configuration, verdicts, stored_failures(found, configuration), baseline)
     if not parsed.quiet:
         print_verdicts(verdicts)

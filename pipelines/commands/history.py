@@ -10,10 +10,9 @@ from ...transforms.io.storage import delete_files, exists, write_file
 from ...transforms.records import printable
 from ..config.errors import UsageError, as_output_errors, one_line
 from ..reports.history import PAGE, REPORT, HistorySources, history_reports
-from ..runs.blessing import MIN_NIGHTS, luck_warnings, median_night, recent_nights
-from ..runs.history import History, histories, with_differences
+from ..runs.history import MIN_NIGHTS, History, histories, median_night, recent_nights, with_differences
 from ..runs.history_index import HISTORY, encode_table, index_runs, load_table, run_path
-from ..runs.named import age_warnings, find_baseline
+from ..runs.named import age_warnings, find_baseline, luck_warnings
 from ..runs.numbers import fixed
 from ..runs.provenance import PAGE_PROBLEM
 from ..runs.run import Run

@@ -66,13 +66,17 @@ def gate_target(key: str, kind: AnyBenchmark) -> GateTarget | None:
     return GateTarget(key.strip(), "") if kind.spec_of(key.strip()) is not None else None
 
 
-def split_override(override: str) -> tuple[list[str], str] | None:
-    """Returns the keys and the value of `gates.KEY.FIELD=VALUE`; None for the setting of anything else.
+def split_override(override: str) -> tuple[list[str], str, str]:
+    """Returns the keys, the equals sign if there is one, and the value of KEY=VALUE, in which dots lead into groups.
 
-    The key of a gate may hold dots, and an equals sign in the label of a slice.
+    The key of a gate, which has the name of a metric and a slice, may hold dots, and an equals sign.
     """
-    found = _OVERRIDE.match(override)
-    return (["gates", found["gate"], found["key"]], override[found.end() :]) if found else None
+    if found := _OVERRIDE.match(override):
+        return ["gates", found["gate"], found["key"]], "=", override[found.end() :]
+    key, equals, text = override.partition("=")
+    if key.startswith("gates."):
+        return ["gates", *key.removeprefix("gates.").rsplit(".", 1)], equals, text
+    return key.strip().split("."), equals, text
 
 
 def check_gates(gates: Mapping[str, Gate], kind: AnyBenchmark, replicates: int, source: str) -> None:

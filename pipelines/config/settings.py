@@ -157,22 +157,8 @@ def load(path: str, overrides: Sequence[str], command_line: Mapping[str, Any]) -
     `path` may be the name of a benchmark instead, for its published defaults. Raises UsageError where anything is
     wrong, naming the key, what was found and what is allowed.
     """
-    if is_benchmark(path):
-        raw: dict[str, Any] = {"benchmark": path}
-    else:
-        raw = _read_yaml(path)
-    raw = overridden(raw, overrides)
-    for key, value in command_line.items():
-        if value:
-            raw[key] = value
-    return check(raw, path)
-
-
-def overridden(raw: dict[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
-    """Returns a configuration, not yet checked, with the KEY=VALUE of `overrides` set; raises UsageError."""
-    for override in overrides:
-        _override(raw, override)
-    return raw
+    raw = overridden({"benchmark": path} if is_benchmark(path) else _read_yaml(path), overrides)
+    return check({**raw, **{key: value for key, value in command_line.items() if value}}, path)
 
 
 def check(raw: dict[str, Any], source: str) -> Configuration:
@@ -181,9 +167,6 @@ def check(raw: dict[str, Any], source: str) -> Configuration:
     Raises UsageError where a key is unknown or a value impossible.
     """
     name = raw.get("benchmark")
-    misspelled = [key for key in raw if key != "benchmark" and nearest(str(key), ["benchmark"])]
-    if name is None and misspelled:
-        raise UsageError(f"{source}: {truncated(str(misspelled[0]), 80)}: unknown key (did you mean benchmark?)")
     if not isinstance(name, str) or not is_benchmark(name):
         known = ", ".join(benchmark_names())
         found = "it is missing" if name is None else f"found {shown(name)}{nearest(name, benchmark_names())}"
@@ -200,13 +183,15 @@ def check(raw: dict[str, Any], source: str) -> Configuration:
             )
     settings = _convert({key: raw[key] for key in raw if key in shared}, Settings, source)
     options = _convert({key: raw[key] for key in raw if key in own}, kind.options_type, source)
-    _check_options(options, source)
+    for key, value in msgspec.structs.asdict(options).items():
+        # No comparison with a bound tells NaN from a number.
+        if isinstance(value, float) and not math.isfinite(value):
+            raise UsageError(f"{source}: {key}: found {value}; allowed: a finite number")
     if GROUND_TRUTH_FIELDS in settings.predictions:
         raise UsageError(
             f"{source}: predictions.{GROUND_TRUTH_FIELDS}: the other side has this name; give the system another name"
         )
-    _check_slices(settings, source)
-    _check_fields(settings.fields, source)
+    _check_columns(settings, source)
     if settings.repeats:
         from ...metrics.repeats import with_repeats
 
@@ -228,13 +213,6 @@ def check_benchmark(name: str) -> type[Benchmark[Any, Any, Any]]:
         raise UsageError(str(error)) from error
 
 
-def _check_options(options: msgspec.Struct, source: str) -> None:
-    """Refuses an option that is NaN or infinite: no comparison with a bound tells it from a number."""
-    for key, value in msgspec.structs.asdict(options).items():
-        if isinstance(value, float) and not math.isfinite(value):
-            raise UsageError(f"{source}: {key}: found {value}; allowed: a finite number")
-
-
 def _with_derived(
     kind: type[Benchmark[Any, Any, Any]], settings: Settings, source: str
 ) -> type[Benchmark[Any, Any, Any]]:
@@ -254,17 +232,14 @@ def _with_derived(
     return kind
 
 
-def _check_slices(settings: Settings, source: str) -> None:
+def _check_columns(settings: Settings, source: str) -> None:
     for each in [*settings.slices, settings.cluster or ""]:
         if not each.isascii() and each != each.encode("utf-8", "replace").decode():
             raise UsageError(f"{source}: the column {each!r} is not UTF-8; no record can have it")
     for each in settings.slices:
         if not all(part.strip() for part in each.split(",")):
             raise UsageError(f"{source}: slices: found {each!r}; allowed: column names, joined by commas to cross them")
-
-
-def _check_fields(sides: Mapping[str, Mapping[str, str]], source: str) -> None:
-    for side, fields in sides.items():
+    for side, fields in settings.fields.items():
         for name, path in fields.items():
             try:
                 FieldMap.of({name: path})
@@ -335,46 +310,37 @@ def _yaml_problem(error: yaml.YAMLError) -> str:
     return f"line {mark.line + 1}, column {mark.column + 1}: {' '.join(reason.split())[:200]}"
 
 
-def _override(raw: dict[str, Any], override: str) -> None:
-    # A gate is named after a metric and a slice, which have dots and equals signs of their own.
-    gate = split_override(override)
-    key, equals, text = override.partition("=") if gate is None else ("gates", "=", gate[1])
-    override = truncated(override, 80)
-    if not equals or not key.strip():
-        raise UsageError(f"--set {override}: must be KEY=VALUE, such as --set protocol=released")
-    try:
-        value = load_yaml(text)
-    except yaml.YAMLError as error:
-        raise UsageError(f"--set {override}: the value is not YAML: {_yaml_problem(error)}") from error
-    if gate is not None:
-        parts = gate[0]
-    elif key.startswith("gates."):
-        parts = ["gates", *key[len("gates.") :].rsplit(".", 1)]
-    else:
-        parts = key.strip().split(".")
-    place = raw
-    for part in parts[:-1]:
-        inner = place.setdefault(part, {})
-        if not isinstance(inner, dict):
-            raise UsageError(f"--set {override}: {part} is not a group of keys")
-        place = inner
-    place[parts[-1]] = value
+def overridden(raw: dict[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
+    """Returns a configuration, not yet checked, with the KEY=VALUE of `overrides` set; raises UsageError."""
+    for override in overrides:
+        path, equals, text = split_override(override)
+        override = truncated(override, 80)
+        if not equals or not path[0].strip():
+            raise UsageError(f"--set {override}: must be KEY=VALUE, such as --set protocol=released")
+        place = raw
+        for part in path[:-1]:
+            place = place.setdefault(part, {})
+            if not isinstance(place, dict):
+                raise UsageError(f"--set {override}: {part} is not a group of keys")
+        try:
+            place[path[-1]] = load_yaml(text)
+        except yaml.YAMLError as error:
+            raise UsageError(f"--set {override}: the value is not YAML: {_yaml_problem(error)}") from error
+    return raw
 
 
 def _convert(raw: dict[str, Any], kind: type[_Struct], source: str) -> _Struct:
     try:
         return msgspec.convert(raw, kind)
     except msgspec.ValidationError as error:
-        types = {field.encode_name: field.type for field in msgspec.structs.fields(kind)}
-        if all(name in types and _fits(value, types[name]) for name, value in raw.items()):
-            # Each key alone is right; the type itself says what does not go together.
-            raise UsageError(f"{source}: {error}") from error
-        raise UsageError(f"{source}: {_explain(raw, kind)}") from error
+        # Where each key alone is right, the type itself says what does not go together.
+        raise UsageError(f"{source}: {_explain(raw, kind) or error}") from error
 
 
 def _explain(value: Any, kind: Any, path: Sequence[Any] = ()) -> str:
     """Says what is wrong with `value`, which is no `kind`, in one line: the key, what was found and what is allowed."""
-    struct = next((each for each in (kind, *get_args(kind)) if _is_struct(each)), None)
+    kinds = (kind, *get_args(kind))
+    struct = next((each for each in kinds if isinstance(each, type) and issubclass(each, msgspec.Struct)), None)
     inner: dict[Any, Any] = {}
     if get_origin(kind) is dict and isinstance(value, dict):
         inner = dict.fromkeys(value, get_args(kind)[1])
@@ -386,12 +352,10 @@ def _explain(value: Any, kind: Any, path: Sequence[Any] = ()) -> str:
     for name in inner:
         if name in value and not _fits(value[name], inner[name]):
             return _explain(value[name], inner[name], [*path, name])
+    if not path:
+        return ""
     key = ".".join(map(str, path))
     return f"{key}: found {shown(value)}; allowed: {_allowed(msgspec.inspect.type_info(kind))}"
-
-
-def _is_struct(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
 
 
 def _fits(value: Any, kind: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,7 +11,7 @@ import msgspec
 from ...metrics.benchmark import record_fields
 from ...transforms.io.publication import Layout, check_not_replaced, find_published
 from ...transforms.io.storage import list_folder, output_problem, write_probe
-from ...transforms.records import GROUND_TRUTH, EncodedRecord, InputProblem
+from ...transforms.records import GROUND_TRUTH, InputProblem
 from ..api.scorer import Scorer
 from ..config.settings import Configuration, of_system, predictions_of
 from .inputs import Inputs
@@ -94,8 +95,10 @@ def _score(
         else:
             found.lines.append(f"  among the first records, {reason}; the order may differ")
         return
-    pairs = [(_record(truths.by_id[each]), _record(predictions.by_id[each])) for each in common[:SAMPLES_SCORED]]
-    pairs = [pair for pair in pairs if None not in pair]
+    pairs = []
+    for each in common[:SAMPLES_SCORED]:
+        with contextlib.suppress(msgspec.MsgspecError, ValueError, RecursionError):
+            pairs.append([records.by_id[each].decode(dict[str, Any]) for records in (truths, predictions)])
     # The records have the benchmark's own names already; replicates are not told.
     bootstrap = msgspec.structs.replace(configuration.settings.bootstrap, replicates=0)
     settings = msgspec.structs.replace(configuration.settings, fields={}, bootstrap=bootstrap)
@@ -110,13 +113,6 @@ def _score(
         first = result.rejected[0]
         whose = shown(first.sample_id or "")
         found.lines.append(f"  {len(result.rejected)} of them would be rejected, such as {whose}: {first.message}")
-
-
-def _record(encoded: EncodedRecord) -> dict[str, Any] | None:
-    try:
-        return encoded.decode(dict[str, Any])
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return None
 
 
 def _output(output: str, layout: Layout, inputs: Inputs, found: Findings) -> None:

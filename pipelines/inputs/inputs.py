@@ -6,7 +6,6 @@ import contextlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import apache_beam as beam
 import msgspec
@@ -116,93 +115,65 @@ def find_inputs(
 def _check_files(inputs: Inputs) -> tuple[str, ...]:
     """Looks into the first file of each side, and further where a column is missing; returns what is to be warned of.
 
-    Some files say which columns they have: one that no file of the ground truth has is a problem. Of JSONL only a
-    sample is looked at, and a column that stands nowhere in it may come later.
+    Some files say which columns they have: one that no file of the ground truth has is a problem. Of JSONL only the
+    first records are looked at, and a column that stands nowhere in them may come later.
     """
     for file in {file.side: file for file in reversed(inputs.files)}.values():
         known_fields(file, inputs.columns[file.side].fields)
-    truths = inputs.files_of(GROUND_TRUTH)
-    known: dict[str, None] = {}
-    all_told, seen_lines = True, False
-    for file in truths if inputs.more_columns else ():
-        if all(column in known for column in inputs.more_columns):
-            break
+    truths, known = inputs.files_of(GROUND_TRUTH), dict[str, int]()
+    for file in truths:
+        missing = [column for column in inputs.more_columns if column not in known]
+        if not missing:
+            return ()
         fields = known_fields(file, inputs.columns[GROUND_TRUTH].fields)
         if fields is None:
-            all_told = False
-            fields = [] if seen_lines else _first_fields(inputs, file)
-            seen_lines = True
-        known.update(dict.fromkeys(fields))
-    missing = [column for column in inputs.more_columns if known and column not in known]
-    if missing and all_told:
+            known |= inputs.first_records(GROUND_TRUTH).fields
+            return tuple(
+                f"the first ground-truth records have no column {column}{nearest(column, list(known))}, "
+                f"only {listed(known)}"
+                for column in missing
+                if known and column not in known
+            )
+        known |= dict.fromkeys(fields, 0)
+    missing = [column for column in inputs.more_columns if column not in known]
+    if missing:
         others = f" and the {len(truths) - 1} other ground-truth files" if len(truths) > 1 else ""
         raise InputProblem(no_column(f"{truths[0].path}{others}", missing[0], list(known)))
-    return tuple(
-        f"the first ground-truth records have no column {column}{nearest(column, list(known))}, only {listed(known)}"
-        for column in missing
-    )
-
-
-def _first_fields(inputs: Inputs, file: SourceFile) -> list[str]:
-    """Returns the fields of the first records of a file that does not tell them."""
-    found = FirstRecords()
-    preview_file(file, inputs.columns[GROUND_TRUTH], inputs.limits, found)
-    return list(found.fields)
+    return ()
 
 
 def preview(files: Iterable[SourceFile], columns: SideColumns, limits: RecordLimits) -> FirstRecords:
     """Returns what the first records of some files hold; a file that cannot be read has none."""
-    found = FirstRecords()
+    found, taken = FirstRecords(), 0
     for number, file in enumerate(files):
-        if number >= FILES_LOOKED_AT or found.records >= RECORDS_LOOKED_AT or found.payload_bytes >= BYTES_LOOKED_AT:
+        if number >= FILES_LOOKED_AT:
             found.whole = False
             break
         try:
-            preview_file(file, columns, limits, found)
-        except InputProblem as problem:
-            found.rejected += 1
-            found.problem = found.problem or problem.message
+            found.fields = dict.fromkeys(known_fields(file, columns.fields) or (), 0) | found.fields
+            for item in read_part(_whole(file), columns, limits):
+                if max(found.records, found.rejected) >= RECORDS_LOOKED_AT or taken >= BYTES_LOOKED_AT:
+                    found.whole = False
+                    return found
+                if isinstance(item, Line):
+                    taken += item.length
+                    problem = "it is larger than limits.record_bytes" if item.length > limits.record_bytes else None
+                    payload = item.text
+                    with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+                        payload = columns.fields.of_json(item.text)
+                else:
+                    taken += len(item.payload)
+                    problem, payload = item.error, item.payload
+                origin = Origin(file.side, file.number, found.records, 0, file.path)
+                encoding = JSON if isinstance(item, Line) else MSGPACK
+                found.add(EncodedRecord.of(origin, encoding, payload), problem)
+        except InputProblem as error:
+            found.reject(error.message)
     return found
 
 
-def preview_file(file: SourceFile, columns: SideColumns, limits: RecordLimits, found: FirstRecords) -> None:
-    """Adds the first records of a file; raises InputProblem where it cannot be read."""
-    for name in known_fields(file, columns.fields) or ():
-        found.fields.setdefault(name, 0)
-    read = 0
-    for item in read_part(_beginning(file), columns, limits):
-        if isinstance(item, Line):
-            read += item.length + 1
-            too_large = "it is larger than limits.record_bytes" if item.length > limits.record_bytes else None
-            _add(found, file, JSON, _mapped(columns, item.text), too_large)
-        else:
-            read += len(item.payload)
-            _add(found, file, MSGPACK, item.payload, item.error)
-        if max(found.records, found.rejected) >= RECORDS_LOOKED_AT or read >= BYTES_LOOKED_AT:
-            found.whole = False
-            return
-
-
-def _beginning(file: SourceFile) -> Part:
+def _whole(file: SourceFile) -> Part:
     if file.format != "parquet":
         return Part(file, 0, None)
     with open_parquet(file) as parquet:
         return Part(file, 0, parquet.metadata.num_row_groups, stored=file.size)
-
-
-def _mapped(columns: SideColumns, text: bytes) -> bytes:
-    with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return columns.fields.of_json(text)
-    return text
-
-
-def _add(found: FirstRecords, file: SourceFile, encoding: Any, payload: bytes, error: str | None) -> None:
-    found.payload_bytes += len(payload)
-    encoded = EncodedRecord.of(Origin(file.side, file.number, found.records, 0, file.path), encoding, payload)
-    try:
-        if error is not None:
-            raise ValueError(error)
-        found.add(encoded)
-    except (msgspec.MsgspecError, ValueError, RecursionError) as problem:
-        found.rejected += 1
-        found.problem = found.problem or f"{file.path}: {problem}"

@@ -26,8 +26,8 @@ class FirstRecords:
 
     fields: how many of the records have a value in each field, in order of appearance. Of a file that says itself what
     fields it has, those without a value are there too. records: how many of them are objects. rejected: how many the
-    reader would reject; problem: why the first of these. by_id: the records with a sample_id. payload_bytes: what
-    all of them take. whole: whether no record of the side was left out.
+    reader would reject; problem: why the first of these. by_id: the records with a sample_id. whole: whether no record
+    of the side was left out.
     """
 
     fields: dict[str, int] = field(default_factory=dict)
@@ -35,15 +35,24 @@ class FirstRecords:
     rejected: int = 0
     problem: str = ""
     by_id: dict[str, EncodedRecord] = field(default_factory=dict)
-    payload_bytes: int = 0
     whole: bool = True
 
-    def add(self, record: EncodedRecord) -> None:
-        """Adds a record; raises as EncodedRecord.decode does where it is no object, or has no sample_id."""
-        for name, value in record.decode(dict[str, msgspec.Raw]).items():
-            self.fields[name] = self.fields.get(name, 0) + (bytes(value) not in (b"null", b"\xc0"))
-        self.records += 1
-        self.by_id.setdefault(record.decode(_Key).sample_id, record)
+    def add(self, record: EncodedRecord, problem: str | None = None) -> None:
+        """Adds a record; one with a problem, that is no object, or has no sample_id is rejected."""
+        try:
+            if problem is not None:
+                raise ValueError(problem)
+            for name, value in record.decode(dict[str, msgspec.Raw]).items():
+                self.fields[name] = self.fields.get(name, 0) + (bytes(value) not in (b"null", b"\xc0"))
+            self.records += 1
+            self.by_id.setdefault(record.decode(_Key).sample_id, record)
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+            self.reject(f"{record.origin.path}: {error}")
+
+    def reject(self, problem: str) -> None:
+        """Counts a record, or a file, that cannot be read."""
+        self.rejected += 1
+        self.problem = self.problem or problem
 
     @property
     def sample_id(self) -> str | None:

@@ -19,10 +19,10 @@ from ...transforms.rows import SLICE_PREFIX, read_rows, sample_schema
 from ...transforms.totals import truth_count
 from ..config.settings import predictions_of
 from ..runs.causes import quarantine_causes
+from ..runs.documents import GateVerdict
 from ..runs.gates import coverage_failures
 from ..runs.numbers import percent
 from ..runs.run import PAGE, REPORT, Run, Worst
-from ..runs.verdict import GateVerdict
 from .against import NOTHING, Against, against_baseline, two_systems
 from .cards import within_limit
 from .document import (

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ...metrics.statistics.measured import AnyBenchmark
+from ..runs.documents import GateVerdict, Interval, gates_passed
 from ..runs.history import History
 from ..runs.numbers import fixed
 from ..runs.numbers import typeset as signed
-from ..runs.verdict import GateVerdict, Interval, gates_passed
 from .document import Compared, Difference, Judgement, Link, Measured, Metric, Slice, Verdict
 from .samples import columns_of
 from .text import some_of

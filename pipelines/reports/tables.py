@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...metrics.benchmark import Table as DataTable
-from ..runs.verdict import GateVerdict
+from ..runs.documents import GateVerdict
 from .document import (
     Bar,
     Block,

@@ -9,7 +9,6 @@ import socket
 import urllib.request
 from typing import Any
 
-import grpc
 from apache_beam.options.pipeline_options import (
     FlinkRunnerOptions,
     GoogleCloudOptions,
@@ -22,7 +21,6 @@ from ..config.errors import UsageError
 
 _NO_ADDRESS = ("[auto]", "[local]", "[collection]")
 _SECONDS = 10
-_READY_S = 30
 
 
 def check_addresses(options: PipelineOptions) -> None:
@@ -42,24 +40,6 @@ def check_addresses(options: PipelineOptions) -> None:
                 socket.create_connection((found[1], int(found[2])), timeout=_SECONDS).close()
             except (OSError, OverflowError) as error:
                 raise UsageError(f"{flag} {address}: nothing answers there: {error}") from error
-
-
-def check_job_server(options: PipelineOptions) -> None:
-    """Makes sure that what listens where the options say the job server is answers as one does.
-
-    Raises UsageError where it does not: Beam would wait for five minutes.
-    """
-    portable = options.view_as(PortableOptions)
-    address = portable.job_endpoint
-    if not address or address == "embed":
-        return
-    with grpc.insecure_channel(address) as channel:
-        try:
-            grpc.channel_ready_future(channel).result(timeout=min(_READY_S, portable.job_server_timeout))
-        except grpc.FutureTimeoutError as error:
-            raise UsageError(
-                f"--job_endpoint {address}: what listens there does not answer as a job server does"
-            ) from error
 
 
 def cancel_job(options: PipelineOptions) -> None:

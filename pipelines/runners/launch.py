@@ -183,30 +183,24 @@ def submit(options: PipelineOptions, build: Callable[[beam.Pipeline], Any]) -> b
     """
     if not is_local(options):
         flink.check_addresses(options)
-        flink.check_job_server(options)
-        _check_folders_of_job(options)
+        cloud = options.view_as(GoogleCloudOptions)
+        # Beam asks for a folder of Dataflow's that does not answer again and again, for many minutes.
+        check_reachable(path for path in (cloud.temp_location, cloud.staging_location, cloud.template_location) if path)
     with as_input_errors():
         # Beam's pipelines have a folder there, too.
         temporary_folder()
-    with as_input_errors(), _worker_environment(options) as environment:
+    with as_input_errors(), _worker_environment(options) as environment, contextlib.ExitStack() as stack:
         pipeline = empty_pipeline(options, environment)
+        # Beam removes this folder of a pipeline only where it is run.
+        stack.callback(remove_folder, pipeline.local_tempdir)
+        build(pipeline)
         try:
-            build(pipeline)
-            return _started(options, pipeline)
-        finally:
-            # Beam removes this folder of a pipeline only where it is run.
-            remove_folder(pipeline.local_tempdir)
-
-
-def _started(options: PipelineOptions, pipeline: beam.Pipeline) -> beam.runners.runner.PipelineResult:
-    try:
-        with one_blas_thread if is_local(options) else contextlib.nullcontext():
-            return pipeline.run()
-    except Exception as error:
-        problem = start_problem(runner_name(options), error)
-        if problem is None:
+            with one_blas_thread if is_local(options) else contextlib.nullcontext():
+                return pipeline.run()
+        except Exception as error:
+            if problem := start_problem(runner_name(options), error):
+                raise problem from error
             raise
-        raise problem from error
 
 
 _ELSEWHERE = "or start a job server and give --runner PortableRunner --job_endpoint HOST:PORT"
@@ -227,12 +221,6 @@ def start_problem(runner: str, error: BaseException) -> UsageError | None:
     if "'java'" in text or text.startswith("Java "):
         return UsageError(f"--runner {runner}: it needs Java; install a Java runtime, or set JAVA_HOME")
     return UsageError(f"--runner {runner}: {text.split('. ')[0]}; {fix}")
-
-
-def _check_folders_of_job(options: PipelineOptions) -> None:
-    """Raises UsageError where a folder that Dataflow needs does not answer, which Beam asks again for many minutes."""
-    cloud = options.view_as(GoogleCloudOptions)
-    check_reachable(path for path in (cloud.temp_location, cloud.staging_location, cloud.template_location) if path)
 
 
 def empty_pipeline(options: PipelineOptions, environment: Any = None) -> beam.Pipeline:

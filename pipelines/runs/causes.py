@@ -44,9 +44,6 @@ class QuarantinedRecord(msgspec.Struct, frozen=True):
     place: str
     error: str
 
-    def __str__(self) -> str:
-        return f"{self.error} ({self.place})"
-
 
 class QuarantineCause(msgspec.Struct, frozen=True):
     """How many records of a side were quarantined for the same cause, and the first of them."""
@@ -59,13 +56,7 @@ class QuarantineCause(msgspec.Struct, frozen=True):
 
     def __str__(self) -> str:
         """Says the cause and what mends it, such as `this is not JSON (p.jsonl:3); mend the record, or ...`."""
-        return f"{self.examples[0]}; {REMEDIES[self.cause]}"
-
-
-def place_of_entry(entry: Quarantined) -> str:
-    """Returns where a quarantined record is, after its sample_id, if it has one."""
-    place = f"{entry.source}:{entry.line}" if entry.line else f"{entry.source} at byte {entry.position}"
-    return place if entry.sample_id is None else f"{truncated(entry.sample_id, MAX_ID_LENGTH)} at {place}"
+        return f"{self.examples[0].error} ({self.examples[0].place}); {REMEDIES[self.cause]}"
 
 
 def quarantine_causes(causes: Iterable[CauseCount]) -> list[QuarantineCause]:
@@ -78,8 +69,12 @@ def quarantine_causes(causes: Iterable[CauseCount]) -> list[QuarantineCause]:
 
 
 def _record(entry: Quarantined) -> QuarantinedRecord:
-    place, error = printable(place_of_entry(entry)), printable(entry.error)
-    return QuarantinedRecord(truncated(place, MAX_PLACE_LENGTH), truncated(error, MAX_ERROR_LENGTH))
+    place = f"{entry.source}:{entry.line}" if entry.line else f"{entry.source} at byte {entry.position}"
+    if entry.sample_id is not None:
+        place = f"{truncated(entry.sample_id, MAX_ID_LENGTH)} at {place}"
+    return QuarantinedRecord(
+        truncated(printable(place), MAX_PLACE_LENGTH), truncated(printable(entry.error), MAX_ERROR_LENGTH)
+    )
 
 
 def stored_causes(run: Mapping[str, Any]) -> list[QuarantineCause]:
@@ -105,16 +100,13 @@ def most_often(cause: QuarantineCause | None) -> str:
 
 def duplicate_warnings(causes: Iterable[QuarantineCause]) -> list[str]:
     """Returns a warning for each side of a run in which sample_ids are duplicated."""
-    duplicates = (each for each in causes if each.cause == "duplicate")
     return [
-        f"the {_side(each.side)}: {each.records:,} record{'s' * (each.records > 1)} with a sample_id that is "
-        f"duplicated: {', '.join(f'{one.place} ({one.error})' for one in each.examples)}; quarantine/ lists all"
-        for each in duplicates
+        f"the {'ground truth' if each.side == 'ground_truth' else predictions_of(each.side)}: "
+        f"{each.records:,} record{'s' * (each.records > 1)} with a sample_id that is duplicated: "
+        f"{', '.join(f'{one.place} ({one.error})' for one in each.examples)}; quarantine/ lists all"
+        for each in causes
+        if each.cause == "duplicate"
     ]
-
-
-def _side(side: str) -> str:
-    return "ground truth" if side == "ground_truth" else predictions_of(side)
 
 
 def why_unscored(
@@ -133,13 +125,12 @@ def why_unscored(
     reason = _wrong_side(coverages, "ground_truth", GROUND_TRUTH, inputs)
     if reason:
         return {"": reason}
-    reasons = {}
-    for number, name in enumerate(inputs.systems):
-        reason = _wrong_side([systems[name]["coverage"]], "predictions", number, inputs)
-        reason = reason or _no_score(systems[name], number, name, inputs, causes, rejected)
-        if reason:
-            reasons[name] = reason
-    return reasons
+    reasons = {
+        name: _wrong_side([systems[name]["coverage"]], "predictions", number, inputs)
+        or _no_score(systems[name], number, name, inputs, causes, rejected)
+        for number, name in enumerate(inputs.systems)
+    }
+    return {name: reason for name, reason in reasons.items() if reason}
 
 
 def _wrong_side(coverages: Sequence[Mapping[str, Any]], side: str, number: int, inputs: Inputs) -> str | None:
@@ -150,11 +141,7 @@ def _wrong_side(coverages: Sequence[Mapping[str, Any]], side: str, number: int, 
         counts = coverage[side]
         if counts["scored"] + counts.get("missing_prediction", 0) > coverage.get(WITHOUT_FIELDS[side], 0):
             return None
-    return _other_records(inputs, number)
-
-
-def _other_records(inputs: Inputs, side: int) -> str | None:
-    reason = other_records(inputs, side, inputs.first_records(side), certain=True)
+    reason = other_records(inputs, number, inputs.first_records(number), certain=True)
     return None if reason is None else f"the {reason}"
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -15,6 +15,10 @@ from ...transforms.repeats import MISSING_REPEATS
 if TYPE_CHECKING:
     # Whoever uses the Python API on records in memory needs no Beam.
     from ...transforms.totals import SliceResult
+
+Word = Literal["pass", "inconclusive", "invalid", "fail"]
+"""What a gate says of a system."""
+Interval = tuple[float, float]
 
 SUMS_FORMAT = 2
 READABLE_SUMS = (1, 2)
@@ -83,8 +87,7 @@ class Fingerprint(msgspec.Struct, frozen=True):
 class SliceSummary(msgspec.Struct, frozen=True, kw_only=True):
     """One slice in summary.json.
 
-    predictions_fingerprint: None, errors, the standard errors: empty in a run of an earlier version. Whoever decodes it
-    learns of damage: a side without counts, or metrics that have a value and no interval beside it.
+    predictions_fingerprint: None, errors, the standard errors: empty in a run of an earlier version.
     """
 
     coverage: Coverage
@@ -93,15 +96,6 @@ class SliceSummary(msgspec.Struct, frozen=True, kw_only=True):
     intervals: dict[str, tuple[float, float] | None] = {}
     errors: dict[str, float | None] = {}
     units: dict[str, int | float] = {}
-
-    def __post_init__(self) -> None:
-        """Raises ValueError where parts do not fit together."""
-        for side in STATUSES:
-            if not isinstance(self.coverage.get(side, {}), dict):
-                raise ValueError(f"coverage: {side} holds no counts")
-        for name, beside in (("intervals", self.intervals), ("errors", self.errors), ("units", self.units)):
-            if beside and beside.keys() != self.values.keys():
-                raise ValueError(f"values and {name} do not name the same metrics")
 
     @classmethod
     def of(cls, found: SliceResult, coverage: Mapping[str, Any], **more: Any) -> Any:
@@ -143,13 +137,6 @@ class SystemSummary(SliceSummary, frozen=True, kw_only=True):
     slices: dict[str, SliceSummary]
     warnings: list[str] = []
 
-    def __post_init__(self) -> None:
-        """Raises ValueError where parts do not fit together, or the ground truth is not counted."""
-        super().__post_init__()
-        missing = [name for name in ("read", "scored", "missing_prediction") if name not in self.counts("ground_truth")]
-        if missing:
-            raise ValueError(f"coverage: ground_truth has no count of {missing[0]}")
-
     def slice(self, label: str) -> SliceSummary | None:
         """Returns a slice, of all samples where the label is empty; None where there is none."""
         return self.slices.get(label) if label else self
@@ -169,14 +156,6 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     ranking: list[str]
     ranking_by: dict[str, Any] = {}
     systems: dict[str, SystemSummary]
-
-    def __post_init__(self) -> None:
-        """Raises ValueError where the ranking and the systems do not name each other."""
-        missing = [name for name in self.ranking if name not in self.systems]
-        if not self.systems or missing:
-            raise ValueError("it names no system" if not missing else f"the system {missing[0]} is missing")
-        if set(self.ranking) != self.systems.keys():
-            raise ValueError("its ranking does not name every system")
 
     def document(self) -> dict[str, Any]:
         """Returns the content of summary.json; what is optional is there only where there is any."""
@@ -250,13 +229,49 @@ class StoredProvenance(msgspec.Struct, frozen=True):
 
     format: int
     run_id: str
-    benchmark: str
-    systems: list[str]
     started: str
     ended: str
-    seconds: float
-    command: list[str]
-    runner: str
-    host: str
     versions: dict[str, Any]
     inputs: dict[str, Any]
+
+
+class GateVerdict(msgspec.Struct, frozen=True, kw_only=True):
+    """What a gate says of one system; `blocks` tells whether it changes the exit code.
+
+    value, interval: of the metric. reference: its value in the baseline or the other system. difference: value -
+    reference, with its own interval. A number that is not known, or that the gate does not ask for, is null.
+    """
+
+    gate: str
+    tier: Literal["blocking", "advisory"]
+    system: str | None
+    metric: str
+    slice: str | None
+    judge: Literal["interval", "point"]
+    verdict: Word
+    blocks: bool
+    reason: str
+    value: float | None = None
+    interval: Interval | None = None
+    minimum: float | None = None
+    maximum: float | None = None
+    not_worse_than: str | None = None
+    margin: float | None = None
+    reference: float | None = None
+    difference: float | None = None
+    difference_interval: Interval | None = None
+
+
+def gates_passed(verdicts: Sequence[GateVerdict | Mapping[str, Any]]) -> str:
+    """Returns how many verdicts, also as in summary.json, are a pass, such as `3 of 3 gates pass`."""
+    words = [each["verdict"] if isinstance(each, Mapping) else each.verdict for each in verdicts]
+    return f"{words.count('pass')} of {len(words)} gates pass"
+
+
+def verdict_lines(document: Mapping[str, Any]) -> list[str]:
+    """Returns the verdict that run.json or comparison.json holds, for a console; of one without a verdict, nothing."""
+    verdict = document.get("verdict")
+    if verdict is None:
+        return []
+    lost = [f"slices that lost most: {'; '.join(verdict['lost'])}"] if verdict["lost"] else []
+    return [f"{verdict['judgement'].upper()}: {verdict['sentence']}", *lost]

@@ -1,4 +1,9 @@
-"""What a series of nights says: which can be compared, change points, breaks, coverage, missing nights."""
+"""What a series of nights says: which can be compared, change points, breaks, coverage, missing nights, the median.
+
+The median of recent nights is a fair baseline, as the best owes its place to luck. Where a system decodes anew every
+night, its scores scatter, and the best of seven nights is about 1.35 standard deviations above their mean: all later
+nights then seem to have lost that much.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +21,14 @@ from ...metrics.derived import DefinitionError, with_derived
 from ...metrics.registry import benchmark_class, benchmark_names
 from ...metrics.repeats import REPEATS, with_repeats
 from ...metrics.statistics.change_points import change_points
-from ...metrics.statistics.measured import AnyBenchmark
+from ...metrics.statistics.measured import AnyBenchmark, spec_of
 from ...metrics.statistics.paired import paired_differences, same_samples
 from ..config.errors import UsageError, one_line
 from .differences import redefined, scoring_version
+from .documents import Interval
 from .history_index import run_path
 from .numbers import signed
 from .run import Run
-from .verdict import Interval
 
 MAX_MAIN_METRICS = 8
 NIGHTLY_S = 12 * 3600.0
@@ -32,6 +37,9 @@ MISSING_FROM = 1.5
 COVERAGE_WINDOW = 30
 MAX_UNSCORED_RISE = 0.01
 """A night is flagged where the share of samples without a score is above the usual one by more than this."""
+RECENT = 7
+MIN_NIGHTS = 3
+"""The median of fewer nights says little of the next."""
 
 
 @dataclass(frozen=True)
@@ -207,32 +215,12 @@ class History:
                 f"no benchmark {self.benchmark} is installed here: its first {MAX_MAIN_METRICS} metrics are shown as "
                 "if higher were better in each, without paired differences; install its package"
             )
-        old = sum(
-            any(point.low is not None and point.error is None for point in night.points.values())
-            for night in self.nights
-        )
-        if old:
-            warnings.append(
-                f"{old} run{'s' * (old > 1)} made before standard errors were written {'have' if old > 1 else 'has'} "
-                "no part in change points; evaluate again what should have one"
-            )
         return tuple(warnings)
 
     def before(self, system: str) -> list[Night]:
         """Returns the nights before the last one with which a system of it can be compared."""
         *earlier, latest = self.nights
         return [night for night in earlier if night.comparable_by == latest.comparable_by and system in night.systems]
-
-
-def histories(table: Any) -> list[History]:
-    """Returns the history of each benchmark in the table of all runs."""
-    return [_history(name, nights) for name, nights in _nights(table).items()]
-
-
-def main_metrics(kind: type[AnyBenchmark] | None, known: Sequence[str]) -> tuple[str, ...]:
-    """Returns the metrics that a person reads first; of a benchmark that is not installed, the first there are."""
-    main = [] if kind is None else [metric for metric in kind.main_metrics() if metric in known]
-    return tuple(main or known[:MAX_MAIN_METRICS])
 
 
 def _kind(benchmark: str, nights: Sequence[Night]) -> type[AnyBenchmark] | None:
@@ -254,7 +242,7 @@ def _kind(benchmark: str, nights: Sequence[Night]) -> type[AnyBenchmark] | None:
 
 def _nights(table: Any) -> dict[str, list[Night]]:
     nights: dict[str, dict[str, Night]] = {}
-    for row in table.filter(_all_samples(table)).to_pylist():
+    for row in table.filter(pc.equal(table.column("slice"), "")).to_pylist():
         of_benchmark = nights.setdefault(row["benchmark"], {})
         night = of_benchmark.setdefault(
             row["run"],
@@ -277,26 +265,21 @@ def _nights(table: Any) -> dict[str, list[Night]]:
     return {name: list(nights[name].values()) for name in sorted(nights)}
 
 
-def _all_samples(table: Any) -> Any:
-    return pc.equal(table.column("slice"), "")
-
-
-def _history(benchmark: str, nights: Sequence[Night]) -> History:
-    known = list(dict.fromkeys(metric for night in nights for _, metric in night.points))
-    metrics = main_metrics(_kind(benchmark, nights), known)
-    breaks = tuple(_breaks(nights))
-    series = list(_series(nights, metrics))
-    tested = len({(system, metric) for system, metric, _ in series})
-    changes = [change for each in series for change in _changes(*each, tested)]
-    return History(
-        benchmark,
-        metrics,
-        tuple(nights),
-        breaks,
-        tuple(_gaps(nights)),
-        tuple(sorted(changes, key=lambda change: (change.night.started, change.system, change.metric))),
-        tuple(_drops(nights)),
-    )
+def histories(table: Any) -> list[History]:
+    """Returns the history of each benchmark in the table of all runs."""
+    found = []
+    for benchmark, nights in _nights(table).items():
+        known = list(dict.fromkeys(metric for night in nights for _, metric in night.points))
+        kind = _kind(benchmark, nights)
+        main = [] if kind is None else [metric for metric in kind.main_metrics() if metric in known]
+        metrics = tuple(main or known[:MAX_MAIN_METRICS])
+        series = list(_series(nights, metrics))
+        tested = len({(system, metric) for system, metric, _ in series})
+        changes = [change for each in series for change in _changes(*each, tested)]
+        changes.sort(key=lambda change: (change.night.started, change.system, change.metric))
+        breaks, gaps, drops = tuple(_breaks(nights)), tuple(_gaps(nights)), tuple(_drops(nights))
+        found.append(History(benchmark, metrics, tuple(nights), breaks, gaps, tuple(changes), drops))
+    return found
 
 
 def _breaks(nights: Sequence[Night]) -> Iterator[Break]:
@@ -368,40 +351,65 @@ def _gaps(nights: Sequence[Night]) -> Iterator[Gap]:
 
 def with_differences(folder: str, history: History) -> History:
     """Returns a history in which each system of the last night is compared with the last night that allows it."""
-    latest = history.nights[-1]
+    latest = run_path(folder, history.nights[-1].run)
     compared = {
-        system: night_differences(run_path(folder, before[-1].run), run_path(folder, latest.run), system)
-        for system in latest.systems
+        system: _night_differences(run_path(folder, before[-1].run), latest, system)
+        for system in history.nights[-1].systems
         if (before := history.before(system))
     }
     return replace(history, differences=compared)
 
 
-def night_differences(before: str, latest: str, system: str) -> Differences | str:
+def _night_differences(before: str, latest: str, system: str) -> Differences | str:
     """Returns the difference of each metric of a system in two runs; where their sums cannot be read, the reason."""
     try:
         runs = [Run.read(path) for path in (before, latest)]
         measured = [run.measured(system, "") for run in runs]
-        benchmark = runs[1].configuration.benchmark
-        confidence = runs[1].configuration.settings.bootstrap.confidence
+        configuration = runs[1].configuration
+        benchmark, confidence = configuration.benchmark, configuration.settings.bootstrap.confidence
         paired = paired_differences(benchmark, measured[0], measured[1], confidence)
+        other = redefined(*(run.configuration.settings.derived for run in runs))
     except (UsageError, ValueError, KeyError) as error:
         return one_line(error)
     found = {}
-    other = redefined(*(run.configuration.settings.derived for run in runs))
     for metric, each in paired.items():
         if each.difference is None or metric in other:
             continue
-        spec = benchmark.spec_of(metric)
-        word = _word(each.interval, spec is None or spec.higher_is_better)
-        if word and same_samples(benchmark, metric, *measured) is False:
-            word += ", of other samples"
+        word = ""
+        if each.interval is not None:
+            low, high = sorted(map(spec_of(type(benchmark), metric).goodness, each.interval))
+            word = "no difference shown" if low <= 0 <= high else "better" if low > 0 else "worse"
+            if same_samples(benchmark, metric, *measured) is False:
+                word += ", of other samples"
         found[metric] = NightDifference(each.difference, each.interval, word)
     return found
 
 
-def _word(interval: Interval | None, higher_is_better: bool) -> str:
-    if interval is None:
-        return ""
-    low, high = interval
-    return "no difference shown" if low <= 0 <= high else "better" if (low > 0) == higher_is_better else "worse"
+def recent_nights(history: History, count: int = RECENT) -> list[Night]:
+    """Returns the last `count` nights that compare with the last one, none from before a metric changed."""
+    latest = history.nights[-1]
+    changed = max((change.night.started for change in history.changes), default="")
+    return [
+        night
+        for night in history.nights
+        if night.comparable_by == latest.comparable_by
+        and set(night.systems) == set(latest.systems)
+        and not redefined(night.derived, latest.derived)
+        and night.started >= changed
+    ][-count:]
+
+
+def median_night(nights: Sequence[Night], metrics: Sequence[str]) -> Night:
+    """Returns the night that is nearest to the medians of the nights; of several, the last.
+
+    Its distance is the largest |value - median| / standard error of a system and metric. Of an even number of nights
+    the median is the lower of the two in the middle.
+    """
+    points = [key for key in nights[-1].points if key[1] in metrics and all(key in night.points for night in nights)]
+    medians = {key: statistics.median_low(night.points[key].value for night in nights) for key in points}
+    scales = {key: nights[-1].points[key].error or 1.0 for key in points}
+
+    def distance(night: Night) -> float:
+        return max((abs(night.points[key].value - medians[key]) / scales[key] for key in points), default=0.0)
+
+    return min(reversed(nights), key=distance)

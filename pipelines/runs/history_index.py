@@ -8,14 +8,13 @@ from __future__ import annotations
 import concurrent.futures
 import os
 import posixpath
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
 
 import msgspec
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ...transforms.io.publication import RUNS, committed_runs
@@ -67,18 +66,24 @@ def index_runs(folder: str, known: Any | None) -> Index:
         stamps = find_runs(folder)
     except (OSError, ValueError) as error:
         raise UsageError(f"{folder}: cannot be listed: {one_line(error)}") from error
-    tables, kept = _kept(known, stamps)
-    due = [run for run in stamps if run not in kept]
+    before = {} if known is None else _by_run(known)
+    tables = {run: rows for run, rows in before.items() if _of(rows, "stamp") == stamps.get(run)}
+    due = [run for run in stamps if run not in tables]
     unreadable = []
     with concurrent.futures.ThreadPoolExecutor(READERS) as threads:
-        for found in threads.map(lambda run: _read(folder, run, stamps[run]), due):
+        for run, found in zip(due, threads.map(lambda run: _read(folder, run, stamps[run]), due), strict=True):
             if isinstance(found, str):
                 unreadable.append(found)
-            else:
-                tables.append(found)
-    table = pa.concat_tables(tables) if tables else SCHEMA.empty_table()
-    table, doubled = _once(table)
-    return Index(_sorted(table), [*unreadable, *doubled], len(due))
+            elif len(found):
+                tables[run] = found
+    first: dict[str, str] = {}
+    for run in sorted(tables):
+        run_id = _of(tables[run], "run_id")
+        if run_id and first.setdefault(run_id, run) != run:
+            unreadable.append(f"{run}: a copy of {first[run_id]}; left out")
+            del tables[run]
+    order = sorted(tables.values(), key=lambda rows: (_of(rows, "started"), _of(rows, "run")))
+    return Index(pa.concat_tables([SCHEMA.empty_table(), *order]).combine_chunks(), unreadable, len(due))
 
 
 def find_runs(folder: str) -> dict[str, str]:
@@ -130,39 +135,25 @@ def _runs_of_store(folder: str) -> dict[str, str]:
     return {run: stamps[run] for run in sorted(stamps)}
 
 
-def _kept(known: Any | None, stamps: Mapping[str, str]) -> tuple[list[Any], set[str]]:
-    """Returns the rows of an earlier table that are still true, and the runs that they are of."""
-    if known is None:
-        return [], set()
-    kept = {run for run, stamp in _pairs(known, "stamp") if stamps.get(run) == stamp}
-    return [known.filter(_is_one_of(known, kept))], kept
+def _by_run(table: Any) -> dict[str, Any]:
+    """Returns the rows of each run of a table, in which they follow one another."""
+    places = pa.array(range(len(table)), pa.int64())
+    found = table.append_column("place", places).group_by("run").aggregate([("place", "min"), ("place", "count")])
+    return {row["run"]: table.slice(row["place_min"], row["place_count"]) for row in found.to_pylist()}
 
 
-def _pairs(table: Any, column: str) -> list[tuple[str, str]]:
-    """Returns each run of a table with what a column has of it, in order."""
-    rows = table.group_by(["run", column]).aggregate([]).to_pylist()
-    return sorted((str(row["run"]), str(row[column] or "")) for row in rows)
-
-
-def _is_one_of(table: Any, runs: Iterable[str]) -> Any:
-    return pc.is_in(table.column("run"), pa.array(sorted(runs), pa.string()))
-
-
-def read_table(content: bytes) -> Any | None:
-    """Returns the table of a history.parquet; None where it is damaged or of another version, and made anew."""
-    try:
-        table = pq.ParquetFile(BytesIO(content)).read()
-    except (pa.ArrowException, OSError, ValueError):
-        return None
-    return table if table.schema.equals(SCHEMA) and table.schema.metadata == SCHEMA.metadata else None
+def _of(rows: Any, column: str) -> str:
+    """Returns what a column says of a run in all of its rows."""
+    return str(rows.column(column)[0].as_py() or "")
 
 
 def load_table(path: str) -> Any | None:
-    """Returns the table in a file; None where there is none that can be used."""
+    """Returns the table in a file; None where there is none, or it is damaged or of another version, and made anew."""
     try:
-        return read_table(read_bytes(path))
-    except (OSError, ValueError):
+        table = pq.ParquetFile(BytesIO(read_bytes(path))).read()
+    except (pa.ArrowException, OSError, ValueError):
         return None
+    return table if table.schema.equals(SCHEMA, check_metadata=True) else None
 
 
 def encode_table(table: Any) -> bytes:
@@ -183,7 +174,7 @@ def _read(folder: str, run: str, stamp: str) -> Any:
         return f"{found.path}: it has no run.json that says when it was made; evaluate it again"
     try:
         return _rows(found, run, stamp)
-    except (ValueError, OverflowError) as error:
+    except (KeyError, ValueError, OverflowError) as error:
         return f"{found.path}: this is no run that can be read: {one_line(error)}"
 
 
@@ -196,7 +187,12 @@ def run_path(folder: str, run: str) -> str:
 
 def _rows(found: Run, run: str, stamp: str) -> Any:
     summary = found.summary
-    fingerprint = summary.fingerprint
+    fingerprint, derived = summary.fingerprint, summary.config.get("derived")
+    # Also a gate on what the run does not have, which is on no other row.
+    blocking = [each["verdict"] for each in summary.gates if each["blocks"]]
+    verdicts: dict[tuple[str, str, str], list[str]] = {}
+    for each in summary.gates:
+        verdicts.setdefault((each["system"], each["slice"] or "", each["metric"]), []).append(each["verdict"])
     common = {
         "run": run,
         "stamp": stamp,
@@ -206,10 +202,9 @@ def _rows(found: Run, run: str, stamp: str) -> Any:
         "version": summary.version,
         "scoring": scoring_hash(summary.config),
         "ground_truth": None if fingerprint is None else f"{fingerprint.samples}:{fingerprint.hash}",
-        "gates": _of_all(summary.gates),
-        "derived": msgspec.json.encode(derived).decode() if (derived := summary.config.get("derived")) else None,
+        "gates": _worst(["pass", *blocking]) if summary.gates else None,
+        "derived": msgspec.json.encode(derived).decode() if derived else None,
     }
-    verdicts = _verdicts(summary.gates)
     rows = []
     for name, system in summary.systems.items():
         for label, part in {"": system, **system.slices}.items():
@@ -231,43 +226,11 @@ def _rows(found: Run, run: str, stamp: str) -> Any:
                         "scored": counts.get("scored", 0),
                         "missing": counts.get("missing_prediction", 0),
                         "rejected": counts.get("rejected", 0),
-                        "verdict": verdicts.get((name, label, metric)),
+                        "verdict": _worst(verdicts.get((name, label, metric), [])),
                     }
                 )
     return pa.Table.from_pylist(rows, SCHEMA)
 
 
-def _verdicts(gates: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str, str], str]:
-    worst: dict[tuple[str, str, str], str] = {}
-    for each in gates:
-        key = str(each.get("system")), str(each.get("slice") or ""), str(each.get("metric"))
-        word = str(each.get("verdict"))
-        if word in _WORST:
-            worst[key] = max(word, worst.get(key, "pass"), key=_WORST.index)
-    return worst
-
-
-def _of_all(gates: Sequence[Mapping[str, Any]]) -> str | None:
-    """Returns what the gates of a run come to; one on a slice, or on what the run does not have, is on no other row."""
-    blocking = [str(each.get("verdict")) for each in gates if each.get("blocks")]
-    return max((word for word in ("pass", *blocking) if word in _WORST), key=_WORST.index) if gates else None
-
-
-def _once(table: Any) -> tuple[Any, list[str]]:
-    """Drops the copies of a run that is there twice: the first folder by name counts."""
-    first: dict[str, str] = {}
-    doubled = {}
-    for run, run_id in _pairs(table, "run_id"):
-        if run_id and first.setdefault(run_id, run) != run:
-            doubled[run] = f"{run}: a copy of {first[run_id]}; left out"
-    return table.filter(pc.invert(_is_one_of(table, doubled))), list(doubled.values())
-
-
-def _sorted(table: Any) -> Any:
-    # Rows of a run keep their order.
-    places = pa.array(range(len(table)), pa.int64())
-    order = pc.sort_indices(
-        table.append_column("place", places),
-        sort_keys=[("started", "ascending"), ("run", "ascending"), ("place", "ascending")],
-    )
-    return table.take(order)
+def _worst(verdicts: Sequence[str]) -> str | None:
+    return max(verdicts, key=_WORST.index, default=None)

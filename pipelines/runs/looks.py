@@ -10,6 +10,7 @@ the weeks, and each half is shared by all of its kind (Bonferroni).
 
 from __future__ import annotations
 
+import contextlib
 import os
 import posixpath
 import time
@@ -51,7 +52,7 @@ def looks_path(blessed: str) -> str:
 
 def start_looks(blessed: str, baseline: Run) -> None:
     """Starts the count anew; raises OSError where it cannot be written."""
-    write_file(looks_path(blessed), _encoded(Looks(_identity(baseline), utc(time.time()))))
+    _write(blessed, _new_looks(baseline))
 
 
 def count_look(blessed: str, baseline: Run, run: Run) -> int:
@@ -65,7 +66,7 @@ def count_look(blessed: str, baseline: Run, run: Run) -> int:
     if look not in found.runs and look != _key_of(baseline):
         runs, folders = {look: utc(time.time())}, {look: _beside(blessed, run.path)}
         found = msgspec.structs.replace(found, runs=found.runs | runs, folders=found.folders | folders)
-        write_file(looks_path(blessed), _encoded(found))
+        _write(blessed, found)
     return len(found.runs)
 
 
@@ -79,15 +80,14 @@ def judged_runs(blessed: str, baseline: Run, labels: Iterable[str], run: Run | N
     numbers = {**{key: number for number, key in enumerate(found.runs, start=1)}, _key_of(baseline): 0}
     ends = [len(found.runs), len(found.runs) + 1] if run is None else [number_of(numbers, run)]
     due = [number for end in ends if end and end % WEEK == 0 for number in range(end - WEEK + 1, end)]
-    runs: dict[int, Run | None] = {}
-    left_out = []
-    for number, key in enumerate(found.runs, start=1):
-        if number in due:
-            earlier = _earlier_run(blessed, found.folders.get(key), key, baseline, labels)
-            runs[number] = None if isinstance(earlier, str) else earlier
-            if isinstance(earlier, str):
-                left_out.append(f"{earlier}; left out of the mean of the last {WEEK} runs")
-    return JudgedRuns(numbers, runs), left_out
+    earlier = {
+        number: _earlier_run(blessed, found.folders.get(key), key, baseline, labels)
+        for number, key in enumerate(found.runs, start=1)
+        if number in due
+    }
+    runs = {number: None if isinstance(each, str) else each for number, each in earlier.items()}
+    reasons = [each for each in earlier.values() if isinstance(each, str)]
+    return JudgedRuns(numbers, runs), [f"{each}; left out of the mean of the last {WEEK} runs" for each in reasons]
 
 
 def _earlier_run(blessed: str, folder: str | None, key: str, baseline: Run, labels: Iterable[str]) -> Run | str:
@@ -173,13 +173,11 @@ def unwritten(blessed: str, error: Exception) -> str:
 
 def _since_blessing(blessed: str, baseline: Run) -> Looks:
     """Returns the content of the file; that of a new count where there is none, or it is damaged or out of date."""
-    try:
+    new = _new_looks(baseline)
+    with contextlib.suppress(OSError, ValueError, msgspec.MsgspecError):
         found = msgspec.json.decode(read_bytes(looks_path(blessed)), type=Looks)
-    except (OSError, ValueError, msgspec.MsgspecError):
-        found = None
-    if found is None or found.baseline != _identity(baseline):
-        return Looks(_identity(baseline), utc(time.time()))
-    return found
+        return found if found.baseline == new.baseline else new
+    return new
 
 
 def _beside(blessed: str, folder: str) -> str:
@@ -191,12 +189,12 @@ def _beside(blessed: str, folder: str) -> str:
     return folder.removeprefix(start).rstrip("/")
 
 
-def _encoded(looks: Looks) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(looks), indent=1) + b"\n"
+def _write(blessed: str, looks: Looks) -> None:
+    write_file(looks_path(blessed), msgspec.json.format(msgspec.json.encode(looks), indent=1) + b"\n")
 
 
-def _identity(baseline: Run) -> str:
-    return baseline.run_id or baseline.path
+def _new_looks(baseline: Run) -> Looks:
+    return Looks(baseline.run_id or baseline.path, utc(time.time()))
 
 
 def _key_of(run: Run) -> str:

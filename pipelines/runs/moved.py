@@ -91,9 +91,9 @@ def moved_most(
     def slope(name: str) -> float:
         if name not in gradient:
             # One more of it, or one less where the metric is not defined so.
-            moved = [benchmark.values_within(_shifted(sums, name, step), corpus).get(metric) for step in (1, -1)]
-            slopes = (step * (each - value) for step, each in zip((1, -1), moved, strict=True) if each is not None)
-            gradient[name] = next(slopes, 0.0)
+            steps = ((step, Sums.merged((sums, Sums({name: step * UNITS_PER_ONE})))) for step in (1, -1))
+            moved = ((step, benchmark.values_within(shifted, corpus).get(metric)) for step, shifted in steps)
+            gradient[name] = next((step * (each - value) for step, each in moved if each is not None), 0.0)
         return gradient[name]
 
     def weight(pair: tuple[_Row | None, _Row]) -> float:
@@ -111,20 +111,15 @@ def moved_most(
     return sorted(exact, key=lambda each: (-abs(each.effect), each.sample_id))[:count]
 
 
-def _shifted(sums: Sums, name: str, step: int) -> Sums:
-    return Sums.merged((sums, Sums({name: step * UNITS_PER_ONE})))
-
-
 def _change(before: _Row | None, after: _Row) -> dict[str, float]:
     """Returns what a sample adds now more than before, by the name of the statistic."""
-    now, then = _decoded(after), _decoded(before) if before is not None else {}
+    now, then = (
+        msgspec.json.decode(row.statistics, type=dict[str, float]) if row is not None and row.statistics else {}
+        for row in (after, before)
+    )
     return {
         name: difference for name in {**now, **then} if (difference := now.get(name, 0.0) - then.get(name, 0.0)) != 0
     }
-
-
-def _decoded(row: _Row) -> Statistics:
-    return msgspec.json.decode(row.statistics, type=dict[str, float]) if row.statistics else {}
 
 
 def _rows(run: Run, system: str, part: SlicePart | None) -> dict[str, _Row]:

@@ -6,14 +6,18 @@ import os
 import posixpath
 import re
 import time
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
 import msgspec
 
+from ...metrics.statistics.intervals import ROUNDING
+from ...metrics.statistics.measured import spec_of
+from ...metrics.statistics.paired import paired_differences
 from ...transforms.io.storage import read_bytes
 from ..config.errors import UsageError, one_line
+from .differences import PAIRED, differences
 from .documents import SystemSummary, SystemSums
 from .run import Run, open_result
 
@@ -88,6 +92,24 @@ def _is_run(path: str) -> bool:
     except UsageError:
         return False
     return True
+
+
+def narrowed(run: Run, system: str) -> Run:
+    """Returns what there is of a system in a finished run: its metrics, sums and verdicts; the rows are those of all.
+
+    Raises UsageError if the sums of the run are damaged.
+    """
+    if len(run.systems) == 1:
+        return run
+    gates = [each for each in run.summary.gates if each.get("system") in (None, system)]
+    found = run.changed(systems={system: run.systems[system]}, ranking=[system], ranking_by={}, gates=gates)
+    found.sums = msgspec.structs.replace(run.sums, systems={system: run.sums.systems[system]})
+    if run.provenance:
+        inputs: dict[str, Any] = dict(run.provenance["inputs"])
+        predictions = inputs.get("predictions", {})
+        inputs["predictions"] = {name: side for name, side in predictions.items() if name == system}
+        found.provenance = {**run.provenance, "systems": [system], "inputs": inputs}
+    return found
 
 
 def find_baseline(given: str) -> tuple[str, str | None]:
@@ -166,3 +188,29 @@ def age_warnings(run: Run) -> list[str]:
     if failed:
         warnings.append(f"the baseline {run.path} did not pass its own gates: {', '.join(failed)}")
     return warnings
+
+
+def luck_warnings(metrics: Sequence[str], baseline: Run, median: Run) -> Iterator[str]:
+    """Yields where a baseline is better than a median night by more than the standard error of their difference.
+
+    Runs that do not compare yield nothing. Raises UsageError where their sums are damaged.
+    """
+    if differences(median.signature, baseline.signature, PAIRED):
+        return
+    benchmark = median.configuration.benchmark
+    for system in median.systems:
+        theirs = baseline.system_for(system)
+        if theirs is None:
+            continue
+        sides = median.measured(system, ""), baseline.measured(theirs, "")
+        paired = paired_differences(benchmark, *sides, median.configuration.settings.bootstrap.confidence)
+        for metric in metrics:
+            found = paired.get(metric)
+            if found is None or found.difference is None or not found.error or found.error <= ROUNDING:
+                continue
+            above = spec_of(type(benchmark), metric).goodness(found.difference) / found.error
+            if above > 1:
+                yield (
+                    f"the baseline {baseline.path} is better than the median of recent nights by {above:.1f} standard "
+                    f"errors in {metric} of {system}: gates that compare with it fail more often than promised"
+                )

@@ -78,10 +78,6 @@ class Invocation:
         return cls(tuple(without_secrets(command)), runner, time.time(), input_sides(files))
 
 
-UNKNOWN_INVOCATION = Invocation()
-"""Of a pipeline that was built without a command."""
-
-
 def without_secrets(command: Sequence[str]) -> list[str]:
     """Returns a command line in which the values of options that name a secret are hidden."""
     shown: list[str] = []
@@ -149,10 +145,11 @@ def versions(benchmark: Benchmark[Any, Any, Any]) -> dict[str, Any]:
 
     A benchmark of another package is told with the version of that package.
     """
-    packages = {name: found for name in PACKAGES if (found := _package_version(name)) is not None}
     home = type(benchmark).__module__.partition(".")[0]
-    if home != "beamscore" and (own := _package_version(home.replace("_", "-"))) is not None:
-        packages[home] = own
+    packages = {}
+    for name in (*PACKAGES, *([] if home == "beamscore" else [home])):
+        with contextlib.suppress(PackageNotFoundError):
+            packages[name] = version(name)
     if benchmark.file:
         packages[posixpath.basename(benchmark.file)] = benchmark.file_digest
     return {
@@ -162,12 +159,6 @@ def versions(benchmark: Benchmark[Any, Any, Any]) -> dict[str, Any]:
         "packages": packages,
         "tools": dict(benchmark.tool_versions()),
     }
-
-
-def _package_version(name: str) -> str | None:
-    with contextlib.suppress(PackageNotFoundError):
-        return version(name)
-    return None
 
 
 def run_document(
@@ -184,9 +175,17 @@ def run_document(
     `quarantine_causes`.
     """
     ended = time.time()
-    known = dict(invocation.inputs)
-    numbers = [GROUND_TRUTH, *range(len(systems))]
-    sides = {number: _side(known.get(number), records.get(number, 0)) for number in numbers}
+    known: dict[int, Any] = dict(invocation.inputs)
+    sides = {
+        number: {"records": records.get(number, 0), **msgspec.to_builtins(known.get(number, {}))}
+        for number in (GROUND_TRUTH, *range(len(systems)))
+    }
+    optional = {
+        "quarantine": msgspec.to_builtins(causes),
+        "merged_from": list(invocation.sources),
+        "baseline": invocation.baseline,
+        "reused": invocation.reused,
+    }
     return {
         "format": RUN_FORMAT,
         "run_id": run_id,
@@ -203,10 +202,7 @@ def run_document(
             "ground_truth": sides[GROUND_TRUTH],
             "predictions": {name: sides[number] for number, name in enumerate(systems)},
         },
-        **({"quarantine": msgspec.to_builtins(causes)} if causes else {}),
-        **({"merged_from": list(invocation.sources)} if invocation.sources else {}),
-        **({"baseline": invocation.baseline} if invocation.baseline is not None else {}),
-        **({"reused": invocation.reused} if invocation.reused is not None else {}),
+        **{name: value for name, value in optional.items() if value},
     }
 
 
@@ -216,7 +212,3 @@ def problems_of_page(problem: str | None) -> dict[str, str]:
 
 
 PAGE_PROBLEM = "page_problem"
-
-
-def _side(side: InputSide | None, records: int) -> dict[str, Any]:
-    return {"records": records, **(msgspec.to_builtins(side) if side is not None else {})}

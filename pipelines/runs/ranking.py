@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from ...metrics.benchmark import MetricSpec
 from ...metrics.statistics.measured import Measured
-from ...metrics.statistics.paired import PairedDifference, paired_differences, same_samples
+from ...metrics.statistics.paired import paired_differences, same_samples
 
 if TYPE_CHECKING:
     from .run import Run
 
 
-@dataclass(frozen=True)
-class Place:
-    """The place of a system, from 1.
+class Place(msgspec.Struct, frozen=True):
+    """The place of a system, from 1, as in summary.json.
 
-    behind: its difference to the first system of the place before or of its own; None for the first system of all.
     tied: whether it shares its place with the system above, as the interval of the difference holds 0, or both are
-    equal in all metrics by which systems are ranked.
+    equal in all metrics by which systems are ranked. difference: to the first system of the place before or of its own,
+    with its interval; None for the first system of all.
     """
 
     system: str
     place: int
-    tied: bool
-    behind: PairedDifference | None
+    tied: bool = False
+    difference: float | None = None
+    interval: tuple[float, float] | None = None
 
 
-@dataclass(frozen=True)
-class Ranking:
+class Ranking(msgspec.Struct, frozen=True):
     """The places of the systems by one metric, and what a reader should know of them."""
 
     metric: str
@@ -39,20 +39,21 @@ class Ranking:
 
     def document(self) -> dict[str, Any]:
         """Returns the form of summary.json."""
-        return {
-            "metric": self.metric,
-            "places": [
-                {
-                    "system": each.system,
-                    "place": each.place,
-                    "tied": each.tied,
-                    "difference": None if each.behind is None else each.behind.difference,
-                    "interval": None if each.behind is None else each.behind.interval,
-                }
-                for each in self.places
-            ],
-            **({"warnings": self.warnings} if self.warnings else {}),
-        }
+        warnings = {"warnings": self.warnings} if self.warnings else {}
+        return {"metric": self.metric, "places": msgspec.to_builtins(self.places), **warnings}
+
+
+def rank(values: Mapping[str, Mapping[str, float | None]], ranking: Sequence[MetricSpec]) -> list[str]:
+    """Returns the systems from best to worst: by the first metric of `ranking` in its direction, then by the next.
+
+    A metric that was not measured ranks last; full ties keep the order of the names.
+    """
+
+    def order(name: str) -> tuple[Any, ...]:
+        measured = [(spec, values[name].get(spec.name)) for spec in ranking]
+        return (*((value is None, -spec.goodness(value or 0.0)) for spec, value in measured), name)
+
+    return sorted(values, key=order)
 
 
 def rank_with_ties(run: Run) -> Ranking | None:
@@ -66,21 +67,20 @@ def rank_with_ties(run: Run) -> Ranking | None:
     if len(order) < 2 or not metrics:
         return None
     values = {name: [run.systems[name].values.get(spec.name) for spec in metrics] for name in order}
-    spec = next((spec for place, spec in enumerate(metrics) if any(values[name][place] is not None for name in order)),
-                metrics[0])  # fmt: skip
+    of_metrics = zip(metrics, zip(*values.values(), strict=True), strict=True)
+    spec = next((spec for spec, found in of_metrics if any(value is not None for value in found)), metrics[0])
     measured = {name: run.measured(name, "") for name in order}
     confidence = run.configuration.settings.bootstrap.confidence
-    warnings = _other_samples(run, spec, measured)
-    places = [Place(order[0], 1, tied=False, behind=None)]
-    leader = order[0]
-    for number, name in enumerate(order[1:], start=2):
+    leader, *others = order
+    places = [Place(leader, 1)]
+    for number, name in enumerate(others, start=2):
         behind = paired_differences(benchmark, measured[leader], measured[name], confidence)[spec.name]
-        tied = values[name] == values[leader] or (
-            behind.interval is not None and behind.interval[0] <= 0 <= behind.interval[1]
-        )
-        places.append(Place(name, places[-1].place if tied else number, tied, behind))
+        low, high = behind.interval or (1.0, 1.0)
+        tied = values[name] == values[leader] or low <= 0 <= high
+        place = places[-1].place if tied else number
+        places.append(Place(name, place, tied, behind.difference, behind.interval))
         leader = leader if tied else name
-    return Ranking(spec.name, places, warnings)
+    return Ranking(spec.name, places, _other_samples(run, spec, measured))
 
 
 def _other_samples(run: Run, spec: MetricSpec, measured: Mapping[str, Measured]) -> list[str]:

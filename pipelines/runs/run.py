@@ -6,12 +6,12 @@ import copy
 import posixpath
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, TypeVar
 
 import msgspec
 
-from ...metrics.benchmark import Benchmark, MetricSpec
+from ...metrics.benchmark import Benchmark
 from ...metrics.statistics.intervals import METHODS
 from ...metrics.statistics.measured import Measured, measure
 from ...metrics.statistics.sum_table import PackedReplicates, SumTable
@@ -45,7 +45,7 @@ from .documents import (
     slice_coverage,
 )
 from .provenance import RUN_FORMAT
-from .ranking import Ranking, rank_with_ties
+from .ranking import Ranking, rank, rank_with_ties
 
 SUMMARY = "summary.json"
 SUMS = "sums.json"
@@ -256,14 +256,10 @@ class Run:
         assert self.published is not None
         if RUN not in self.published.files:
             return {}
-        document = _decoded(self.path, self.published, RUN, dict[str, Any])
-        if document:
-            found = _decoded(self.path, self.published, RUN, StoredProvenance)
-            if found.format != RUN_FORMAT:
-                raise _problem(self.path, RUN, _OTHER_FORMAT.format(found.format, RUN_FORMAT))
-            if found.benchmark != self.summary.benchmark or set(found.systems) != self.systems.keys():
-                raise _problem(self.path, RUN, _OTHER_RUN)
-        return document
+        found = _decoded(self.path, self.published, RUN, dict[str, Any])
+        if found and (written := _decoded(self.path, self.published, RUN, StoredProvenance).format) != RUN_FORMAT:
+            raise _problem(self.path, RUN, _OTHER_FORMAT.format(written, RUN_FORMAT))
+        return found
 
     def changed(self, **changes: Any) -> Run:
         """Returns the run with other parts of its summary."""
@@ -388,12 +384,8 @@ def _few_units(configuration: Configuration, system: SystemSummary) -> list[str]
 
 def worst_first(benchmark: Benchmark[Any, Any, Any]) -> Callable[[Worst], Worst]:
     """Returns the key that sorts (value, sample_id, status) by the main per-sample metric, the worst first."""
-    return partial(_order_of, benchmark.main_sample_metric())
-
-
-def _order_of(spec: MetricSpec, sample: Worst) -> Worst:
-    value, sample_id, status = sample
-    return spec.goodness(value), sample_id, status
+    spec = benchmark.main_sample_metric()
+    return lambda sample: (spec.goodness(sample[0]), sample[1], sample[2])
 
 
 def _no_samples(key: SliceKey, values: dict[str, float | None]) -> SliceResult:
@@ -410,16 +402,3 @@ def _coverage(counted: Mapping[str, int], truths: Sums, predictions: Sums) -> di
             name = f"{side}.{status}"
             counts[name] = counts.get(name, 0) + round(outcomes[status])
     return coverage_document(counts)
-
-
-def rank(values: Mapping[str, Mapping[str, float | None]], ranking: Sequence[MetricSpec]) -> list[str]:
-    """Returns the systems from best to worst: by the first metric of `ranking` in its direction, then by the next.
-
-    A metric that was not measured ranks last; full ties keep the order of the names.
-    """
-
-    def order(name: str) -> tuple[Any, ...]:
-        measured = [(spec, values[name].get(spec.name)) for spec in ranking]
-        return (*((value is None, -spec.goodness(value or 0.0)) for spec, value in measured), name)
-
-    return sorted(values, key=order)

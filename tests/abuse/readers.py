@@ -23,7 +23,8 @@ from beamscore.transforms.io.files import match_files, split_file
 from beamscore.transforms.io.readers import RecordLimits
 from beamscore.transforms.read import PartRestrictionProvider, ReadPart
 from beamscore.transforms.records import EncodedRecord, InputProblem, zstd
-from tests.abuse.run import peak_bytes
+from tests.abuse.run import FAILED, Outcome, isolated, peak_bytes
+from tests.bench.measure import processor_seconds
 
 BASE = {"sample_id": "base", "text": "base"}
 COLUMNS = SideColumns(frozenset({"text", "words", "base\nline"}), frozenset({"words"}))

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from beamscore.metrics.statistics.bootstrap import Bootstrap
 from beamscore.metrics.statistics.paired import paired_interval
-from beamscore.pipelines.runs.blessing import RECENT
+from beamscore.pipelines.runs.history import RECENT
 from beamscore.pipelines.runs.looks import WEEK, look_confidence, week_confidence
 from tests.calibrate import table, write_measured
 from tests.calibrate.coverage import CONFIDENCE, REPLICATES, weights_of

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests import toy
+from tests.finished_runs import row, write_run
 from tests.runs import Record, Run, command, evaluate, write_lines
 
 COUNT = 50
@@ -142,6 +143,19 @@ def test_a_run_without_its_rows_is_not_merged(runs: Path, tmp_path: Path) -> Non
     code, _, stderr = merge(runs / "first", bare, "--output", tmp_path / "out")
     assert code == 2
     assert stderr.startswith(f"beamscore: {bare}: the rows of the run are missing: samples/ holds no samples-*.parquet")
+
+
+@pytest.mark.parametrize("side", ["its ground truth has", "its predictions have"])
+def test_a_run_without_a_fingerprint_is_refused(tmp_path: Path, side: str) -> None:
+    """That of all would be the one of the others alone, and two runs over other samples would look the same."""
+    predictions = [None if side == "its predictions have" else "aa", "bb"]
+    folders = [write_run(tmp_path / name, [row(name, 1.0)], predictions=found)
+               for name, found in zip("ab", predictions, strict=True)]  # fmt: skip
+    if side == "its ground truth has":
+        document = json.loads((folders[0] / "summary.json").read_bytes())
+        (folders[0] / "summary.json").write_text(json.dumps({**document, "fingerprint": None}))
+    code, _, stderr = merge(*folders, "--output", tmp_path / "out")
+    assert (code, f"{side} no fingerprint" in stderr) == (2, True)
 
 
 def test_gates_are_judged_on_the_whole(runs: Path, tmp_path: Path) -> None:

@@ -17,26 +17,7 @@ from hypothesis import strategies as st
 from beamscore.transforms.draw import file_name
 from tests.runs import command, evaluate, write_lines
 
-PIECES = [
-    "..",
-    ".",
-    "/",
-    "\\",
-    "\0",
-    "\n",
-    "a",
-    "~",
-    "%2e%2e",
-    "$HOME",
-    "*",
-    "?",
-    "[",
-    ":",
-    "://",
-    "file:///",
-    "|",
-    "é",
-]
+PIECES = [*"./\\a~*?[:|é\0\n", "..", "%2e%2e", "$HOME", "://", "file:///"]
 HOSTILE = st.lists(st.sampled_from(PIECES), min_size=1, max_size=6).map("".join)
 SYSTEMS = st.text("ab.-_", min_size=1, max_size=4)
 
@@ -88,11 +69,7 @@ def test_everything_is_written_below_the_output(ids: list[str], system: str, val
 def test_a_picture_is_right_below_its_folder(sample_id: str) -> None:
     name = file_name(sample_id)
     assert re.fullmatch(r"[A-Za-z0-9_~%-][A-Za-z0-9_.~%-]*\.svg", name)
-    assert os.path.basename(name) == name
-    assert name not in ("", ".", "..")
-    assert "\0" not in name
-    assert len(name.encode()) <= 255
-    assert os.path.normpath(os.path.join("/out", name)) == f"/out/{name}"
+    assert len(name) <= 255
 
 
 @given(st.text(), st.text())

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from beamscore.metrics.registry import benchmark_class
 from beamscore.pipelines.commands.arguments import EXPORTS
-from beamscore.pipelines.export.github import annotation_lines
+from beamscore.pipelines.export.verdicts import annotation_lines
 from tests import toy
 from tests.pipelines.commands.test_start import HEAVY, imported_by
 from tests.runs import Run, command, evaluate, write_lines

@@ -51,30 +51,21 @@ def cluster() -> Iterator[Cluster]:
         server.shutdown()
 
 
-def options(master: str, *more: str) -> PipelineOptions:
-    return PipelineOptions([f"--flink_master={master}", *more])
-
-
-@pytest.mark.parametrize("scheme", ["", "http://"])
-def test_the_job_of_the_name_is_cancelled(cluster: Cluster, scheme: str) -> None:
-    cancel_job(options(scheme + cluster.address, "--job_name=mine"))
-    assert cluster.asked == ["GET /jobs/overview", "PATCH /jobs/a0?mode=cancel"]
-
-
-@pytest.mark.parametrize("name", ["shared", "gone"])
-def test_a_job_that_may_be_somebody_elses_is_left_alone(cluster: Cluster, name: str) -> None:
-    cancel_job(options(cluster.address, f"--job_name={name}"))
-    assert cluster.asked == ["GET /jobs/overview"]
-
-
-def test_a_job_without_a_name_is_left_alone(cluster: Cluster) -> None:
-    cancel_job(options(cluster.address))
-    assert cluster.asked == []
-
-
-@pytest.mark.parametrize("master", ["[auto]", "[local]", "localhost:1", "http://"])
-def test_a_cluster_that_cannot_be_asked_is_left_alone(master: str) -> None:
-    cancel_job(options(master, "--job_name=mine"))
+@pytest.mark.parametrize(
+    ("flags", "asked"),
+    [
+        ("--flink_master={0} --job_name=mine", ["GET /jobs/overview", "PATCH /jobs/a0?mode=cancel"]),
+        ("--flink_master=http://{0} --job_name=mine", ["GET /jobs/overview", "PATCH /jobs/a0?mode=cancel"]),
+        # A job that may be somebody else's is left alone, and one without a name.
+        ("--flink_master={0} --job_name=shared", ["GET /jobs/overview"]),
+        ("--flink_master={0} --job_name=gone", ["GET /jobs/overview"]),
+        ("--flink_master={0}", []),
+        *((f"--flink_master={each} --job_name=mine", []) for each in ("[auto]", "[local]", "localhost:1", "http://")),
+    ],
+)
+def test_the_job_of_the_name_is_cancelled(cluster: Cluster, flags: str, asked: list[str]) -> None:
+    cancel_job(PipelineOptions(flags.format(cluster.address).split()))
+    assert cluster.asked == asked
 
 
 @pytest.mark.parametrize(

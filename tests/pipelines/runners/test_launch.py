@@ -23,30 +23,25 @@ from beamscore.transforms.blocks import IN_PIPELINE, BlockFolder
 from beamscore.transforms.io.files import SourceFile
 from beamscore.transforms.records import InputProblem
 
+FLINK, DATAFLOW = "--runner=FlinkRunner", "--runner=DataflowRunner"
+
 
 @pytest.mark.parametrize(
     ("flags", "local"),
     [
         ([], True),
-        (["--runner=DirectRunner"], True),
         (["--runner", "FnApiRunner"], True),
-        (["--runner=direct"], True),
+        (["--runner=direct", "--direct_num_workers=2"], True),
         (["--runner=flink"], False),
-        (["--runner=FlinkRunner"], False),
-        (["--runner=DataflowRunner"], False),
+        ([DATAFLOW], False),
     ],
 )
 def test_local_runs_stay_in_this_process(flags: list[str], local: bool) -> None:
     options = launch.beam_options(flags)
     assert launch.is_local(options) == local
+    assert options.view_as(DirectOptions).direct_num_workers == (2 if len(flags) == 2 and "=" in flags[0] else 1)
     if local:
         assert isinstance(launch.empty_pipeline(options).runner, FnApiRunner)
-
-
-def test_options_of_beam_are_passed_on() -> None:
-    options = launch.beam_options(["--direct_num_workers=2", "--direct_running_mode", "multi_threading"])
-    assert options.view_as(DirectOptions).direct_num_workers == 2
-    assert options.view_as(DirectOptions).direct_running_mode == "multi_threading"
 
 
 @pytest.mark.parametrize("flags", [["--no_such_option"], ["value"], ["--direct_running_mode=turbo"]])
@@ -60,7 +55,7 @@ def test_options_that_beam_does_not_know_are_refused(flags: list[str]) -> None:
     [
         ([], "out/a", "out/a"),
         (["--runner=FlinkRunner"], "out/a", "/here/out/a"),
-        (["--runner=FlinkRunner"], "../*.jsonl", "/*.jsonl"),
+        ([FLINK], "../*.jsonl", "/*.jsonl"),
         (["--runner=FlinkRunner"], "/data/a", "/data/a"),
         (["--runner=DataflowRunner"], "gs://bucket/a", "gs://bucket/a"),
     ],
@@ -111,69 +106,45 @@ def test_a_run_that_does_not_end_well_is_an_error(state: str, monkeypatch: pytes
         launch.run(launch.beam_options([]), lambda pipeline: pipeline | beam.Create([1]))
 
 
-def test_a_job_that_is_interrupted_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Otherwise it would go on. It is given up first, since it may publish before it is cancelled."""
+@pytest.mark.parametrize("problem", [None, OSError("the output is gone")])
+def test_a_job_that_is_interrupted_is_cancelled(monkeypatch: pytest.MonkeyPatch, problem: OSError | None) -> None:
+    """Otherwise it would go on. It is abandoned first, since it may publish before it is cancelled."""
     told: list[str] = []
 
     def wait() -> str:
-        told.append("waited")
         raise KeyboardInterrupt
+
+    def abandon() -> None:
+        told.append("abandoned")
+        if problem is not None:
+            raise problem
 
     job = SimpleNamespace(wait_until_finish=wait, cancel=lambda: told.append("cancelled"))
     monkeypatch.setattr(beam.Pipeline, "run", lambda _: job)
-    with pytest.raises(KeyboardInterrupt):
-        launch.run(
-            launch.beam_options([]), lambda pipeline: pipeline | beam.Create([1]), lambda: told.append("given up")
-        )
-    assert told == ["waited", "given up", "cancelled"]
-
-
-def test_a_job_is_cancelled_even_where_it_cannot_be_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[str] = []
-
-    def interrupted() -> str:
-        raise KeyboardInterrupt
-
-    def fail() -> None:
-        raise OSError("the output is gone")
-
-    job = SimpleNamespace(wait_until_finish=interrupted, cancel=lambda: told.append("cancelled"))
-    monkeypatch.setattr(beam.Pipeline, "run", lambda _: job)
-    with pytest.raises(OSError, match="gone"):
-        launch.run(launch.beam_options([]), lambda pipeline: pipeline | beam.Create([1]), fail)
-    assert told == ["cancelled"]
+    with pytest.raises(OSError if problem else KeyboardInterrupt):
+        launch.run(launch.beam_options([]), lambda pipeline: pipeline | beam.Create([1]), abandon)
+    assert told == ["abandoned", "cancelled"]
 
 
 @pytest.mark.parametrize(
-    ("flags", "name"),
+    ("flags", "name", "detached"),
     [
-        ([], None),
-        (["--runner=FlinkRunner"], "beamscore-evaluate-1"),
-        (["--runner=DataflowRunner"], "beamscore-evaluate-1"),
+        ([], None, False),
+        (["--no_wait_until_finish"], None, False),
+        ([FLINK], "beamscore-evaluate-1", False),
+        ([DATAFLOW], "beamscore-evaluate-1", False),
         # Dataflow runs no two jobs of one name. On Flink another job may have it, and must not be cancelled.
-        (["--runner=DataflowRunner", "--job_name=nightly"], "nightly"),
-        (["--runner=FlinkRunner", "--job_name=nightly"], "nightly-1"),
-        (["--runner=PortableRunner", "--job_name=nightly"], "nightly-1"),
+        ([DATAFLOW, "--job_name=nightly", "--template_location=gs://bucket/job"], "nightly", True),
+        ([FLINK, "--job_name=nightly", "--no_wait_until_finish"], "nightly-1", True),
     ],
 )
-def test_a_job_elsewhere_has_a_name(flags: list[str], name: str | None) -> None:
+def test_a_job_elsewhere_has_a_name_and_is_left_where_it_is_asked_for(
+    flags: list[str], name: str | None, detached: bool
+) -> None:
     options = launch.beam_options(flags)
     launch.name_job(options, "evaluate", "1")
     assert options.view_as(GoogleCloudOptions).job_name == name
-
-
-@pytest.mark.parametrize(
-    ("flags", "leaves"),
-    [
-        ([], False),
-        (["--no_wait_until_finish"], False),
-        (["--runner=DataflowRunner"], False),
-        (["--runner=DataflowRunner", "--template_location=gs://bucket/job"], True),
-        (["--runner=PortableRunner", "--no_wait_until_finish"], True),
-    ],
-)
-def test_a_job_is_left_where_it_is_asked_for_and_goes_on_elsewhere(flags: list[str], leaves: bool) -> None:
-    assert launch.is_detached(launch.beam_options(flags)) == leaves
+    assert launch.is_detached(options) == detached
 
 
 # Worker processes of a local run.

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from beamscore.metrics.statistics.measured import Measured
 from beamscore.pipelines.config.gates import Gate
-from beamscore.pipelines.runs.blessing import luck_warnings, median_night, recent_nights
-from beamscore.pipelines.runs.history import History
+from beamscore.pipelines.runs.history import History, median_night, recent_nights
 from beamscore.pipelines.runs.looks import count_look, looks_path, mean_of, start_looks, too_many_looks
+from beamscore.pipelines.runs.named import luck_warnings
 from beamscore.pipelines.runs.run import Run
 from tests.pipelines.runs.test_gates import baseline, part, run_of
 from tests.pipelines.runs.test_history import history, row

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import posixpath
 from datetime import datetime
 from pathlib import Path
 
@@ -15,14 +14,12 @@ from hypothesis import strategies as st
 from beamscore.metrics.version import VERSION
 from beamscore.pipelines.runs import provenance
 from beamscore.pipelines.runs.provenance import HIDDEN, Invocation, input_sides, run_document, utc, without_secrets
-from beamscore.pipelines.runs.run import LAYOUT, open_result
+from beamscore.pipelines.runs.run import open_result
 from beamscore.transforms.io.files import SourceFile
-from beamscore.transforms.io.publication import Claim, Process, owned_output
-from beamscore.transforms.io.storage import write_file
 from beamscore.transforms.records import GROUND_TRUTH
 from tests import toy
 from tests.plain_loop import make_benchmark
-from tests.runs import command, evaluate, write_lines
+from tests.runs import evaluate, write_lines
 
 CORPUS = [toy.sample(index, 0) for index in range(12)]
 
@@ -103,21 +100,21 @@ def test_words_without_secrets_are_kept_as_they_are(words: list[str]) -> None:
     assert without_secrets(words) == words
 
 
-def test_the_checksum_of_an_object_store_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(FileSystems, "checksum", lambda path: f"etag of {path}")
-    ((side, files),) = input_sides([SourceFile(GROUND_TRUTH, 0, "s3://b/t.jsonl", 7, "jsonl", 1.5)])
-    assert side == GROUND_TRUTH
-    assert files.files[0].checksum == "etag of s3://b/t.jsonl"
-    assert files.files[0].modified == "1970-01-01T00:00:01.500Z"
+@pytest.mark.parametrize(("modified", "shown"), [(1.5, "1970-01-01T00:00:01.500Z"), (0.0, None)])
+def test_the_checksum_of_an_object_store_is_told(
+    monkeypatch: pytest.MonkeyPatch, modified: float, shown: str | None
+) -> None:
+    """One that cannot be had is null, and so is a time that is not known."""
 
+    def checksum(path: str) -> str:
+        if not modified:
+            raise OSError("gone")
+        return f"etag of {path}"
 
-def test_a_checksum_that_cannot_be_had_is_null(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(_: str) -> str:
-        raise OSError("gone")
-
-    monkeypatch.setattr(FileSystems, "checksum", fail)
-    ((_, files),) = input_sides([SourceFile(0, 0, "s3://b/t.jsonl", 7, "jsonl")])
-    assert (files.files[0].checksum, files.files[0].modified) == (None, None)
+    monkeypatch.setattr(FileSystems, "checksum", checksum)
+    ((side, files),) = input_sides([SourceFile(GROUND_TRUTH, 0, "s3://b/t.jsonl", 7, "jsonl", modified)])
+    assert (side, files.files[0].modified) == (GROUND_TRUTH, shown)
+    assert files.files[0].checksum == ("etag of s3://b/t.jsonl" if modified else None)
 
 
 def test_of_many_files_the_first_are_listed_and_all_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,20 +132,3 @@ def test_a_path_that_is_not_utf_8_can_be_written() -> None:
     )
     document = run_document(launch, "id", make_benchmark("toy"), ["ours"], {})
     assert json.dumps(document, ensure_ascii=False).encode()
-
-
-def test_a_result_of_an_earlier_version_has_no_run_json_and_is_read_all_the_same(tmp_path: Path) -> None:
-    output = str(tmp_path / "out")
-    files = {name: name.encode() for name in LAYOUT.files if name != "run.json"}
-    for name, content in files.items():
-        write_file(posixpath.join(output, name), content)
-    with owned_output(output, Claim("new", Process("", 0, "")), LAYOUT):
-        pass
-    found = open_result(output)
-    assert {name: found.read(name) for name in found.files} == files
-
-
-def test_an_interrupted_or_refused_command_leaves_none(corpus: Path, tmp_path: Path) -> None:
-    code, _, _ = command("evaluate", "toy", "--ground-truth", corpus / "none.jsonl", "--output", tmp_path / "out")
-    assert code == 2
-    assert not (tmp_path / "out").exists()

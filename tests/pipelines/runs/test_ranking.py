@@ -49,8 +49,7 @@ def test_systems_that_cannot_be_told_apart_share_a_place() -> None:
         ("close", 1, True),
         ("far", 3, False),
     ]
-    assert found.places[2].behind is not None
-    assert found.places[2].behind.difference == 20 / 60 - 50 / 60
+    assert found.places[2].difference == 20 / 60 - 50 / 60
     assert found.warnings == []
     assert found.document()["places"][0] == {
         "system": "best",

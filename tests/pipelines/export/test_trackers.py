@@ -1,7 +1,8 @@
-"""A run in MLflow: names that it takes, and a real store on this disk, if MLflow is installed."""
+"""A run in MLflow and in W&B: names that they take, and real stores on this disk, where these are installed."""
 
 from __future__ import annotations
 
+import json
 import posixpath
 import re
 from pathlib import Path
@@ -11,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamscore.metrics.registry import benchmark_class, benchmark_names
-from beamscore.pipelines.export.mlflow import MAX_NAME_LENGTH, entry_names
+from beamscore.pipelines.export.trackers import MAX_NAME_LENGTH, entry_names
 from tests import toy
-from tests.runs import command, evaluate, write_lines
+from tests.runs import Run, command, evaluate, write_lines
 
 
 @given(st.lists(st.text(min_size=1) | st.text("aA.[]/:= ", min_size=1), unique=True))
@@ -29,26 +30,30 @@ def test_names_are_taken_by_mlflow_and_differ(names: list[str]) -> None:
         assert not name.startswith((".", "/"))
 
 
-@pytest.mark.parametrize("benchmark", benchmark_names())
-def test_declared_metrics_keep_readable_names(benchmark: str) -> None:
-    names = [spec.name for spec in benchmark_class(benchmark).metrics]
-    assert entry_names(names) == {name: name.replace("[", ".").replace("]", "") for name in names}
-
-
 def test_a_name_says_what_it_stands_for() -> None:
+    for benchmark in benchmark_names():
+        names = [spec.name for spec in benchmark_class(benchmark).metrics]
+        assert entry_names(names) == {name: name.replace("[", ".").replace("]", "") for name in names}
     assert entry_names(["task1.f1[pie]", "f1"]) == {"task1.f1[pie]": "task1.f1.pie", "f1": "f1"}
     (name,) = entry_names(["recall[a/b]"]).values()
     assert re.fullmatch(r"recall\.a_b-[0-9a-f]{16}", name)
     assert entry_names(["other", "recall[a/b]"])["recall[a/b]"] == name
 
 
-@pytest.mark.filterwarnings("ignore")
-def test_a_run_is_logged_to_a_store(tmp_path: Path) -> None:
-    client_of = pytest.importorskip("mlflow").MlflowClient
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """A run of two systems, of which `a` has a quarter wrong."""
     records = [toy.sample(index, 0)[0] for index in range(20)]
     truths = write_lines(tmp_path / "t.jsonl", records)
-    sides = {"a": write_lines(tmp_path / "p.jsonl", [{**each, "text": "?"} for each in records]), "b": truths}
-    run = evaluate(tmp_path / "run", truths, sides, "--quiet", "--set", "gates.exact_match.minimum=0")
+    wrong = write_lines(tmp_path / "p.jsonl", [{**each, "text": "?"} for each in records[:5]] + records[5:])
+    return evaluate(
+        tmp_path / "run", truths, {"a": wrong, "b": truths}, "--quiet", "--set", "gates.exact_match.minimum=0"
+    )
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_run_is_logged_to_a_store_of_mlflow(run: Run, tmp_path: Path) -> None:
+    client_of = pytest.importorskip("mlflow").MlflowClient
     store = f"sqlite:///{tmp_path / 'mlflow.db'}"
     client = client_of(store)
     client.create_experiment("nightly", artifact_location=(tmp_path / "artifacts").as_uri())
@@ -76,11 +81,35 @@ def test_a_run_is_logged_to_a_store(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_server_that_cannot_be_reached_is_told_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("mlflow")
+@pytest.mark.parametrize(
+    ("library", "flag", "value"),
+    [("mlflow", "--tracking-uri", "http://127.0.0.1:9"), ("wandb", "--output", "{folder}/t.jsonl")],
+)
+def test_a_place_that_cannot_be_reached_is_told_in_one_line(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: str, flag: str, value: str
+) -> None:
+    pytest.importorskip(library)
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
-    records = write_lines(tmp_path / "t.jsonl", [toy.sample(0, 0)[0]])
-    run = evaluate(tmp_path / "run", records, records, "--quiet")
-    code, stdout, stderr = command("export", run.output, "--to", "mlflow", "--tracking-uri", "http://127.0.0.1:9")
+    code, stdout, stderr = command("export", run.output, "--to", library, flag, value.format(folder=tmp_path))
     assert (code, stdout, stderr.count("\n")) == (2, "", 1)
-    assert stderr.startswith("beamscore: --to mlflow: ")
+    assert stderr.startswith(f"beamscore: {'--to mlflow: ' if library == 'mlflow' else '--output '}")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_run_is_written_offline_for_wandb(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("wandb")
+    monkeypatch.setenv("WANDB_MODE", "disabled")  # what --to wandb asks for counts
+    code, stdout, stderr = command("export", run.output, "--to", "wandb", "--output", tmp_path / "out")
+    assert (code, stderr, stdout.count("wandb sync sends it")) == (0, "", 2)
+    for system, line in zip("ab", stdout.splitlines(), strict=True):
+        name, folder = line.removesuffix("; wandb sync sends it").split(": written to ")
+        assert name == f"{run.output}:{system}"
+        assert Path(folder).parent == tmp_path / "out" / "wandb"
+        (written,) = Path(folder).glob("run-*.wandb")
+        content = written.read_bytes()
+        found = run.summary["systems"][system]
+        for name, value in found["values"].items():
+            assert name.encode() in content
+            assert json.dumps(value).encode() in content
+        for text in (run.summary["signature"], f"run:{system}", "exact_match.low", "bootstrap.replicates"):
+            assert text.encode() in content

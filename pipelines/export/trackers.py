@@ -1,4 +1,4 @@
-"""A system of a finished run as a run of MLflow: metrics, parameters, tags, and the files of the run as artifacts."""
+"""A system of a finished run as a run of MLflow, with the files of the run, or as one of Weights & Biases."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from typing import Any
 from ...transforms.io.publication import Published
 from ...transforms.io.storage import is_on_disk, read_bytes
 from ..config.errors import UsageError, one_line
+from ..runs.documents import gates_passed
 from ..runs.run import Run
-from ..runs.verdict import gates_passed
 
 MAX_NAME_LENGTH = 250
 MAX_PARAMETER_LENGTH = 6000
@@ -41,7 +41,12 @@ def log_run(run: Run, system: str, tracking_uri: str | None = None, experiment: 
     except ImportError as error:
         problem = f"--to mlflow: MLflow cannot be imported ({one_line(error)})"
         raise UsageError(f"{problem}; pip install 'beamscore[mlflow]'") from error
-    started, ended = (_milliseconds(run.provenance.get(name)) for name in ("started", "ended"))
+    started, ended = (
+        round(datetime.fromisoformat(run.provenance[name].replace("Z", "+00:00")).timestamp() * 1000)
+        if name in run.provenance
+        else None
+        for name in ("started", "ended")
+    )
     try:
         client = MlflowClient(tracking_uri)
         name = experiment or run.summary.benchmark
@@ -49,10 +54,12 @@ def log_run(run: Run, system: str, tracking_uri: str | None = None, experiment: 
         number = client.create_experiment(name) if known is None else known.experiment_id
         run_id: str = client.create_run(number, started, tags(run, system), run_name(run, system)).info.run_id
         try:
-            for values in _batches(metrics(run, system), METRICS_AT_ONCE):
-                client.log_batch(run_id, metrics=[Metric(key, value, ended or 0, 0) for key, value in values.items()])
-            for texts in _batches(parameters(run), PARAMETERS_AT_ONCE):
-                client.log_batch(run_id, params=[Param(key, text) for key, text in texts.items()])
+            values = [Metric(key, value, ended or 0, 0) for key, value in metrics(run, system).items()]
+            for start in range(0, len(values), METRICS_AT_ONCE):
+                client.log_batch(run_id, metrics=values[start : start + METRICS_AT_ONCE])
+            texts = [Param(key, text) for key, text in parameters(run).items()]
+            for start in range(0, len(texts), PARAMETERS_AT_ONCE):
+                client.log_batch(run_id, params=texts[start : start + PARAMETERS_AT_ONCE])
             _log_files(client, run_id, run.published)
         except BaseException:
             client.set_terminated(run_id, "FAILED")
@@ -61,6 +68,36 @@ def log_run(run: Run, system: str, tracking_uri: str | None = None, experiment: 
     except (MlflowException, OSError) as error:
         raise UsageError(f"--to mlflow: {one_line(error)}") from error
     return run_id
+
+
+def log_offline(run: Run, system: str, folder: str, project: str | None = None) -> str:
+    """Writes a system of a finished run below `folder`/wandb, and returns the folder of the new run there.
+
+    Its summary has the metrics and the ends of their intervals under the names that `entry_names` gives, its
+    configuration the settings and options of the run and what identifies it. project: None: the name of the benchmark.
+
+    Raises UsageError if W&B is not installed or the folder cannot be written.
+    """
+    try:
+        import wandb
+    except ImportError as error:
+        problem = f"--to wandb: W&B cannot be imported ({one_line(error)})"
+        raise UsageError(f"{problem}; pip install 'beamscore[wandb]'") from error
+    settings = wandb.Settings(silent=True, console="off", disable_code=True, disable_git=True, x_disable_meta=True)
+    try:
+        logged = wandb.init(
+            mode="offline",
+            dir=folder,
+            project=project or run.summary.benchmark,
+            name=run_name(run, system),
+            config={**parameters(run), **tags(run, system)},
+            settings=settings,
+        )
+        logged.summary.update(metrics(run, system))
+        logged.finish()
+    except (wandb.Error, OSError) as error:
+        raise UsageError(f"--to wandb: {one_line(error)}") from error
+    return str(logged.settings.sync_dir)
 
 
 def metrics(run: Run, system: str) -> dict[str, float]:
@@ -132,12 +169,6 @@ def _flat(prefix: str, value: Any) -> Iterator[tuple[str, str]]:
         yield prefix, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _batches(entries: Mapping[str, Any], size: int) -> Iterator[dict[str, Any]]:
-    items = list(entries.items())
-    for start in range(0, len(items), size):
-        yield dict(items[start : start + size])
-
-
 def _log_files(client: Any, run_id: str, published: Published | None) -> None:
     """Logs the files of a result under their names in it; those of an object store are fetched one by one."""
     for name, path in sorted({} if published is None else dict(published.files).items()):
@@ -150,10 +181,3 @@ def _log_files(client: Any, run_id: str, published: Published | None) -> None:
             with open(local, "wb") as stream:
                 stream.write(read_bytes(path))
             client.log_artifact(run_id, local, folder)
-
-
-def _milliseconds(text: Any) -> int | None:
-    try:
-        return round(datetime.fromisoformat(str(text).replace("Z", "+00:00")).timestamp() * 1000)
-    except ValueError:
-        return None

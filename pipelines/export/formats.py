@@ -1,18 +1,27 @@
-"""A system of a finished run in the schema of Every Eval Ever (https://github.com/evaleval/every_eval_ever)."""
+"""Finished runs in the formats of others.
+
+Every Eval Ever (https://github.com/evaleval/every_eval_ever), the scores of Inspect (https://inspect.aisi.org.uk), and
+the metadata of a model card (https://huggingface.co/docs/hub/model-cards).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from typing import Any
+
+import msgspec
+import pyarrow.dataset as ds
 
 from ...metrics.benchmark import MetricSpec
 from ...metrics.statistics.measured import spec_of
+from ...transforms.rows import read_rows
 from ..runs.documents import SystemSummary
 from ..runs.run import Run
 
 SCHEMA_VERSION = "0.3.0"
 RELATIONSHIPS = ("first_party", "third_party", "collaborative", "other")
 """Of whoever evaluates to whoever made the model."""
+DEFAULT_TASK = "image-to-text"
 
 
 def every_eval_ever(
@@ -24,7 +33,7 @@ def every_eval_ever(
     organization: str = "unknown",
     relationship: str = "other",
 ) -> dict[str, Any]:
-    """Returns the record of a system: a result for each metric of all samples that has a value.
+    """Returns the record of a system in Every Eval Ever: a result for each metric of all samples that has a value.
 
     now: seconds since 1970. model: its id, such as ORGANIZATION/NAME; None: the name of the system. dataset: its name;
     None: that of the benchmark. organization: who evaluated. relationship: one of RELATIONSHIPS.
@@ -61,7 +70,7 @@ def every_eval_ever(
     }
 
 
-def _results(run: Run, found: SystemSummary, data: dict[str, Any]) -> Sequence[dict[str, Any]]:
+def _results(run: Run, found: SystemSummary, data: dict[str, Any]) -> list[dict[str, Any]]:
     benchmark = type(run.configuration.benchmark)
     return [
         {
@@ -105,3 +114,57 @@ def _uncertainty(run: Run, found: SystemSummary, name: str) -> dict[str, Any]:
     if error is not None:
         known["standard_error"] = {"value": error, "method": "bootstrap"}
     return known
+
+
+def sample_scores(run: Run, system: str) -> Iterator[bytes]:
+    """Yields a line of JSON for each sample: `id`, `value`, `explanation` and `metadata`, the fields of a `Score`.
+
+    value: the main per-sample metric; null if the sample was not scored. explanation: what matched what. metadata: the
+    status of the sample, and all its metrics.
+
+    Raises InputProblem if a file of the rows is damaged.
+    """
+    benchmark = run.configuration.benchmark
+    main, names = benchmark.main_sample_metric().name, benchmark.sample_metric_names()
+    columns = ["sample_id", "status", "details", *names]
+    for path in run.rows:
+        for batch in read_rows(path, columns, ds.field("system") == system):
+            for row in batch.to_pylist():
+                details = msgspec.json.decode(row["details"])
+                lines = [] if details is None else benchmark.explain(details)
+                yield msgspec.json.encode({
+                    "id": row["sample_id"],
+                    "value": row[main],
+                    "explanation": "\n".join(lines),
+                    "metadata": {name: row[name] for name in ("status", *names)},
+                })  # fmt: skip
+
+
+def model_index(
+    run: Run, model: str | None = None, dataset: str | None = None, task: str = DEFAULT_TASK
+) -> dict[str, Any]:
+    """Returns the metadata of a model card: an entry for each system, with the main metrics that have a value.
+
+    model: its id; None: the name of each system. dataset: its id; None: the name of the benchmark. task: the id of the
+    task on the Hub.
+    """
+    benchmark = run.configuration.benchmark
+    where = dataset or benchmark.name
+    confidence = run.configuration.settings.bootstrap.confidence
+    models = []
+    for name, system in run.systems.items():
+        metrics = []
+        for metric in benchmark.main_metrics():
+            value, interval = system.values.get(metric), system.intervals.get(metric)
+            if value is not None:
+                found: dict[str, Any] = {"type": metric, "name": metric, "value": value}
+                if interval is not None:
+                    found["args"] = {"confidence": confidence, "low": interval[0], "high": interval[1]}
+                metrics.append(found)
+        result = {
+            "task": {"type": task},
+            "dataset": {"type": where, "name": where},
+            "metrics": metrics,
+        }
+        models.append({"name": model or name, "results": [result]})
+    return {"model-index": models}

@@ -1,0 +1,103 @@
+"""The verdicts of gates as JUnit XML, as short Markdown for a pull request or chat, and as annotations of GitHub."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ...transforms.records import printable
+from ..reports.markdown import cell, code, number, table
+from ..runs.documents import coverage_text, gates_passed
+from ..runs.moved import MovedSample
+
+Verdict = Mapping[str, Any]
+
+
+def junit(title: str, verdicts: Sequence[Verdict], others: Sequence[str] = ()) -> bytes:
+    """Returns a JUnit report: a test case for each verdict, and one for each line in `others`, which all fail.
+
+    A gate that fails or is inconclusive is a failure, an invalid one an error; one that changes no exit code, as it is
+    advisory or inconclusive ones pass, is skipped with its reason.
+    """
+    root = ET.Element("testsuites")
+    suite = ET.SubElement(root, "testsuite", name=printable(title))
+    kinds: Counter[str] = Counter()
+    cases = [(each["system"], str(each["gate"]), _kind(each), each["verdict"], each["reason"]) for each in verdicts]
+    for system, name, kind, word, reason in [*cases, *((None, "run", "failure", "", line) for line in others)]:
+        kinds[kind] += 1
+        case = ET.SubElement(suite, "testcase", classname=printable(system or title), name=printable(name))
+        if kind == "system-out":
+            ET.SubElement(case, kind).text = printable(reason)
+            continue
+        told = ET.SubElement(case, kind, message=printable(f"{word}: {reason}" if word else reason))
+        if kind != "skipped":
+            told.set("type", word or "fail")
+    counts = {"tests": kinds.total(), "failures": kinds["failure"], "errors": kinds["error"]}
+    for name, count in {**counts, "skipped": kinds["skipped"]}.items():
+        suite.set(name, str(count))
+    ET.indent(root)
+    document: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
+    return document + b"\n"
+
+
+def _kind(verdict: Verdict) -> str:
+    if verdict["verdict"] == "pass":
+        return "system-out"
+    return "skipped" if not verdict["blocks"] else "error" if verdict["verdict"] == "invalid" else "failure"
+
+
+def markdown(
+    title: str,
+    verdicts: Sequence[Verdict],
+    others: Sequence[str] = (),
+    moved: Mapping[int, Sequence[MovedSample] | str] | None = None,
+    systems: Mapping[str, Any] | None = None,
+) -> str:
+    """Returns the verdicts as short Markdown, the bad ones first.
+
+    others: lines that fail the run beside its gates. moved: by the place of a verdict in `verdicts`, the samples that
+    moved its metric most, or why they are not known. systems: by name, each with its coverage as in summary.json.
+    """
+    bad = [each["verdict"] for each in verdicts if each["blocks"]]
+    words = [*(["fail"] if others else []), *(word for word in ("fail", "invalid", "inconclusive") if word in bad)]
+    sections = [f"**{[*words, 'pass'][0].upper()}** {cell(title)}: {gates_passed(verdicts)}"]
+    coverages = [f"{cell(name)}: {coverage_text(each['coverage'])}" for name, each in (systems or {}).items()]
+    sections += ["\n".join(f"- {line}" for line in lines) for lines in (list(map(cell, others)), coverages) if lines]
+    order = sorted(verdicts, key=lambda each: (not each["blocks"], each["verdict"] == "pass"))
+    rows = [
+        [each["verdict"], cell(each["system"] or ""), code(each["gate"]), number(each["value"]), cell(each["reason"])]
+        for each in order
+    ]
+    sections.append(table(["verdict", "system", "gate", "value", "reason"], rows))
+    for place, samples in (moved or {}).items():
+        verdict = verdicts[place]
+        named = f"{code(verdict['gate'])} of {cell(verdict['system'] or '')}"
+        if isinstance(samples, str):
+            sections.append(f"Which samples moved {named} is not known: {cell(samples)}.")
+        elif samples:
+            rows = [[cell(each.sample_id), f"{each.effect:+.3g}", each.before, each.after] for each in samples]
+            sections.append(f"Samples that moved {named} most:")
+            sections.append(table(["sample_id", "moved it by", "before", "now"], rows))
+    return "\n\n".join(sections) + "\n"
+
+
+def annotation_lines(title: str, verdicts: Sequence[Verdict], others: Sequence[str] = ()) -> Iterator[str]:
+    """Yields a workflow command of GitHub Actions for each verdict that is no pass, and one for each line in `others`.
+
+    What changes the exit code is an error, all else a warning; errors come first, as GitHub shows ten of each kind.
+    """
+    # In a property a colon and a comma would end the value.
+    name = _escaped(title).replace(":", "%3A").replace(",", "%2C")
+    for line in others:
+        yield f"::error title={name}::{_escaped(line)}"
+    for each in sorted(verdicts, key=lambda each: not each["blocks"]):
+        if each["verdict"] != "pass":
+            system = "" if each["system"] is None else f"{each['system']}: "
+            text = f"{system}gate {each['gate']}: {each['verdict']}: {each['reason']}"
+            yield f"::{'error' if each['blocks'] else 'warning'} title={name}::{_escaped(text)}"
+
+
+def _escaped(text: str) -> str:
+    return printable(text).replace("%", "%25")
