@@ -115,4 +115,4 @@ def _coverage(system: str, rows: Sequence[Row]) -> dict[str, Any]:
 def _stored(sums: BootstrapSums) -> dict[str, Any]:
     packed = PackedReplicates.of(sums)
     replicates = {"names": list(packed.names), "data": base64.b64encode(packed.data).decode()}
-    return {"sums": sums.sums().units(), "counts": {}, "replicates": replicates}
+    return {"sums": sums.sums().units(), "counts": {}, "replicates": {**replicates, "by_row": packed.by_row}}
