@@ -277,7 +277,7 @@ def no_sums(run: Path) -> None:
 
 
 def other_format(run: Path) -> None:
-    write(run / "sums.json", {**json.loads((run / "sums.json").read_text()), "format": 2})
+    write(run / "sums.json", {**json.loads((run / "sums.json").read_text()), "format": 99})
 
 
 def unknown_key(run: Path) -> None:
@@ -324,7 +324,7 @@ def damaged_sums(run: Path) -> None:
         (no_summary, "no finished run is here"),
         (half_summary, "summary.json: no finished run can be read here: Input data was truncated; evaluate again"),
         (no_sums, "sums.json: no finished run can be read here: there is no such file; evaluate again"),
-        (other_format, "its format is 2, not 1: another version wrote it"),
+        (other_format, "its format is 99, not 2: another version wrote it"),
         (unknown_key, "newer: unknown key"),
         (no_column, "the column statistics is missing: another version wrote this run"),
         (other_type, "the column unit has the type double, not string"),
