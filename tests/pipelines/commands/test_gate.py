@@ -240,7 +240,6 @@ DAMAGE: dict[str, Callable[[Path], Any]] = {
         lambda found: found["systems"][SYSTEM]["values"].update(exact_match=1.0), "summary.json"
     ),
     "the coverage is none": edit(lambda found: found["systems"][SYSTEM].update(coverage={}), "summary.json"),
-    "the summary is cut": lambda folder: (folder / "summary.json").write_text('{"benchmark": "toy", "systems": '),
     "the summary is nested without end": lambda folder: (folder / "summary.json").write_text("[" * 100_000),
 }
 """What no key that is missing, and no value of another type, is; see test_damaged_runs."""
