@@ -121,17 +121,6 @@ def test_it_says_what_a_plain_reading_says(tmp_path: Path) -> None:
     assert document["samples"] == {"compared": 60}
 
 
-def test_a_run_does_not_differ_from_itself(tmp_path: Path) -> None:
-    run = write_run(tmp_path / "a", systems(80, 2, 0.9)[0])
-    document = compare(run, run, tmp_path / "out")
-    assert set(document["verdicts"]) == {"too few differ"}
-    assert [path.read_bytes() for path in (tmp_path / "out" / "changes").glob("*.jsonl")] == [b""]
-    code, stdout, _ = command("compare", run, run)
-    assert code == 0
-    assert stdout.count("│ identical") == len(document["metrics"])
-    assert "\nIDENTICAL: " in stdout
-
-
 def test_order_files_and_workers_change_no_byte(tmp_path: Path) -> None:
     before, after = systems(90, 4, 0.8)
     kept = []
@@ -211,6 +200,8 @@ def test_two_systems_of_one_run(tmp_path: Path) -> None:
     apart = compare(write_run(tmp_path / "b", before), write_run(tmp_path / "c", after), tmp_path / "apart")
     assert document["metrics"] == apart["metrics"]
     assert document["slices"] == apart["slices"]
+    code, stdout, _ = command("compare", f"{run}:old", f"{run}:old")
+    assert (code, stdout.count("│ identical"), "\nIDENTICAL: " in stdout) == (0, len(document["metrics"]), True)
     code, _, stderr = command("compare", str(run), f"{run}:newer")
     assert (code, stderr) == (2, f"beamscore: {run}: it holds 2 systems; give one of {run}:old, {run}:new\n")
     code, _, stderr = command("compare", f"{run}:old", f"{run}:newer")

@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from beamscore.metrics.statistics.bootstrap import Bootstrap
 from beamscore.metrics.statistics.intervals import intervals, standard_errors
 from beamscore.metrics.statistics.measured import measure
 from beamscore.metrics.statistics.sum_table import SumTable
@@ -241,33 +240,6 @@ def test_missing_predictions_can_be_left_out_of_the_score_and_intervals_too(corp
     assert system["intervals"] == {}
     assert "Intervals" not in found.report
     assert unpack_replicates(found.sums["systems"]["predictions"]["replicates"], 0) == []
-
-
-def test_clusters_are_drawn_as_one(corpus: Path, tmp_path: Path) -> None:
-    """With one cluster for all, every replicate is the corpus some whole number of times."""
-    truths = write_lines(tmp_path / "truth.jsonl", [{**truth, "page": "p"} for truth, _ in CORPUS])
-    settings = ("--set", "cluster=page", "--set", "bootstrap.replicates=30")
-    found = evaluate(tmp_path / "out", truths, corpus / "fair.jsonl", *settings)
-    system = found.sums["systems"]["predictions"]
-    bootstrap = Bootstrap(30, 0)
-    weights = bootstrap.weights([bootstrap.unit_hash('"p"')])[1:, 0].astype(int).tolist()
-    assert unpack_replicates(system["replicates"], 30) == [Sums(system["sums"]).scaled(weight) for weight in weights]
-
-
-def test_a_gate_decides_the_exit_code_after_everything_was_written(corpus: Path, tmp_path: Path) -> None:
-    gates = ("--set", "gates.exact_match.maximum=0.5", "--set", "gates.similarity.minimum=1")
-    point = ("--set", "gates.exact_match.judge=point", "--set", "gates.similarity.judge=point")
-    found = evaluate(tmp_path, corpus / "truth.jsonl", corpus / "good.jsonl", "--quiet", *gates, *point)
-    assert (found.code, found.stdout) == (1, "")
-    assert found.stderr == "beamscore: predictions: gate exact_match: 1 is above the maximum 0.5\n"
-    assert found.summary["systems"]["predictions"]["values"]["exact_match"] == 1
-    assert [each["verdict"] for each in found.summary["gates"]] == ["fail", "pass"]
-    section = found.report.partition("## Gates")[2].partition("\n## ")[0]
-    rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in section.splitlines() if row.startswith("|")]
-    assert [row[:5] for row in rows[2:]] == [
-        ["**fail**", "predictions", "`exact_match`", "blocking", "1.0000"],
-        ["pass", "predictions", "`similarity`", "blocking", "1.0000"],
-    ]
 
 
 def test_duplicates_are_told_with_their_places(tmp_path: Path) -> None:
