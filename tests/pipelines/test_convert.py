@@ -135,13 +135,15 @@ def test_sources_that_cannot_be_read_are_listed_and_the_others_converted(tmp_pat
     assert (code, stdout.partition(":")[0]) == (1, f"{tmp_path}/out/t.jsonl")
     assert stderr == f"beamscore: 7 records or sources were rejected; {listed} says which and why\n"
     errors = {Path(entry["source"]).name: entry["error"] for entry in records_of(listed)}
-    assert "not a JSON object" in errors["broken.json"]
-    assert "not a JSON object" in errors["list.json"]
-    assert "not a JSON object" in errors["latin.json"]
-    assert "nested deeper than can be read" in errors["deep.json"]
-    assert "not an image of the kinds" in errors["none.png"]
-    assert "Compressed file ended before the end-of-stream marker was reached" in errors["chart 0.json.gz"]
-    assert errors["chart 1.png"].startswith("two files are named 'chart 1'")
+    told = {
+        **dict.fromkeys(("broken.json", "list.json", "latin.json"), "not a JSON object"),
+        "deep.json": "nested deeper than can be read",
+        "none.png": "not an image of the kinds",
+        "chart 0.json.gz": "Compressed file ended before the end-of-stream marker was reached",
+        "chart 1.png": "two files are named 'chart 1'",
+    }
+    assert errors.keys() == told.keys()
+    assert not [name for name, text in told.items() if text not in errors[name]]
     assert [record["sample_id"] for record in records_of(tmp_path / "out" / "t.jsonl")] == [
         f"chart {index}" for index in (0, 2, 3, 4, 5)
     ]
@@ -193,10 +195,7 @@ def test_shards_hold_every_record_once_and_older_ones_go(tmp_path: Path) -> None
     ("arguments", "message"),
     [
         (["tox"], "there is no benchmark tox (did you mean toy?); there are "),
-        (
-            ["toy", "--input", "x", "--output", "o.jsonl"],
-            "convert does not support the benchmark toy, only chart",
-        ),
+        (["toy", "--input", "x", "--output", "o.jsonl"], "convert does not support the benchmark toy, only chart"),
         (["chart"], "give --input [ROLE=]GLOB and --output FILE; `--input roles` lists the roles"),
         (["chart", "--input", "a.json"], "give --input [ROLE=]GLOB and --output FILE"),
         (
