@@ -18,10 +18,9 @@ from .metrics.version import VERSION
 
 if TYPE_CHECKING:
     from .metrics.benchmark import MissingTool, RejectedRecord
-    from .pipelines.api.compare import Comparison, compare
-    from .pipelines.api.evaluate import PairScore, benchmarks, evaluate, score
+    from .pipelines.api.evaluate import PairScore, benchmarks, compare, evaluate, score
     from .pipelines.api.from_files import load
-    from .pipelines.api.result import Rejected, Result, SliceResult
+    from .pipelines.api.result import Comparison, Rejected, Result, SliceResult
     from .pipelines.api.scorer import Scorer
     from .pipelines.api.transform import Evaluate, unpack_inference
 
@@ -49,10 +48,9 @@ __version__ = VERSION
 # The libraries behind them take a second to import, so each is imported where it is first used.
 _MODULES = {
     ".metrics.benchmark": ("MissingTool", "RejectedRecord"),
-    ".pipelines.api.compare": ("Comparison", "compare"),
-    ".pipelines.api.evaluate": ("PairScore", "benchmarks", "evaluate", "score"),
+    ".pipelines.api.evaluate": ("PairScore", "benchmarks", "compare", "evaluate", "score"),
     ".pipelines.api.from_files": ("load",),
-    ".pipelines.api.result": ("Rejected", "Result", "SliceResult"),
+    ".pipelines.api.result": ("Comparison", "Rejected", "Result", "SliceResult"),
     ".pipelines.api.scorer": ("Scorer",),
     ".pipelines.api.transform": ("Evaluate", "unpack_inference"),
 }

@@ -15,7 +15,7 @@ from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from beamscore.metrics.statistics.sum_table import PackedReplicates
 from beamscore.metrics.version import VERSION
 from beamscore.pipelines.config.settings import check
-from beamscore.pipelines.runs.documents import STATUSES, coverage_document
+from beamscore.pipelines.runs.documents import STATUSES, SUMS_FORMAT, coverage_document
 from beamscore.transforms.slice_labels import slice_labels
 
 SYSTEM = "predictions"
@@ -68,7 +68,7 @@ def write_run(
                 added.add(bootstrap.unit_hash(each["unit"]), json.loads(each["statistics"]))
     folder.mkdir(parents=True)
     common = {"benchmark": "toy", "config": resolved, "fingerprint": {"samples": len(rows), "hash": fingerprint}}
-    sums_document = {"format": 2, "unit_bits": 52, **common}
+    sums_document = {"format": SUMS_FORMAT, "unit_bits": 52, **common}
     counts = {name: _coverage(name, rows) for name in systems}
     benchmark = configuration.benchmark
     summary = {}

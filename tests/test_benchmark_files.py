@@ -6,7 +6,6 @@ import json
 import pickle
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,14 +15,15 @@ from beamscore.metrics.benchmark import Pair
 from beamscore.metrics.registry import BrokenBenchmark, benchmark_class, usable_benchmarks
 from beamscore.metrics.scoring import score_pairs
 from beamscore.pipelines.commands.main import main
+from tests.runs import write_lines
 from tests.test_docs_examples import DOCS, blocks
 
 EXAMPLE = next(block for block in blocks(DOCS / "how-to" / "new_benchmark.md") if "class WER" in block)
-TRUTHS = [{"sample_id": str(number), "text": f"Go left {number % 3}"} for number in range(300)]
-HEARD = [{"sample_id": str(number), "text": f"go left {number % 2}"} for number in range(280)]
-# Of each 6 readings 4 have a wrong last word: 0 1 2 0 1 2 against 0 1 0 1 0 1; of 280, 46 times 4 and then 0 1 2 0
-# against 0 1 0 1, which is 2 more. 20 samples lack a reading of 3 words.
-EDITS = 46 * 4 + 2 + 20 * 3
+TRUTHS = [{"sample_id": str(number), "text": f"Go left {number % 3}"} for number in range(150)]
+HEARD = [{"sample_id": str(number), "text": f"go left {number % 2}"} for number in range(138)]
+# Of each 6 readings 4 have a wrong last word: 0 1 2 0 1 2 against 0 1 0 1 0 1; 138 are 23 times 6. 12 samples lack a
+# reading of 3 words.
+EDITS = 23 * 4 + 12 * 3
 
 
 @pytest.fixture
@@ -34,27 +34,23 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def write_jsonl(path: Path, records: list[dict[str, Any]]) -> None:
-    path.write_text("".join(json.dumps(record) + "\n" for record in records))
-
-
 def test_the_file_of_the_docs_is_evaluated_by_worker_processes(folder: Path) -> None:
     assert len(EXAMPLE.strip().splitlines()) < 45
-    write_jsonl(folder / "truth.jsonl", TRUTHS)
-    write_jsonl(folder / "heard.jsonl", HEARD)
+    write_lines(folder / "truth.jsonl", TRUTHS)
+    write_lines(folder / "heard.jsonl", HEARD)
     (folder / "config.yaml").write_text("benchmark: my_metric.py:WER\ncase_sensitive: false\n")
     inputs = ["--ground-truth", "truth.jsonl", "--predictions", "heard.jsonl", "--no-html", "--quiet", "--output"]
     assert main(["evaluate", "my_metric.py:WER", *inputs, "run", "--processes", "2"]) == 0
     assert main(["evaluate", "config.yaml", *inputs, "again", "--reuse", "run"]) == 0
     assert (folder / "run/summary.json").read_bytes() == (folder / "again/summary.json").read_bytes()
     values = json.loads((folder / "run/summary.json").read_text())["systems"]["predictions"]["values"]
-    assert values["word_error_rate"] == pytest.approx(EDITS / 900)
+    assert values["word_error_rate"] == pytest.approx(EDITS / 450)
     result = beamscore.evaluate("my_metric.py:WER", TRUTHS, HEARD, processes=2)
     assert result.values == values
 
 
 def test_scores_of_another_version_of_the_file_are_not_taken(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_jsonl(folder / "truth.jsonl", TRUTHS)
+    write_lines(folder / "truth.jsonl", TRUTHS)
     inputs = ["--ground-truth", "truth.jsonl", "--predictions", "truth.jsonl", "--no-html", "--quiet", "--output"]
     assert main(["evaluate", "my_metric.py:WER", *inputs, "run"]) == 0
     travelling = pickle.dumps(benchmark_class("my_metric.py:WER")(benchmark_class("my_metric.py:WER").options_type()))
@@ -78,11 +74,7 @@ def test_scores_of_another_version_of_the_file_are_not_taken(folder: Path, capsy
         ("options_type = Options", "options_type = dict", "options_type is not a msgspec.Struct"),
         (": bool = False", ": bool", "options_type: each option needs a default"),
         ("None), main=1),\n    )\n", "None)),\n    )\n", "sample_metrics: exactly one of them has main=1"),
-        (
-            'denominator="words"',
-            'denominator="word"',
-            "metrics: word_error_rate: values does not read the denominator word ",
-        ),
+        ('denominator="words"', 'denominator="word"', "metrics: word_error_rate: values does not read the denominator"),
         ('"exact_match": ratio', '"exact_mach": ratio', "values: exact_mach is not declared in metrics (did you mean"),
         ('sums["words"])', 'sums["words"]), "x": 1 / sums["edits"]', "it cannot be loaded: ZeroDivisionError"),
     ],
@@ -125,7 +117,7 @@ def test_a_defect_is_quarantined_with_the_line_that_raised_it(folder: Path) -> N
 
 
 def test_a_cluster_refuses_a_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_jsonl(folder / "truth.jsonl", TRUTHS[:1])
+    write_lines(folder / "truth.jsonl", TRUTHS[:1])
     paths = ["--ground-truth", "truth.jsonl", "--predictions", "truth.jsonl", "--output", "run"]
     assert main(["evaluate", "my_metric.py:WER", *paths, "--runner", "FlinkRunner"]) == 2
     assert "install the benchmark there as a package" in capsys.readouterr().err

@@ -22,27 +22,19 @@ SAME_WHEN_REPEATED = {messages.FAILED, messages.WRONG_USAGE, messages.INCONCLUSI
 """The exit codes after which another try would end alike: a gate failed, wrong usage, a gate is inconclusive."""
 
 
-def unit(name: str) -> configparser.ConfigParser:
-    parser = configparser.ConfigParser(interpolation=None)
-    parser.optionxform = str  # type: ignore[assignment, method-assign]
-    parser.read(UNITS / name, encoding="utf-8")
-    return parser
-
-
 def command_in(shell: str) -> str:
     """Returns the call of beamscore in the command of a shell."""
     return "beamscore " + shell.partition("beamscore ")[2]
 
 
-def test_the_service_runs_an_evaluation_of_the_day() -> None:
-    started = unit("beamscore-nightly.service")["Service"]["ExecStart"]
-    shell, option, script = shlex.split(started.replace("%%", "%").replace("$$", "$"))
+def test_the_service_runs_an_evaluation_of_the_day_and_tries_again_only_what_may_pass() -> None:
+    parser = configparser.ConfigParser(interpolation=None)
+    parser.optionxform = str  # type: ignore[assignment, method-assign]
+    parser.read(UNITS / "beamscore-nightly.service", encoding="utf-8")
+    service = parser["Service"]
+    shell, option, script = shlex.split(service["ExecStart"].replace("%%", "%").replace("$$", "$"))
     assert (shell, option) == ("/bin/sh", "-c")
     understood(command_in(script))
-
-
-def test_the_service_tries_again_only_what_may_pass() -> None:
-    service = unit("beamscore-nightly.service")["Service"]
     assert service["Restart"] == "on-failure"
     assert set(map(int, service["RestartPreventExitStatus"].split())) == SAME_WHEN_REPEATED
 

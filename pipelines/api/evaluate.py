@@ -1,4 +1,4 @@
-"""The functions of the Python API: `evaluate`, `score` and `benchmarks`."""
+"""The functions of the Python API: `evaluate`, `score`, `compare` and `benchmarks`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ...metrics.registry import usable_benchmarks
 from ...metrics.scoring import score_pairs
 from ...transforms.process import quiet_root_logger
 from .arguments import Arguments, check_arguments
-from .result import Result
+from .result import Comparison, Result
 from .scorer import Scorer, json_records
 
 if TYPE_CHECKING:
@@ -114,6 +114,30 @@ def _paths(side: Any) -> list[str] | None:
     if isinstance(side, (list, tuple)) and side and all(isinstance(each, (str, os.PathLike)) for each in side):
         return [os.fspath(each) for each in side]
     return None
+
+
+def compare(
+    baseline: Result | str | os.PathLike[str],
+    candidate: Result | str | os.PathLike[str],
+    *,
+    allow_differences: bool = False,
+    threshold: float = 0.1,
+) -> Comparison:
+    """Returns whether a candidate is better than a baseline: each a result, or a finished run.
+
+    A run is its folder, or FOLDER:SYSTEM. allow_differences: compare though options, versions or ground truth differ.
+    threshold: a larger change of a sample is counted in `document["changes"]`.
+
+    Raises ValueError if a run cannot be read, or the two do not compare, and OSError if the machine fails.
+    """
+    # Beam is imported in there.
+    with quiet_root_logger:
+        from .from_files import compare_runs
+
+        sides = [side if isinstance(side, Result) else os.fspath(side) for side in (baseline, candidate)]
+        document, main = compare_runs(sides[0], sides[1], allow_differences, threshold)
+    verdict, found = document["verdict"], (document["metrics"], document["slices"], document["samples"])
+    return Comparison(verdict["judgement"], verdict["sentence"], *found, document, main)
 
 
 @cache

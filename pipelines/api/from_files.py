@@ -3,38 +3,54 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from ...transforms.faults import OF_THE_MACHINE
-from ...transforms.io.storage import new_run_id, read_bytes
-from ...transforms.records import Cause, InputProblem
+from ...transforms.io.publication import Claim, Process, heartbeat, owned_output, publish
+from ...transforms.io.storage import create_file, make_folder, new_run_id, output_problems, read_bytes
+from ...transforms.publish import ROWS_PER_GROUP, StagedFolder
+from ...transforms.records import GROUND_TRUTH, Cause, CauseCount, InputProblem, Quarantined, Stage
 from ...transforms.rows import read_rows, sample_schema
 from ..commands.common import run_and_publish
 from ..commands.compare import LAYOUT as COMPARISON_LAYOUT
 from ..commands.compare import allowed_differences, build_comparison, plan_comparison
 from ..config.errors import UsageError
-from ..config.settings import Configuration
-from ..evaluate import build_evaluation, plan_evaluation
+from ..config.settings import DEFAULT_SYSTEM, Configuration
+from ..evaluate import build_evaluation, files_of, plan_evaluation, result_files
 from ..runners import launch
 from ..runs.causes import why_unscored
 from ..runs.comparison import COMPARISON
 from ..runs.named import SystemRun, narrowed, open_system
 from ..runs.provenance import Invocation
-from ..runs.run import LAYOUT
-from .result import Finished, Rejected, Result, Side
-from .save import save_result
+from ..runs.run import LAYOUT, Worst
+from .result import Origin, Rejected, Result, Side
 from .scorer import result_of
+
+_STAGES: dict[Cause, Stage] = {"no_sample_id": "read", "no_repeat": "read", "duplicate": "pair", "unmatched": "pair"}
+
+
+@contextlib.contextmanager
+def _in_words() -> Iterator[None]:
+    """Runs pipelines in this process, and raises what is wrong as the errors of the Python API."""
+    try:
+        with launch.run_in_this_process():
+            yield
+    except (UsageError, InputProblem) as error:
+        message = error.message if isinstance(error, InputProblem) else str(error)
+        raise (OSError if OF_THE_MACHINE in message else ValueError)(message) from None
 
 
 def evaluate_files(configuration: Configuration, processes: int) -> Result:
@@ -43,7 +59,7 @@ def evaluate_files(configuration: Configuration, processes: int) -> Result:
     Raises ValueError where an input is wrong, MissingTool where a program is not installed, OSError where this machine
     failed.
     """
-    with _in_words(), launch.run_in_this_process(), tempfile.TemporaryDirectory(prefix="beamscore-") as folder:
+    with _in_words(), tempfile.TemporaryDirectory(prefix="beamscore-") as folder:
         try:
             configuration.benchmark.setup()
         finally:
@@ -67,53 +83,9 @@ def load(run: str | os.PathLike[str]) -> Result:
 
     Raises ValueError where there is no such run or system, or it is damaged.
     """
-    with _in_words(), launch.run_in_this_process():
+    with _in_words():
         system = open_system(os.fspath(run))
         return _read(system, system.run.summary.warnings)
-
-
-def save(result: Result, folder: str | os.PathLike[str]) -> None:
-    """Writes a result as a finished run; see `Result.save`."""
-    with _in_words(), launch.run_in_this_process():
-        save_result(result, os.fspath(folder))
-
-
-def compare_runs(
-    baseline: Result | str, candidate: Result | str, allow_differences: bool, threshold: float
-) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Returns comparison.json of two results or finished runs, and the main metrics; see `compare`."""
-    if not threshold >= 0:
-        raise ValueError(f"threshold: must be a number of at least 0, not {threshold}")
-    with _in_words(), launch.run_in_this_process(), tempfile.TemporaryDirectory(prefix="beamscore-") as scratch:
-        before = _opened(baseline, os.path.join(scratch, "baseline"))
-        after = _opened(candidate, os.path.join(scratch, "candidate"))
-        found = allowed_differences(before, after, allow_differences, "allow_differences=True")
-        plan = plan_comparison(before, after, found, threshold, most=0)
-        options, run_id, output = PipelineOptions([]), new_run_id(), os.path.join(scratch, "comparison")
-        launch.use_processes(options, 1, plan.size)
-        build = partial(build_comparison, plan=plan, output=output, run_id=run_id)
-        document = json.loads(run_and_publish(options, build, output, run_id, COMPARISON_LAYOUT).read(COMPARISON))
-    for name, given in (("baseline", baseline), ("candidate", candidate)):
-        if isinstance(given, Result):
-            # What was saved is gone.
-            document[name]["run"] = name
-    return document, tuple(plan.setting.benchmark.main_metrics())
-
-
-def _opened(given: Result | str, folder: str) -> SystemRun:
-    """Returns a finished run, or a result as one, which is saved in the folder."""
-    if isinstance(given, Result):
-        save_result(given, folder)
-    return open_system(folder if isinstance(given, Result) else given)
-
-
-@contextlib.contextmanager
-def _in_words() -> Iterator[None]:
-    try:
-        yield
-    except (UsageError, InputProblem) as error:
-        message = error.message if isinstance(error, InputProblem) else str(error)
-        raise (OSError if OF_THE_MACHINE in message else ValueError)(message) from None
 
 
 def _read(system: SystemRun, warnings: list[str]) -> Result:
@@ -122,20 +94,112 @@ def _read(system: SystemRun, warnings: list[str]) -> Result:
     where = pc.field("system") == system.system
     batches = [batch for path in run.rows for batch in read_rows(path, schema.names, where)]
     lines = [line for path in run.quarantine for line in read_bytes(path).splitlines()]
-    entries = [(line, msgspec.json.decode(line, type=_Entry)) for line in lines]
-    entries = [(line, entry) for line, entry in entries if entry.side in ("ground_truth", system.system)]
-    samples = pa.Table.from_batches(batches, schema)
-    rejected = [entry.rejected() for _, entry in entries]
-    origin = Finished(narrowed(run, system.system), [line for line, _ in entries])
-    return result_of(run, system.system, samples, rejected, warnings, origin)
+    entries = [msgspec.json.decode(line, type=Quarantined) for line in lines]
+    entries = [entry for entry in entries if entry.side in ("ground_truth", system.system)]
+    rejected = [_rejected(entry) for entry in entries]
+    origin = Origin(narrowed(run, system.system), entries)
+    return result_of(run, system.system, pa.Table.from_batches(batches, schema), rejected, warnings, origin)
 
 
-class _Entry(msgspec.Struct):
-    side: str
-    sample_id: str | None
-    error: str
-    cause: Cause
+def _rejected(entry: Quarantined) -> Rejected:
+    side: Side = "ground_truth" if entry.side == "ground_truth" else "predictions"
+    return Rejected(side, entry.sample_id, entry.error, entry.cause)
 
-    def rejected(self) -> Rejected:
-        side: Side = "ground_truth" if self.side == "ground_truth" else "predictions"
-        return Rejected(side, self.sample_id, self.error, self.cause)
+
+def compare_runs(
+    baseline: Result | str, candidate: Result | str, allow_differences: bool, threshold: float
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Returns comparison.json of two results or finished runs, and the main metrics; see `compare`."""
+    if not threshold >= 0:
+        raise ValueError(f"threshold: must be a number of at least 0, not {threshold}")
+    given = {"baseline": baseline, "candidate": candidate}
+    with _in_words(), tempfile.TemporaryDirectory(prefix="beamscore-") as scratch:
+        for name, result in given.items():
+            if isinstance(result, Result):
+                _save(result, os.path.join(scratch, name))
+        before, after = (
+            open_system(os.path.join(scratch, name) if isinstance(each, Result) else each)
+            for name, each in given.items()
+        )
+        found = allowed_differences(before, after, allow_differences, "allow_differences=True")
+        plan = plan_comparison(before, after, found, threshold, most=0)
+        options, run_id, output = PipelineOptions([]), new_run_id(), os.path.join(scratch, "comparison")
+        launch.use_processes(options, 1, plan.size)
+        build = partial(build_comparison, plan=plan, output=output, run_id=run_id)
+        document = json.loads(run_and_publish(options, build, output, run_id, COMPARISON_LAYOUT).read(COMPARISON))
+    for name, result in given.items():
+        if isinstance(result, Result):
+            # What was saved is gone.
+            document[name]["run"] = name
+    return document, tuple(plan.setting.benchmark.main_metrics())
+
+
+def save(result: Result, folder: str | os.PathLike[str]) -> None:
+    """Writes a result as a finished run; see `Result.save`."""
+    with _in_words():
+        _save(result, os.fspath(folder))
+
+
+def _save(result: Result, folder: str) -> None:
+    """Writes a result as a finished run in a folder; an earlier run there is replaced.
+
+    Raises InputProblem if the folder cannot be written, or another run owns it.
+    """
+    run_id, (origin, entries) = new_run_id(), result.origin
+    run, (system,) = copy.copy(origin), origin.systems
+    with (
+        owned_output(folder, Claim(run_id, Process.of(os.getpid())), LAYOUT),
+        heartbeat(folder, run_id),
+        output_problems(folder),
+    ):
+        kept = [_entry(each) for each in result.rejected] if entries is None else entries
+        samples, quarantine = (StagedFolder(folder, run_id, name) for name in LAYOUT.folders)
+        staged = {"samples": [f"samples-{run_id}.parquet"], "quarantine": list[str]()}
+        with _created(samples, staged["samples"][0]) as stream:
+            pq.write_table(result.samples, stream, row_group_size=ROWS_PER_GROUP, compression="zstd")
+        if kept:
+            staged["quarantine"].append(f"quarantine-{run_id}.jsonl")
+            with _created(quarantine, staged["quarantine"][0]) as stream:
+                stream.writelines(entry.to_bytes() + b"\n" for entry in kept)
+        paths = [f"{samples.path}/{name}" for name in staged["samples"]]
+        run.worst, run.causes = {system: _worst(result, run.configuration)}, _causes(kept)
+        if entries is None:
+            read = {
+                side: result.coverage[name]["read"]
+                for side, name in ((GROUND_TRUTH, "ground_truth"), (0, "predictions"))
+            }
+            files = result_files(run, run_id, Invocation.now(["beamscore.Result.save"], ""), read, None, paths)
+        else:
+            files = files_of(run, {**run.provenance, "run_id": run_id} if run.provenance else {}, paths)
+        publish(folder, run_id, LAYOUT, files, staged)
+
+
+@contextlib.contextmanager
+def _created(folder: StagedFolder, name: str) -> Iterator[BinaryIO]:
+    make_folder(folder.path)
+    with create_file(f"{folder.path}/{name}") as stream:
+        yield stream
+
+
+def _entry(rejected: Rejected) -> Quarantined:
+    side = "ground_truth" if rejected.side == "ground_truth" else DEFAULT_SYSTEM
+    stage = _STAGES.get(rejected.cause, "score")
+    return Quarantined(side, rejected.sample_id, "memory", 0, None, stage, rejected.cause, rejected.message, "")
+
+
+def _worst(result: Result, configuration: Configuration) -> list[Worst]:
+    """Returns the worst samples of a result that have a value, as many as reports list."""
+    spec, most = configuration.benchmark.main_sample_metric(), configuration.settings.worst_samples
+    order = "ascending" if spec.higher_is_better else "descending"
+    rows = result.samples.select([spec.name, "sample_id", "status"]).filter(pc.field(spec.name).is_valid())
+    first = rows.sort_by([(spec.name, order), ("sample_id", "ascending")]).slice(0, most)
+    return list(zip(*(column.to_pylist() for column in first.columns), strict=True))
+
+
+def _causes(entries: Sequence[Quarantined]) -> list[CauseCount]:
+    """Returns how often each cause is in the quarantine, the most frequent first."""
+    counts: dict[tuple[str, str, str], CauseCount] = {}
+    for entry in entries:
+        key = entry.side, entry.stage, entry.cause
+        counts[key] = counts.get(key, CauseCount()).merge(CauseCount(1, (entry,)))
+    return sorted(counts.values(), key=lambda each: each.order)

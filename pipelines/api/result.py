@@ -1,4 +1,4 @@
-"""What the Python API returns of many samples."""
+"""What the Python API returns of many samples, and of two results that are compared."""
 
 from __future__ import annotations
 
@@ -13,19 +13,14 @@ from ..runs.numbers import count_of
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Sequence
 
-    from ...transforms.records import Cause
-    from ...transforms.totals import SliceResult as FinalisedSlice
-    from ..config.settings import Configuration
+    from ...transforms.records import Cause, Quarantined
     from ..runs.run import Run
 
 Interval = tuple[float, float]
 Side = Literal["ground_truth", "predictions"]
-_TEXT, _FLOAT = pa.string(), pa.float64()
-_METRICS = pa.schema(
-    {"slice": _TEXT, "metric": _TEXT, "value": _FLOAT, "low": _FLOAT, "high": _FLOAT, "samples": pa.int64()}
-)
+_TEXTS, _COUNTS = ("slice", "metric", "verdict"), ("samples",)
 
 
 @dataclass(frozen=True)
@@ -47,22 +42,14 @@ class SliceResult:
     samples: int
 
 
-class Scored(NamedTuple):
-    """What a finished run is made of: under which configuration records in memory were scored, and what came out.
+class Origin(NamedTuple):
+    """What a result of one system is saved as: its run, which has no folder where records in memory were scored.
 
-    slices: by label, that of all samples under the empty one. warnings: those of summary.json.
+    quarantine: the entries of the run; None: those of the rejected records.
     """
 
-    configuration: Configuration
-    slices: Mapping[str, FinalisedSlice]
-    warnings: list[str]
-
-
-class Finished(NamedTuple):
-    """A finished run of one system, with its sums, and the lines of its quarantine."""
-
     run: Run
-    quarantine: list[bytes]
+    quarantine: list[Quarantined] | None = None
 
 
 @dataclass(frozen=True)
@@ -86,11 +73,11 @@ class Result:
     sums: dict[str, int]
     warnings: list[str] = field(default_factory=list)
     main_metrics: tuple[str, ...] = ()
-    origin: Scored | Finished = field(kw_only=True, repr=False, compare=False)
+    origin: Origin = field(kw_only=True, repr=False, compare=False)
 
     def __repr__(self) -> str:
         """Returns the main metrics with their intervals, and the number of samples, in one line."""
-        metrics = ", ".join(self._metric(name) for name in self.main_metrics)
+        metrics = ", ".join(f"{name} {self._value(name)}" for name in self.main_metrics)
         return f"Result({self.benchmark}: {metrics}; {count_of(self.samples.num_rows, 'sample')})"
 
     def _repr_html_(self) -> str:
@@ -105,13 +92,13 @@ class Result:
         Columns: slice, metric, value, low and high (the interval; NaN where there is none), samples.
         """
         whole = SliceResult(self.values, self.intervals, self.samples.num_rows)
+        columns = ("slice", "metric", "value", "low", "high", "samples")
         rows = [
             (label, metric, value, *(each.intervals.get(metric) or (None, None)), each.samples)
             for label, each in {"": whole, **self.slices}.items()
             for metric, value in each.values.items()
         ]
-        rows_by_name = [dict(zip(_METRICS.names, row, strict=True)) for row in rows]
-        return pa.Table.from_pylist(rows_by_name, _METRICS).to_pandas()
+        return _frame(columns, rows)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Writes the result as a finished run, which `load` and the commands read; an earlier run there is replaced.
@@ -126,13 +113,8 @@ class Result:
 
             save(self, folder)
 
-    def _metric(self, name: str) -> str:
-        return f"{name} {self._value(name)}"
-
     def _value(self, name: str) -> str:
-        value, ends = self.values.get(name), self.intervals.get(name)
-        interval = "" if ends is None else f" [{ends[0]:.4g}, {ends[1]:.4g}]"
-        return f"{'none' if value is None else format(value, '.4g')}{interval}"
+        return _number(self.values.get(name), self.intervals.get(name))
 
     def _counts(self, side: str) -> str:
         return ", ".join(f"{status.replace('_', ' ')} {count:,}" for status, count in self.coverage[side].items())
@@ -141,3 +123,66 @@ class Result:
         """Warns whoever called the caller of this."""
         for line in self.warnings:
             warnings.warn(line, stacklevel=3)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Whether a candidate is better than a baseline.
+
+    judgement: in a word, such as `better`, `worse`, `identical` or `no difference shown`. sentence: why. metrics: of
+    all samples, by name: a mapping with `baseline`, `candidate`, `difference`, its `interval`, `p` and `verdict`.
+    slices: by label, each with `metrics`. samples: how many were compared, and how many could not be. document: the
+    content of comparison.json.
+    """
+
+    judgement: str
+    sentence: str
+    metrics: dict[str, dict[str, Any]]
+    slices: dict[str, dict[str, Any]]
+    samples: dict[str, int]
+    document: dict[str, Any] = field(repr=False)
+    main_metrics: tuple[str, ...] = field(default=(), repr=False)
+
+    def __repr__(self) -> str:
+        """Returns the verdict in one line."""
+        return f"Comparison({self.judgement}: {self.sentence})"
+
+    def _repr_html_(self) -> str:
+        """Returns the verdict and the main metrics with their differences as a table, for a notebook."""
+        header = "".join(f"<th>{name}</th>" for name in ("metric", "baseline", "candidate", "difference", "verdict"))
+        rows = "".join(f"<tr>{self._cells(name)}</tr>" for name in self.main_metrics if name in self.metrics)
+        verdict = f"<b>{escape(self.judgement)}</b>: {escape(self.sentence)}"
+        return f"{verdict}<table><tr>{header}</tr>{rows}</table>{self.samples.get('compared', 0):,} samples compared"
+
+    def to_pandas(self) -> Any:
+        """Returns the metrics of all samples (an empty slice) and of each slice as a frame of pandas, a row for each.
+
+        Columns: slice, metric, baseline, candidate, difference, low and high (its interval), p, verdict.
+        """
+        columns = ("slice", "metric", "baseline", "candidate", "difference", "low", "high", "p", "verdict")
+        rows = [
+            (label, name, *(found[key] for key in columns[2:5]), *(found["interval"] or (None, None)), found["p"],
+             found["verdict"])
+            for label, each in {"": {"metrics": self.metrics}, **self.slices}.items()
+            for name, found in each["metrics"].items()
+        ]  # fmt: skip
+        return _frame(columns, rows)
+
+    def _cells(self, name: str) -> str:
+        found = self.metrics[name]
+        difference = _number(found["difference"], found["interval"], "+")
+        cells = [name, _number(found["baseline"]), _number(found["candidate"]), difference, found["verdict"]]
+        return "".join(f"<td>{escape(cell)}</td>" for cell in cells)
+
+
+def _frame(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Any:
+    """Returns a frame of pandas; by way of Arrow, so that a column without any value has its type."""
+    types = [pa.string() if name in _TEXTS else pa.int64() if name in _COUNTS else pa.float64() for name in columns]
+    records = [dict(zip(columns, row, strict=True)) for row in rows]
+    return pa.Table.from_pylist(records, pa.schema(list(zip(columns, types, strict=True)))).to_pandas()
+
+
+def _number(value: float | None, ends: Sequence[float] | None = None, sign: str = "") -> str:
+    """Returns a value and its interval with four digits."""
+    interval = "" if ends is None else f" [{ends[0]:{sign}.4g}, {ends[1]:{sign}.4g}]"
+    return f"{'none' if value is None else format(value, f'{sign}.4g')}{interval}"

@@ -45,7 +45,7 @@ from ..runs.causes import why_unscored
 from ..runs.numbers import count_of
 from ..runs.run import Run
 from .arguments import Arguments, check_arguments
-from .result import Finished, Rejected, Result, Scored, Side, SliceResult
+from .result import Origin, Rejected, Result, Side, SliceResult
 from .workers import score_in_processes
 
 if TYPE_CHECKING:
@@ -339,8 +339,7 @@ class Scorer:
             scoring_signature(benchmark, core.scoring.missing),
         )
         warnings = [*unscored.values(), *run.summary.warnings]
-        origin = Scored(configuration, {each.key.label: each for each in found}, run.summary.warnings)
-        return result_of(run, system, samples, list(totals.rejected), warnings, origin)
+        return result_of(run, system, samples, list(totals.rejected), warnings, Origin(run))
 
     def merge(self, other: Scorer) -> None:
         """Adds what `other` has scored, of other samples: all of it, or nothing where it raises or is interrupted.
@@ -380,12 +379,7 @@ class Scorer:
 
 
 def result_of(
-    run: Run,
-    system: str,
-    samples: pa.Table,
-    rejected: list[Rejected],
-    warnings: list[str],
-    origin: Scored | Finished,
+    run: Run, system: str, samples: pa.Table, rejected: list[Rejected], warnings: list[str], origin: Origin
 ) -> Result:
     """Returns the result of one system of a run."""
     overall, benchmark = run.systems[system], run.configuration.benchmark

@@ -17,7 +17,7 @@ WIDTH = 100
 SCREEN = 24
 
 
-def run(parsed: argparse.Namespace, options: object = None) -> int:
+def run(parsed: argparse.Namespace, _: object) -> int:
     """Prints every benchmark, or the one that is named, in at most 100 columns where the names allow it.
 
     One that is named fits a screen: if it has too many metrics, only the main ones are explained.

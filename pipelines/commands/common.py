@@ -46,12 +46,12 @@ def run_and_publish(
     output: str,
     run_id: str,
     layout: Layout,
-    on_result: Callable[[Any], None] = lambda _: None,
+    on_success: Callable[[], object] = lambda: None,
 ) -> Published:
     """Runs a pipeline that publishes to the folder `output`, and returns its result.
 
     The run owns the output for that time. Of a run that fails, nothing stays there. A job that goes on after an
-    interrupt, until its runner has cancelled it, publishes nothing. on_result: takes the result of the pipeline.
+    interrupt, until its runner has cancelled it, publishes nothing. on_success: is called when the pipeline has ended.
 
     Raises UsageError where another run owns the output, or it cannot be written.
     """
@@ -62,7 +62,8 @@ def run_and_publish(
         owned_output(output, claim, layout),
         heartbeat(output, run_id),
     ):
-        on_result(launch.run(options, build, partial(mark_abandoned, output, run_id)))
+        launch.run(options, build, partial(mark_abandoned, output, run_id))
+        on_success()
         found = find_published(output, layout)
         if found is None or found.run_id != run_id:
             raise TakenOver(output)
@@ -102,30 +103,27 @@ def hand_over(
     return DONE
 
 
-def records_output(
-    parsed: argparse.Namespace, options: PipelineOptions, columns: Columns, only_if_any: bool = False
-) -> WriteRecords:
-    """Returns what writes the records of a command to its --output; raises UsageError where that is no file name."""
-    if not parsed.output:
-        raise UsageError("give --output FILE")
-    with as_input_errors():
-        return WriteRecords(launch.path_for_workers(options, parsed.output), columns, parsed.shards, only_if_any)
-
-
 def write_records(
+    parsed: argparse.Namespace,
     options: PipelineOptions,
     build: Callable[[beam.Pipeline], tuple[beam.PCollection, beam.PCollection]],
     inputs: Collection[str],
-    write: WriteRecords,
+    columns: Columns,
     nothing: str = "",
 ) -> int:
-    """Runs a pipeline that writes records, and says how many and where; 1 where anything was rejected.
+    """Runs a pipeline that writes records to --output, and says how many and where; 1 where anything was rejected.
 
-    build: returns the records as `write` takes them, and likewise the lines on what was rejected, for a list in
-    addition; without any there is no list. inputs: the files that it reads, none of which it may replace. nothing: why
-    it is an error where no record was written. Where the command leaves before the job ends, the list tells by itself:
-    one of an earlier run is removed by the job.
+    build: returns the records as WriteRecords takes them, and likewise the lines on what was rejected, for a list in
+    addition; without any there is no list. inputs: the files that it reads, none of which it may replace. columns: see
+    WriteRecords. nothing: why it is an error where no record was written; there is no file then. Where the command
+    leaves before the job ends, the list tells by itself: one of an earlier run is removed by the job.
+
+    Raises UsageError where --output is no file name.
     """
+    if not parsed.output:
+        raise UsageError("give --output FILE")
+    path = launch.path_for_workers(options, parsed.output)
+    write = WriteRecords(path, columns, parsed.shards, only_if_any=bool(nothing))
     rejected = WriteRecords(f"{write.path}.rejected.jsonl", {}, only_if_any=True)
     for output in (write, rejected):
         output.prepare(inputs)
@@ -159,6 +157,14 @@ def write_records(
     return FAILED
 
 
+_COUNTER = "records_written"
+
+
+def _counted(record: tuple[str, bytes]) -> tuple[str, bytes]:
+    Metrics.counter(NAMESPACE, _COUNTER).inc()
+    return record
+
+
 def _amount(result: Any, write: WriteRecords, is_local: bool) -> str:
     """Returns how many records were written, in how many files; nothing where a runner elsewhere does not count."""
     counted = result.metrics().query(MetricsFilter().with_namespace(NAMESPACE).with_name(_COUNTER))["counters"]
@@ -167,14 +173,6 @@ def _amount(result: Any, write: WriteRecords, is_local: bool) -> str:
         return ""
     files = f" in {len(write.paths)} files" if len(write.paths) > 1 else ""
     return f": {count:,} record{'' if count == 1 else 's'}{files}"
-
-
-_COUNTER = "records_written"
-
-
-def _counted(record: tuple[str, bytes]) -> tuple[str, bytes]:
-    Metrics.counter(NAMESPACE, _COUNTER).inc()
-    return record
 
 
 def require_rows(run: Run) -> None:

@@ -11,7 +11,7 @@ import json
 import math
 import posixpath
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -78,9 +78,9 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         raise UsageError("give --output DIR: the workers of this runner share no folder with the command")
     if parsed.output is not None and not parsed.no_html:
         plan = replace(plan, page=plan_page(baseline, candidate, parsed.samples, parsed.command_line, parsed.output))
-    with contextlib.ExitStack() as stack:
-        # Without a folder for the result, the console has all that there is to say.
-        folder = parsed.output or stack.enter_context(tempfile.TemporaryDirectory(prefix="beamscore-"))
+    # Without a folder for the result, the console has all that there is to say.
+    made = contextlib.nullcontext(parsed.output) if parsed.output else tempfile.TemporaryDirectory(prefix="beamscore-")
+    with made as folder:
         prepare_output(folder)
         return _compare(plan, path(folder), parsed, options)
 
@@ -111,19 +111,13 @@ def _compare(plan: ComparisonPlan, folder: str, parsed: argparse.Namespace, opti
     warn(document["differences"][len(plan.setting.differences) :])
     if not parsed.quiet:
         main = [name for name in plan.setting.benchmark.main_metrics() if name in document["metrics"]]
-        console.print_comparison({name: _shown(found) for name, found in document["metrics"].items()}, main)
+        console.print_comparison(document["metrics"], main)
         print(*map(printable, verdict_lines(document)), sep="\n")
         print(verdicts_line(document["verdicts"], len(document["slices"])))
         print(samples_line(document["samples"]))
         if parsed.output:
             print(f"report: {posixpath.join(folder, REPORT if parsed.no_html or problem else PAGE)}")
     return without_page(DONE, PAGE, problem, REPORT)
-
-
-def _shown(found: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Returns a metric for the console, where one that no replicate tells apart is called identical."""
-    is_identical = found["difference"] == 0 and found["interval"] == [0, 0]
-    return {**found, "verdict": "identical"} if is_identical else found
 
 
 @dataclass(frozen=True)
@@ -165,11 +159,13 @@ def plan_comparison(
 
     Raises UsageError or InputProblem where a side lacks what is needed.
     """
-    settings, benchmark = baseline.run.configuration.settings, baseline.run.configuration.benchmark
+    configuration, sides = baseline.run.configuration, (baseline, candidate)
+    settings, benchmark = configuration.settings, configuration.benchmark
     corpora = Sums(baseline.sums.sums), Sums(candidate.sums.sums)
     sums = Sums.merged(corpora)
-    for side in (baseline, candidate):
+    for side in sides:
         require_rows(side.run)
+    labels = [side.sums.slices.keys() for side in sides]
     setting = ComparisonSetting(
         benchmark,
         (baseline.run.path, baseline.system),
@@ -182,47 +178,30 @@ def plan_comparison(
         SWAPS,
         settings.cluster is not None,
         tuple(differences),
-        (_only_in(baseline, candidate), _only_in(candidate, baseline)),
+        (tuple(sorted(labels[0] - labels[1])), tuple(sorted(labels[1] - labels[0]))),
         threshold,
     )
-    plan = ComparisonPlan(baseline, candidate, setting, _compare_plan(baseline, candidate, setting, sums, most))
-    for table in plan.tables():
-        table.check()
-    return plan
-
-
-def _compare_plan(
-    baseline: SystemRun, candidate: SystemRun, setting: ComparisonSetting, sums: Sums, most: int
-) -> ComparePlan:
-    benchmark = setting.benchmark
-    slices = [
-        each
-        for each in baseline.run.configuration.slice_columns()
-        if each in candidate.run.configuration.slice_columns()
-    ]
+    others = candidate.run.configuration.slice_columns()
+    slices = [each for each in configuration.slice_columns() if each in others]
     columns = tuple(dict.fromkeys(column for each in slices for column in each))
     bits = {metric: 1 << number for number, metric in enumerate(setting.metrics)}
-    masks = {
-        name: sum(bits.get(metric, 0) for metric in depending)
-        for name, depending in dependencies(benchmark, sums).items()
-    }
+    depending = dependencies(benchmark, sums).items()
     main = benchmark.sample_metric_names().index(benchmark.main_sample_metric().name)
-    return ComparePlan(
+    compare = ComparePlan(
         columns,
         tuple(tuple(columns.index(column) for column in each) for each in slices),
         Bootstrap(setting.replicates, setting.seed),
         SwapBits(setting.swaps, setting.seed),
-        masks,
+        {name: sum(bits.get(metric, 0) for metric in metrics) for name, metrics in depending},
         (1 << len(setting.metrics)) - 1,
         max(units_needed(setting.confidence), MIN_DIFFERING_UNITS),
-        ChangePlan(tuple(benchmark.sample_metrics), main, setting.threshold, most),
+        ChangePlan(tuple(benchmark.sample_metrics), main, threshold, most),
         benchmark.sliced_columns,
     )
-
-
-def _only_in(side: SystemRun, other: SystemRun) -> tuple[str, ...]:
-    """Returns the labels of the slices that one side alone has."""
-    return tuple(sorted(side.sums.slices.keys() - other.sums.slices.keys()))
+    plan = ComparisonPlan(baseline, candidate, setting, compare)
+    for table in plan.tables():
+        table.check()
+    return plan
 
 
 def build_comparison(pipeline: beam.Pipeline, plan: ComparisonPlan, output: str, run_id: str) -> None:
@@ -284,10 +263,6 @@ def largest_of_all(found: Iterable[FloatArray]) -> FloatArray | None:
     return np.maximum.reduce(arrays) if arrays else None
 
 
-def _regrouped(count: int) -> str:
-    return f"{count} samples have another cluster or other values to slice by in the candidate: the baseline's are used"
-
-
 def make_result(
     setting: ComparisonSetting, parts: dict[str, list[Any]], page: ComparisonPagePlan | None = None
 ) -> dict[str, bytes]:
@@ -302,7 +277,8 @@ def make_result(
         raise InputProblem(f"{sides} have no sample in common that both scored ({others or 'neither has a row'})")
     regrouped = counts.pop(REGROUPED, 0)
     if regrouped:
-        setting = replace(setting, differences=(*setting.differences, _regrouped(regrouped)))
+        text = f"{regrouped} samples have another cluster or other values to slice by in the candidate"
+        setting = replace(setting, differences=(*setting.differences, f"{text}: the baseline's are used"))
     slices = {found.label: found for found in parts["slices"]}
     largest = parts["largest"][0] if parts["largest"] else None
     found = document(setting, counts, slices, largest, merged_counts(parts["metrics"]))

@@ -79,7 +79,10 @@ def print_verdicts(verdicts: Sequence[Mapping[str, Any]]) -> None:
 
 
 def print_comparison(metrics: Mapping[str, Mapping[str, Any]], names: Sequence[str]) -> None:
-    """Prints some metrics of a comparison: both values, the difference with its interval, p and the verdict."""
+    """Prints some metrics of a comparison: both values, the difference with its interval, p and the verdict.
+
+    A metric that no replicate tells apart is called identical.
+    """
     console = _Output()
     table = Table("metric", "baseline", "candidate", "difference", "p", "verdict")
     for name in names:
@@ -87,7 +90,9 @@ def print_comparison(metrics: Mapping[str, Mapping[str, Any]], names: Sequence[s
         if found["baseline"] is not None or found["candidate"] is not None:
             p = "–" if found["p"] is None else f"{found['p']:.3f}"
             values = number(found["baseline"]), number(found["candidate"])
-            table.add_row(*map(Text, (name, *values, difference_text(found), p, found["verdict"])))
+            is_identical = found["difference"] == 0 and found["interval"] == [0, 0]
+            verdict = "identical" if is_identical else found["verdict"]
+            table.add_row(*map(Text, (name, *values, difference_text(found), p, verdict)))
     console.print(table)
 
 

@@ -26,7 +26,7 @@ from ...transforms.records import InputProblem, writable
 from ..config.errors import UsageError
 from ..config.settings import check_benchmark
 from ..runners import launch
-from .common import records_output, unsupported, write_records
+from .common import unsupported, write_records
 from .messages import DONE
 
 
@@ -43,9 +43,8 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     if not parsed.input or not parsed.output:
         raise UsageError("give --input [ROLE=]GLOB and --output FILE; `--input roles` lists the roles")
     files = launch.files_for_workers(options, find_role_files(converter, parsed.input))
-    write = records_output(parsed, options, columns_of(kind.truth_type, kind.prediction_type))
-    read = [file.path for file in files]
-    return write_records(options, lambda pipeline: build_conversion(pipeline, converter, files), read, write)
+    read, columns = [file.path for file in files], columns_of(kind.truth_type, kind.prediction_type)
+    return write_records(parsed, options, lambda pipeline: build_conversion(pipeline, converter, files), read, columns)
 
 
 _COMPRESSED = re.compile(r"\.(?:gz|bz2|zst)\Z", re.IGNORECASE)
@@ -95,7 +94,7 @@ def build_conversion(
         pipeline
         | "Files" >> beam.Create(files, reshuffle=True)
         | "Parts"
-        >> beam.ParDo(ReadParts(converter))
+        >> beam.FlatMap(read_parts, converter)
         .with_output_types(tuple[bytes, bytes])
         .with_outputs("rejected", main="parts")
     )
@@ -104,7 +103,7 @@ def build_conversion(
         parts.parts
         | "Blocks" >> beam.ParDo(ToBlocks(buckets, folder)).with_output_types(typehints.Tuple[int, folder.block_type])
         | "ByBucket" >> beam.GroupByKey()
-        | "Build" >> beam.ParDo(BuildRecords(converter, needed)).with_outputs("rejected", main="records")
+        | "Build" >> beam.FlatMap(build_records, converter, needed).with_outputs("rejected", main="records")
     )
     return records.records, (parts.rejected, records.rejected) | "Rejected" >> beam.Flatten()
 
@@ -112,60 +111,54 @@ def build_conversion(
 _PARTS = msgspec.msgpack.Decoder(Part)
 
 
-class ReadParts(beam.DoFn):
-    """Takes the parts out of a file: pairs (key, Part), both as bytes."""
-
-    def __init__(self, converter: Converter) -> None:
-        self._converter = converter
-
-    def process(self, file: RoleFile) -> Iterator[KeyedRecord | TaggedOutput]:
-        """Yields each part by its key, or what is wrong with the file or with one part of it."""
-        try:
-            with faults_end_the_bundle("converting", _is_of_the_file), open_uncompressed(file.path) as stream:
-                # All or nothing: of a file that breaks off no part counts.
-                found = list(self._converter.parts(file.role, _COMPRESSED.sub("", file.path), stream))
-        except InputProblem:
-            raise
-        except Exception as error:  # noqa: BLE001 - whatever a file does to a converter must not end the run
-            yield _rejected(file.path, error)
-            return
-        for part in found:
-            if isinstance(part, UnreadableSource):
-                yield _rejected(file.path, part)
-            elif writable(part[0]) != part[0]:
-                yield _rejected(file.path, UnreadableSource("the name of the sample is not UTF-8"))
-            else:
-                yield part[0].encode(), msgspec.msgpack.encode(Part(file.role, file.path, part[1]))
+def read_parts(file: RoleFile, converter: Converter) -> Iterator[KeyedRecord | TaggedOutput]:
+    """Yields each part of a file by its key, both as bytes, or what is wrong with the file or with one part of it."""
+    try:
+        with faults_end_the_bundle("converting", _is_of_the_file), open_uncompressed(file.path) as stream:
+            # All or nothing: of a file that breaks off no part counts.
+            found = list(converter.parts(file.role, _COMPRESSED.sub("", file.path), stream))
+    except InputProblem:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever a file does to a converter must not end the run
+        yield _rejected(file.path, error)
+        return
+    for part in found:
+        if isinstance(part, UnreadableSource):
+            yield _rejected(file.path, part)
+        elif writable(part[0]) != part[0]:
+            yield _rejected(file.path, UnreadableSource("the name of the sample is not UTF-8"))
+        else:
+            yield part[0].encode(), msgspec.msgpack.encode(Part(file.role, file.path, part[1]))
 
 
-class BuildRecords(beam.DoFn):
-    """Builds the records of the keys of a bucket; each needs a part of every role in `needed`."""
+def build_records(
+    bucket: tuple[int, Iterable[Block]], converter: Converter, needed: frozenset[str]
+) -> Iterator[tuple[str, bytes] | TaggedOutput]:
+    """Yields the records of the keys of a bucket as JSON by sample_id, or what is wrong with their parts.
 
-    def __init__(self, converter: Converter, needed: frozenset[str] = frozenset()) -> None:
-        self._converter = converter
-        self._needed = needed
+    needed: the roles of which each key needs a part.
+    """
+    parts = itertools.chain.from_iterable(map(unpack, bucket[1]))
+    with sorted_on_disk(parts) as ordered:
+        for key, same in itertools.groupby(ordered, key=itemgetter(0)):
+            yield from _built(key.decode(), [_PARTS.decode(part) for _, part in same], converter, needed)
 
-    def process(self, bucket: tuple[int, Iterable[Block]]) -> Iterator[tuple[str, bytes] | TaggedOutput]:
-        """Yields the records as JSON by sample_id, or what is wrong with the parts."""
-        parts = itertools.chain.from_iterable(map(unpack, bucket[1]))
-        with sorted_on_disk(parts) as ordered:
-            for key, same in itertools.groupby(ordered, key=itemgetter(0)):
-                yield from self._build(key.decode(), [_PARTS.decode(part) for _, part in same])
 
-    def _build(self, key: str, parts: Iterable[Part]) -> Iterator[tuple[str, bytes] | TaggedOutput]:
-        ordered = sorted(parts, key=lambda part: (part.role, part.path, part.content))
-        roles = {part.role for part in ordered}
-        try:
-            with faults_end_the_bundle("converting", _is_of_the_file):
-                records = [encoded(record) for record in self._converter.records(key, ordered)]
-            missing = sorted(self._needed - roles)
-            if records and missing:
-                raise UnreadableSource(f"{ordered[0].path}: none of the files given as {missing[0]} is of {key!r}")
-            yield from records
-        except InputProblem:
-            raise
-        except Exception as error:  # noqa: BLE001 - whatever a file does to a converter must not end the run
-            yield _rejected(ordered[0].path, error)
+def _built(
+    key: str, parts: Iterable[Part], converter: Converter, needed: frozenset[str]
+) -> Iterator[tuple[str, bytes] | TaggedOutput]:
+    ordered = sorted(parts, key=lambda part: (part.role, part.path, part.content))
+    try:
+        with faults_end_the_bundle("converting", _is_of_the_file):
+            records = [encoded(record) for record in converter.records(key, ordered)]
+        missing = sorted(needed - {part.role for part in ordered})
+        if records and missing:
+            raise UnreadableSource(f"{ordered[0].path}: none of the files given as {missing[0]} is of {key!r}")
+        yield from records
+    except InputProblem:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever a file does to a converter must not end the run
+        yield _rejected(ordered[0].path, error)
 
 
 def _is_of_the_file(error: BaseException) -> bool:

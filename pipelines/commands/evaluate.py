@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
+import apache_beam as beam
 import msgspec
 from apache_beam.options.pipeline_options import PipelineOptions
 
@@ -23,9 +23,9 @@ from ..evaluate import EvaluationPlan, build_evaluation, plan_evaluation
 from ..inputs.check import check_inputs
 from ..inputs.inputs import find_inputs
 from ..runners import launch
-from ..runs.causes import QuarantineCause, stored_causes, why_unscored
+from ..runs.causes import stored_causes, why_unscored
 from ..runs.differences import REUSED, RunSignature, differences
-from ..runs.gates import Decision, coverage_failures, decide
+from ..runs.gates import coverage_failures, decide
 from ..runs.provenance import Invocation, versions
 from ..runs.run import LAYOUT, Run
 from . import console
@@ -42,17 +42,14 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     require_baseline(parsed, configuration)
     if parsed.check:
         return _check(configuration, options)
-    _check_verdicts(parsed, configuration, options)
-    if parsed.resume and launch.is_detached(options):
-        raise UsageError(
-            "--resume: the job goes on without this command, which could not tell whether it was interrupted"
-        )
-    if parsed.resume and configuration.settings.repeats:
-        raise UsageError("--resume: of samples with repeats no scores can be kept; leave it out")
+    _check_options(parsed, configuration, launch.is_detached(options))
     baseline = read_baseline(parsed, configuration)
     if baseline is not None and os.path.abspath(baseline.path) == os.path.abspath(configuration.settings.output or ""):
         raise UsageError(f"--baseline {parsed.baseline}: this is --output, whose result this run replaces")
-    reuse, reused = reused_rows(parsed.reuse, configuration, options)
+    reused = reused_run(parsed.reuse, configuration)
+    reuse = None
+    if reused is not None:
+        reuse = reused_of([launch.path_for_workers(options, path) for path in reused.rows], configuration)
     plan = plan_evaluation(configuration, new_run_id())
     plan = replace(plan, baseline=baseline, reuse=reuse, page=not parsed.no_html, resume=parsed.resume)
     if baseline is not None and plan.page:
@@ -82,51 +79,45 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
 def _evaluate(
     parsed: argparse.Namespace, options: PipelineOptions, plan: EvaluationPlan, watched: console.MetricsFile
 ) -> int:
-    """Evaluates, and returns the exit code."""
+    """Evaluates, and returns the exit code.
 
-    def on_result(_: Any) -> None:
-        if plan.resume:
-            remove_kept(plan.output)
+    Of a system of which nothing was scored, the reason for that is told, and nothing else that is wrong with it.
+    """
 
+    def build(pipeline: beam.Pipeline) -> None:
+        build_evaluation(pipeline, resumed(plan) if plan.resume else plan)
+
+    done = partial(remove_kept, plan.output) if plan.resume else lambda: None
     with console.progress_line(len(plan.systems), parsed.quiet, launch.is_local(options)):
-        published = run_and_publish(
-            options,
-            lambda pipeline: build_evaluation(pipeline, resumed(plan) if plan.resume else plan),
-            plan.output,
-            plan.run_id,
-            LAYOUT,
-            on_result,
-        )
+        published = run_and_publish(options, build, plan.output, plan.run_id, LAYOUT, done)
     run, configuration = Run.published_at(plan.output, published), plan.configuration
-    document = run.summary.document()
+    document, causes = run.summary.document(), stored_causes(run.provenance)
     watched.add_values(document, configuration.benchmark.main_metrics())
-    failures, decision = _judged(document, plan, stored_causes(run.provenance))
-    judged = JudgedRun(run, configuration, run.summary.gates, failures, plan.baseline)
-    return report_run(parsed, judged, decision)
+    unscored = why_unscored(document, plan.inputs, causes)
+    failures, decision = list(unscored.values()), decide([])
+    if "" not in unscored:
+        others = {name: system for name, system in document["systems"].items() if name not in unscored}
+        failures += coverage_failures(others, configuration.settings, causes)
+        decision = decide(document.get("gates", []), list(unscored))
+    return report_run(parsed, JudgedRun(run, configuration, run.summary.gates, failures, plan.baseline), decision)
 
 
-def reused_rows(
-    path: str | None, configuration: Configuration, options: PipelineOptions
-) -> tuple[ReusedRows | None, Run | None]:
-    """Returns the rows of the run that --reuse names, and the run; warns where its scores may be others than ours."""
-    if configuration.settings.repeats and path is not None:
-        raise UsageError("--reuse: of samples with repeats no scores can be reused; leave it out")
+def reused_run(path: str | None, configuration: Configuration) -> Run | None:
+    """Returns the run that --reuse names; warns where its scores may be others than ours, and returns none."""
     if path is None:
-        return None, None
+        return None
     found = Run.read(path)
     reasons = differences(_signature_here(configuration), found.signature, REUSED)
     if reasons:
         warn([f"nothing is reused of {path}: {reasons[0]}"])
-        return None, None
-    files = tuple(launch.path_for_workers(options, each) for each in found.rows)
-    return reused_of(files, configuration), found
+    return None if reasons else found
 
 
 def _signature_here(configuration: Configuration) -> RunSignature:
     return RunSignature.of(configuration, versions(configuration.benchmark))
 
 
-def reused_of(files: Sequence[str], configuration: Configuration) -> ReusedRows:
+def reused_of(files: Iterable[str], configuration: Configuration) -> ReusedRows:
     """Returns the rows of these files, of which those that were scored as under this configuration are taken."""
     benchmark, missing = configuration.benchmark, configuration.settings.missing
     return ReusedRows(tuple(files), benchmark.sample_metric_names(), scoring_signature(benchmark, missing))
@@ -137,9 +128,8 @@ def resumed(plan: EvaluationPlan) -> EvaluationPlan:
 
     The run must own its output: what runs that were killed have left is kept only then.
     """
-    configuration = plan.configuration
     files = list(plan.reuse.files) if plan.reuse is not None else []
-    here = _signature_here(configuration)
+    here = _signature_here(plan.configuration)
     for run in kept_runs(plan.output):
         try:
             reasons = differences(here, msgspec.json.decode(run.start, type=RunSignature), REUSED)
@@ -150,19 +140,23 @@ def resumed(plan: EvaluationPlan) -> EvaluationPlan:
         else:
             files += run.files
     ask_to_keep(plan.output, plan.run_id, msgspec.json.encode(here))
-    if not files:
-        return plan
-    return replace(plan, reuse=reused_of(files, configuration))
+    return replace(plan, reuse=reused_of(files, plan.configuration)) if files else plan
 
 
-def _check_verdicts(parsed: argparse.Namespace, configuration: Configuration, options: PipelineOptions) -> None:
-    """Refuses options of gates that would have no effect: nobody should wait for verdicts that never come."""
+def _check_options(parsed: argparse.Namespace, configuration: Configuration, is_detached: bool) -> None:
+    """Refuses options that would have no effect: nobody should wait for verdicts, say, that never come."""
     for name in ("junit", "markdown"):
         path = getattr(parsed, name)
         if path and not configuration.settings.gates:
             raise UsageError(f"--{name} {path}: there are no verdicts to write; the configuration has no gates")
-        if path and launch.is_detached(options):
+        if path and is_detached:
             raise UsageError(f"--{name} {path}: the job goes on without this command; use `beamscore gate` after it")
+    if parsed.resume and is_detached:
+        why = "the job goes on without this command, which could not tell whether it was interrupted"
+        raise UsageError(f"--resume: {why}")
+    for name, what in (("resume", "kept"), ("reuse", "reused")):
+        if getattr(parsed, name) and configuration.settings.repeats:
+            raise UsageError(f"--{name}: of samples with repeats no scores can be {what}; leave it out")
 
 
 def _check(configuration: Configuration, options: PipelineOptions) -> int:
@@ -176,18 +170,3 @@ def _check(configuration: Configuration, options: PipelineOptions) -> int:
     for problem in found.problems:
         say("ERROR", printable(problem))
     return WRONG_USAGE if found.problems else DONE
-
-
-def _judged(
-    document: Mapping[str, Any], plan: EvaluationPlan, causes: Sequence[QuarantineCause]
-) -> tuple[list[str], Decision]:
-    """Returns why the run fails, beside its gates, and what these mean.
-
-    Of a system of which nothing was scored, the reason for that is told, alone.
-    """
-    unscored = why_unscored(document, plan.inputs, causes)
-    if "" in unscored:
-        return [unscored[""]], decide([])
-    others = {name: system for name, system in document["systems"].items() if name not in unscored}
-    failures = coverage_failures(others, plan.configuration.settings, causes)
-    return [*unscored.values(), *failures], decide(document.get("gates", []), list(unscored))

@@ -7,10 +7,9 @@ import os
 import posixpath
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import chain
-from typing import BinaryIO
 
 import yaml
 from apache_beam.options.pipeline_options import PipelineOptions
@@ -22,7 +21,7 @@ from ..config.errors import UsageError, as_output_errors
 from ..export.formats import DEFAULT_TASK, RELATIONSHIPS, every_eval_ever, model_index, sample_scores
 from ..export.trackers import log_offline, log_run
 from ..export.verdicts import annotation_lines, junit
-from ..runs.named import SystemRun, load_baseline, narrowed, open_system, split_system
+from ..runs.named import load_baseline, narrowed, open_system, split_system
 from ..runs.run import Run
 from .arguments import EXPORTS
 from .common import require_rows
@@ -40,33 +39,36 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
             raise UsageError(f"--{name.replace('_', '-')}: has no effect on --to {parsed.to}")
     if parsed.relationship not in (None, *RELATIONSHIPS):
         raise UsageError(f"--relationship {parsed.relationship}: must be one of {', '.join(RELATIONSHIPS)}")
-    if parsed.to == "mlflow":
-        for found in _systems(parsed.run):
-            run_id = log_run(found.run, found.system, parsed.tracking_uri, parsed.experiment)
-            print(printable(f"{found.name}: logged as the run {run_id} of MLflow"))
-    elif parsed.to == "wandb":
-        folder = parsed.output or "."
-        with as_output_errors(f"--output {folder}"):
-            os.makedirs(folder, exist_ok=True)
-        for found in _systems(parsed.run):
-            logged = log_offline(found.run, found.system, folder, parsed.experiment)
-            print(printable(f"{found.name}: written to {logged}; wandb sync sends it"))
-    elif parsed.to == "every-eval-ever":
-        found = open_system(parsed.run)
-        given = {name: value for name in EXPORTS[parsed.to][1:] if (value := getattr(parsed, name)) is not None}
-        _write(parsed.output, [encode_json(every_eval_ever(*found, time.time(), **given))])
-    elif parsed.to == "inspect":
-        found = open_system(parsed.run)
-        require_rows(found.run)
-        _write(parsed.output, (line + b"\n" for line in sample_scores(*found)))
-    elif parsed.to == "model-index":
-        card = model_index(_narrowed(parsed.run), parsed.model, parsed.dataset, parsed.task or DEFAULT_TASK)
-        _write(parsed.output, [yaml.safe_dump(card, sort_keys=False, allow_unicode=True).encode()])
-    elif parsed.to == "junit":
-        judged = _judged(parsed.run)
-        _write(parsed.output, [junit(judged.title, judged.verdicts, judged.failures)])
-    else:
-        _to_github(_judged(parsed.run), parsed.output)
+    match parsed.to:
+        case "mlflow":
+            run = _narrowed(parsed.run)
+            for name in run.systems:
+                run_id = log_run(run, name, parsed.tracking_uri, parsed.experiment)
+                print(printable(f"{run.path}:{name}: logged as the run {run_id} of MLflow"))
+        case "wandb":
+            folder = parsed.output or "."
+            with as_output_errors(f"--output {folder}"):
+                os.makedirs(folder, exist_ok=True)
+            run = _narrowed(parsed.run)
+            for name in run.systems:
+                logged = log_offline(run, name, folder, parsed.experiment)
+                print(printable(f"{run.path}:{name}: written to {logged}; wandb sync sends it"))
+        case "every-eval-ever":
+            found = open_system(parsed.run)
+            given = {name: value for name in EXPORTS[parsed.to][1:] if (value := getattr(parsed, name)) is not None}
+            _write(parsed.output, [encode_json(every_eval_ever(*found, time.time(), **given))])
+        case "inspect":
+            found = open_system(parsed.run)
+            require_rows(found.run)
+            _write(parsed.output, (line + b"\n" for line in sample_scores(*found)))
+        case "model-index":
+            card = model_index(_narrowed(parsed.run), parsed.model, parsed.dataset, parsed.task or DEFAULT_TASK)
+            _write(parsed.output, [yaml.safe_dump(card, sort_keys=False, allow_unicode=True).encode()])
+        case "junit":
+            judged = _judged(parsed.run)
+            _write(parsed.output, [junit(judged.title, judged.verdicts, judged.failures)])
+        case "github":
+            _to_github(_judged(parsed.run), parsed.output)
     return DONE
 
 
@@ -99,12 +101,6 @@ def _judged(text: str) -> JudgedRun:
     return JudgedRun(found, found.configuration, found.summary.gates, stored_failures(found, found.configuration))
 
 
-def _systems(text: str) -> Iterator[SystemRun]:
-    found = _narrowed(text)
-    for name in found.systems:
-        yield SystemRun(found, name)
-
-
 def _narrowed(text: str) -> Run:
     """Returns the run that RUN names, or, of RUN:SYSTEM, what there is of that system in it."""
     path, system = split_system(text)
@@ -124,17 +120,11 @@ def _write(path: str | None, parts: Iterable[bytes]) -> None:
         return
     # What is wrong with the run is told before the file is begun.
     parts = iter(parts)
-    parts = chain([next(parts, b"")], parts)
+    first, count = next(parts, b""), 0
     with as_output_errors(f"--output {path}"):
         make_folder(posixpath.dirname(path))
         with atomic_write(path, new_run_id()) as stream:
-            count = _write_all(stream, parts)
+            for part in chain([first], parts):
+                stream.write(part)
+                count += part.count(b"\n")
     print(printable(f"{path}: {count:,} line{'' if count == 1 else 's'}"))
-
-
-def _write_all(stream: BinaryIO, parts: Iterable[bytes]) -> int:
-    count = 0
-    for part in parts:
-        stream.write(part)
-        count += part.count(b"\n")
-    return count

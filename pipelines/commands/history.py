@@ -1,20 +1,23 @@
-"""`beamscore history`: all finished runs below a folder, in time."""
+"""`beamscore history`: all finished runs below a folder, in time; `beamscore bless`: which of them is the baseline."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import posixpath
+import time
 from collections.abc import Sequence
 
-from ...transforms.io.storage import delete_files, exists, write_file
+from ...transforms.io.storage import delete_files, exists, read_bytes, write_file
 from ...transforms.records import printable
 from ..config.errors import UsageError, as_output_errors, one_line
 from ..reports.history import PAGE, REPORT, HistorySources, history_reports
-from ..runs.history import MIN_NIGHTS, History, histories, median_night, recent_nights, with_differences
+from ..runs.history import MIN_NIGHTS, histories, median_night, recent_nights, with_differences
 from ..runs.history_index import HISTORY, encode_table, index_runs, load_table, run_path
-from ..runs.named import age_warnings, find_baseline, luck_warnings
-from ..runs.numbers import fixed
-from ..runs.provenance import PAGE_PROBLEM
+from ..runs.looks import start_looks
+from ..runs.named import MAX_BLESSED_BYTES, age_warnings, find_baseline, luck_warnings
+from ..runs.numbers import count_of, fixed
+from ..runs.provenance import PAGE_PROBLEM, utc
 from ..runs.run import Run
 from .messages import DONE, warn, without_page
 
@@ -35,7 +38,16 @@ def run(parsed: argparse.Namespace, _: object) -> int:
         warn([f"{drop.night.run}: {drop.system}: {drop}" for drop in each.drops if drop.night is each.nights[-1]])
     blessed = _blessed(parsed.folder)
     if blessed is not None:
-        _warn_of_luck(parsed.folder, blessed, found)
+        # A blessed run that is better than the recent nights makes them seem worse than they are.
+        for each in found:
+            nights = recent_nights(each)
+            if len(nights) >= MIN_NIGHTS:
+                try:
+                    median = Run.read(run_path(parsed.folder, median_night(nights, each.metrics).run))
+                    lucky = luck_warnings(each.metrics, Run.read(blessed), median)
+                    warn([f"{text}; see beamscore bless" for text in lucky])
+                except UsageError as error:
+                    warn([str(error)])
     sources = HistorySources(parsed.folder, output, found, index.table, index.unreadable, parsed.command_line, blessed)
     reports = history_reports(sources, with_page=not parsed.no_html)
     problem = reports.about().get(PAGE_PROBLEM)
@@ -45,27 +57,14 @@ def run(parsed: argparse.Namespace, _: object) -> int:
             write_file(posixpath.join(output, name), content)
         if parsed.no_html:
             delete_files([posixpath.join(output, PAGE)])
-    nights = sum(len(each.nights) for each in found)
-    print(f"{nights} run{'s' if nights > 1 else ''}, {index.read} of them read now")
+    count = sum(len(each.nights) for each in found)
+    print(f"{count} run{'s' if count > 1 else ''}, {index.read} of them read now")
     for each in found:
         for change in each.changes[-5:]:
             text = f"{change.metric} of {change.system} changed from {fixed(change.before)} to {fixed(change.after)}"
             print(printable(f"{each.benchmark}: {text} with {change.night.run}"))
     print(f"report: {posixpath.join(output, REPORT if parsed.no_html or problem else PAGE)}")
     return without_page(DONE, PAGE, problem, REPORT)
-
-
-def _warn_of_luck(folder: str, blessed: str, found: Sequence[History]) -> None:
-    """Warns where the blessed run is better than the recent nights, which it makes seem worse than they are."""
-    for history in found:
-        nights = recent_nights(history)
-        if len(nights) < MIN_NIGHTS:
-            continue
-        try:
-            median = Run.read(run_path(folder, median_night(nights, history.metrics).run))
-            warn([f"{text}; see beamscore bless" for text in luck_warnings(history.metrics, Run.read(blessed), median)])
-        except UsageError as error:
-            warn([str(error)])
 
 
 def _nothing(folder: str, unreadable: Sequence[str]) -> str:
@@ -78,21 +77,52 @@ def _nothing(folder: str, unreadable: Sequence[str]) -> str:
 
 def _blessed(folder: str) -> str | None:
     """Returns the run that blessed.txt in the folder names, and warns of an old one; None where there is none."""
-    path = posixpath.join(folder, BLESSED)
+    path, run = posixpath.join(folder, BLESSED), None
     try:
         if not exists(path):
             return None
         run, _ = find_baseline(path)
-    except UsageError as error:
-        warn([str(error)])
-        return None
-    except (OSError, ValueError) as error:
-        warn([f"{path}: {one_line(error)}"])
-        return None
-    try:
         warn(age_warnings(Run.read(run)))
     except UsageError as error:
-        # Of a file the reader must know that it is what names the run.
-        warn([f"{path}: {error}"])
-        return None
-    return run
+        # Of a run the reader must know that the file names it.
+        warn([str(error) if run is None else f"{path}: {error}"])
+    except (OSError, ValueError) as error:
+        warn([f"{path}: {one_line(error)}"])
+    else:
+        return run
+    return None
+
+
+def bless(parsed: argparse.Namespace, _: object) -> int:
+    """Writes the median of the recent nights to blessed.txt, and starts the count of looks anew."""
+    folder, path = parsed.folder, posixpath.join(parsed.folder, BLESSED)
+    index = index_runs(folder, load_table(posixpath.join(folder, HISTORY)))
+    warn(index.unreadable)
+    found = histories(index.table) if len(index.table) else []
+    if not found:
+        raise UsageError(f"{folder}: no finished run is below it")
+    if len(found) > 1:
+        names = " and ".join(each.benchmark for each in found)
+        raise UsageError(f"{folder}: it holds runs of {names}; give a folder with those of one")
+    (history,) = found
+    nights = recent_nights(history, parsed.nights)
+    counted = count_of(len(nights), "night")
+    if len(nights) < MIN_NIGHTS:
+        warn([f"the median is of {counted}; that of fewer than {MIN_NIGHTS} is luck"])
+    night = median_night(nights, history.metrics)
+    blessed = Run.read(run_path(folder, night.run), sums=True)
+    warn(age_warnings(blessed))
+    with as_output_errors(path):
+        before = read_bytes(path, MAX_BLESSED_BYTES).decode() if exists(path) else ""
+        if before:
+            # The baseline until now may have been better than the nights that it judged; one that is gone was not.
+            with contextlib.suppress(UsageError):
+                warn(list(luck_warnings(history.metrics, Run.read(find_baseline(path)[0]), blessed)))
+        text = before if before.endswith("\n") or not before else f"{before}\n"
+        reason = f"# {utc(time.time())}: the median of {counted} by {', '.join(history.metrics)}"
+        write_file(path, f"{text}{printable(reason)}\n{night.run}\n".encode())
+        start_looks(path, blessed)
+    points = ((key, point) for key, point in night.points.items() if key[1] in history.metrics)
+    values = ", ".join(f"{metric} of {system} {fixed(point.value)}" for (system, metric), point in points)
+    print(printable(f"{path}: blessed {night.run}, the median of {counted}: {values}"))
+    return DONE

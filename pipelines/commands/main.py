@@ -12,8 +12,9 @@ import errno
 import gc
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
+from typing import Any
 
 from ...transforms.process import quiet_root_logger
 from ...transforms.records import printable
@@ -34,7 +35,7 @@ from .messages import (
     warn,
 )
 
-RUN_NO_PIPELINE = ("bless", "gate", "history")
+RUN_NO_PIPELINE = ("benchmarks", "bless", "gate", "history")
 """Commands that use Beam only for paths that are not on a disk."""
 
 
@@ -65,21 +66,16 @@ def _run(arguments: list[str]) -> int:
             f"{rest[0]}: belongs to no option, as each but --ground-truth and --predictions takes one value; "
             "quote a pattern, or the shell expands it"
         )
-    if parsed.command == "benchmarks" and not rest:
-        from . import benchmarks
-
-        return benchmarks.run(parsed)
     takes_config = hasattr(parsed, "configuration") and "://" not in parsed.config
     # A command that writes verdicts first removes those of an earlier run, whatever becomes of this one.
     if takes_config and not (getattr(parsed, "junit", None) or getattr(parsed, "markdown", None)):
         configuration_of(parsed)
     parsed.command_line = ["beamscore", *arguments]
-    if parsed.command in RUN_NO_PIPELINE and not rest and not any("://" in each for each in arguments):
-        use_format(parsed.log_format, parsed.verbose)
-        with quiet_root_logger:
-            code: int = import_module(f".{parsed.command}", __package__).run(parsed, None)
-            return code
-    return _with_beam(parsed, rest, arguments)
+    if rest or parsed.command not in RUN_NO_PIPELINE or any("://" in each for each in arguments):
+        return _with_beam(parsed, rest, arguments)
+    use_format(parsed.log_format, parsed.verbose)
+    with quiet_root_logger:
+        return _function(parsed.command)(parsed, None)
 
 
 def _with_beam(parsed: argparse.Namespace, rest: Sequence[str], arguments: Sequence[str]) -> int:
@@ -91,7 +87,7 @@ def _with_beam(parsed: argparse.Namespace, rest: Sequence[str], arguments: Seque
     from ..runners.lifetime import own_temporary_folder
     from ..runners.reachable import check_reachable
 
-    command = import_module(f".{parsed.command}", __package__)
+    run = _function(parsed.command)
     use_format(parsed.log_format, parsed.verbose)
     with launch.run_in_this_process(), own_temporary_folder():
         options = launch.beam_options(rest)
@@ -99,8 +95,14 @@ def _with_beam(parsed: argparse.Namespace, rest: Sequence[str], arguments: Seque
         FileSystems.set_options(options)
         check_reachable(each for each in arguments if each not in rest)
         launch.name_job(options, parsed.command, new_run_id())
-        code: int = command.run(parsed, options)
-        return code
+        return run(parsed, options)
+
+
+def _function(command: str) -> Callable[[argparse.Namespace, Any], int]:
+    """Returns what runs a command: `run` of the module of its name; `bless` is in that of `history`."""
+    module = import_module(f".{'history' if command == 'bless' else command}", __package__)
+    function: Callable[[argparse.Namespace, Any], int] = module.bless if command == "bless" else module.run
+    return function
 
 
 def _log_format(arguments: Sequence[str]) -> str:

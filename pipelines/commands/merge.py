@@ -34,7 +34,7 @@ from ..config.settings import Configuration
 from ..evaluate import result_files
 from ..runners import launch
 from ..runs.differences import SCORED_ALIKE, differences
-from ..runs.documents import STATUSES, SliceSums
+from ..runs.documents import STATUSES
 from ..runs.gates import decide
 from ..runs.provenance import Invocation
 from ..runs.run import LAYOUT, Run, Worst, worst_first
@@ -48,46 +48,48 @@ OVERLAPS_SHOWN = 5
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     """Merges, and judges the gates of the runs on the whole."""
     remove_verdicts(parsed)
-    if len(parsed.runs) < 2:
-        raise UsageError("give at least two runs to merge")
-    same = [path for path in parsed.runs if os.path.abspath(path) == os.path.abspath(parsed.output)]
-    if same:
-        raise UsageError(f"--output {parsed.output}: this is one of the runs that are merged; give a folder of its own")
-    runs = [Run.read(launch.path_for_workers(options, path)) for path in parsed.runs]
-    ids: dict[str, str] = {}
-    for found in runs:
-        if found.run_id and ids.setdefault(found.run_id, found.path) != found.path:
-            raise UsageError(f"{found.path}: this is a copy of {ids[found.run_id]}; merge each run once")
-    if len({os.path.abspath(path) for path in parsed.runs}) < len(parsed.runs):
-        raise UsageError("a run is given twice; merge each run once")
-    for found in runs:
-        require_rows(found)
+    runs = _runs(parsed, options)
     configuration = merged_configuration(runs, parsed.output)
     baseline = read_baseline(parsed, configuration)
-    check_not_replaced(
-        parsed.output, LAYOUT, (path for found in runs if found.published for path in found.published.files.values())
-    )
+    files = (path for found in runs if found.published for path in found.published.files.values())
+    check_not_replaced(parsed.output, LAYOUT, files)
     prepare_output(parsed.output)
-    sources = tuple(
-        {"path": found.path, "run_id": found.run_id, "inputs": found.provenance.get("inputs")} for found in runs
-    )
-    started = replace(Invocation.now(parsed.command_line, launch.runner_name(options)), sources=sources)
+    started = Invocation.now(parsed.command_line, launch.runner_name(options))
+    sources = [{"path": each.path, "run_id": each.run_id, "inputs": each.provenance.get("inputs")} for each in runs]
     plan = MergePlan(
         tuple((found.path, found.run_id) for found in runs),
         configuration,
         launch.path_for_workers(options, parsed.output),
         new_run_id(),
-        started,
+        replace(started, sources=tuple(sources)),
         baseline,
         page=not parsed.no_html,
     )
     build = functools.partial(build_merge, plan=plan, runs=runs)
     if launch.is_detached(options):
         return hand_over(options, build, plan.output, plan.run_id, LAYOUT)
-    published = run_and_publish(options, build, plan.output, plan.run_id, LAYOUT)
-    merged = Run.published_at(plan.output, published)
+    merged = Run.published_at(plan.output, run_and_publish(options, build, plan.output, plan.run_id, LAYOUT))
     verdicts, failures = merged.summary.gates, stored_failures(merged, configuration)
     return report_run(parsed, JudgedRun(merged, configuration, verdicts, failures, baseline), decide(verdicts))
+
+
+def _runs(parsed: argparse.Namespace, options: PipelineOptions) -> list[Run]:
+    """Returns the runs that are merged; raises UsageError where one is given twice, or is the output."""
+    if len(parsed.runs) < 2:
+        raise UsageError("give at least two runs to merge")
+    folders = [os.path.abspath(path) for path in parsed.runs]
+    if os.path.abspath(parsed.output) in folders:
+        raise UsageError(f"--output {parsed.output}: this is one of the runs that are merged; give a folder of its own")
+    runs = [Run.read(launch.path_for_workers(options, path)) for path in parsed.runs]
+    ids: dict[str, str] = {}
+    for found in runs:
+        if found.run_id and ids.setdefault(found.run_id, found.path) != found.path:
+            raise UsageError(f"{found.path}: this is a copy of {ids[found.run_id]}; merge each run once")
+    if len(set(folders)) < len(folders):
+        raise UsageError("a run is given twice; merge each run once")
+    for found in runs:
+        require_rows(found)
+    return runs
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,7 @@ def build_merge(pipeline: beam.Pipeline, plan: MergePlan, runs: Sequence[Run]) -
     shared = (
         ids
         | "AllIds" >> beam.Flatten()
-        | "RunsOfId" >> beam.CombinePerKey(_union)
+        | "RunsOfId" >> beam.CombinePerKey(lambda runs: functools.reduce(operator.or_, runs, 0))
         | "Overlaps" >> beam.Filter(lambda found: found[1].bit_count() > 1)
     )
     most, metric = max(1, plan.configuration.settings.worst_samples), benchmark.main_sample_metric().name
@@ -154,17 +156,13 @@ def _make(plan: MergePlan, parts: dict[str, list[Any]]) -> dict[str, bytes]:
             f"{count} sample_ids are in more than one of the runs, such as {named}; merge runs over disjoint samples"
         )
     try:
-        return _documents(plan, parts)
+        runs = [Run.read(path) for path, _ in plan.runs]
+        for run, (path, run_id) in zip(runs, plan.runs, strict=True):
+            if run.run_id != run_id:
+                raise InputProblem(f"{path}: another run has replaced the result meanwhile; merge again")
+        merged = merged_run(plan.configuration, runs, dict(parts["worst"]), parts["causes"])
     except UsageError as error:
         raise InputProblem(str(error)) from error
-
-
-def _documents(plan: MergePlan, parts: dict[str, list[Any]]) -> dict[str, bytes]:
-    runs = [Run.read(path) for path, _ in plan.runs]
-    for run, (path, run_id) in zip(runs, plan.runs, strict=True):
-        if run.run_id != run_id:
-            raise InputProblem(f"{path}: another run has replaced the result meanwhile; merge again")
-    merged = merged_run(plan.configuration, runs, dict(parts["worst"]), parts["causes"])
     records = {number: each.counts("predictions")["read"] for number, each in enumerate(merged.systems.values())}
     records[GROUND_TRUTH] = next(iter(merged.systems.values())).counts("ground_truth")["read"]
     samples = None
@@ -190,10 +188,9 @@ def merged_configuration(runs: Sequence[Run], output: str) -> Configuration:
         reasons = [f"{each}; evaluate it again" for each in differences(first.signature, run.signature, SCORED_ALIKE)]
         if run.systems.keys() != first.systems.keys():
             reasons.append(f"it has the systems {', '.join(run.systems)}, not {', '.join(first.systems)}")
-        if run.summary.config.get("slices") != first.summary.config.get("slices"):
-            reasons.append("it was sliced by other columns")
-        if run.summary.config.get("derived") != first.summary.config.get("derived"):
-            reasons.append("it has other derived metrics")
+        for key, reason in (("slices", "it was sliced by other columns"), ("derived", "it has other derived metrics")):
+            if run.summary.config.get(key) != first.summary.config.get(key):
+                reasons.append(reason)
         if first.summary.config.get("repeats") and not reasons:
             reasons = [
                 f"it has other repeats ({', '.join(theirs)}, not {', '.join(ours)})"
@@ -203,15 +200,14 @@ def merged_configuration(runs: Sequence[Run], output: str) -> Configuration:
         if reasons:
             raise UsageError(f"{run.path}: cannot be merged with {first.path}: {reasons[0]}")
     given = [run.configuration.settings for run in runs]
-    inputs = {
-        "ground_truth": _all(each.ground_truth for each in given),
-        "predictions": {name: _all(each.predictions.get(name, []) for each in given) for name in first.systems},
-    }
+    truths = [glob for each in given for glob in each.ground_truth]
+    found = {name: [glob for each in given for glob in each.predictions.get(name, [])] for name in first.systems}
+    inputs = {"ground_truth": _unique(truths), "predictions": {name: _unique(globs) for name, globs in found.items()}}
     return settings.check({**first.summary.config, **inputs, "output": output}, first.path)
 
 
-def _all(globs: Iterable[Sequence[str]]) -> list[str]:
-    return list(dict.fromkeys(glob for each in globs for glob in each))
+def _unique(globs: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(globs))
 
 
 def merged_run(
@@ -253,7 +249,7 @@ def _totals(runs: Sequence[Run], system: str) -> dict[str, SliceTotals]:
         sums = run.sums.systems[system]
         for label, stored in {"": sums, **sums.slices}.items():
             try:
-                more = SliceTotals(_bootstrap_sums(bootstrap, stored), dict(stored.counts))
+                more = SliceTotals(BootstrapSums.of(bootstrap, stored.table(bootstrap.replicates)), dict(stored.counts))
                 if not label and run.summary.fingerprint is not None:
                     more.fingerprint = int(run.summary.fingerprint.hash, 16)
                 found = run.slice(system, label)
@@ -265,11 +261,6 @@ def _totals(runs: Sequence[Run], system: str) -> dict[str, SliceTotals]:
                     f"{run.path}/sums.json: the sums of {system} are damaged: {one_line(error)}"
                 ) from error
     return totals
-
-
-def _bootstrap_sums(bootstrap: Bootstrap, stored: SliceSums) -> BootstrapSums:
-    """Returns the sums of a slice as they were before they were written."""
-    return BootstrapSums(bootstrap, stored.table(bootstrap.replicates))
 
 
 def _coverage(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -298,10 +289,6 @@ def _quarantined_ids(file: _File) -> Iterator[tuple[str, int]]:
     for entry in _entries(file):
         if entry.sample_id is not None:
             yield entry.sample_id, 1 << file.run
-
-
-def _union(bits: Iterable[int]) -> int:
-    return functools.reduce(operator.or_, bits, 0)
 
 
 def _worst_of_file(file: _File, metric: str) -> Iterator[tuple[str, Worst]]:

@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import apache_beam as beam
@@ -14,9 +15,8 @@ import msgspec
 import pyarrow.dataset as ds
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from ...metrics.benchmark import Benchmark
 from ...transforms.blocks import bucket_count
-from ...transforms.io.record_files import Columns, Kind, encoded
+from ...transforms.io.record_files import Kind, encoded
 from ...transforms.pair import PairBySample
 from ...transforms.read import ReadRowBlocks, sample_ids
 from ...transforms.records import JSON, EncodedRecord, Encoding, InputProblem, Quarantined
@@ -28,7 +28,7 @@ from ..inputs.inputs import Inputs, find_inputs
 from ..runners import launch
 from ..runs.named import split_system
 from ..runs.run import Run
-from .common import records_output, require_rows, write_records
+from .common import require_rows, write_records
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
@@ -48,7 +48,6 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         given = f"--system {system}" if parsed.system else parsed.run
         raise UsageError(f"{given}: not in this run; there are {', '.join(summary.systems)}")
     inputs = _inputs(parsed, summary.config, system)
-    write = records_output(parsed, options, _columns(kind), only_if_any=True)
     require_rows(found)
     files = tuple(launch.path_for_workers(options, path) for path in found.rows)
     below, listed = parsed.below, None
@@ -64,13 +63,11 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     conditions = [f"has {value} below {below:g}"] if below is not None else []
     conditions += [f"is in {parsed.samples}"] if listed else []
     nothing = f"{parsed.run}: no sample of {system} {' and '.join(conditions)}; nothing is written"
-    return write_records(options, lambda pipeline: build_selection(pipeline, inputs, selection), read, write, nothing)
-
-
-def _columns(kind: type[Benchmark[Any, Any, Any]]) -> Columns:
     columns = dict.fromkeys(["sample_id", "system", "status"], Kind.TEXT)
     columns |= dict.fromkeys(kind.sample_metric_names(), Kind.NUMBER)
-    return columns | dict.fromkeys(["details", "ground_truth", "prediction"], Kind.JSON)
+    columns |= dict.fromkeys(["details", "ground_truth", "prediction"], Kind.JSON)
+    build = partial(build_selection, inputs=inputs, selection=selection)
+    return write_records(parsed, options, build, read, columns, nothing)
 
 
 def _inputs(parsed: argparse.Namespace, config: Mapping[str, Any], system: str) -> Inputs:

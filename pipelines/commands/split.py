@@ -30,7 +30,7 @@ from ..config.errors import UsageError, nearest
 from ..inputs.inputs import Inputs, find_inputs
 from ..inputs.mismatch import doubtful_sides
 from .arguments import DEFAULT_FRACTIONS, configuration_of
-from .common import records_output, write_records
+from .common import write_records
 from .messages import warn
 
 
@@ -40,15 +40,14 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     if parsed.column in ("sample_id", parsed.group):
         raise UsageError(f"--column {parsed.column}: the split needs a column of its own")
     plan = SplitPlan(parsed.group, parsed.column, _rule(parsed))
-    write = records_output(parsed, options, columns_of(configuration.benchmark.truth_type))
     inputs = find_inputs(configuration, (parsed.group,) if parsed.group else (), predictions=False, whole=True)
     warn(doubtful_sides(inputs))
     first = inputs.first_records(GROUND_TRUTH)
     if parsed.group and first.records and parsed.group not in first.fields:
         none = "no record has" if first.whole else f"none of the first {first.records:,} records has"
         raise UsageError(f"--group {parsed.group}: {none} such a column{nearest(parsed.group, list(first.fields))}")
-    read = [file.path for file in inputs.files]
-    return write_records(options, lambda pipeline: build_split(pipeline, inputs, plan), read, write)
+    read, columns = [file.path for file in inputs.files], columns_of(configuration.benchmark.truth_type)
+    return write_records(parsed, options, lambda pipeline: build_split(pipeline, inputs, plan), read, columns)
 
 
 def _rule(parsed: argparse.Namespace) -> Callable[[str], str | int]:
@@ -120,33 +119,29 @@ def build_split(pipeline: beam.Pipeline, inputs: Inputs, plan: SplitPlan) -> tup
     """Wires the pipeline: read, take each sample once, draw; returns the records, and lines on what cannot be split."""
     read = inputs.read(pipeline)
     paired = read.records | "Pair" >> PairBySample(inputs.systems)
-    split = paired.batches | "Draw" >> beam.ParDo(DrawSplits(plan)).with_outputs("quarantine", main="records")
+    split = paired.batches | "Draw" >> beam.FlatMap(with_split, plan).with_outputs("quarantine", main="records")
     entries = (read.quarantine, paired.quarantine, split.quarantine) | "AllQuarantined" >> beam.Flatten()
     return split.records, entries | "Lines" >> beam.Map(_rejected_line)
 
 
-class DrawSplits(beam.DoFn):
-    """Writes the column of the split into whole records, and quarantines those that cannot be decoded."""
+def with_split(samples: list[PairedSample], plan: SplitPlan) -> Iterator[tuple[str, bytes] | TaggedOutput]:
+    """Yields whole records with the column of the split, and what cannot be decoded for the quarantine.
 
-    def __init__(self, plan: SplitPlan) -> None:
-        self._plan = plan
-
-    def process(self, samples: list[PairedSample]) -> Iterator[tuple[str, bytes] | TaggedOutput]:
-        """Yields the records; raises InputProblem where one has the column that is to be written."""
-        column = self._plan.column
-        for sample in samples:
-            truth = sample.truth
-            try:
-                record: dict[str, Any] = truth.decode(dict)
-            except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-                entry = quarantined(truth, "ground_truth", sample.sample_id, "read", "unreadable", explain(error))
-                yield TaggedOutput("quarantine", entry)
-                continue
-            if record.get(column) is not None:
-                raise InputProblem(
-                    f"{truth.origin.place}: there is a column {column} already; give another name with --column"
-                )
-            yield encoded({**record, column: self._plan.split_of(record)})
+    Raises InputProblem where one has the column already.
+    """
+    for sample in samples:
+        truth = sample.truth
+        try:
+            record: dict[str, Any] = truth.decode(dict)
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+            entry = quarantined(truth, "ground_truth", sample.sample_id, "read", "unreadable", explain(error))
+            yield TaggedOutput("quarantine", entry)
+            continue
+        if record.get(plan.column) is not None:
+            raise InputProblem(
+                f"{truth.origin.place}: there is a column {plan.column} already; give another name with --column"
+            )
+        yield encoded({**record, plan.column: plan.split_of(record)})
 
 
 def _rejected_line(entry: Quarantined) -> tuple[str, bytes]:

@@ -99,21 +99,8 @@ def bucket(pairs: Sequence[Sides], blocks: int) -> list[Block]:
 
 
 def setting() -> ComparisonSetting:
-    return ComparisonSetting(
-        TOY,
-        ("a", "x"),
-        ("b", "y"),
-        METRICS,
-        (Sums(), Sums()),
-        CONFIDENCE,
-        0,
-        REPLICATES,
-        SWAPS,
-        True,
-        (),
-        ((), ()),
-        0.2,
-    )
+    sides, drawn = (("a", "x"), ("b", "y")), (CONFIDENCE, 0, REPLICATES, SWAPS, True)
+    return ComparisonSetting(TOY, *sides, METRICS, (Sums(), Sums()), *drawn, (), ((), ()), 0.2)
 
 
 def plan() -> ComparePlan:

@@ -42,7 +42,7 @@ def line(sample_id: Any, **fields: Any) -> bytes:
 
 
 def unreadable(side: str) -> list[Bad]:
-    """What cannot be read, on either side."""
+    """What cannot be read, on either side; more is in transforms/test_read.py."""
     own = f"of {side}"
 
     def bad(content: bytes, cause: str, message: str) -> Bad:
@@ -50,21 +50,14 @@ def unreadable(side: str) -> list[Bad]:
 
     return [
         bad(b"{broken", "unreadable", "this is not JSON: "),
-        bad(b'{"sample_id": "cut off ' + own.encode(), "unreadable", "this is not JSON: Input data was truncated"),
         bad(b'{"sample_id": "nan", "text": "", "x": NaN}', "unreadable", "; NaN and Infinity are not JSON"),
+        bad(b'{"sample_id": "cut off ' + own.encode(), "unreadable", "this is not JSON: Input data was truncated"),
         bad(b'{"sample_id": "\xff\xfe"}', "unreadable", "'utf-8' codec can't decode byte 0xff"),
-        bad(b'{"sample_id": "surrogate", "text": "\\ud800 alone"}', "unreadable", "this is not JSON: "),
-        bad(b'{"sample_id": "nul", "text": "\x00"}', "unreadable", "invalid character"),
         bad(b"\x00" * 100, "unreadable", "this is not JSON: "),
         bad(b'{"text": "t"}', "no_sample_id", "there is no sample_id; every record needs one, a string"),
-        bad(b'{"sample_id": 7.5, "text": "t"}', "no_sample_id", "sample_id must be a string"),
-        bad(b'{"sample_id": null, "text": "t"}', "no_sample_id", "sample_id must be a string"),
-        bad(b'["sample_id"]', "no_sample_id", "a record must be an object with a sample_id"),
-        bad(line(""), "no_sample_id", "sample_id must have 1 to 1024 characters, not 0"),
         bad(line("x" * 1025), "no_sample_id", "sample_id must have 1 to 1024 characters, not 1025"),
         bad(line("huge", text="x" * RECORD_BYTES), "too_large", f"more than the {RECORD_BYTES} of limits.record_bytes"),
         bad(line("deep", x=[[[[[[[[[[]]]]]]]]]]), "too_deep", "nested deeper than the 9 levels of limits.depth"),
-        bad(b"[" * 100_000, "too_deep", "nested deeper than the 9 levels of limits.depth"),
         bad(b'{"a":' * 100_000, "too_deep", "nested deeper than the 9 levels of limits.depth"),
     ]
 
@@ -138,14 +131,8 @@ def lines_of(side: str) -> tuple[list[bytes], list[bytes]]:
     return mixed, late
 
 
-SETTINGS = (
-    "--slice",
-    "group",
-    "--set",
-    f"limits={{record_bytes: {RECORD_BYTES}, depth: 9}}",
-    "--set",
-    "worst_samples=100",
-)
+LIMITS = f"limits={{record_bytes: {RECORD_BYTES}, depth: 9}}"
+SETTINGS = ("--slice", "group", "--set", LIMITS, "--set", "worst_samples=100", "--no-html")
 
 
 @pytest.fixture(scope="module")
@@ -168,7 +155,7 @@ def clean(tmp_path_factory: pytest.TempPathFactory) -> Run:
 def test_the_run_fails_because_of_what_was_rejected_and_has_written_everything(hostile: Run, clean: Run) -> None:
     assert clean.code == 0
     assert hostile.code == 1
-    assert {path.name for path in hostile.output.iterdir()} == RESULT_NAMES
+    assert {path.name for path in hostile.output.iterdir()} == RESULT_NAMES - {"report.html"}
     counts = hostile.summary["systems"]["ours"]["coverage"]
     warnings, lines = hostile.stderr.splitlines()[:2], hostile.stderr.splitlines()[2:]
     assert all("with a sample_id that is duplicated: " in line for line in warnings)
@@ -197,45 +184,28 @@ def test_figures_sums_and_rows_of_the_good_ones_are_as_without_the_bad_ones(host
     assert [row for row in hostile.samples if row["sample_id"] in good] == clean.samples
 
 
-def test_the_books_balance_and_are_what_went_in(hostile: Run) -> None:
-    counts = hostile.summary["systems"]["ours"]["coverage"]
-    causes = Counter((bad.side, bad.cause) for bad in BAD)
-    assert counts["balanced"] is True
-    with_prediction = {record["sample_id"] for record in PREDICTIONS}
-    assert counts["ground_truth"] == {
-        "read": len(TRUTHS) + sum(bad.side == TRUTH for bad in BAD),
-        "scored": sum(record["sample_id"] in with_prediction for record in TRUTHS),
-        "missing_prediction": sum(record["sample_id"] not in with_prediction for record in TRUTHS),
-        "rejected": sum(bad.side == TRUTH and bad.cause != "duplicate" for bad in BAD),
-        "duplicate": causes[TRUTH, "duplicate"],
-    }
-    assert counts["predictions"] == {
-        "read": len(PREDICTIONS) + sum(bad.side == PREDICTION for bad in BAD),
-        "scored": len(PREDICTIONS),
-        "unmatched": causes[PREDICTION, "unmatched"],
-        "duplicate": causes[PREDICTION, "duplicate"],
-        "rejected": sum(bad.side == PREDICTION and bad.cause not in ("duplicate", "unmatched") for bad in BAD),
-    }
-    for side in counts["ground_truth"], counts["predictions"]:
-        assert side["read"] == sum(count for status, count in side.items() if status != "read")
-
-
-def test_every_sample_has_one_row_with_its_status(hostile: Run) -> None:
-    rows = hostile.samples
-    assert len({row["sample_id"] for row in rows}) == len(rows)
-    found = Counter(row["status"] for row in rows)
-    counts = hostile.summary["systems"]["ours"]["coverage"]["ground_truth"]
+def test_the_record_counts_add_up_and_every_sample_has_one_row(hostile: Run) -> None:
+    coverage, found = hostile.summary["systems"]["ours"]["coverage"], Counter((bad.side, bad.cause) for bad in BAD)
+    assert coverage["balanced"] is True
+    for side, name, good in ((TRUTH, "ground_truth", TRUTHS), (PREDICTION, "predictions", PREDICTIONS)):
+        counts, bad = coverage[name], sum(each.side == side for each in BAD)
+        own = ("duplicate", *(["unmatched"] if side == PREDICTION else []))
+        left = {
+            **{cause: found[side, cause] for cause in own},
+            "rejected": bad - sum(found[side, each] for each in own),
+        }
+        assert {status: counts[status] for status in left} == left
+        assert counts["read"] == len(good) + bad == sum(counts.values()) - counts["read"]
+    assert coverage["predictions"]["scored"] == coverage["ground_truth"]["scored"] == len(PREDICTIONS)
+    by_id = {row["sample_id"]: row["status"] for row in hostile.samples}
+    assert len(by_id) == len(hostile.samples)
+    counts = dict(hostile.summary["systems"]["ours"]["coverage"]["ground_truth"])
     # Truths that could not even be read have no row.
-    unread = len(unreadable(TRUTH))
-    assert found == {
-        "scored": counts["scored"],
-        "missing_prediction": counts["missing_prediction"],
-        "rejected": counts["rejected"] - unread,
-    }
-    by_id = {row["sample_id"]: row["status"] for row in rows}
+    counts["rejected"] -= len(unreadable(TRUTH))
+    assert Counter(by_id.values()) == {name: counts[name] for name in ("scored", "missing_prediction", "rejected")}
     assert {by_id[sample_id] for sample_id in VICTIMS} == {"missing_prediction"}
     assert {by_id[sample_id] for sample_id in ODD_TEXTS} == {"scored"}
-    assert {by_id[f"{kind}{n}"] for kind, n in [("truth", 1), ("truth", 2), ("sample", 1)]} == {"rejected"}
+    assert {by_id[sample_id] for sample_id in ("truth1", "truth2", "sample1")} == {"rejected"}
 
 
 def test_each_bad_record_is_in_the_quarantine_once_with_its_place_and_reason(hostile: Run) -> None:
@@ -267,14 +237,9 @@ def test_causes_stand_in_the_report(hostile: Run) -> None:
 
 def test_the_report_shows_hostile_text_as_text(hostile: Run) -> None:
     report = hostile.report
-    assert "<script>" not in report
-    assert "\x1b" not in report
-    assert "\u202e" not in report
-    assert "\x00" not in report
+    assert not [each for each in ("<script>", "\x1b", "\u202e", "\x00") if each in report]
     rendered = MarkdownIt().enable("table").render(report)
-    assert "<script" not in rendered
-    assert "<a " not in rendered
-    assert "<img" not in rendered
+    assert not [each for each in ("<script", "<a ", "<img") if each in rendered]
     text = html.unescape(re.sub(r"</?code>", "", rendered))
     assert "<script>alert(1)</script> | `code` [link](javascript:x) ![i](http://x/y.png) *b*" in text
     tables = [row for row in report.splitlines() if row.startswith("|")]
@@ -282,10 +247,7 @@ def test_the_report_shows_hostile_text_as_text(hostile: Run) -> None:
     assert set(widths) == {4, 5}  # the worst samples have three columns, the slices four
 
 
-def test_long_text_is_cut_in_the_report_and_the_quarantine(hostile: Run) -> None:
+def test_long_text_is_cut_and_control_characters_are_shown_as_numbers(hostile: Run) -> None:
     assert max(len(row) for row in hostile.report.splitlines()) < 2000
     assert sum(path.stat().st_size for path in hostile.output.glob("quarantine/*")) < 200_000
-
-
-def test_standard_output_holds_no_control_characters(hostile: Run) -> None:
     assert all(character.isprintable() or character == "\n" for character in hostile.stdout)

@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from beamscore.metrics.statistics.bootstrap import Bootstrap
 from beamscore.metrics.statistics.intervals import intervals, standard_errors
 from beamscore.metrics.statistics.measured import measure
 from beamscore.metrics.statistics.sum_table import SumTable
@@ -67,18 +66,8 @@ def test_a_run_that_is_done(run: Run) -> None:
 
 def test_the_summary_has_its_documented_form(run: Run) -> None:
     summary = run.summary
-    assert list(summary) == [
-        "benchmark",
-        "version",
-        "signature",
-        "config",
-        "intervals_method",
-        "fingerprint",
-        "gates",
-        "ranking",
-        "ranking_by",
-        "systems",
-    ]
+    names = "benchmark version signature config intervals_method fingerprint gates ranking ranking_by systems"
+    assert list(summary) == names.split()
     truths = summary["fingerprint"]
     assert truths["samples"] == 40
     signature, _, options = summary["signature"].rpartition("=")
@@ -87,21 +76,11 @@ def test_the_summary_has_its_documented_form(run: Run) -> None:
     assert summary["benchmark"] == summary["config"]["benchmark"] == "toy"
     assert "output" not in summary["config"]
     assert list(summary["systems"]) == ["fair", "nothing", "beta", "alpha"]
+    parts = ["coverage", "predictions_fingerprint", "values", "intervals", "errors", "units"]
     for system in summary["systems"].values():
-        assert list(system) == [
-            "coverage",
-            "predictions_fingerprint",
-            "values",
-            "intervals",
-            "errors",
-            "units",
-            "tables",
-            "slices",
-            "warnings",
-        ]
+        assert list(system) == [*parts, "tables", "slices", "warnings"]
         assert list(system["slices"]) == ["kind=0", "kind=1", "words=a", "words=b"]
-        for part in system["slices"].values():
-            assert list(part) == ["coverage", "predictions_fingerprint", "values", "intervals", "errors", "units"]
+        assert all(list(part) == parts for part in system["slices"].values())
     assert summary["intervals_method"]["bounded"] == "logit-t"
     few = "in 1 of 4 slices a main metric rests on fewer than 20 samples, which makes its interval rough; "
     assert summary["systems"]["beta"]["warnings"] == [few + "units in summary.json has the numbers"]
@@ -121,7 +100,7 @@ def test_systems_are_ranked_with_ties_by_name(run: Run) -> None:
 def test_figures_finalised_again_from_the_sums_are_those_of_the_summary(run: Run) -> None:
     benchmark = make_benchmark("toy")
     document = run.sums
-    assert (document["format"], document["unit_bits"], document["benchmark"]) == (1, 52, "toy")
+    assert (document["format"], document["unit_bits"], document["benchmark"]) == (2, 52, "toy")
     assert document["bootstrap"] == {"replicates": 40, "seed": 0}
     for name, system in run.summary["systems"].items():
         stored = document["systems"][name]
@@ -222,25 +201,28 @@ def test_a_run_that_fails_leaves_an_earlier_result_as_it_was(
 # Empty input.
 
 
-def test_no_records_at_all(tmp_path: Path) -> None:
-    write_lines(tmp_path / "empty.jsonl", [])
-    found = evaluate(tmp_path / "out", tmp_path / "empty.jsonl", tmp_path / "empty.jsonl", "--slice", "kind")
-    assert found.code == 1
-    system = found.summary["systems"]["predictions"]
-    assert system["values"] == system["intervals"] == {"exact_match": None, "similarity": None}
-    assert system["coverage"]["balanced"] is True
-    assert {count for side in ("ground_truth", "predictions") for count in system["coverage"][side].values()} == {0}
-    assert (system["slices"], found.samples, found.quarantine) == ({}, [], [])
-    assert found.sums["systems"]["predictions"]["sums"] == {}
-
-
-def test_predictions_without_any_ground_truth_are_unmatched(corpus: Path, tmp_path: Path) -> None:
-    write_lines(tmp_path / "empty.jsonl", [])
-    found = evaluate(tmp_path / "out", tmp_path / "empty.jsonl", corpus / "good.jsonl")
-    assert found.code == 1
-    assert found.summary["systems"]["predictions"]["coverage"]["predictions"]["unmatched"] == COUNT
-    assert {entry["cause"] for entry in found.quarantine} == {"unmatched"}
-    assert len(found.quarantine) == COUNT
+def test_a_side_without_records_fails_with_a_result(corpus: Path, tmp_path: Path) -> None:
+    empty, good = write_lines(tmp_path / "empty.jsonl", []), corpus / "good.jsonl"
+    (tmp_path / "empty.jsonl.gz").write_bytes(b"")
+    none = {"exact_match": None, "similarity": None}
+    for truths, predictions, side, unmatched, values in (
+        (empty, empty, "ground truth", 0, none),
+        (tmp_path / "empty.jsonl.gz", good, "ground truth", COUNT, none),
+        (corpus / "truth.jsonl", empty, "predictions", 0, {"exact_match": 0, "similarity": 0}),
+    ):
+        found = evaluate(tmp_path / "out", truths, predictions, "--slice", "kind", "--quiet", "--no-html")
+        assert (found.code, found.stderr.count("\n")) == (1, 1)
+        assert found.stderr.startswith(f"beamscore: the {side}: there is no record in ")
+        system = found.summary["systems"]["predictions"]
+        coverage = system["coverage"]
+        assert (system["values"], coverage["balanced"]) == (values, True)
+        assert coverage["predictions"]["unmatched"] == unmatched
+        assert [entry["cause"] for entry in found.quarantine] == ["unmatched"] * unmatched
+        if side == "ground truth":
+            assert (system["intervals"], system["slices"], found.samples) == (none, {}, [])
+            assert found.sums["systems"]["predictions"]["sums"] == {}
+        else:
+            assert coverage["ground_truth"]["missing_prediction"] == COUNT
 
 
 def test_missing_predictions_can_be_left_out_of_the_score_and_intervals_too(corpus: Path, tmp_path: Path) -> None:
@@ -257,35 +239,6 @@ def test_missing_predictions_can_be_left_out_of_the_score_and_intervals_too(corp
     assert unpack_replicates(found.sums["systems"]["predictions"]["replicates"], 0) == []
 
 
-def test_clusters_are_drawn_as_one(corpus: Path, tmp_path: Path) -> None:
-    """With one cluster for all, every replicate is the corpus some whole number of times."""
-    truths = write_lines(tmp_path / "truth.jsonl", [{**truth, "page": "p"} for truth, _ in CORPUS])
-    settings = ("--set", "cluster=page", "--set", "bootstrap.replicates=30")
-    found = evaluate(tmp_path / "out", truths, corpus / "fair.jsonl", *settings)
-    system = found.sums["systems"]["predictions"]
-    bootstrap = Bootstrap(30, 0)
-    weights = bootstrap.weights([bootstrap.unit_hash('"p"')])[1:, 0].astype(int).tolist()
-    assert unpack_replicates(system["replicates"], 30) == [
-        Sums.merged([Sums(system["sums"])] * weight) for weight in weights
-    ]
-
-
-def test_a_gate_decides_the_exit_code_after_everything_was_written(corpus: Path, tmp_path: Path) -> None:
-    gates = ("--set", "gates.exact_match.maximum=0.5", "--set", "gates.similarity.minimum=1")
-    point = ("--set", "gates.exact_match.judge=point", "--set", "gates.similarity.judge=point")
-    found = evaluate(tmp_path, corpus / "truth.jsonl", corpus / "good.jsonl", "--quiet", *gates, *point)
-    assert (found.code, found.stdout) == (1, "")
-    assert found.stderr == "beamscore: predictions: gate exact_match: 1 is above the maximum 0.5\n"
-    assert found.summary["systems"]["predictions"]["values"]["exact_match"] == 1
-    assert [each["verdict"] for each in found.summary["gates"]] == ["fail", "pass"]
-    section = found.report.partition("## Gates")[2].partition("\n## ")[0]
-    rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in section.splitlines() if row.startswith("|")]
-    assert [row[:5] for row in rows[2:]] == [
-        ["**fail**", "predictions", "`exact_match`", "blocking", "1.0000"],
-        ["pass", "predictions", "`similarity`", "blocking", "1.0000"],
-    ]
-
-
 def test_duplicates_are_told_with_their_places(tmp_path: Path) -> None:
     records = [{"sample_id": name, "text": "x"} for name in ("a", "b", "a", "b", "b", "a", "\x1b[2J|")]
     truths = write_lines(tmp_path / "t.jsonl", records[:2] + records[6:])
@@ -300,15 +253,10 @@ def test_duplicates_are_told_with_their_places(tmp_path: Path) -> None:
         f"beamscore: warning: the predictions: 5 records with a sample_id that is duplicated: {told}; "
         "quarantine/ lists all\n"
     )
-    assert json.loads((run.output / "run.json").read_bytes())["quarantine"] == [
-        {
-            "side": "predictions",
-            "stage": "pair",
-            "cause": "duplicate",
-            "records": 5,
-            "examples": [{"place": place, "error": error} for place, error in zip(places, errors, strict=True)],
-        }
-    ]
+    (cause,) = json.loads((run.output / "run.json").read_bytes())["quarantine"]
+    examples = [{"place": place, "error": error} for place, error in zip(places, errors, strict=True)]
+    kind = {"side": "predictions", "stage": "pair", "cause": "duplicate"}
+    assert cause == {**kind, "records": 5, "examples": examples}
     assert all(f"a at {predictions}:3" in text for text in (run.report, run.stderr))
     # Hostile text of an id steers no terminal.
     evil = evaluate(tmp_path / "evil", truths, write_lines(tmp_path / "e.jsonl", [records[6]] * 2), "--quiet")

@@ -37,6 +37,10 @@ def system_of(run: Run | Path) -> Any:
     return json.loads((folder / "summary.json").read_bytes())["systems"]["predictions"]
 
 
+def system_sums(run: Run) -> Any:
+    return run.sums["systems"]["predictions"]["sums"]
+
+
 @pytest.fixture(scope="module")
 def truths(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_lines(tmp_path_factory.mktemp("truths") / "t.jsonl", TRUTHS)
@@ -107,13 +111,9 @@ def test_no_order_no_file_and_no_runner_changes_a_byte(run: Run, truths: Path, t
     assert shuffled.sums["systems"] == run.sums["systems"]
     assert system_of(shuffled) == system_of(run)
     result = beamscore.evaluate("toy", TRUTHS, given, repeats=True, slices=["kind"])
-    assert (result.values, list(result.sums)) == (
-        system_of(run)["values"],
-        list(run.sums["systems"]["predictions"]["sums"]),
-    )
-    assert {name: list(each) for name, each in result.intervals.items() if each} == {
-        name: each for name, each in system_of(run)["intervals"].items() if each
-    }
+    assert (result.values, list(result.sums)) == (system_of(run)["values"], list(system_sums(run)))
+    intervals = {name: each and list(each) for name, each in result.intervals.items()}
+    assert intervals == system_of(run)["intervals"]
     assert sorted(result.samples.column("details").to_pylist()) == sorted(each["details"] for each in run.samples)
     few = evaluate(tmp_path / "few", truths, run.output.parent / "p.jsonl", *SLICED, "--set", "bootstrap.replicates=5")
     check_same(evaluated({"ground_truth": TRUTHS, "predictions": given}, repeats=True, slices=["kind"]), few)
@@ -174,16 +174,8 @@ def test_every_record_is_counted_once(truths: Path, tmp_path: Path, missing: Any
     details = json.loads(row["details"])
     # A prediction can be shown, and a missing one, of which the similarity is 0, cannot.
     assert details["repeats"][details["worst"]]["status"] == "scored"
-    limited = evaluate(
-        tmp_path / "out",
-        truths,
-        given,
-        *REPEATS,
-        "--set",
-        "max_missing_fraction=0.04",
-        "--set",
-        "max_rejected_fraction=1",
-    )
+    limits = ("--set", "max_missing_fraction=0.04", "--set", "max_rejected_fraction=1")
+    limited = evaluate(tmp_path / "out", truths, given, *REPEATS, *limits)
     # Of 40 samples times 3 repeats one failed, and 6 of 119 are 5%.
     assert (limited.code, "6 of 119 repeats of samples have no prediction" in limited.stderr) == (1, True)
 

@@ -143,9 +143,6 @@ def test_a_comparison_is_shown_in_a_line_a_table_and_a_frame(saved: Path) -> Non
         (-0.725, *found.metrics["exact_match"]["interval"])
     )
     assert set(frame["slice"]) == {"", *found.slices}
-
-
-def test_equal_results_are_identical(saved: Path) -> None:
     assert beamscore.compare(saved / "good", result_of(GOOD)).judgement == "identical"
 
 

@@ -39,14 +39,17 @@ def _collect(element: Any, name: str) -> None:
     COLLECTED[name].append(element)
 
 
-def evaluated(sides: Mapping[str, Iterable[Any]], benchmark: str = "toy", **arguments: Any) -> dict[str, list[Any]]:
+def evaluated(
+    sides: Mapping[str, Iterable[Any]], benchmark: str = "toy", as_pair: bool = False, **arguments: Any
+) -> dict[str, list[Any]]:
     """Runs Evaluate over records in memory; returns the rows of each collection of the result."""
     COLLECTED.clear()
     with beam.Pipeline("FnApiRunner") as pipeline:
         collections: Any = {
             name: pipeline | f"Create {name}" >> beam.Create(list(records)) for name, records in sides.items()
         }
-        result = collections | beamscore.Evaluate(benchmark, **{"replicates": REPLICATES, **arguments})
+        given = tuple(collections.values()) if as_pair else collections
+        result = given | beamscore.Evaluate(benchmark, **{"replicates": REPLICATES, **arguments})
         for name, rows in result._asdict().items():
             _ = rows | f"Collect {name}" >> beam.Map(_collect, name)
     return {name: COLLECTED[name] for name in ("metrics", "samples", "rejected", "coverage", "sums")}
@@ -93,10 +96,7 @@ def read(path: Path, count: int) -> list[Record]:
     return [json.loads(line) for line in path.read_bytes().splitlines()[:count]]
 
 
-@pytest.mark.parametrize(
-    ("benchmark", "count"),
-    [("chart", 12), ("chemistry", 20), ("figure_text", 20), ("formula", 2), ("traffic_rules", 20)],
-)
+@pytest.mark.parametrize(("benchmark", "count"), [("chart", 6), ("figure_text", 6)])
 def test_a_benchmark_scores_collections_as_files(tmp_path: Path, benchmark: str, count: int) -> None:
     truths = read(CORPORA / benchmark / "ground_truth.jsonl", count)
     predictions = read(CORPORA / benchmark / "predictions.jsonl", count)
@@ -115,31 +115,11 @@ def test_a_benchmark_scores_collections_as_files(tmp_path: Path, benchmark: str,
     assert published.report.splitlines()[0] == run.report.splitlines()[0]
 
 
-class TruthTuple(NamedTuple):
-    sample_id: str
-    text: str
-    words: list[str]
-    kind: int
-    page: str
-
-
-@dataclasses.dataclass
-class TruthClass:
-    sample_id: str
-    text: str
-    words: list[str]
-    kind: int
-    page: str
-
-
-class TruthStruct(msgspec.Struct):
-    sample_id: str
-    text: str
-    words: list[str]
-    kind: int
-    page: str
-
-
+FIELDS = [("sample_id", str), ("text", str), ("words", list[str]), ("kind", int), ("page", str)]
+TruthTuple: Any = NamedTuple("TruthTuple", FIELDS)  # type: ignore[misc]
+TruthClass: Any = dataclasses.make_dataclass("TruthClass", FIELDS)
+TruthClass.__module__ = __name__  # to be pickled
+TruthStruct: Any = msgspec.defstruct("TruthStruct", FIELDS, module=__name__)
 TRUTHS = [
     {"sample_id": f"s{n}", "text": "x" * (n % 7), "words": ["a", "b"][: n % 3], "kind": n % 2, "page": f"p{n // 3}"}
     for n in range(40)
@@ -203,20 +183,14 @@ def test_order_buckets_and_duplicates_do_not_change_a_bit(tmp_path: Path, bucket
     check_same(found, run)
 
 
-def test_options_reach_the_benchmark_and_a_pair_is_one_system(clean: Run) -> None:
-    COLLECTED.clear()
-    with beam.Pipeline("FnApiRunner") as pipeline:
-        truths, predictions = pipeline | "T" >> beam.Create(TRUTHS), pipeline | "P" >> beam.Create(PREDICTIONS)
-        evaluate = beamscore.Evaluate("toy", options={"batch": 5}, missing="exclude", replicates=0)
-        result = (truths, predictions) | evaluate
-        _ = result.metrics | "M" >> beam.Map(_collect, "metrics")
-        _ = result.sums | "S" >> beam.Map(_collect, "sums")
-    rows = {row.metric: row for row in COLLECTED["metrics"]}
+def test_options_reach_the_benchmark_and_a_pair_is_one_system() -> None:
+    sides = {"truths": TRUTHS, "predictions": PREDICTIONS}
+    found = evaluated(sides, as_pair=True, options={"batch": 5}, missing="exclude", replicates=0)
+    rows = {row.metric: row for row in found["metrics"]}
     equal = sum(p in [{k: t[k] for k in ("sample_id", "text")} for t in TRUTHS] for p in PREDICTIONS)
     assert rows["exact_match"].value == equal / len(PREDICTIONS)
     assert (rows["exact_match"].system, rows["exact_match"].low) == ("predictions", None)
-    (sums,) = COLLECTED["sums"]
-    assert json.loads(sums)["config"]["batch"] == 5
+    assert json.loads(found["sums"][0])["config"]["batch"] == 5
 
 
 def test_fields_and_unpack_find_the_records(clean: Run) -> None:
@@ -226,13 +200,10 @@ def test_fields_and_unpack_find_the_records(clean: Run) -> None:
     unpack = {"mine": lambda pair: {"sample_id": pair[0], "answer": pair[1]}}
     found = evaluated({"ground_truth": truths, "mine": predictions}, fields=fields, unpack=unpack, **ARGUMENTS)
     assert json.loads(found["sums"][0])["systems"] == clean.sums["systems"]
-
-
-def test_no_records_are_a_result_too() -> None:
-    found = evaluated({"ground_truth": [], "mine": []})
-    assert {row.value for row in found["metrics"]} == {None}
-    assert {row.count for row in found["coverage"]} == {0}
-    assert len(found["sums"]) == 1
+    # No records are a result too.
+    none = evaluated({"ground_truth": [], "mine": []})
+    assert ({row.value for row in none["metrics"]}, {row.count for row in none["coverage"]}) == ({None}, {0})
+    assert len(none["sums"]) == 1
 
 
 # What is refused.
@@ -242,10 +213,7 @@ def test_no_records_are_a_result_too() -> None:
     ("arguments", "message"),
     [
         ({"benchmark": "toys"}, "there is no benchmark toys"),
-        ({"options": {"batches": 3}}, "batches: unknown key"),
-        ({"slices": "kind"}, "slices"),
         ({"missing": "ignore"}, "missing"),
-        ({"confidence": 95}, "confidence"),
         ({"limits": {"depth": 0}}, "limits.depth"),
         ({"limits": {"size": 1}}, "limits"),
         ({"fields": {"mine": {"text": "a..b"}}}, "fields.mine.text"),
@@ -339,13 +307,12 @@ assert "apache_beam" not in sys.modules, "importing beamscore imports Beam"
 import apache_beam as beam
 from metrics.answers import Answer
 from pipelines.truths import truths
-from transforms.shout import Shout
 
 if __name__ == "__main__":
     flags = ["--direct_running_mode=multi_processing", "--direct_num_workers=2"]
     with beam.Pipeline(options=beam.options.pipeline_options.PipelineOptions(flags)) as pipeline:
-        gold = pipeline | "Truths" >> beam.Create(truths(30))
-        predictions = pipeline | "Answers" >> beam.Create(range(30)) | Answer() | beam.ParDo(Shout())
+        gold = pipeline | "Truths" >> beam.Create(truths(6))
+        predictions = pipeline | "Answers" >> beam.Create(range(6)) | Answer()
         result = {"ground_truth": gold, "mine": predictions} | beamscore.Evaluate(
             "chemistry", replicates=3, output=sys.argv[1])
         lines = result.metrics | beam.Map(lambda row: f"{row.metric} {row.value}")
@@ -361,12 +328,6 @@ class Answer(beam.PTransform):
     "pipelines/truths.py": r"""
 def truths(count):
     return [{"sample_id": str(n), "text": r"\chemfig{A-B}"} for n in range(count)]
-""",
-    "transforms/shout.py": """
-import apache_beam as beam
-class Shout(beam.DoFn):
-    def process(self, record):
-        yield {**record, "text": record["text"].replace("b", "B")}
 """,
 }
 
@@ -388,6 +349,6 @@ def test_a_project_with_packages_of_the_same_names_embeds_it_in_two_processes(tm
     )
     assert done.returncode == 0, done.stderr
     summary = json.loads((output / "summary.json").read_bytes())["systems"]["mine"]
-    assert summary["coverage"]["ground_truth"]["scored"] == 30
+    assert summary["coverage"]["ground_truth"]["scored"] == 6
     written = dict(line.rsplit(" ", 1) for path in output.glob("metrics*") for line in path.read_text().splitlines())
     assert {name: str(value) for name, value in summary["values"].items()} == written

@@ -1,9 +1,12 @@
-"""What a run shows on the console."""
+"""What tells of a run: tables and progress on the console, lines of JSON, and a file of metrics for Prometheus."""
 
 from __future__ import annotations
 
 import io
+import json
 import os
+import re
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -11,30 +14,42 @@ from pathlib import Path
 import pytest
 
 from beamscore.pipelines.commands import console
+from beamscore.pipelines.runners import launch
 from beamscore.transforms.process import PROGRESS, PROGRESS_FOLDER, Progress
+from tests import toy
+from tests.runs import command, write_lines
 
+ROOT = Path(__file__).parents[3]
+SAMPLES = [toy.sample(index, 0) for index in range(40)]
 COVERAGE = {
     "ground_truth": {"read": 1200, "scored": 10, "missing_prediction": 3, "rejected": 1, "duplicate": 2},
     "predictions": {"read": 20, "scored": 10, "unmatched": 4, "duplicate": 5, "rejected": 6},
 }
+LINE = re.compile(r'([a-z_]+)\{((?:[a-z]+="(?:[^"\\]|\\.)*",?)+)\} ([-+0-9.e]+)')
+
+
+@pytest.fixture
+def given(tmp_path: Path) -> tuple[str, ...]:
+    write_lines(tmp_path / "t.jsonl", [truth for truth, _ in SAMPLES])
+    write_lines(tmp_path / "p.jsonl", [prediction for _, prediction in SAMPLES if prediction])
+    inputs = ("--ground-truth", f"{tmp_path}/t.jsonl", "--predictions", f"{tmp_path}/p.jsonl")
+    more = ("--output", f"{tmp_path}/out", "--set", "bootstrap.replicates=20", "--no-html")
+    return ("evaluate", "toy", *inputs, *more)
 
 
 def system(f1: float | None, interval: list[float] | None) -> dict[str, object]:
     return {"values": {"f1": f1, "never": None}, "intervals": {"f1": interval}, "coverage": COVERAGE}
 
 
-def test_main_figures_stand_in_a_column_a_system_best_first(capsys: pytest.CaptureFixture[str]) -> None:
+def test_main_metrics_are_in_a_column_a_system_best_first(capsys: pytest.CaptureFixture[str]) -> None:
     document = {"ranking": ["b", "a"], "systems": {"a": system(None, None), "b": system(0.5, [0.4, 0.61234])}}
     console.print_metrics(document, ("f1", "never"), "out/report.md")
-    shown = capsys.readouterr()
-    assert shown.err == ""
-    header, figures = (line for line in shown.out.splitlines() if line[:1] in "┃│" and line)
-    assert [cell.strip() for cell in header.strip("┃").split("┃")] == ["metric", "b", "a"]
-    assert [cell.strip() for cell in figures.strip("│").split("│")] == ["f1", "0.5000 (0.4000 to 0.6123)", "–"]
-    counts = (
-        "10 of 1200 samples scored, 3 without a prediction, 4 predictions without a sample, 7 duplicates, 7 rejected"
-    )
-    assert shown.out.splitlines()[-3:] == [f"b: {counts}", f"a: {counts}", "report: out/report.md"]
+    lines = capsys.readouterr().out.splitlines()
+    header, metrics = ([cell.strip() for cell in line[1:-1].split(line[0])] for line in lines if line[:1] in ("┃", "│"))
+    assert (header, metrics) == (["metric", "b", "a"], ["f1", "0.5000 (0.4000 to 0.6123)", "–"])
+    left_out = "3 without a prediction, 4 predictions without a sample, 7 duplicates, 7 rejected"
+    counts = f"10 of 1200 samples scored, {left_out}"
+    assert lines[-3:] == [f"b: {counts}", f"a: {counts}", "report: out/report.md"]
 
 
 class Terminal(io.StringIO):
@@ -47,22 +62,18 @@ class Terminal(io.StringIO):
 def test_progress_is_shown_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(console, "POLL_INTERVAL_S", 0.01)
     monkeypatch.setenv("TERM", "xterm")
-    shown = {}
-    for name, stream, quiet in [
-        ("terminal", Terminal(), False),
-        ("file", io.StringIO(), False),
-        ("quiet", Terminal(), True),
-    ]:
+    shown = []
+    for stream, quiet in ((Terminal(), False), (io.StringIO(), False), (Terminal(), True)):
         monkeypatch.setattr("sys.stderr", stream)
         with console.progress_line(2, quiet):
             PROGRESS.records_read, PROGRESS.truths_read = 30, 10
             time.sleep(0.15)
             PROGRESS.samples_scored = 7
             time.sleep(0.15)
-        shown[name] = stream.getvalue()
-    assert "reading" in shown["terminal"]
-    assert "7/20" in shown["terminal"]  # 10 samples of 2 systems
-    assert shown["file"] == shown["quiet"] == ""
+        shown.append(stream.getvalue())
+    assert "reading" in shown[0]
+    assert "7/20" in shown[0]  # 10 samples of 2 systems
+    assert shown[1:] == ["", ""]
 
 
 def test_the_counts_of_worker_processes_are_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,9 +82,9 @@ def test_the_counts_of_worker_processes_are_added(tmp_path: Path, monkeypatch: p
     own.note()
     (tmp_path / "1").write_text("10 4 3\n")
     (tmp_path / "2").write_text("")  # just being written
-    # 5 + 10, 2 + 4, 1 + 3: what this process left itself is not counted twice.
+    # What this process left itself is not counted twice.
     seen = own.with_others()
-    assert (seen.records_read, seen.truths_read, seen.samples_scored) == (15, 6, 4)
+    assert (seen.records_read, seen.truths_read, seen.samples_scored) == (5 + 10, 2 + 4, 1 + 3)
 
 
 def test_a_reader_that_has_seen_enough_changes_no_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,3 +97,102 @@ def test_a_reader_that_has_seen_enough_changes_no_exit_code(monkeypatch: pytest.
         for _ in range(2):
             console.print_verdicts([verdict])
         print("the last line", flush=True)
+
+
+# A file of metrics.
+
+
+def values(path: Path) -> dict[str, float]:
+    """Returns the metrics of a textfile; those with labels of their own by their last one."""
+    found = {}
+    for line in path.read_text().splitlines():
+        if not line.startswith("# "):
+            match = LINE.fullmatch(line)
+            assert match, line
+            metric = re.search(r'metric="(.*?)"', match[2])
+            found[f"{match[1]} {metric[1]}" if metric else match[1]] = float(match[3])
+    return found
+
+
+def test_the_metrics_of_a_run_are_kept_in_a_file(given: tuple[str, ...], tmp_path: Path) -> None:
+    path = tmp_path / "node" / "beamscore.prom"
+    assert command(*given, "--metrics-file", path)[0] == 0
+    found = values(path)
+    assert (found["beamscore_run_running"], found["beamscore_run_exit_code"]) == (0, 0)
+    summary = json.loads((tmp_path / "out" / "summary.json").read_bytes())
+    assert found["beamscore_value exact_match"] == summary["systems"]["predictions"]["values"]["exact_match"]
+    assert [each.name for each in path.parent.iterdir()] == ["beamscore.prom"]
+    (tmp_path / "p.jsonl").write_bytes(b"\x1f\x8b")
+    (tmp_path / "p.jsonl").rename(tmp_path / "p.jsonl.gz")
+    flags = ("--predictions", f"{tmp_path}/p.jsonl.gz", "--metrics-file", path)
+    assert command(*given[:4], *flags, *given[6:])[0] == 2
+    found = values(path)
+    assert (found["beamscore_run_exit_code"], found["beamscore_run_running"]) == (2, 0)
+
+
+def test_a_file_that_cannot_be_written_ends_the_run_at_its_start(given: tuple[str, ...], tmp_path: Path) -> None:
+    code, _, stderr = command(*given, "--metrics-file", f"{tmp_path}/t.jsonl/m.prom")
+    assert (code, stderr.count("\n"), (tmp_path / "out").exists()) == (2, 1, True)
+    assert stderr.startswith(f"beamscore: --metrics-file {tmp_path}/t.jsonl/m.prom: cannot be written: ")
+
+
+# Lines of JSON.
+
+
+def test_lines_of_progress_and_errors_are_json_where_that_is_wanted(
+    given: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(console, "LINE_INTERVAL_S", 0.05)
+    write_lines(tmp_path / "p.jsonl", [prediction for _, prediction in SAMPLES if prediction] + [b"broken"])
+    code, _, stderr = command(*given, "--log-format", "json")
+    *progress, last = (json.loads(line) for line in stderr.splitlines())
+    assert (code, last["level"], "1 of 37 predictions were rejected" in last["message"]) == (1, "ERROR", True)
+    assert {each["level"] for each in progress} == {"INFO"}
+    assert [each["records_read"] for each in progress] == sorted(each["records_read"] for each in progress)
+    assert all(set(each) >= {"time", "seconds", "samples_scored"} for each in progress)
+    assert command(*given, "--quiet")[2].count("\n") == 1
+    lines = r"^beamscore: [0-9,]+ (records read|of [0-9,]+ samples scored) after \d+ s$"
+    assert re.search(lines, command(*given)[2], re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("split", "nothing"), "nothing"),
+        (("evaluate",), "the following arguments are required: CONFIG"),
+        (("evaluate", "--output"), "argument --output: expected one argument"),
+    ],
+)
+def test_a_command_line_that_is_wrong_is_json_where_that_is_wanted(arguments: tuple[str, ...], told: str) -> None:
+    code, stdout, stderr = command(*arguments, "--log-format", "json")
+    (line,) = map(json.loads, stderr.splitlines())
+    assert (code, stdout, line["level"], told in line["message"]) == (2, "", "ERROR", True)
+
+
+def test_a_defect_is_one_line_of_json_where_that_is_wanted(
+    given: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError("no luck")
+
+    monkeypatch.setattr(launch, "beam_options", fail)
+    code, _, stderr = command(*given, "--log-format=json")
+    (line,) = map(json.loads, stderr.splitlines())
+    assert (code, line["level"], line["message"]) == (3, "ERROR", "ZeroDivisionError: no luck")
+    assert "in fail\n" in line["traceback"]
+
+
+def test_nothing_that_is_imported_says_anything() -> None:
+    """Nor leaves a handler of logging; a line in another format would break the reader of JSON."""
+    code = """
+import logging, sys
+from beamscore.transforms.process import quiet_root_logger
+with quiet_root_logger:
+    from beamscore.pipelines.commands.main import main
+    import apache_beam
+assert not logging.getLogger().handlers
+sys.exit(main(["compare", "none", "nor", "--log-format", "json"]))
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    (line,) = map(json.loads, done.stderr.splitlines())
+    assert (done.returncode, line["level"]) == (2, "ERROR")

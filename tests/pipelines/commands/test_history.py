@@ -1,33 +1,38 @@
-"""`beamscore history` over folders of runs: what it finds, what it reads again, what it leaves out and says so."""
+"""`beamscore history` over folders of runs, and `bless`, which makes the median of some nights the baseline."""
 
 from __future__ import annotations
 
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
 from beamscore.pipelines.runs import history_index
 from beamscore.pipelines.runs.history_index import find_runs, index_runs
-from tests import toy
+from beamscore.pipelines.runs.named import find_baseline
+from tests import finished_runs, toy
 from tests.runs import command, evaluate, write_lines
 
 CORPUS = [toy.sample(index, 0)[0] for index in range(40)]
 
 
+def answers(wrong: int) -> list[Any]:
+    return [{**truth, "text": "?" * 9} if place < wrong else truth for place, truth in enumerate(CORPUS)]
+
+
 @pytest.fixture(scope="module")
-def scores(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three nights, the last one bad, one of another ground truth, and much that is no run."""
+def nights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three nights, the last one with 30 wrong answers, and much that is no run."""
     root = tmp_path_factory.mktemp("history")
     folder = root / "scores"
     write_lines(root / "t.jsonl", CORPUS)
-    write_lines(root / "bad.jsonl", [{**truth, "text": "?" * 9} for truth in CORPUS[:30]] + CORPUS[30:])
-    for night, answers in [("2026-01-01", "t"), ("2026-01-02", "t"), ("deep/2026-01-03", "bad")]:
-        more = ("--slice", "kind", "--set", "gates.exact_match.minimum=0.9")
-        found = evaluate(folder / night, root / "t.jsonl", root / f"{answers}.jsonl", "--quiet", *more)
-        assert found.code == (1 if answers == "bad" else 0), found.stderr
+    write_lines(root / "bad.jsonl", answers(30))
+    for night, name in [("2026-01-01", "t"), ("2026-01-02", "t"), ("deep/2026-01-03", "bad")]:
+        more = ("--quiet", "--no-html", "--slice", "kind", "--set", "gates.exact_match.minimum=0.9")
+        assert evaluate(folder / night, root / "t.jsonl", root / f"{name}.jsonl", *more).code == (name == "bad")
     (folder / "notes").mkdir()
     (folder / "notes" / "readme.txt").write_text("mine")
     (folder / "half" / ".runs" / "abc" / "samples").mkdir(parents=True)
@@ -35,20 +40,26 @@ def scores(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture
+def scores(nights: Path, tmp_path: Path) -> Path:
+    """A copy of the nights."""
+    return Path(shutil.copytree(nights, tmp_path / "scores", symlinks=True))
+
+
 def history(folder: Path, *more: str | Path) -> tuple[int, str, str]:
     return command("history", folder, *more)
 
 
-def test_all_runs_below_a_folder_are_found_and_told_in_time(scores: Path, tmp_path: Path) -> None:
-    code, stdout, stderr = history(scores, "--output", tmp_path)
-    assert (code, stderr) == (0, "")
-    assert stdout == f"3 runs, 3 of them read now\nreport: {tmp_path}/history.html\n"
+def test_all_runs_below_a_folder_are_found_and_told_in_time(nights: Path, tmp_path: Path) -> None:
+    told = f"3 runs, 3 of them read now\nreport: {tmp_path}/history.html\n"
+    assert history(nights, "--output", tmp_path) == (0, told, "")
     rows = pq.read_table(tmp_path / "history.parquet").to_pylist()
     assert list(dict.fromkeys(row["run"] for row in rows)) == ["2026-01-01", "2026-01-02", "deep/2026-01-03"]
     assert {row["slice"] for row in rows} == {"", "kind=0", "kind=1"}
-    last = [row for row in rows if (row["run"], row["slice"], row["metric"]) == ("deep/2026-01-03", "", "exact_match")]
-    assert [(row["value"], row["verdict"], row["samples"]) for row in last] == [(0.25, "fail", 40)]
-    assert 0.05 < last[0]["error"] < 0.09  # sqrt(0.25 * 0.75 / 40) = 0.068
+    (last,) = [row for row in rows if (row["run"], row["slice"], row["metric"])
+               == ("deep/2026-01-03", "", "exact_match")]  # fmt: skip
+    assert (last["value"], last["verdict"], last["samples"]) == (0.25, "fail", 40)
+    assert 0.05 < last["error"] < 0.09  # sqrt(0.25 * 0.75 / 40) = 0.068
     text = (tmp_path / "history.md").read_text()
     assert "-0.7500 (" in text
     assert "**worse**" in text
@@ -58,62 +69,54 @@ def test_all_runs_below_a_folder_are_found_and_told_in_time(scores: Path, tmp_pa
 def test_the_gates_of_a_night_are_what_its_exit_code_said(tmp_path: Path) -> None:
     """Also those on a slice or on what the run lacks, and not those that change no exit code."""
     folder, truth = tmp_path / "samples", write_lines(tmp_path / "t.jsonl", CORPUS)
-    words = {0: "pass", 1: "fail", 4: "inconclusive"}
     gates = {
-        "a": '{"exact_match @ kind=0": {"minimum": 0.5}}',
-        "b": '{"exact_match @ kind=7": {"minimum": 0.9}}',
-        "c": '{"exact_match": {"minimum": 0.99}}',
-        "d": '{"exact_match @ kind=7": {"minimum": 0.9, "tier": "advisory"}}',
+        "pass": (0, '{"exact_match @ kind=0": {"minimum": 0.5}}'),
+        "invalid": (1, '{"exact_match @ kind=7": {"minimum": 0.9}}'),
+        "inconclusive": (4, '{"exact_match": {"minimum": 0.99}}'),
+        "pass, advisory": (0, '{"exact_match @ kind=7": {"minimum": 0.9, "tier": "advisory"}}'),
     }
-    codes = {}
-    for night, gate in gates.items():
-        found = evaluate(folder / night, truth, truth, "--quiet", "--slice", "kind", "--set", f"gates={gate}")
-        codes[night] = "invalid" if night == "b" else words[found.code]
-    assert codes == {"a": "pass", "b": "invalid", "c": "inconclusive", "d": "pass"}
+    for night, (code, gate) in gates.items():
+        more = ("--quiet", "--no-html", "--slice", "kind", "--set", f"gates={gate}")
+        assert evaluate(folder / night, truth, truth, *more).code == code
     # A folder named as the rows of a run holds runs, where it is not within one.
-    assert history(tmp_path)[0] == 0
+    assert history(tmp_path, "--no-html")[0] == 0
     rows = pq.read_table(tmp_path / "history.parquet").to_pylist()
-    assert {row["run"].removeprefix("samples/"): row["gates"] for row in rows} == codes
+    found = {row["run"].removeprefix("samples/"): row["gates"] for row in rows}
+    assert found == {night: night.partition(",")[0] for night in gates}
 
 
-def test_only_what_is_new_is_read_again(scores: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "scores"
-    shutil.copytree(scores, folder, symlinks=True)
-    assert history(folder)[1].startswith("3 runs, 3 of them read now\n")
-    first = (folder / "history.parquet").read_bytes(), (folder / "history.md").read_bytes()
-    assert history(folder)[1].startswith("3 runs, 0 of them read now\n")
-    assert first == ((folder / "history.parquet").read_bytes(), (folder / "history.md").read_bytes())
-    assert history(folder, "--rebuild")[1].startswith("3 runs, 3 of them read now\n")
-    assert first[0] == (folder / "history.parquet").read_bytes()
+def test_only_what_is_new_is_read_again(scores: Path, nights: Path) -> None:
+    def read(*more: str) -> tuple[str, bytes, bytes]:
+        line = history(scores, "--no-html", *more)[1].splitlines()[0]
+        return line, (scores / "history.parquet").read_bytes(), (scores / "history.md").read_bytes()
+
+    first = read()
+    assert first[0] == "3 runs, 3 of them read now"
+    assert read() == ("3 runs, 0 of them read now", *first[1:])
+    assert read("--rebuild")[:2] == first[:2]
     # A night that is evaluated again replaces its rows.
-    evaluate(folder / "2026-01-02", scores.parent / "t.jsonl", scores.parent / "bad.jsonl", "--quiet")
-    assert history(folder)[1].startswith("3 runs, 1 of them read now\n")
-    shutil.rmtree(folder / "2026-01-01")
-    assert history(folder)[1].startswith("2 runs, 0 of them read now\n")
+    inputs = nights.parent / "t.jsonl", nights.parent / "bad.jsonl"
+    evaluate(scores / "2026-01-02", *inputs, "--quiet", "--no-html")
+    assert read()[0] == "3 runs, 1 of them read now"
+    shutil.rmtree(scores / "2026-01-01")
+    assert read()[0] == "2 runs, 0 of them read now"
     # An index that is damaged is made anew.
-    (folder / "history.parquet").write_bytes(b"PAR1")
-    assert history(folder)[1].startswith("2 runs, 2 of them read now\n")
+    (scores / "history.parquet").write_bytes(b"PAR1")
+    assert read()[0] == "2 runs, 2 of them read now"
 
 
-def test_folders_that_are_no_runs_are_told_and_left_out(scores: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "scores"
-    shutil.copytree(scores, folder, symlinks=True)
-    plain = shutil.ignore_patterns(".runs")
+def test_folders_that_are_no_runs_are_told_and_left_out(scores: Path) -> None:
     for name in ("cut", "old", "no time", "copy"):
-        shutil.copytree(folder / "2026-01-01", folder / name, ignore=plain)
-    (folder / "cut" / "summary.json").write_text('{"benchmark"')
-    (folder / "old" / "run.json").unlink()
-    (folder / "no time" / "run.json").write_text("{}")
-    document = json.loads((folder / "copy" / "run.json").read_bytes())
-    code, _, stderr = history(folder)
+        shutil.copytree(scores / "2026-01-01", scores / name, ignore=shutil.ignore_patterns(".runs"))
+    (scores / "cut" / "summary.json").write_text('{"benchmark"')
+    (scores / "old" / "run.json").unlink()
+    (scores / "no time" / "run.json").write_text("{}")
+    code, _, stderr = history(scores, "--no-html")
+    lines = [line.removeprefix("beamscore: warning: ").replace(f"{scores}/", "") for line in stderr.splitlines()]
     assert code == 0
-    lines = [line.removeprefix("beamscore: warning: ") for line in stderr.splitlines()]
-    assert [line.split(": ")[0].removeprefix(f"{folder}/") for line in lines] == [
-        *("cut/summary.json", "no time", "old", "copy"),
-    ]
-    assert document["run_id"]
+    assert [line.split(": ")[0] for line in lines] == ["cut/summary.json", "no time", "old", "copy"]
     assert lines[-1] == "copy: a copy of 2026-01-01; left out"
-    assert "## Not read" in (folder / "history.md").read_text()
+    assert "## Not read" in (scores / "history.md").read_text()
 
 
 @pytest.mark.parametrize("what", ["empty", "gone", "file"])
@@ -127,83 +130,160 @@ def test_a_folder_without_runs_is_told_in_one_line(tmp_path: Path, what: str) ->
     assert (code, stdout, stderr.count("\n")) == (2, "", 1)
     assert stderr.startswith(f"beamscore: {folder}")
     assert "history.md" not in {path.name for path in tmp_path.rglob("*")}
+    assert command("bless", folder)[:2] == (2, "")
 
 
 @pytest.mark.parametrize(
     ("named", "told"),
     [
-        ("# nothing yet\n", "blessed.txt: it names no run; write the folder of a finished run as its last line"),
-        (
-            "gone\n",
-            "blessed.txt: {folder}/gone/summary.json: no finished run is here (no such file); give its --output",
-        ),
+        ("# nothing yet\n", "it names no run; write the folder of a finished run as its last line"),
+        ("gone\n", "FOLDER/gone/summary.json: no finished run is here (no such file); give its --output"),
     ],
 )
-def test_a_file_that_blesses_no_run_is_told_as_a_file(scores: Path, tmp_path: Path, named: str, told: str) -> None:
+def test_a_file_that_blesses_no_run_is_told_as_a_file(scores: Path, named: str, told: str) -> None:
     """Not as the option of other commands, which this one does not have."""
-    folder = tmp_path / "scores"
-    shutil.copytree(scores, folder, symlinks=True)
-    (folder / "blessed.txt").write_text(named)
-    code, _, stderr = history(folder, "--no-html")
+    (scores / "blessed.txt").write_text(named)
+    code, _, stderr = history(scores, "--no-html")
     assert (code, stderr.count("\n")) == (0, 1)
-    assert stderr.startswith(f"beamscore: warning: {folder}/{told.format(folder=folder)}")
+    assert stderr.startswith(f"beamscore: warning: {scores}/blessed.txt: {told.replace('FOLDER', str(scores))}")
 
 
-def test_a_break_is_visible(scores: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "scores"
-    shutil.copytree(scores, folder, symlinks=True)
+def test_a_break_is_visible(scores: Path, nights: Path, tmp_path: Path) -> None:
+    more = ("--quiet", "--no-html", "--slice", "kind")
     other = write_lines(tmp_path / "other.jsonl", [{**truth, "text": truth["text"] + "!"} for truth in CORPUS])
-    assert evaluate(folder / "2026-01-04", other, other, "--quiet", "--slice", "kind").code == 0
-    history(folder)
-    text = (folder / "history.md").read_text()
+    assert evaluate(scores / "2026-01-04", other, other, *more).code == 0
+    history(scores, "--no-html")
+    text = (scores / "history.md").read_text()
     assert "**Break:** the ground truth changed. Tonight cannot be compared" in text
     assert "—— break ——" in text
     # The night after it has the ground truth of the first three, the last of which had 30 of 40 wrong, and lacks 4.
     few = write_lines(tmp_path / "few.jsonl", CORPUS[:36])
-    assert evaluate(folder / "2026-01-05", scores.parent / "t.jsonl", few, "--quiet", "--slice", "kind").code == 0
-    code, _, stderr = history(folder)
+    assert evaluate(scores / "2026-01-05", nights.parent / "t.jsonl", few, *more).code == 0
+    code, _, stderr = history(scores, "--no-html")
     flagged = "10.0 % of the samples were not scored, 0.0 % on the nights before"
     assert (code, stderr) == (0, f"beamscore: warning: 2026-01-05: predictions: {flagged}\n")
-    text = (folder / "history.md").read_text().replace("−", "-")
-    assert "Tonight is compared with deep/2026-01-03" in text.replace("`", "")
+    text = (scores / "history.md").read_text().replace("−", "-").replace("`", "")
     assert "36 of 40 samples scored, 4 without a prediction." in text
     assert "**36 of 40**" in text
     # 36 of 40 are right, less 10 of 40: by the replicates that both nights share.
     moved = "exact_match rose from 0.2500 to 0.9000, +0.6500 (+0.4"
-    assert f"compared with deep/2026-01-03. {moved}" in text.replace("`", "")
+    assert "Tonight is compared with deep/2026-01-03" in text
+    assert f"compared with deep/2026-01-03. {moved}" in text
 
 
 def test_runs_of_an_object_store_are_found_by_one_listing(monkeypatch: pytest.MonkeyPatch) -> None:
     """By the last commit, or by a summary under its plain name; not by what a run keeps of its own."""
     listed = {
-        "s3://b/scores/a/.runs/y/run.json": (1, 1.0),
-        "s3://b/scores/a/.runs/x/run.json": (1, 2.0),
-        "s3://b/scores/a/.runs/x/summary.json": (1, 2.0),
-        "s3://b/scores/a/.runs/w/summary.json": (1, 3.0),
-        "s3://b/scores/a/summary.json": (1, 2.0),
-        "s3://b/scores/b/c/summary.json": (7, 3.0),
-        "s3://b/scores/b/c/samples/samples-1.parquet": (7, 3.0),
-        "s3://b/scores/.runs/z/run.json": (1, 1.0),
+        "a/.runs/y/run.json": (1, 1.0),
+        "a/.runs/x/run.json": (1, 2.0),
+        "a/.runs/x/summary.json": (1, 2.0),
+        "a/.runs/w/summary.json": (1, 3.0),
+        "a/summary.json": (1, 2.0),
+        "b/c/summary.json": (7, 3.0),
+        "b/c/samples/samples-1.parquet": (7, 3.0),
+        ".runs/z/run.json": (1, 1.0),
     }
-    monkeypatch.setattr(history_index, "list_tree", lambda _: listed)
-    monkeypatch.setattr(history_index, "is_on_disk", lambda _: False)
-    monkeypatch.setattr(history_index, "has_folders", lambda _: False)
+    monkeypatch.setattr(
+        history_index, "list_tree", lambda _: {f"s3://b/scores/{path}": found for path, found in listed.items()}
+    )
+    for name in ("is_on_disk", "has_folders"):
+        monkeypatch.setattr(history_index, name, lambda _: False)
     assert find_runs("s3://b/scores") == {".": "z", "a": "x", "b/c": "7-3.0"}
 
 
-def test_a_thousand_runs_cost_no_reading_the_second_time(scores: Path, tmp_path: Path) -> None:
+def test_many_runs_cost_no_reading_the_second_time(nights: Path, tmp_path: Path) -> None:
     """Counted, not timed: each run is read once, whatever is read later."""
-    folder = tmp_path / "many"
-    for number in range(100):
-        target = folder / f"{number:04}"
-        target.mkdir(parents=True)
+    for number in range(50):
+        (tmp_path / f"{number:04}").mkdir()
         for name in ("summary.json", "run.json"):
-            document = json.loads((scores / "2026-01-01" / name).read_bytes())
-            if name == "run.json":
-                document["run_id"] = f"id{number}"
-            (target / name).write_text(json.dumps(document))
-    first = index_runs(str(folder), None)
-    assert (first.read, first.unreadable) == (100, [])
-    again = index_runs(str(folder), first.table)
-    assert again.read == 0
+            document = json.loads((nights / "2026-01-01" / name).read_bytes())
+            document |= {"run_id": f"id{number}"} if name == "run.json" else {}
+            (tmp_path / f"{number:04}" / name).write_text(json.dumps(document))
+    first = index_runs(str(tmp_path), None)
+    again = index_runs(str(tmp_path), first.table)
+    assert (first.read, first.unreadable, again.read) == (50, [], 0)
     assert again.table.equals(first.table)
+
+
+# Blessing.
+
+
+@pytest.fixture
+def lucky(tmp_path: Path) -> Path:
+    """Three nights with 0, 4 and 8 of 40 answers wrong, the first of which is blessed."""
+    truths = write_lines(tmp_path / "t.jsonl", CORPUS)
+    for number in (1, 2, 3):
+        given = write_lines(tmp_path / f"{number}.jsonl", answers(4 * number - 4))
+        assert evaluate(tmp_path / "scores" / f"night-{number}", truths, given, "--quiet", "--no-html").code == 0
+    (tmp_path / "scores" / "blessed.txt").write_text("night-1  # by Ada: release 3")
+    return tmp_path / "scores"
+
+
+def test_the_median_is_blessed_and_each_new_run_is_a_look_until_the_next_blessing(lucky: Path, tmp_path: Path) -> None:
+    better = f"the baseline {lucky}/night-1 is better than the median of recent nights by "
+    assert better in history(lucky, "--no-html")[2]
+    (tmp_path / "gates.yaml").write_text(
+        "benchmark: toy\ngates: {exact_match: {not_worse_than: baseline, margin: 0.9, looks: 2},\n"
+        "        similarity: {not_worse_than: baseline, margin: 0.9, looks: 7}}\n"
+    )
+    given = ("--config", tmp_path / "gates.yaml", "--baseline", lucky / "blessed.txt", "--quiet")
+    for night in ("night-2", "night-2", "night-3"):
+        assert command("gate", lucky / night, *given)[::2] == (0, "")
+    looks = lucky / "blessed.looks.json"
+    counted = json.loads(looks.read_bytes())
+    assert list(counted["folders"].values()) == ["night-2", "night-3"]
+    counted["runs"].update({f"by version {number}": "2026" for number in range(4)})
+    looks.write_text(json.dumps(counted))
+    truths, fourth = tmp_path / "t.jsonl", write_lines(tmp_path / "4.jsonl", CORPUS[3:])
+    flags = ("--quiet", "--no-html", "--baseline", str(lucky / "blessed.txt"))
+    found = evaluate(tmp_path / "night-4", truths, fourth, *flags, config=tmp_path / "gates.yaml")
+    assert found.code == 0
+    assert "gate exact_match: 7 runs were judged against" in found.stderr
+    assert found.stderr.count("it does not say where a run is that was judged; left out of the mean of") == 4
+    assert ["the mean of 3 of the last 7 runs" in each["reason"] for each in found.summary["gates"]] == [False, True]
+    assert "more than its looks: 2" in found.stderr
+    code, stdout, stderr = command("bless", lucky)
+    assert (code, stderr.count("\n"), better in stderr) == (0, 2, True)
+    assert "blessed night-2, the median of 3 nights: exact_match of predictions 0.9000" in stdout
+    assert find_baseline(str(lucky / "blessed.txt")) == (str(lucky / "night-2"), None)
+    assert json.loads(looks.read_bytes())["runs"] == {}
+    # What a person wrote stays.
+    assert (lucky / "blessed.txt").read_text().startswith("night-1  # by Ada: release 3\n# ")
+    assert history(lucky, "--no-html")[2] == ""
+
+
+def stored_night(folder: Path, number: int, predictions: str, **settings: Any) -> Path:
+    """Writes a run with 200 answers, of which the 5 from `5 * number` on are wrong; none of night 0."""
+    wrong = range(5 * number, 5 * number + 5) if number else ()
+    rows = [finished_runs.row(f"s{place}", 0.5 if place in wrong else 1.0) for place in range(200)]
+    name = f"night-{number}" if number else "blessed"
+    return finished_runs.write_run(folder / name, rows, settings, predictions=predictions)
+
+
+def test_what_no_night_shows_the_mean_of_a_week_does(tmp_path: Path) -> None:
+    """A loss of 5 / 200 with a standard error of 0.011 is 2.3 of them; that of the mean, 0.0042, is a third of it."""
+    folders = [stored_night(tmp_path / "scores", number, f"night {number}") for number in range(8)]
+    blessed, gates = tmp_path / "scores" / "blessed.txt", tmp_path / "gates.yaml"
+    blessed.write_text("blessed")
+    gates.write_text(
+        "benchmark: toy\nslices: [kind]\nbootstrap: {replicates: 50}\n"
+        "gates: {exact_match: {not_worse_than: baseline, looks: 7}}\n"
+    )
+
+    def gate(number: int) -> tuple[int, str]:
+        return command("gate", folders[number], "--config", gates, "--baseline", blessed, "--quiet")[::2]
+
+    # Who judges again reads the same, of each night.
+    assert [gate(number)[0] for number in (1, 2, 3, 4, 5, 6, 7, 7, 3)] == [4] * 6 + [1, 1, 4]
+    assert "the mean of 7 runs is -0.025 (" in gate(7)[1]
+    for number in (2, 4, 5):
+        shutil.rmtree(folders[number])
+    (folders[3] / "sums.json").write_text("{")
+    stored_night(tmp_path / "scores", 4, "another night")
+    stored_night(tmp_path / "scores", 5, "night 5", missing="exclude")
+    code, stderr = gate(7)
+    assert (code, "the mean of 3 of the last 7 runs is -0.025 (" in stderr) == (1, True)
+    left_out = [line for line in stderr.splitlines() if line.endswith("; left out of the mean of the last 7 runs")]
+    reasons = ("no finished run is here", "sums.json", "another run has replaced", "missing")
+    for number, reason, line in zip(range(2, 6), reasons, left_out, strict=True):
+        assert (str(folders[number]) in line, reason in line) == (True, True)

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from beamscore.metrics.statistics.intervals import intervals
 from beamscore.metrics.statistics.measured import measure, spec_of
+from beamscore.metrics.statistics.sum_table import PackedReplicates
 from beamscore.metrics.statistics.sums import Sums
 from beamscore.pipelines.config import settings
 from beamscore.pipelines.config.gates import Gate
