@@ -134,13 +134,12 @@ def _compared(
     benchmark: AnyBenchmark, metric: str, found: PairedDifference, confidence: float, system: int = 0
 ) -> Compared:
     """Returns a paired difference with what is said of it; confidence: of the interval that decides."""
-    spec, deciding, difference = spec_of(type(benchmark), metric), None, Difference()
-    if found.difference is not None:
-        if found.error is not None:
-            deciding = paired_interval(found.difference, found.error, found.units, confidence, spec.bounds)
-        word = difference_word(found.difference, deciding, spec.higher_is_better)
-        low, high = found.interval or (None, None)
-        difference = Difference(found.difference, low, high, word)
+    spec, deciding = spec_of(type(benchmark), metric), Measured(found.difference)
+    if found.difference is not None and found.error is not None:
+        ends = paired_interval(found.difference, found.error, found.units, confidence, spec.bounds)
+        deciding = Measured(found.difference, *(ends or ()))
+    low, high = found.interval or (None, None)
+    difference = Difference(found.difference, low, high, difference_word(deciding, spec.higher_is_better))
     sides = Measured(found.baseline), Measured(found.candidate)
     return Compared(metric_of(type(benchmark), metric), system, *sides, difference, None, found.detectable)
 

@@ -96,7 +96,6 @@ def put_on_paper(chromium: Browser, path: Path) -> None:
     chromium.resize(794, 1123)
     open_page(chromium, path)
     chromium.prefer(media="print")
-    chromium.run("window.dispatchEvent(new Event('beforeprint'))")
     assert chromium.run("return document.documentElement.scrollWidth") <= 794
     assert chromium.run("return getComputedStyle(document.querySelector('nav')).display") == "none"
 

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from beamscore.pipelines.runs.numbers import fixed
 from tests.page.browser import Browser
 from tests.page.corpora import corpus_page, night, page_data
 from tests.page.hostile import HOSTILE
@@ -71,12 +70,12 @@ def test_the_page_of_a_history(chromium: Browser, nights: Path) -> None:
         what: [event for event in history["events"][::-1] if event["what"] == what]
         for what in ("break", "change point", "missing before", "coverage")
     }
-    assert {event["text"] for event in events["break"]} == {"the ground truth changed"}
-    assert [event["earlier"] for event in events["break"]] == ["", "", "2026-02-06"]
+    changed = "the ground truth changed"
+    assert [event["text"] for event in events["break"]] == [changed, changed, f"{changed}; compared with 2026-02-06"]
     parts = [each["part"] for each in history["nights"]]
     assert [parts[0], parts[BREAK], parts[-3], parts[-1]] == [0, 1, 2, 1]
     assert [history["nights"][mark["night"]]["run"] for mark in events["coverage"]] == ["2026-01-01", "2026-01-31"]
-    assert [mark["text"] for mark in events["missing before"]] == ["2 missing nights"]
+    assert [mark["text"] for mark in events["missing before"]] == ["2 missing nights after 2026-01-09"]
     assert [gate["text"] for gate in history["gates"]] == ["gate: at least 0.55"]
     changes = {(mark["night"], document["metrics"][mark["metric"]]["name"]) for mark in events["change point"]}
     assert (CHANGE - len(MISSING), "overall.f1") in changes
@@ -88,13 +87,13 @@ def test_the_page_of_a_history(chromium: Browser, nights: Path) -> None:
         for series in history["series"]
         if not series["label"] and any(v is not None for v in series["values"])
     }
-    assert chromium.run("return document.querySelectorAll('.series svg[role=img]').length") == len(measured)
+    assert chromium.run("return document.querySelectorAll('.series svg[role=group]').length") == len(measured)
     told = str(chromium.run("return document.querySelector('main').textContent"))
     assert "2 missing nights" in told
     assert "of the samples were not scored" in told
     assert "the ground truth changed" in told
     for mark in events["change point"]:
-        assert f"{fixed(mark['before'])} to {fixed(mark['after'])}" in told
+        assert mark["text"] in told
 
 
 def test_runs_and_slices_are_filtered(chromium: Browser, nights: Path) -> None:
@@ -111,21 +110,16 @@ def test_runs_and_slices_are_filtered(chromium: Browser, nights: Path) -> None:
     choose(chromium, "#slices-filters-0", "label", "urban")
     assert shown_count(chromium, "#slices-filters-0") == "1 of 3 slices"
     chromium.run("document.querySelector('#slices-plots-0').scrollIntoView()")
-    assert chromium.wait("return document.querySelectorAll('#slices-plots-0 svg[role=img]').length") == 1
+    assert chromium.wait("return document.querySelectorAll('#slices-plots-0 svg[role=group]').length") == 1
 
 
 def test_a_click_on_a_night_opens_its_page(chromium: Browser, nights: Path) -> None:
     open_page(chromium, nights / "history.html")
     links = chromium.run("return [...document.querySelectorAll('#nights-table-0 a')].map((each) => each.href)")
     assert links[0] == (nights / "2026-02-09" / "report.html").absolute().as_uri()
-    # The point next to the pointer says what it is, and a click opens its page.
-    over = (
-        "const figure = document.querySelector('.series svg[role=img]'), box = figure.getBoundingClientRect();"
-        "figure.dispatchEvent(new PointerEvent(arguments[0], {clientX: box.left + 50, clientY: box.top + 150}))"
-    )
-    chromium.run(over, "pointermove")
-    assert "2026-01-01" in chromium.run("return document.getElementById('tip').textContent")
-    chromium.run(over, "click")
+    # A point says what it is, and a click opens its page.
+    assert "2026-01-01" in chromium.run("return document.querySelector('.series svg a title').textContent")
+    chromium.run("document.querySelector('.series svg a').dispatchEvent(new MouseEvent('click', {bubbles: true}))")
     assert chromium.wait("return location.href.endsWith('/2026-01-01/report.html')")
 
 

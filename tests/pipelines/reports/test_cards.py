@@ -11,7 +11,7 @@ from beamscore.metrics.chemistry.benchmark import ChemistryBenchmark
 from beamscore.metrics.chemistry.records import ChemistryOptions
 from beamscore.metrics.traffic_rules.benchmark import TrafficRulesBenchmark
 from beamscore.metrics.traffic_rules.records import Options
-from beamscore.pipelines.compare_page import worst_first
+from beamscore.pipelines.compare_page import in_order
 from beamscore.pipelines.reports.cards import (
     MAX_DRAWINGS_LENGTH,
     MAX_RECORD_LENGTH,
@@ -132,5 +132,5 @@ def test_without_records_it_says_why() -> None:
 
 
 def test_those_that_lost_most_come_first() -> None:
-    found = [records(change, None, None, None).row for change in (0.5, None, -1.0)]
-    assert [each["change"] for each in sorted(found, key=worst_first)] == [-1.0, None, 0.5]
+    found = make_changed(CHEMISTRY, [records(change, None, None, None) for change in (0.5, None, -1.0)])
+    assert [each.change for each in in_order(found)] == [-1.0, None, 0.5]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from beamscore.metrics.registry import benchmark_class
-from beamscore.pipelines.reports.comparison import build_comparison
+from beamscore.pipelines.reports.comparison import ComparedRuns, build_comparison
 from beamscore.pipelines.reports.document import Compared, Difference, Link, Measured, Metric, Slice
 from beamscore.pipelines.reports.judgement import by_evidence, judge_difference, judge_run, lost_most, moved
 from tests.toy import Options, ToyBenchmark
@@ -127,7 +127,7 @@ def test_a_comparison_says_what_holds_for_all_metrics_and_slices_at_once(word: s
         "samples": {"compared": 9}, "verdicts": {word: 1}, "metrics": {name: metric},
         "slices": {"kind=a": {"metrics": {name: metric}}}, "changes": {"threshold": 0.1, "metrics": {}},
     }  # fmt: skip
-    found = build_comparison(document, benchmark(benchmark.options_type())).verdict
+    found = build_comparison(document, benchmark(benchmark.options_type()), ComparedRuns()).verdict
     assert found.judgement == "worse"
     assert f"{name} fell from 0.5000 to 0.2500, −0.2500 (−0.5000 to −0.1250)." in found.sentence
     assert text in found.sentence
