@@ -35,7 +35,6 @@ from .document import (
     Table,
     Text,
     Verdict,
-    metric_of,
 )
 from .evaluation import provenance_blocks
 from .judgement import by_evidence, judge_difference, lead_first, word_of
@@ -125,7 +124,7 @@ def build_comparison(
         metrics=metrics,
         differences=differences,
         slices=slices,
-        sample_metrics=tuple(Metric.of(spec) for spec in kind.sample_metrics),
+        sample_metrics=tuple(Metric.of(spec, spec.name) for spec in kind.sample_metrics),
         samples_note=runs.no_records,
     )  # fmt: skip
 
@@ -169,9 +168,8 @@ def _compared(kind: type[AnyBenchmark], name: str, found: Mapping[str, Any], run
         is_whole = found["samples"].get("compared") == runs.samples[number]
         interval = runs.intervals[number].get(name) if is_whole else None
         sides.append(Measured(values[side], *(interval or (None, None))))
-    return Compared(
-        metric_of(kind, name), 0, sides[0], sides[1], _difference(values), values["p"], values["detectable"]
-    )
+    metric, p, detectable = Metric.of(kind.spec_of(name), name), values["p"], values["detectable"]
+    return Compared(metric, 0, sides[0], sides[1], _difference(values), p, detectable)
 
 
 def _difference(found: Mapping[str, Any]) -> Difference:

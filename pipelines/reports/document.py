@@ -7,14 +7,13 @@ are escaped where they are rendered.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 from urllib.parse import urlencode
 
 import msgspec
 
 from ...metrics.benchmark import MetricSpec
-from ...metrics.statistics.measured import AnyBenchmark
 from .text import one_line, visible
 
 Judgement = Literal[
@@ -89,16 +88,12 @@ class Metric(msgspec.Struct, frozen=True):
     is_change: bool = False
 
     @classmethod
-    def of(cls, spec: MetricSpec) -> Metric:
-        """Returns what is declared of a metric, without values."""
-        return cls(spec.name, spec.meaning, spec.higher_is_better, *spec.bounds, spec.main is not None)
-
-
-def metric_of(kind: type[AnyBenchmark], name: str, systems: Sequence[Mapping[str, Any]] = ()) -> Metric:
-    """Returns a metric with its values in the systems of summary.json; one that nobody declares has no meaning."""
-    spec = kind.spec_of(name)
-    values = tuple(measured(system, name) for system in systems)
-    return msgspec.structs.replace(Metric(name) if spec is None else Metric.of(spec), name=name, values=values)
+    def of(cls, spec: MetricSpec | None, name: str, systems: Sequence[Mapping[str, Any]] = ()) -> Metric:
+        """Returns what is declared of a metric, which may be nothing, with its values in systems of summary.json."""
+        values = tuple(measured(system, name) for system in systems)
+        if spec is None:
+            return cls(name, values=values)
+        return cls(name, spec.meaning, spec.higher_is_better, *spec.bounds, spec.main is not None, values)
 
 
 def measured(found: Mapping[str, Any], name: str) -> Measured:
@@ -424,11 +419,6 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
             if each.where in ("both", where)
         )
         return [each for each in sections if each.blocks]
-
-    def tables(self) -> Iterator[Table]:
-        """Yields the tables of all sections."""
-        for section in self.sections:
-            yield from (each for each in section.blocks if isinstance(each, Table))
 
     def link(self, filters: Mapping[str, str], system: int = 0) -> str | None:
         """Returns the address of the samples that pass filters, as address.js reads it; None where this page has none.

@@ -43,7 +43,6 @@ from .document import (
     Table,
     Text,
     measured,
-    metric_of,
 )
 from .judgement import by_evidence, judge_difference, judge_run, lead_first
 from .render import Reports, write_reports
@@ -115,7 +114,7 @@ def build_run(
     """
     kind, systems = type(benchmark), tuple(summary["systems"])
     main = benchmark.main_metrics()
-    metrics = tuple(metric_of(kind, name, list(summary["systems"].values())) for name in main)
+    metrics = tuple(Metric.of(kind.spec_of(name), name, list(summary["systems"].values())) for name in main)
     differences = tuple(
         msgspec.structs.replace(found, candidate=each.values[number])
         for each in metrics
@@ -138,7 +137,7 @@ def build_run(
         metrics=metrics,
         differences=differences,
         slices=slices,
-        sample_metrics=tuple(Metric.of(spec) for spec in benchmark.sample_metrics),
+        sample_metrics=tuple(Metric.of(spec, spec.name) for spec in benchmark.sample_metrics),
         draw=_draw_command(run),
     )  # fmt: skip
     pairs = [
@@ -280,7 +279,7 @@ def _tables(kind: type[AnyBenchmark], metrics: Sequence[Metric], systems: Mappin
     main = [each.name for each in metrics]
     others = dict.fromkeys(name for each in found for name in each["values"] if name not in main)
     if others:
-        rest = [metric_of(kind, name, found) for name in others]
+        rest = [Metric.of(kind.spec_of(name), name, found) for name in others]
         yield metric_table(f"{len(rest)} other metrics", rest, list(systems), folded=True)
     for number, (name, system) in enumerate(systems.items()):
         for place, table in enumerate(data_tables(system)):

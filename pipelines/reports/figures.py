@@ -109,12 +109,7 @@ def shown(value: str | float | None) -> Markup:
 
 def breakable(text: str) -> Markup:
     """Returns a name that may be broken behind its dots, underscores and equals signs."""
-    return Markup("<wbr>").join(map(shown, parts(text)))
-
-
-def parts(text: str) -> list[str]:
-    """Returns the parts between which a name may be broken."""
-    return re.split(r"(?<=[._=])(?=.)", clipped(text))
+    return Markup("<wbr>").join(map(shown, re.split(r"(?<=[._=])(?=.)", clipped(text))))
 
 
 def whisker(found: Measured | Difference, low: float, high: float, line: float | None, ink: str) -> Markup:

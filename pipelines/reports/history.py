@@ -42,7 +42,6 @@ from .document import (
     Text,
     Verdict,
     Word,
-    metric_of,
     samples_address,
 )
 from .judgement import judge_difference, judge_nights, lead_first
@@ -140,7 +139,7 @@ def _neighbors(
 
 
 def _metric(history: History, name: str) -> Metric:
-    return Metric(name) if history.kind is None else metric_of(history.kind, name)
+    return Metric(name) if history.kind is None else Metric.of(history.kind.spec_of(name), name)
 
 
 def _moved(history: History, system: str, metric: str) -> Difference:

@@ -258,9 +258,3 @@ def _reasons(history: History) -> Iterable[str]:
             yield f"tonight cannot be compared with the runs before: {reason}"
         else:
             yield f"tonight is compared with {earlier.run}, not with the run before: {reason}"
-    for change in reversed(history.changes[-3:]):
-        values = f"changed from {fixed(change.before)} to {fixed(change.after)}"
-        yield f"{change.metric} of {change.system} {values} with {change.night.run}"
-    if history.gaps:
-        missing = sum(gap.count for gap in history.gaps)
-        yield f"{missing:,} night{'s' * (missing > 1)} missing"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -26,8 +27,7 @@ MAX_ROWS = 100_000
 MAX_VALUE_LENGTH = 120
 MAX_LABELS = 10_000
 DECIMALS = 4
-MAX_ROUNDED = 1e15
-"""From here on a number has no decimals worth rounding, and those beyond all would overflow."""
+MAX_WHOLE = 1e15
 BINS = 20
 EDGE_DECIMALS = 10
 """So that an edge such as 0.15 is the number that a person would write."""
@@ -55,7 +55,7 @@ def sample_table(
         [number[system] for system in rows["system"].to_pylist()],
         rows["status"].to_pylist(),
         slices,
-        {spec.name: _rounded(rows[spec.name]) for spec in specs},
+        {spec.name: [*map(rounded, rows[spec.name].to_pylist())] for spec in specs},
     )
 
 
@@ -84,24 +84,11 @@ def hashed_share(rows: Any, share: float) -> Any:
 
 
 def rounded(value: float | None) -> float | None:
-    """Returns a value of one sample as the page holds it."""
-    return None if value is None else round(value, DECIMALS) + 0.0
-
-
-def _rounded(column: Any) -> list[float | None]:
-    values = column.to_numpy(zero_copy_only=False).astype(float)
-    is_small = np.abs(values) < MAX_ROUNDED
-    rounded = values.copy()
-    rounded[is_small] = np.round(values[is_small], DECIMALS)
-    # Removes the sign of a zero that a small negative number leaves.
-    rounded += 0.0
-    whole = is_small & (rounded == np.floor(rounded))
-    found = rounded.astype(object)
-    # A whole number is shorter without its decimal point, and a page holds a million of them.
-    found[whole] = rounded[whole].astype(np.int64)
-    found[~np.isfinite(values)] = None
-    numbers: list[float | None] = found.tolist()
-    return numbers
+    """Returns a value of one sample as the page holds it: a whole number without its point, which is shorter."""
+    if value is None or not math.isfinite(value):
+        return None
+    found = round(value, DECIMALS) + 0.0
+    return int(found) if found.is_integer() and abs(found) < MAX_WHOLE else found
 
 
 _MEMBER = re.compile(r"((?:\\.|[^\\=])*)=((?:\\.|[^\\,])*)(?:,|$)", re.DOTALL)

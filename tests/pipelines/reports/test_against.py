@@ -8,6 +8,7 @@ from typing import Any
 
 from beamscore.pipelines.reports.document import Document, Word
 from tests import toy
+from tests.pipelines.reports.conftest import tables_of
 from tests.runs import command, evaluate, write_lines
 
 TRUTHS = [toy.sample(index, 0)[0] for index in range(60)]
@@ -30,7 +31,7 @@ def run(tmp_path: Path, **wrong: int) -> Path:
 
 def pair_of(page: Document) -> list[Any]:
     """The rows of the table that compares the two systems."""
-    return [row for table in page.tables() if table.title == "Difference of the systems" for row in table.rows]
+    return [row for table in tables_of(page) if table.title == "Difference of the systems" for row in table.rows]
 
 
 def test_it_is_what_compare_finds(tmp_path: Path, pages: list[Document]) -> None:

@@ -12,6 +12,7 @@ from beamscore.pipelines.commands.messages import CRASHED
 from beamscore.pipelines.reports import evaluation
 from beamscore.pipelines.reports.document import Document, Link
 from beamscore.pipelines.reports.samples import MAX_ROWS
+from tests.pipelines.reports.conftest import tables_of
 from tests.runs import Run, command, evaluate, write_lines
 
 PROBLEM = "ValueError: <b>no page</b>"
@@ -139,7 +140,7 @@ def test_counts_of_the_quarantine_and_reasons_of_the_verdict_lead_to_samples(
     assert evaluate(night, truth, after, "--quiet", "--slice", "part", *allowed).code == 0
     assert command("history", tmp_path / "runs")[0] == 0
     _, report, history = pages
-    ((*cells, examples),) = next(table.rows for table in report.tables() if table.title.startswith("Quarantined"))
+    ((*cells, examples),) = next(table.rows for table in tables_of(report) if table.title.startswith("Quarantined"))
     count: Any = cells[0]
     example: Any = examples[0] if isinstance(examples, tuple) else None
     assert (count.text, report.address(count)) == (1, "#samples?status=missing_prediction")

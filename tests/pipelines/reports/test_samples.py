@@ -52,7 +52,7 @@ def test_the_worst_come_first_and_those_without_a_value_last() -> None:
 
 @pytest.mark.parametrize(
     ("value", "written"),
-    [(0.00004, "0"), (-0.00004, "0"), (2.00001, "2"), (0.12345, "0.1234"), (1e15, "1000000000000000.0"),
+    [(0.00004, "0"), (-0.00004, "0"), (2.00001, "2"), (0.12345, "0.1235"), (1e15, "1000000000000000.0"),
      (1e308, "1e+308"), (-1.7e308, "-1.7e+308"), (math.nan, "null"), (math.inf, "null")],
 )  # fmt: skip
 def test_a_number_has_four_decimals_and_a_whole_one_none(value: float, written: str) -> None:
