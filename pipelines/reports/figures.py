@@ -138,6 +138,6 @@ def histogram(document: Document, found: Distribution, system: int) -> Markup:
     ends = (edges[0] + 0.5, edges[-1] - 0.5) if is_counted else (edges[0], (edges[0] + edges[-1]) / 2, edges[-1])
     ticks = Markup("").join(Markup("<span>{:.4g}</span>").format(each) for each in ends)
     return Markup(
-        '<div class="figure" role="group" aria-label="Distribution of {} of {}, at most {:,} in a bin">'
-        '<div class="bins" style="--ink: var(--system-{})">{}</div><div class="ticks">{}</div></div>'
+        '<div class="figure" role="group" aria-label="Distribution of {} of {}">'
+        '<div class="bins" data-most="{:,}" style="--ink: var(--system-{})">{}</div><div class="ticks">{}</div></div>'
     ).format(shown(found.name), shown(document.systems[system]), most, system % 6, bars, ticks)

@@ -18,11 +18,11 @@ SAMPLE = 3
 def main(page: Path, picture: Path) -> None:
     """Writes a PNG of at most 200 kB: the head of the page, and a sample below it."""
     with browser() as chromium:
-        chromium.prefer(color_scheme="light")
+        chromium.prefer("light")
         chromium.resize(WIDTH, HEIGHT)
         chromium.open(page)
         for _ in range(SAMPLE):
-            chromium.run("document.querySelector('.stepper').lastElementChild.previousElementSibling.click()")
+            chromium.run("document.querySelectorAll('.stepper button')[1].click()")
         # A person who steps with the mouse sees no ring around what has the focus.
         chromium.run("document.activeElement.blur()")
         table = "document.querySelector('#metrics > .scroll')"

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from beamscore.pipelines.reports import render as rendering
-from beamscore.pipelines.reports.document import Document, Table
+from beamscore.pipelines.reports.document import Document
 
 
 @pytest.fixture
@@ -20,8 +20,3 @@ def pages(monkeypatch: pytest.MonkeyPatch) -> list[Document]:
 
     monkeypatch.setattr(rendering, "render", keep)
     return made
-
-
-def tables_of(page: Document) -> list[Table]:
-    """Returns the tables of all sections."""
-    return [block for section in page.sections for block in section.blocks if isinstance(block, Table)]
