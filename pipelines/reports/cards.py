@@ -70,9 +70,7 @@ def make_cards(benchmark: AnyBenchmark, picked: Sequence[PickedSample], places: 
     looks = []
     for each in picked:
         prediction = None if each.prediction is None else Beginning(each.prediction, each.prediction_size)
-        # Details that are too long were left out.
-        details = each.details if each.details_size == len(each.details) else None
-        side = Side(each.status, each.metrics, prediction, details)
+        side = Side(each.status, each.metrics, prediction, each.details)
         looks.append(Look(each.sample_id, each.source, Beginning(each.truth, each.truth_size), [side]))
     main, cards = benchmark.main_sample_metric().name, []
     for each, shown in zip(picked, _shown(benchmark, looks, places), strict=True):
