@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from operator import itemgetter
 from typing import Any
 
 import apache_beam as beam
@@ -41,11 +40,6 @@ class ComparisonPagePlan:
     count: int
     runs: ComparedRuns
     inputs: Inputs | None
-
-    @property
-    def pictures(self) -> str | None:
-        """Where the real pictures of the samples are, as the baseline says."""
-        return None if self.inputs is None else self.inputs.configuration.settings.pictures
 
 
 def plan_page(
@@ -97,18 +91,17 @@ def _check_unchanged(inputs: Inputs, sides: Sequence[SystemRun]) -> None:
     known: list[tuple[int, Run, tuple[str, ...]]] = [(GROUND_TRUTH, sides[0].run, ("ground_truth",))]
     known += [(number, run, ("predictions", system)) for number, (run, system) in enumerate(sides)]
     for side, run, keys in known:
-        of_run = run.provenance.get("inputs")
-        for key in keys:
+        what, of_run = keys[0].replace("_", " "), run.provenance.get("inputs")
+        for key in (*keys, "digest"):
             of_run = of_run.get(key) if isinstance(of_run, dict) else None
-        digest = of_run.get("digest") if isinstance(of_run, dict) else None
-        if digest is None:
-            raise UsageError(f"{run.path} does not say which {keys[0].replace('_', ' ')} it read")
-        if side not in found or digest != found[side].digest:
-            raise UsageError(f"the {keys[0].replace('_', ' ')} of {run.path} have changed since that run")
+        if of_run is None:
+            raise UsageError(f"{run.path} does not say which {what} it read")
+        if side not in found or of_run != found[side].digest:
+            raise UsageError(f"the {what} of {run.path} have changed since that run")
 
 
 class ChangedSamples(beam.PTransform):
-    """Makes what the page shows of the samples that changed most: from ChangedSample to (its place in order, Card).
+    """Makes what the page shows of the samples that changed most: from ChangedSample to Card.
 
     benchmark: under the options of the baseline. tables: the rows of both runs.
     """
@@ -123,19 +116,22 @@ class ChangedSamples(beam.PTransform):
 
     def expand(self, changed: beam.PCollection) -> beam.PCollection:
         """Reads the inputs again, where the plan has any."""
-        plan = self._plan
+        plan, pictures, records = self._plan, None, None
         if not plan.count:
             return changed.pipeline | "None" >> beam.Create([])
-        records = None if plan.inputs is None else plan.inputs.read(changed.pipeline).records
+        if plan.inputs is not None:
+            # Where the real pictures of the samples are, the baseline says.
+            pictures = plan.inputs.configuration.settings.pictures
+            records = plan.inputs.read(changed.pipeline).records
         return (
             changed
             | "Gather" >> GatherChanged(plan.count, self._tables, records)
-            | "Draw" >> DrawTogether(DrawChanged(self._benchmark, plan.runs.no_records, plan.pictures))
+            | "Draw" >> DrawTogether(DrawChanged(self._benchmark, plan.runs.no_records, pictures))
         )
 
 
 class DrawChanged(beam.DoFn):
-    """Draws samples that changed: from lists of ChangedRecords to pairs (its place in order, Card)."""
+    """Draws samples that changed: from lists of ChangedRecords to Card."""
 
     def __init__(self, benchmark: Benchmark[Any, Any, Any], no_records: str, places: str | None = None) -> None:
         self._benchmark = benchmark
@@ -155,24 +151,14 @@ class DrawChanged(beam.DoFn):
         if not self._problem:
             self._benchmark.teardown()
 
-    def process(self, found: Sequence[ChangedRecords]) -> Iterator[tuple[ChangeOrder, Card]]:
-        """Yields what the page shows of a batch of samples."""
+    def process(self, found: Sequence[ChangedRecords]) -> Sequence[Card]:
+        """Returns what the page shows of a batch of samples."""
         if self._problem:
             found = [msgspec.structs.replace(each, truth=None) for each in found]
         with faults_end_the_bundle("drawing"):
-            cards = make_changed(self._benchmark, found, self._problem or self._no_records, self._places)
-        yield from zip((worst_first(each.row) for each in found), cards, strict=True)
+            return make_changed(self._benchmark, found, self._problem or self._no_records, self._places)
 
 
-ChangeOrder = tuple[float, str]
-"""The change of the main per-sample metric, and the sample_id: those that lost most come first."""
-
-
-def worst_first(row: Mapping[str, Any]) -> ChangeOrder:
-    """Returns the key that sorts samples: those that lost most first, those that won most last."""
-    return (0.0 if row["change"] is None else row["change"], row["sample_id"])
-
-
-def in_order(changed: Sequence[tuple[ChangeOrder, Card]]) -> list[Card]:
-    """Returns samples in the order of the page, whatever the order in which they came."""
-    return [each for _, each in sorted(changed, key=itemgetter(0))]
+def in_order(changed: Sequence[Card]) -> list[Card]:
+    """Returns samples, those that lost most first and those that won most last, whatever order they came in."""
+    return sorted(changed, key=lambda card: (card.change or 0.0, card.sample_id))

@@ -249,7 +249,7 @@ def _totals(runs: Sequence[Run], system: str) -> dict[str, SliceTotals]:
         sums = run.sums.systems[system]
         for label, stored in {"": sums, **sums.slices}.items():
             try:
-                more = SliceTotals(BootstrapSums.of(bootstrap, stored.table(bootstrap.replicates)), dict(stored.counts))
+                more = SliceTotals(BootstrapSums(bootstrap, stored.table(bootstrap.replicates)), dict(stored.counts))
                 if not label and run.summary.fingerprint is not None:
                     more.fingerprint = int(run.summary.fingerprint.hash, 16)
                 found = run.slice(system, label)

@@ -19,7 +19,7 @@ from ...transforms.io.storage import is_on_disk
 from ..config.errors import UsageError
 from ..runs.differences import PAIRED, differences
 from ..runs.run import PAGE, Run
-from .document import Compared, Difference, Measured, metric_of
+from .document import Compared, Difference, Measured, Metric
 from .judgement import difference_word
 from .text import some_of
 
@@ -52,35 +52,30 @@ def against_baseline(result: Run, baseline: Run | None, name: str = "the baselin
     """
     if baseline is None:
         return NOTHING
-    output = result.configuration.settings.output
+    output, name = result.configuration.settings.output, f"{name} {baseline.path}"
     link = None if output is None else page_link(baseline.path, output, ".")
-    return _against(result, baseline, name)._replace(path=baseline.path, link=link)
-
-
-def _against(result: Run, baseline: Run, name: str) -> Against:
-    name = f"{name} {baseline.path}"
+    found: Mapping[Key, Compared] = {}
     try:
         reasons = differences(result.signature, baseline.signature, PAIRED)
-        if reasons:
-            return Against(f"Not compared with {name}: {reasons[0]}.")
         run = Run.read(baseline.path)
         if run.run_id != baseline.run_id:
-            return Against(f"Not compared with {name}: another run has replaced it meanwhile.")
-        found, apart = run_differences(result, run, {each: baseline.system_for(each) for each in result.systems})
+            reasons = reasons or ["another run has replaced it meanwhile"]
+        if not reasons:
+            found, apart = run_differences(result, run, {each: baseline.system_for(each) for each in result.systems})
+            reasons = [] if found else ["it has no system of the same name"]
     except (UsageError, OSError, ValueError, KeyError) as error:
-        return Against(f"Not compared with {name}: {error}.")
-    if not found:
-        return Against(f"Not compared with {name}: it has no system of the same name.")
+        reasons = [str(error)]
+    if reasons:
+        return Against(f"Not compared with {name}: {reasons[0]}.", {}, baseline.path, link)
     more = ""
     if any(len(system.slices) > MAX_SLICES for system in result.systems.values()):
         more = f" Only the first {MAX_SLICES:,} slices by name are compared; beamscore compare tests all."
     if not baseline.rows:
         more += " Its rows (samples/) are missing, so nothing tells which samples changed."
-    samples = "over the same samples"
-    if apart:
-        samples = f"over samples that are not the same in {some_of(apart, SLICES_NAMED)}"
+    samples = f"samples that are not the same in {some_of(apart, SLICES_NAMED)}" if apart else "the same samples"
     drawn = f"{run.sums.bootstrap.replicates:,} paired bootstrap replicates"
-    return Against(f"This run less {name}, {samples}, with intervals of {drawn}.{more}", found)
+    note = f"This run less {name}, over {samples}, with intervals of {drawn}.{more}"
+    return Against(note, found, baseline.path, link)
 
 
 def run_differences(result: Run, run: Run, systems: Mapping[str, str | None]) -> tuple[dict[Key, Compared], list[str]]:
@@ -133,15 +128,14 @@ def _compared(
     benchmark: AnyBenchmark, metric: str, found: PairedDifference, confidence: float, system: int = 0
 ) -> Compared:
     """Returns a paired difference with what is said of it; confidence: of the interval that decides."""
-    spec, deciding, difference = spec_of(type(benchmark), metric), None, Difference()
-    if found.difference is not None:
-        if found.error is not None:
-            deciding = paired_interval(found.difference, found.error, found.units, confidence, spec.width)
-        word = difference_word(found.difference, deciding, spec.higher_is_better)
-        low, high = found.interval or (None, None)
-        difference = Difference(found.difference, low, high, word)
+    spec, deciding = spec_of(type(benchmark), metric), Measured(found.difference)
+    if found.difference is not None and found.error is not None:
+        ends = paired_interval(found.difference, found.error, found.units, confidence, spec.width)
+        deciding = Measured(found.difference, *(ends or ()))
+    low, high = found.interval or (None, None)
+    difference = Difference(found.difference, low, high, difference_word(deciding, spec.higher_is_better))
     sides = Measured(found.baseline), Measured(found.candidate)
-    return Compared(metric_of(type(benchmark), metric), system, *sides, difference, None, found.detectable)
+    return Compared(Metric.of(spec, metric), system, *sides, difference, None, found.detectable)
 
 
 def page_link(folder: str, output: str, run: str) -> str | None:

@@ -16,7 +16,7 @@ from ...transforms.pictures import NO_PICTURE, find_picture
 from ...transforms.records import MAX_RECORD_BYTES
 from .document import Card, CardSide, RecordText
 from .samples import rounded
-from .text import clipped, drawable, one_line
+from .text import drawable, one_line
 
 if TYPE_CHECKING:
     # Beam is imported with them, and the history of runs has no cards.
@@ -42,19 +42,14 @@ class Beginning(NamedTuple):
     payload: bytes
     size: int
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether all of the record is here."""
-        return self.size <= MAX_RECORD_BYTES
-
 
 class Side(NamedTuple):
-    """What a run says of a sample. details: those of its score as JSON holds them; None where they are not known."""
+    """What a run says of a sample. details: those of its score as JSON; None where they are not known."""
 
     status: str
-    metrics: dict[str, float | None]
+    metrics: Mapping[str, float | None]
     prediction: Beginning | None
-    details: Any
+    details: bytes | None
 
 
 class Look(NamedTuple):
@@ -73,23 +68,15 @@ def make_cards(benchmark: AnyBenchmark, picked: Sequence[PickedSample], places: 
     """
     looks = []
     for each in picked:
-        metrics = {name: rounded(value) for name, value in each.metrics.items()}
         prediction = None if each.prediction is None else Beginning(each.prediction, each.prediction_size)
-        # Details that are too long were left out.
-        details = msgspec.json.decode(each.details) if each.details_size == len(each.details) else None
-        side = Side(each.status, metrics, prediction, details)
+        side = Side(each.status, each.metrics, prediction, each.details)
         looks.append(Look(each.sample_id, each.source, Beginning(each.truth, each.truth_size), [side]))
-    main = benchmark.main_sample_metric().name
-    cards = []
-    for each, look, (sides, shown) in zip(picked, looks, _shown(benchmark, looks, (None, ""), places), strict=True):
-        details = look.sides[0].details
-        if each.details_size > len(each.details):
-            details = f"{each.details_size:,} bytes, too many for this page; samples/*.parquet has them"
-        before, value = rounded(each.before), look.sides[0].metrics.get(main)
+    main, cards = benchmark.main_sample_metric().name, []
+    for each, shown in zip(picked, _shown(benchmark, looks, places), strict=True):
+        before, value = rounded(each.before), rounded(each.metrics.get(main))
         change = None if before is None or value is None else rounded(value - before)
         words = (f"{main}: {_number(before)} → {_number(value)}",) if change else ()
-        cards.append(Card(each.sample_id, each.system, each.whys, sides, words=words, change=change,
-                          details=_short(details), **shown))  # fmt: skip
+        cards.append(Card(each.sample_id, each.system, each.whys, words=words, change=change, **shown))
     return cards
 
 
@@ -105,55 +92,50 @@ def make_changed(
         sides = [
             Side(
                 each.row[f"{name}.status"],
-                {spec.name: rounded(each.row[f"{name}.{spec.name}"]) for spec in benchmark.sample_metrics},
+                {spec.name: each.row[f"{name}.{spec.name}"] for spec in benchmark.sample_metrics},
                 prediction and Beginning(*prediction),
-                None if details is None else msgspec.json.decode(details),
+                details,
             )
             for name, details, prediction in zip(SIDES, each.details, each.predictions, strict=True)
         ]
         looks.append(Look(each.row["sample_id"], each.source, each.truth and Beginning(*each.truth), sides))
-    missing = no_records or "the records of this sample were not found in the inputs of the runs"
+    no_records = no_records or "the records of this sample were not found in the inputs of the runs"
     main, cards = benchmark.main_sample_metric().name, []
-    for each, (both, shown) in zip(changed, _shown(benchmark, looks, (None, missing), places), strict=True):
+    for each, shown in zip(changed, _shown(benchmark, looks, places, no_records), strict=True):
         row = each.row
         whys = (row["kind"], *([] if not row["change"] else ["lost" if row["change"] < 0 else "won"]))
-        cards.append(Card(row["sample_id"], 0, whys, both, words=tuple(what_changed(main, *both)),
-                          change=rounded(row["change"]), slices=each.slices, **shown))  # fmt: skip
+        words, change = tuple(what_changed(main, *shown["sides"])), rounded(row["change"])
+        cards.append(Card(row["sample_id"], 0, whys, words=words, change=change, slices=each.slices, **shown))
     return cards
 
 
 def _shown(
-    benchmark: AnyBenchmark, looks: Sequence[Look], missing: tuple[str | None, str], places: str | None
-) -> Iterator[tuple[tuple[CardSide, ...], dict[str, Any]]]:
-    """Yields the sides of each sample, and the fields of its card that show ground truth and picture.
+    benchmark: AnyBenchmark, looks: Sequence[Look], places: str | None, no_truth: str = ""
+) -> Iterator[dict[str, Any]]:
+    """Yields the fields of the card of each sample that show sides, ground truth and picture.
 
-    missing: no drawing of a sample without ground truth, and why.
+    no_truth: why there is no drawing of a sample without ground truth.
     """
     pictures = [
-        NO_PICTURE if truth is None else find_picture(truth.payload, sample_id, source, places)
-        for sample_id, source, truth, _ in looks
+        find_picture(look.truth.payload, look.sample_id, look.source, places) if look.truth else NO_PICTURE
+        for look in looks
     ]
-    drawings = iter(
-        drawings_of(
-            benchmark,
-            [
-                (look.truth, side, picture.size)
-                for look, picture in zip(looks, pictures, strict=True)
-                for side in look.sides
-                if look.truth is not None
-            ],
-        )
-    )
-    for look, picture in zip(looks, pictures, strict=True):
-        sides = tuple(
+    both = list(zip(looks, pictures, strict=True))
+    sides = [(look.truth, side, picture.size) for look, picture in both for side in look.sides]
+    drawings = iter(drawings_of(benchmark, sides, no_truth))
+    for look, picture in both:
+        shown = tuple(
             CardSide(
-                *(status, metrics, prediction and record_text(prediction), words_of(benchmark, details)),
-                *(missing if look.truth is None else next(drawings)),
+                side.status,
+                {name: rounded(value) for name, value in side.metrics.items()},
+                side.prediction and record_text(side.prediction),
+                words_of(benchmark, side.details),
+                *next(drawings),
             )
-            for status, metrics, prediction, details in look.sides
+            for side in look.sides
         )
         truth = look.truth and record_text(look.truth)
-        yield sides, {"truth": truth, "picture": picture.address, "picture_problem": picture.problem}
+        yield {"sides": shown, "truth": truth, "picture": picture.address, "picture_problem": picture.problem}
 
 
 def what_changed(main: str, before: CardSide, after: CardSide) -> Iterator[str]:
@@ -201,12 +183,13 @@ def within_limit(cards: Sequence[Card]) -> tuple[Card, ...]:
     return tuple(kept)
 
 
-def words_of(benchmark: AnyBenchmark, details: Any) -> tuple[str, ...]:
+def words_of(benchmark: AnyBenchmark, details: bytes | None) -> tuple[str, ...]:
     """Returns what matched what in words, a line each; of no details, none."""
-    if details is None:
+    known = None if details is None else msgspec.json.decode(details)
+    if known is None:
         return ()
     try:
-        words = benchmark.explain(details)[:MAX_WORDS]
+        words = benchmark.explain(known)[:MAX_WORDS]
     except ENVIRONMENT_FAULTS:
         raise
     except Exception as error:  # noqa: BLE001 - whatever a sample does to these words must not end the run
@@ -215,45 +198,47 @@ def words_of(benchmark: AnyBenchmark, details: Any) -> tuple[str, ...]:
 
 
 def drawings_of(
-    benchmark: AnyBenchmark, samples: Sequence[tuple[Beginning, Side, ImageSize | None]]
+    benchmark: AnyBenchmark, samples: Sequence[tuple[Beginning | None, Side, ImageSize | None]], no_truth: str = ""
 ) -> list[tuple[str | None, str]]:
     """Returns the drawing of each of (ground truth, side, size of the picture), or None and the reason."""
     if "draw" not in benchmark.abilities():
         return [(None, f"{benchmark.name} has no drawing")] * len(samples)
-    drawings: list[tuple[str | None, str]] = [(None, "")] * len(samples)
+    drawings: list[tuple[str | None, str]] = [(None, no_truth)] * len(samples)
     pairs: dict[int, DrawnPair[Any, Any]] = {}
     for place, (truth, (_, _, prediction, details), image) in enumerate(samples):
-        if not truth.is_whole or (prediction is not None and not prediction.is_whole):
+        if truth is None:
+            continue
+        if any(record is not None and record.size > MAX_RECORD_BYTES for record in (truth, prediction)):
             drawings[place] = None, "the records are too large for this page; beamscore draw writes it"
             continue
-        try:
-            record = msgspec.json.decode(truth.payload, type=benchmark.truth_type)
-            pairs[place] = DrawnPair("", record, _prediction(benchmark, prediction), details, image)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            drawings[place] = None, one_line(explain(error), MAX_WORDS_LENGTH)
+        record, problem = _decoded(truth, benchmark.truth_type)
+        if problem:
+            drawings[place] = None, one_line(problem, MAX_WORDS_LENGTH)
+            continue
+        # A prediction that cannot be decoded was scored as missing, too.
+        predicted = None if prediction is None else _decoded(prediction, benchmark.prediction_type)[0]
+        known = None if details is None else msgspec.json.decode(details)
+        pairs[place] = DrawnPair("", record, predicted, known, image)
     for place, drawing in zip(pairs, draw_pairs(benchmark, list(pairs.values())), strict=True):
         drawings[place] = _fitting(drawing)
     return drawings
+
+
+def _decoded(found: Beginning, kind: Any) -> tuple[Any, str]:
+    """Returns a record, or None and why it cannot be read."""
+    try:
+        return msgspec.json.decode(found.payload, type=kind), ""
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        return None, explain(error)
 
 
 def _fitting(drawing: str | RejectedRecord) -> tuple[str | None, str]:
     """Returns a drawing that fits the page, or None and the reason."""
     if isinstance(drawing, RejectedRecord):
         return None, one_line(drawing.message, MAX_WORDS_LENGTH)
-    drawing = drawable(drawing)
     if len(drawing) > MAX_DRAWING_LENGTH:
         return None, f"it has {len(drawing):,} characters, too many for this page; beamscore draw writes it"
-    return drawing, ""
-
-
-def _prediction(benchmark: AnyBenchmark, prediction: Beginning | None) -> Any:
-    """Returns the prediction, None where there is none that can be decoded: it was scored as missing, too."""
-    if prediction is None:
-        return None
-    try:
-        return msgspec.json.decode(prediction.payload, type=benchmark.prediction_type)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        return None
+    return drawable(drawing), ""
 
 
 def record_text(found: Beginning) -> RecordText:
@@ -261,24 +246,19 @@ def record_text(found: Beginning) -> RecordText:
 
     Text of a field is shown as it is, not as JSON writes it.
     """
-    try:
-        record = msgspec.json.decode(found.payload)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        record = None
+    record, _ = _decoded(found, Any)
     if isinstance(record, Mapping):
-        text = "\n".join(f"{name}: {_field(value)}" for name, value in record.items() if name != "sample_id")
+        text = "\n".join(f"{name}: {_broken(value, '')}" for name, value in record.items() if name != "sample_id")
     else:
         text = found.payload.decode("utf-8", "replace")
     left_out = max(0, len(text) - MAX_RECORD_LENGTH) + max(0, found.size - MAX_RECORD_BYTES)
     return RecordText(text[:MAX_RECORD_LENGTH], left_out)
 
 
-def _field(value: Any) -> str:
-    return value if isinstance(value, str) else _broken(value, "")
-
-
 def _broken(value: Any, indent: str) -> str:
     """Returns a value as JSON; what is longer than a line is broken into a line for each member."""
+    if isinstance(value, str) and not indent:
+        return value
     text = msgspec.json.format(msgspec.json.encode(value), indent=0).decode()
     if len(indent) + len(text) <= LINE_LENGTH or not isinstance(value, (dict, list)) or len(indent) > 16:
         return text
@@ -290,14 +270,3 @@ def _broken(value: Any, indent: str) -> str:
     opening, closing = "{}" if isinstance(value, dict) else "[]"
     lines = f",\n{inner}".join(members)
     return f"{opening}\n{inner}{lines}\n{indent}{closing}"
-
-
-def _short(value: Any) -> Any:
-    """Returns a JSON value whose texts are not too long."""
-    if isinstance(value, str):
-        return clipped(value, MAX_WORDS_LENGTH)
-    if isinstance(value, list):
-        return [_short(each) for each in value]
-    if isinstance(value, dict):
-        return {clipped(str(name), MAX_WORDS_LENGTH): _short(each) for name, each in value.items()}
-    return value

@@ -21,7 +21,6 @@ from .document import (
     Cell,
     Cells,
     Code,
-    Coded,
     Compared,
     Counts,
     Difference,
@@ -36,11 +35,10 @@ from .document import (
     Table,
     Text,
     Verdict,
-    metric_of,
 )
 from .evaluation import provenance_blocks
 from .judgement import by_evidence, judge_difference, lead_first, word_of
-from .markdown import samples_line, verdicts_line
+from .markdown import verdicts_line
 from .render import Reports, write_reports
 from .samples import columns_of, slice_column
 from .tables import compared_table, slice_blocks
@@ -70,9 +68,6 @@ class ComparedRuns:
     no_records: str = ""
 
 
-NOTHING_KNOWN = ComparedRuns()
-
-
 def comparison_reports(
     found: Mapping[str, Any],
     benchmark: AnyBenchmark,
@@ -84,7 +79,7 @@ def comparison_reports(
 
     found: of comparison.json. first: the rows of the samples that changed most. cards: samples to look at.
     """
-    document = build_comparison(found, benchmark, runs or NOTHING_KNOWN, first)
+    document = build_comparison(found, benchmark, runs or ComparedRuns(), first)
     page = None if runs is None else partial(with_changed, document, found, cards)
     return write_reports(document, REPORT, page, PAGE, "comparison.md and comparison.json")
 
@@ -92,7 +87,7 @@ def comparison_reports(
 def build_comparison(
     found: Mapping[str, Any],
     benchmark: AnyBenchmark,
-    runs: ComparedRuns = NOTHING_KNOWN,
+    runs: ComparedRuns,
     first: Sequence[Mapping[str, Any]] = (),
 ) -> Document:
     """Returns the document of a comparison without the samples that changed."""
@@ -120,8 +115,7 @@ def build_comparison(
         verdict=judge_comparison(found, kind, differences, slices, main),
         sections=(
             Section("verdict", "Verdict", [Slot("verdict", "both"), *_remarks(found)]),
-            Section("coverage", "Samples paired", [Text(samples_line(count), where="markdown"),
-                                                   Text(Counts(count), where="page")]),
+            Section("coverage", "Samples paired", [Text(Counts(count))]),
             Section("metrics", "Main metrics", tables),
             Section("slices", "Slices", [*_slice_blocks(found, slices, metrics)]),
             Section("samples", "Samples that changed", [*_changes(found, benchmark.main_sample_metric().name, first)]),
@@ -130,7 +124,7 @@ def build_comparison(
         metrics=metrics,
         differences=differences,
         slices=slices,
-        sample_metrics=tuple(Metric.of(spec) for spec in kind.sample_metrics),
+        sample_metrics=tuple(Metric.of(spec, spec.name) for spec in kind.sample_metrics),
         samples_note=runs.no_records,
     )  # fmt: skip
 
@@ -158,7 +152,7 @@ def judge_comparison(
         sentence += f" For all metrics and slices at once that is not shown in {', '.join(unsure)}."
     elif decided:
         sentence += " That holds for all metrics and slices at once."
-    words = [{metric["verdict"] for metric in each["metrics"].values()} for each in found["slices"].values()]
+    words = [[metric["verdict"] for metric in each["metrics"].values()] for each in found["slices"].values()]
     if words and verdict.judgement != "identical":
         worse, better = (sum(word in each for each in words) for word in ("worse", "better"))
         counts = f"{worse:,} {'is' if worse == 1 else 'are'} worse in some metric and {better:,} better"
@@ -174,9 +168,8 @@ def _compared(kind: type[AnyBenchmark], name: str, found: Mapping[str, Any], run
         is_whole = found["samples"].get("compared") == runs.samples[number]
         interval = runs.intervals[number].get(name) if is_whole else None
         sides.append(Measured(values[side], *(interval or (None, None))))
-    return Compared(
-        metric_of(kind, name), 0, sides[0], sides[1], _difference(values), values["p"], values["detectable"]
-    )
+    metric, p, detectable = Metric.of(kind.spec_of(name), name), values["p"], values["detectable"]
+    return Compared(metric, 0, sides[0], sides[1], _difference(values), p, detectable)
 
 
 def _difference(found: Mapping[str, Any]) -> Difference:
@@ -185,11 +178,11 @@ def _difference(found: Mapping[str, Any]) -> Difference:
 
 
 def _slices(found: Mapping[str, Any], main: Sequence[str]) -> Iterator[Slice]:
-    absent = {"baseline": None, "candidate": None, "difference": None, "interval": None, "verdict": "not compared"}
     for label, each in found["slices"].items():
-        row = [each["metrics"].get(name, absent) for name in main]
-        values, before = tuple(Measured(cell["candidate"]) for cell in row), tuple(cell["baseline"] for cell in row)
-        differences = tuple(map(_difference, row))
+        row = [each["metrics"].get(name) for name in main]
+        values = tuple(Measured(cell and cell["candidate"]) for cell in row)
+        before = tuple(cell and cell["baseline"] for cell in row)
+        differences = tuple(_difference(cell) if cell else Difference() for cell in row)
         yield Slice(one_line(label), 0, each.get("samples"), values, before, differences, columns_of(label))
 
 
@@ -240,9 +233,8 @@ def _changes(found: Mapping[str, Any], main: str, first: Sequence[Mapping[str, A
     if first:
         listed = "Those that changed most by {}; changes/ lists more, and beamscore draw --sample ID draws one."
         yield Text(listed.format(main), where="markdown")
-        columns = [f"{side}.{main}" for side in SIDES]
         rows = [
-            (row["sample_id"], *(row[name] for name in columns), Difference(row["change"]),
+            (row["sample_id"], *(row[f"{side}.{main}"] for side in SIDES), Difference(row["change"]),
              row["kind"].replace("_", " ")) for row in first
         ]  # fmt: skip
         yield Table("Samples that changed most", ("sample_id", *SIDES, "change", "kind"), rows, where="markdown")
@@ -262,27 +254,22 @@ def with_changed(document: Document, found: Mapping[str, Any], cards: Sequence[C
         note = "This page was asked to show none of the samples that changed; changes/ lists them."
         note = note if is_changed else "No sample changed."
     main = next(metric for metric in document.sample_metrics if metric.main)
-    kinds = list(dict.fromkeys(card.whys[0] for card in cards))
     names = dict.fromkeys(name for card in cards for name in card.slices)
     metrics = (
         Metric("change", f"{main.name}, candidate less baseline", main.higher_is_better, main=True, is_change=True),
         *(Metric(side, f"{main.name} in the {side}", main.higher_is_better) for side in SIDES),
     )
+    values = {side: [card.sides[n].metrics.get(main.name) for card in cards] for n, side in enumerate(SIDES)}
     table = SampleTable(
         len(cards),
         [one_line(card.sample_id, MAX_ID_LENGTH) for card in cards],
         [0] * len(cards),
-        Coded(kinds, [kinds.index(card.whys[0]) for card in cards]),
+        [card.whys[0] for card in cards],
         {name: slice_column(pa.array([card.slices.get(name) for card in cards], pa.string())) for name in names},
-        {
-            "change": [card.change for card in cards],
-            **{side: [card.sides[n].metrics.get(main.name) for card in cards] for n, side in enumerate(SIDES)},
-        },
+        {"change": [card.change for card in cards], **values},
     )
-    shown = [
+    shown = tuple(
         msgspec.structs.replace(card, row=row, sample_id=table.ids[row], slices={})
         for row, card in enumerate(within_limit(cards))
-    ]
-    return msgspec.structs.replace(
-        document, samples=table, cards=tuple(shown), sample_metrics=metrics, samples_note=note
     )
+    return msgspec.structs.replace(document, samples=table, cards=shown, sample_metrics=metrics, samples_note=note)

@@ -7,15 +7,13 @@ are escaped where they are rendered.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 from urllib.parse import urlencode
 
 import msgspec
 
 from ...metrics.benchmark import MetricSpec
-from ...metrics.statistics.measured import AnyBenchmark
-from ..runs.numbers import fixed, typeset
 from .text import one_line, visible
 
 Judgement = Literal[
@@ -57,17 +55,23 @@ class Verdict(msgspec.Struct, frozen=True):
 class Measured(msgspec.Struct, frozen=True):
     """A value with its interval, where there is one."""
 
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-
-
-class Difference(msgspec.Struct, frozen=True):
-    """A paired difference with its interval, and what is said of it; it may not be known."""
-
     value: float | None = None
     low: float | None = None
     high: float | None = None
+
+    @property
+    def known(self) -> list[float]:
+        """The value and the ends of its interval, as far as there are any."""
+        return [each for each in (self.value, self.low, self.high) if each is not None]
+
+    def text(self, write: Callable[[float | None], str]) -> str:
+        """Returns the value with its interval, such as `-0.1700 (-0.2460 to -0.0940)`."""
+        return write(self.value) + ("" if self.low is None else f" ({write(self.low)} to {write(self.high)})")
+
+
+class Difference(Measured, frozen=True):
+    """A paired difference with its interval, and what is said of it; it may not be known."""
+
     verdict: str = "not compared"
 
 
@@ -84,16 +88,12 @@ class Metric(msgspec.Struct, frozen=True):
     is_change: bool = False
 
     @classmethod
-    def of(cls, spec: MetricSpec) -> Metric:
-        """Returns what is declared of a metric, without values."""
-        return cls(spec.name, spec.meaning, spec.higher_is_better, *spec.bounds, spec.main is not None)
-
-
-def metric_of(kind: type[AnyBenchmark], name: str, systems: Sequence[Mapping[str, Any]] = ()) -> Metric:
-    """Returns a metric with its values in the systems of summary.json; one that nobody declares has no meaning."""
-    spec = kind.spec_of(name)
-    values = tuple(measured(system, name) for system in systems)
-    return msgspec.structs.replace(Metric(name) if spec is None else Metric.of(spec), name=name, values=values)
+    def of(cls, spec: MetricSpec | None, name: str, systems: Sequence[Mapping[str, Any]] = ()) -> Metric:
+        """Returns what is declared of a metric, which may be nothing, with its values in systems of summary.json."""
+        values = tuple(measured(system, name) for system in systems)
+        if spec is None:
+            return cls(name, values=values)
+        return cls(name, spec.meaning, spec.higher_is_better, *spec.bounds, spec.main is not None, values)
 
 
 def measured(found: Mapping[str, Any], name: str) -> Measured:
@@ -127,7 +127,7 @@ class Bar(msgspec.Struct, frozen=True):
     system: whose color it has; None: that of its verdict.
     """
 
-    found: Measured | Difference
+    found: Measured
     low: float
     high: float
     line: float | None = None
@@ -167,7 +167,7 @@ class Counts(msgspec.Struct, frozen=True):
     system: int | None = None
 
 
-Cell = None | str | int | float | Link | Measured | Difference | Metric | Bar | MatrixCell | Word | Code | Counts
+Cell = None | str | int | float | Link | Measured | Metric | Bar | MatrixCell | Word | Code | Counts
 """What a table holds."""
 Cells = Cell | tuple[Cell, ...]
 """Several are shown in a row."""
@@ -243,35 +243,28 @@ class Distribution(msgspec.Struct, frozen=True):
 
     name: str
     meaning: str
-    higher_is_better: bool
     edges: tuple[float, ...]
     counts: tuple[tuple[int, ...], ...]
     quartiles: tuple[tuple[float, ...], ...]
 
 
-class Coded(msgspec.Struct, frozen=True):
-    """A column of few distinct texts: the texts, and for each row the number of its own; -1 where it has none.
-
-    members: of a text that is a list, by its number, the texts in it.
-    """
-
-    texts: Sequence[str]
-    codes: Sequence[int]
-    members: Mapping[int, Sequence[str]] = {}
+SliceValue = str | list[str]
+"""Several of a column that holds lists."""
 
 
 class SampleTable(msgspec.Struct, frozen=True):
     """Rows of samples by column, the worst first.
 
-    total: how many rows the run has; `ids` may hold fewer. metrics: values of each per-sample metric, rounded. cells:
-    the rows that a cell of a confusion matrix counts, by `cell_name`; empty where nobody has looked.
+    total: how many rows the run has; `ids` may hold fewer. slices: of each column the texts by which samples are
+    filtered. metrics: values of each per-sample metric, rounded. cells: the rows that a cell of a confusion matrix
+    counts, by `cell_name`; empty where nobody has looked.
     """
 
     total: int
     ids: Sequence[str]
     systems: Sequence[int]
-    statuses: Coded
-    slices: dict[str, Coded]
+    statuses: Sequence[str]
+    slices: dict[str, Sequence[SliceValue]]
     metrics: dict[str, Sequence[float | None]]
     cells: dict[str, Sequence[int]] = {}
 
@@ -323,7 +316,6 @@ class Card(msgspec.Struct, frozen=True):
     truth: RecordText | None = None
     words: tuple[str, ...] = ()
     change: float | None = None
-    details: Any = None
     slices: dict[str, str | None] = {}
     row: int = -1
     picture: str = ""
@@ -365,27 +357,13 @@ EventKind = Literal["break", "change point", "missing before", "coverage"]
 
 
 class Event(msgspec.Struct, frozen=True):
-    """Something that happened on a night: to one metric, and to one system, or to all (-1).
-
-    before, after: the values at a change point. earlier: the run before a gap, or that a broken series goes on from.
-    """
+    """Something that happened on a night: to one metric, and to one system, or to all (-1)."""
 
     night: int
     what: EventKind
     text: str
     system: int = -1
     metric: int = -1
-    before: float | None = None
-    after: float | None = None
-    earlier: str = ""
-
-    def why(self) -> str:
-        """Returns what happened in words."""
-        if self.before is not None and self.after is not None:
-            return f"{fixed(self.before)} to {fixed(self.after)}, {typeset(self.after - self.before)}"
-        if self.what == "missing before":
-            return f"{self.text} after {self.earlier}"
-        return f"{self.text}; compared with {self.earlier}" if self.earlier else self.text
 
 
 class GateLine(msgspec.Struct, frozen=True):
@@ -442,11 +420,6 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
         )
         return [each for each in sections if each.blocks]
 
-    def tables(self) -> Iterator[Table]:
-        """Yields the tables of all sections."""
-        for section in self.sections:
-            yield from (each for each in section.blocks if isinstance(each, Table))
-
     def link(self, filters: Mapping[str, str], system: int = 0) -> str | None:
         """Returns the address of the samples that pass filters, as address.js reads it; None where this page has none.
 
@@ -456,7 +429,7 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
         if table is None or not table.ids:
             return None
         known = {
-            "status": table.statuses.texts,
+            "status": table.statuses,
             "why": {why for card in self.cards for why in card.whys},
             "metric": table.metrics,
             "cell": table.cells,

@@ -15,7 +15,7 @@ from ...metrics.benchmark import Table as DataTable
 from ...metrics.statistics.intervals import METHODS
 from ...metrics.statistics.measured import AnyBenchmark
 from ...transforms.records import CauseCount, InputProblem
-from ...transforms.rows import SLICE_PREFIX, read_rows, sample_schema
+from ...transforms.rows import SLICE_PREFIX, is_one_of, read_rows, sample_schema
 from ...transforms.totals import truth_count
 from ..config.settings import predictions_of
 from ..runs.causes import quarantine_causes
@@ -31,6 +31,7 @@ from .document import (
     Cell,
     Cells,
     Compared,
+    Counts,
     Difference,
     Document,
     Link,
@@ -42,7 +43,6 @@ from .document import (
     Table,
     Text,
     measured,
-    metric_of,
 )
 from .judgement import by_evidence, judge_difference, judge_run, lead_first
 from .render import Reports, write_reports
@@ -51,7 +51,6 @@ from .tables import (
     DETECTABLE,
     benchmark_table,
     compared_table,
-    coverage_row,
     gate_blocks,
     is_matrix,
     leaderboard,
@@ -115,7 +114,7 @@ def build_run(
     """
     kind, systems = type(benchmark), tuple(summary["systems"])
     main = benchmark.main_metrics()
-    metrics = tuple(metric_of(kind, name, list(summary["systems"].values())) for name in main)
+    metrics = tuple(Metric.of(kind.spec_of(name), name, list(summary["systems"].values())) for name in main)
     differences = tuple(
         msgspec.structs.replace(found, candidate=each.values[number])
         for each in metrics
@@ -138,7 +137,7 @@ def build_run(
         metrics=metrics,
         differences=differences,
         slices=slices,
-        sample_metrics=tuple(Metric.of(spec) for spec in benchmark.sample_metrics),
+        sample_metrics=tuple(Metric.of(spec, spec.name) for spec in benchmark.sample_metrics),
         draw=_draw_command(run),
     )  # fmt: skip
     pairs = [
@@ -182,13 +181,17 @@ def _remarks(summary: Mapping[str, Any]) -> Iterator[Text]:
 def _coverage(systems: Mapping[str, Any], causes: Sequence[CauseCount]) -> Iterator[Block]:
     """Yields what became of every record, in one line where all were scored."""
     of = {name: system["coverage"] for name, system in systems.items()}
-    sides = [(name, side, of[name][side]) for name in of for side in ("ground_truth", "predictions")]
-    if not causes and all(counts["scored"] == counts["read"] for _, _, counts in sides):
+    sides = [side for each in of.values() for side in (each["ground_truth"], each["predictions"])]
+    if not causes and all(counts["scored"] == counts["read"] for counts in sides):
         each = f" in each of {len(systems)} systems" if len(systems) > 1 else ""
-        yield Text(f"Every record was read, paired and scored: {sides[0][2]['read'] if sides else 0:,} samples{each}.")
+        yield Text(f"Every record was read, paired and scored: {sides[0]['read'] if sides else 0:,} samples{each}.")
     else:
-        rows = [coverage_row(name, side, counts, list(of).index(name)) for name, side, counts in sides]
-        yield Table("Records of each side", ("system", "side", "records", "what became of them"), rows)
+        rows: list[Sequence[Cells]] = [
+            (name, *_became(found["ground_truth"], number), *_became(found["predictions"], None))
+            for number, (name, found) in enumerate(of.items())
+        ]
+        header = ("system", "ground truth", "what became of it", "predictions", "what became of them")
+        yield Table("Records of each side", header, rows)
     extra = [
         (name, label.replace("_", " "), count)
         for name in of for label, count in of[name].items() if not isinstance(count, (bool, Mapping))
@@ -200,6 +203,11 @@ def _coverage(systems: Mapping[str, Any], causes: Sequence[CauseCount]) -> Itera
         rows = [_cause(each, list(of)) for each in sorted(causes, key=lambda each: each.order)]
         yield Table("Quarantined records by cause", ("records", "side", "stage", "cause", "the first"), rows)
         yield Text("Every quarantined record is in quarantine/, with its text.")
+
+
+def _became(counts: Mapping[str, int], system: int | None) -> tuple[Cell, Cell]:
+    """Returns the records of a side, and what became of them; system: whose samples the counts lead to, if any."""
+    return counts["read"], Counts({status: count for status, count in counts.items() if status != "read"}, system)
 
 
 def _cause(found: CauseCount, systems: Sequence[str]) -> Sequence[Cells]:
@@ -271,7 +279,7 @@ def _tables(kind: type[AnyBenchmark], metrics: Sequence[Metric], systems: Mappin
     main = [each.name for each in metrics]
     others = dict.fromkeys(name for each in found for name in each["values"] if name not in main)
     if others:
-        rest = [metric_of(kind, name, found) for name in others]
+        rest = [Metric.of(kind.spec_of(name), name, found) for name in others]
         yield metric_table(f"{len(rest)} other metrics", rest, list(systems), folded=True)
     for number, (name, system) in enumerate(systems.items()):
         for place, table in enumerate(data_tables(system)):
@@ -301,17 +309,13 @@ def provenance_blocks(runs: Mapping[str, Mapping[str, Any]], command: Sequence[s
     """Yields what runs were made from, by their names, and the command that was typed; what is equal is said once."""
     found = [facts_of(run) for run in runs.values()]
     if len(runs) > 1:
-        found = [
-            facts and {**facts, "command": shlex.join(run.get("command") or ())}
-            for facts, run in zip(found, runs.values(), strict=True)
-        ]
+        for facts, run in zip(found, runs.values(), strict=True):
+            facts |= {"command": shlex.join(run.get("command") or ())} if run else {}
     if any(found):
-        names = dict.fromkeys(name for facts in found for name in facts)
-        sides = [(name, [facts.get(name) or "–" for facts in found]) for name in names]
-        rows = [
-            (name, first, *("the same" if other == first else other for other in others))
-            for name, (first, *others) in sides
-        ]
+        rows = []
+        for name in dict.fromkeys(name for facts in found for name in facts):
+            first, *others = (facts.get(name) or "–" for facts in found)
+            rows.append((name, first, *("the same" if other == first else other for other in others)))
         yield Table("Provenance", ("", *runs), rows)
     else:
         yield Text(f"There is no run.json of {' and '.join(runs)}, which says what it was made from.")
@@ -356,19 +360,16 @@ def _draw_command(run: Mapping[str, Any] | None) -> str:
     return shlex.join(kept)
 
 
-def _setting(config: Mapping[str, Any]) -> list[str]:
-    """Returns how a run was scored, a sentence each."""
-    missing = "counts as wrong" if config["missing"] == "wrong" else "is left out of the score"
-    lines = [f"Protocol: {config['protocol']}."] if "protocol" in config else []
-    lines.append(f"A missing prediction {missing}.")
+def _setting(config: Mapping[str, Any]) -> Iterator[str]:
+    """Yields how a run was scored, a sentence each."""
+    if "protocol" in config:
+        yield f"Protocol: {config['protocol']}."
+    yield f"A missing prediction {'counts as wrong' if config['missing'] == 'wrong' else 'is left out of the score'}."
     bootstrap = config["bootstrap"]
     if bootstrap["replicates"]:
         unit = f"clusters by {config['cluster']}" if config["cluster"] else "samples"
-        lines.append(
-            f"Intervals: {percent(bootstrap['confidence'])}, {bootstrap['replicates']:,} Poisson-bootstrap replicates "
-            f"over {unit} ({METHODS['bounded']}; {METHODS['one_bound']} with one bound)."
-        )
-    return lines
+        drawn = f"{percent(bootstrap['confidence'])}, {bootstrap['replicates']:,} Poisson-bootstrap replicates"
+        yield f"Intervals: {drawn} over {unit} ({METHODS['bounded']}; {METHODS['one_bound']} with one bound)."
 
 
 def facts_of(run: Mapping[str, Any]) -> dict[str, str]:
@@ -407,14 +408,18 @@ def with_samples(document: Document, result: Run, paths: Sequence[str], cards: S
     total = sum(truth_count(system.counts) for system in result.sums.systems.values())
     found = [each for system in result.summary.document()["systems"].values() for each in data_tables(system)]
     matrices = {each.title for each in found if is_matrix(each)} if total <= MAX_ROWS_OF_CELLS else set()
-    rows = _rows(paths, result, min(1.0, MAX_ROWS / max(1, total)), ["statistics"] if matrices else [])
     spread = None
-    if rows is None or total > MAX_ROWS:
-        spread = None if rows is None else sample_table(rows, systems, specs, total)
-        rows = _rows_of_cards(cards, systems, [spec.name for spec in specs])
+    try:
+        rows = _rows(paths, result, ["statistics"] if matrices else [], min(1.0, MAX_ROWS / max(1, total)))
+        if total > MAX_ROWS:
+            spread = sample_table(rows, systems, specs, total)
+            rows = _rows(paths, result, where=is_one_of("sample_id", [card.sample_id for card in cards]))
+    except InputProblem:
+        # An earlier attempt to publish has moved the files on, and broke off.
+        return document
     rows = sort_worst_first(rows, specs)
     table = sample_table(rows, systems, specs, total)
-    if matrices and "statistics" in rows.schema.names:
+    if matrices:
         cells = matrix_cells(result.configuration.benchmark, rows["statistics"].to_pylist(), matrices)
         table = msgspec.structs.replace(table, cells=cells)
     keys = zip(rows["system"].to_pylist(), rows["sample_id"].to_pylist(), strict=True)
@@ -432,11 +437,9 @@ def samples_shown(
 ) -> Document:
     """Returns the document with a table of samples. spread: the rows of which the distributions are, if not `table`."""
     metrics, source = document.sample_metrics, spread or table
-    empty = "" if table.ids else "This run has no samples."
-    chosen = empty
+    empty, chosen = "" if table.ids else "This run has no samples.", ""
     if table.ids and len(source.ids) < source.total:
         chosen = f"Of {len(source.ids):,} of the {source.total:,} rows, chosen by a hash of their sample_id."
-    shown = distributions(source, specs, len(document.systems))
     if any(card.change is not None for card in cards):
         main = next(each for each in metrics if each.main)
         change = Metric("change", f"{main.name} less that of the baseline, of the samples that are here with their "
@@ -448,13 +451,14 @@ def samples_shown(
         table = msgspec.structs.replace(table, metrics={**table.metrics, change.name: changes})
     short = [msgspec.structs.replace(card, sample_id=one_line(card.sample_id, MAX_ID_LENGTH)) for card in cards]
     return msgspec.structs.replace(
-        document, samples=table, cards=within_limit(short), sample_metrics=metrics, distributions=shown,
-        samples_note=empty, distributions_note=chosen,
+        document, samples=table, cards=within_limit(short), sample_metrics=metrics,
+        distributions=distributions(source, specs, len(document.systems)),
+        samples_note=empty, distributions_note=empty or chosen,
     )  # fmt: skip
 
 
-def _rows(samples: Sequence[str], result: Run, share: float, more: Sequence[str]) -> Any | None:
-    """Returns the rows of a run, or `share` of them by a hash of their sample_id; None where they cannot be read.
+def _rows(samples: Sequence[str], result: Run, more: Sequence[str] = (), share: float = 1.0, where: Any = None) -> Any:
+    """Returns the rows of a run, those of `where`, or `share` of them by a hash of their sample_id.
 
     more: columns that are wanted beside those that the page shows.
 
@@ -465,22 +469,7 @@ def _rows(samples: Sequence[str], result: Run, share: float, more: Sequence[str]
     wanted = ["sample_id", "system", "status", *(f"{SLICE_PREFIX}{name}" for name in columns), *metrics, *more]
     schema = sample_schema(metrics, columns)
     tables = [pa.schema([schema.field(name) for name in wanted]).empty_table()]
-    try:
-        for path in samples:
-            batches = [each if share >= 1 else hashed_share(each, share) for each in read_rows(path, wanted)]
-            tables.append(pa.Table.from_batches(batches, tables[0].schema))
-    except InputProblem:
-        # An earlier attempt to publish has moved the files on, and broke off.
-        return None
+    for path in samples:
+        batches = [each if share >= 1 else hashed_share(each, share) for each in read_rows(path, wanted, where)]
+        tables.append(pa.Table.from_batches(batches, tables[0].schema))
     return pa.concat_tables(tables)
-
-
-def _rows_of_cards(cards: Sequence[Card], systems: Sequence[str], metrics: Sequence[str]) -> Any:
-    columns: dict[str, list[Any]] = {
-        "sample_id": [card.sample_id for card in cards],
-        "system": [systems[card.system] for card in cards],
-        "status": [card.sides[0].status for card in cards],
-    }
-    columns |= {name: [card.sides[0].metrics.get(name) for card in cards] for name in metrics}
-    types = {name: pa.float64() if name in metrics else pa.string() for name in columns}
-    return pa.table({name: pa.array(values, types[name]) for name, values in columns.items()})

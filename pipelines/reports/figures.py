@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
 
 from markupsafe import Markup, escape
 
@@ -25,18 +24,16 @@ from .document import (
 from .markdown import number, status_text
 from .text import clipped, visible
 
-WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 300, 110, 40, 18, 12
 HALF_STEP = 0.00005
 """Values of samples have four decimals: what is less than an edge is at most this much less."""
 _INKS = {"better": "var(--good)", "worse": "var(--bad)"}
 
 
 class CellWriter:
-    """Writes the cells of one document; each name of a metric opens its meaning. ids: of these."""
+    """Writes the cells of one document; each name of a metric opens its meaning."""
 
-    def __init__(self, document: Document, ids: Iterator[int]) -> None:
+    def __init__(self, document: Document) -> None:
         self._document = document
-        self._ids = ids
 
     def html(self, value: Cells) -> Markup:
         """Returns what a cell, or a paragraph, shows."""
@@ -48,11 +45,16 @@ class CellWriter:
                 ink = _INKS.get(verdict, "var(--soft)") if system is None else f"var(--system-{system % 6})"
                 return self.html(found) + whisker(found, low, high, line, ink)
             case Measured():
-                return self._interval(number, value)
-            case Difference():
-                return self._interval(typeset, value)
+                write = typeset if isinstance(value, Difference) else number
+                if value.low is None:
+                    return escape(write(value.value))
+                between = f"{write(value.low)} to {write(value.high)}"
+                return Markup('{} <span class="interval">{}</span>').format(write(value.value), between)
             case Metric():
-                return self._metric(value)
+                better = "higher" if value.higher_is_better else "lower"
+                return Markup(
+                    '<details class="meaning"><summary><code>{}</code></summary>{}; {} is better.</details>'
+                ).format(breakable(value.name), shown(value.meaning or "no meaning is declared"), better)
             case Code(text):
                 return Markup("<code>{}</code>").format(breakable(text))
             case Word(text, is_bad):
@@ -83,40 +85,16 @@ class CellWriter:
         is_long = isinstance(value, str) and len(value) > 60
         return Markup(' class="number"' if is_number else ' class="text"' if is_long else "")
 
-    def _interval(self, write: Callable[[float | None], str], found: Measured | Difference) -> Markup:
-        if found.low is None:
-            return Markup("{}").format(write(found.value))
-        between = f"{write(found.low)} to {write(found.high)}"
-        return Markup('{} <span class="interval">{}</span>').format(write(found.value), between)
-
-    def _metric(self, metric: Metric) -> Markup:
-        better = "higher" if metric.higher_is_better else "lower"
-        return Markup(
-            '<button type="button" class="meaning" popovertarget="meaning-{id}" title="{meaning}">'
-            '<code>{text}</code></button><span popover id="meaning-{id}" class="popover">'
-            "<b>{name}</b>: {meaning}; {better} is better.</span>"
-        ).format(
-            id=next(self._ids), name=shown(metric.name), text=breakable(metric.name), better=better,
-            meaning=shown(metric.meaning or "no meaning is declared"),
-        )  # fmt: skip
-
     def _counts(self, found: Counts) -> Markup:
-        counts = {status: count for status, count in found.counts.items() if count}
-        classes = {status: status.replace("_", "-") for status in counts}
-        bars = Markup("").join(
-            Markup('<span class="{}" style="flex-grow: {}"></span>').format(classes[status], count)
-            for status, count in counts.items()
-        )
-        parts = Markup("").join(
-            Markup('<span class="part"><i class="swatch {}" aria-hidden="true"></i>{}</span>').format(
-                classes[status],
-                self.linked(
-                    f"{count:,} {status_text(status)}",
-                    None if found.system is None else self._document.link({"status": status}, found.system),
-                ),
-            )
-            for status, count in counts.items()
-        )
+        bars, parts = Markup(""), Markup("")
+        for status, count in found.counts.items():
+            if not count:
+                continue
+            name, text = status.replace("_", "-"), f"{count:,} {status_text(status)}"
+            link = None if found.system is None else self._document.link({"status": status}, found.system)
+            bars += Markup('<span class="{}" style="flex-grow: {}"></span>').format(name, count)
+            part = Markup('<span class="part"><i class="swatch {}" aria-hidden="true"></i>{}</span>')
+            parts += part.format(name, self.linked(text, link))
         return Markup('<span class="bar" aria-hidden="true">{}</span>{}').format(bars, parts or "none")
 
 
@@ -131,12 +109,7 @@ def shown(value: str | float | None) -> Markup:
 
 def breakable(text: str) -> Markup:
     """Returns a name that may be broken behind its dots, underscores and equals signs."""
-    return Markup("<wbr>").join(map(shown, parts(text)))
-
-
-def parts(text: str) -> list[str]:
-    """Returns the parts between which a name may be broken."""
-    return re.split(r"(?<=[._=])(?=.)", clipped(text))
+    return Markup("<wbr>").join(map(shown, re.split(r"(?<=[._=])(?=.)", clipped(text))))
 
 
 def whisker(found: Measured | Difference, low: float, high: float, line: float | None, ink: str) -> Markup:
@@ -151,32 +124,20 @@ def histogram(document: Document, found: Distribution, system: int) -> Markup:
     """Returns the counts of a metric in bins; each bin links to its samples."""
     counts, edges = found.counts[system], found.edges
     most = max((max(each, default=0) for each in found.counts), default=0) or 1
-    step = (WIDTH - LEFT - 4) / len(counts)
-    unit = (HEIGHT - BOTTOM - TOP) / most
+    # A count is named in the middle of its bin.
     is_counted = edges[1] - edges[0] == 1
-    parts = []
-    for place, count in enumerate(counts):
-        if not count:
-            continue
-        first, last = edges[place], edges[place + 1]
-        upper = last if place == len(counts) - 1 else last - HALF_STEP
-        named = f"{(first + last) / 2:g}" if is_counted else f"{first:.4g} to {last:.4g}"
+    bars = Markup("")
+    for count, first, last in zip(counts, edges, edges[1:], strict=False):
+        upper = last if last == edges[-1] else last - HALF_STEP
         link = document.link({"metric": found.name, "from": f"{first:.6g}", "to": f"{upper:.8g}"}, system)
-        bar = (
-            f'<rect x="{LEFT + place * step + 0.5:.1f}" width="{step - 1:.1f}" '
-            f'y="{HEIGHT - BOTTOM - count * unit:.1f}" height="{count * unit:.1f}" '
-            f'fill="var(--system-{system % 6})"><title>{named}: {count:,} samples</title></rect>'
+        named = f"{(first + last) / 2:g}" if is_counted else f"{first:.4g} to {last:.4g}"
+        address = Markup(' href="{}"').format(link) if link and count else ""
+        bars += Markup('<a tabindex="-1" title="{}: {:,} samples" style="--share: {:.4f}"{}></a>').format(
+            named, count, count / most, address
         )
-        parts.append(f'<a href="{escape(link)}" tabindex="-1">{bar}</a>' if link else bar)
-    ticks = [f'<text x="{LEFT - 5}" y="{TOP + 4}" text-anchor="end">{most:,}</text>']
-    for place, anchor in ((0, "start"), (len(counts) // 2, "middle"), (len(counts), "end")):
-        # A count is named in the middle of its bin.
-        bin_, shift = (min(place, len(counts) - 1), 0.5) if is_counted else (place, 0.0)
-        x, named = LEFT + (bin_ + shift) * step, f"{edges[bin_] + shift:.4g}"
-        ticks.append(f'<text x="{x:.1f}" y="{HEIGHT - 4}" text-anchor="{"middle" if shift else anchor}">{named}</text>')
-    label = escape(visible(f"Distribution of {found.name} of {document.systems[system]}"))
+    ends = (edges[0] + 0.5, edges[-1] - 0.5) if is_counted else (edges[0], (edges[0] + edges[-1]) / 2, edges[-1])
+    ticks = Markup("").join(Markup("<span>{:.4g}</span>").format(each) for each in ends)
     return Markup(
-        f'<svg class="figure" viewBox="0 0 {WIDTH} {HEIGHT}" role="group" aria-label="{label}">'
-        f'<line class="rule" x1="{LEFT}" x2="{WIDTH - 4}" y1="{HEIGHT - BOTTOM}" y2="{HEIGHT - BOTTOM}"/>'
-        f"{''.join(parts)}{''.join(ticks)}</svg>"
-    )
+        '<div class="figure" role="group" aria-label="Distribution of {} of {}">'
+        '<div class="bins" data-most="{:,}" style="--ink: var(--system-{})">{}</div><div class="ticks">{}</div></div>'
+    ).format(shown(found.name), shown(document.systems[system]), most, system % 6, bars, ticks)

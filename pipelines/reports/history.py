@@ -16,6 +16,7 @@ from ..config.errors import UsageError
 from ..runs.history import History, Point
 from ..runs.history import Night as Run_
 from ..runs.history_index import run_path
+from ..runs.numbers import fixed, typeset
 from ..runs.run import Run
 from .against import NOTHING, Against, against_baseline, page_link, run_differences
 from .document import (
@@ -41,7 +42,6 @@ from .document import (
     Text,
     Verdict,
     Word,
-    metric_of,
     samples_address,
 )
 from .judgement import judge_difference, judge_nights, lead_first
@@ -107,7 +107,7 @@ def build_history(sources: HistorySources, history: History) -> Document:
             rows,
             (*_series(nights, history.metrics, systems), *slices),
             tuple(_events(history, place, systems)),
-            tuple(_gates(sources.folder, history)),
+            tuple(dict.fromkeys(_gates(sources.folder, history))),
         ),
     )
     sections: tuple[Section, ...] = (
@@ -139,7 +139,7 @@ def _neighbors(
 
 
 def _metric(history: History, name: str) -> Metric:
-    return Metric(name) if history.kind is None else metric_of(history.kind, name)
+    return Metric(name) if history.kind is None else Metric.of(history.kind.spec_of(name), name)
 
 
 def _moved(history: History, system: str, metric: str) -> Difference:
@@ -206,7 +206,9 @@ def _night(sources: HistorySources, night: Run_, part: int, systems: Sequence[st
 def _tonight(document: Document, history: History) -> Iterator[Block]:
     """Yields what there is to know of the last night, and each of its systems beside the nights before it."""
     nights, latest = history.nights, history.nights[-1]
-    for warning in (*history.warnings, *_lost(history)):
+    lost = [name for night in nights[-2:-1] for name in night.systems if name not in latest.systems]
+    said = [f"tonight has no system {', '.join(lost)}, which the run before has"] if lost else []
+    for warning in (*history.warnings, *said):
         yield Text(f"{warning}.", label="Warning")
     for each in history.breaks:
         if each.night is latest:
@@ -226,36 +228,24 @@ def _tonight(document: Document, history: History) -> Iterator[Block]:
             if drop.night is latest and drop.system == system:
                 yield Text(f"{drop}.", label="Warning")
         last = before[-1].run if before and before[-1] is not nights[-2] else "last night"
-        header = (
-            "metric",
-            "tonight",
-            f"against {last}",
-            *(f"against the median of {window}" for window in WINDOWS),
-            "gate",
-        )
+        of_medians = [f"against the median of {window}" for window in WINDOWS]
+        header = ("metric", "tonight", f"against {last}", *of_medians, "gate")
         rows: list[tuple[float, Sequence[Cells]]] = []
         for metric in document.metrics:
             key = system, metric.name
             point, moved = latest.points.get(key), _moved(history, system, metric.name)
             if point is not None:
                 medians = (_median([each.points.get(key) for each in before[-window:]]) for window in WINDOWS)
-                of_medians = (Difference(None if each is None else point.value - each) for each in medians)
+                below = (Difference(None if each is None else point.value - each) for each in medians)
                 cell: Cells = (moved, Word(moved.verdict)) if moved.value is not None else moved
                 measured = Measured(point.value, point.low, point.high)
-                rows.append((moved.value or 0.0, (metric, measured, cell, *of_medians, Word(point.verdict or "–"))))
+                rows.append((moved.value or 0.0, (metric, measured, cell, *below, Word(point.verdict or "–"))))
             elif key in latest.unmeasured:
                 gate = latest.unmeasured[key] or "–"
                 rows.append((0.0, (metric, "not measured", *([None] * (1 + len(WINDOWS))), Word(gate))))
         # What moved most comes first; where nothing is compared, metrics keep their order.
         rows.sort(key=lambda row: -abs(row[0]))
         yield Table(f"Metrics of {system} tonight", header, [row for _, row in rows], "metrics")
-
-
-def _lost(history: History) -> Iterator[str]:
-    before, after = history.nights[-2:] if len(history.nights) > 1 else (history.nights[-1],) * 2
-    lost = [name for name in before.systems if name not in after.systems]
-    if lost:
-        yield f"tonight has no system {', '.join(lost)}, which the run before has"
 
 
 def _blessed_blocks(blessed: Against, systems: Sequence[str]) -> Iterator[Block]:
@@ -273,7 +263,7 @@ def _event_blocks(document: Document) -> Iterator[Block]:
             event.what,
             document.systems[event.system] if event.system >= 0 else "all",
             Code(document.metrics[event.metric].name) if event.metric >= 0 else "all",
-            event.why(),
+            event.text,
         )
         for event in document.history.events
     ]
@@ -321,12 +311,10 @@ def _series(nights: Sequence[Run_], metrics: Sequence[str], systems: Sequence[st
     for metric, name in enumerate(metrics):
         for number, system in enumerate(systems):
             points = [night.points.get((system, name)) for night in nights]
-            yield Series(
-                *("", number, metric),
-                values=tuple(None if point is None else _rounded(point.value) for point in points),
-                lows=tuple(None if point is None else _rounded(point.low) for point in points),
-                highs=tuple(None if point is None else _rounded(point.high) for point in points),
+            values, lows, highs = (
+                tuple(_rounded(getattr(point, end, None)) for point in points) for end in ("value", "low", "high")
             )
+            yield Series("", number, metric, values, lows, highs)
 
 
 def _slices(history: History, place: Mapping[str, int], systems: Sequence[str], table: Any) -> tuple[list[Series], int]:
@@ -362,14 +350,15 @@ def _events(history: History, place: Mapping[str, int], systems: Sequence[str]) 
     """Returns all that happened on nights that are shown, the last first."""
     found = []
     for each in history.breaks:
-        earlier = each.earlier.run if each.earlier else ""
-        found.append((each.night, Event(0, "break", each.reason, earlier=earlier)))
+        compared = f"; compared with {each.earlier.run}" if each.earlier else ""
+        found.append((each.night, Event(0, "break", f"{each.reason}{compared}")))
     for change in history.changes:
+        text = f"{fixed(change.before)} to {fixed(change.after)}, {typeset(change.after - change.before)}"
         at = systems.index(change.system), history.metrics.index(change.metric)
-        found.append((change.night, Event(0, "change point", "", *at, change.before, change.after)))
+        found.append((change.night, Event(0, "change point", text, *at)))
     for gap in history.gaps:
-        text = f"{gap.count:,} missing night{'s' * (gap.count > 1)}"
-        found.append((gap.after, Event(0, "missing before", text, earlier=gap.before.run)))
+        text = f"{gap.count:,} missing night{'s' * (gap.count > 1)} after {gap.before.run}"
+        found.append((gap.after, Event(0, "missing before", text)))
     found += [
         (drop.night, Event(0, "coverage", str(drop), systems.index(drop.system)))
         for drop in history.drops if drop.system in systems
@@ -384,26 +373,18 @@ def _gates(folder: str, history: History) -> Iterator[GateLine]:
         gates = Run.read(run_path(folder, history.nights[-1].run)).summary.gates
     except (UsageError, OSError, ValueError):
         return
-    seen = set()
     for gate in gates:
-        metric = gate.get("metric")
-        if metric not in history.metrics or gate.get("slice"):
+        name, other, reference = gate.get("metric"), gate.get("not_worse_than"), gate.get("reference")
+        if name not in history.metrics or gate.get("slice"):
             continue
-        number = history.metrics.index(metric)
-        for value, text in _bounds(gate, _metric(history, metric).higher_is_better):
-            if (number, value, text) not in seen:
-                seen.add((number, value, text))
-                yield GateLine(number, value, text)
-
-
-def _bounds(gate: Mapping[str, Any], higher_is_better: bool) -> Iterator[tuple[float, str]]:
-    for key, words in (("minimum", "at least"), ("maximum", "at most")):
-        if isinstance(gate.get(key), (int, float)):
-            yield float(gate[key]), f"gate: {words} {gate[key]:g}"
-    reference, margin = gate.get("reference"), gate.get("margin") or 0.0
-    if gate.get("not_worse_than") and isinstance(reference, (int, float)) and isinstance(margin, (int, float)):
-        worst = reference - margin if higher_is_better else reference + margin
-        yield float(worst), f"gate: not worse than {one_line(str(gate['not_worse_than']), 80)}, margin {margin:g}"
+        metric = history.metrics.index(name)
+        for key, words in (("minimum", "at least"), ("maximum", "at most")):
+            if gate.get(key) is not None:
+                yield GateLine(metric, gate[key], f"gate: {words} {gate[key]:g}")
+        if other and reference is not None:
+            margin = gate.get("margin") or 0.0
+            worst = reference - margin if _metric(history, name).higher_is_better else reference + margin
+            yield GateLine(metric, worst, f"gate: not worse than {one_line(other, 80)}, margin {margin:g}")
 
 
 def _median(points: Sequence[Point | None]) -> float | None:

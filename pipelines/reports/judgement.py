@@ -11,11 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ...metrics.statistics.measured import AnyBenchmark
-from ..runs.documents import GateVerdict, Interval, gates_passed
+from ..runs.documents import GateVerdict, gates_passed
 from ..runs.history import History
 from ..runs.numbers import fixed
 from ..runs.numbers import typeset as signed
-from .document import Compared, Difference, Judgement, Link, Measured, Metric, Slice, Verdict
+from .document import Compared, Judgement, Link, Measured, Metric, Slice, Verdict, measured
+from .markdown import number
 from .samples import columns_of
 from .text import some_of
 
@@ -25,17 +26,17 @@ SYSTEMS_NAMED = 3
 _WORST_FIRST: tuple[Judgement, ...] = ("fail", "invalid", "inconclusive")
 
 
-def difference_word(difference: float | None, interval: Interval | None, higher_is_better: bool) -> str:
+def difference_word(found: Measured, higher_is_better: bool) -> str:
     """Returns what is said of a difference: by its interval alone."""
-    if difference is None:
+    if found.value is None:
         return "not compared"
-    if interval is None:
+    if found.low is None or found.high is None:
         return "no interval"
-    if difference == 0 and tuple(interval) == (0, 0):
+    if found.known == [0, 0, 0]:
         return "identical"
-    if interval[0] <= 0 <= interval[1]:
+    if found.low <= 0 <= found.high:
         return "no difference shown"
-    return "better" if (interval[0] > 0) == higher_is_better else "worse"
+    return "better" if (found.low > 0) == higher_is_better else "worse"
 
 
 def lead_first(benchmark: type[AnyBenchmark]) -> list[str]:
@@ -45,15 +46,7 @@ def lead_first(benchmark: type[AnyBenchmark]) -> list[str]:
 
 def word_of(found: Compared) -> str:
     """Returns what is said of a metric of all samples."""
-    low, high = found.difference.low, found.difference.high
-    interval = None if low is None or high is None else (low, high)
-    return difference_word(found.difference.value, interval, found.metric.higher_is_better)
-
-
-def with_interval(found: Difference) -> str:
-    """Returns a difference with its interval, such as `−0.1700 (−0.2460 to −0.0940)`."""
-    between = "" if found.low is None else f" ({signed(found.low)} to {signed(found.high)})"
-    return f"{signed(found.value)}{between}"
+    return difference_word(found.difference, found.metric.higher_is_better)
 
 
 def moved(name: str, found: Compared) -> str:
@@ -65,7 +58,7 @@ def moved(name: str, found: Compared) -> str:
     if word == "identical":
         return f"{name} is {fixed(after)} as before"
     verb = ("fell" if difference.value < 0 else "rose") if word in ("better", "worse") else "went"
-    return f"{name} {verb} from {fixed(before)} to {fixed(after)}, {with_interval(difference)}"
+    return f"{name} {verb} from {fixed(before)} to {fixed(after)}, {difference.text(signed)}"
 
 
 def evidence(found: Slice, place: int, metric: Metric, overall: Measured | None = None) -> float:
@@ -74,15 +67,14 @@ def evidence(found: Slice, place: int, metric: Metric, overall: Measured | None 
     overall: the value of all samples, from which a slice that has no baseline is told apart. A slice of few samples has
     little evidence, however far its value fell; -inf: there is none.
     """
-    difference = found.differences[place] if place < len(found.differences) else Difference()
-    low, high = difference.low, difference.high
-    if not found.differences and overall is not None and overall.value is not None:
-        value = found.values[place]
-        ends = (value.value if end is None else end for end in (value.low, value.high))
-        low, high = (None if end is None else end - overall.value for end in ends)
-    if low is None or high is None:
+    ends: list[float] = []
+    if found.differences:
+        ends = found.differences[place].known[1:]
+    elif overall is not None and overall.value is not None:
+        ends = [end - overall.value for end in found.values[place].known[-2:]]
+    if not ends:
         return -math.inf
-    return -high if metric.higher_is_better else low
+    return -ends[-1] if metric.higher_is_better else ends[0]
 
 
 def by_evidence(slices: Iterable[Slice], metrics: Sequence[Metric], lead: Sequence[str]) -> list[Slice]:
@@ -104,7 +96,7 @@ def lost_most(slices: Iterable[Slice], place: int, metric: Metric, systems: Sequ
     lost = []
     for _, each in sorted(found, key=lambda item: (item[0], item[1].label))[:SLICES_NAMED]:
         name = f"{each.label} of {systems[each.system]}" if len(systems) > 1 else each.label
-        lost.append(Link(f"{name} {with_interval(each.differences[place])}", each.filters, each.system))
+        lost.append(Link(f"{name} {each.differences[place].text(signed)}", each.filters, each.system))
     return tuple(lost)
 
 
@@ -121,13 +113,13 @@ def judge_difference(
     lead: the metrics by which the benchmark ranks, the lead metric first. metrics: the main ones, in the order of
     `slices`. systems: their names. it: what is judged.
     """
-    measured = [each for each in differences if each.difference.value is not None]
-    if not measured:
+    known = [each for each in differences if each.difference.value is not None]
+    if not known:
         return None
     ranks = {name: place for place, name in enumerate(lead)}
-    measured.sort(key=lambda each: ranks.get(each.name, len(ranks)))
-    names = [f"{each.name} of {systems[each.system]}" if len(systems) > 1 else each.name for each in measured]
-    words = [word_of(each) for each in measured]
+    known.sort(key=lambda each: ranks.get(each.name, len(ranks)))
+    names = [f"{each.name} of {systems[each.system]}" if len(systems) > 1 else each.name for each in known]
+    words = [word_of(each) for each in known]
     decided = {word: [place for place, each in enumerate(words) if each == word] for word in ("worse", "better")}
     judgement: Judgement = "no difference shown"
     if set(words) == {"identical"}:
@@ -137,22 +129,19 @@ def judge_difference(
     elif decided["better"]:
         judgement = "better"
     counts = [f"{word} in {len(places)}" for word, places in decided.items() if places]
-    of = f"{len(measured)} main metric{'s' * (len(measured) > 1)}"
+    of = f"{len(known)} main metric{'s' * (len(known) > 1)}"
     said = f"{it} is {' and '.join(counts)} of {of}" if counts else f"No difference is shown in {of}"
     if judgement == "identical":
         said = f"{it} is equal to the baseline in {of}"
-    first = measured[0]
-    others = [(word, place) for word, places in decided.items() for place in places if place]
+    first = known[0]
     reasons = [
-        Link(f"{word}: {moved(names[place], measured[place])}", _MOVED[word], measured[place].system)
-        for word, place in others
+        Link(f"{word}: {moved(names[place], known[place])}", {"why": why}, known[place].system)
+        for word, why in (("worse", "lost"), ("better", "won"))
+        for place in decided[word]
+        if place
     ]
     lost = lost_most(slices, metrics.index(first.name), first.metric, systems)
     return Verdict(judgement, f"{moved(names[0], first)}. {said}.", tuple(reasons[:MAX_REASONS]), lost)
-
-
-_MOVED = {"worse": {"why": "lost"}, "better": {"why": "won"}}
-"""The samples behind a difference."""
 
 
 def judge_run(
@@ -199,10 +188,11 @@ def _measured(summary: Mapping[str, Any], benchmark: type[AnyBenchmark]) -> tupl
     scored = max((system["coverage"]["ground_truth"]["scored"] for system in systems.values()), default=0)
     if not scored:
         return "Nothing was scored.", False
-    metric = _first_measured(summary, benchmark)
+    found = [each["values"] for each in systems.values()]
+    metric = next((name for name in lead_first(benchmark) if any(each.get(name) is not None for each in found)), None)
     if metric is None:
         return f"{scored:,} samples were scored, and no metric has a value.", True
-    values = [f"{name} has {metric} {_value(systems[name], metric)}" for name in ranking]
+    values = [f"{name} has {metric} {measured(systems[name], metric).text(number)}" for name in ranking]
     if len(ranking) == 1:
         return f"{values[0]} over {_samples(systems[ranking[0]])}.", True
     more = len(values) - SYSTEMS_NAMED
@@ -212,20 +202,6 @@ def _measured(summary: Mapping[str, Any], benchmark: type[AnyBenchmark]) -> tupl
     if len(first) == 1:
         return f"{first[0]} ranks first of {len(ranking)} systems: {shown}.", True
     return f"{some_of(first, SYSTEMS_NAMED)} share the first place of {len(ranking)} systems: {shown}.", True
-
-
-def _first_measured(summary: Mapping[str, Any], benchmark: type[AnyBenchmark]) -> str | None:
-    names = lead_first(benchmark)
-    systems = summary["systems"].values()
-    return next((name for name in names if any(system["values"].get(name) is not None for system in systems)), None)
-
-
-def _value(system: Mapping[str, Any], metric: str) -> str:
-    value, interval = system["values"].get(metric), system["intervals"].get(metric)
-    if value is None:
-        return "not measured"
-    between = f" ({fixed(interval[0])} to {fixed(interval[1])})" if interval is not None else ""
-    return f"{fixed(value)}{between}"
 
 
 def _samples(system: Mapping[str, Any]) -> str:
@@ -282,9 +258,3 @@ def _reasons(history: History) -> Iterable[str]:
             yield f"tonight cannot be compared with the runs before: {reason}"
         else:
             yield f"tonight is compared with {earlier.run}, not with the run before: {reason}"
-    for change in reversed(history.changes[-3:]):
-        values = f"changed from {fixed(change.before)} to {fixed(change.after)}"
-        yield f"{change.metric} of {change.system} {values} with {change.night.run}"
-    if history.gaps:
-        missing = sum(gap.count for gap in history.gaps)
-        yield f"{missing:,} night{'s' * (missing > 1)} missing"

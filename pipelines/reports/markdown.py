@@ -16,8 +16,7 @@ MAX_CELL_LENGTH = 160
 
 def difference_text(found: Mapping[str, Any]) -> str:
     """Returns a difference of comparison.json with its interval, such as `+0.0123 (-0.0020 to +0.0266)`."""
-    text, interval = signed(found["difference"]), found["interval"]
-    return text if interval is None else f"{text} ({signed(interval[0])} to {signed(interval[1])})"
+    return Difference(found["difference"], *(found["interval"] or ())).text(signed)
 
 
 def verdicts_line(verdicts: Mapping[str, int], slices: int) -> str:
@@ -57,11 +56,9 @@ def cells(value: Cells) -> str:
         case Bar():
             return cells(value.found)
         case Difference():
-            interval = None if value.low is None else (value.low, value.high)
-            return difference_text({"difference": value.value, "interval": interval})
+            return value.text(signed)
         case Measured():
-            between = "" if value.low is None else f" ({number(value.low)} to {number(value.high)})"
-            return f"{number(value.value)}{between}"
+            return value.text(number)
         case Metric():
             return code(value.name)
         case Code():
@@ -90,30 +87,16 @@ def status_text(status: str) -> str:
 
 def block_table(found: Table) -> str:
     """Returns a table of a document."""
-    return table([cells(each) for each in found.header], [[cells(each) for each in row] for row in found.rows])
+    return table(list(map(cells, found.header)), (map(cells, row) for row in found.rows))
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Returns a Markdown table; cells must have been escaped."""
-    return aligned("\n".join(f"| {' | '.join(map(str, row))} |" for row in [header, ["-"] * len(header), *rows]))
-
-
-def aligned(text: str) -> str:
-    """Returns Markdown with the columns of each table, whose second row is its rule, as wide as their widest cell."""
-    return _TABLE.sub(lambda found: _aligned(found[0]), text)
-
-
-_TABLE = re.compile(r"^\|.*(?:\n\|.*)+", re.MULTILINE)
-
-
-def _aligned(text: str) -> str:
-    rows = [[each.strip(" ") for each in re.split(r"(?<!\\)\|", line.strip(" ")[1:-1])] for line in text.split("\n")]
-    head, _, *body = rows
+def table(header: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
+    """Returns a Markdown table, with columns as wide as their widest cell; cells must have been escaped."""
+    head, *body = [[str(each).strip(" ") for each in row] for row in (header, *rows)]
     widths = [max(len(column[0]) + 2, *map(len, column)) for column in zip(head, *body, strict=True)]
-    lines = [[each.ljust(width) for each, width in zip(row, widths, strict=True)] for row in (head, *body)]
+    lines = [" | ".join(map(str.ljust, row, widths)) for row in (head, *body)]
     rule = "|".join(f":{'-' * (width + 1)}" for width in widths)
-    written = [f"| {' | '.join(line)} |" for line in lines]
-    return "\n".join([written[0], f"|{rule}|", *written[1:]])
+    return "\n".join([f"| {lines[0]} |", f"|{rule}|", *(f"| {line} |" for line in lines[1:])])
 
 
 def cell(text: str) -> str:

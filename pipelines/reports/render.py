@@ -7,7 +7,6 @@ import functools
 import gzip
 import hashlib
 import html
-import itertools
 import logging
 import re
 from collections.abc import Callable, Sequence
@@ -31,14 +30,6 @@ _log = logging.getLogger(__name__)
 SCRIPTS = ("base", "address", "table")
 """The scripts of every page; those of its kind follow, of which the last fills it."""
 SCRIPTS_OF_KIND = {"history": ("history",), "evaluation": ("slices", "samples"), "comparison": ("slices", "samples")}
-SYMBOLS = (
-    "M5 0A5 5 0 1 1-5 0A5 5 0 1 1 5 0Z",
-    "M-4.5-4.5h9v9h-9Z",
-    "M0-6L6 4.5H-6Z",
-    "M0-6.5L5.5 0L0 6.5L-5.5 0Z",
-    "M0-7L1.6-2.2H6.6L2.6.8L4.1 5.6L0 2.7L-4.1 5.6L-2.6.8L-6.6-2.2H-1.6Z",
-    "M-2-6h4v4h4v4h-4v4h-4v-4h-4v-4h4Z",
-)
 _NO_PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>beamscore</title></head>
 <body><h1>This page could not be made</h1><p>{reason}</p>
@@ -102,11 +93,10 @@ def render(documents: Documents) -> bytes:
     )
     text = _template("page.html.jinja", shown).render(
         documents=documents,
-        Writer=functools.partial(CellWriter, ids=itertools.count()),
+        Writer=CellWriter,
         version=VERSION,
         policy=policy,
         styles=_asset("templates", "page.css"),
-        symbols=SYMBOLS,
         scripts=scripts,
         data=pack(documents),
     )
@@ -122,7 +112,7 @@ def pack(documents: Documents) -> str:
 def render_markdown(documents: Documents) -> str:
     """Returns the documents in Markdown."""
     text = _template("report.md.jinja", _as_markdown).render(documents=documents)
-    return markdown.aligned(re.sub(r"\n{3,}", "\n\n", text.strip())) + "\n"
+    return re.sub(r"\n{3,}", "\n\n", text.strip()) + "\n"
 
 
 def _as_markdown(value: Any) -> Markup:

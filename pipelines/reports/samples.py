@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Collection, Sequence
 from typing import Any
@@ -18,7 +19,7 @@ from ...metrics.statistics.sums import Sums
 from ...transforms.hashes import bucket_of
 from ...transforms.rows import SLICE_PREFIX
 from ...transforms.slice_labels import value_text
-from .document import Coded, Distribution, SampleTable, cell_name
+from .document import Distribution, SampleTable, SliceValue, cell_name
 from .text import MAX_ID_LENGTH, one_line
 
 MAX_ROWS = 100_000
@@ -26,8 +27,7 @@ MAX_ROWS = 100_000
 MAX_VALUE_LENGTH = 120
 MAX_LABELS = 10_000
 DECIMALS = 4
-MAX_ROUNDED = 1e15
-"""From here on a number has no decimals worth rounding, and those beyond all would overflow."""
+MAX_WHOLE = 1e15
 BINS = 20
 EDGE_DECIMALS = 10
 """So that an edge such as 0.15 is the number that a person would write."""
@@ -43,19 +43,19 @@ def sample_table(
     total: the number of rows of the run, by default those given. A column with more than 10,000 different labels cannot
     be filtered by, and is left out.
     """
-    slices = {
-        name.removeprefix(SLICE_PREFIX): coded
+    slices: dict[str, Sequence[SliceValue]] = {
+        name.removeprefix(SLICE_PREFIX): slice_column(rows[name])
         for name in rows.schema.names
-        if name.startswith(SLICE_PREFIX) and len((coded := slice_column(rows[name])).texts) <= MAX_LABELS
+        if name.startswith(SLICE_PREFIX) and pc.count_distinct(rows[name], mode="all").as_py() <= MAX_LABELS
     }
     number = {name: index for index, name in enumerate(systems)}
     return SampleTable(
         rows.num_rows if total is None else total,
         [one_line(sample_id, MAX_ID_LENGTH) for sample_id in rows["sample_id"].to_pylist()],
         [number[system] for system in rows["system"].to_pylist()],
-        _coded(rows["status"]),
+        rows["status"].to_pylist(),
         slices,
-        {spec.name: _rounded(rows[spec.name]) for spec in specs},
+        {spec.name: [*map(rounded, rows[spec.name].to_pylist())] for spec in specs},
     )
 
 
@@ -84,24 +84,11 @@ def hashed_share(rows: Any, share: float) -> Any:
 
 
 def rounded(value: float | None) -> float | None:
-    """Returns a value of one sample as the page holds it."""
-    return None if value is None else round(value, DECIMALS) + 0.0
-
-
-def _rounded(column: Any) -> list[float | None]:
-    values = column.to_numpy(zero_copy_only=False).astype(float)
-    is_small = np.abs(values) < MAX_ROUNDED
-    rounded = values.copy()
-    rounded[is_small] = np.round(values[is_small], DECIMALS)
-    # Removes the sign of a zero that a small negative number leaves.
-    rounded += 0.0
-    whole = is_small & (rounded == np.floor(rounded))
-    found = rounded.astype(object)
-    # A whole number is shorter without its decimal point, and a page holds a million of them.
-    found[whole] = rounded[whole].astype(np.int64)
-    found[~np.isfinite(values)] = None
-    numbers: list[float | None] = found.tolist()
-    return numbers
+    """Returns a value of one sample as the page holds it: a whole number without its point, which is shorter."""
+    if value is None or not math.isfinite(value):
+        return None
+    found = round(value, DECIMALS) + 0.0
+    return int(found) if found.is_integer() and abs(found) < MAX_WHOLE else found
 
 
 _MEMBER = re.compile(r"((?:\\.|[^\\=])*)=((?:\\.|[^\\,])*)(?:,|$)", re.DOTALL)
@@ -121,20 +108,13 @@ def _shown(value: Any) -> str:
     return one_line(value_text(value), MAX_VALUE_LENGTH)
 
 
-def slice_column(column: Any) -> Coded:
+def slice_column(column: Any) -> list[SliceValue]:
     """Returns the values of a column to slice by, given as JSON, each as the label of its slice has it."""
-    coded = _coded(pc.fill_null(column, "null"))
-    values = [json.loads(text) for text in coded.texts]
-    members = {code: [*map(_shown, value)] for code, value in enumerate(values) if isinstance(value, list)}
-    texts = [", ".join(members[code]) if code in members else _shown(value) for code, value in enumerate(values)]
-    return Coded(texts, coded.codes, members)
-
-
-def _coded(column: Any) -> Coded:
-    encoded = column.dictionary_encode()
-    if isinstance(encoded, pa.ChunkedArray):
-        encoded = encoded.unify_dictionaries().combine_chunks()
-    return Coded(encoded.dictionary.to_pylist(), pc.fill_null(encoded.indices, -1).to_pylist())
+    known: dict[str | None, SliceValue] = {}
+    for text in pc.unique(column).to_pylist():
+        value = json.loads(text or "null")
+        known[text] = [*map(_shown, value)] if isinstance(value, list) else _shown(value)
+    return [known[text] for text in column.to_pylist()]
 
 
 def matrix_cells(
@@ -172,9 +152,7 @@ def _distribution(spec: MetricSpec, by_system: Sequence[np.ndarray]) -> Distribu
     edges = bin_edges(spec.bounds, np.concatenate(by_system))
     counts = tuple(tuple(np.histogram(values, edges)[0].tolist()) for values in by_system)
     quartiles = (np.quantile(values, _QUARTILES).tolist() if len(values) else () for values in by_system)
-    return Distribution(
-        *(spec.name, spec.meaning, spec.higher_is_better, tuple(edges.tolist()), counts), tuple(map(tuple, quartiles))
-    )
+    return Distribution(*(spec.name, spec.meaning, tuple(edges.tolist()), counts), tuple(map(tuple, quartiles)))
 
 
 def bin_edges(bounds: tuple[float | None, float | None], values: np.ndarray) -> np.ndarray:

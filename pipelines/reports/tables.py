@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ...metrics.benchmark import Table as DataTable
@@ -10,15 +10,12 @@ from ..runs.documents import GateVerdict
 from .document import (
     Bar,
     Block,
-    Cell,
     Cells,
     Code,
     Compared,
-    Counts,
     Difference,
     Link,
     MatrixCell,
-    Measured,
     Metric,
     Slice,
     Table,
@@ -26,25 +23,24 @@ from .document import (
     Word,
     cell_name,
 )
+from .markdown import MARKED
 
 MAX_SLICES_LISTED = 200
 DETECTABLE = "Detectable is a true difference that is found with a chance of 80%."
 
 
 def metric_table(title: str, metrics: Sequence[Metric], systems: Sequence[str], folded: bool | None = None) -> Table:
-    """Returns the values of metrics with their intervals, a column for each system."""
-    rows = [
-        (metric, *(_on_bounds(metric, found, number) for number, found in enumerate(metric.values)), _direction(metric))
-        for metric in metrics
-    ]
+    """Returns the values of metrics with their intervals, a column for each system.
+
+    A value is drawn between the bounds of its metric, which are 0 and 1 where none are declared.
+    """
+    rows: list[Sequence[Cells]] = []
+    for metric in metrics:
+        bounds = 0.0 if metric.low is None else metric.low, 1.0 if metric.high is None else metric.high
+        ends = [[*bounds, *found.known] for found in metric.values]
+        bars = (Bar(found, min(ends[n]), max(ends[n]), system=n) for n, found in enumerate(metric.values))
+        rows.append((metric, *bars, _direction(metric)))
     return Table(title, ("metric", *systems, "better"), rows, "metrics", folded)
-
-
-def _on_bounds(metric: Metric, found: Measured, system: int) -> Cell:
-    """Returns a value between the bounds of its metric, which are 0 and 1 where none are declared."""
-    ends = [0.0 if metric.low is None else metric.low, 1.0 if metric.high is None else metric.high]
-    ends += [value for value in (found.value, found.low, found.high) if value is not None]
-    return Bar(found, min(ends), max(ends), system=system)
 
 
 def _direction(metric: Metric) -> str:
@@ -56,15 +52,12 @@ def leaderboard(metrics: Sequence[Metric], systems: Sequence[str], places: Seque
 
     places: pairs (place, system).
     """
-    rows: list[Sequence[Cells]] = []
-    ranges = [
-        [end for found in metric.values for end in (found.value, found.low, found.high) if end is not None] or [0.0]
-        for metric in metrics
+    ranges = [[end for found in metric.values for end in found.known] or [0.0] for metric in metrics]
+    columns = [[Bar(found, min(ends), max(ends), system=0) for found in metric.values]
+               for metric, ends in zip(metrics, ranges, strict=True)]  # fmt: skip
+    rows: list[Sequence[Cells]] = [
+        (place, Link(systems[system], {}, system), *(column[system] for column in columns)) for place, system in places
     ]
-    for place, system in places:
-        found = (Bar(each.values[system], min(ends), max(ends), system=0)
-                 for each, ends in zip(metrics, ranges, strict=True))  # fmt: skip
-        rows.append((place, Link(systems[system], {}, system), *found))
     return Table("Systems by place, with their main metrics", ("place", "system", *metrics), rows, "metrics")
 
 
@@ -75,8 +68,7 @@ def compared_table(
 
     systems: their names, where there may be several.
     """
-    ends = (end for row in rows for end in (row.difference.value, row.difference.low, row.difference.high))
-    reach = max((abs(end) for end in ends if end is not None), default=0.0) or 1.0
+    reach = max((abs(end) for row in rows for end in row.difference.known), default=0.0) or 1.0
     has_systems, is_tested = len(systems) > 1, any(row.p is not None for row in rows)
     header = ("metric", *(["system"] * has_systems), *sides, "difference", "verdict", *(["p"] * is_tested))
     lines: list[Sequence[Cells]] = [
@@ -107,33 +99,23 @@ def gate_blocks(gates: Sequence[GateVerdict]) -> Iterator[Block]:
         yield Table("Gates", ("verdict", "system", "gate", "tier", "value", "reason"), rows)
 
 
-def coverage_row(name: str, side: str, counts: Mapping[str, int], system: int) -> Sequence[Cells]:
-    """Returns what became of the records of a side; those of the ground truth lead to their samples."""
-    found = {status: count for status, count in counts.items() if status != "read"}
-    return name, side.replace("_", " "), counts["read"], Counts(found, system if side == "ground_truth" else None)
-
-
 def slice_blocks(
     slices: Sequence[Slice], metrics: Sequence[Metric], systems: Sequence[str], is_compared: bool, others: str
 ) -> Iterator[Block]:
     """Yields the first slices as Markdown has them: their values, or their differences. others: the file with all."""
     shown = [place for place in range(len(metrics)) if any(each.values[place].value is not None for each in slices)]
     many = len(systems) > 1 and not is_compared
-    cell: Callable[[Slice, int], Cells] = _difference if is_compared else lambda found, place: found.values[place]
-    rows = [
-        (found.label, *([systems[found.system]] * many), found.samples, *(cell(found, place) for place in shown))
-        for found in slices[:MAX_SLICES_LISTED]
-    ]
+    rows: list[Sequence[Cells]] = []
+    for found in slices[:MAX_SLICES_LISTED]:
+        cells: list[Cells] = [found.values[place] for place in shown]
+        if is_compared:
+            moved = [found.differences[place] for place in shown]
+            cells = [(Difference(each.value), *[Word(each.verdict)] * (each.verdict in MARKED)) for each in moved]
+        rows.append((found.label, *([systems[found.system]] * many), found.samples, *cells))
     names = (metrics[place].name for place in shown)
     yield Table("Slices", ("slice", *(["system"] * many), "samples", *names), rows, where="markdown")
     if len(slices) > MAX_SLICES_LISTED:
         yield Text(f"{len(slices) - MAX_SLICES_LISTED:,} more slices are in {others}.", where="markdown")
-
-
-def _difference(found: Slice, place: int) -> Cells:
-    difference = found.differences[place]
-    value = Difference(difference.value)
-    return (value, Word(difference.verdict)) if difference.verdict in ("better", "worse") else value
 
 
 def benchmark_table(found: DataTable, system: int, name: str, folded: bool) -> Table:
@@ -142,15 +124,21 @@ def benchmark_table(found: DataTable, system: int, name: str, folded: bool) -> T
     if is_matrix(found):
         rows: list[Sequence[Cells]] = []
         for label, *values in found.rows:
-            counts = [int(count or 0) for count in values]
-            links = ({"cell": cell_name(found.title, label, column)} for column in found.header[1:])
+            total = sum(int(count or 0) for count in values) or 1
             cells = [
-                MatrixCell(count, count / (sum(counts) or 1), column == label, link, system)
-                for count, column, link in zip(counts, found.header[1:], links, strict=True)
-            ]
+                MatrixCell(int(count or 0), int(count or 0) / total, column == label,
+                           {"cell": cell_name(found.title, label, column)}, system)
+                for count, column in zip(values, found.header[1:], strict=True)
+            ]  # fmt: skip
             rows.append((str(label), *cells))
         return Table(title, found.header, rows, "matrix", folded)
-    return Table(title, found.header, with_decimals(found.rows), folded=folded)
+    metrics = {column for row in found.rows for column, value in enumerate(row) if isinstance(value, float)}
+    # A column that holds any metric has decimals throughout.
+    with_decimals = [
+        [float(value) if column in metrics and isinstance(value, int) else value for column, value in enumerate(row)]
+        for row in found.rows
+    ]
+    return Table(title, found.header, with_decimals, folded=folded)
 
 
 def is_matrix(found: DataTable) -> bool:
@@ -161,12 +149,3 @@ def is_matrix(found: DataTable) -> bool:
         and sum(row[0] in found.header[1:] for row in rows) >= max(1, len(rows) - 2)
         and all(isinstance(value, int) and value >= 0 for row in rows for value in row[1:])
     )
-
-
-def with_decimals(rows: Sequence[Sequence[str | float | None]]) -> list[list[str | float | None]]:
-    """Returns rows in which a column that holds any metric has decimals throughout."""
-    metrics = {column for row in rows for column, value in enumerate(row) if isinstance(value, float)}
-    return [
-        [float(value) if column in metrics and isinstance(value, int) else value for column, value in enumerate(row)]
-        for row in rows
-    ]

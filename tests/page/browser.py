@@ -1,4 +1,4 @@
-"""A headless Chromium that opens pages and tells what went wrong in them."""
+"""A headless Chromium: what a person does with a page, and what must hold of each."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.support.ui import WebDriverWait
 
+from beamscore.pipelines.reports.text import visible
+
 PATIENCE_S = 60
+PICTURES = Path(__file__).parents[2] / "out" / "page"
+AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
 
 
 @dataclass(frozen=True)
@@ -27,13 +31,12 @@ class Browser:
     driver: Any
 
     def open(self, path: Path) -> float:
-        """Opens a page, waits until all of it is there, and returns after how many milliseconds it could be used.
-
-        Parts that are out of sight follow when the browser has nothing else to do.
-        """
+        """Opens a page, which must ask for nothing but itself; returns after how many milliseconds it was ready."""
         self.problems()
+        self.requests()
         self.driver.get(path.resolve().as_uri())
         self.wait("return document.documentElement.dataset.ready || !document.getElementById('problem').hidden")
+        assert (self.problems(), self.requests()) == ([], [path.resolve().as_uri()])
         return float(self.run("return Number(document.documentElement.dataset.ready)"))
 
     def run(self, script: str, *arguments: Any) -> Any:
@@ -59,11 +62,10 @@ class Browser:
         metrics = {"width": width, "height": height, "deviceScaleFactor": scale, "mobile": mobile}
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
 
-    def prefer(self, **features: str) -> None:
-        """Emulates preferences of a person, such as `color_scheme="dark"`, or a medium, `media="print"`."""
-        medium = features.pop("media", "")
-        named = [{"name": f"prefers-{name.replace('_', '-')}", "value": value} for name, value in features.items()]
-        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": medium, "features": named})
+    def prefer(self, scheme: str, medium: str = "") -> None:
+        """Emulates a color scheme, and a medium such as `print`."""
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": medium, "features": features})
 
     def picture(self, path: Path, *, whole: bool = True) -> None:
         """Writes a screenshot, of the whole page or of what the screen shows."""
@@ -74,6 +76,75 @@ class Browser:
         shot = self.driver.execute_cdp_cmd("Page.captureScreenshot", options)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(base64.b64decode(shot["data"]))
+
+    def texts(self, selector: str) -> list[str]:
+        """Returns the text of each element."""
+        script = "return [...document.querySelectorAll(arguments[0])].map((each) => each.textContent)"
+        return list(self.run(script, selector))
+
+    def text(self, selector: str) -> str:
+        """Returns the text of the first element."""
+        return self.texts(selector)[0]
+
+    def ids(self) -> list[str]:
+        """Returns the sample_ids of the rows that the table shows, from the top."""
+        return self.texts("#samples-table .open")
+
+    def viewed(self) -> str:
+        """Returns the sample_id of the open sample."""
+        return self.text("#viewer h3 bdi")
+
+    def choose(self, form: str, **values: str) -> str:
+        """Sets the fields of a form of filters, by name; returns how many rows it says that there are."""
+        self.run(
+            "const form = document.querySelector(`form[id^=${arguments[0]}-filters]`);"
+            "for (const [name, value] of Object.entries(arguments[1])) form.elements[name].value = value;"
+            "form.dispatchEvent(new Event('input'))",
+            form,
+            values,
+        )
+        return self.text(f"form[id^={form}-filters] output")
+
+    def press(self, *keys: str) -> None:
+        """Presses keys where the focus is."""
+        event = "new KeyboardEvent('keydown', {key, bubbles: true, cancelable: true})"
+        self.run(
+            f"for (const key of arguments[0]) (document.activeElement || document.body).dispatchEvent({event})", keys
+        )
+
+    def click(self, selector: str) -> None:
+        """Clicks on the first element, also where it is out of sight."""
+        click = "new MouseEvent('click', {bubbles: true, cancelable: true})"
+        self.run(f"document.querySelector(arguments[0]).dispatchEvent({click})", selector)
+
+    def check(self, name: str) -> None:
+        """The page fits the screen, nothing keeps people from using it, and no text of it has run, hides or turns."""
+        self.picture(PICTURES / f"{name}.png")
+        assert self.run("return document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+        script = AXE.read_text(encoding="utf-8") + "; axe.run().then(arguments[arguments.length - 1]);"
+        found = self.driver.execute_async_script(script)["violations"]
+        faults = [(fault["id"], [node["target"] for node in fault["nodes"][:3]]) for fault in found
+                  if fault["impact"] in ("serious", "critical")]  # fmt: skip
+        assert (faults, self.problems(), self.run("return window.harmed")) == ([], [], None)
+        assert self.texts("img[onerror], svg[onload], a[href^=javascript]") == []
+        text = str(self.run("return document.body.innerText"))
+        assert visible(text) == text
+
+    def check_in_every_state(self, path: Path, name: str) -> None:
+        """Checks a page on a phone, in the dark and in the light, in which it stays open; and how it is printed."""
+        self.resize(390, 844, scale=2, mobile=True)
+        self.open(path)
+        self.check(f"{name}-phone")
+        self.resize(794, 1123)
+        self.prefer("light", "print")
+        self.picture(PICTURES / f"{name}-print.png")
+        assert self.run("return document.documentElement.scrollWidth") <= 794
+        assert self.run("return getComputedStyle(document.querySelector('nav')).display") == "none"
+        self.resize(1280, 900)
+        self.open(path)
+        for scheme in ("dark", "light"):
+            self.prefer(scheme)
+            self.check(f"{name}-{scheme}")
 
 
 @contextlib.contextmanager
@@ -90,9 +161,7 @@ def browser() -> Iterator[Browser]:
     options.binary_location = program
     arguments = ["--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars"]
     arguments += ["--force-color-profile=srgb", "--lang=en-US", "--window-size=1280,900"]
-    if os.geteuid() == 0:
-        arguments.append("--no-sandbox")
-    for argument in arguments:
+    for argument in [*arguments, *(["--no-sandbox"] if os.geteuid() == 0 else [])]:
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(options=options, service=Service(driver_program))

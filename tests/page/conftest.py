@@ -9,17 +9,18 @@ from tests.page.browser import Browser, browser
 
 
 @pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
+def window() -> Iterator[Browser]:
     with browser() as opened:
         yield opened
+
+
+@pytest.fixture
+def chromium(window: Browser) -> Browser:
+    window.resize(1280, 900)
+    window.prefer("light")
+    return window
 
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("pages")
-
-
-@pytest.fixture(autouse=True)
-def _plain_screen(chromium: Browser) -> None:
-    chromium.resize(1280, 900)
-    chromium.prefer(color_scheme="light")

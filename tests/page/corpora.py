@@ -1,4 +1,4 @@
-"""Pages of evaluations, as the command writes them."""
+"""Pages as the commands write them, and texts that attack them."""
 
 from __future__ import annotations
 
@@ -8,65 +8,63 @@ import gzip
 import json
 import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from beamscore.pipelines.reports.document import Card, SampleTable
 from tests.runs import command
 
 ROOT = Path(__file__).parents[2]
 CORPORA = ROOT / "tests" / "corpora"
-_DATA = re.compile(rb'<script type="text/plain" id="data">([^<]*)</script>')
+DATA = re.compile(rb'<script type="text/plain" id="data">([^<]*)</script>')
 
 
 def page_data(path: Path) -> Any:
     """Returns what the scripts of a page read of its only document."""
-    found = _DATA.search(path.read_bytes())
+    found = DATA.search(path.read_bytes())
     assert found
     (document,) = msgspec.json.decode(gzip.decompress(base64.b64decode(found[1])))
     return document
 
 
-@dataclass(frozen=True)
-class WrittenPage:
-    """A page that the command wrote, with the data in it and the summary beside it."""
-
-    path: Path
-
-    @functools.cached_property
-    def data(self) -> Any:
-        return page_data(self.path)
-
-    @property
-    def samples(self) -> SampleTable:
-        return msgspec.convert(self.data["samples"], SampleTable)
-
-    @property
-    def cards(self) -> list[Card]:
-        return msgspec.convert(self.data["cards"], list[Card])
-
-    @property
-    def summary(self) -> Any:
-        return json.loads((self.path.parent / "summary.json").read_bytes())
+HOSTILE = (
+    "</script><script>window.harmed = 1</script>",
+    "<img src=x onerror='window.harmed = 1'>",
+    "<svg onload='window.harmed = 1'><a href='javascript:window.harmed = 1'>x</a></svg>",
+    "javascript:window.harmed=1",
+    "{{ 7 * 7 }}{% raw %}",
+    "\u202ereversed\u202c \u200f\u2066\u2069",
+    "\x00\x1b[31m\x07\x08",
+    "&lt;b&gt;&amp;",
+    "]]><!--",
+    "a" * 100_000,
+    "\U0001f600 e\u0301 \u0644\u063a\u0629",
+)
+"""Texts that try to run, to break out of their place, or to hide what stands around them."""
 
 
-def evaluated(name: str, truth: Path, predictions: Mapping[str, Path], output: Path, *more: str) -> WrittenPage:
-    """Evaluates files with the command, sliced by `source`."""
+def evaluated(name: str, truth: Path, predictions: Mapping[str, Path], output: Path, *more: str) -> Path:
+    """Evaluates files with the command, sliced by `source`; returns the page."""
     sides = [f"--predictions={system}={path}" for system, path in predictions.items()]
     inputs = [str(ROOT / "configs" / f"{name}.yaml"), "--ground-truth", str(truth), *sides]
     command("evaluate", *inputs, "--output", str(output), "--quiet", "--slice=source", *more)
-    return WrittenPage(output / "report.html")
+    return output / "report.html"
+
+
+def written(path: Path, records: Iterable[Mapping[str, Any]]) -> Path:
+    """Writes records to a file, a line each."""
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    return path
 
 
 @functools.cache
-def corpus_page(name: str, output: Path) -> WrittenPage:
+def corpus_page(name: str, folder: Path) -> Path:
     """Returns the page of a sample corpus."""
-    folder = CORPORA / name
-    return evaluated(name, folder / "ground_truth.jsonl", {"predictions": folder / "predictions.jsonl"}, output)
+    corpus = CORPORA / name
+    predictions = {"predictions": corpus / "predictions.jsonl"}
+    return evaluated(name, corpus / "ground_truth.jsonl", predictions, folder / name)
 
 
 def compared(baseline: Path, candidate: Path, output: Path, *more: str) -> Path:
@@ -117,12 +115,10 @@ def night(
     (root / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
 
 
-def worse(path: Path, target: Path) -> Path:
-    """Writes every third prediction of another sample: a system that is worse."""
-    found = [json.loads(line) for line in path.read_bytes().splitlines()]
-    changed = [
-        {**(found[index - 3] if index % 3 == 0 else record), "sample_id": record["sample_id"]}
-        for index, record in enumerate(found)
-    ]
-    target.write_text("".join(json.dumps(record) + "\n" for record in changed), encoding="utf-8")
-    return target
+def worse(name: str, folder: Path) -> Path:
+    """Writes the predictions of a corpus, every third as that of another sample: those of a system that is worse."""
+    lines = (CORPORA / name / "predictions.jsonl").read_bytes().splitlines()
+    found = [json.loads(line) for line in lines]
+    others = [found[place - 3] if place % 3 == 0 else record for place, record in enumerate(found)]
+    changed = [{**other, "sample_id": record["sample_id"]} for other, record in zip(others, found, strict=True)]
+    return written(folder / f"worse-{name}.jsonl", changed)

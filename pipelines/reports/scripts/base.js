@@ -3,8 +3,8 @@
 "use strict";
 
 const SVG = "http://www.w3.org/2000/svg";
-/** How many colors and symbols there are for systems; see page.css and page.html.jinja. */
-const SYMBOLS = 6;
+/** The marks of systems, in the colors of page.css. */
+const MARKS = "●■▲◆★✚";
 
 /** Four decimals, or as many more as tell a number from a whole one: 0.99996 is not 1.0000. @param {number} value */
 const fixed = (value) => {
@@ -34,19 +34,18 @@ const shownLike = (values) => {
 };
 
 /** @param {number} system */
-const color = (system) => `var(--system-${system % SYMBOLS})`;
+const color = (system) => `var(--system-${system % MARKS.length})`;
 
 /** @param {string} name */
 const words = (name) => name.replaceAll("_", " ");
 
 /**
- * @param {string} tag
- * @param {Record<string, any>} [attributes] listeners under `onclick` and the like
- * @param {...(Node | string)} children
+ * @param {Element} made
+ * @param {Record<string, any>} attributes listeners under `onclick` and the like
+ * @param {(Node | string)[]} children
  * @returns {any}
  */
-function element(tag, attributes = {}, ...children) {
-  const made = document.createElement(tag);
+function filled(made, attributes, children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
     else if (value !== null && value !== undefined && value !== false) made.setAttribute(name, value === true ? "" : String(value));
@@ -55,51 +54,23 @@ function element(tag, attributes = {}, ...children) {
   return made;
 }
 
-/**
- * @param {string} tag
- * @param {Record<string, string | number>} attributes
- * @param {...Node} children
- */
-function shape(tag, attributes, ...children) {
-  const made = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, String(value));
-  made.append(...children);
-  return made;
-}
+/** @param {string} tag @param {Record<string, any>} [attributes] @param {...(Node | string)} children */
+const element = (tag, attributes = {}, ...children) => filled(document.createElement(tag), attributes, children);
+
+/** @param {string} tag @param {Record<string, any>} attributes @param {...(Node | string)} children */
+const shape = (tag, attributes, ...children) => filled(document.createElementNS(SVG, tag), attributes, children);
 
 /** @param {string} id @returns {any} */
 const byId = (id) => document.getElementById(id);
 
-/** The symbol of a system. @param {number} system @param {Record<string, string | number>} [attributes] */
-const symbol = (system, attributes = {}) => shape("use", { href: `#symbol-${system % SYMBOLS}`, fill: color(system), ...attributes });
-
-/** @param {number} system */
-const marker = (system) => shape("svg", { class: "marker", viewBox: "-8 -8 16 16", "aria-hidden": "true" }, symbol(system));
-
-/** @param {string[]} systems */
-function legend(systems) {
-  return element("ul", { class: "legend" }, ...systems.map((name, system) => element("li", {}, marker(system), name)));
-}
-
 /** @param {string[]} systems @param {number} system */
-const systemLabel = (systems, system) => element("span", {}, marker(system), ` ${systems[system]}`);
-
-/** @param {string} base64 @returns {Uint8Array} */
-function decoded(base64) {
-  // Not every browser has the fast way yet.
-  const fromBase64 = /** @type {any} */ (Uint8Array).fromBase64;
-  if (fromBase64) return fromBase64.call(Uint8Array, base64);
-  const packed = atob(base64);
-  const bytes = new Uint8Array(packed.length);
-  for (let i = 0; i < bytes.length; i++) bytes[i] = packed.charCodeAt(i);
-  return bytes;
-}
+const systemLabel = (systems, system) => element("span", {}, element("span", { "aria-hidden": "true", style: `color: ${color(system)}` }, MARKS[system % MARKS.length]), ` ${systems[system]}`);
 
 /** @returns {Promise<any>} */
 async function unpack() {
-  const bytes = decoded(byId("data").textContent);
-  const stream = new Blob([/** @type {any} */ (bytes)]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Response(stream).json();
+  const packed = atob(byId("data").textContent), bytes = new Uint8Array(packed.length);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = packed.charCodeAt(i);
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).json();
 }
 
 /** Shows the data of the page, then what its address asks for; says so where that fails. @param {(documents: ReportDocument[]) => void} show */

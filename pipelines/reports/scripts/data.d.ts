@@ -14,10 +14,8 @@ interface Slice {
   differences: Difference[]; where: Record<string, string>;
 }
 
-interface Coded { texts: string[]; codes: number[]; members: Record<number, string[]> }
-
 interface Samples {
-  total: number; ids: string[]; systems: number[]; statuses: Coded; slices: Record<string, Coded>;
+  total: number; ids: string[]; systems: number[]; statuses: string[]; slices: Record<string, (string | string[])[]>;
   metrics: Record<string, (number | null)[]>; cells: Record<string, number[]>;
 }
 
@@ -30,7 +28,7 @@ interface CardSide {
 
 interface Card {
   row: number; sample_id: string; system: number; whys: string[]; sides: CardSide[]; truth: RecordText | null;
-  words: string[]; change: number | null; details: any; picture: string; picture_problem: string;
+  words: string[]; change: number | null; picture: string; picture_problem: string;
 }
 
 interface Night { run: string; started: string; version: string; link: string | null; verdict: string; part: number; scored: string[] }
@@ -40,7 +38,7 @@ interface Series {
   highs: (number | null)[]; samples: number;
 }
 
-interface HistoryEvent { night: number; what: string; text: string; system: number; metric: number; before: number | null; after: number | null }
+interface HistoryEvent { night: number; what: string; text: string; system: number; metric: number }
 
 interface GateLine { metric: number; value: number; text: string }
 

@@ -3,7 +3,6 @@
 "use strict";
 
 const MAX_MULTIPLES = 24;
-const MAX_MARKERS = 200;
 
 /** @typedef {{night: number, time: number, value: number, low: number | null, high: number | null, system: number, part: number}} NightPoint */
 
@@ -61,8 +60,8 @@ function timeChart(doc, points, { width, height, label, range, metric, isSmall =
   const y = (/** @type {number} */ value) => top + ((range[1] - value) / (range[1] - range[0])) * (height - top - bottom);
   const line = (/** @type {number} */ x1, /** @type {number} */ y1, /** @type {number} */ x2, /** @type {number} */ y2, /** @type {Record<string, string | number>} */ more) => shape("line", { x1, y1, x2, y2, ...more });
   const text = (/** @type {number} */ at, /** @type {number} */ down, /** @type {string} */ said, /** @type {string} */ anchor) =>
-    shape("text", { x: at, y: down, "text-anchor": anchor }, /** @type {any} */ (document.createTextNode(said)));
-  const figure = shape("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": label });
+    shape("text", { x: at, y: down, "text-anchor": anchor }, said);
+  const figure = shape("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "group", "aria-label": label });
   for (const tick of ticksOf(range, isSmall ? 3 : 5)) figure.append(line(left, y(tick.value), width - right, y(tick.value), { class: "rule" }), text(left - 6, y(tick.value) + 4, tick.text, "end"));
   const dates = span ? Math.max(1, Math.floor(width / 150)) : 0;
   for (let index = 0; index <= dates; index++) {
@@ -85,51 +84,19 @@ function timeChart(doc, points, { width, height, label, range, metric, isSmall =
     if (!beyond) figure.append(line(left, at, width - right, at, { class: "gate" }));
     figure.append(text(width - right, at + (beyond === "↑ " ? -4 : -5), beyond + gate.text, "end"));
   }
-  const hasMarkers = points.length <= MAX_MARKERS;
+  const size = isSmall || points.length > 200 ? 6 : 10;
   for (const series of Object.values(Object.groupBy(points, (point) => `${point.system} ${point.part}`))) {
     const own = /** @type {NightPoint[]} */ (series), ink = color(own[0].system);
     figure.append(shape("path", { class: "line", stroke: ink, d: own.map((point, index) => `${index ? "L" : "M"}${x(point.time).toFixed(1)} ${y(point.value).toFixed(1)}`).join("") }),
       shape("path", { class: "interval", stroke: ink, d: own.flatMap((point) => (point.low === null ? [] : [`M${x(point.time).toFixed(1)} ${y(point.low).toFixed(1)}V${y(/** @type {number} */ (point.high)).toFixed(1)}`])).join("") }));
-    if (hasMarkers) figure.append(...own.map((point) => symbol(point.system, { transform: `translate(${x(point.time)} ${y(point.value)}) scale(${isSmall ? 0.5 : 0.75})` })));
+    figure.append(...own.map((point) => shape("a", { href: history.nights[point.night].link, tabindex: -1 }, shape("title", {}, saidOf(doc, point)),
+      shape("text", { class: "mark", x: x(point.time), y: y(point.value), style: `fill: ${ink}; font-size: ${size}px` }, MARKS[point.system % MARKS.length]))));
   }
   for (const event of isSmall ? [] : history.events.filter((each) => each.what === "change point" && each.metric === metric)) {
     const point = points.find((each) => each.night === event.night && each.system === event.system);
     if (point) figure.append(shape("circle", { class: "change", cx: x(point.time), cy: y(point.value), r: 9 }));
   }
-  followPointer(doc, figure, points.map((point) => ({ point, x: x(point.time), y: y(point.value) })), width);
   return figure;
-}
-
-/** Says what the point next to the pointer is; a click opens its page. @param {HistoryDocument} doc @param {any} figure @param {{point: NightPoint, x: number, y: number}[]} places @param {number} width */
-function followPointer(doc, figure, places, width) {
-  const ring = shape("circle", { class: "near", r: 6, visibility: "hidden" });
-  const tip = byId("tip");
-  figure.append(ring);
-  /** @type {NightPoint | null} */
-  let near = null;
-  figure.addEventListener("pointermove", (/** @type {PointerEvent} */ event) => {
-    const box = figure.getBoundingClientRect(), scale = width / box.width;
-    const [atX, atY] = [(event.clientX - box.left) * scale, (event.clientY - box.top) * scale];
-    let [least, found] = [Infinity, places[0]];
-    for (const place of places) {
-      const distance = (place.x - atX) ** 2 + 0.2 * (place.y - atY) ** 2;
-      if (distance < least) [least, found] = [distance, place];
-    }
-    near = found.point;
-    ring.setAttribute("transform", `translate(${found.x} ${found.y})`);
-    ring.setAttribute("visibility", "visible");
-    tip.textContent = saidOf(doc, near);
-    tip.hidden = false;
-    const room = document.documentElement.clientWidth - tip.offsetWidth - 8;
-    tip.style.left = `${Math.max(4, Math.min(room, event.clientX + 12))}px`;
-    tip.style.top = `${event.clientY + 16}px`;
-    figure.classList.toggle("link", doc.history.nights[near.night].link !== null);
-  });
-  figure.addEventListener("pointerleave", () => { tip.hidden = true; ring.setAttribute("visibility", "hidden"); });
-  figure.addEventListener("click", () => {
-    const link = near && doc.history.nights[near.night].link;
-    if (link) window.location.href = link;
-  });
 }
 
 /** @param {HistoryDocument} doc @param {Element} place @param {number[]} nights */
@@ -141,22 +108,16 @@ function plotMetrics(doc, place, nights) {
     return [element("div", {}, element("h3", { title: declared.meaning }, declared.name, " ", element("span", { class: "caption" }, better)),
       timeChart(doc, points, { width: Math.max(320, Math.min(620, place.clientWidth)), height: 220, range: rangeOf(points), metric, label: `${declared.name} over time; the table of runs below holds the same numbers` }))];
   });
-  place.replaceChildren(...(doc.systems.length > 1 ? [legend(doc.systems)] : []), ...plots);
+  place.replaceChildren(...(doc.systems.length > 1 ? [element("p", { class: "legend" }, ...doc.systems.map((_, system) => systemLabel(doc.systems, system)))] : []), ...plots);
 }
 
-/** How slices are ordered. @param {string} order @param {Metric} metric @returns {(a: [string, Series[]], b: [string, Series[]]) => number} */
-function orderOf(order, metric) {
-  const samples = (/** @type {Series[]} */ series) => Math.max(...series.map((each) => each.samples));
-  const fall = (/** @type {Series[]} */ series) => Math.max(...series.map(({ values }) => {
-    const [before, after] = values.slice(-2);
-    return before === null || after === null || after === undefined ? -Infinity : (before - after) * (metric.higher_is_better ? 1 : -1);
-  }));
-  if (order === "label") return (a, b) => (a[0] < b[0] ? -1 : 1);
-  const of = order === "samples" ? samples : fall;
-  return (a, b) => of(b[1]) - of(a[1]) || (a[0] < b[0] ? -1 : 1);
-}
+/** How much a slice fell in the last run. @param {Series[]} series @param {Metric} metric */
+const fallOf = (series, metric) => Math.max(...series.map(({ values }) => {
+  const [before, after] = values.slice(-2);
+  return before === null || after === null || after === undefined ? -Infinity : (before - after) * (metric.higher_is_better ? 1 : -1);
+}));
 
-/** Slices as small multiples, on one scale. @param {HistoryDocument} doc @param {number} number @param {() => number[]} nights @returns {() => void} */
+/** Slices as small multiples, on one scale, those that fell most first. @param {HistoryDocument} doc @param {number} number @param {() => number[]} nights @returns {() => void} */
 function plotSlices(doc, number, nights) {
   const place = byId(`slices-plots-${number}`), form = byId(`slices-filters-${number}`);
   if (!form) return () => {};
@@ -168,7 +129,7 @@ function plotSlices(doc, number, nights) {
     const metric = measured.find((each) => doc.metrics[each].name === form.elements.metric.value) ?? measured[0];
     const of = /** @type {[string, Series[]][]} */ (Object.entries(Object.groupBy(slices.filter((each) => each.metric === metric), (each) => each.label)));
     const kept = new Set(slices.flatMap((each, index) => (passes(index) ? [each.label] : [])));
-    const found = of.filter(([label]) => kept.has(label)).sort(orderOf(form.elements.order.value, doc.metrics[metric]));
+    const found = of.filter(([label]) => kept.has(label)).sort((a, b) => fallOf(b[1], doc.metrics[metric]) - fallOf(a[1], doc.metrics[metric]) || (a[0] < b[0] ? -1 : 1));
     const seen = found.slice(0, MAX_MULTIPLES).map(([label, series]) => ({ label, series, points: pointsOf(doc.history, series, nights()) })).filter(({ points }) => points.length);
     const range = rangeOf(seen.flatMap(({ points }) => points));
     place.replaceChildren(...seen.map(({ label, series, points }) => element("div", {}, element("h3", {}, element("bdi", {}, label)), element("p", {}, `${grouped(Math.max(...series.map((each) => each.samples)))} samples`),
@@ -176,11 +137,9 @@ function plotSlices(doc, number, nights) {
     if (found.length > MAX_MULTIPLES) place.append(element("p", { class: "caption" }, `${grouped(found.length - MAX_MULTIPLES)} more slices pass the filter.`));
     return `${grouped(found.length)} of ${grouped(of.length)} slices`;
   };
-  const all = () => () => true;
   filterBy(form, `slices-${number}.`, [
-    { control: choice("metric", "Metric", measured.map((metric) => [doc.metrics[metric].name, doc.metrics[metric].name])), test: all },
+    { control: choice("metric", "Metric", measured.map((metric) => [doc.metrics[metric].name, doc.metrics[metric].name])), test: () => () => true },
     contains("label", "Slice contains", (index) => slices[index].label),
-    { control: choice("order", "Order", [["fall", "largest fall of the last run"], ["samples", "most samples"], ["label", "name"]]), test: all },
   ], (test) => { passes = test; return draw(); });
   return draw;
 }
@@ -203,7 +162,7 @@ function fillHistory(doc, number) {
         value: (/** @type {number} */ row) => each.values[night(row)], text: (/** @type {number} */ row) => shown(each.values[night(row)]),
       })),
       ...systems.map((system, index) => ({
-        title: "scored" + (systems.length > 1 ? ` of ${system}` : ""), meaning: "samples that were scored; red where fewer than usual were",
+        title: "scored" + (systems.length > 1 ? ` of ${system}` : ""), meaning: "samples that were scored; red where fewer than usual were", width: 110,
         value: (/** @type {number} */ row) => nights[night(row)].scored[index] || null,
         cell: (/** @type {number} */ row) => element("b", { class: events.some((event) => event.what === "coverage" && event.night === night(row) && event.system === index) ? "said fail" : "plain" }, nights[night(row)].scored[index] || "–"),
       })),

@@ -15,12 +15,11 @@ const systemColumn = (doc, of) => ({
   title: "system", width: 110, value: (row) => doc.systems[of(row)], cell: (row) => systemLabel(doc.systems, of(row)),
 });
 
-/** A filter by the value of a column, or by a member of a list that it holds. @param {string} name @param {Coded} coded @returns {Filter} */
-function byMember(name, { texts, members, codes }) {
-  const of = texts.map((text, code) => members[code] ?? [text]);
-  const filter = oneOf(`slice.${name}`, name, [...new Set(of.flat())], () => true);
-  return { ...filter, test: (value) => { const wanted = new Set([...of.keys()].filter((code) => of[code].includes(value))); return (row) => wanted.has(codes[row]); } };
-}
+/** A filter by the value of a column, or by a member of a list that it holds. @param {string} name @param {(string | string[])[]} values @returns {Filter} */
+const byMember = (name, values) => oneOf(`slice.${name}`, name, [...new Set(values.flat())], (row, text) => values[row] === text || (Array.isArray(values[row]) && values[row].includes(text)));
+
+/** @param {string | string[]} value */
+const joined = (value) => (Array.isArray(value) ? value.join(", ") : value);
 
 /** A filter by a cell of a confusion matrix. @param {Record<string, number[]>} cells @returns {Filter} */
 const byCell = (cells) => ({
@@ -50,16 +49,16 @@ function fillSamples(doc) {
       { title: "sample_id", width: 150, value: (row) => ids[row], cell: (row) => element("span", { class: "open", title: ids[row] }, ids[row]) },
       ...(many ? [systemColumn(doc, (row) => samples.systems[row])] : []),
       ...ordered.map((metric) => ({ title: metric.name, meaning: metric.meaning, isNumber: true, value: (/** @type {number} */ row) => metrics[metric.name][row], text: (/** @type {number} */ row) => write(metric, row) })),
-      { title: compared ? "kind" : "status", value: (row) => words(statuses.texts[statuses.codes[row]]) },
-      ...Object.entries(samples.slices).map(([title, coded]) => ({ title, value: (/** @type {number} */ row) => coded.texts[coded.codes[row]] })),
+      { title: compared ? "kind" : "status", value: (row) => words(statuses[row]) },
+      ...Object.entries(samples.slices).map(([title, values]) => ({ title, value: (/** @type {number} */ row) => joined(values[row]) })),
       ...(compared ? [] : [{ title: "records", value: (/** @type {number} */ row) => (cards.get(row)?.whys ?? []).map(reason).join(", ") }]),
     ],
     filters: [
       contains("id", "sample_id contains", (row) => ids[row]),
       ...(whys.length ? [oneOf("why", "Show", ["any", ...whys], (row, text) => (text === "any" ? cards.has(row) : cards.get(row)?.whys.includes(text) === true), (text) => (text === "any" ? "with records" : reason(text)))] : []),
-      oneOf("status", compared ? "Change" : "Status", statuses.texts, (row, text) => statuses.texts[statuses.codes[row]] === text, words),
+      oneOf("status", compared ? "Change" : "Status", [...new Set(statuses)], (row, text) => statuses[row] === text, words),
       ...(many ? [oneOf("system", "System", doc.systems, (row, text) => doc.systems[samples.systems[row]] === text)] : []),
-      ...Object.entries(samples.slices).map(([name, coded]) => byMember(name, coded)),
+      ...Object.entries(samples.slices).map(([name, values]) => byMember(name, values)),
       ...(Object.keys(samples.cells).length ? [byCell(samples.cells)] : []),
       oneOf("metric", "Metric", used.map(({ name }) => name), (row) => !Number.isNaN(value(row))),
       bounded("from", { name: "from", "aria-label": "lowest value of the metric" }, (row, bound) => value(row) >= bound),
@@ -123,8 +122,8 @@ const tag = (text) => element("li", { class: "tag" }, element("bdi", {}, text));
 
 /** @param {ReportDocument} doc @param {Samples} samples @param {number} row @param {Map<number, Card>} cards @param {{metric: Metric, text: string}[]} values @returns {Node[]} */
 function sampleView(doc, samples, row, cards, values) {
-  const id = samples.ids[row], status = samples.statuses.texts[samples.statuses.codes[row]], card = cards.get(row);
-  const slices = Object.entries(samples.slices).map(([name, coded]) => `${name}: ${coded.texts[coded.codes[row]] ?? "–"}`);
+  const id = samples.ids[row], status = samples.statuses[row], card = cards.get(row);
+  const slices = Object.entries(samples.slices).map(([name, values]) => `${name}: ${joined(values[row])}`);
   const head = [
     element("h3", {}, element("bdi", {}, id), " ", copyButton("Copy id", id)),
     element("ul", { class: "chips" },
@@ -153,9 +152,6 @@ function sampleView(doc, samples, row, cards, values) {
     element("div", { class: many ? "records" : "" }, ...sides.map(({ side, name }) => element("div", {},
       ...(many ? [element("h4", {}, name, " ", element("span", { class: "tag" }, words(side.status)))] : []), ...drawingView(side, picture), ...listView("What matched what", side.words)))),
     ...(card.truth === null ? [] : [element("div", { class: "records" }, ...records.map(({ title, record }, number) => recordView(title, record, other(number)?.text ?? "")))]),
-    ...(card.details === null ? [] : [
-      element("details", {}, element("summary", {}, "All details of the match"), element("pre", { tabindex: 0 }, JSON.stringify(card.details, null, 1))),
-    ]),
   ];
 }
 

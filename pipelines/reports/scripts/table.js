@@ -8,8 +8,6 @@
  *   text?: (row: number) => string, cell?: (row: number) => Node, isNumber?: boolean, width?: number}} Column
  */
 
-const PRINTED_ROWS = 60;
-const PRINTED_COLUMNS = 9;
 const PAGE_ROWS = 10;
 const MARGIN_ROWS = 8;
 
@@ -51,7 +49,6 @@ class Table {
     this.chosen = -1;
     /** The cell that the keyboard is at; the heading is line -1. */
     this.at = { line: -1, column: 0 };
-    this.isPrinted = false;
     this.body = element("tbody");
     this.heads = this.columns.map((column, index) => element("th", { scope: "col", class: column.isNumber ? "number" : null },
       element("button", { type: "button", tabindex: -1, title: column.meaning || column.title, onclick: () => this.sortBy(index) }, ...breakable(column.title))));
@@ -61,9 +58,8 @@ class Table {
       element("thead", {}, element("tr", { "aria-rowindex": 1 }, ...this.heads)), this.body);
     this.grid.style.minWidth = `${widths.reduce((sum, width) => sum + width, 0)}px`;
     this.scroller = element("div", { class: "scroller" }, this.grid);
-    this.left = element("p", { class: "caption printed" });
     const button = element("button", { type: "button", class: "action small", onclick: () => copy(this.tsv()) }, "Copy as TSV");
-    place.append(this.scroller, this.left, button);
+    place.append(this.scroller, button);
     this.scroller.addEventListener("scroll", () => this.draw());
     this.grid.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => this.key(event));
     this.body.addEventListener("click", (/** @type {MouseEvent} */ event) => {
@@ -73,7 +69,6 @@ class Table {
       if (!(/** @type {HTMLElement} */ (event.target).closest("a"))) options.open?.(this.order[this.at.line]);
     });
     window.addEventListener("resize", () => this.draw());
-    for (const name of ["beforeprint", "afterprint"]) window.addEventListener(name, () => { this.isPrinted = name === "beforeprint"; this.draw(); });
     filterBy(byId(`${place.id.replace("table", "filters")}`), options.scope, options.filters, (passes, isLink) => this.filter(passes, isLink));
   }
 
@@ -140,19 +135,16 @@ class Table {
     this.draw();
   }
 
-  /** Puts the rows that are in sight into the document; on paper the first ones. */
+  /** Puts the rows that are in sight into the document. */
   draw() {
     const count = this.order.length;
-    const first = this.isPrinted ? 0 : Math.max(0, Math.floor(this.scroller.scrollTop / this.rowHeight) - MARGIN_ROWS);
-    const seen = this.isPrinted ? PRINTED_ROWS : Math.ceil((this.scroller.clientHeight || 640) / this.rowHeight) + 2 * MARGIN_ROWS;
-    const last = Math.min(count, first + seen);
-    const space = (/** @type {number} */ rows) => (rows && !this.isPrinted ? [element("tr", { "aria-hidden": "true", style: `height: ${rows * this.rowHeight}px` })] : []);
+    const first = Math.max(0, Math.floor(this.scroller.scrollTop / this.rowHeight) - MARGIN_ROWS);
+    const last = Math.min(count, first + Math.ceil((this.scroller.clientHeight || 640) / this.rowHeight) + 2 * MARGIN_ROWS);
+    const space = (/** @type {number} */ rows) => (rows ? [element("tr", { "aria-hidden": "true", style: `height: ${rows * this.rowHeight}px` })] : []);
     this.body.replaceChildren(...space(first), ...this.order.slice(first, last).map((row, index) => this.line(row, first + index)), ...space(count - last));
     if (!count) this.body.append(element("tr", {}, element("td", { colspan: this.columns.length }, "Nothing passes the filters")));
     this.grid.setAttribute("aria-rowcount", count + 1);
     this.heads.forEach((head, index) => this.mark(head, -1, index));
-    const more = [moreOf(count - PRINTED_ROWS, "row"), moreOf(this.columns.length - PRINTED_COLUMNS, "column")].filter(Boolean);
-    this.left.textContent = more.length ? `Not printed: ${more.join(" and ")}.` : "";
   }
 
   /** @param {number} row @param {number} line */
@@ -200,6 +192,3 @@ class Table {
     return [this.columns.map((column) => copied(column.title)), ...lines].map((cells) => cells.join("\t")).join("\n");
   }
 }
-
-/** @param {number} count @param {string} thing */
-const moreOf = (count, thing) => (count > 0 ? `${grouped(count)} more ${thing}${count > 1 ? "s" : ""}` : "");

@@ -1,17 +1,18 @@
+"""Cards of samples: both records, the drawing or why there is none, and what changed."""
+
 from __future__ import annotations
 
 import json
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from beamscore.metrics.chemistry.benchmark import ChemistryBenchmark
 from beamscore.metrics.chemistry.records import ChemistryOptions
-from beamscore.metrics.traffic_rules.benchmark import TrafficRulesBenchmark
-from beamscore.metrics.traffic_rules.records import Options
-from beamscore.pipelines.compare_page import worst_first
+from beamscore.pipelines.compare_page import in_order
 from beamscore.pipelines.reports.cards import (
     MAX_DRAWINGS_LENGTH,
     MAX_RECORD_LENGTH,
@@ -27,49 +28,59 @@ from beamscore.transforms.pick import PickedSample
 from beamscore.transforms.records import MAX_RECORD_BYTES
 from beamscore.transforms.sample_changes import ChangedRecords, Text
 
-TRUTH = {"sample_id": "s", "source": "web", "rules": [{"id": "r0", "properties": {"a": "1"}, "centerlines": ["4"]}]}
+CHEMISTRY = ChemistryBenchmark(ChemistryOptions())
+MAIN = CHEMISTRY.main_sample_metric().name
+NAMES = [spec.name for spec in CHEMISTRY.sample_metrics]
 
 
-def picked(prediction: bytes | None, size: int = 0) -> PickedSample:
-    truth, metrics = json.dumps(TRUTH).encode(), {"x": 1 / 3}
-    return PickedSample(
-        (0.0, 0), "s", 0, "scored", "worst", ("worst",), metrics, b"null", 4, truth, len(truth), prediction, size
-    )
+def text(value: Any) -> Text:
+    encoded = json.dumps({"sample_id": "s", "text": value, "source": "web"}).encode()
+    return encoded, len(encoded)
 
 
-def test_a_card_has_both_records_and_the_drawing() -> None:
-    [card] = make_cards(TrafficRulesBenchmark(Options()), [picked(b'{"sample_id": "s", "rules": []}', 30)])
+@pytest.mark.parametrize(
+    ("prediction", "size", "problem"),
+    [
+        (text("\\chemfig{A=B}")[0], 9, None),
+        (text("\\chemfig{A=B}")[0], MAX_RECORD_BYTES + 1, "too large"),
+        # A prediction that cannot be decoded was scored as missing, and is drawn so.
+        (b'{"text": 3}', 11, None),
+        (b"{", 1, None),
+        (None, 0, None),
+    ],
+)
+def test_a_picked_sample_is_drawn_or_says_why_not(prediction: bytes | None, size: int, problem: str | None) -> None:
+    picked = PickedSample(
+        (0.0, 0), "s", 0, "scored", "worst", ("worst",), {MAIN: 1 / 3}, b"null", 4, *text("\\chemfig{A-B}"),
+        prediction, size, before=0.5,
+    )  # fmt: skip
+    (card,) = make_cards(CHEMISTRY, [picked])
     assert card.truth is not None
-    assert card.truth.text.splitlines()[0] == "source: web"
-    assert card.sides[0].prediction is not None
-    assert card.sides[0].prediction.text == "rules: []"
-    assert card.sides[0].drawing is not None
-    assert card.sides[0].drawing.startswith("<svg")
-    assert card.sides[0].metrics == {"x": 0.3333}
-
-
-def test_a_card_of_what_cannot_be_drawn_says_why() -> None:
-    benchmark = TrafficRulesBenchmark(Options())
-    [card] = make_cards(benchmark, [picked(b"{", MAX_RECORD_BYTES + 1)])
-    assert card.sides[0].drawing is None
-    assert "too large" in card.sides[0].problem
-    # A prediction that cannot be decoded was scored as missing, and is drawn so.
-    assert make_cards(benchmark, [picked(b'{"rules": 3}', 12)])[0].sides[0].drawing is not None
+    assert card.truth.text == "text: \\chemfig{A-B}\nsource: web"
+    (side,) = card.sides
+    # 1/3 less 1/2, each with four decimals.
+    assert (side.metrics, card.change) == ({MAIN: 0.3333}, -0.1667)
+    assert (side.prediction is None) == (prediction is None)
+    assert (side.drawing or "").startswith("<svg") == (problem is None)
+    assert (problem or "") in side.problem
 
 
 def test_a_record_is_text_that_says_what_is_left_out() -> None:
-    long = {"sample_id": "s", "latex": "x" * (MAX_RECORD_LENGTH + 10)}
-    text = record_text(Beginning(msgspec.json.encode(long), 1))
-    assert text.text == "latex: " + "x" * (MAX_RECORD_LENGTH - 7)
-    assert text.left_out == 17
+    found = record_text(Beginning(text("x" * (MAX_RECORD_LENGTH + 10))[0], 1))
+    # The whole is `text: `, 8,010 characters, and `\nsource: web` with 12.
+    assert (found.text, found.left_out) == ("text: " + "x" * (MAX_RECORD_LENGTH - 6), 28)
     assert record_text(Beginning(b'{"a": "\\u202e', 20)).text == '{"a": "\\u202e'
+    deep = [{"id": number, "points": [[0, 1]] * 6} for number in range(2)]
+    lines = record_text(Beginning(msgspec.json.encode({"regions": deep}), 1)).text.split("\n")
+    assert lines == ["regions: [", *(f" {json.dumps(each)}{',' * (each is deep[0])}" for each in deep), "]"]
 
 
 def side(score: float | None, *words: str, status: str = "scored") -> CardSide:
     return CardSide(status, {"score": score, "other": 1.0}, None, words)
 
 
-def test_what_changed_tells_status_metrics_and_matches_of_one_side() -> None:
+@given(st.lists(st.sampled_from("abc")))
+def test_what_changed_tells_status_metrics_and_matches_of_one_side(words: list[str]) -> None:
     before, after = side(1.0, "a", "b", "b"), side(None, "b", "c", status="missing_prediction")
     assert list(what_changed("score", before, after)) == [
         "status was scored, and is missing prediction",
@@ -78,59 +89,35 @@ def test_what_changed_tells_status_metrics_and_matches_of_one_side() -> None:
         "only in the baseline: b",
         "only in the candidate: c",
     ]
-
-
-@given(st.lists(st.sampled_from("abc")))
-def test_nothing_changed_says_nothing(words: list[str]) -> None:
     assert list(what_changed("score", side(0.5, *words), side(0.5, *words))) == []
 
 
-CHEMISTRY = ChemistryBenchmark(ChemistryOptions())
-
-
 def records(change: float | None, truth: Text | None, *predictions: Text | None) -> ChangedRecords:
-    names = [spec.name for spec in CHEMISTRY.sample_metrics]
     row: dict[str, Any] = {"sample_id": "s", "change": change, "kind": "worse"}
     for name in ("baseline", "candidate"):
-        row |= {f"{name}.status": "scored"} | {f"{name}.{metric}": 0.25 for metric in names}
+        row |= {f"{name}.status": "scored"} | {f"{name}.{metric}": 0.25 for metric in NAMES}
     return ChangedRecords(row, (None, b"null"), truth, (predictions[0], predictions[1]))
 
 
-def text(value: str) -> Text:
-    encoded = json.dumps({"sample_id": "s", "text": value}).encode()
-    return encoded, len(encoded)
-
-
-def test_a_sample_has_both_predictions_and_drawings() -> None:
-    [changed] = make_changed(CHEMISTRY, [records(-0.5, text("\\chemfig{A-B}"), text("\\chemfig{A=B}"), None)])
-    assert changed.truth is not None
-    assert changed.truth.text == "text: \\chemfig{A-B}"
-    before, after = changed.sides
-    assert before.prediction is not None
-    assert after.prediction is None
-    assert all(each.drawing is not None and each.drawing.startswith("<svg") for each in changed.sides)
-    assert before.drawing is not None
-    heavy = msgspec.structs.replace(before, drawing="x" * MAX_DRAWINGS_LENGTH)
-    *shown, last = within_limit([msgspec.structs.replace(changed, sides=(heavy,)), changed])
-    assert shown[0].sides[0].drawing is not None
-    assert [each.drawing for each in last.sides] == [None, None]
-
-
-def test_each_sample_of_a_batch_has_its_own_drawings() -> None:
+def test_each_changed_sample_has_its_own_records_and_drawings() -> None:
     """One whose ground truth cannot be drawn, or was not found, takes nothing from the others."""
     broken, missing = records(0.0, text("none"), None, None), records(0.0, None, None, None)
-    good = [records(0.0, text(f"\\chemfig{{A-{atom}}}"), text("\\chemfig{A=B}"), None) for atom in "BC"]
+    good = [records(-0.5, text(f"\\chemfig{{A-{atom}}}"), text("\\chemfig{A=B}"), None) for atom in "BC"]
     batch = [good[0], broken, missing, good[1]]
-    assert make_changed(CHEMISTRY, batch) == [make_changed(CHEMISTRY, [each])[0] for each in batch]
-
-
-def test_without_records_it_says_why() -> None:
-    [changed] = make_changed(CHEMISTRY, [records(None, None, None, None)], "the inputs are gone")
-    assert changed.truth is None
-    assert [each.problem for each in changed.sides] == ["the inputs are gone"] * 2
-    assert changed.change is None
+    found = make_changed(CHEMISTRY, batch, "the inputs are gone")
+    assert found == [make_changed(CHEMISTRY, [each], "the inputs are gone")[0] for each in batch]
+    first, _, unknown, _ = found
+    assert first.truth is not None
+    assert first.truth.text.startswith("text: \\chemfig{A-B}")
+    assert (first.sides[0].prediction is None, first.sides[1].prediction is None) == (False, True)
+    assert all((each.drawing or "").startswith("<svg") for each in first.sides)
+    assert (unknown.truth, [each.problem for each in unknown.sides]) == (None, ["the inputs are gone"] * 2)
+    # Beyond the limit of a page the last are not drawn.
+    heavy = msgspec.structs.replace(first.sides[0], drawing="x" * MAX_DRAWINGS_LENGTH)
+    kept, left = within_limit([msgspec.structs.replace(first, sides=(heavy,)), first])
+    assert (kept.sides, [each.drawing for each in left.sides]) == ((heavy,), [None, None])
 
 
 def test_those_that_lost_most_come_first() -> None:
-    found = [records(change, None, None, None).row for change in (0.5, None, -1.0)]
-    assert [each["change"] for each in sorted(found, key=worst_first)] == [-1.0, None, 0.5]
+    found = make_changed(CHEMISTRY, [records(change, None, None, None) for change in (0.5, None, -1.0)])
+    assert [each.change for each in in_order(found)] == [-1.0, None, 0.5]

@@ -7,56 +7,55 @@ from typing import Any
 import pytest
 
 from beamscore.metrics.registry import benchmark_class
-from beamscore.pipelines.reports.comparison import build_comparison
+from beamscore.pipelines.reports.comparison import ComparedRuns, build_comparison
 from beamscore.pipelines.reports.document import Compared, Difference, Link, Measured, Metric, Slice
 from beamscore.pipelines.reports.judgement import by_evidence, judge_difference, judge_run, lost_most, moved
-from tests.toy import Options, ToyBenchmark
+from tests.toy import ToyBenchmark
 
-TOY = ToyBenchmark(Options())
-
-
-def compared(name: str, value: float, low: float | None, high: float | None, higher: bool = True) -> Compared:
-    difference = Difference(value, low, high)
-    return Compared(Metric(name, "", higher), 0, Measured(0.5), Measured(0.5 + value), difference)
-
-
-@pytest.mark.parametrize(
-    ("found", "text"),
-    [
-        (compared("f1", -0.25, -0.5, -0.125), "f1 fell from 0.5000 to 0.2500, −0.2500 (−0.5000 to −0.1250)"),
-        (compared("f1", 0.25, 0.125, 0.5), "f1 rose from 0.5000 to 0.7500, +0.2500 (+0.1250 to +0.5000)"),
-        (compared("f1", -0.25, -0.5, 0.0), "f1 went from 0.5000 to 0.2500, −0.2500 (−0.5000 to 0.0000)"),
-        (compared("f1", -0.25, None, None), "f1 went from 0.5000 to 0.2500, −0.2500"),
-        (compared("f1", 0.0, 0.0, 0.0), "f1 is 0.5000 as before"),
-    ],
-)
-def test_how_a_metric_moved(found: Compared, text: str) -> None:
-    assert moved("f1", found) == text
-
-
+Move = tuple[float, float | None, float | None]
 WORSE, BETTER, UNSURE, SAME = (-0.25, -0.5, -0.125), (0.25, 0.125, 0.5), (-0.25, -0.5, 0.5), (0.0, 0.0, 0.0)
 
 
+def compared(name: str, move: Move, higher: bool = True) -> Compared:
+    sides = Measured(0.5), Measured(0.5 + move[0])
+    return Compared(Metric(name, "", higher), 0, *sides, Difference(*move))
+
+
 @pytest.mark.parametrize(
-    ("moves", "judgement"),
+    ("move", "text"),
     [
-        ([WORSE] * 8, "worse"),
-        ([UNSURE, WORSE], "worse"),
-        ([BETTER, UNSURE, SAME], "better"),
-        ([BETTER, WORSE], "mixed"),
-        ([SAME, SAME], "identical"),
-        ([SAME, UNSURE], "no difference shown"),
+        (WORSE, "f1 fell from 0.5000 to 0.2500, −0.2500 (−0.5000 to −0.1250)"),
+        (BETTER, "f1 rose from 0.5000 to 0.7500, +0.2500 (+0.1250 to +0.5000)"),
+        ((-0.25, -0.5, 0.0), "f1 went from 0.5000 to 0.2500, −0.2500 (−0.5000 to 0.0000)"),
+        ((-0.25, None, None), "f1 went from 0.5000 to 0.2500, −0.2500"),
+        (SAME, "f1 is 0.5000 as before"),
     ],
 )
-def test_the_main_metrics_decide(moves: list[tuple[float, float, float]], judgement: str) -> None:
+def test_how_a_metric_moved(move: Move, text: str) -> None:
+    assert moved("f1", compared("f1", move)) == text
+
+
+@pytest.mark.parametrize(
+    ("moves", "higher", "judgement", "reasons"),
+    [
+        ([WORSE] * 8, True, "worse", ["lost"] * 7),
+        ([WORSE], False, "better", []),
+        ([UNSURE, WORSE], True, "worse", []),
+        ([BETTER, UNSURE, SAME], True, "better", ["won"]),
+        ([BETTER, WORSE], True, "mixed", ["won"]),
+        ([SAME, SAME], True, "identical", []),
+        ([SAME, UNSURE], True, "no difference shown", []),
+    ],
+)
+def test_the_main_metrics_decide(moves: list[Move], higher: bool, judgement: str, reasons: list[str]) -> None:
+    """The last metric leads: it is told first, all others that are decided are reasons."""
     names = [f"m{number}" for number in range(len(moves))]
-    differences = [compared(name, *move) for name, move in zip(names, moves, strict=True)]
-    lead = names[::-1]
-    found = judge_difference(lead, names, differences, (), ["one"], "The run")
+    differences = [compared(name, move, higher) for name, move in zip(names, moves, strict=True)]
+    found = judge_difference(names[::-1], names, differences, (), ["one"], "The run")
     assert found is not None
-    assert found.judgement == judgement
-    assert found.sentence.startswith(f"{lead[0]} ")
-    assert judge_difference(lead, names, (), (), ["one"], "The run") is None
+    assert (found.judgement, found.sentence.split(" ")[0]) == (judgement, names[-1])
+    assert [each.filters for each in found.reasons] == [{"why": why} for why in reasons]
+    assert judge_difference(names, names, (), (), ["one"], "The run") is None
 
 
 def test_slices_that_lost_most_lost_so_much_at_least() -> None:
@@ -74,42 +73,44 @@ def test_slices_that_lost_most_lost_so_much_at_least() -> None:
     assert [each.label for each in by_evidence(slices, [higher], ["other", "f1"])] == ["a", "b", "few", "won"]
 
 
-def test_slices_without_a_baseline_are_told_apart_from_all_samples() -> None:
+@pytest.mark.parametrize(("higher", "first"), [(True, "low"), (False, "high")])
+def test_slices_without_a_baseline_are_told_apart_from_all_samples(higher: bool, first: str) -> None:
     values = {"few": (0.1, -0.9, 1.0), "low": (0.3, 0.2, 0.4), "high": (0.9, 0.8, 1.0), "none": (None, None, None)}
     slices = [Slice(name, 0, 9, (Measured(*each),)) for name, each in values.items()]
-    for higher_is_better, order in ((True, ["low", "high", "few", "none"]), (False, ["high", "low", "few", "none"])):
-        metric = Metric("f1", higher_is_better=higher_is_better, values=(Measured(0.5),))
-        found = by_evidence(slices, [metric], ["f1"])
-        assert [each.label for each in found][:1] == order[:1]
-        assert found[-1].label == "none"
+    found = by_evidence(slices, [Metric("f1", higher_is_better=higher, values=(Measured(0.5),))], ["f1"])
+    assert (found[0].label, found[-1].label) == (first, "none")
 
 
-def summary(scored: int, **systems: float) -> dict[str, Any]:
+def summary(scored: int, places: dict[str, int]) -> dict[str, Any]:
     coverage = {"read": 3, "scored": scored, "missing_prediction": 3 - scored, "rejected": 0, "duplicate": 0}
-    return {
-        "ranking": list(systems),
-        "systems": {
-            name: {"coverage": {"ground_truth": coverage}, "values": {"exact_match": value}, "intervals": {}}
-            for name, value in systems.items()
-        },
-    }
+    system = {"coverage": {"ground_truth": coverage}, "values": {"exact_match": 0.5}, "intervals": {}}
+    ranked = [{"system": name, "place": place} for name, place in places.items()]
+    return {"ranking": list(places), "systems": dict.fromkeys(places, system), "ranking_by": {"places": ranked}}
 
 
-def test_a_run_that_scored_nothing_fails() -> None:
-    found = judge_run(summary(0, one=0.5), ToyBenchmark, (), ())
-    assert (found.judgement, found.sentence, found.sign) == ("fail", "Nothing was scored.", "✘")
-    assert judge_run(summary(3, one=0.5), ToyBenchmark, (), ()).judgement == "not judged"
-    assert judge_run(summary(3, one=0.5), ToyBenchmark, (), ["too few"]).reasons == (Link("too few"),)
-
-
-def test_all_of_the_first_place_are_named() -> None:
-    found = summary(3, a=0.5, b=0.5, c=0.5)
-    places = [{"system": name, "place": place} for name, place in (("a", 1), ("b", 1), ("c", 3))]
-    sentence = judge_run({**found, "ranking_by": {"places": places}}, ToyBenchmark, (), ()).sentence
-    assert sentence.startswith("a, b share the first place of 3 systems: ")
-    places[1]["place"] = 2
-    sentence = judge_run({**found, "ranking_by": {"places": places}}, ToyBenchmark, (), ()).sentence
-    assert sentence.startswith("a ranks first of 3 systems: ")
+@pytest.mark.parametrize(
+    ("scored", "places", "failures", "judgement", "sentence"),
+    [
+        (0, {"a": 1}, (), "fail", "Nothing was scored."),
+        (3, {"a": 1}, (), "not judged", "a has exact_match 0.5000 over 3 samples."),
+        (
+            2,
+            {"a": 1},
+            ("too few",),
+            "fail",
+            "a has exact_match 0.5000 over 3 samples, of which 1 without a ",
+        ),
+        (3, {"a": 1, "b": 1, "c": 3}, (), "not judged", "a, b share the first place of 3 systems: "),
+        (3, {"a": 1, "b": 2, "c": 3}, (), "not judged", "a ranks first of 3 systems: a has exact_match 0.5000; b has "),
+    ],
+)
+def test_a_run_is_judged_by_what_it_scored(
+    scored: int, places: dict[str, int], failures: tuple[str, ...], judgement: str, sentence: str
+) -> None:
+    found = judge_run(summary(scored, places), ToyBenchmark, (), failures)
+    assert found.judgement == judgement
+    assert found.sentence.startswith(sentence)
+    assert found.reasons == tuple(map(Link, failures))
 
 
 @pytest.mark.parametrize(
@@ -127,7 +128,7 @@ def test_a_comparison_says_what_holds_for_all_metrics_and_slices_at_once(word: s
         "samples": {"compared": 9}, "verdicts": {word: 1}, "metrics": {name: metric},
         "slices": {"kind=a": {"metrics": {name: metric}}}, "changes": {"threshold": 0.1, "metrics": {}},
     }  # fmt: skip
-    found = build_comparison(document, benchmark(benchmark.options_type())).verdict
+    found = build_comparison(document, benchmark(benchmark.options_type()), ComparedRuns()).verdict
     assert found.judgement == "worse"
     assert f"{name} fell from 0.5000 to 0.2500, −0.2500 (−0.5000 to −0.1250)." in found.sentence
     assert text in found.sentence

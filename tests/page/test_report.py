@@ -1,0 +1,280 @@
+"""The page of a run in a real browser: nothing goes wrong, nothing is asked of a network, everything can be used."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pytest
+from PIL import Image
+
+from beamscore.metrics.registry import benchmark_class, benchmark_names
+from beamscore.pipelines.reports.document import Card, CardSide, RecordText, SampleTable
+from beamscore.pipelines.reports.evaluation import build_run, samples_shown
+from beamscore.pipelines.reports.render import render
+from beamscore.pipelines.reports.samples import MAX_ROWS, sample_table, sort_worst_first
+from tests.page.browser import Browser
+from tests.page.corpora import CORPORA, DATA, HOSTILE, corpus_page, evaluated, page_data, worse, written
+
+pytestmark = pytest.mark.page
+
+BENCHMARKS = [name for name in benchmark_names() if (CORPORA / name).is_dir()]
+
+
+@pytest.mark.parametrize("name", BENCHMARKS)
+def test_the_page_of_a_sample_corpus(chromium: Browser, folder: Path, name: str) -> None:
+    path = corpus_page(name, folder)
+    if name == "figure_text":
+        chromium.check_in_every_state(path, "report")
+    chromium.resize(390, 844, scale=2, mobile=True)
+    chromium.open(path)
+    # A drawing of which the text would have less than 11 of its 12 pixels is scrolled.
+    natural = "const image = document.querySelector('.frame .drawing'); return image.naturalWidth"
+    chromium.wait(natural)
+    assert chromium.run(f"{natural} * 11 / 12 <= image.width + 1")
+    chromium.resize(1280, 900)
+    chromium.open(path)
+    chromium.prefer("dark")
+    chromium.check(name)
+    data = page_data(path)
+    samples, bare = data["samples"], gzip.compress(json.dumps({**data, "cards": []}).encode())
+    assert len(DATA.sub(b"", path.read_bytes())) + len(bare) * 4 // 3 <= 200_000
+    # The first sample with its records is open: the worst may have no prediction.
+    first = min(card["row"] for card in data["cards"])
+    assert (chromium.ids()[0], chromium.viewed()) == (samples["ids"][0], samples["ids"][first])
+    assert len(chromium.texts("#metrics > .scroll .whisker")) == len(data["metrics"])
+    measured = sum(any(value is not None for value in values) for values in samples["metrics"].values())
+    assert len(chromium.texts("#distributions .figure")) == measured
+    assert chromium.text("#slices-filters output").endswith(f" of {len(data['slices'])} rows")
+    # A meaning opens without a script, by keyboard too.
+    chromium.click(".meaning summary")
+    assert "is better" in chromium.run("return document.querySelector('.meaning[open]').innerText")
+
+
+def test_samples_are_sorted_filtered_and_stepped_through(chromium: Browser, folder: Path) -> None:
+    path = corpus_page("chart", folder)
+    data = page_data(path)
+    samples, first = data["samples"], min(card["row"] for card in data["cards"])
+    ids, scores = samples["ids"], samples["metrics"]["score"]
+    missing = sorted(each for each, status in zip(ids, samples["statuses"], strict=True) if "missing" in status)
+    chromium.open(path)
+    chromium.press("ArrowRight", "ArrowRight")
+    assert chromium.viewed() == ids[first + 2]
+    chromium.press("ArrowLeft")
+    assert chromium.viewed() == ids[first + 1]
+    # A click on the heading of sample_id sorts by it, ascending first.
+    chromium.click("#samples-table thead button")
+    assert chromium.ids()[:3] == sorted(ids)[:3]
+    wanted = sorted(each for each in ids if "00001" in each)
+    assert chromium.choose("samples", id="00001") == f"{len(wanted)} of {len(ids)} rows"
+    assert chromium.ids() == wanted
+    assert "not among the rows shown" in chromium.text(".stepper")
+    chromium.press("ArrowRight", "ArrowRight")
+    assert chromium.viewed() == wanted[1]
+    chromium.choose("samples", id="", status="missing_prediction")
+    assert chromium.ids() == missing
+    low = sum(value is not None and value <= 0.5 for value in scores)
+    assert chromium.choose("samples", status="", metric="score", to="0.5") == f"{low} of {len(ids)} rows"
+
+
+def test_slices_are_filtered_and_sorted_by_evidence(chromium: Browser, folder: Path) -> None:
+    path = corpus_page("traffic_rules", folder)
+    slices, labels = page_data(path)["slices"], "#slices-table [data-line]:first-child"
+    chromium.open(path)
+    assert chromium.texts(labels) == [found["label"] for found in slices]
+    # The farthest below all samples at least.
+    highs = [found["values"][0]["high"] for found in slices]
+    assert highs == sorted(highs)
+    chromium.choose("slices", label=slices[1]["label"][-4:])
+    assert chromium.texts(labels) == [slices[1]["label"]]
+    assert chromium.choose("slices", samples="1000000").startswith("0 of ")
+
+
+def test_two_systems_stand_side_by_side(chromium: Browser, folder: Path) -> None:
+    corpus = CORPORA / "chemistry"
+    predictions = {"careful": corpus / "predictions.jsonl", "hasty": worse("chemistry", folder)}
+    path = evaluated("chemistry", corpus / "ground_truth.jsonl", predictions, folder / "two")
+    data = page_data(path)
+    systems = data["samples"]["systems"]
+    assert {card["system"] for card in data["cards"] if "flip" in card["whys"]} == {0, 1}
+    chromium.open(path)
+    chromium.check("two_systems")
+    assert "hasty less careful" in chromium.text("#metrics")
+    assert chromium.text(".sentence").startswith("careful, hasty share the first place of 2 systems: careful has ")
+    assert chromium.choose("samples", system="hasty") == f"{systems.count(1)} of {len(systems)} rows"
+    chromium.choose("samples", system="", why="flip")
+    assert len(chromium.texts("#viewer .records .drawing")) == 2
+
+
+def test_the_real_picture_lies_behind_the_drawing(chromium: Browser, folder: Path) -> None:
+    """The page asks nothing of anybody, and its policy allows what a drawing holds; a missing picture is a note."""
+    Image.new("RGB", (640, 480), (255, 0, 0)).save(folder / "red.png")
+    regions = [{"box": [20, 20, 90, 40], "text": "a"}]
+    lines = [{"sample_id": name, "regions": regions, "image": {"path": f"{name}.png"}} for name in ("red", "gone")]
+    truth = written(folder / "pictures.jsonl", lines)
+    chromium.open(evaluated("figure_text", truth, {"predictions": truth}, folder / "pictures", "--set=slices=[]"))
+    seen = set()
+    for key in ("ArrowRight", "ArrowLeft"):
+        chromium.wait("return document.querySelector('.frame .drawing')?.naturalWidth")
+        # The middle of the picture, as the browser paints it.
+        red, green, *_ = chromium.run(
+            "const image = document.querySelector('.frame .drawing'), canvas = document.createElement('canvas');"
+            "[canvas.width, canvas.height] = [image.naturalWidth, image.naturalHeight];"
+            "const context = canvas.getContext('2d'); context.drawImage(image, 0, 0);"
+            "return [...context.getImageData(canvas.width / 2, canvas.height / 2, 1, 1).data]"
+        )
+        seen.add((chromium.viewed(), red > 200 and green < 60, "No real picture: " in chromium.text("#viewer")))
+        chromium.press(key if chromium.viewed() == chromium.ids()[0] else "ArrowLeft")
+    assert (seen, chromium.problems()) == ({("red", True, False), ("gone", False, True)}, [])
+
+
+def test_an_empty_run_and_one_without_a_page(chromium: Browser, folder: Path) -> None:
+    empty = written(folder / "empty.jsonl", [])
+    path = evaluated("traffic_rules", empty, {"predictions": empty}, folder / "empty")
+    chromium.open(path)
+    chromium.check("empty")
+    assert chromium.text(".sentence") == "Nothing was scored."
+    # The next run into the folder removes the page of this one.
+    evaluated("traffic_rules", empty, {"predictions": empty}, folder / "empty", "--no-html")
+    assert not path.exists()
+    assert not path.is_symlink()
+
+
+def test_hostile_text_runs_nothing_and_is_shown_as_it_is(chromium: Browser, folder: Path) -> None:
+    properties: dict[str, Any] = {f"Property{number}": text for number, text in enumerate(HOSTILE)}
+    rules = [{"id": text[:3000], "properties": properties, "centerlines": [text[:100]]} for text in HOSTILE]
+    others = [{**rule, "properties": {**properties, text: text}} for rule, text in zip(rules, HOSTILE, strict=True)]
+    lines = [{"sample_id": f"{number}{text[:2000]}", "source": text} for number, text in enumerate(HOSTILE)]
+    truth = written(folder / "hostile-truth.jsonl", [{**line, "rules": rules} for line in lines])
+    predictions = written(folder / "hostile.jsonl", [{**line, "rules": others} for line in lines])
+    path = evaluated("traffic_rules", truth, {"predictions": predictions}, folder / "hostile")
+    # The names of systems that a configuration refuses come from a summary that somebody else has written.
+    summary, run = (json.loads((path.parent / f"{name}.json").read_bytes()) for name in ("summary", "run"))
+    summary["systems"] = {HOSTILE[0] + HOSTILE[5]: summary["systems"]["predictions"]}
+    summary |= {"ranking": list(summary["systems"]), "warnings": list(HOSTILE)}
+    kind, data = benchmark_class("traffic_rules"), page_data(path)
+    document = build_run(
+        summary, kind(kind.options_type()), {**run, "command": list(HOSTILE), "host": HOSTILE[1]}, HOSTILE
+    )
+    table, cards = msgspec.convert(data["samples"], SampleTable), msgspec.convert(data["cards"], list[Card])
+    path.write_bytes(render([samples_shown(document, kind.sample_metrics, table, cards)]))
+    chromium.open(path)
+    chromium.check("hostile")
+    for _ in table.ids:
+        chromium.press("ArrowRight")
+        assert chromium.run("return [document.documentElement.scrollWidth, window.harmed]") == [1280, None]
+    chromium.choose("samples", id="<IMG SRC")
+    assert chromium.ids() == [sample_id for sample_id in table.ids if "<img" in sample_id]
+    chromium.check("hostile")
+
+
+def large_page(summary: Any, path: Path) -> None:
+    """Writes a page of many samples of the chart benchmark with metrics of their own, and of 200 cards."""
+    kind, rng = benchmark_class("chart"), random.Random(15)
+    columns: dict[str, Any] = {
+        "sample_id": [f"corpus/part-{number // 1000:03d}/chart-{number:09d}" for number in range(MAX_ROWS)],
+        "system": ["predictions"] * MAX_ROWS,
+        "status": ["scored"] * MAX_ROWS,
+        "slice.source": [json.dumps(rng.choice(["web", "scan", "print"])) for _ in range(MAX_ROWS)],
+        "slice.kind": [json.dumps(f"kind {rng.randrange(500)}") for _ in range(MAX_ROWS)],
+    }
+    columns |= {name: [rng.random() for _ in range(MAX_ROWS)] for name in kind.sample_metric_names()}
+    table = sample_table(sort_worst_first(pa.table(columns), kind.sample_metrics), ["predictions"], kind.sample_metrics)
+    records = [RecordText(rng.randbytes(4000).hex()) for _ in range(200)]
+    cards = [
+        Card(table.ids[row], 0, ("worst",), (CardSide("scored", {}, record),), record, row=row)
+        for row, record in enumerate(records)
+    ]
+    document = build_run(summary, kind(kind.options_type()))
+    path.write_bytes(render([samples_shown(document, kind.sample_metrics, table, cards)]))
+
+
+def test_a_page_of_100_000_samples(chromium: Browser, folder: Path) -> None:
+    path = folder / "large.html"
+    large_page(json.loads((corpus_page("chart", folder).parent / "summary.json").read_bytes()), path)
+    took = chromium.open(path)
+    print(f"100,000 samples: ready after {took:.0f} ms, {path.stat().st_size:,} bytes")
+    assert path.stat().st_size < 15_000_000
+    # Only what can be seen is in the document, however many rows there are.
+    assert len(chromium.texts("#samples-table tbody tr")) < 100
+    assert chromium.choose("samples", id="part-042/") == "1,000 of 100,000 rows"
+    chromium.press("ArrowRight")
+    assert "part-042/" in chromium.viewed()
+
+
+def test_the_address_keeps_what_is_shown(chromium: Browser, folder: Path) -> None:
+    """A reload, a step back and a link show the same filters, order and sample."""
+    path = corpus_page("chart", folder)
+    samples = page_data(path)["samples"]
+    missing = samples["ids"][samples["statuses"].index("missing_prediction")]
+    chromium.open(path)
+    chromium.click("#samples-table thead button")
+    chromium.choose("samples", **{"slice.source": "scan"})
+    chromium.press("ArrowRight")
+
+    def shown() -> tuple[str, list[str], str]:
+        return chromium.viewed(), chromium.ids(), chromium.run("return decodeURIComponent(location.hash)")
+
+    before = shown()
+    assert before[2] == f"#?sort=sample_id&slice.source=scan&sample={before[0]}"
+    chromium.driver.refresh()
+    chromium.wait("return document.documentElement.dataset.ready")
+    assert shown() == before
+    # A link replaces the filters, and a step back restores them.
+    chromium.click("#coverage a[href*=missing]")
+    chromium.wait("return location.hash.includes('missing')")
+    assert chromium.ids() == [missing] == [chromium.viewed()]
+    assert 0 <= chromium.run("return document.getElementById('samples').getBoundingClientRect().top") < 100
+    chromium.run("history.back()")
+    chromium.wait("return location.hash.includes('scan')")
+    assert shown() == before
+    # A section that is named alone keeps them too.
+    chromium.click("nav a[href='#slices']")
+    chromium.wait("return location.hash.startsWith('#slices?')")
+    assert chromium.viewed() == before[0]
+    # A cell of a confusion matrix, a bin, and a slice of the table lead to their samples.
+    for link, field, count in (
+        (".matrix td:not(.diagonal) a", "cell", "return document.querySelector(arguments[0]).textContent"),
+        ("#distributions a[href]", "metric", "return document.querySelector(arguments[0]).title.split(' ').at(-2)"),
+        ("#slices-table td a", "slice.source",
+         "return document.querySelector(arguments[0]).closest('tr').cells[1].textContent"),
+    ):  # fmt: skip
+        expected = chromium.run(count, link)
+        chromium.click(link)
+        chromium.wait("return document.querySelector('#samples-filters').elements[arguments[0]].value", field)
+        assert chromium.text("#samples-filters output").split(" ")[0] == expected
+
+
+def test_a_table_is_walked_through_by_keyboard_and_copied(chromium: Browser, folder: Path) -> None:
+    path = corpus_page("chart", folder)
+    ids = page_data(path)["samples"]["ids"]
+    chromium.open(path)
+    chromium.run("document.querySelector('#samples-table [role=grid]').focus()")
+    assert chromium.text("#samples-table-at") == "sample_id"
+    # One stop for the tab key: nothing in the table can be focused but the table.
+    assert chromium.texts("[role=grid] :is(a, button):not([tabindex='-1'])") == []
+    chromium.press(*["ArrowDown"] * 45, "Enter")
+    assert chromium.text("#samples-table-at") == ids[44] == chromium.viewed()
+    chromium.press("End", "Home")
+    assert chromium.text("#samples-table-at") == ids[44]
+    # Enter on a heading sorts.
+    chromium.press(*["PageUp"] * 5, "Enter")
+    assert chromium.ids()[0] == min(ids)
+    chromium.press("Escape")
+    assert chromium.run("return document.activeElement.name") == "id"
+    # Only a person may copy: a click by a script does nothing.
+    chromium.run(
+        "window.addEventListener('copy', (event) => { window.kept = event.clipboardData.getData('text/plain'); })"
+    )
+    chromium.driver.find_element("css selector", "#samples-table > button").click()
+    head, *lines = [line.split("\t") for line in str(chromium.run("return window.kept")).split("\n")]
+    assert (head[0], {len(line) for line in lines}) == ("sample_id", {len(head)})
+    assert [line[0] for line in lines] == sorted(ids)
+    assert chromium.run("return ['=1+1', '-a', 'a\\tb', 'say \"x\"\\n', -0.5, null].map(copied)") == (
+        ["'=1+1", "'-a", '"a\tb"', '"say ""x""\n"', "-0.5", ""]
+    )

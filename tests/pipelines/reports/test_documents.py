@@ -1,0 +1,246 @@
+"""What the reports of the commands say: the same in every form, and each sample with its own records."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from beamscore.pipelines.commands.messages import CRASHED
+from beamscore.pipelines.reports import evaluation
+from beamscore.pipelines.reports import render as rendering
+from beamscore.pipelines.reports.against import page_link
+from beamscore.pipelines.reports.document import Document, Link, Table, Word
+from beamscore.pipelines.reports.samples import MAX_ROWS
+from beamscore.pipelines.runs.numbers import fixed
+from tests import toy
+from tests.memory_files import ObjectStore
+from tests.runs import Run, command, evaluate, write_lines
+
+PROBLEM = "ValueError: <b>no page</b>"
+TRUTHS = [toy.sample(index, 0)[0] for index in range(60)]
+
+
+def run(output: Path, *more: str, **wrong: int) -> Run:
+    """Evaluates systems, each of which has this many samples wrong."""
+    toy.register()
+    output.parent.mkdir(parents=True, exist_ok=True)
+    systems = {}
+    for name, count in wrong.items():
+        records = [{**each, "text": "?"} for each in TRUTHS[:count]] + TRUTHS[count:]
+        systems[name] = write_lines(output.with_suffix(f".{name}.jsonl"), records)
+    found = evaluate(output, write_lines(output.with_suffix(".t.jsonl"), TRUTHS), systems, "--quiet", *more)
+    assert found.code == 0, found.stderr
+    return found
+
+
+def rows_of(page: Document, title: str) -> list[Any]:
+    """Returns the rows of the tables of a title."""
+    blocks = [block for section in page.sections for block in section.blocks]
+    return [row for each in blocks if isinstance(each, Table) and each.title == title for row in each.rows]
+
+
+def test_a_page_that_cannot_be_made_says_why_and_loses_no_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> bytes:
+        raise ValueError("<b>no page</b>")
+
+    monkeypatch.setattr("beamscore.pipelines.reports.render.render", broken)
+    parts = [write_lines(tmp_path / f"{name}.jsonl", [{"sample_id": name, "text": "x"}]) for name in "ab"]
+    runs = [evaluate(tmp_path / f"run-{part.stem}", part, part, "--no-html") for part in parts]
+    assert [each.code for each in runs] == [0, 0]
+    found = evaluate(tmp_path / "out", parts[0], parts[0])
+    assert "ValueError: &lt;b&gt;no page&lt;/b&gt;" in (found.output / "report.html").read_text()
+    assert found.summary["systems"]["predictions"]["values"]["exact_match"] == 1
+    said = [(found.code, found.stdout, found.stderr)]
+    first, other = (each.output for each in runs)
+    said.append(command("merge", first, other, "--output", tmp_path / "merged"))
+    said.append(command("compare", first, first, "--output", tmp_path / "compared"))
+    said.append(command("history", tmp_path))
+    for name, (code, stdout, stderr) in zip(("report", "report", "comparison", "history"), said, strict=True):
+        assert (code, stdout.rstrip().endswith(f"{name}.md")) == (CRASHED, True)
+        assert f"beamscore: {name}.html could not be made: {PROBLEM}; {name}.md has the result\n" in stderr
+    for path in ("out/run.json", "merged/run.json", "compared/comparison.json"):
+        assert json.loads((tmp_path / path).read_bytes())["page_problem"] == PROBLEM
+    # A gate that failed outranks it.
+    wrong = write_lines(tmp_path / "wrong.jsonl", [{"sample_id": "a", "text": "xyz"}])
+    failed = evaluate(tmp_path / "gated", parts[0], wrong, "--set", "gates.exact_match.minimum=1")
+    assert failed.code == 1
+    assert "report.html could not be made" in failed.stderr
+
+
+def test_the_difference_of_two_systems_is_what_compare_finds(tmp_path: Path, pages: list[Document]) -> None:
+    output = run(tmp_path / "out", first=2, second=30).output
+    assert command("compare", f"{output}:first", f"{output}:second", "--output", tmp_path / "c", "--quiet")[0] == 0
+    compared = json.loads((tmp_path / "c" / "comparison.json").read_bytes())["metrics"]
+    found = {row[0].name: row[1:] for row in rows_of(pages[0], "Difference of the systems")}
+    assert {"exact_match", "similarity"} <= found.keys()
+    for name, (before, after, bar, _, detectable, _) in found.items():
+        said, difference = compared[name], bar.found
+        assert (difference.value, [difference.low, difference.high]) == (said["difference"], said["interval"])
+        assert (before.value, after.value, detectable) == (said["baseline"], said["candidate"], said["detectable"])
+    # 28 of 60 samples are lost: 58/60 became 30/60.
+    assert found["exact_match"][3] == Word("worse")
+    page = (output / "report.html").read_text(encoding="utf-8")
+    assert "second less first, with intervals of 200 paired bootstrap replicates." in page
+
+
+def test_only_two_systems_are_compared_and_each_has_one_row_of_coverage(tmp_path: Path, pages: list[Document]) -> None:
+    run(tmp_path / "two", first=7, second=7)
+    run(tmp_path / "three", first=1, second=2, third=3)
+    equal, none = (rows_of(page, "Difference of the systems") for page in pages)
+    assert ({(row[3].found.value, row[4].text) for row in equal}, none) == ({(0, "identical")}, [])
+    few = write_lines(tmp_path / "few.jsonl", TRUTHS[:50])
+    evaluate(tmp_path / "few", write_lines(tmp_path / "t.jsonl", TRUTHS), {"a": few, "b": few}, "--quiet")
+    for system, row in enumerate(rows_of(pages[2], "Records of each side")):
+        name, read, truths, predicted, predictions = row
+        assert (name, read, predicted) == ("ab"[system], 60, 50)
+        assert ((truths.counts["missing_prediction"], truths.system), predictions.system) == ((10, system), None)
+
+
+ALIKE = ["x" * 300 + "a", "x" * 300 + "b", "a b", "a  b", "a\nb", " a b", "a\tb ", "<U+202E>", "\u202e"]
+"""Ids of which several are shown alike: cut at 200 characters, with blanks collapsed, or made visible."""
+
+
+@pytest.mark.parametrize("limit", [MAX_ROWS, 1])
+def test_each_row_has_the_records_of_its_own_sample(
+    tmp_path: Path, pages: list[Document], monkeypatch: pytest.MonkeyPatch, limit: int
+) -> None:
+    """The text is as long as no other, and its similarity to an empty one is 1 / (1 + length)."""
+    monkeypatch.setattr(evaluation, "MAX_ROWS", limit)
+    lengths = {name: [first + number for number in range(len(ALIKE))] for name, first in (("one", 1), ("two", 20))}
+    systems = {
+        name: write_lines(
+            tmp_path / f"{name}.jsonl",
+            [{"sample_id": each, "text": "y" * length} for each, length in zip(ALIKE, of, strict=True)],
+        )
+        for name, of in lengths.items()
+    }
+    truth = write_lines(tmp_path / "t.jsonl", [{"sample_id": each, "text": ""} for each in ALIKE])
+    evaluate(tmp_path / "out", truth, systems, "--quiet")
+    samples, found = pages[0].samples, set()
+    assert samples is not None
+    for card in pages[0].cards:
+        (side,), metric = card.sides, samples.metrics["similarity"][card.row]
+        assert (samples.systems[card.row], side.metrics["similarity"]) == (card.system, metric)
+        assert side.prediction is not None
+        found.add((pages[0].systems[card.system], side.prediction.text, metric))
+    expected = {(name, f"text: {'y' * n}", round(1 / (1 + n), 4)) for name, of in lengths.items() for n in of}
+    assert found == expected
+
+
+def test_the_page_of_equal_large_runs_has_equal_data(
+    tmp_path: Path, pages: list[Document], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the rows are in another order, and in files with other names."""
+    monkeypatch.setattr(evaluation, "MAX_ROWS", 100)
+    truths = [{"sample_id": f"s{number}", "text": "x" * (number % 7), "part": number % 3} for number in range(400)]
+    truth = write_lines(tmp_path / "t.jsonl", truths)
+    predictions = write_lines(tmp_path / "p.jsonl", [{**each, "text": "xx"} for each in truths])
+    for name, bytes_per_bucket in (("a", 64 << 10), ("b", 300)):
+        monkeypatch.setattr("beamscore.transforms.blocks.BYTES_PER_SMALL_BUCKET", bytes_per_bucket)
+        evaluate(tmp_path / name, truth, predictions, "--quiet")
+    assert {msgspec.json.encode(page.data()) for page in pages} == {msgspec.json.encode(pages[0].data())}
+    assert pages[0].distributions == pages[1].distributions
+    assert pages[0].samples is not None
+    assert (pages[0].samples.total, len(pages[0].samples.ids) < 400) == (400, True)
+    assert re.fullmatch(r"Of \d+ of the 400 rows, chosen by a hash of their sample_id.", pages[0].distributions_note)
+
+
+def test_counts_reasons_and_neighbors_lead_to_samples_and_pages(tmp_path: Path, pages: list[Document]) -> None:
+    truths = [{"sample_id": f"s{n}", "text": "x" * 9, "part": f"p{int(n >= 40)}"} for n in range(80)]
+    truth = write_lines(tmp_path / "t.jsonl", truths)
+    bad = [{**each, "text": "?" if n < 40 else each["text"]} for n, each in enumerate(truths)]
+    after = write_lines(tmp_path / "p.jsonl", [*bad[:79], {"sample_id": "s79", "text": 5}])
+    before, night = tmp_path / "runs" / "1", tmp_path / "runs" / "2"
+    evaluate(before, truth, truth, "--quiet", "--slice", "part")
+    allowed = ("--set", "max_rejected_fraction=1", "--baseline", str(before))
+    evaluate(night, truth, after, "--quiet", "--slice", "part", *allowed)
+    assert command("history", tmp_path / "runs")[0] == 0
+    _, report, history = pages
+    ((count, *_, (example, _)),) = rows_of(report, "Quarantined records by cause")
+    assert (count.text, report.address(count)) == (1, "#samples?status=missing_prediction")
+    assert report.address(example) == "#samples?id=s79"
+    assert report.verdict.judgement == history.verdict.judgement == "worse"
+    assert [report.address(each) for each in report.verdict.reasons] == ["#samples?why=lost"]
+    assert [report.address(each) for each in report.verdict.lost] == ["#samples?slice.part=p0"]
+    assert [history.address(each) for each in history.verdict.lost] == ["./2/report.html#samples?slice.part=p0"]
+    known = {name: link.address for page in (report, history) for name, link in page.header if isinstance(link, Link)}
+    pages_of = {"baseline": "./../1/report.html", "tonight": "./2/report.html", "last night": "./1/report.html"}
+    assert known == pages_of
+
+
+NUMBER = re.compile(r"\d+\.\d{4,}")
+
+
+def numbers_of(value: Any) -> Iterator[str]:
+    """Yields all numbers with four decimals at least that a document holds, in its texts too."""
+    if isinstance(value, (str, float)):
+        yield from NUMBER.findall(value if isinstance(value, str) else fixed(value))
+    elif isinstance(value, (dict, list, tuple)):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from numbers_of(each)
+
+
+def test_every_number_of_a_page_and_of_markdown_comes_from_the_same_document(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[tuple[Sequence[Document], str]] = []
+
+    def keep(name: str) -> None:
+        write = getattr(rendering, name)
+
+        def kept(documents: Sequence[Document]) -> Any:
+            found = write(documents)
+            text = found if isinstance(found, str) else found.decode()
+            made.append((documents, html.unescape(re.sub(r"(?s)<(script|style).*?</\1>|<[^>]*>", " ", text))))
+            return found
+
+        monkeypatch.setattr(rendering, name, kept)
+
+    keep("render_markdown")
+    keep("render")
+    one, other = tmp_path / "runs" / "1", tmp_path / "runs" / "2"
+    run(one, "--slice", "kind", a=0)
+    run(other, "--slice", "kind", "--baseline", str(one), a=25)
+    assert command("compare", one, other, "--output", tmp_path / "c", "--quiet")[0] == 0
+    assert command("history", tmp_path / "runs")[0] == 0
+    assert [documents[0].kind for documents, _ in made] == ["evaluation"] * 4 + ["comparison"] * 2 + ["history"] * 2
+    for documents, text in made:
+        known = {number for each in documents for number in numbers_of(msgspec.to_builtins(each))}
+        shown = set(NUMBER.findall(text))
+        assert len(shown) > 2
+        assert shown <= known | {f"{float(number):,.4f}" for number in known}
+    for markdown, page in zip(made[::2], made[1::2], strict=True):
+        said = [(each.verdict, each.metrics, each.differences, each.slices) for each in (markdown[0][0], page[0][0])]
+        assert said[0] == said[1]
+
+
+@pytest.mark.parametrize(
+    ("run", "link"),
+    [
+        ("2026-01-01", "./../runs/2026-01-01/report.html"),
+        ("javascript:alert(1)", "./../runs/javascript%3Aalert%281%29/report.html"),
+        ('a"b c#d?e', "./../runs/a%22b%20c%23d%3Fe/report.html"),
+        ("deep/er", "./../runs/deep/er/report.html"),
+    ],
+)
+def test_links_of_runs_are_relative_and_never_scripts(tmp_path: Path, run: str, link: str) -> None:
+    folder, output = tmp_path / "runs", str(tmp_path / "out")
+    assert page_link(str(folder), output, run) is None
+    (folder / run).mkdir(parents=True)
+    (folder / run / "report.html").write_text("")
+    assert page_link(str(folder), output, run) == link
+
+
+def test_a_store_links_within_itself_alone() -> None:
+    assert ObjectStore.scheme() == "mem"
+    assert page_link("mem://b/runs", "mem://b/runs", "a") == "./a/report.html"
+    assert page_link("mem://b/runs", "/tmp/out", "a") is None
