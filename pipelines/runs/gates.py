@@ -180,9 +180,9 @@ class _GateEvaluator:
         """Returns the interval of a value at the confidence at which the gate fails."""
         if self.gate.looks == 1:
             return found
-        measured = self.run.measured(self.system, self.label)
-        replicates, units = measured.replicates[self.metric], measured.units[self.metric]
-        return _usable(interval(self.spec, value, replicates, units, self.look_confidence), value) or found
+        measured, name = self.run.measured(self.system, self.label), self.metric
+        more = measured.errors[name], measured.replicates[name], measured.units[name]
+        return _usable(interval(self.spec, value, *more, self.look_confidence), value) or found
 
     def _compare(self) -> Iterator[_Check]:
         """Yields what the paired difference from what the gate compares with says."""
