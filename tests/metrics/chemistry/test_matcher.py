@@ -26,7 +26,7 @@ from tests.generate.chemistry import Drawing, damaged, write_chemfig, write_ssml
 from tests.generate.chemistry import molecule as drawing
 from tests.metrics.chemistry.helpers import PROTOCOLS, SEEDS, STEPS, ProtocolName, compare, drawn, molecule
 
-laws = settings(max_examples=50)
+laws = settings(max_examples=40)
 LIMIT = ChemistryOptions().max_angle_deviation
 
 
@@ -265,7 +265,7 @@ def made(recipe: Recipe) -> Drawing:
     return drawing
 
 
-@settings(max_examples=200)
+@settings(max_examples=120)
 @given(
     st.tuples(st.lists(ATOMS, min_size=2, max_size=4), KINDS, st.sampled_from((0, 7, 180))),
     st.dictionaries(st.integers(0, 3), ATOMS, max_size=2),
