@@ -304,6 +304,13 @@ def test_the_search_goes_on_where_a_choice_leads_nowhere() -> None:
     assert not compare(content.format(10, "D", 0, "E"), content.format(10, "E", 0, "D")).equal
 
 
+def test_what_an_alignment_paired_before_it_failed_is_taken_back() -> None:
+    # B faces B, and then B would face D.
+    star = "A branch( -[:{}] B branch) branch( -[:{}] B branch) -[:{}] D"
+    pair = molecule(star.format(0, 120, 240)), molecule(star.format(0, 240, 120))
+    assert isomorphism(MoleculePair(*pair, Budget(STEPS))) == {0: 0, 1: 2, 2: 1, 3: 3}
+
+
 def test_too_many_choices_run_out_of_budget() -> None:
     star = "A " + "branch( -[:0] -[:90] {} branch) " * 12
     truth, prediction = molecule(star.format(*"BCDEFGHIJKLM")), molecule(star.format(*"MLKJIHGFEDCB"))
