@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from beamscore.metrics.benchmark import RejectedRecord, SampleScore
@@ -231,6 +231,7 @@ RULES = st.lists(
 )
 
 
+@settings(max_examples=60)
 @given(RULES, RULES | st.none(), FORMS, FORMS)
 def test_any_rules_are_scored_and_a_copy_scores_1_in_either_form_of_unicode(
     drawn: Rules, predicted: Rules | None, form: Form, other: Form
