@@ -14,6 +14,14 @@ CORPUS = Path(__file__).parents[2] / "corpora" / "traffic_rules"
 PROGRAM = Path(sys.executable).with_name("beamscore")
 
 
+def foreign(folder: Path, *names: str) -> Path:
+    """Returns `folder` with packages of these names, none of which can be imported."""
+    for name in names:
+        (folder / name).mkdir()
+        (folder / name / "__init__.py").write_text("raise ImportError(f'this is the {__name__} of somebody else')\n")
+    return folder
+
+
 @pytest.mark.parametrize(
     ("program", "names", "more"),
     [
@@ -27,15 +35,11 @@ def test_the_command_and_its_workers_import_what_is_installed(
 ) -> None:
     if not PROGRAM.exists():
         pytest.skip("needs the program beamscore beside this Python")
-    for name in names:
-        (tmp_path / name).mkdir()
-        text = "raise ImportError(f'this is the {__name__} of somebody else')\n"
-        (tmp_path / name / "__init__.py").write_text(text)
     inputs = [f"--{side}={CORPUS / side.replace('-', '_')}.jsonl" for side in ("ground-truth", "predictions")]
     flags = ["--output", "out", "--set", "bootstrap.replicates=2", "--quiet", *more]
     done = subprocess.run(
         [*program, "evaluate", "traffic_rules", *inputs, *flags],
-        cwd=tmp_path,
+        cwd=foreign(tmp_path, *names),
         env=bare_environment(Path(sys.executable)),
         capture_output=True,
         text=True,
