@@ -73,7 +73,7 @@ BARE = "no record has a field that traffic_rules reads, rules; they have a sampl
     ],
 )
 def test_why_nothing_was_scored_is_one_line(
-    tmp_path: Path, truths: Records, systems: dict[str, Records], told: str
+    tmp_path: Path, truths: Records, systems: dict[str, Any], told: str
 ) -> None:
     more = ("--set", "missing=exclude", "--set", "max_rejected_fraction=1")
     line = failed(run(tmp_path, truths, *more, **systems))
