@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 OUT ?= out
 SEEDS ?= 60
+CHANGES ?= 400
+SEED ?= 1
 FLINK_TESTS ?= tests/flink
 
 .PHONY: demo test coverage lint bench calibrate abuse attacks laws install-tex test-dist release-check test-image test-airflow test-lowest test-s3 test-stores test-exports mutants flink test-flink bench-flink test-page picture clean help
@@ -29,7 +31,7 @@ help:
 	@echo "make test-stores  the same on a server of Google Cloud Storage too"
 	@echo "make test-exports the exports to MLflow and W&B, to stores of theirs on this machine"
 	@echo "make test-lowest  run all tests with the lowest versions of setup.py, on the oldest Python here"
-	@echo "make mutants      change the core in small ways and see which changes no test notices (MODULES=\"metrics/statistics/sums.py\")"
+	@echo "make mutants      change the code in 400 places, one at a time: which changes does no test notice? (CHANGES=400 SEED=1)"
 	@echo "make flink        evaluate a sample corpus on a Flink cluster of this machine"
 	@echo "make test-flink   all benchmarks, 200,000 samples and faults on Flink"
 	@echo "make bench-flink  measure Flink: slots, growth and memory, a hot key (SECTIONS=\"growth --against COMMIT\" for a part)"
@@ -142,7 +144,7 @@ test-lowest: install-tex
 mutants: $(READY) install-tex
 	test -x $(VENV)-mutants/bin/cosmic-ray || { $(PYTHON) -m venv $(VENV)-mutants && \
 		$(VENV)-mutants/bin/python -m pip install --quiet --disable-pip-version-check "cosmic-ray>=8.3,<9"; }
-	$(BIN)/python -m tests.mutants $(VENV)-mutants/bin/cosmic-ray $(OUT)/mutants $(MODULES)
+	$(BIN)/python -m tests.mutants $(VENV)-mutants/bin/python $(OUT)/mutants $(CHANGES) $(SEED)
 
 flink: $(READY)
 	$(BIN)/python -m tests.flink $(BIN)/beamscore evaluate configs/chart.yaml \

@@ -1,132 +1,76 @@
-"""`python -m tests.mutants COSMIC_RAY FOLDER [MODULE ...]` changes modules, one operator at a time.
+"""`python -m tests.mutants PYTHON FOLDER [COUNT [SEED]]` changes the code, one place at a time: does a test notice it?
 
-COSMIC_RAY: the program of https://cosmic-ray.readthedocs.io. FOLDER: a copy of the project is made there, and changed.
-The tests run in the environment of this Python, in forks of a process that has imported what they need. A run that was
-ended goes on where it was, unless the module changed; changes that no test noticed are tried again.
+PYTHON: that of an environment with cosmic-ray, which draws the changes (see `changes`). FOLDER: the project is copied
+to there. The suite runs once to learn which tests run which lines; then each change is tried by the tests that run
+its line, those of the module itself first, then the quickest, up to `MOST_SECONDS` of them.
 """
 
 from __future__ import annotations
 
-import contextlib
+import difflib
 import json
-import math
 import os
 import resource
-import shlex
 import shutil
-import sqlite3
+import signal
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Iterator, Sequence
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from queue import SimpleQueue
 
-from tests.mutants.modules import EXPLAINED, MODULES
+import coverage
+import msgspec
 
 PROJECT = Path(__file__).resolve().parents[2]
+LEAST_KILLED = 0.92
+MOST_SECONDS = 45.0
+_WORKERS = 2
 _COPIED = (
     "metrics", "transforms", "pipelines", "tests", "configs", "docs", "__init__.py", "pyproject.toml", "setup.py",
-    "README.md",
+    "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "Makefile", ".ci",
 )  # fmt: skip
-_ASK = Path(__file__).with_name("ask.py")
-_PYTEST = ("-x", "-q", "-p", "no:cacheprovider", "--hypothesis-profile=mutants")
-_TIMES_SLOWER = 10
-_LEAST_SECONDS = 30.0
-_EXCLUDED = ["core/ReplaceBinaryOperator_BitOr_.*", "core/RemoveDecorator"]
-"""Between types in annotations, which nothing evaluates, and of decorators such as @dataclass(slots=True)."""
+_PYTEST = ("-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist", "-x", "-q")
+
+
+class Change(msgspec.Struct, frozen=True):
+    """One place, changed: `code` is the whole module then."""
+
+    module: str
+    line: int
+    operator: str
+    code: str
 
 
 @dataclass(frozen=True)
-class Mutant:
-    """One change: the line as it is after it, the difference, and whether a test failed."""
+class Suite:
+    """What a run of all tests has told: by module and line the tests that ran it, and the seconds that each took."""
 
-    line: str
-    difference: str
-    killed: bool
+    by_line: Mapping[str, Mapping[int, Sequence[str]]]
+    seconds: Mapping[str, float]
 
-
-def mutants(cosmic_ray: Path, folder: Path, module: str) -> list[Mutant]:
-    """Returns what became of each change of a module."""
-    tree, name = folder / "beamscore", module.replace("/", "-")
-    config, session, source = (folder / f"{name}{suffix}" for suffix in (".toml", ".sqlite", ".source"))
-    content = (tree / module).read_text(encoding="utf-8")
-    known = session.exists() and source.exists() and source.read_text(encoding="utf-8") == content
-    with tempfile.TemporaryDirectory() as place, _forks(tree, f"{place}/socket", MODULES[module]) as seconds:
-        config.write_text(_config(module, [sys.executable, "-I", "-S", str(_ASK), f"{place}/socket"], seconds))
-        if known:
-            _forget_survivors(session)
-        else:
-            subprocess.run([cosmic_ray, "init", "--force", config, session], cwd=tree, check=True)
-            subprocess.run([cosmic_ray.with_name("cr-filter-operators"), session, config], cwd=tree, check=True)
-            source.write_text(content, encoding="utf-8")
-        subprocess.run([cosmic_ray, "exec", config, session], cwd=tree, check=True)
-    done = subprocess.run([cosmic_ray, "dump", session], cwd=tree, check=True, capture_output=True, text=True)
-    return [mutant for line in done.stdout.splitlines() if (mutant := _mutant(*json.loads(line))) is not None]
+    def tests(self, change: Change) -> list[str]:
+        """Returns the tests to try: those that run the line, or the module where the line runs at import."""
+        lines = self.by_line.get(change.module, {})
+        names = lines.get(change.line) or {name for others in lines.values() for name in others}
+        mirrored = Path("tests", change.module)
+        own = f"{mirrored.with_name('test_' + mirrored.name)}::"
+        chosen: list[str] = []
+        left = MOST_SECONDS
+        for name in sorted(names, key=lambda name: (not name.startswith(own), self.seconds.get(name, 0.0), name)):
+            left -= self.seconds.get(name, 0.0)
+            if left < 0 and chosen:
+                break
+            chosen.append(name)
+        return chosen
 
 
-@contextlib.contextmanager
-def _forks(tree: Path, socket: str, tests: Sequence[str]) -> Iterator[float]:
-    """Serves runs of `tests` at a socket; gives the wall time after which to give a run up."""
-    arguments = [*_PYTEST, *tests]
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(tree.parent)}
-    started, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
-    # Not with -B: pytest keeps what it has made of the tests, which do not change.
-    command = [sys.executable, "-m", "pytest", *arguments]
-    subprocess.run(command, cwd=tree, env=environment, check=True, stdout=subprocess.DEVNULL)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    seconds = max(_LEAST_SECONDS, _TIMES_SLOWER * (time.monotonic() - started))
-    limit = str(math.ceil(max(_LEAST_SECONDS, _TIMES_SLOWER * used)))
-    command = [sys.executable, "-B", "-m", "tests.mutants.forks", socket, limit, *arguments]
-    server = subprocess.Popen(command, cwd=tree, env=environment, stdout=subprocess.PIPE)
-    try:
-        assert server.stdout is not None
-        if server.stdout.readline() != b"ready\n":
-            raise RuntimeError("the runs of the tests cannot be served")
-        # Of a run that fails without any change, every change would seem to be noticed.
-        subprocess.run([sys.executable, "-I", "-S", _ASK, socket], check=True)
-        yield seconds
-    finally:
-        server.kill()
-        server.wait()
-
-
-def _config(module: str, command: Sequence[str], seconds: float) -> str:
-    return "\n".join(
-        [
-            "[cosmic-ray]",
-            f"module-path = {json.dumps(module)}",
-            f"timeout = {seconds:.1f}",
-            f"test-command = {json.dumps(shlex.join(command))}",
-            "[cosmic-ray.distributor]",
-            'name = "local"',
-            "[cosmic-ray.filters.operators-filter]",
-            f"exclude-operators = {json.dumps(_EXCLUDED)}",
-            "",
-        ]
-    )
-
-
-def _forget_survivors(session: Path) -> None:
-    """Has the changes that no test noticed tried again: there may be a test now."""
-    with contextlib.closing(sqlite3.connect(session)) as results, results:
-        results.execute("DELETE FROM work_results WHERE test_outcome = 'SURVIVED'")
-
-
-def _mutant(_: object, result: dict[str, str] | None) -> Mutant | None:
-    """Returns a change from an entry of the session; None of one that was left out."""
-    if result is None or result["worker_outcome"] == "skipped":
-        return None
-    difference = result["diff"] or ""
-    added = [line[1:].strip() for line in difference.splitlines() if line[:1] == "+" and line[:3] != "+++"]
-    return Mutant("\n".join(added), difference, result["test_outcome"] != "survived")
-
-
-def main(cosmic_ray: Path, folder: Path, modules: Sequence[str]) -> int:
-    """Prints the share that was noticed of each module and the changes that were not; 1 where one is not explained."""
-    # Its name is that of the package, for `folder` is where Python looks for that.
+def copied(folder: Path) -> Path:
+    """Copies the project to a folder of the package's name, below `folder`; returns that one."""
     tree = folder / "beamscore"
     shutil.rmtree(tree, ignore_errors=True)
     tree.mkdir(parents=True)
@@ -135,23 +79,98 @@ def main(cosmic_ray: Path, folder: Path, modules: Sequence[str]) -> int:
         copy(PROJECT / name, tree / name)
     # A change and its reversal may fall into one second, so that cached bytes are told apart by what is in the file.
     kept = [str(tree / name) for name in ("metrics", "transforms", "pipelines", "tests")]
-    compile_all = [sys.executable, "-m", "compileall", "-q", "-f", "--invalidation-mode", "checked-hash", *kept]
-    subprocess.run(compile_all, check=True)
-    unexplained = 0
-    for module in modules or MODULES:
-        found = mutants(cosmic_ray, folder, module)
-        survivors = [each for each in found if not each.killed]
-        open_ones = [each for each in survivors if (module, each.line) not in EXPLAINED]
-        unexplained += len(open_ones)
-        share = 1 - len(survivors) / len(found) if found else 1.0
-        print(
-            f"{module}: {share:.1%} of {len(found)} killed, {len(survivors)} survived, {len(open_ones)} unexplained",
-            flush=True,
-        )
-        for each in open_ones:
-            print("\n".join(f"    {line}" for line in each.difference.splitlines() if line[:3] not in ("---", "+++")))
-    return 1 if unexplained else 0
+    command = [sys.executable, "-m", "compileall", "-q", "-f", "--invalidation-mode", "checked-hash", *kept]
+    subprocess.run(command, check=True)
+    return tree
+
+
+def whole_suite(tree: Path, folder: Path) -> Suite:
+    """Runs all tests with coverage; a report of an earlier run in `folder` serves again."""
+    data, times = folder / "coverage", folder / "times.xml"
+    if not times.exists():
+        command = [sys.executable, "-m", "pytest", "-n", str(_WORKERS), "--dist", "worksteal", "--cov"]
+        command += ["--cov-context=test", "--cov-report=", f"--junitxml={times}"]
+        subprocess.run(command, cwd=tree, env={**_environment(tree), "COVERAGE_FILE": str(data)}, check=True)
+    seconds = {}
+    for case in ElementTree.parse(times).iter("testcase"):
+        path = case.attrib["classname"].replace(".", "/") + ".py"
+        seconds[f"{path}::{case.attrib['name']}"] = float(case.attrib["time"])
+    return Suite(dict(_by_line(data)), seconds)
+
+
+def _by_line(data: Path) -> Iterator[tuple[str, dict[int, list[str]]]]:
+    kept = coverage.CoverageData(str(data))
+    kept.read()
+    for name in kept.measured_files():
+        lines = kept.contexts_by_lineno(name)
+        tests = {line: sorted({each.split("|")[0] for each in names if each}) for line, names in lines.items()}
+        yield name.rpartition("/beamscore/")[2], tests
+
+
+def _environment(tree: Path) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(tree.parent), "OPENBLAS_NUM_THREADS": "1"}
+
+
+def is_killed(tree: Path, change: Change, tests: Sequence[str]) -> bool:
+    """Tells whether a test fails with the change; so does one that takes far too long or too much memory."""
+    if not tests:
+        return False
+    path = tree / change.module
+    code = path.read_text(encoding="utf-8")
+    path.write_text(change.code, encoding="utf-8")
+    command = [sys.executable, *_PYTEST, "--hypothesis-profile=mutants", *tests]
+    nowhere = subprocess.DEVNULL
+    try:
+        process = subprocess.Popen(
+            command, cwd=tree, env=_environment(tree), stdout=nowhere, stderr=nowhere, preexec_fn=_limited,
+            start_new_session=True,
+        )  # fmt: skip
+        try:
+            return process.wait(20 * MOST_SECONDS) != 0
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            return True
+    finally:
+        path.write_text(code, encoding="utf-8")
+
+
+def _limited() -> None:
+    seconds = int(10 * MOST_SECONDS)
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+
+
+def main(python: str, folder: Path, count: str = "400", seed: str = "1") -> int:
+    """Prints each change that no test noticed, and the share of the others; 1 where that is below LEAST_KILLED."""
+    started = time.monotonic()
+    trees: SimpleQueue[Path] = SimpleQueue()
+    for worker in range(_WORKERS):
+        trees.put(copied(folder / str(worker)))
+    tree = folder / "0" / "beamscore"
+    suite = whole_suite(tree, folder)
+    command = [python, str(Path(__file__).with_name("changes.py")), str(tree), count, seed]
+    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+    changes = [msgspec.convert(json.loads(line), Change) for line in lines]
+
+    def tried(change: Change) -> bool:
+        place = trees.get()
+        try:
+            killed = is_killed(place, change, suite.tests(change))
+        finally:
+            trees.put(place)
+        if not killed:
+            before = (PROJECT / change.module).read_text(encoding="utf-8").splitlines()
+            difference = difflib.unified_diff(before, change.code.splitlines(), n=0, lineterm="")
+            print(f"{change.module}:{change.line}", *list(difference)[3:], sep="\n    ", flush=True)
+        return killed
+
+    with ThreadPoolExecutor(_WORKERS) as workers:
+        killed = sum(workers.map(tried, changes))
+    share = killed / len(changes)
+    print(f"{killed} of {len(changes)} changes noticed, {share:.1%}, in {time.monotonic() - started:.0f} s")
+    return 0 if share >= LEAST_KILLED else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1]).absolute(), Path(sys.argv[2]).absolute(), sys.argv[3:]))
+    sys.exit(main(sys.argv[1], Path(sys.argv[2]).absolute(), *sys.argv[3:]))
