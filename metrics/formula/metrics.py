@@ -158,7 +158,7 @@ def _measured(score: PairScore, predicted: bool, totals: Counter[str]) -> dict[s
 
     def measure(**values: float) -> None:
         measured.update(values)
-        totals.update(values)  # type: ignore[arg-type]
+        totals.update(values)
 
     totals["formulas"] += 1
     measure(
