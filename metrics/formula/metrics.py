@@ -62,7 +62,6 @@ _MEANINGS = {name: meaning for name, (_, _, meaning) in _RATIOS.items()} | {
     "bleu": "BLEU of this sample, over the orders that the prediction is long enough for",
     "render_failure": "share of predicted formulas that cannot be typeset",
 }
-_SUMMED = ("exp_rate", "edit_distance", "cdm", "cdm_precision", "cdm_recall", "exp_rate_cdm")
 _LOWER_IS_BETTER = ("distance", "mse", "failure", "failure_rate", "missing_rate", "redundant_rate")
 
 
@@ -130,8 +129,6 @@ def sample_score(pairs: Sequence[FormulaPair], scores: Sequence[PairScore]) -> S
     for pair, score in scored:
         for name, value in _measured(score, pair.prediction is not None, totals).items():
             metrics.setdefault(name, []).append(value)
-            if name in _SUMMED:
-                totals[name] += value  # type: ignore[assignment]
     means = {name: mean(measured) for name, measured in metrics.items()}
     if document:
         totals["document_truths"] = sum(pair.truth is not None for pair, _ in scored)
@@ -156,12 +153,19 @@ def sample_score(pairs: Sequence[FormulaPair], scores: Sequence[PairScore]) -> S
 
 def _measured(score: PairScore, predicted: bool, totals: Counter[str]) -> dict[str, float]:
     """The metrics of one formula; to `totals` it adds what else adds up over a corpus."""
-    measured: dict[str, float] = {
-        "exp_rate": int(score.exact),
-        "edit_distance": score.edits / score.length if score.length else float(not score.exact),
-        "bleu": 1.0 if score.exact else bleu(*score.bleu, every_order=False),
-    }
-    totals.update({"formulas": 1, **dict(zip(STATISTICS, score.bleu, strict=True))})
+    measured: dict[str, float] = {}
+
+    def measure(**values: float) -> None:
+        measured.update(values)
+        totals.update(values)
+
+    totals["formulas"] += 1
+    measure(
+        exp_rate=int(score.exact),
+        edit_distance=score.edits / score.length if score.length else float(not score.exact),
+    )
+    totals.update(dict(zip(STATISTICS, score.bleu, strict=True)))
+    measured["bleu"] = 1.0 if score.exact else bleu(*score.bleu, every_order=False)
     if predicted:
         failed = int(bool(score.prediction_problem))
         totals.update(predicted=1, render_failures=failed)
@@ -169,12 +173,12 @@ def _measured(score: PairScore, predicted: bool, totals: Counter[str]) -> dict[s
     if score.matches is not None:
         true, cdm = len(score.matches.pairs), score.matches.cdm
         totals.update({"rendered": 1, f"cdm_range[{_range_label(int(cdm * RANGES))}]": 1})
-        measured |= {
-            "cdm": cdm,
-            "cdm_precision": true / score.matches.prediction_count if true else 0.0,
-            "cdm_recall": true / score.matches.truth_count if true else 0.0,
-            "exp_rate_cdm": int(round(cdm, 3) == 1),
-        }
+        measure(
+            cdm=cdm,
+            cdm_precision=true / score.matches.prediction_count if true else 0.0,
+            cdm_recall=true / score.matches.truth_count if true else 0.0,
+            exp_rate_cdm=int(round(cdm, 3) == 1),
+        )
     if score.images is not None:
         totals.update(imaged=1, image_edits=score.images.edits, image_columns=score.images.columns)
         totals["image_squared_error"] += score.images.squared_error  # type: ignore[assignment]

@@ -14,8 +14,7 @@ from ...statistics.ratios import plain_sum
 
 ORDER = 4
 STATISTICS = (
-    *(f"bleu_matches_{order}" for order in range(1, ORDER + 1)),
-    *(f"bleu_totals_{order}" for order in range(1, ORDER + 1)),
+    *(f"bleu_{count}_{order}" for order in range(1, ORDER + 1) for count in ("matches", "totals")),
     *("bleu_prediction_length", "bleu_truth_length"),
 )
 """What the counts are: n-gram matches and n-grams of the prediction by order, and both lengths."""
@@ -23,10 +22,10 @@ STATISTICS = (
 
 def bleu_counts(truth: Sequence[str], prediction: Sequence[str]) -> tuple[int, ...]:
     """Returns the counts of one sample; an n-gram matches as often as both sides have it."""
-    orders = range(1, ORDER + 1)
-    matches = ((_grams(truth, order) & _grams(prediction, order)).total() for order in orders)
-    totals = (max(len(prediction) - order + 1, 0) for order in orders)
-    return (*matches, *totals, len(prediction), len(truth))
+    counts: list[int] = []
+    for order in range(1, ORDER + 1):
+        counts += [(_grams(truth, order) & _grams(prediction, order)).total(), max(len(prediction) - order + 1, 0)]
+    return (*counts, len(prediction), len(truth))
 
 
 def bleu(*counts: float, every_order: bool = True) -> float:
@@ -40,7 +39,7 @@ def bleu(*counts: float, every_order: bool = True) -> float:
         return 0.0
     smoothing = 1.0
     logarithms = []
-    for matches, total in zip(counts[:ORDER], counts[ORDER : 2 * ORDER], strict=True):
+    for matches, total in zip(counts[: 2 * ORDER : 2], counts[1 : 2 * ORDER : 2], strict=True):
         if not total:
             break
         if not matches:

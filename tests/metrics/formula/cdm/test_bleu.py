@@ -16,9 +16,9 @@ SENTENCE = st.lists(st.sampled_from("abcde"), max_size=12)
 
 def test_the_counts_of_one_sample() -> None:
     # Unigrams a b d; bigram ab; no trigram and no 4-gram. Four, three, two and one of the prediction; both lengths.
-    assert bleu_counts("abcd", "abxd") == (3, 1, 0, 0, 4, 3, 2, 1, 4, 4)
+    assert bleu_counts("abcd", "abxd") == (3, 4, 1, 3, 0, 2, 0, 1, 4, 4)
     # Half a match in two trigrams, a quarter of one in one 4-gram.
-    assert bleu(3, 1, 0, 0, 4, 3, 2, 1, 4, 4) == pytest.approx((3 / 4 * 1 / 3 * (1 / 2) / 2 * (1 / 4) / 1) ** (1 / 4))
+    assert bleu(3, 4, 1, 3, 0, 2, 0, 1, 4, 4) == pytest.approx((3 / 4 * 1 / 3 * (1 / 2) / 2 * (1 / 4) / 1) ** (1 / 4))
     assert bleu(*bleu_counts("abcdefgh", "abcd")) == pytest.approx(math.exp(1 - 8 / 4))  # the brevity penalty
     assert bleu(*bleu_counts("abcd", "wxyz")) == bleu(*bleu_counts("abcd", "")) == 0
 

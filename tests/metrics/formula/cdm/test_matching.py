@@ -153,7 +153,8 @@ def points(seed: int, count: int, noise: float, moved: float) -> tuple[list[comp
 
 
 def kept(source: list[complex], target: list[complex]) -> list[bool]:
-    return consistent(*(np.reshape([(z.real, z.imag) for z in side], (-1, 2)) for side in (source, target))).tolist()
+    sides = (np.reshape([(point.real, point.imag) for point in side], (-1, 2)) for side in (source, target))
+    return [bool(stays) for stays in consistent(*sides)]
 
 
 @given(
