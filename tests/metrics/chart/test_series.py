@@ -98,6 +98,7 @@ CASES = [
     case("two points are a line", "Scatter", one((0, 0), (3, 1)), one((0, 0), (3, 1.01)), 0.5),
     case("and equal or not", "Scatter", one((0, 0), (3, 1)), one((0, 0), (3, 1)), 1),
     case("texts in any order", "Line", DIAGONAL, one(("2", "2"), ("0", "0"), ("1", "1")), 1),
+    case("the script finds nothing right about zeros", "Line", ZEROS, ZEROS, 0, protocol="released"),
     case("points without numbers are left out", "Line", DIAGONAL, one((0, 0), ("one", 1), (2, 2)), 1),
     case("all of them", "Line", DIAGONAL, one(("zero", 1)), 0),
     case("labels", "Line", one(("1", 1), ("b", 2), ("3", 3)), one(("1", 1), ("b", 2), ("4", 3)), 2 / 3),
