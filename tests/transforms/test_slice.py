@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.testing.util import assert_that, equal_to
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums
@@ -43,6 +43,7 @@ TOY = ToyBenchmark(Options())
         ("web", ["c=web"]),
         ("", ["c="]),
         ("été ☂", ["c=été ☂"]),
+        ("C:\\x,b=y", ["c=C:\\\\x\\,b=y"]),
         (7, ["c=7"]),
         (7.0, ["c=7.0"]),
         (True, ["c=true"]),
@@ -79,6 +80,7 @@ CELLS = st.lists(st.tuples(NAMES, NAMES), min_size=1, max_size=3)
 
 @settings(max_examples=60)
 @given(CELLS, CELLS)
+@example([("a=b", "c")], [("a", "b=c")])
 def test_a_label_tells_its_columns_and_values(first: list[tuple[str, str]], second: list[tuple[str, str]]) -> None:
     labels = [
         slice_labels([column for column, _ in each], [range(len(each))], [value for _, value in each])
