@@ -99,8 +99,10 @@ def bucket(pairs: Sequence[Sides], blocks: int) -> list[Block]:
 
 
 def setting() -> ComparisonSetting:
-    sides, drawn = (("a", "x"), ("b", "y")), (CONFIDENCE, 0, REPLICATES, SWAPS, True)
-    return ComparisonSetting(TOY, *sides, METRICS, (Sums(), Sums()), *drawn, (), ((), ()), 0.2)
+    sides, none = (("a", "x"), ("b", "y")), (Sums(), Sums())
+    return ComparisonSetting(
+        TOY, *sides, METRICS, none, CONFIDENCE, 0, REPLICATES, SWAPS, True, (), ((), ()), 0.2
+    )  # fmt: skip
 
 
 def plan() -> ComparePlan:

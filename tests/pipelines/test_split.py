@@ -117,7 +117,12 @@ def test_an_input_is_never_replaced(
 
 
 def test_what_is_rejected_or_duplicated_is_listed(tmp_path: Path) -> None:
-    bad = [b"{broken", {**RECORDS[3], "text": "again"}, {"text": "no id"}, b'{"sample_id": "latin", "text": "\xff"}']
+    bad: list[Any] = [
+        b"{broken",
+        {**RECORDS[3], "text": "again"},
+        {"text": "no id"},
+        b'{"sample_id": "latin", "text": "\xff"}',
+    ]
     flags = ("--ground-truth", write_lines(tmp_path / "t.jsonl", [*RECORDS, *bad]), "--output", tmp_path / "o.jsonl")
     listed = tmp_path / "o.jsonl.rejected.jsonl"
     told = f"beamscore: 4 records or sources were rejected; {listed} says which and why\n"

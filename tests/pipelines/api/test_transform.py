@@ -184,7 +184,7 @@ def test_order_buckets_and_duplicates_do_not_change_a_bit(tmp_path: Path, bucket
 
 
 def test_options_reach_the_benchmark_and_a_pair_is_one_system() -> None:
-    sides = {"truths": TRUTHS, "predictions": PREDICTIONS}
+    sides: dict[str, list[Any]] = {"truths": TRUTHS, "predictions": PREDICTIONS}
     found = evaluated(sides, as_pair=True, options={"batch": 5}, missing="exclude", replicates=0)
     rows = {row.metric: row for row in found["metrics"]}
     equal = sum(p in [{k: t[k] for k in ("sample_id", "text")} for t in TRUTHS] for p in PREDICTIONS)
