@@ -266,6 +266,11 @@ def test_the_corpus_is_scored_whole(protocol: str) -> None:
     assert all(values[name] != 1 for name in ChartBenchmark.main_metrics())
 
 
+def test_records_keep_the_order_of_their_fields_by_which_the_hashes_of_stored_runs_go() -> None:
+    truth, prediction = (msgspec.json.decode(msgspec.json.encode(kind())) for kind in (ChartTruth, ChartPrediction))
+    assert (list(truth), list(prediction)) == (["image", "ambiguous", *SIX_TASKS], [*SIX_TASKS, "task7"])
+
+
 def test_the_corpus_is_what_the_generator_makes() -> None:
     records = [sample(index, 1) for index in range(60)]
     for side, name in enumerate(("ground_truth", "predictions")):
