@@ -17,7 +17,7 @@ import msgspec
 
 from ..benchmark import RejectedRecord
 from .names import compared_text
-from .records import ChartOptions, ChartTruth, Protocol, TextRole, TextRoles, identifier_text, series_of
+from .records import ChartOptions, ChartTruth, PredictedTextRoles, Protocol, TextRole, identifier_text, series_of
 from .task_score import TaskScore, listed, shortened
 
 NONE = "(none)"
@@ -100,7 +100,7 @@ WrongRole = tuple["str | None", "str | None", "str | None"]
 """An id, its true role and the predicted one; None where there is none."""
 
 
-def score_text_roles(truth: Sequence[TextRole], output: TextRoles | None, options: ChartOptions) -> TaskScore:
+def score_text_roles(truth: Sequence[TextRole], output: PredictedTextRoles | None, options: ChartOptions) -> TaskScore:
     """Returns the score of the roles of the text blocks of one chart, by id.
 
     A text whose true role is not scored is left out, with what was predicted for it. A role that is predicted for an id
@@ -131,7 +131,7 @@ def score_text_roles(truth: Sequence[TextRole], output: TextRoles | None, option
     return TaskScore(counts, {"task3.accuracy": accuracy}, accuracy, details, given is not None)
 
 
-def predicted_roles(output: TextRoles | None, options: ChartOptions) -> Sequence[TextRole] | None:
+def predicted_roles(output: PredictedTextRoles | None, options: ChartOptions) -> Sequence[TextRole] | None:
     """Returns the roles that a prediction has, None where it has none.
 
     Released, they may be called `text_blocks`, of which those up to the first that is no text role count.

@@ -10,7 +10,7 @@ from itertools import product
 
 from ..benchmark import RejectedRecord, Side
 from .names import MAX_REWRITTEN_LENGTH, may_have_latex
-from .records import Chart, ChartOptions, elements_of, identifier_text, series_of
+from .records import Chart, ChartOptions, PredictedTextRoles, elements_of, identifier_text, series_of
 
 # The fixed cost of comparing two series, lines or point sets, whatever they hold.
 PAIR_OF_SERIES = 100
@@ -87,7 +87,7 @@ def _sizes(record: Chart) -> Iterator[tuple[str, int, str]]:
     for what, entries in (
         ("task2 text_blocks", record.text_blocks),
         ("task3 text_roles", roles and roles.text_roles),
-        ("task3 text_blocks", roles and roles.text_blocks),
+        ("task3 text_blocks", roles.text_blocks if isinstance(roles, PredictedTextRoles) else None),
         ("task4 x-axis ticks", axes and axes.x_axis),
         ("task4 y-axis ticks", axes and axes.y_axis),
         ("task5 legend_pairs", record.legend_pairs),

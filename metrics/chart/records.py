@@ -85,12 +85,14 @@ class TextRole(Struct, frozen=True, gc=False):
 
 
 class TextRoles(Struct, frozen=True):
-    """Task 3: the roles of the text blocks.
-
-    Where the `text_roles` of a prediction are absent, the released script reads them from its `text_blocks`.
-    """
+    """Task 3: the roles of the text blocks."""
 
     text_roles: list[TextRole] | None = None
+
+
+class PredictedTextRoles(TextRoles, frozen=True):
+    """Task 3 of a prediction. The released script reads `text_blocks` where a file has no `text_roles`."""
+
     text_blocks: Any = None
 
 
@@ -192,15 +194,17 @@ class ChartData(Struct, frozen=True):
     data_series: list[DataSeries] | None = msgspec.field(name="data series", default=None)
 
 
-class Chart(Struct, frozen=True):
-    """The outputs of the tasks of one chart; those that are absent are None."""
+class Chart:
+    """The outputs of the tasks of one chart, of either side; those that are absent are None."""
 
-    task1: Task[ChartClass | str] | None = None
-    task2: Task[TextBlocks] | None = None
-    task3: Task[TextRoles] | None = None
-    task4: Task[AxisAnalysis] | None = None
-    task5: Task[Legend] | None = None
-    task6: Task[ChartData] | None = None
+    __slots__ = ()
+
+    task1: Task[ChartClass | str] | None
+    task2: Task[TextBlocks] | None
+    task3: Task[TextRoles] | Task[PredictedTextRoles] | None
+    task4: Task[AxisAnalysis] | None
+    task5: Task[Legend] | None
+    task6: Task[ChartData] | None
 
     @property
     def chart_type(self) -> str | None:
@@ -225,7 +229,7 @@ class Chart(Struct, frozen=True):
         return self.task5.output.legend_pairs if self.task5 and self.task5.output else None
 
 
-class ChartTruth(Chart, frozen=True):
+class ChartTruth(Chart, Struct, frozen=True):
     """What is true of one chart. A task that is absent is not scored.
 
     image is needed by tasks 4 and 6a, task1 by tasks 6a to 7, whose measure depends on the class of the chart.
@@ -234,11 +238,23 @@ class ChartTruth(Chart, frozen=True):
 
     image: ImageSize | None = None
     ambiguous: bool | None = None
+    task1: Task[ChartClass | str] | None = None
+    task2: Task[TextBlocks] | None = None
+    task3: Task[TextRoles] | None = None
+    task4: Task[AxisAnalysis] | None = None
+    task5: Task[Legend] | None = None
+    task6: Task[ChartData] | None = None
 
 
-class ChartPrediction(Chart, frozen=True):
+class ChartPrediction(Chart, Struct, frozen=True):
     """What a system says of one chart."""
 
+    task1: Task[ChartClass | str] | None = None
+    task2: Task[TextBlocks] | None = None
+    task3: Task[PredictedTextRoles] | None = None
+    task4: Task[AxisAnalysis] | None = None
+    task5: Task[Legend] | None = None
+    task6: Task[ChartData] | None = None
     task7: Task[ChartData] | None = None
 
 
