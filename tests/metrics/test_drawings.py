@@ -67,4 +67,5 @@ def test_every_benchmark_draws_and_explains_by_one_contract(name: str) -> None:
             x, y, width, height = (float(place.get(each, -1)) for each in ("x", "y", "width", "height"))
             assert (place.get("href"), y >= 0, x + width <= float(root.get("width", 0))) == ("data:,", True, True)
             assert width / height == pytest.approx(4 / 3, rel=0.01)
+    benchmark.teardown()
     assert seen >= JUDGED

@@ -215,7 +215,7 @@ class _Expander:
             start, end = command.span()
             if start < at:
                 continue
-            macro = self._macros.get(command[0])
+            macro = self._macro(command[0])
             body = Expansion("", array("i"))
             if macro and macro not in calls and len(calls) < MAX_DEPTH:
                 call = self._call(macro, source, start, end, calls)
@@ -235,6 +235,15 @@ class _Expander:
             parts += [source.cut(at, start), body]
             at = end
         return _joined([*parts, source.cut(at, len(text))])
+
+    def _macro(self, name: str) -> Macro | None:
+        """Returns what a command stands for; one whose body is another macro takes the arguments of that one."""
+        macro = self._macros.get(name)
+        for _ in range(MAX_DEPTH):
+            if macro is None or macro.parameters or macro.body.strip() not in self._macros:
+                break
+            macro = self._macros[macro.body.strip()]
+        return macro
 
     def _call(
         self, macro: Macro, source: Expansion, start: int, at: int, calls: tuple[Macro | None, ...]

@@ -87,6 +87,8 @@ UNREADABLE = (
         (r"\newcommand{\half}{1/2}\frac\half 3\sqrt\half x^\half", r"\frac{1/2} 3\sqrt{1/2} x^1/2"),
         (r"\newcommand{\a}{\a b}\a", r"\a b"),  # recursion is not followed
         (r"\newcommand{\a}{1\b}\newcommand{\b}{2\a}\a", r"12\a"),
+        (r"\newcommand{\m}[1]{<#1>}\newcommand{\n}{\m}\n{x}", "<x>"),  # another name of a macro takes its arguments
+        (r"\newcommand{\a}{\b}\newcommand{\b}{\a}\a", r"\a"),
         (r"\newcommand{\m}[1]{<#1>}\m{\m{x}}", "<<x>>"),  # within an argument it is no recursion
         (r"\newcommand{\a}[1]{<#1>}{\a}", r"{\a}"),
         (r"\newcommand{\a}[1]{<#1>}\a{never closed", r"\a{never closed"),
