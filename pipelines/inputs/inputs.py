@@ -127,7 +127,7 @@ def _check_files(inputs: Inputs) -> tuple[str, ...]:
             return ()
         fields = known_fields(file, inputs.columns[GROUND_TRUTH].fields)
         if fields is None:
-            known |= inputs.first_records(GROUND_TRUTH).fields
+            known |= preview([file], inputs.columns[GROUND_TRUTH], inputs.limits).fields
             return tuple(
                 f"the first ground-truth records have no column {column}{nearest(column, list(known))}, "
                 f"only {listed(known)}"
