@@ -32,7 +32,7 @@ MOST_SECONDS = 45.0
 _WORKERS = 2
 _COPIED = (
     "metrics", "transforms", "pipelines", "tests", "configs", "docs", "__init__.py", "pyproject.toml", "setup.py",
-    "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "Makefile", ".ci",
+    "README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "MANIFEST.in", "Makefile", "py.typed", ".ci",
 )  # fmt: skip
 _PYTEST = ("-m", "pytest", "-p", "no:cacheprovider", "-p", "no:xdist", "-x", "-q")
 
