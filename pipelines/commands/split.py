@@ -21,12 +21,13 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.pvalue import TaggedOutput
 
 from ...metrics.benchmark import explain
+from ...metrics.common.text import nearest
 from ...transforms.io.record_files import columns_of, encoded
 from ...transforms.pair import PairBySample
 from ...transforms.records import GROUND_TRUTH, InputProblem, Quarantined, quarantined
 from ...transforms.scored import PairedSample
 from ...transforms.slice_labels import value_text
-from ..config.errors import UsageError, nearest
+from ..config.errors import UsageError
 from ..inputs.inputs import Inputs, find_inputs
 from ..inputs.mismatch import doubtful_sides
 from .arguments import DEFAULT_FRACTIONS, configuration_of

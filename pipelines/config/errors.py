@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from ...metrics.common.text import truncated
@@ -57,12 +56,6 @@ def as_output_errors(output: str, hint: str = "") -> Iterator[None]:
 def one_line(error: BaseException) -> str:
     """Returns the message of an error as one line that is not too long."""
     return " ".join(str(error).split())[:200]
-
-
-def nearest(name: str, names: Sequence[str]) -> str:
-    """Returns a hint at the name that was meant, or nothing where none is near."""
-    near = difflib.get_close_matches(str(name), names, n=1)
-    return f" (did you mean {near[0]}?)" if near else ""
 
 
 def not_positive(found: Any) -> str:

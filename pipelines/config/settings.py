@@ -13,12 +13,12 @@ import yaml
 from msgspec import Meta
 
 from ...metrics.benchmark import Benchmark
-from ...metrics.common.text import truncated
+from ...metrics.common.text import nearest, truncated
 from ...metrics.registry import BrokenBenchmark, benchmark_class, benchmark_names, is_benchmark
 from ...transforms.io.field_map import FieldMap
 from ...transforms.io.storage import read_bytes
 from ...transforms.slice_labels import MAX_SLICES, MAX_SLICES_PER_SAMPLE
-from .errors import UsageError, nearest, one_line, shown
+from .errors import UsageError, one_line, shown
 from .gates import Gate, Inconclusive, SystemName, check_gates, split_override
 
 GROUND_TRUTH_FIELDS, PREDICTION_FIELDS = "ground_truth", "predictions"
@@ -169,14 +169,14 @@ def check(raw: dict[str, Any], source: str) -> Configuration:
     name = raw.get("benchmark")
     if not isinstance(name, str) or not is_benchmark(name):
         known = ", ".join(benchmark_names())
-        found = "it is missing" if name is None else f"found {shown(name)}{nearest(name, benchmark_names())}"
+        found = "it is missing" if name is None else f"found {shown(name)}{nearest(str(name), benchmark_names())}"
         raise UsageError(f"{source}: benchmark: {found}; allowed: {known}")
     kind = check_benchmark(name)
     shared = {field.encode_name for field in msgspec.structs.fields(Settings)}
     own = {field.encode_name for field in msgspec.structs.fields(kind.options_type)}
     for key in raw:
         if key not in shared | own:
-            near = nearest(key, sorted(shared | own))
+            near = nearest(str(key), shared | own)
             raise UsageError(
                 f"{source}: {truncated(str(key), 80)}: unknown key{near}; "
                 f"allowed for {name}: {', '.join(sorted(shared | own))}"

@@ -11,13 +11,14 @@ import apache_beam as beam
 import msgspec
 
 from ...metrics.benchmark import record_fields, text_fields
+from ...metrics.common.text import nearest
 from ...transforms.io.field_map import SideColumns
 from ...transforms.io.files import Part, SourceFile, match_files, open_parquet
 from ...transforms.io.readers import Line, RecordLimits, known_fields, listed, read_part
 from ...transforms.read import BYTES_PER_BUNDLE, ReadRecords
 from ...transforms.records import GROUND_TRUTH, JSON, MSGPACK, EncodedRecord, InputProblem, Origin
 from ...transforms.repeats import REPEAT
-from ..config.errors import UsageError, as_input_errors, nearest
+from ..config.errors import UsageError, as_input_errors
 from ..config.settings import DEFAULT_SYSTEM, Configuration, check_field_sides
 from ..runners import launch
 from ..runners.reachable import check_reachable

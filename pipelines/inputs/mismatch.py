@@ -11,10 +11,9 @@ from typing import Protocol
 import msgspec
 
 from ...metrics.benchmark import record_fields
-from ...metrics.common.text import truncated
+from ...metrics.common.text import nearest, truncated
 from ...metrics.registry import usable_benchmarks
 from ...transforms.records import GROUND_TRUTH, EncodedRecord, printable
-from ..config.errors import nearest
 from ..config.settings import Configuration, predictions_of
 
 RECORDS_LOOKED_AT = 1000

@@ -19,6 +19,7 @@ from apache_beam.options.pipeline_options import (
     WorkerOptions,
 )
 
+from ...metrics.common.text import nearest
 from ...transforms.beam_internals import (
     file_system_options_restored,
     local_runner,
@@ -30,7 +31,7 @@ from ...transforms.beam_internals import (
 from ...transforms.blocks import IN_PIPELINE, BlockFolder
 from ...transforms.faults import temporary_folder
 from ...transforms.process import one_blas_thread, quiet_root_logger
-from ..config.errors import UsageError, as_input_errors, nearest, one_line
+from ..config.errors import UsageError, as_input_errors, one_line
 from . import flink
 from .lifetime import remove_folder, worker_command
 from .reachable import check_reachable
