@@ -14,8 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass
 from functools import partial
-from itertools import compress
-from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import msgspec
 
@@ -329,8 +328,11 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
     @classmethod
     def abilities(cls) -> list[Ability]:
         """Returns what the benchmark offers beside scoring, sorted: the commands that accept it."""
-        offered = cls.converter is not None, cls.draw is not Benchmark.draw
-        return [*compress(get_args(Ability), offered)]
+        offered: dict[Ability, bool] = {
+            "convert": cls.converter is not None,
+            "draw": cls.draw is not Benchmark.draw,
+        }
+        return [ability for ability, there in offered.items() if there]
 
     def explain(self, details: Any) -> list[str]:
         """Returns what matched what in words, the most telling line first.

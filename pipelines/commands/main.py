@@ -38,6 +38,9 @@ from .messages import (
 RUN_NO_PIPELINE = ("benchmarks", "bless", "gate", "history")
 """Commands that use Beam only for paths that are not on a disk."""
 
+ELSEWHERE = {"bless": ("history", "bless")}
+"""The module and the function of each command that has no module of its own name."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs the command line and returns the exit code.
@@ -99,9 +102,9 @@ def _with_beam(parsed: argparse.Namespace, rest: Sequence[str], arguments: Seque
 
 
 def _function(command: str) -> Callable[[argparse.Namespace, Any], int]:
-    """Returns what runs a command: `run` of the module of its name; `bless` is in that of `history`."""
-    module = import_module(f".{'history' if command == 'bless' else command}", __package__)
-    function: Callable[[argparse.Namespace, Any], int] = module.bless if command == "bless" else module.run
+    """Returns what runs a command: `run` in the module of its name, unless ELSEWHERE names another."""
+    module, name = ELSEWHERE.get(command, (command, "run"))
+    function: Callable[[argparse.Namespace, Any], int] = getattr(import_module(f".{module}", __package__), name)
     return function
 
 

@@ -12,7 +12,8 @@ import msgspec
 from msgspec import Meta
 
 from ...metrics.benchmark import Benchmark, MetricSpec
-from .errors import UsageError, nearest
+from ...metrics.common.text import nearest
+from .errors import UsageError
 
 SystemName = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9_.-]{1,100}\Z")]
 Inconclusive = Literal["inconclusive", "pass"]
@@ -120,7 +121,7 @@ def _check_bounds(gate: Gate, spec: MetricSpec, place: str) -> None:
     for name, bound in (("minimum", gate.minimum), ("maximum", gate.maximum)):
         if bound is not None and ((low is not None and bound < low) or (high is not None and bound > high)):
             raise UsageError(f"{place}.{name}: found {bound:g}; the metric is always {_range(low, high)}")
-    if low is not None and high is not None and gate.margin >= high - low:
+    if spec.width is not None and gate.margin >= spec.width:
         raise UsageError(
             f"{place}.margin: found {gate.margin:g}; the metric is always {_range(low, high)}, so this could never fail"
         )

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import msgspec
 from scipy.special import stdtr
 
+from ...metrics.common.text import nearest
 from ...metrics.statistics.intervals import ROUNDING, interval, t_quantile
 from ...metrics.statistics.measured import Measured, spec_of
 from ...metrics.statistics.paired import (
@@ -28,7 +29,7 @@ from ...metrics.statistics.paired import (
     same_samples,
 )
 from ...transforms.repeats import COUNTED_REPEATS, MISSING_REPEATS
-from ..config.errors import UsageError, nearest
+from ..config.errors import UsageError
 from ..config.gates import BASELINE, gate_target
 from ..config.settings import Configuration, Settings, label_of
 from .causes import QuarantineCause, most_frequent, most_often
@@ -273,8 +274,7 @@ class _GateEvaluator:
     def _hidden(self, paired: PairedDifference, ends: Interval, ours: _Side, theirs: _Side) -> str | None:
         """Returns why a difference that passes may hide a loss all the same; None where it does not."""
         apart, reason = self._apart(ours, theirs)
-        low, high = self.spec.bounds
-        shift = math.inf if low is None or high is None else apart * (high - low)
+        shift = math.inf if self.spec.width is None else apart * self.spec.width
         if apart and min(map(self.spec.goodness, ends)) - shift < self.limit:
             return reason
         cautious = min(map(self.spec.goodness, paired.cautious or ends))
