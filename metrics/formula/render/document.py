@@ -43,6 +43,10 @@ PREAMBLE = r"""\documentclass[12pt]{article}
 \newwrite\formula@begun
 \edef\formula@ship{\expandafter\noexpand\csname tex_shipout:D\endcsname}
 \def\formula@stop{\batchmode\read-1to\formula@nothing}
+\newcount\formula@ends
+\def\formula@par{\global\advance\formula@ends by 1\relax\ifnum\formula@ends>100\relax\formula@stop\fi}
+\def\formula@array#1\let\par\@empty#2\formula@array{\def\@array[##1]##2{#1\let\par\formula@par#2}}
+\expandafter\formula@array\@array[#1]{#2}\formula@array
 \newcount\formula@displays
 \everydisplay\expandafter{\the\everydisplay\global\advance\formula@displays by 1\relax\formula@again}
 \let\formula@again\relax
@@ -60,6 +64,7 @@ PREAMBLE = r"""\documentclass[12pt]{article}
 \def\formula@reset{%
   \global\let\formula@between\formula@none
   \global\formula@displays=0
+  \global\formula@ends=0
   \global\let\glb@currsize\@empty
   \global\@lastruleclass=0
   \global\@thisruleclass=0

@@ -43,6 +43,8 @@ def environment() -> dict[str, str]:
         "openin_any": "p",
         "openout_any": "p",
         "shell_escape": "f",
+        # Of the names that a document may add, 600,000 by default: TeX clears their table at each start.
+        "hash_extra": "200000",
         "MKTEXTFM": "0",
         "MKTEXPK": "0",
         "MKTEXMF": "0",

@@ -14,6 +14,7 @@ from beamscore.metrics.benchmark import RejectedRecord
 from beamscore.metrics.formula.benchmark import FormulaBenchmark
 from beamscore.metrics.formula.limits import START_STEPS, SampleAllowances, matching_steps, reading_steps
 from beamscore.metrics.formula.limits import typesetting_steps as steps_of
+from beamscore.metrics.formula.latex.token_markup import Marked
 from beamscore.metrics.formula.render import document, typeset
 from beamscore.metrics.formula.render.typeset import Typesetter
 from tests.metrics.formula.samples import as_marked, benchmark_with, documents, pair, score, told
@@ -177,17 +178,25 @@ def test_processes_of_their_own_are_charged_to_the_sample_and_to_it_alone(typese
         assert told([second]) == alone
 
 
-def test_a_document_of_formulas_that_stall_tex_is_soon_rejected(
+def test_a_document_of_formulas_that_stall_tex_is_soon_abandoned(
     monkeypatch: pytest.MonkeyPatch, typesetter: Typesetter
 ) -> None:
-    stalled = (
-        r"\begin{tabular}{|l|r|} \hline a & $ \sum _ { i = 1 & } ^ { n } w $ \\ \hline o & 8 \\ \hline \end{tabular}"
-    )
     monkeypatch.setattr(typeset, "SECONDS_OF_RUN", 1)
-    text = "".join(rf"\[ {stalled} + {number} \]" for number in range(20))
-    benchmark, neighbour = benchmark_with(typesetter, max_steps=750_000), pair("x", "x + y")
-    runs = typesetter.runs
-    rejected, beside = benchmark.score([documents(r"\[ x \]", text, "latex"), neighbour])
-    assert typesetter.runs - runs <= 4
-    assert str(rejected).startswith("prediction: ")
-    assert told([beside]) == told(benchmark.score([neighbour]))
+    monkeypatch.setattr(document, "sanitize", lambda source: source)
+    stalling = [Marked(rf"\loop\iftrue\repeat {number}", ()) for number in range(20)]
+    allowances, runs = SampleAllowances(750_000), typesetter.runs
+    allowances.add(0, 750_000, (), stalling)
+    assert len(typesetter.typeset(stalling, allowances)) == 1
+    assert typesetter.runs - runs == 2  # the one that it stalls and its own, for which a second is a million steps
+    with pytest.raises(RejectedRecord, match="^prediction: so many formulas"):
+        allowances.check(0)
+
+
+def test_what_tex_repairs_without_end_is_stopped_by_a_count(typesetter: Typesetter) -> None:
+    r"""In a table LaTeX empties \par, with which TeX ends a paragraph before a rule, again and again."""
+    text = r"\begin{tabular}{|l|r|} \hline a & $ \sum _ { i & } w $ \\ \hline o & 8 \\ \hline \end{tabular}"
+    within = "".join(rf"\[ {text} + {number} \]" for number in range(3))
+    pairs = [pair("x", text), documents(r"\[ x \]", within, "latex")]
+    for each in score(benchmark_with(typesetter), *pairs):
+        assert (each.metrics["cdm"], each.metrics["render_failure"]) == (0, 1)
+        assert "'TeX gives no page for it'" in str(each.details)
