@@ -40,7 +40,10 @@ PREAMBLE = r"""\documentclass[12pt]{article}
 \hbadness=10000 \vbadness=10000 \hfuzz=\maxdimen \vfuzz=\maxdimen \tracinglostchars=0
 \newbox\formula@box
 \newcount\formula@level
-\newwrite\formula@begun
+\newwrite\formula@file
+\def\formula@watch{\def\formula@begun##1{\immediate\openout\formula@file=\number##1\relax
+  \immediate\closeout\formula@file}}
+\let\formula@begun\@gobble
 \edef\formula@ship{\expandafter\noexpand\csname tex_shipout:D\endcsname}
 \def\formula@stop{\batchmode\read-1to\formula@nothing}
 \newcount\formula@ends
@@ -75,8 +78,7 @@ PREAMBLE = r"""\documentclass[12pt]{article}
 \outer\def^^04#1#2{%
   \formula@check{\formula@level}%
   \immediate\write-1{=formula #1\space begins}%
-  \immediate\openout\formula@begun=\number#1\relax
-  \immediate\closeout\formula@begun
+  \formula@begun{#1}%
   \formula@reset
   \global\count0=#1\relax
   \setbox\formula@box\vbox\bgroup
@@ -121,14 +123,18 @@ def lone_document(formula: Marked) -> str:
     )
 
 
-def batch_document(formulas: Sequence[Marked]) -> str:
-    """Returns the document of several formulas, each a page; the marks of formula n count from n MARKS_OF_A_FORMULA."""
+def batch_document(formulas: Sequence[Marked], watched: bool = False) -> str:
+    """Returns the document of several formulas, each a page; the marks of formula n count from n MARKS_OF_A_FORMULA.
+
+    watched: whether formula n makes a file called n before it begins, which takes longer than to typeset it.
+    """
     body = "\n".join(
         f"\x04{{{number}}}{{{_paper(formula)[1] * PRINTED_SHARE:.2f}}}{_display(formula, number)}\x05"
         for number, formula in enumerate(formulas)
     )
     end = f"\x06{{{len(formulas)}}}\n\\end{{document}}\n"
-    return f"\\begin{{document}}\\csname formula@start\\endcsname\n{body}\n{end}"
+    watch = "\\csname formula@watch\\endcsname" if watched else ""
+    return f"\\begin{{document}}\\csname formula@start\\endcsname{watch}\n{body}\n{end}"
 
 
 def _display(formula: Marked, number: int = 0) -> str:

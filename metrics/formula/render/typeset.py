@@ -76,7 +76,7 @@ class Failure:
 
 
 class _Run(NamedTuple):
-    """What a run of TeX left: the pages that it finished, its log, the last formula begun (0 of a lone one).
+    """What a run of TeX left: the pages that it finished, its log, the last formula begun (0 unless it is watched).
 
     ended: whether it had to be ended from outside.
     """
@@ -158,6 +158,9 @@ class Typesetter:
         """
         fonts: dict[int, Font] = {}
         run = self._run(batch_document(formulas), fonts, SECONDS_OF_RUN, MARKS_OF_A_FORMULA)
+        if run.ended:  # what was begun tells which formula has no end: what TeX wrote of the others is not yet on disk
+            fonts.clear()
+            run = self._run(batch_document(formulas, watched=True), fonts, SECONDS_OF_RUN, MARKS_OF_A_FORMULA)
         clean, reached = finished(run.log, len(formulas))
         done: dict[Marked, Typeset] = {}
         for page in run.pages:

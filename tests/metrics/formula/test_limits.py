@@ -187,7 +187,7 @@ def test_a_document_of_formulas_that_stall_tex_is_soon_abandoned(
     allowances, runs = SampleAllowances(750_000), typesetter.runs
     allowances.add(0, 750_000, (), stalling)
     assert len(typesetter.typeset(stalling, allowances)) == 1
-    assert typesetter.runs - runs == 2  # the one that it stalls and its own, for which a second is a million steps
+    assert typesetter.runs - runs == 3  # two that it stalls and its own, for which a second is a million steps
     with pytest.raises(RejectedRecord, match="^prediction: so many formulas"):
         allowances.check(0)
 

@@ -104,8 +104,8 @@ def test_a_formula_that_takes_too_long_fails_alone(monkeypatch: pytest.MonkeyPat
     formulas = [Marked("a", ()), Marked("b", ()), endless, Marked("c", ())]
     runs = typesetter.runs
     results = typeset_all(typesetter, formulas)
-    # One run ends with it, it has one alone, and what was not yet written or came after is typeset in another.
-    assert typesetter.runs == runs + 3
+    # Two runs end with it, the second to see where; it has one alone, and what came after is typeset in another.
+    assert typesetter.runs == runs + 4
     assert isinstance(results[2], Failure)
     assert "takes more than 1 second," in results[2].reason
     assert [isinstance(result, Typeset) for result in results] == [formula != endless for formula in formulas]
@@ -118,13 +118,13 @@ def test_a_batch_that_is_ended_from_outside_blames_nobody(
 
     def ended(self: Typesetter, source: str, fonts: dict[int, Font], seconds: int, marks: int = 0) -> module._Run:
         done = run(self, source, fonts, seconds, marks)
-        if self.runs > before + 1:
+        if self.runs > before + 2:
             return done
         return done._replace(pages=[], log="=formula 0 begins\n", begun=1, ended=True)
 
     monkeypatch.setattr(Typesetter, "_run", ended)
     results = typeset_all(typesetter, [Marked("a", ()), Marked("b", ()), Marked("c", ())])
-    assert typesetter.runs == before + 4
+    assert typesetter.runs == before + 5
     assert all(isinstance(result, Typeset) for result in results)
 
 
