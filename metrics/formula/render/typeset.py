@@ -41,8 +41,8 @@ from .tex import INSTALL, find_file, require_tex, run_bounded
 
 MAX_FORMULAS_PER_RUN = 1000
 """Formulas in one run of TeX: what is lost when one breaks it is bounded."""
-MAX_STEPS_PER_RUN = 600_000
-"""The counted work of the formulas in one run, at most about half a second."""
+MAX_STEPS_PER_RUN = 1_000_000
+"""The counted work of the formulas in one run, at most about a second."""
 SECONDS_OF_RUN = 2
 """Processor time of a run of several formulas: one second for them all, and one for a formula that has no end."""
 MAX_STEPS_IN_RUN = 100_000
