@@ -95,60 +95,39 @@ def match(truth: Boxes, prediction: Boxes) -> Matches:
     # Not at the top: SciPy takes half a second to import, which `beamscore benchmarks` need not wait for.
     from scipy.optimize import linear_sum_assignment
 
-    rows, columns = linear_sum_assignment(_cost(truth, prediction, token_cost))
-    kept = consistent(_centres(truth)[rows], _centres(prediction)[columns])
-    true = kept & (token_cost[rows, columns] < 1)
+    rows, columns = linear_sum_assignment(assignment_cost(truth, prediction, token_cost))
+    centres = [(side.boxes[:, :2] + side.boxes[:, 2:]) / 2 for side in (truth, prediction)]
+    true = consistent(centres[0][rows], centres[1][columns]) & (token_cost[rows, columns] < 1)
     pairs = tuple(zip(rows[true].tolist(), columns[true].tolist(), strict=True))
     return Matches(pairs, len(truth), len(prediction))
 
 
-def _cost(truth: Boxes, prediction: Boxes, token_cost: NDArray[np.float64]) -> NDArray[np.float64]:
-    cost = TOKEN_WEIGHT * token_cost
-    cost += POSITION_WEIGHT * _position_cost(truth, prediction)
-    cost += ORDER_WEIGHT * _order_cost(len(truth), len(prediction))
-    return cost
-
-
 def _token_cost(truth: tuple[str, ...], prediction: tuple[str, ...]) -> NDArray[np.float64]:
     """0 for the same token, 0.005 for tokens that look the same, else 1: [G, P]."""
-    same = _numbered(truth, prediction)
-    alike = _numbered(tuple(map(visual_class, truth)), tuple(map(visual_class, prediction)))
     cost = np.ones((len(truth), len(prediction)))
-    cost[alike[0][:, None] == alike[1][None]] = EQUIVALENT_COST
-    cost[same[0][:, None] == same[1][None]] = 0
+    for value, name in ((EQUIVALENT_COST, visual_class), (0.0, str)):
+        numbers: dict[str, int] = {}
+        left, right = ([numbers.setdefault(name(each), len(numbers)) for each in side] for side in (truth, prediction))
+        cost[np.array(left)[:, None] == np.array(right)[None]] = value
     return cost
 
 
-def _numbered(truth: tuple[str, ...], prediction: tuple[str, ...]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    numbers: dict[str, int] = {}
-    for token in truth + prediction:
-        numbers.setdefault(token, len(numbers))
-    return np.array([numbers[token] for token in truth]), np.array([numbers[token] for token in prediction])
+def assignment_cost(truth: Boxes, prediction: Boxes, token_cost: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Returns what it costs to assign each token of the ground truth to each predicted one: [G, P].
 
-
-def _position_cost(truth: Boxes, prediction: Boxes) -> NDArray[np.float64]:
-    """Mean absolute difference of the corners, each over its own image's width or height: [G, P]."""
-    left = truth.boxes / np.tile(truth.size, 2)
-    right = prediction.boxes / np.tile(prediction.size, 2)
-    cost = np.zeros((len(truth), len(prediction)))
-    for side in range(4):
-        cost += np.abs(left[:, side, None] - right[None, :, side])
-    return cost / 4
-
-
-def _order_cost(truth: int, prediction: int) -> NDArray[np.float64]:
-    """Absolute difference of the places in the reading order, as shares of the longer length: [G, P].
-
-    Assignments that cost the same are common where neighbours are swapped, and then rounding decides. The released
-    tool takes the difference of the rounded shares, and so does this.
+    That is the cost of the token; of the position, the mean absolute difference of the corners, each over its own
+    image's width or height; and of the order, the absolute difference of the places as shares of the longer length.
+    Assignments that cost the same are common where neighbours are swapped, and then rounding decides. The released tool
+    takes the difference of the rounded shares, and so does this.
     """
-    shares = np.arange(max(truth, prediction)) / max(truth, prediction)
-    cost: NDArray[np.float64] = np.abs(shares[:truth, None] - shares[None, :prediction])
-    return cost
-
-
-def _centres(boxes: Boxes) -> NDArray[np.float64]:
-    return (boxes.boxes[:, :2] + boxes.boxes[:, 2:]) / 2
+    left, right = (side.boxes / np.tile(side.size, 2) for side in (truth, prediction))
+    position = np.zeros_like(token_cost)
+    for side in range(4):
+        position += np.abs(left[:, side, None] - right[None, :, side])
+    longer = max(token_cost.shape)
+    shares = np.arange(longer) / longer
+    order = np.abs(shares[: len(truth), None] - shares[None, : len(prediction)])
+    return TOKEN_WEIGHT * token_cost + POSITION_WEIGHT * (position / 4) + ORDER_WEIGHT * order
 
 
 @lru_cache(maxsize=4096)

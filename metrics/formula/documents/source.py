@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ...common.budget import Budget
-from ..latex.commands import FONTS, FRACTIONS, MARKS, STACKS, TEXTS, words
+from ..latex.commands import FONTS, FRACTIONS, MARKS, STACKS, TEXTS
 
 MAX_DEPTH = 60
 """A call deeper within the expansions and the arguments of others is left unchanged."""
@@ -47,16 +47,12 @@ _MARK = re.compile(
     r"(?:\{(?P<braced>[^}\n]{0,2000})\}|(?P<quote>[^A-Za-z@*\s{])(?P<quoted>[^\n]{0,2000}?)(?P=quote))"
     r"|\\(?:url|path|href|nolinkurl)[ \t]*\{(?P<address>[^{}\n]*)\}"
     r"|\\newif\s*\\if[A-Za-z@]+"
+    r"|(?P<conditional>\\if(?!f(?![A-Za-z@]))[A-Za-z@]*)(?![A-Za-z@{])"
     r"|\\(?:[A-Za-z@]+|.)",
     re.DOTALL,
 )
-_NEW_CONDITIONAL = re.compile(r"\\newif\s*(\\if[A-Za-z@]+)")
 _REST_OF_BLANK_LINE = re.compile(r"[ \t\r]*\n")
 _VISIBLE = re.compile(r"\S")
-_CONDITIONALS = words(
-    r"\if \ifcase \ifcat \ifcsname \ifdefined \ifdim \ifeof \iffalse \iffontchar \ifhbox \ifhmode \ifinner \ifmmode "
-    r"\ifnum \ifodd \ifpdf \iftrue \ifluatex \ifvbox \ifvmode \ifvoid \ifx \ifxetex"
-)
 
 
 def visible_source(source: str) -> str:
@@ -64,8 +60,8 @@ def visible_source(source: str) -> str:
 
     - An unescaped `%` and the rest of its line. The line break stays, unless nothing else is on the line: a blank line
       would end the paragraph.
-    - `\\iffalse ... \\fi`. Conditionals within it nest: those of TeX, and those that `\\newif` makes anywhere in the
-      text. What is between its `\\else` and its `\\fi` stays.
+    - `\\iffalse ... \\fi`. Conditionals within it nest: commands but `\\iff` that begin with `\\if`, with no brace
+      behind. What is between its `\\else` and its `\\fi` stays.
     - `\\begin{comment} ... \\end{comment}`, which does not nest.
     - What is inside of the environments verbatim, Verbatim, lstlisting, minted and filecontents, of `\\verb` and
       `\\lstinline`, and the address of `\\url`, `\\href`, `\\path` and `\\nolinkurl`. There, line breaks stay. What is
@@ -96,7 +92,6 @@ def visible_source(source: str) -> str:
 
 def _hidden(source: str) -> Iterator[tuple[int, int, bool]]:
     """Yields what TeX skips or takes verbatim, from where to where, and whether it skips it, its line breaks too."""
-    conditionals = _CONDITIONALS | set(_NEW_CONDITIONAL.findall(source))
     unclosed: set[str] = set()
     live: list[bool] = []  # the open conditionals; True for an \iffalse whose \else has been passed
     false_start, depth = -1, 0
@@ -105,7 +100,7 @@ def _hidden(source: str) -> Iterator[tuple[int, int, bool]]:
         token, start, position = mark.group(), mark.start(), mark.end()
         name = mark["environment"]
         if false_start >= 0:
-            if token in conditionals:
+            if mark["conditional"]:
                 depth += 1
             elif token == "\\fi" and depth:
                 depth -= 1
@@ -121,7 +116,7 @@ def _hidden(source: str) -> Iterator[tuple[int, int, bool]]:
             yield start, position, True
         elif token == "\\iffalse":
             false_start = start
-        elif token in conditionals:
+        elif mark["conditional"]:
             live.append(False)
         elif token == "\\fi":
             if live and live.pop():

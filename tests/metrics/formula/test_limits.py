@@ -12,9 +12,9 @@ import pytest
 
 from beamscore.metrics.benchmark import RejectedRecord
 from beamscore.metrics.formula.benchmark import FormulaBenchmark
+from beamscore.metrics.formula.latex.token_markup import Marked
 from beamscore.metrics.formula.limits import START_STEPS, SampleAllowances, matching_steps, reading_steps
 from beamscore.metrics.formula.limits import typesetting_steps as steps_of
-from beamscore.metrics.formula.latex.token_markup import Marked
 from beamscore.metrics.formula.render import document, typeset
 from beamscore.metrics.formula.render.typeset import Typesetter
 from tests.metrics.formula.samples import as_marked, benchmark_with, documents, pair, score, told
@@ -188,7 +188,7 @@ def test_a_document_of_formulas_that_stall_tex_is_soon_abandoned(
     allowances.add(0, 750_000, (), stalling)
     assert len(typesetter.typeset(stalling, allowances)) == 1
     assert typesetter.runs - runs == 3  # two that it stalls and its own, for which a second is a million steps
-    with pytest.raises(RejectedRecord, match="^prediction: so many formulas"):
+    with pytest.raises(RejectedRecord, match=r"^prediction: so many formulas"):
         allowances.check(0)
 
 

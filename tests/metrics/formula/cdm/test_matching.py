@@ -103,7 +103,7 @@ def brute_force_cost(truth: Boxes, prediction: Boxes) -> float:
 @settings(max_examples=80, deadline=None)
 def test_the_assignment_is_the_cheapest(left: str, right: str, gap: float) -> None:
     truth, prediction = row(left), row(right, gap)
-    cost = matching._cost(truth, prediction, matching._token_cost(truth.tokens, prediction.tokens))
+    cost = matching.assignment_cost(truth, prediction, matching._token_cost(truth.tokens, prediction.tokens))
     assert cost[linear_sum_assignment(cost)].sum() == pytest.approx(brute_force_cost(truth, prediction))
 
 

@@ -31,7 +31,7 @@ from tests.work import executed_lines
         ("\\iffalse a \\else \\ifx x y b \\fi c \\fi d", " \\ifx x y b \\fi c  d"),
         ("\\iffalse a % \\fi\n b \\fi c", " c"),
         ("\\newif\\ifdraft \\iffalse \\ifdraft a \\fi b \\fi c", "\\newif\\ifdraft  c"),
-        ("\\iffalse a \\iff b \\fi c", " c"),  # \iff is a sign, no conditional
+        ("\\iffalse a \\iff b \\ifthenelse{c}{d}{e} \\fi c", " c"),  # a sign, and a command with arguments
         ("a \\iffalse never closed", "a "),
         ("a\n\\begin{comment}\n% x\n\\end{comment}\nb", "a\nb"),
         ("a \\begin{comment} never closed", "a "),
