@@ -177,15 +177,3 @@ def test_a_match_that_is_20_pixels_off_is_dropped(shift: float, stays: bool) -> 
     # The one in the middle of all others stays where it is under any scale, so its distance is the shift itself.
     others = [complex(x, y) for x in (0, 100, 300, 400) for y in (0, 400)] * 2
     assert kept([*others, 200 + 200j], [*others, 200 + shift + 200j]) == [True] * len(others) + [stays]
-
-
-def test_what_agrees_with_too_few_is_dropped() -> None:
-    # Of ten matches, eight agree; the two others would agree with each other, as any two do, but are not tried.
-    source = [complex(50 * index, 10 * (index % 3)) for index in range(10)]
-    target = [point + {3: 300j, 7: 310j}.get(index, 0) for index, point in enumerate(source)]
-    assert [index for index, stays in enumerate(kept(source, target)) if not stays] == [3, 7]
-    # Seven pairs that are each moved on their own: a round keeps one pair, so that after five two pairs are left.
-    source = [complex(10 * index + 900 * pair) for pair in range(7) for index in range(2)]
-    target = [point + 1_000 * (place // 2) * (-1) ** (place // 2) for place, point in enumerate(source)]
-    assert kept(source, target) == plainly_consistent(source, target)
-    assert not all(kept(source, target))

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamscore.metrics.common.budget import Budget
-from beamscore.metrics.formula.documents.dialects import DIALECTS, document_formulas, visible_markdown
+from beamscore.metrics.formula.documents.dialects import DIALECTS, visible_markdown
 from beamscore.metrics.formula.documents.displays import bare, math_score, prose_start
-from beamscore.metrics.formula.records import FormulaOptions
 from tests.metrics.formula.samples import contents, read
 from tests.work import executed_lines
 
@@ -43,19 +42,12 @@ IN_ALL = [
     # Never closed: up to the next blank line, delimiter or three words.
     ("\\[ a", ["a"]),
     ("\\[ a \n\n text \\[ b \\]", ["a", "b"]),
-    ("\\[ a text \\[ b \\]", ["a text", "b"]),
-    ("\\[ a \n\n b \\] $$\n\na\n\n$$ text $$ b $$", ["a b", "a", "b"]),
-    ("$$ a \n\n text $$ b $$", ["a", "b"]),
     ("\\begin{equation} a \n\n text \\begin{align} b \\end{align}", ["a", "b"]),
     ("\\begin{align} a \\end{align*} text \\] text \\end{equation} \\[ b \\]", ["a", "b"]),
-    ("\\[ a + b and so the sum is small \\[ c \\]", ["a + b", "c"]),
     ("\\[ a = b and so the sum is small, see \\begin{align} c \\end{align} and d = e \\]", ["a = b", "c"]),
     ("\\begin{equation} a\n\n\\begin{align} b \\end{align} c \\end{equation} \\[ d \\]", ["a", "b", "d"]),
     # An odd $$ opens nothing, or is never closed.
     ("x = 1 $$\nso the sum is small.\n$$ y $$ and then $$ z = 2 $$ ends", ["y", "z = 2"]),
-    ("x = 1 $$\n\nso the sum is small.\n\n$$ y $$\n\nand\n\n$$ z $$", ["y", "z"]),
-    ("Prices in $$ are rounded. $$ y $$ is the mean", ["y"]),
-    ("$$ x = 1\nwhere the sum is small.\n$$ y = 3 $$\nand\n$$ z $$ ends", ["x = 1", "y = 3", "z"]),
     ("$$ x = 1 $$ and $$ y^2 where the sum is small. $$ z^2 $$ then $$ w^2 $$", ["x = 1", "y^2", "z^2", "w^2"]),
     ("$$ a $$ , $$ b $$ . $$ c", ["a", "b", "c"]),
     ("we $$ one two three four five six seven $$ x = 1 $$ so", ["x = 1"]),
@@ -71,16 +63,12 @@ IN_ALL = [
     ("\\$$a$ and \\\\$$ y $$", ["y"]),
 ]  # fmt: skip
 IN_MARKDOWN = [
-    ("mathpix", "# T\n$$\nx \\tag{1}\n$$\nIt costs $5 and 50% $$ y $$ $a$$b$", ["x", "y"]),
     ("mathpix", "\\begin{equation*}\nx\\tag{1}\n\\end{equation*}\n```python\n$$ no $$\n```\n\\[ y \\]", ["x", "y"]),
     ("mathpix", "```latex\n$$ x $$\n``` from $5 to $6, or $7 $$ y $$ for $8", []),
-    ("mathpix", "from $5 to $6, or $7 $$ y $$ for $8", ["y"]),
-    ("gpt4o", "```latex\n$$ x $$ \\[ y \\]\n```\n$$ z $$", ["x", "y", "z"]),
     ("gpt4o", "```math\nx = 1 % one\n```\n```latex\nx = \\frac{1}{2}\n```", ["x = 1", "x = \\frac{1}{2}"]),
     ("gpt4o", "```latex\n\\begin{tabular}{c} a \\end{tabular}\n```\n```tex\nSee $x$.\n```", []),
     ("gpt4o", "```markdown\nPage 1 $$ x $$\n```\n```markdown\n$$ y $$\n```\nend $$ z $$", ["x", "y", "z"]),
     ("gpt4o", "```python\n$$ no $$", []),
-    ("gpt4o", "\\[ x % half\n + y \\]", ["x + y"]),
     ("gpt4o", "~~~tex\n\\newcommand{\\R}{R}\n\\[ \\R \\]\n~~~", ["R"]),
     ("nougat", "\\[x=1,\\tag{3}\\]\n\n\\(y\\) \\[z", ["x=1,", "z"]),
     ("nougat", "\\[ a + b [MISSING_PAGE_FAIL:3] text \\[ c \\]", ["a + b", "c"]),
@@ -94,10 +82,8 @@ IN_MARKDOWN = [
     ("gpt4o", "> We have\n>\n> $$\n> x = 1\n> + y\n> $$\n", ["x = 1 + y"]),
     ("gpt4o", "> \\[ x\n>\n> so \\[ z \\] and `a\n>\n> $$ y $$ `", ["x", "z", "y"]),  # a blank line of a quote
     ("gpt4o", "> $$ x\n> > 0 $$ and $$ z\n> = 1 $$", ["x > 0", "z = 1"]),
-    ("gpt4o", "$$ x\n> 0 $$ and $$ y\n> 1 $$ so $$ z $$", ["x > 0", "y > 1", "z"]),
     # Fences in lists and quotes, and longer ones.
     ("gpt4o", "1. One:\n   ```latex\n   x = 1\n   ```\n   - two\n     ```python\n     $$ no $$\n     ```", ["x = 1"]),
-    ("gpt4o", "- ```math\n  x = 2\n  ```\n$$ y $$", ["x = 2", "y"]),
     ("gpt4o", "> ```latex\n> x = 1\n> ```\n> $$ y $$", ["x = 1", "y"]),
     ("gpt4o", "````python\n```\n$$ no $$\n````\n$$ y $$", ["y"]),
     ("gpt4o", "```python\n- ```\n$$ no $$\n```\n$$ y $$", ["y"]),
@@ -253,11 +239,3 @@ HOSTILE = {
 def test_twice_the_hostile_text_takes_twice_the_work(dialect: str, piece: str) -> None:
     once, twice = (executed_lines(lambda count=count: read(piece * count, dialect)) for count in (150, 300))  # type: ignore[misc]
     assert twice < 2.2 * once + 50
-
-
-def test_a_long_paper_is_far_below_the_default_limit() -> None:
-    page = "Let $x \\in \\R$ be, see \\cite{abc} % note\n\\begin{align}\\label{a}\n \\R &= \\frac{a}{b}\n\\end{align}\n"
-    source = "\\newcommand{\\R}{\\mathbb{R}}\\begin{document}" + page * 500
-    budget = Budget(FormulaOptions().max_steps)
-    assert {each.content for each in document_formulas(source, "latex", budget)} == {"\\mathbb{R} &= \\frac{a}{b}"}
-    assert budget.steps < 4 * len(source)

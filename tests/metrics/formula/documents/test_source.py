@@ -69,27 +69,19 @@ UNREADABLE = (
 @pytest.mark.parametrize(
     ("source", "expected"),
     [
-        (r"\newcommand{\R}{\mathbb{R}}x\in\R^n", r"x\in\mathbb{R}^n"),
-        (r"\newcommand\R{R}\R b", "R b"),
         (r"\newcommand{\a}[1]{\alpha#1}\a b", r"\alpha b"),  # two tokens never become one
         (r"\newcommand*{\n}[2][2]{\|#2\|_{#1}}\n{x}+\n[p]{y}", r"\|x\|_{2}+\|y\|_{p}"),
         (r"\newcommand{\a}{1}\a\renewcommand{\a}{2}\a", "12"),
         (r"\newcommand{\a}{1}\providecommand{\a}{2}\providecommand{\b}{3}\a\b", "13"),
-        (r"\DeclareRobustCommand{\a}[1]{<#1>}\a x\a{xy}", "<x><xy>"),
         (r"\DeclareMathOperator{\tr}{tr}\tr A", r"\operatorname{tr} A"),
         (r"\DeclareMathOperator*{\best}{arg\,max}\best_x", r"\operatorname*{arg\,max}_x"),
-        (r"\def\a#1#2{#2#1}\a{x}y", "yx"),
         (r"\def\a#1{\def\b##1{#1##1}}\a{x}\b{y}", "xy"),
         (r"{\def\a{1}}\gdef\b{2}\a\b", "{}12"),  # a definition holds to the end
-        (r"\AtBeginDocument{\def\a{1}}\begin{document}\a", r"\AtBeginDocument{}\begin{document}1"),
         (r"\def\a{\def\a{1}\a}\a", "1"),  # a definition of the same name is no recursion
-        (r"\newcommand{\be}{\begin{equation}}\be x", r"\begin{equation} x"),
         (r"\newcommand{\half}{1/2}\frac\half 3\sqrt\half x^\half", r"\frac{1/2} 3\sqrt{1/2} x^1/2"),
         (r"\newcommand{\a}{\a b}\a", r"\a b"),  # recursion is not followed
-        (r"\newcommand{\a}{1\b}\newcommand{\b}{2\a}\a", r"12\a"),
         (r"\newcommand{\m}[1]{<#1>}\newcommand{\n}{\m}\n{x}", "<x>"),  # another name of a macro takes its arguments
         (r"\newcommand{\a}{\b}\newcommand{\b}{\a}\a", r"\a"),
-        (r"\newcommand{\m}[1]{<#1>}\m{\m{x}}", "<<x>>"),  # within an argument it is no recursion
         (r"\newcommand{\a}[1]{<#1>}{\a}", r"{\a}"),
         (r"\newcommand{\a}[1]{<#1>}\a{never closed", r"\a{never closed"),
         ("\\a{b} c % \\defy\n", "\\a{b} c % \\defy\n"),

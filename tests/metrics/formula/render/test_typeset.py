@@ -14,7 +14,6 @@ from beamscore.metrics.formula.render import document, tex
 from beamscore.metrics.formula.render import typeset as module
 from beamscore.metrics.formula.render.boxes import token_boxes
 from beamscore.metrics.formula.render.document import finished
-from beamscore.metrics.formula.render.dvi import Font
 from beamscore.metrics.formula.render.tex import environment, find_file, require_tex, run_bounded
 from beamscore.metrics.formula.render.typeset import Failure, Typeset, Typesetter
 from tests.metrics.formula.samples import as_marked, inks_of, real_formulas, typeset_all
@@ -109,23 +108,6 @@ def test_a_formula_that_takes_too_long_fails_alone(monkeypatch: pytest.MonkeyPat
     assert isinstance(results[2], Failure)
     assert "takes more than 1 second," in results[2].reason
     assert [isinstance(result, Typeset) for result in results] == [formula != endless for formula in formulas]
-
-
-def test_a_batch_that_is_ended_from_outside_blames_nobody(
-    monkeypatch: pytest.MonkeyPatch, typesetter: Typesetter
-) -> None:
-    run, before = Typesetter._run, typesetter.runs
-
-    def ended(self: Typesetter, source: str, fonts: dict[int, Font], seconds: int, marks: int = 0) -> module._Run:
-        done = run(self, source, fonts, seconds, marks)
-        if self.runs > before + 2:
-            return done
-        return done._replace(pages=[], log="=formula 0 begins\n", begun=1, ended=True)
-
-    monkeypatch.setattr(Typesetter, "_run", ended)
-    results = typeset_all(typesetter, [Marked("a", ()), Marked("b", ()), Marked("c", ())])
-    assert typesetter.runs == before + 5
-    assert all(isinstance(result, Typeset) for result in results)
 
 
 @pytest.mark.parametrize(("count", "width"), [(600, 210.0), (601, 297.0), (1300, 297.0), (1301, 420.0)])
