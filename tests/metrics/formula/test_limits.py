@@ -12,10 +12,9 @@ import pytest
 
 from beamscore.metrics.benchmark import RejectedRecord
 from beamscore.metrics.formula.benchmark import FormulaBenchmark
-from beamscore.metrics.formula.latex.token_markup import Marked
 from beamscore.metrics.formula.limits import START_STEPS, SampleAllowances, matching_steps, reading_steps
 from beamscore.metrics.formula.limits import typesetting_steps as steps_of
-from beamscore.metrics.formula.render import document, typeset
+from beamscore.metrics.formula.render import document
 from beamscore.metrics.formula.render.typeset import Typesetter
 from tests.metrics.formula.samples import as_marked, benchmark_with, documents, pair, score, told
 
@@ -157,20 +156,6 @@ def test_processes_of_their_own_are_charged_to_the_sample_and_to_it_alone(typese
         assert typesetter.runs - before < 15
         assert str(first).startswith("prediction: so many formulas have to be typeset alone")
         assert told([second]) == alone
-
-
-def test_a_document_of_formulas_that_stall_tex_is_soon_abandoned(
-    monkeypatch: pytest.MonkeyPatch, typesetter: Typesetter
-) -> None:
-    monkeypatch.setattr(typeset, "SECONDS_OF_RUN", 1)
-    monkeypatch.setattr(document, "sanitize", lambda source: source)
-    stalling = [Marked(rf"\loop\iftrue\repeat {number}", ()) for number in range(20)]
-    allowances, runs = SampleAllowances(750_000), typesetter.runs
-    allowances.add(0, 750_000, (), stalling)
-    assert len(typesetter.typeset(stalling, allowances)) == 1
-    assert typesetter.runs - runs == 3  # two that it stalls and its own, for which a second is a million steps
-    with pytest.raises(RejectedRecord, match=r"^prediction: so many formulas"):
-        allowances.check(0)
 
 
 def test_what_tex_repairs_without_end_is_stopped_by_a_count(typesetter: Typesetter) -> None:

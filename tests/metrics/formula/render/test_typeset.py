@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from beamscore.metrics.benchmark import MissingTool
+from beamscore.metrics.benchmark import MissingTool, RejectedRecord
 from beamscore.metrics.formula.latex.token_markup import Marked
+from beamscore.metrics.formula.limits import SampleAllowances
 from beamscore.metrics.formula.render import document, tex
 from beamscore.metrics.formula.render import typeset as module
 from beamscore.metrics.formula.render.boxes import token_boxes
@@ -96,18 +97,25 @@ def test_equal_formulas_are_typeset_once_and_marks_of_another_are_not_believed(t
     assert found == [("x",), ()]
 
 
-def test_a_formula_that_takes_too_long_fails_alone(monkeypatch: pytest.MonkeyPatch, typesetter: Typesetter) -> None:
+def test_what_takes_too_long_fails_alone_and_its_document_is_soon_abandoned(
+    monkeypatch: pytest.MonkeyPatch, typesetter: Typesetter
+) -> None:
     monkeypatch.setattr(document, "sanitize", lambda source: source)
     monkeypatch.setattr(module, "SECONDS_OF_RUN", 1)
-    endless = Marked(r"\loop\iftrue\repeat", ())
-    formulas = [Marked("a", ()), Marked("b", ()), endless, Marked("c", ())]
-    runs = typesetter.runs
-    results = typeset_all(typesetter, formulas)
-    # Two runs end with it, the second to see where; it has one alone, and what came after is typeset in another.
+    first, *others = (Marked(letter, ()) for letter in "abc")
+    endless = [Marked(rf"\loop\iftrue\repeat {number}", ()) for number in range(20)]
+    allowances, runs = SampleAllowances(750_000), typesetter.runs
+    allowances.add(0, 750_000, (), endless)
+    results = typesetter.typeset([first, *endless, *others], allowances)
+    # Two runs end with the first, the second to see where. It has one alone, and a second of that is a million steps,
+    # which abandons the other 19. What comes after is typeset in another.
     assert typesetter.runs == runs + 4
-    assert isinstance(results[2], Failure)
-    assert "takes more than 1 second," in results[2].reason
-    assert [isinstance(result, Typeset) for result in results] == [formula != endless for formula in formulas]
+    stalled = results.pop(endless[0])
+    assert isinstance(stalled, Failure)
+    assert "takes more than 1 second," in stalled.reason
+    assert {formula: type(result) for formula, result in results.items()} == dict.fromkeys([first, *others], Typeset)
+    with pytest.raises(RejectedRecord, match=r"^prediction: so many formulas"):
+        allowances.check(0)
 
 
 @pytest.mark.parametrize(("count", "width"), [(600, 210.0), (601, 297.0), (1300, 297.0), (1301, 420.0)])
