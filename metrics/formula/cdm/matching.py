@@ -127,7 +127,8 @@ def assignment_cost(truth: Boxes, prediction: Boxes, token_cost: NDArray[np.floa
     longer = max(token_cost.shape)
     shares = np.arange(longer) / longer
     order = np.abs(shares[: len(truth), None] - shares[None, : len(prediction)])
-    return TOKEN_WEIGHT * token_cost + POSITION_WEIGHT * (position / 4) + ORDER_WEIGHT * order
+    cost: NDArray[np.float64] = TOKEN_WEIGHT * token_cost + POSITION_WEIGHT * (position / 4) + ORDER_WEIGHT * order
+    return cost
 
 
 @lru_cache(maxsize=4096)
