@@ -17,7 +17,7 @@ MAIN_METRICS_SHOWN = 3
 
 
 def test_the_table_of_benchmarks_is_that_of_the_registry() -> None:
-    rows = ["| benchmark | what is scored | main metrics |", "| --- | --- | --- |"]
+    rows = ["| benchmark | what is scored | main metrics |", "|---|---|---|"]
     for name in benchmark_names():
         if name != "toy":
             kind = benchmark_class(name)

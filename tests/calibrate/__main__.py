@@ -8,12 +8,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from statistics import fmean
 
 from tests.calibrate import table, write_measured
 from tests.calibrate.coverage import Coverage, coverage
-from tests.calibrate.differences import alarms, family_alarms, wrong_passes, wrong_verdicts
+from tests.calibrate.differences import alarms, family_alarms, wrong_passes
 from tests.calibrate.nights import detection_rate, drift_detection_rate, false_alarms
 from tests.calibrate.populations import CASES
 
@@ -22,7 +22,6 @@ SEED = 1
 GAIN = 0.1
 ALARM_SIZES = (30, 200)
 LOSS_SIZES, LOSSES = (20, 50, 200, 1000), (0.005, 0.02, 0.1)
-RARE_SIZES, RARE_SHARE = (10, 20, 200), 0.05
 SERIES, DETECTIONS, DRIFTS, FALL = 8, 1000, 200, 0.01
 
 
@@ -126,18 +125,6 @@ def _rare_loss_tables(corpora: int) -> Iterator[str]:
         f"in {2 * corpora:,} corpora per cell. The nominal rate is 2.5%. In brackets, with the paired interval."
     )
     yield table(["m", *(f"{size} samples" for size in LOSS_SIZES)], rows)
-    told = [wrong_verdicts(units, RARE_SHARE, 0.02, corpora, SEED) for units in RARE_SIZES]
-    yield (
-        f"Of two systems with equal means, one loses 0.38 on {RARE_SHARE:.0%} of the samples and gains about 0.02 on "
-        f"each other one. In {corpora:,} corpora each of {_joined(map(str, RARE_SIZES))} samples, the swap test alone "
-        f"says that they differ in {_joined(f'{each.swap:.1%}' for each in told)}, the verdict in "
-        f"{_joined(f'{each.verdict:.1%}' for each in told)}."
-    )
-
-
-def _joined(texts: Iterable[str]) -> str:
-    *first, last = texts
-    return f"{', '.join(first)} and {last}"
 
 
 if __name__ == "__main__":
