@@ -70,9 +70,9 @@ def _coverage_table(found: Sequence[Sequence[Coverage]], corpora: int) -> Iterat
     ]
     plain = min(cell.percentile for each in found for cell in each)
     yield (
-        f"How often a 95% interval contains the true value, in {corpora:,} corpora per cell, over {len(samples)} "
-        "populations of samples, and for documents as clusters (their number in brackets). The standard error is "
-        f"{_error(corpora):.1%} at 95%. Plain percentiles of the same replicates contain it in as few as {plain:.1%}."
+        f"How often a 95% interval contains the true value, in {corpora:,} corpora per cell (standard error "
+        f"{_error(corpora):.1%}), over {len(samples)} populations of samples, and for documents as clusters (their "
+        f"number in brackets). Plain percentiles contain it in as few as {plain:.1%}."
     )
     yield table(["", *(f"{size} samples" for size in SIZES)], rows)
 
@@ -87,11 +87,10 @@ def _alarm_tables(corpora: int) -> Iterator[str]:
     some = [[alarms(case, units, GAIN, corpora // 4, SEED) for case in CASES] for units in ALARM_SIZES]
     apart = fmean(each.apart for each in some[-1])
     yield (
-        "How often the verdict on a single metric says that two systems differ, over the populations above; in "
-        "brackets, how often the paired interval excludes 0. False alarms: both are equally good; one population has a "
-        f"standard error of {_error(corpora // 2):.1%}. Power: the second is right on up to {GAIN:.0%} more of the "
-        f"samples. If intervals of the two values were compared instead, the mean power with {ALARM_SIZES[-1]} units "
-        f"would be {apart:.0%}."
+        "How often the verdict on a single metric says that two systems differ (in brackets, how often the paired "
+        f"interval excludes 0): false alarms if both are equally good (standard error {_error(corpora // 2):.1%}), "
+        f"power if the second is right on up to {GAIN:.0%} more of the samples. Comparing the intervals of the two "
+        f"values would have a mean power of {apart:.0%} with {ALARM_SIZES[-1]} units."
     )
     rows = [
         [
@@ -121,8 +120,8 @@ def _rare_loss_tables(corpora: int) -> Iterator[str]:
         for cells in [[wrong_passes(units, loss, 0.0, 2 * corpora, SEED) for units in LOSS_SIZES]]
     ]
     yield (
-        "How often a gate with the margin m passes a system that loses each sample with probability m and gains none, "
-        f"in {2 * corpora:,} corpora per cell. The nominal rate is 2.5%. In brackets, with the paired interval."
+        f"How often a gate with the margin m, nominally in 2.5% of {2 * corpora:,} corpora, passes a system that loses "
+        "each sample with probability m (in brackets, with the paired interval):"
     )
     yield table(["m", *(f"{size} samples" for size in LOSS_SIZES)], rows)
 
