@@ -20,8 +20,8 @@ SIDES: tuple[Side, ...] = ("ground_truth", "prediction")
 
 PAGE_STEPS = 300
 """The steps of an empty formula: its page, its paragraph, its place in the log."""
-START_STEPS = 80_000
-"""The steps of a process of TeX of its own, and of the run that the formula before may have ended."""
+START_STEPS = 40_000
+"""The steps of starting a process of TeX."""
 
 _TIMES = {
     **dict.fromkeys(ACCENTS | TEXTS | words(r"\phantom \hphantom \vphantom \smash \multirow \of"), (4, 1)),

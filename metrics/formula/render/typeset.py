@@ -138,7 +138,8 @@ class Typesetter:
                 results[formula] = result = self._alone(formula)
                 stalled = isinstance(result, Failure) and result.stalled
                 seconds = max(self._limit(formula), SECONDS_OF_RUN)
-                allowances.charge(formula, seconds * STEPS_OF_STALLED_SECOND if stalled else START_STEPS)
+                starts = 1 if formula.steps > MAX_STEPS_IN_RUN else 2  # one more for the run that it may have ended
+                allowances.charge(formula, seconds * STEPS_OF_STALLED_SECOND if stalled else starts * START_STEPS)
             left = {*waiting} - {*alone, *results}
             waiting = [each for each in waiting if each in left and allowances.wanted(each)]
             if not waiting:

@@ -148,7 +148,7 @@ def test_processes_of_their_own_are_charged_to_the_sample_and_to_it_alone(typese
     faulty = "".join(rf"\[ a \end{{array}} b + {number} \]" for number in range(30))
     few = r"\[ a \end{array} b + 1 \] \[ c \]"
     pairs = [documents(r"\[ x \]", text, "latex") for text in (faulty, few)]
-    benchmark = benchmark_with(typesetter, max_steps=10 * START_STEPS)
+    benchmark = benchmark_with(typesetter, max_steps=20 * START_STEPS)
     alone = told(benchmark.score(pairs[1:]))
     for order in (1, -1):
         before = typesetter.runs
