@@ -21,8 +21,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -38,6 +38,9 @@ AnyBenchmark = Benchmark[Any, Any, Any]
 
 MIN_CLASS_UNITS = 5.0
 """A mean over classes counts so many units, if there are as many; measured in docs/explanation/statistics.md."""
+
+MAX_CELLS = 1 << 18
+"""Sums that are measured together fit into the cache of a processor."""
 
 UNDECLARED = MetricSpec("", "", bounds=(None, None))
 """Stands for a metric that a benchmark returns without declaring it: nothing is known of its bounds."""
@@ -82,12 +85,12 @@ def spreads(replicates: Mapping[str, FloatArray]) -> dict[str, float | None]:
         return {}
     table = np.array([*replicates.values()])
     measured = ~np.isnan(table)
-    counts, size = measured.sum(axis=-1).tolist(), table.shape[-1]
-    errors = table.std(axis=-1).tolist() if size else counts
-    return {
-        name: None if not count or 2 * count < size else error if count == size else float(np.std(row[there]))
-        for name, row, there, count, error in zip(replicates, table, measured, counts, errors, strict=True)
-    }
+    counts, errors = measured.sum(axis=-1), np.empty(len(table), dtype=object)
+    for count in np.unique(counts).tolist():
+        if count and 2 * count >= table.shape[-1]:
+            rows = counts == count
+            errors[rows] = table[rows][measured[rows]].reshape(-1, count).std(axis=-1)
+    return dict(zip(replicates, errors.tolist(), strict=True))
 
 
 def spread(replicates: FloatArray) -> float | None:
@@ -107,21 +110,69 @@ def measure(
     corpus: the sums of all samples of the system. clustered: whether the bootstrap drew clusters of samples.
     predictions: their fingerprint.
     """
-    values, kind = benchmark.values_within(sums.row(0), corpus), type(benchmark)
-    columns, none = values_of_rows(benchmark, sums.below(), corpus), np.full(len(sums) - 1, np.nan)
-    replicates = {name: columns.get(name, none) for name in values}
-    specs = {name: spec_of(kind, name) for name in values}
-    denominators = denominators_of(kind, [name for name, spec in specs.items() if not spec.parts], sums)
-    units, sizes = _units(kind, denominators, clustered)
-    for name, spec in specs.items():
-        if spec.parts:
-            units[name] = min(units.get(part, 0.0) for part in spec.parts)
-            sizes[name] = min(sizes.get(part, units.get(part, 0.0)) for part in spec.parts)
-        for metric, column in spec.sliced:
-            slices = [denominators_of(kind, [metric], part) for part in slices_of(sums, column).values()]
-            counted_alike = units_over_classes([_units(kind, each, clustered)[0][metric] for each in slices])
-            units[name], sizes[name] = map(min, (units[name], sizes[name]), counted_alike)
-    return Measured(values, replicates, units, denominators, sizes, predictions)
+    (measured,) = measure_slices(benchmark, corpus, [sums], clustered)
+    return replace(measured, predictions=predictions)
+
+
+def measure_slices(
+    benchmark: AnyBenchmark, corpus: Sums, slices: Iterable[SumTable], clustered: bool = False
+) -> Iterator[Measured]:
+    """Yields what `measure` returns of each slice, with as many replicates each.
+
+    The replicates of many slices are measured in one call, as most of its time goes into the number of operations.
+    """
+    for tables in _stackable(slices):
+        yield from _measure_together(benchmark, corpus, tables, clustered)
+
+
+def _stackable(slices: Iterable[SumTable]) -> Iterator[list[SumTable]]:
+    """Yields the slices in groups, of which at most half is padding; in a group of its own one with slices within.
+
+    What the names of those say (`slices_of`) is not the same in others.
+    """
+    group: list[SumTable] = []
+    names: set[str] = set()
+    for table in slices:
+        union = names.union(table.names)
+        cells, used = (len(group) + 1) * len(union), sum(len(each.names) for each in (*group, table))
+        is_apart = cells > 2 * used or cells * len(table) > MAX_CELLS or any(name.startswith("@") for name in union)
+        if group and is_apart:
+            yield group
+            group, union = [], set(table.names)
+        group.append(table)
+        names = union
+    if group:
+        yield group
+
+
+def _measure_together(
+    benchmark: AnyBenchmark, corpus: Sums, tables: Sequence[SumTable], clustered: bool
+) -> Iterator[Measured]:
+    kind, stacked, rows = type(benchmark), SumTable.stacked(tables), len(tables[0])
+    columns, none = values_of_rows(benchmark, stacked, corpus), np.full(len(stacked), np.nan)
+    values_of = [benchmark.values_within(table.row(0), corpus) for table in tables]
+    specs = {name: spec_of(kind, name) for values in values_of for name in values}
+    totals = denominators_of(kind, [name for name, spec in specs.items() if not spec.parts], stacked)
+    counts = _counts(kind, totals, rows, clustered)
+    for number, (table, values) in enumerate(zip(tables, values_of, strict=True)):
+        first, last = number * rows, (number + 1) * rows
+        replicates = {name: columns.get(name, none)[first + 1 : last] for name in values}
+        denominators = {name: totals[name][first:last] for name in values if name in totals}
+        units, sizes = _units(kind, {name: counts[name][number] for name in denominators})
+        for name in values:
+            spec = specs[name]
+            if spec.parts:
+                units[name] = min(units.get(part, 0.0) for part in spec.parts)
+                sizes[name] = min(sizes.get(part, units.get(part, 0.0)) for part in spec.parts)
+            for metric, column in spec.sliced:
+                counted_alike = units_over_classes(
+                    [
+                        _counts(kind, denominators_of(kind, [metric], part), rows, clustered)[metric][0]
+                        for part in slices_of(table, column).values()
+                    ]
+                )
+                units[name], sizes[name] = map(min, (units[name], sizes[name]), counted_alike)
+        yield Measured(values, replicates, units, denominators, sizes)
 
 
 @lru_cache(maxsize=65536)
@@ -137,7 +188,7 @@ def denominators_of(kind: type[AnyBenchmark], metrics: Sequence[str], sums: SumT
     for metric in metrics:
         columns = denominator_columns(spec_of(kind, metric), metric, sums.places)
         if columns not in added:
-            added[columns] = sums.floats[:, list(columns)].sum(axis=1)
+            added[columns] = sums.floats[list(columns)].sum(axis=0)
         denominators[metric] = added[columns]
     return denominators
 
@@ -172,21 +223,20 @@ def _terms(spec: MetricSpec, metric: str) -> tuple[str | re.Pattern[str], ...]:
     return tuple(terms)
 
 
-def counted_units(denominators: FloatArray, per_sample: int | None, clustered: bool) -> float:
-    """Returns how many units count, from the denominator of the corpus and of its replicates [1 + R].
+def counted_units(denominators: FloatArray, per_sample: int | None, clustered: bool) -> FloatArray:
+    """Returns how many units count [...], from the denominator of the corpus and of its replicates [..., 1 + R].
 
     Exact where the samples are the units and each that counts adds `per_sample`; else estimated from the replicates,
     with a relative standard error of sqrt(2 / R), and at most the denominator, as a count cannot rest on more units.
     0 where the denominator is 0.
     """
-    total = float(denominators[0])
-    if total <= 0:
-        return 0.0
-    most = total / (per_sample or 1)
-    if per_sample is not None and not clustered:
+    total, replicates = denominators[..., 0], denominators[..., 1:]
+    most = np.maximum(total, 0.0) / (per_sample or 1)
+    if replicates.shape[-1] == 0 or (per_sample is not None and not clustered):
         return most
-    spread = float(np.mean((denominators[1:] - total) ** 2)) if len(denominators) > 1 else 0.0
-    return min(most, total * total / spread) if spread else most
+    spread = np.mean((replicates - total[..., None]) ** 2, axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.fmin(most, total * total / spread)
 
 
 def units_over_classes(classes: Sequence[float]) -> tuple[float, float]:
@@ -206,23 +256,31 @@ def units_over_classes(classes: Sequence[float]) -> tuple[float, float]:
     return units, len(shares) ** 2 / math.fsum(shares)
 
 
-def _units(
-    kind: type[AnyBenchmark], denominators: Mapping[str, FloatArray], clustered: bool
-) -> tuple[dict[str, float], dict[str, float]]:
-    """Returns `Measured.units` and `Measured.sizes`."""
-    counted: dict[tuple[int, int | None], float] = {}
-    units: dict[str, float] = {}
-    sizes: dict[str, float] = {}
+def _counts(
+    kind: type[AnyBenchmark], denominators: Mapping[str, FloatArray], rows: int, clustered: bool
+) -> dict[str, list[float]]:
+    """Returns how many units count for each metric in each slice, `rows` of its denominator."""
+    counted: dict[tuple[int, int | None], list[float]] = {}
+    counts = {}
     for metric, denominator in denominators.items():
         # Metrics with the same denominator share the array.
         key = id(denominator), spec_of(kind, metric).per_sample
         if key not in counted:
-            counted[key] = counted_units(denominator, key[1], clustered)
-        units[metric] = counted[key]
-    for metric in denominators:
+            counted[key] = counted_units(denominator.reshape(-1, rows), key[1], clustered).tolist()
+        counts[metric] = counted[key]
+    return counts
+
+
+def _units(kind: type[AnyBenchmark], counts: dict[str, float]) -> tuple[dict[str, float], dict[str, float]]:
+    """Returns `Measured.units` and `Measured.sizes` of a slice, from the units that count for each metric."""
+    units, sizes = dict(counts), {}
+    means: dict[str, tuple[float, float]] = {}
+    for metric in counts:
         if classes := spec_of(kind, metric).classes:
-            members = [units[each] for each in denominators if spec_of(kind, each) is spec_of(kind, classes)]
-            units[metric], sizes[metric] = (min(units[metric], each) for each in units_over_classes(members))
+            if classes not in means:
+                family = spec_of(kind, classes)
+                means[classes] = units_over_classes([counts[each] for each in counts if spec_of(kind, each) is family])
+            units[metric], sizes[metric] = (min(counts[metric], each) for each in means[classes])
     return units, sizes
 
 
