@@ -33,10 +33,12 @@ from .totals import (
     SliceResult,
     SliceTotals,
     corpus_sums,
-    slice_result,
+    slice_results,
     too_many_slices,
 )
 
+SLICES_AT_ONCE = 16
+"""So many are measured in one call; a worker holds their sums."""
 RECORD_STREAMS = ("records", "quarantine", "outcomes")
 
 
@@ -229,14 +231,15 @@ class ComputeValues(beam.PTransform):
         self._clustered = clustered
 
     def expand(self, totals: beam.PCollection) -> beam.PCollection:
-        """Computes slice by slice, each with what the sums of all samples decide."""
+        """Computes some slices at once, each with what the sums of all samples decide."""
         corpora = (
             totals
             | "Systems" >> beam.MapTuple(self._of_system).with_output_types(tuple[int, Any])
             | "Slices" >> beam.GroupByKey()
             | "AllSamples" >> beam.MapTuple(self._corpus)
         )
-        return totals | "Finalise" >> beam.Map(self._finalise, beam.pvalue.AsDict(corpora))
+        batches = totals | beam.BatchElements(SLICES_AT_ONCE, SLICES_AT_ONCE, record_metrics=False)
+        return batches | "Finalise" >> beam.FlatMap(self._finalise, beam.pvalue.AsDict(corpora))
 
     def _of_system(self, encoded: bytes, totals: SliceTotals) -> tuple[int, Sums | None]:
         key = _KEYS.decode(encoded)
@@ -249,6 +252,12 @@ class ComputeValues(beam.PTransform):
             raise too_many_slices(self._columns, self._most)
         return system, next(each for each in found if each is not None)
 
-    def _finalise(self, item: tuple[bytes, SliceTotals], corpora: Mapping[int, Sums]) -> SliceResult:
-        key, found = _KEYS.decode(item[0]), item[1]
-        return slice_result(self._benchmark, self._confidence, key, found, corpora[key.system], self._clustered)
+    def _finalise(
+        self, batch: Sequence[tuple[bytes, SliceTotals]], corpora: Mapping[int, Sums]
+    ) -> Iterator[SliceResult]:
+        by_system: dict[int, list[tuple[SliceKey, SliceTotals]]] = {}
+        for encoded, totals in batch:
+            key = _KEYS.decode(encoded)
+            by_system.setdefault(key.system, []).append((key, totals))
+        for system, slices in by_system.items():
+            yield from slice_results(self._benchmark, self._confidence, slices, corpora[system], self._clustered)

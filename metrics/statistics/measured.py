@@ -39,7 +39,7 @@ AnyBenchmark = Benchmark[Any, Any, Any]
 MIN_CLASS_UNITS = 5.0
 """A mean over classes counts so many units, if there are as many; measured in docs/explanation/statistics.md."""
 
-MAX_CELLS = 1 << 18
+MAX_CELLS = 1 << 19
 """Sums that are measured together fit into the cache of a processor."""
 
 UNDECLARED = MetricSpec("", "", bounds=(None, None))
@@ -148,31 +148,49 @@ def _stackable(slices: Iterable[SumTable]) -> Iterator[list[SumTable]]:
 def _measure_together(
     benchmark: AnyBenchmark, corpus: Sums, tables: Sequence[SumTable], clustered: bool
 ) -> Iterator[Measured]:
-    kind, stacked, rows = type(benchmark), SumTable.stacked(tables), len(tables[0])
-    columns, none = values_of_rows(benchmark, stacked, corpus), np.full(len(stacked), np.nan)
+    kind, stacked, shape = type(benchmark), SumTable.stacked(tables), (len(tables), len(tables[0]))
     values_of = [benchmark.values_within(table.row(0), corpus) for table in tables]
     specs = {name: spec_of(kind, name) for values in values_of for name in values}
-    totals = denominators_of(kind, [name for name, spec in specs.items() if not spec.parts], stacked)
-    counts = _counts(kind, totals, rows, clustered)
-    for number, (table, values) in enumerate(zip(tables, values_of, strict=True)):
-        first, last = number * rows, (number + 1) * rows
-        replicates = {name: columns.get(name, none)[first + 1 : last] for name in values}
-        denominators = {name: totals[name][first:last] for name in values if name in totals}
-        units, sizes = _units(kind, {name: counts[name][number] for name in denominators})
+    plain = [name for name, spec in specs.items() if not spec.parts]
+    totals = denominators_of(kind, plain, stacked)
+    counts = _counts(kind, totals, shape, clustered)
+    denominators = {name: total.reshape(shape) for name, total in totals.items()}
+    columns, none = values_of_rows(benchmark, stacked, corpus), np.full(len(stacked), np.nan)
+    replicates = {name: columns.get(name, none).reshape(shape)[:, 1:] for name in specs}
+    for number, values in enumerate(values_of):
+        measured = Measured(
+            values,
+            {name: replicates[name][number] for name in values},
+            {name: counts[name][number] for name in values if name in counts},
+            {name: denominators[name][number] for name in values if name in counts},
+        )
+        _weigh_classes(kind, measured)
         for name in values:
-            spec = specs[name]
-            if spec.parts:
-                units[name] = min(units.get(part, 0.0) for part in spec.parts)
-                sizes[name] = min(sizes.get(part, units.get(part, 0.0)) for part in spec.parts)
-            for metric, column in spec.sliced:
-                counted_alike = units_over_classes(
-                    [
-                        _counts(kind, denominators_of(kind, [metric], part), rows, clustered)[metric][0]
-                        for part in slices_of(table, column).values()
-                    ]
-                )
-                units[name], sizes[name] = map(min, (units[name], sizes[name]), counted_alike)
-        yield Measured(values, replicates, units, denominators, sizes)
+            if name not in counts:
+                _weigh_parts(kind, measured, name, tables[number], clustered)
+        yield measured
+
+
+def _weigh_classes(kind: type[AnyBenchmark], measured: Measured) -> None:
+    """Puts in how many units count for the means over classes, and how many would of equal weight."""
+    units, means = measured.units, {}
+    for metric in list(units):
+        if classes := spec_of(kind, metric).classes:
+            if classes not in means:
+                family = spec_of(kind, classes)
+                means[classes] = units_over_classes([units[each] for each in units if spec_of(kind, each) is family])
+            units[metric], measured.sizes[metric] = (min(units[metric], each) for each in means[classes])
+
+
+def _weigh_parts(kind: type[AnyBenchmark], measured: Measured, metric: str, table: SumTable, clustered: bool) -> None:
+    """Puts in how many units count for a metric made of metrics, and how many would of equal weight."""
+    spec, units, sizes = spec_of(kind, metric), measured.units, measured.sizes
+    units[metric] = min(units.get(part, 0.0) for part in spec.parts)
+    sizes[metric] = min(sizes.get(part, units.get(part, 0.0)) for part in spec.parts)
+    for part, column in spec.sliced:
+        slices = (denominators_of(kind, [part], each)[part] for each in slices_of(table, column).values())
+        of_slices = [float(counted_units(each, spec_of(kind, part).per_sample, clustered)) for each in slices]
+        units[metric], sizes[metric] = map(min, (units[metric], sizes[metric]), units_over_classes(of_slices))
 
 
 @lru_cache(maxsize=65536)
@@ -257,31 +275,18 @@ def units_over_classes(classes: Sequence[float]) -> tuple[float, float]:
 
 
 def _counts(
-    kind: type[AnyBenchmark], denominators: Mapping[str, FloatArray], rows: int, clustered: bool
+    kind: type[AnyBenchmark], denominators: Mapping[str, FloatArray], shape: tuple[int, int], clustered: bool
 ) -> dict[str, list[float]]:
-    """Returns how many units count for each metric in each slice, `rows` of its denominator."""
+    """Returns how many units count for each metric in each slice; shape: the slices, and the rows of each."""
     counted: dict[tuple[int, int | None], list[float]] = {}
     counts = {}
     for metric, denominator in denominators.items():
         # Metrics with the same denominator share the array.
         key = id(denominator), spec_of(kind, metric).per_sample
         if key not in counted:
-            counted[key] = counted_units(denominator.reshape(-1, rows), key[1], clustered).tolist()
+            counted[key] = counted_units(denominator.reshape(shape), key[1], clustered).tolist()
         counts[metric] = counted[key]
     return counts
-
-
-def _units(kind: type[AnyBenchmark], counts: dict[str, float]) -> tuple[dict[str, float], dict[str, float]]:
-    """Returns `Measured.units` and `Measured.sizes` of a slice, from the units that count for each metric."""
-    units, sizes = dict(counts), {}
-    means: dict[str, tuple[float, float]] = {}
-    for metric in counts:
-        if classes := spec_of(kind, metric).classes:
-            if classes not in means:
-                family = spec_of(kind, classes)
-                means[classes] = units_over_classes([counts[each] for each in counts if spec_of(kind, each) is family])
-            units[metric], sizes[metric] = (min(counts[metric], each) for each in means[classes])
-    return units, sizes
 
 
 _PLACEHOLDER, _NOTHING = re.compile(r"\[([A-Z_]+)\]"), re.compile("(?!)")

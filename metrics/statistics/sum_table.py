@@ -97,7 +97,9 @@ class SumTable:
 
     def overridden(self, names: Iterable[str], other: Sums) -> SumTable:
         """Returns the table with the sums under `names` replaced in every row by those of `other`."""
-        return replace(self, corpus=tuple((name, other[name]) for name in names))
+        table = replace(self, corpus=tuple((name, other[name]) for name in names))
+        vars(table).update(floats=self.floats, places=self.places)
+        return table
 
     def renamed(self, names: Mapping[str, str]) -> SumTable:
         """Returns the sums under other names; names: the old by the new."""
@@ -149,7 +151,8 @@ class SumTable:
         """The sums as the nearest floats [N, R]."""
         # Both terms are exact, so their sum is rounded once, as the quotient of the integers would be.
         values: FloatArray = self.wholes + self.fractions / UNITS_PER_ONE
-        for cell in zip(*np.nonzero(np.abs(self.wholes) >= _EXACT_BELOW), strict=True):
+        large = np.abs(self.wholes) >= _EXACT_BELOW
+        for cell in map(tuple, np.argwhere(large)) if large.any() else ():
             values[cell] = ((int(self.wholes[cell]) << FRACTION_BITS) + int(self.fractions[cell])) / UNITS_PER_ONE
         return values
 
@@ -180,12 +183,13 @@ class PackedReplicates:
     def of(cls, table: SumTable) -> PackedReplicates:
         """Packs a table; equal ones give equal bytes."""
         # whole * 2**52 + fraction in two words; the fraction is less than 2**52, so that nothing is carried.
-        halves = np.empty((*table.wholes.shape, 2), dtype="<i8")
-        halves[..., 0] = (table.wholes << FRACTION_BITS) | table.fractions
-        halves[..., 1] = table.wholes >> _WHOLE_BITS
+        words = (table.wholes << FRACTION_BITS) | table.fractions, table.wholes >> _WHOLE_BITS
         octets = np.zeros((len(table.names), BYTES_PER_SUM, len(table)), dtype=np.uint8)
-        used = np.bitwise_or.reduce(halves, axis=1).view(np.uint8).nonzero()
-        octets[used] = halves.view(np.uint8)[used[0], :, used[1]]
+        for first, word in zip((0, 8), words, strict=True):
+            used = int(np.bitwise_or.reduce(word, axis=None))
+            for shift in range(0, 64, 8):
+                if used >> shift & 255:
+                    octets[:, first + shift // 8] = word >> shift
         return cls(table.names, zlib.compress(octets, level=1), by_row=False)
 
     def unpack(self, rows: int) -> SumTable:

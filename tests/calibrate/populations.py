@@ -48,10 +48,10 @@ class Case:
     def value(self, sums: Mapping[str, FloatArray]) -> FloatArray:
         """Returns the metric of sums by name, each an array of the same shape; NaN where nothing is to measure."""
         benchmark, names = make_benchmark(self.benchmark), tuple(sorted(sums))
-        columns = np.stack([np.ravel(sums[name]) for name in names], axis=1)
+        columns = np.stack([np.ravel(sums[name]) for name in names])
         wholes = np.floor(columns).astype(np.int64)
         table = SumTable(names, wholes, ((columns - wholes) * UNITS_PER_ONE).astype(np.int64))
-        found = values_of_rows(benchmark, table, Sums.of(dict(zip(names, columns[0].tolist(), strict=True))))
+        found = values_of_rows(benchmark, table, Sums.of(dict(zip(names, columns[:, 0].tolist(), strict=True))))
         return np.reshape(found[self.metric], np.shape(sums[names[0]]))
 
 
