@@ -105,4 +105,5 @@ def _counted(case: Case, spec: MetricSpec, metric: str, sums: dict[str, FloatArr
     names = tuple(sums)
     columns = denominator_columns(spec, metric, {name: place for place, name in enumerate(names)})
     total: FloatArray = np.sum([sums[names[column]] for column in columns], axis=0)
-    return [counted_units(each, spec.per_sample, case.clusters > 0) for each in total.T]
+    counted: list[float] = counted_units(total.T, spec.per_sample, case.clusters > 0).tolist()
+    return counted
