@@ -254,7 +254,8 @@ def counted_units(denominators: FloatArray, per_sample: int | None, clustered: b
         return most
     spread = np.mean((replicates - total[..., None]) ** 2, axis=-1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.fmin(most, total * total / spread)
+        counted: FloatArray = np.fmin(most, total * total / spread)
+    return counted
 
 
 def units_over_classes(classes: Sequence[float]) -> tuple[float, float]:

@@ -66,7 +66,7 @@ class SumTable:
 
     def without_zeros(self) -> SumTable:
         """Returns the table without the names that no row has a sum under."""
-        used = (self.wholes | self.fractions).any(axis=1)
+        used: npt.NDArray[np.bool_] = np.any(self.wholes | self.fractions, axis=1)
         if used.all():
             return self
         names = tuple(name for name, has_sum in zip(self.names, used.tolist(), strict=True) if has_sum)
@@ -77,7 +77,7 @@ class SumTable:
 
     def __len__(self) -> int:
         """The number of rows."""
-        return self.wholes.shape[1]
+        return int(self.wholes.shape[1])
 
     def __iter__(self) -> Iterator[str]:
         """The names that have a sum in any row, in order."""
@@ -190,7 +190,7 @@ class PackedReplicates:
             for shift in range(0, 64, 8):
                 if used >> shift & 255:
                     octets[:, first + shift // 8] = word >> shift
-        return cls(table.names, zlib.compress(octets, level=1), by_row=False)
+        return cls(table.names, zlib.compress(octets.data, level=1), by_row=False)
 
     def unpack(self, rows: int) -> SumTable:
         """Returns the table of so many rows.
