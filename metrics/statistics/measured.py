@@ -132,15 +132,16 @@ def _stackable(slices: Iterable[SumTable]) -> Iterator[list[SumTable]]:
     """
     group: list[SumTable] = []
     names: set[str] = set()
+    used = 0
     for table in slices:
-        union = names.union(table.names)
-        cells, used = (len(group) + 1) * len(union), sum(len(each.names) for each in (*group, table))
-        is_apart = cells > 2 * used or cells * len(table) > MAX_CELLS or any(name.startswith("@") for name in union)
+        names |= set(table.names)
+        used += len(table.names)
+        cells = (len(group) + 1) * len(names)
+        is_apart = cells > 2 * used or cells * len(table) > MAX_CELLS or any(name.startswith("@") for name in names)
         if group and is_apart:
             yield group
-            group, union = [], set(table.names)
+            group, names, used = [], set(table.names), len(table.names)
         group.append(table)
-        names = union
     if group:
         yield group
 
