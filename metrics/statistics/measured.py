@@ -93,11 +93,6 @@ def spreads(replicates: Mapping[str, FloatArray]) -> dict[str, float | None]:
     return dict(zip(replicates, errors.tolist(), strict=True))
 
 
-def spread(replicates: FloatArray) -> float | None:
-    """Returns `spreads` of a single metric."""
-    return spreads({"": replicates})[""]
-
-
 def measure(
     benchmark: AnyBenchmark,
     corpus: Sums,
@@ -153,9 +148,7 @@ def _measure_together(
     values_of = [benchmark.values_within(table.row(0), corpus) for table in tables]
     specs = {name: spec_of(kind, name) for values in values_of for name in values}
     plain = [name for name, spec in specs.items() if not spec.parts]
-    totals = denominators_of(kind, plain, stacked)
-    counts = _counts(kind, totals, shape, clustered)
-    denominators = {name: total.reshape(shape) for name, total in totals.items()}
+    denominators, counts = _denominators(kind, plain, stacked, shape, clustered)
     columns, none = values_of_rows(benchmark, stacked, corpus), np.full(len(stacked), np.nan)
     replicates = {name: columns.get(name, none).reshape(shape)[:, 1:] for name in specs}
     for number, values in enumerate(values_of):
@@ -189,8 +182,8 @@ def _weigh_parts(kind: type[AnyBenchmark], measured: Measured, metric: str, tabl
     units[metric] = min(units.get(part, 0.0) for part in spec.parts)
     sizes[metric] = min(sizes.get(part, units.get(part, 0.0)) for part in spec.parts)
     for part, column in spec.sliced:
-        slices = (denominators_of(kind, [part], each)[part] for each in slices_of(table, column).values())
-        of_slices = [float(counted_units(each, spec_of(kind, part).per_sample, clustered)) for each in slices]
+        slices = slices_of(table, column).values()
+        of_slices = [_denominators(kind, [part], each, (1, len(each)), clustered)[1][part][0] for each in slices]
         units[metric], sizes[metric] = map(min, (units[metric], sizes[metric]), units_over_classes(of_slices))
 
 
@@ -200,16 +193,23 @@ def spec_of(kind: type[AnyBenchmark], metric: str) -> MetricSpec:
     return kind.spec_of(metric) or UNDECLARED
 
 
-def denominators_of(kind: type[AnyBenchmark], metrics: Sequence[str], sums: SumTable) -> dict[str, FloatArray]:
-    """Returns the denominator of each metric in each row [1 + R]; metrics with the same one share the array."""
-    added: dict[tuple[int, ...], FloatArray] = {}
-    denominators = {}
+def _denominators(
+    kind: type[AnyBenchmark], metrics: Sequence[str], sums: SumTable, shape: tuple[int, int], clustered: bool
+) -> tuple[dict[str, FloatArray], dict[str, list[float]]]:
+    """Returns the denominator of each metric in slices of as many rows [S, 1 + R], and how many units count [S].
+
+    Metrics with the same one share the array.
+    """
+    known: dict[Any, tuple[FloatArray, list[float]]] = {}
     for metric in metrics:
-        columns = denominator_columns(spec_of(kind, metric), metric, sums.places)
-        if columns not in added:
-            added[columns] = sums.floats[list(columns)].sum(axis=0)
-        denominators[metric] = added[columns]
-    return denominators
+        spec = spec_of(kind, metric)
+        columns = denominator_columns(spec, metric, sums.places)
+        if (columns, spec.per_sample) not in known:
+            total: FloatArray = sums.floats[list(columns)].sum(axis=0).reshape(shape)
+            counts: list[float] = counted_units(total, spec.per_sample, clustered).tolist()
+            known[columns, spec.per_sample] = total, counts
+        known[metric] = known[columns, spec.per_sample]
+    return {name: known[name][0] for name in metrics}, {name: known[name][1] for name in metrics}
 
 
 def denominator_columns(spec: MetricSpec, metric: str, names: Mapping[str, int]) -> tuple[int, ...]:
@@ -274,21 +274,6 @@ def units_over_classes(classes: Sequence[float]) -> tuple[float, float]:
     freedom = math.fsum(shares) ** 2 / math.fsum(share**3 for share in shares)
     units = min(max(freedom, MIN_CLASS_UNITS), math.fsum(units for units in classes if units > 0))
     return units, len(shares) ** 2 / math.fsum(shares)
-
-
-def _counts(
-    kind: type[AnyBenchmark], denominators: Mapping[str, FloatArray], shape: tuple[int, int], clustered: bool
-) -> dict[str, list[float]]:
-    """Returns how many units count for each metric in each slice; shape: the slices, and the rows of each."""
-    counted: dict[tuple[int, int | None], list[float]] = {}
-    counts = {}
-    for metric, denominator in denominators.items():
-        # Metrics with the same denominator share the array.
-        key = id(denominator), spec_of(kind, metric).per_sample
-        if key not in counted:
-            counted[key] = counted_units(denominator.reshape(shape), key[1], clustered).tolist()
-        counts[metric] = counted[key]
-    return counts
 
 
 _PLACEHOLDER, _NOTHING = re.compile(r"\[([A-Z_]+)\]"), re.compile("(?!)")

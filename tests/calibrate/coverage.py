@@ -10,7 +10,7 @@ from beamscore.metrics.benchmark import MetricSpec
 from beamscore.metrics.registry import benchmark_class
 from beamscore.metrics.statistics.bootstrap import Bootstrap
 from beamscore.metrics.statistics.intervals import interval
-from beamscore.metrics.statistics.measured import counted_units, denominator_columns, spread, units_over_classes
+from beamscore.metrics.statistics.measured import counted_units, denominator_columns, spreads, units_over_classes
 from tests.calibrate.populations import UNITS, Case, FloatArray, difficulties
 
 CONFIDENCE = 0.95
@@ -78,6 +78,11 @@ def coverage(case: Case, units: int, corpora: int, seed: int) -> Coverage:
             low, high = np.nanquantile(replicates, [0.025, 0.975])
             plain += bool(low <= truth <= high)
     return Coverage(case, units, held / measured, plain / measured)
+
+
+def spread(replicates: FloatArray) -> float | None:
+    """Returns the standard error of replicates, as of a metric of them."""
+    return spreads({"": replicates})[""]
 
 
 def weights_of(source: Bootstrap, units: int) -> FloatArray:

@@ -51,8 +51,8 @@ def compared(units: Units, bits: SwapBits, differing: int = 9) -> ComparedSlice:
     """Returns the comparison of two systems by the similarities of their units."""
     bootstrap = Bootstrap(2)
     first, second = (
-        added([(bootstrap.unit_hash(each[0]), statistics(each[side])) for each in units], bootstrap).table()
-        for side in (1, 2)
+        added([(bootstrap.unit_hash(name), statistics(both[side])) for name, *both in units], bootstrap).table()
+        for side in (0, 1)
     )
     sides = [(name, statistics(each, sign)) for name, *both in units for each, sign in zip(both, (-1, 1), strict=True)]
     change = added([(bits.unit_hash(name), each) for name, each in sides], bits).table().below()
@@ -112,6 +112,7 @@ def test_p_by_hand() -> None:
     t, others = studentized(0.3, np.array([0.1, -0.1, 0.1]))
     assert [t, *others] == pytest.approx([3, 1, 1, 1])
     assert simultaneous_p(t, np.array([1.0, 2.9, 3.0])) == 2 / 4
+    assert simultaneous_p(0.1 + 0.2, np.array([0.3])) == 1
     assert studentized(0.0, np.zeros(3))[0] == 0
 
 

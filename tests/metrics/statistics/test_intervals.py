@@ -15,7 +15,8 @@ from scipy import stats
 from beamscore.metrics.benchmark import MetricSpec
 from beamscore.metrics.statistics.intervals import Interval, intervals, standard_error, standard_errors, t_quantile
 from beamscore.metrics.statistics.intervals import interval as interval_of
-from beamscore.metrics.statistics.measured import Measured, spread
+from beamscore.metrics.statistics.measured import Measured
+from tests.calibrate.coverage import spread
 from tests.metrics.statistics.samples import TOY, measured
 
 SHARE = MetricSpec("share", "")
