@@ -238,8 +238,8 @@ class ComputeValues(beam.PTransform):
             | "Slices" >> beam.GroupByKey()
             | "AllSamples" >> beam.MapTuple(self._corpus)
         )
-        batches = totals | beam.BatchElements(SLICES_AT_ONCE, SLICES_AT_ONCE, record_metrics=False)
-        return batches | "Finalise" >> beam.FlatMap(self._finalise, beam.pvalue.AsDict(corpora))
+        finalise = FinaliseSlices(self._benchmark, self._confidence, self._clustered)
+        return totals | "Finalise" >> beam.ParDo(finalise, beam.pvalue.AsDict(corpora))
 
     def _of_system(self, encoded: bytes, totals: SliceTotals) -> tuple[int, Sums | None]:
         key = _KEYS.decode(encoded)
@@ -252,12 +252,32 @@ class ComputeValues(beam.PTransform):
             raise too_many_slices(self._columns, self._most)
         return system, next(each for each in found if each is not None)
 
-    def _finalise(
-        self, batch: Sequence[tuple[bytes, SliceTotals]], corpora: Mapping[int, Sums]
-    ) -> Iterator[SliceResult]:
-        by_system: dict[int, list[tuple[SliceKey, SliceTotals]]] = {}
-        for encoded, totals in batch:
-            key = _KEYS.decode(encoded)
-            by_system.setdefault(key.system, []).append((key, totals))
-        for system, slices in by_system.items():
-            yield from slice_results(self._benchmark, self._confidence, slices, corpora[system], self._clustered)
+
+class FinaliseSlices(beam.DoFn):
+    """Computes the results of some slices of a system at once; see `slice_results`."""
+
+    def __init__(self, benchmark: Benchmark[Any, Any, Any], confidence: float, clustered: bool) -> None:
+        self._benchmark = benchmark
+        self._confidence = confidence
+        self._clustered = clustered
+
+    def start_bundle(self) -> None:
+        """Forgets what a bundle that failed has left."""
+        self._slices: dict[int, list[tuple[SliceKey, SliceTotals]]] = {}
+
+    def process(self, item: tuple[bytes, SliceTotals], corpora: Mapping[int, Sums]) -> Iterator[SliceResult]:
+        """Adds a slice, and yields the results of a system of which there are enough."""
+        self._corpora = corpora
+        key = _KEYS.decode(item[0])
+        slices = self._slices.setdefault(key.system, [])
+        slices.append((key, item[1]))
+        if len(slices) == SLICES_AT_ONCE:
+            yield from self._results(key.system)
+
+    def finish_bundle(self) -> Iterator[Any]:
+        """Yields the results of the others."""
+        return at_end(each for system in list(self._slices) for each in self._results(system))
+
+    def _results(self, system: int) -> Iterator[SliceResult]:
+        slices, corpus = self._slices.pop(system), self._corpora[system]
+        return slice_results(self._benchmark, self._confidence, slices, corpus, self._clustered)
