@@ -231,8 +231,8 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
     corpus_statistics: ClassVar[tuple[str, ...]] = ()
     """Statistics by which `values` decides what holds for a system as a whole, such as which tasks it attempts."""
     takes_columns: ClassVar[bool] = False
-    """Whether `values` also takes columns, sums of many replicates at once, and returns columns: it uses nothing but
-    arithmetic and the functions of `metrics.statistics.ratios`. Else it is called for each replicate."""
+    """Whether `values` also takes columns, sums of many replicates of many slices at once, and returns columns: it uses
+    nothing but arithmetic and the functions of `metrics.statistics.ratios`. Else it is called for each replicate."""
     sliced_columns: ClassVar[tuple[str, ...]] = ()
     """The columns of which `values` needs the sums of each slice (`metrics.statistics.sum_table`)."""
     batch_size: ClassVar[int] = 1

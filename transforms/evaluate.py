@@ -33,10 +33,12 @@ from .totals import (
     SliceResult,
     SliceTotals,
     corpus_sums,
-    slice_result,
+    slice_results,
     too_many_slices,
 )
 
+SLICES_AT_ONCE = 16
+"""So many are measured in one call; a worker holds their sums."""
 RECORD_STREAMS = ("records", "quarantine", "outcomes")
 
 
@@ -229,14 +231,15 @@ class ComputeValues(beam.PTransform):
         self._clustered = clustered
 
     def expand(self, totals: beam.PCollection) -> beam.PCollection:
-        """Computes slice by slice, each with what the sums of all samples decide."""
+        """Computes some slices at once, each with what the sums of all samples decide."""
         corpora = (
             totals
             | "Systems" >> beam.MapTuple(self._of_system).with_output_types(tuple[int, Any])
             | "Slices" >> beam.GroupByKey()
             | "AllSamples" >> beam.MapTuple(self._corpus)
         )
-        return totals | "Finalise" >> beam.Map(self._finalise, beam.pvalue.AsDict(corpora))
+        finalise = FinaliseSlices(self._benchmark, self._confidence, self._clustered)
+        return totals | "Finalise" >> beam.ParDo(finalise, beam.pvalue.AsDict(corpora))
 
     def _of_system(self, encoded: bytes, totals: SliceTotals) -> tuple[int, Sums | None]:
         key = _KEYS.decode(encoded)
@@ -249,6 +252,32 @@ class ComputeValues(beam.PTransform):
             raise too_many_slices(self._columns, self._most)
         return system, next(each for each in found if each is not None)
 
-    def _finalise(self, item: tuple[bytes, SliceTotals], corpora: Mapping[int, Sums]) -> SliceResult:
-        key, found = _KEYS.decode(item[0]), item[1]
-        return slice_result(self._benchmark, self._confidence, key, found, corpora[key.system], self._clustered)
+
+class FinaliseSlices(beam.DoFn):
+    """Computes the results of some slices of a system at once; see `slice_results`."""
+
+    def __init__(self, benchmark: Benchmark[Any, Any, Any], confidence: float, clustered: bool) -> None:
+        self._benchmark = benchmark
+        self._confidence = confidence
+        self._clustered = clustered
+
+    def start_bundle(self) -> None:
+        """Forgets what a bundle that failed has left."""
+        self._slices: dict[int, list[tuple[SliceKey, SliceTotals]]] = {}
+
+    def process(self, item: tuple[bytes, SliceTotals], corpora: Mapping[int, Sums]) -> Iterator[SliceResult]:
+        """Adds a slice, and yields the results of a system of which there are enough."""
+        self._corpora = corpora
+        key = _KEYS.decode(item[0])
+        slices = self._slices.setdefault(key.system, [])
+        slices.append((key, item[1]))
+        if len(slices) == SLICES_AT_ONCE:
+            yield from self._results(key.system)
+
+    def finish_bundle(self) -> Iterator[Any]:
+        """Yields the results of the others."""
+        return at_end(each for system in list(self._slices) for each in self._results(system))
+
+    def _results(self, system: int) -> Iterator[SliceResult]:
+        slices, corpus = self._slices.pop(system), self._corpora[system]
+        return slice_results(self._benchmark, self._confidence, slices, corpus, self._clustered)

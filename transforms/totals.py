@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from ..metrics.benchmark import Benchmark, Table
 from ..metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from ..metrics.statistics.intervals import intervals, standard_errors
-from ..metrics.statistics.measured import Measured, measure
+from ..metrics.statistics.measured import Measured, measure, measure_slices
 from ..metrics.statistics.sum_table import PackedReplicates, with_slices
 from ..metrics.statistics.sums import Sums
 from .hashes import fingerprint_text, prediction_fingerprint, sample_fingerprint
@@ -168,35 +168,36 @@ def corpus_sums(benchmark: Benchmark[Any, Any, Any], sums: Sums) -> Sums:
     return Sums().overridden(benchmark.corpus_statistics, sums)
 
 
-def slice_result(
+def slice_results(
     benchmark: Benchmark[Any, Any, Any],
     confidence: float,
-    key: SliceKey,
-    totals: SliceTotals,
+    slices: Iterable[tuple[SliceKey, SliceTotals]],
     corpus: Sums,
     clustered: bool = False,
-) -> SliceResult:
-    """Returns the result of one slice; tables are made for the slice of all samples alone.
+) -> Iterator[SliceResult]:
+    """Yields the results of slices of one system; tables are made for the slice of all samples alone.
 
     corpus: the sums of all samples of the system. clustered: whether the bootstrap drew clusters of samples.
     """
-    table = totals.sums.table()
-    sums, has_replicates = table.row(0), len(table) > 1
-    measured = measure(benchmark, corpus, table, clustered)
-    return SliceResult(
-        key,
-        totals.coverage,
-        measured.values,
-        intervals(benchmark, measured, confidence) if has_replicates else {},
-        benchmark.tables(sums) if not key.label else [],
-        sums,
-        PackedReplicates.of(table.below().without_zeros()),
-        measured.units,
-        corpus_sums(benchmark, corpus),
-        totals.fingerprint,
-        totals.predictions,
-        standard_errors(benchmark, measured) if has_replicates else {},
-    )
+    known = [(key, totals, totals.sums.table()) for key, totals in slices]
+    of_all = corpus_sums(benchmark, corpus)
+    slices_measured = measure_slices(benchmark, corpus, (table for *_, table in known), clustered)
+    for (key, totals, table), measured in zip(known, slices_measured, strict=True):
+        sums, has_replicates = table.row(0), len(table) > 1
+        yield SliceResult(
+            key,
+            totals.coverage,
+            measured.values,
+            intervals(benchmark, measured, confidence) if has_replicates else {},
+            benchmark.tables(sums) if not key.label else [],
+            sums,
+            PackedReplicates.of(table.below().without_zeros()),
+            measured.units,
+            of_all,
+            totals.fingerprint,
+            totals.predictions,
+            standard_errors(benchmark, measured) if has_replicates else {},
+        )
 
 
 def too_many_slices(columns: Sequence[str], most: int) -> InputProblem:

@@ -176,24 +176,24 @@ class BootstrapSums:
         """Returns the sums of a block of samples; a fraction may still be 1 or more, which adding tables carries."""
         names = sorted({name for _, statistics in block for name in statistics})
         places = {name: place for place, name in enumerate(names)}
-        rows = np.repeat(np.arange(len(block)), [len(statistics) for _, statistics in block])
-        cells = [places[name] for _, statistics in block for name in statistics]
-        values = np.zeros((len(block), len(names)))
-        values[rows, cells] = [value for _, statistics in block for value in statistics.values()]
-        weights = self.bootstrap.weights([unit_hash for unit_hash, _ in block])
+        samples = np.repeat(np.arange(len(block)), [len(statistics) for _, statistics in block])
+        rows = [places[name] for _, statistics in block for name in statistics]
+        values = np.zeros((len(names), len(block)))
+        values[rows, samples] = [value for _, statistics in block for value in statistics.values()]
+        weights = self.bootstrap.weights([unit_hash for unit_hash, _ in block]).T
         # Rounded before it is cut: the difference from the floor of a small negative number would round once more.
         values = np.rint(values * UNITS_PER_ONE) / UNITS_PER_ONE
         floors = np.floor(values)
-        wholes = (weights @ floors).astype(np.int64)
+        wholes = (floors @ weights).astype(np.int64)
         fractions = np.zeros_like(wholes)
-        fractional = np.flatnonzero((values != floors).any(axis=0))
+        fractional = np.flatnonzero((values != floors).any(axis=1))
         if len(fractional):
-            units = ((values - floors)[:, fractional] * UNITS_PER_ONE).astype(np.int64)
-            high = (weights @ (units >> HALF_BITS).astype(np.float64)).astype(np.int64)
-            low = (weights @ (units & (HALF - 1)).astype(np.float64)).astype(np.int64)
+            units = ((values - floors)[fractional] * UNITS_PER_ONE).astype(np.int64)
+            high = ((units >> HALF_BITS).astype(np.float64) @ weights).astype(np.int64)
+            low = ((units & (HALF - 1)).astype(np.float64) @ weights).astype(np.int64)
             # high * 2**26 could pass 2**63 on its way, so its whole part is carried first.
-            wholes[:, fractional] += high >> HALF_BITS
-            fractions[:, fractional] = ((high & (HALF - 1)) << HALF_BITS) + low
+            wholes[fractional] += high >> HALF_BITS
+            fractions[fractional] = ((high & (HALF - 1)) << HALF_BITS) + low
         return SumTable(tuple(names), wholes, fractions)
 
 

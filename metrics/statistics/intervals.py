@@ -17,6 +17,7 @@ docs/explanation/statistics.md has the coverage that `make calibrate` measures o
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -114,6 +115,7 @@ def _share_at_bound(value: float, error: float, low: float, high: float) -> floa
     return None if inside else min(max(share, 0.0), 1.0)
 
 
+@lru_cache(maxsize=4096)
 def t_quantile(units: float, confidence: float) -> float:
     """Returns the upper (1 - confidence) / 2 quantile of Student's t with units - 1 degrees of freedom.
 

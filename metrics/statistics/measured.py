@@ -21,8 +21,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -38,6 +38,9 @@ AnyBenchmark = Benchmark[Any, Any, Any]
 
 MIN_CLASS_UNITS = 5.0
 """A mean over classes counts so many units, if there are as many; measured in docs/explanation/statistics.md."""
+
+MAX_CELLS = 1 << 19
+"""Sums that are measured together fit into the cache of a processor."""
 
 UNDECLARED = MetricSpec("", "", bounds=(None, None))
 """Stands for a metric that a benchmark returns without declaring it: nothing is known of its bounds."""
@@ -82,17 +85,12 @@ def spreads(replicates: Mapping[str, FloatArray]) -> dict[str, float | None]:
         return {}
     table = np.array([*replicates.values()])
     measured = ~np.isnan(table)
-    counts, size = measured.sum(axis=-1).tolist(), table.shape[-1]
-    errors = table.std(axis=-1).tolist() if size else counts
-    return {
-        name: None if not count or 2 * count < size else error if count == size else float(np.std(row[there]))
-        for name, row, there, count, error in zip(replicates, table, measured, counts, errors, strict=True)
-    }
-
-
-def spread(replicates: FloatArray) -> float | None:
-    """Returns `spreads` of a single metric."""
-    return spreads({"": replicates})[""]
+    counts, errors = measured.sum(axis=-1), np.empty(len(table), dtype=object)
+    for count in np.unique(counts).tolist():
+        if count and 2 * count >= table.shape[-1]:
+            rows = counts == count
+            errors[rows] = table[rows][measured[rows]].reshape(-1, count).std(axis=-1)
+    return dict(zip(replicates, errors.tolist(), strict=True))
 
 
 def measure(
@@ -107,21 +105,86 @@ def measure(
     corpus: the sums of all samples of the system. clustered: whether the bootstrap drew clusters of samples.
     predictions: their fingerprint.
     """
-    values, kind = benchmark.values_within(sums.row(0), corpus), type(benchmark)
-    columns, none = values_of_rows(benchmark, sums.below(), corpus), np.full(len(sums) - 1, np.nan)
-    replicates = {name: columns.get(name, none) for name in values}
-    specs = {name: spec_of(kind, name) for name in values}
-    denominators = denominators_of(kind, [name for name, spec in specs.items() if not spec.parts], sums)
-    units, sizes = _units(kind, denominators, clustered)
-    for name, spec in specs.items():
-        if spec.parts:
-            units[name] = min(units.get(part, 0.0) for part in spec.parts)
-            sizes[name] = min(sizes.get(part, units.get(part, 0.0)) for part in spec.parts)
-        for metric, column in spec.sliced:
-            slices = [denominators_of(kind, [metric], part) for part in slices_of(sums, column).values()]
-            counted_alike = units_over_classes([_units(kind, each, clustered)[0][metric] for each in slices])
-            units[name], sizes[name] = map(min, (units[name], sizes[name]), counted_alike)
-    return Measured(values, replicates, units, denominators, sizes, predictions)
+    (measured,) = measure_slices(benchmark, corpus, [sums], clustered)
+    return replace(measured, predictions=predictions)
+
+
+def measure_slices(
+    benchmark: AnyBenchmark, corpus: Sums, slices: Iterable[SumTable], clustered: bool = False
+) -> Iterator[Measured]:
+    """Yields what `measure` returns of each slice, with as many replicates each.
+
+    The replicates of many slices are measured in one call, as most of its time goes into the number of operations.
+    """
+    for tables in _stackable(slices):
+        yield from _measure_together(benchmark, corpus, tables, clustered)
+
+
+def _stackable(slices: Iterable[SumTable]) -> Iterator[list[SumTable]]:
+    """Yields the slices in groups, of which at most half is padding; in a group of its own one with slices within.
+
+    What the names of those say (`slices_of`) is not the same in others.
+    """
+    group: list[SumTable] = []
+    names: set[str] = set()
+    used = 0
+    for table in slices:
+        names |= set(table.names)
+        used += len(table.names)
+        cells = (len(group) + 1) * len(names)
+        is_apart = cells > 2 * used or cells * len(table) > MAX_CELLS or any(name.startswith("@") for name in names)
+        if group and is_apart:
+            yield group
+            group, names, used = [], set(table.names), len(table.names)
+        group.append(table)
+    if group:
+        yield group
+
+
+def _measure_together(
+    benchmark: AnyBenchmark, corpus: Sums, tables: Sequence[SumTable], clustered: bool
+) -> Iterator[Measured]:
+    kind, stacked, shape = type(benchmark), SumTable.stacked(tables), (len(tables), len(tables[0]))
+    values_of = [benchmark.values_within(table.row(0), corpus) for table in tables]
+    specs = {name: spec_of(kind, name) for values in values_of for name in values}
+    plain = [name for name, spec in specs.items() if not spec.parts]
+    denominators, counts = _denominators(kind, plain, stacked, shape, clustered)
+    columns, none = values_of_rows(benchmark, stacked, corpus), np.full(len(stacked), np.nan)
+    replicates = {name: columns.get(name, none).reshape(shape)[:, 1:] for name in specs}
+    for number, values in enumerate(values_of):
+        measured = Measured(
+            values,
+            {name: replicates[name][number] for name in values},
+            {name: counts[name][number] for name in values if name in counts},
+            {name: denominators[name][number] for name in values if name in counts},
+        )
+        _weigh_classes(kind, measured)
+        for name in values:
+            if name not in counts:
+                _weigh_parts(kind, measured, name, tables[number], clustered)
+        yield measured
+
+
+def _weigh_classes(kind: type[AnyBenchmark], measured: Measured) -> None:
+    """Puts in how many units count for the means over classes, and how many would of equal weight."""
+    units, means = measured.units, {}
+    for metric in list(units):
+        if classes := spec_of(kind, metric).classes:
+            if classes not in means:
+                family = spec_of(kind, classes)
+                means[classes] = units_over_classes([units[each] for each in units if spec_of(kind, each) is family])
+            units[metric], measured.sizes[metric] = (min(units[metric], each) for each in means[classes])
+
+
+def _weigh_parts(kind: type[AnyBenchmark], measured: Measured, metric: str, table: SumTable, clustered: bool) -> None:
+    """Puts in how many units count for a metric made of metrics, and how many would of equal weight."""
+    spec, units, sizes = spec_of(kind, metric), measured.units, measured.sizes
+    units[metric] = min(units.get(part, 0.0) for part in spec.parts)
+    sizes[metric] = min(sizes.get(part, units.get(part, 0.0)) for part in spec.parts)
+    for part, column in spec.sliced:
+        slices = slices_of(table, column).values()
+        of_slices = [_denominators(kind, [part], each, (1, len(each)), clustered)[1][part][0] for each in slices]
+        units[metric], sizes[metric] = map(min, (units[metric], sizes[metric]), units_over_classes(of_slices))
 
 
 @lru_cache(maxsize=65536)
@@ -130,16 +193,23 @@ def spec_of(kind: type[AnyBenchmark], metric: str) -> MetricSpec:
     return kind.spec_of(metric) or UNDECLARED
 
 
-def denominators_of(kind: type[AnyBenchmark], metrics: Sequence[str], sums: SumTable) -> dict[str, FloatArray]:
-    """Returns the denominator of each metric in each row [1 + R]; metrics with the same one share the array."""
-    added: dict[tuple[int, ...], FloatArray] = {}
-    denominators = {}
+def _denominators(
+    kind: type[AnyBenchmark], metrics: Sequence[str], sums: SumTable, shape: tuple[int, int], clustered: bool
+) -> tuple[dict[str, FloatArray], dict[str, list[float]]]:
+    """Returns the denominator of each metric in slices of as many rows [S, 1 + R], and how many units count [S].
+
+    Metrics with the same one share the array.
+    """
+    known: dict[Any, tuple[FloatArray, list[float]]] = {}
     for metric in metrics:
-        columns = denominator_columns(spec_of(kind, metric), metric, sums.places)
-        if columns not in added:
-            added[columns] = sums.floats[:, list(columns)].sum(axis=1)
-        denominators[metric] = added[columns]
-    return denominators
+        spec = spec_of(kind, metric)
+        columns = denominator_columns(spec, metric, sums.places)
+        if (columns, spec.per_sample) not in known:
+            total: FloatArray = sums.floats[list(columns)].sum(axis=0).reshape(shape)
+            counts: list[float] = counted_units(total, spec.per_sample, clustered).tolist()
+            known[columns, spec.per_sample] = total, counts
+        known[metric] = known[columns, spec.per_sample]
+    return {name: known[name][0] for name in metrics}, {name: known[name][1] for name in metrics}
 
 
 def denominator_columns(spec: MetricSpec, metric: str, names: Mapping[str, int]) -> tuple[int, ...]:
@@ -172,21 +242,21 @@ def _terms(spec: MetricSpec, metric: str) -> tuple[str | re.Pattern[str], ...]:
     return tuple(terms)
 
 
-def counted_units(denominators: FloatArray, per_sample: int | None, clustered: bool) -> float:
-    """Returns how many units count, from the denominator of the corpus and of its replicates [1 + R].
+def counted_units(denominators: FloatArray, per_sample: int | None, clustered: bool) -> FloatArray:
+    """Returns how many units count [...], from the denominator of the corpus and of its replicates [..., 1 + R].
 
     Exact where the samples are the units and each that counts adds `per_sample`; else estimated from the replicates,
     with a relative standard error of sqrt(2 / R), and at most the denominator, as a count cannot rest on more units.
     0 where the denominator is 0.
     """
-    total = float(denominators[0])
-    if total <= 0:
-        return 0.0
-    most = total / (per_sample or 1)
-    if per_sample is not None and not clustered:
+    total, replicates = denominators[..., 0], denominators[..., 1:]
+    most = np.maximum(total, 0.0) / (per_sample or 1)
+    if replicates.shape[-1] == 0 or (per_sample is not None and not clustered):
         return most
-    spread = float(np.mean((denominators[1:] - total) ** 2)) if len(denominators) > 1 else 0.0
-    return min(most, total * total / spread) if spread else most
+    spread = np.mean((replicates - total[..., None]) ** 2, axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        counted: FloatArray = np.fmin(most, total * total / spread)
+    return counted
 
 
 def units_over_classes(classes: Sequence[float]) -> tuple[float, float]:
@@ -204,26 +274,6 @@ def units_over_classes(classes: Sequence[float]) -> tuple[float, float]:
     freedom = math.fsum(shares) ** 2 / math.fsum(share**3 for share in shares)
     units = min(max(freedom, MIN_CLASS_UNITS), math.fsum(units for units in classes if units > 0))
     return units, len(shares) ** 2 / math.fsum(shares)
-
-
-def _units(
-    kind: type[AnyBenchmark], denominators: Mapping[str, FloatArray], clustered: bool
-) -> tuple[dict[str, float], dict[str, float]]:
-    """Returns `Measured.units` and `Measured.sizes`."""
-    counted: dict[tuple[int, int | None], float] = {}
-    units: dict[str, float] = {}
-    sizes: dict[str, float] = {}
-    for metric, denominator in denominators.items():
-        # Metrics with the same denominator share the array.
-        key = id(denominator), spec_of(kind, metric).per_sample
-        if key not in counted:
-            counted[key] = counted_units(denominator, key[1], clustered)
-        units[metric] = counted[key]
-    for metric in denominators:
-        if classes := spec_of(kind, metric).classes:
-            members = [units[each] for each in denominators if spec_of(kind, each) is spec_of(kind, classes)]
-            units[metric], sizes[metric] = (min(units[metric], each) for each in units_over_classes(members))
-    return units, sizes
 
 
 _PLACEHOLDER, _NOTHING = re.compile(r"\[([A-Z_]+)\]"), re.compile("(?!)")

@@ -35,9 +35,9 @@ _WHOLE_BITS = 64 - FRACTION_BITS
 
 @dataclass(frozen=True, eq=False)
 class SumTable:
-    """The sums of R sets of samples: wholes[r, n] + fractions[r, n] / 2**52 under names[n], which are in order.
+    """The sums of R sets of samples: wholes[n, r] + fractions[n, r] / 2**52 under names[n], which are in order.
 
-    wholes, fractions: [R, N] each; a fraction lies in [0, 2**52). corpus: sums that read the same in every row.
+    wholes, fractions: [N, R] each; a fraction lies in [0, 2**52). corpus: sums that read the same in every row.
     """
 
     names: tuple[str, ...]
@@ -50,25 +50,34 @@ class SumTable:
         """Returns the table with these rows; raises ValueError where a sum is 2**63 or larger."""
         units = [row.units() for row in rows]
         names = tuple(sorted({name for row in units for name in row}))
-        cells = np.array([[row.get(name, 0) for name in names] for row in units], dtype=object)
-        cells = cells.reshape(len(rows), len(names))
+        cells = np.array([[row.get(name, 0) for row in units] for name in names], dtype=object)
+        cells = cells.reshape(len(names), len(rows))
         try:
             return cls(names, (cells >> FRACTION_BITS).astype(np.int64), (cells & _FRACTION).astype(np.int64))
         except OverflowError as error:
             raise ValueError("a sum is larger than any that samples add up to") from error
 
+    @classmethod
+    def stacked(cls, tables: Sequence[SumTable]) -> SumTable:
+        """Returns the rows of some tables, one below the other."""
+        names = tuple(sorted({name for table in tables for name in table.names}))
+        wholes, fractions = map(np.hstack, zip(*(table._padded(names) for table in tables), strict=True))
+        return cls(names, wholes, fractions)
+
     def without_zeros(self) -> SumTable:
         """Returns the table without the names that no row has a sum under."""
-        used = (self.wholes != 0).any(axis=0) | (self.fractions != 0).any(axis=0)
+        used: npt.NDArray[np.bool_] = np.any(self.wholes | self.fractions, axis=1)
+        if used.all():
+            return self
         names = tuple(name for name, has_sum in zip(self.names, used.tolist(), strict=True) if has_sum)
-        return SumTable(names, self.wholes[:, used], self.fractions[:, used])
+        return SumTable(names, self.wholes[used], self.fractions[used])
 
     def __reduce__(self) -> tuple[Any, ...]:
         return PackedReplicates.unpack, (PackedReplicates.of(self), len(self))
 
     def __len__(self) -> int:
         """The number of rows."""
-        return len(self.wholes)
+        return int(self.wholes.shape[1])
 
     def __iter__(self) -> Iterator[str]:
         """The names that have a sum in any row, in order."""
@@ -79,26 +88,28 @@ class SumTable:
         if name in self._same:
             return self._same[name]
         place = self.places.get(name)
-        return np.zeros(len(self)) if place is None else self.floats[:, place]
+        return np.zeros(len(self)) if place is None else self.floats[place]
 
     def bracketed(self, prefix: str) -> dict[str, FloatArray]:
         """The columns named `prefix[KEY]`, by KEY, in order."""
         start, family = len(prefix) + 1, [name for name in self.names if name.startswith(f"{prefix}[")]
-        return {name[start:-1]: self.floats[:, self.places[name]] for name in family if name.endswith("]")}
+        return {name[start:-1]: self.floats[self.places[name]] for name in family if name.endswith("]")}
 
     def overridden(self, names: Iterable[str], other: Sums) -> SumTable:
         """Returns the table with the sums under `names` replaced in every row by those of `other`."""
-        return replace(self, corpus=tuple((name, other[name]) for name in names))
+        table = replace(self, corpus=tuple((name, other[name]) for name in names))
+        vars(table).update(floats=self.floats, places=self.places)
+        return table
 
     def renamed(self, names: Mapping[str, str]) -> SumTable:
         """Returns the sums under other names; names: the old by the new."""
         order = sorted(names)
-        columns = [self.places[names[name]] for name in order]
-        return replace(self, names=tuple(order), wholes=self.wholes[:, columns], fractions=self.fractions[:, columns])
+        places = [self.places[names[name]] for name in order]
+        return replace(self, names=tuple(order), wholes=self.wholes[places], fractions=self.fractions[places])
 
     def row(self, number: int) -> Sums:
         """Returns the sums of one row."""
-        cells = zip(self.names, self.wholes[number].tolist(), self.fractions[number].tolist(), strict=True)
+        cells = zip(self.names, self.wholes[:, number].tolist(), self.fractions[:, number].tolist(), strict=True)
         return Sums({name: (whole << FRACTION_BITS) + fraction for name, whole, fraction in cells})
 
     def rows(self) -> list[Sums]:
@@ -107,14 +118,11 @@ class SumTable:
 
     def under(self, first: Sums) -> SumTable:
         """Returns the table with these rows below a first one."""
-        top = SumTable.of([first])
-        names = tuple(sorted({*self.names, *top.names}))
-        wholes, fractions = (np.vstack(both) for both in zip(top._padded(names), self._padded(names), strict=True))
-        return SumTable(names, wholes, fractions)
+        return SumTable.stacked([SumTable.of([first]), self])
 
     def below(self) -> SumTable:
         """Returns the rows below the first: the replicates, where that has the sums of the samples themselves."""
-        return replace(self, wholes=self.wholes[1:], fractions=self.fractions[1:])
+        return replace(self, wholes=self.wholes[:, 1:], fractions=self.fractions[:, 1:])
 
     def __add__(self, other: SumTable) -> SumTable:
         """Returns the sums of each row with those of the same row of `other`, or of its only row."""
@@ -129,28 +137,28 @@ class SumTable:
         return SumTable(self.names, -self.wholes - borrowed, np.where(borrowed, UNITS_PER_ONE - self.fractions, 0))
 
     def _padded(self, names: Sequence[str]) -> tuple[IntArray, IntArray]:
-        """Returns both arrays with a column for each of `names`, in order, of zeros where there is none."""
+        """Returns both arrays with the sums under each of `names`, in order, zeros where there are none."""
         if self.names == tuple(names):
             return self.wholes, self.fractions
         places = {name: place for place, name in enumerate(names)}
-        columns = [places[name] for name in self.names]
-        padded = np.zeros((2, len(self), len(names)), dtype=np.int64)
-        padded[0][:, columns], padded[1][:, columns] = self.wholes, self.fractions
+        own = [places[name] for name in self.names]
+        padded = np.zeros((2, len(names), len(self)), dtype=np.int64)
+        padded[0, own], padded[1, own] = self.wholes, self.fractions
         return padded[0], padded[1]
 
     @cached_property
     def floats(self) -> FloatArray:
-        """The sums as the nearest floats [R, N]."""
+        """The sums as the nearest floats [N, R]."""
         # Both terms are exact, so their sum is rounded once, as the quotient of the integers would be.
         values: FloatArray = self.wholes + self.fractions / UNITS_PER_ONE
-        for row, column in np.argwhere(np.abs(self.wholes) >= _EXACT_BELOW):
-            units = (int(self.wholes[row, column]) << FRACTION_BITS) + int(self.fractions[row, column])
-            values[row, column] = units / UNITS_PER_ONE
+        large = np.abs(self.wholes) >= _EXACT_BELOW
+        for cell in map(tuple, np.argwhere(large)) if large.any() else ():
+            values[cell] = ((int(self.wholes[cell]) << FRACTION_BITS) + int(self.fractions[cell])) / UNITS_PER_ONE
         return values
 
     @cached_property
     def places(self) -> dict[str, int]:
-        """The number of the column of each name."""
+        """The number of each name."""
         return {name: place for place, name in enumerate(self.names)}
 
     @cached_property
@@ -175,11 +183,14 @@ class PackedReplicates:
     def of(cls, table: SumTable) -> PackedReplicates:
         """Packs a table; equal ones give equal bytes."""
         # whole * 2**52 + fraction in two words; the fraction is less than 2**52, so that nothing is carried.
-        halves = np.empty((*table.wholes.shape, 2), dtype="<i8")
-        halves[..., 0] = (table.wholes << FRACTION_BITS) | table.fractions
-        halves[..., 1] = table.wholes >> _WHOLE_BITS
-        octets = halves.view(np.uint8).reshape(len(table), BYTES_PER_SUM * len(table.names))
-        return cls(table.names, zlib.compress(octets.T.tobytes(), level=1), by_row=False)
+        words = (table.wholes << FRACTION_BITS) | table.fractions, table.wholes >> _WHOLE_BITS
+        octets = np.zeros((len(table.names), BYTES_PER_SUM, len(table)), dtype=np.uint8)
+        for first, word in zip((0, 8), words, strict=True):
+            used = int(np.bitwise_or.reduce(word, axis=None))
+            for shift in range(0, 64, 8):
+                if used >> shift & 255:
+                    octets[:, first + shift // 8] = word >> shift
+        return cls(table.names, zlib.compress(octets.data, level=1), by_row=False)
 
     def unpack(self, rows: int) -> SumTable:
         """Returns the table of so many rows.
@@ -190,12 +201,15 @@ class PackedReplicates:
             raw = zlib.decompress(self.data)
         except zlib.error as error:
             raise ValueError(f"the replicates cannot be uncompressed: {error}") from error
-        width = BYTES_PER_SUM * len(self.names)
+        names, width = len(self.names), BYTES_PER_SUM * len(self.names)
         if len(raw) != rows * width:
             raise ValueError(f"the replicates have {len(raw)} bytes where {rows} of {width} are due")
         octets = np.frombuffer(raw, dtype=np.uint8)
-        octets = octets.reshape(rows, width) if self.by_row else octets.reshape(width, rows).T
-        halves = np.ascontiguousarray(octets).view("<i8").reshape(rows, len(self.names), 2)
+        if self.by_row:
+            octets = octets.reshape(rows, names, BYTES_PER_SUM).transpose(1, 0, 2)
+        else:
+            octets = octets.reshape(names, BYTES_PER_SUM, rows).transpose(0, 2, 1)
+        halves = np.ascontiguousarray(octets).view("<i8")
         low, high = halves[..., 0], halves[..., 1]
         wholes = (high << _WHOLE_BITS) | (low.view("<u8") >> FRACTION_BITS).astype(np.int64)
         if (wholes >> _WHOLE_BITS != high).any():
@@ -214,8 +228,8 @@ def values_of_rows(benchmark: Benchmark[Any, Any, Any], sums: SumTable | Sums, c
         columns: Any = sums
         with np.errstate(divide="ignore", invalid="ignore"):
             found = benchmark.values_within(columns, corpus)
-        shape = len(sums)
-        return {name: np.broadcast_to(np.asarray(each, dtype=float), shape).copy() for name, each in found.items()}
+        arrays = {name: np.asarray(each, dtype=np.float64) for name, each in found.items()}
+        return {name: each if each.ndim else np.full(len(sums), each) for name, each in arrays.items()}
     rows = [benchmark.values_within(row, corpus) for row in sums.rows()]
     names = dict.fromkeys(name for row in rows for name in row)
     return {name: np.array([row.get(name) for row in rows], dtype=np.float64) for name in names}

@@ -37,7 +37,7 @@ from ...transforms.totals import (
     SliceKey,
     SliceTotals,
     corpus_sums,
-    slice_result,
+    slice_results,
 )
 from ..config.settings import DEFAULT_SYSTEM, Configuration
 from ..inputs.mismatch import RECORDS_LOOKED_AT, FirstRecords, no_column
@@ -324,7 +324,7 @@ class Scorer:
         slices = {SliceKey(0): SliceTotals(BootstrapSums(core.bootstrap)), **totals.slices}
         corpus = corpus_sums(benchmark, slices[SliceKey(0)].sums.sums())
         clustered = core.scoring.cluster is not None
-        found = [slice_result(benchmark, core.confidence, key, each, corpus, clustered) for key, each in slices.items()]
+        found = list(slice_results(benchmark, core.confidence, slices.items(), corpus, clustered))
         outcomes = {side: Sums.of(counts) for side, counts in totals.outcomes.items()}
         run = Run.of(configuration, Totals.systems, found, outcomes, {}, [])
         document = {

@@ -27,7 +27,7 @@ from ...transforms.io.storage import new_run_id, open_file, prepare_output
 from ...transforms.publish import CountCauses, Publish, StagedFolder, stage_bundles
 from ...transforms.records import GROUND_TRUTH, CauseCount, InputProblem, Quarantined, printable
 from ...transforms.rows import read_rows
-from ...transforms.totals import SliceKey, SliceResult, SliceTotals, slice_result
+from ...transforms.totals import SliceKey, SliceResult, SliceTotals, slice_results
 from ..config import settings
 from ..config.errors import UsageError, one_line
 from ..config.settings import Configuration
@@ -231,10 +231,8 @@ def merged_run(
                 f"{name}: together the runs have {len(totals) - 1} slices, more than the {shared.limits.slices} of "
                 "limits.slices"
             )
-        corpus, key = totals[""].sums.sums(), SliceKey(number)
-        slices[name] = {
-            label: slice_result(benchmark, confidence, key, found, corpus, clustered) for label, found in totals.items()
-        }
+        corpus, found = totals[""].sums.sums(), [(SliceKey(number), each) for each in totals.values()]
+        slices[name] = dict(zip(totals, slice_results(benchmark, confidence, found, corpus, clustered), strict=True))
     coverages = {name: _coverage([run.systems[name].coverage for run in runs]) for name in first.systems}
     # A column that one of them has is not missing from all.
     warnings = [each for each in first.summary.warnings if all(each in run.summary.warnings for run in others)]

@@ -10,7 +10,7 @@ from beamscore.metrics.benchmark import MetricSpec
 from beamscore.metrics.registry import benchmark_class
 from beamscore.metrics.statistics.bootstrap import Bootstrap
 from beamscore.metrics.statistics.intervals import interval
-from beamscore.metrics.statistics.measured import counted_units, denominator_columns, spread, units_over_classes
+from beamscore.metrics.statistics.measured import counted_units, denominator_columns, spreads, units_over_classes
 from tests.calibrate.populations import UNITS, Case, FloatArray, difficulties
 
 CONFIDENCE = 0.95
@@ -80,6 +80,11 @@ def coverage(case: Case, units: int, corpora: int, seed: int) -> Coverage:
     return Coverage(case, units, held / measured, plain / measured)
 
 
+def spread(replicates: FloatArray) -> float | None:
+    """Returns the standard error of replicates, as of a metric of them."""
+    return spreads({"": replicates})[""]
+
+
 def weights_of(source: Bootstrap, units: int) -> FloatArray:
     """Returns the weights of so many units [1 + R, units]."""
     return source.weights([source.unit_hash(str(number)) for number in range(units)])
@@ -105,4 +110,5 @@ def _counted(case: Case, spec: MetricSpec, metric: str, sums: dict[str, FloatArr
     names = tuple(sums)
     columns = denominator_columns(spec, metric, {name: place for place, name in enumerate(names)})
     total: FloatArray = np.sum([sums[names[column]] for column in columns], axis=0)
-    return [counted_units(each, spec.per_sample, case.clusters > 0) for each in total.T]
+    counted: list[float] = counted_units(total.T, spec.per_sample, case.clusters > 0).tolist()
+    return counted

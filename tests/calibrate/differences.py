@@ -12,9 +12,8 @@ import numpy.typing as npt
 from beamscore.metrics.statistics.bootstrap import Bootstrap
 from beamscore.metrics.statistics.comparison import SwapBits, simultaneous_p, studentized, swap_p, units_needed
 from beamscore.metrics.statistics.intervals import interval, t_quantile
-from beamscore.metrics.statistics.measured import spread
 from beamscore.metrics.statistics.paired import paired_interval, widened_error
-from tests.calibrate.coverage import CONFIDENCE, REPLICATES, spec_of, units_behind, weights_of
+from tests.calibrate.coverage import CONFIDENCE, REPLICATES, spec_of, spread, units_behind, weights_of
 from tests.calibrate.populations import Case, FloatArray, difficulties
 
 CORPORA_PER_DRAW = 100

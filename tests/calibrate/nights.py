@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 
 from beamscore.metrics.statistics.change_points import NIGHTS_A_YEAR, change_points
@@ -21,24 +23,19 @@ def false_alarms(years: int, series: int = 8, seed: int = 0) -> float:
     return count / years
 
 
-def detection_rate(shift: float, trials: int, before: int = 30, series: int = 8, seed: int = 0) -> float:
+def detection_rate(shift: float, trials: int, before: int = 30, series: int = 8) -> float:
     """Returns how often a change of `shift` standard errors after `before` nights is found on its first night."""
-    rng = np.random.default_rng(seed)
-    found = 0
-    for _ in range(trials):
-        values = rng.standard_normal(before + 2)
-        values[before:] -= shift
-        found += before in change_points(values.tolist(), [1.0] * len(values), series)
-    return found / trials
+    return sum(before in found for found in _found([0.0] * before + [shift] * 2, trials, series)) / trials
 
 
-def drift_detection_rate(
-    fall: float, trials: int, nights: int = NIGHTS_A_YEAR, series: int = 8, seed: int = 0
-) -> float:
-    """Returns how often a value that falls by `fall` standard errors each night has a change point within `nights`."""
-    rng = np.random.default_rng(seed)
-    found = 0
+def drift_detection_rate(fall: float, trials: int, series: int = 8) -> float:
+    """Returns how often a value that falls by `fall` standard errors each night has a change point within a year."""
+    return sum(map(bool, _found([fall * night for night in range(NIGHTS_A_YEAR)], trials, series))) / trials
+
+
+def _found(fall: Sequence[float], trials: int, series: int) -> Iterator[list[int]]:
+    """Yields the change points of simulated nights; fall: how many standard errors each of them has lost."""
+    rng = np.random.default_rng(0)
     for _ in range(trials):
-        values = rng.standard_normal(nights) - fall * np.arange(nights)
-        found += bool(change_points(values.tolist(), [1.0] * nights, series))
-    return found / trials
+        values = rng.standard_normal(len(fall)) - fall
+        yield change_points(values.tolist(), [1.0] * len(fall), series)

@@ -26,17 +26,15 @@ CLASSES = 10
 class Case:
     """A metric on a population.
 
-    benchmark, metric: as they are called. hard: what makes the case hard; empty where nothing does. rare: whether the
-    metric is one of a rare class. draw: from (generator, difficulties, gain) to the statistics of each sample by name;
-    gain makes a system better. clusters: how many samples are drawn for a cluster; 0: samples are the units. classes:
-    of a mean over classes, their names.
+    benchmark, metric: as they are called. hard: what makes the case hard; empty where nothing does. draw: from
+    (generator, difficulties, gain) to the statistics of each sample by name; gain makes a system better. clusters: how
+    many samples are drawn for a cluster; 0: samples are the units. classes: of a mean over classes, their names.
     """
 
     benchmark: str
     metric: str
     hard: str
     draw: Callable[[np.random.Generator, FloatArray, float], dict[str, FloatArray]]
-    rare: bool = False
     clusters: int = 0
     classes: tuple[str, ...] = ()
 
@@ -48,10 +46,10 @@ class Case:
     def value(self, sums: Mapping[str, FloatArray]) -> FloatArray:
         """Returns the metric of sums by name, each an array of the same shape; NaN where nothing is to measure."""
         benchmark, names = make_benchmark(self.benchmark), tuple(sorted(sums))
-        columns = np.stack([np.ravel(sums[name]) for name in names], axis=1)
+        columns = np.stack([np.ravel(sums[name]) for name in names])
         wholes = np.floor(columns).astype(np.int64)
         table = SumTable(names, wholes, ((columns - wholes) * UNITS_PER_ONE).astype(np.int64))
-        found = values_of_rows(benchmark, table, Sums.of(dict(zip(names, columns[0].tolist(), strict=True))))
+        found = values_of_rows(benchmark, table, Sums.of(dict(zip(names, columns[:, 0].tolist(), strict=True))))
         return np.reshape(found[self.metric], np.shape(sums[names[0]]))
 
 
@@ -161,9 +159,9 @@ CASES = (
     Case("figure_text", "detection.f1", "", detection),
     Case("traffic_rules", "overall.f1", "", rules),
     Case("chart", "task1.macro_f1", "ten even classes", classes(EVEN), classes=NAMES),
-    Case("chart", "task1.macro_f1", "with rare classes", classes(UNEVEN), rare=True, classes=NAMES),
-    Case("chart", "task1.macro_f1", "with a class of 0.6 %", classes(LONE), rare=True, classes=NAMES),
-    Case("chart", "task1.recall[c3]", "a class of 10 %", classes(UNEVEN), rare=True),
+    Case("chart", "task1.macro_f1", "with rare classes", classes(UNEVEN), classes=NAMES),
+    Case("chart", "task1.macro_f1", "with a class of 0.6 %", classes(LONE), classes=NAMES),
+    Case("chart", "task1.recall[c3]", "a class of 10 %", classes(UNEVEN)),
     Case("formula", "cdm", "documents of 8 pages", pages, clusters=8),
     Case("formula", "cdm", "documents of uneven length", documents, clusters=1),
 )

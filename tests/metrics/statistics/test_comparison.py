@@ -38,41 +38,38 @@ UNITS = st.lists(st.tuples(st.sampled_from("abcdefgh"), SIMILARITIES, SIMILARITI
 Units = Sequence[tuple[str, float, float]]
 
 
-def statistics(similarity: float) -> Statistics:
-    return {"samples": 1, "equal": int(similarity == 1), "similarity": similarity}
-
-
-def sides(units: Units) -> tuple[list[float], list[float]]:
-    return [before for _, before, _ in units], [after for _, _, after in units]
+def statistics(similarity: float, sign: int = 1) -> Statistics:
+    return {"samples": sign, "equal": sign * (similarity == 1), "similarity": sign * similarity}
 
 
 def values(similarities: Sequence[float]) -> dict[str, float]:
-    return {
-        name: each or 0.0 for name, each in TOY.values(Sums.merged(map(Sums.of, map(statistics, similarities)))).items()
-    }
+    sums = Sums.merged(Sums.of(statistics(each)) for each in similarities)
+    return {name: each or 0.0 for name, each in TOY.values(sums).items()}
 
 
 def compared(units: Units, bits: SwapBits, differing: int = 9) -> ComparedSlice:
     """Returns the comparison of two systems by the similarities of their units."""
     bootstrap = Bootstrap(2)
-    hashes = [bootstrap.unit_hash(name) for name, _, _ in units]
-    systems = [added(zip(hashes, map(statistics, side), strict=True), bootstrap) for side in sides(units)]
-    changes = [(name, statistics(after)) for name, _, after in units]
-    changes += [(name, {key: -value for key, value in statistics(before).items()}) for name, before, _ in units]
-    change = added([(bits.unit_hash(name), each) for name, each in changes], bits).table().below()
+    first, second = (
+        added([(bootstrap.unit_hash(name), statistics(both[side])) for name, *both in units], bootstrap).table()
+        for side in (0, 1)
+    )
+    sides = [(name, statistics(each, sign)) for name, *both in units for each, sign in zip(both, (-1, 1), strict=True)]
+    change = added([(bits.unit_hash(name), each) for name, each in sides], bits).table().below()
     counts = dict.fromkeys(METRICS, (3, differing))
-    tables = systems[0].table(), systems[1].table()
-    return compare_slice(TOY, "", len(units), (Sums(), Sums()), tables, change, counts, 0.95, clustered=False)
+    return compare_slice(TOY, "", len(units), (Sums(), Sums()), (first, second), change, counts, 0.95, clustered=False)
 
 
 @given(UNITS, st.sampled_from([5, 6]))
 def test_a_swap_is_that_of_systems_that_trade_units(units: Units, differing: int) -> None:
     bits = SwapBits(70, seed=3)
     found = compared(units, bits, differing)
-    weights = bits.weights([bits.unit_hash(name) for name, _, _ in units])
-    traded = [[(name, *((b, a) if bit else (a, b))) for (name, a, b), bit in zip(units, row, strict=True)]
-              for row in (0 * weights[0], *weights[1:])]  # fmt: skip
-    by_swap = [tuple(map(values, sides(each))) for each in traded]
+    weights = bits.weights([bits.unit_hash(name) for name, _, _ in units]).astype(int)
+    weights[0] = 0  # the systems as they are
+    by_swap = [
+        [values([both[side ^ bit] for (_, *both), bit in zip(units, row, strict=True)]) for side in (0, 1)]
+        for row in weights.tolist()
+    ]
     largest = np.zeros(70)
     for metric in METRICS:
         difference, *swapped = [after[metric] - before[metric] for before, after in by_swap]
@@ -93,7 +90,6 @@ def test_bits_are_fair_and_those_of_the_unit() -> None:
     assert set(np.unique(weights[1:])) == {0.0, 1.0}
     # 399,600 fair bits: 199,800 with a standard deviation of 316.
     assert abs(weights[1:].sum() - 199_800) < 4 * 316
-    assert np.abs(np.corrcoef(weights[1:21]) - np.eye(20)).max() < 0.25
     assert bits.weights(hashes[7:8])[:, 0].tolist() == weights[:, 7].tolist()
     assert bits.unit_hash("a") not in (SwapBits(999, seed=6).unit_hash("a"), Bootstrap(999, seed=5).unit_hash("a"))
 
@@ -110,14 +106,13 @@ def test_of_flips_it_is_mcnemars_test(wins: int, losses: int) -> None:
 
 def test_p_by_hand() -> None:
     assert swap_p(0.2, np.array([0.1, -0.2, 0.3, 0.0])) == 3 / 5
-    assert swap_p(-0.2, np.array([0.1, 0.1, 0.1, 0.1])) == 1 / 5
-    assert swap_p(0.0, np.zeros(4)) == 1
     assert swap_p(0.2, np.array([math.nan, 0.1])) == 2 / 3
     # 0.1 + 0.2 is 0.30000000000000004: no less extreme than 0.3.
     assert swap_p(0.1 + 0.2, np.array([0.3])) == 1
     t, others = studentized(0.3, np.array([0.1, -0.1, 0.1]))
     assert [t, *others] == pytest.approx([3, 1, 1, 1])
     assert simultaneous_p(t, np.array([1.0, 2.9, 3.0])) == 2 / 4
+    assert simultaneous_p(0.1 + 0.2, np.array([0.3])) == 1
     assert studentized(0.0, np.zeros(3))[0] == 0
 
 
@@ -152,9 +147,9 @@ def test_a_verdict_needs_an_interval_without_zero_too(
     assert verdict(ToyBenchmark, "exact_match", one, None, 0.95) == ("not tested", None)
 
 
-@pytest.mark.parametrize(("confidence", "units"), [(0.95, 6), (0.9, 5), (0.99, 8), (0.5, 2)])
-def test_how_many_units_must_differ(confidence: float, units: int) -> None:
-    assert units_needed(confidence) == units
+@given(st.sampled_from([0.5, 0.9, 0.95, 0.99]))
+def test_so_many_units_must_differ_that_two_of_all_swaps_are_few_enough(confidence: float) -> None:
+    units = units_needed(confidence)
     assert 2 / 2**units <= 1 - confidence + 1e-12 < 2 / 2 ** (units - 1)
 
 

@@ -15,7 +15,8 @@ from scipy import stats
 from beamscore.metrics.benchmark import MetricSpec
 from beamscore.metrics.statistics.intervals import Interval, intervals, standard_error, standard_errors, t_quantile
 from beamscore.metrics.statistics.intervals import interval as interval_of
-from beamscore.metrics.statistics.measured import Measured, spread
+from beamscore.metrics.statistics.measured import Measured
+from tests.calibrate.coverage import spread
 from tests.metrics.statistics.samples import TOY, measured
 
 SHARE = MetricSpec("share", "")
@@ -30,6 +31,7 @@ SHARES = st.lists(GRID, min_size=2, max_size=40)
 
 # Of the mean 0 and the standard deviation 1.
 SPREAD = np.array([-1.0, 1.0])
+WILSON = 0.277533 / 2 / 1.959964
 THIRDS = np.array([1 / 3, np.nextafter(1 / 3, 1)] * 5)
 
 
@@ -39,49 +41,55 @@ def interval(spec: MetricSpec, value: float | None, replicates: Any, units: floa
 
 
 @pytest.mark.parametrize(
-    ("spec", "value", "replicates", "units", "expected"),
+    ("spec", "value", "replicates", "units", "expected", "error"),
     [
         # SE = 0.04, n = 30: logit 1.386294, half width t(29) = 2.045230 times 0.04 / (0.8 * 0.2) = 0.511307. 0.874987
         # and 1.897602 are the logits of 0.705782 and 0.869620.
-        (SHARE, 0.8, 0.8 + 0.04 * SPREAD, 30, (0.705782, 0.869620)),
-        # Wilson's, with z^2 = 3.841459: all 10 of 10 right, 10 / (10 + z^2) = 0.722467.
-        (SHARE, 1.0, [1.0] * 5, 10, (0.722467, 1.0)),
-        (SHARE, 1.0, [1.0, 0.5, 0.5, 0.5], 10, (0.722467, 1.0)),
-        (SHARE, 0.0, [0.0, 0.5, 0.5, 0.5], 10, (0.0, 1 - 0.722467)),
+        (SHARE, 0.8, 0.8 + 0.04 * SPREAD, 30, (0.705782, 0.869620), 0.04),
+        (PERCENT, 80, 80 + 4 * SPREAD, 30, (70.5782, 86.9620), 4),
+        # Near its bound a share has a logit-t interval of 0.783 to 0.999: half of it divided by t would be 0.053.
+        (SHARE, 0.98, [0.95, 1.0], 30, (0.782979, 0.998500), 0.025),
+        # Wilson's, with z^2 = 3.841459: all 10 of 10 right, 10 / (10 + z^2) = 0.722467; its half is 1.959964 SE wide.
+        (SHARE, 1.0, [1.0] * 5, 10, (0.722467, 1.0), WILSON),
+        (SHARE, 1.0, [1.0, 0.5, 0.5, 0.5], 10, (0.722467, 1.0), WILSON),
+        (SHARE, 0.0, [0.0, 0.5, 0.5, 0.5], 10, (0.0, 1 - 0.722467), WILSON),
+        (PERCENT, 100.0, [100.0] * 2, 10, (72.2467, 100.0), 100 * WILSON),
         # No spread: 8 of 10, the centre (0.8 + z^2 / 20) / (1 + z^2 / 10) = 0.716740, the half width 0.226578.
-        (SHARE, 0.8, [0.8] * 5, 10, (0.716740 - 0.226578, 0.716740 + 0.226578)),
-        (SHARE, 0.5, [0.5] * 5, 0, (0.0, 1.0)),
+        (SHARE, 0.8, [0.8] * 5, 10, (0.716740 - 0.226578, 0.716740 + 0.226578), 0.226578 / 1.959964),
+        (SHARE, 0.5, [0.5] * 5, 0, (0.0, 1.0), None),
         # One unit says nothing of the spread.
-        (SHARE, 0.5, [0.25, 0.75], 1, (0.0, 1.0)),
-        (ERRORS, 0.5, [0.25, 0.75], 1, None),
-        (DISTANCE, 0.5, [0.25, 0.75], 1, None),
+        (SHARE, 0.5, [0.25, 0.75], 1, (0.0, 1.0), None),
+        (ERRORS, 0.5, [0.25, 0.75], 1, None, None),
+        (DISTANCE, 0.5, [0.25, 0.75], 1, None, None),
         # A factor of exp(2.045230 * 0.04 / 0.2) = exp(0.409046) = 1.505381 either way of the distance from the bound.
-        (ERRORS, 0.2, 0.2 + 0.04 * SPREAD, 30, (0.2 / 1.505381, 0.2 * 1.505381)),
-        (ABOVE_ONE, 1.2, 1.2 + 0.04 * SPREAD, 30, (1 + 0.2 / 1.505381, 1 + 0.2 * 1.505381)),
-        (ACCURACY, 0.8, 0.8 + 0.04 * SPREAD, 30, (1 - 0.2 * 1.505381, 1 - 0.2 / 1.505381)),
+        (ERRORS, 0.2, 0.2 + 0.04 * SPREAD, 30, (0.2 / 1.505381, 0.2 * 1.505381), 0.04),
+        (ABOVE_ONE, 1.2, 1.2 + 0.04 * SPREAD, 30, (1 + 0.2 / 1.505381, 1 + 0.2 * 1.505381), 0.04),
+        (ACCURACY, 0.8, 0.8 + 0.04 * SPREAD, 30, (1 - 0.2 * 1.505381, 1 - 0.2 / 1.505381), 0.04),
         # At a single bound no error is not taken for certain.
-        (ERRORS, 0.0, np.zeros(5), 10, (0, 0.277533)),
-        (ACCURACY, 1.0, np.ones(5), 10, (0.722467, 1)),
+        (ERRORS, 0.0, np.zeros(5), 10, (0, 0.277533), WILSON),
+        (ACCURACY, 1.0, np.ones(5), 10, (0.722467, 1), WILSON),
         # n = 20: t(19) = 2.093024, times sqrt(20 / 19) = 2.147402, whose lower tail is 0.0158805. Of 199 replicates 1
         # to 199 the quantile is 200 * 0.0158805 = 3.1761; those without a value have no part in it.
-        (DISTANCE, 100.0, [math.nan, *range(1, 200)], 20, (3.1761, 200 - 3.1761)),
-        (DISTANCE, 3.0, np.full(5, 3.0), 10, None),
+        (DISTANCE, 100.0, [math.nan, *range(1, 200)], 20, (3.1761, 200 - 3.1761), math.sqrt((199**2 - 1) / 12)),
+        (DISTANCE, 3.0, np.full(5, 3.0), 10, None, None),
         # Rounding is no spread: 1/3 of 10, the centre 0.379589, the half width 0.252613.
-        (SHARE, 1 / 3, THIRDS, 10, (0.379589 - 0.252613, 0.379589 + 0.252613)),
-        (ERRORS, 1 / 3, THIRDS, 10, None),
+        (SHARE, 1 / 3, THIRDS, 10, (0.379589 - 0.252613, 0.379589 + 0.252613), 0.252613 / 1.959964),
+        (ERRORS, 1 / 3, THIRDS, 10, None, None),
         # Half of the replicates are enough.
-        (SHARE, None, [0.5, 0.5], 9, None),
-        (SHARE, 0.8, [0.76, 0.84, math.nan, math.nan], 30, (0.705782, 0.869620)),
-        (SHARE, 0.8, [0.76, 0.84, math.nan, math.nan, math.nan], 30, None),
-        (SHARE, 0.8, [math.nan, math.nan], 30, None),
-        (SHARE, 0.8, [], 30, None),
+        (SHARE, None, [0.5, 0.5], 9, None, None),
+        (SHARE, 0.8, [0.76, 0.84, math.nan, math.nan], 30, (0.705782, 0.869620), 0.04),
+        (SHARE, 0.8, [0.76, 0.84, math.nan, math.nan, math.nan], 30, None, None),
+        (SHARE, 0.8, [math.nan, math.nan], 30, None, None),
+        (SHARE, 0.8, [], 30, None, None),
     ],
 )
-def test_intervals_by_hand(
-    spec: MetricSpec, value: float | None, replicates: Any, units: float, expected: Interval | None
+def test_intervals_and_standard_errors_by_hand(
+    spec: MetricSpec, value: float | None, replicates: Any, units: float, expected: Interval | None, error: float | None
 ) -> None:
     found = interval(spec, value, replicates, units, 0.95)
     assert found == (None if expected is None else pytest.approx(expected, abs=2e-6, rel=1e-4))
+    found_error = standard_error(spec, value, spread(np.array(replicates)), units)
+    assert found_error == (None if error is None else pytest.approx(error, rel=1e-5))
 
 
 METRICS = ("exact_match", "similarity")
@@ -119,34 +127,6 @@ def test_laws_of_the_interval_of_a_bounded_metric(shares: list[float], value: fl
     # Powers of two, so that scaling rounds nothing.
     scaled = interval(MetricSpec("", "", bounds=(-4.0, 4.0)), 8 * value - 4, 8 * rows - 4, units, 0.9)
     assert scaled == pytest.approx((8 * found[0] - 4, 8 * found[1] - 4), abs=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("spec", "value", "replicates", "units", "expected"),
-    [
-        (SHARE, 0.8, [0.76, 0.84], 30, 0.04),
-        # Near its bound a share has a logit-t interval of 0.755 to 0.999: half of it divided by t would be 0.060.
-        (SHARE, 0.98, [0.95, 1.0], 30, 0.025),
-        (PERCENT, 80.0, [76.0, 84.0], 30, 4.0),
-        (ERRORS, 0.2, [0.16, 0.24], 30, 0.04),
-        (ACCURACY, 0.8, [0.76, 0.84], 30, 0.04),
-        (DISTANCE, -3.0, [-4.0, -2.0], 30, 1.0),
-        # No spread: half of Wilson's interval, 3.841459 / (10 + 3.841459) wide, divided by 1.959964.
-        (SHARE, 1.0, [1.0, 1.0], 10, 0.277533 / 2 / 1.959964),
-        (PERCENT, 100.0, [100.0, 100.0], 10, 27.7533 / 2 / 1.959964),
-        (ERRORS, 0.0, [0.0, 0.0], 10, 0.277533 / 2 / 1.959964),
-        (ERRORS, 0.2, [0.2, 0.2], 10, None),
-        (DISTANCE, 5.0, [5.0, 5.0], 10, None),
-        (SHARE, 0.8, [0.76, 0.84], 1, None),
-        (SHARE, None, [0.76, 0.84], 30, None),
-        (SHARE, 0.8, [0.76, math.nan, math.nan], 30, None),
-    ],
-)
-def test_standard_errors_by_hand(
-    spec: MetricSpec, value: float | None, replicates: list[float], units: float, expected: float | None
-) -> None:
-    found = standard_error(spec, value, spread(np.array(replicates)), units)
-    assert found == (None if expected is None else pytest.approx(expected, rel=1e-5))
 
 
 @pytest.mark.parametrize("right", [5, 100, 195])

@@ -1,30 +1,65 @@
-"""Which statistics a denominator adds up, and how many units it tells of."""
+"""Slices measured together, which statistics a denominator adds up, and how many units it tells of."""
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from beamscore.metrics.benchmark import MetricSpec
+from beamscore.metrics.derived import with_derived
 from beamscore.metrics.statistics.bootstrap import Bootstrap
 from beamscore.metrics.statistics.measured import (
     MIN_CLASS_UNITS,
     Measured,
     counted_units,
     denominator_columns,
+    measure,
+    measure_slices,
     units_over_classes,
 )
 from beamscore.metrics.statistics.paired import paired_differences
-from tests.metrics.statistics.samples import measured
+from beamscore.metrics.statistics.sum_table import with_slices
+from tests.metrics.statistics.samples import added, measured
 from tests.plain_loop import make_benchmark
 
 NAMES = ("all", "cell[a|a]", "cell[a|b]", "cell[b|a]", "cell[b*|a]", "cell[x + y|a]", "part[a]", "party[a]")
 CHART = make_benchmark("chart")
 FAMILY = "cell[CLASS|*] + part[CLASS]"
+
+DERIVED = with_derived(type(CHART), {"kinds": "slice_mean(task1.macro_f1, kind)", "gap": "task1.macro_f1 - 0.5"})
+CELLS = st.sampled_from([{f"task1.confusion[{a}|{b}]": 1.0} for a in "abc" for b in "ab"] + [{"task2.charts": 1.0}])
+SLICES = st.lists(st.lists(CELLS, max_size=6), min_size=1, max_size=5)
+
+
+@settings(max_examples=25)
+@example([[{"task1.confusion[a|a]": 1.0}] * 3] * 3, "xxy", 4, False)
+@given(SLICES, st.sampled_from(["", "x", "xxy"]), st.integers(0, 4), st.booleans())
+def test_slices_measured_together_are_those_measured_alone_and_row_by_row(
+    drawn: list[list[dict[str, float]]], kinds: str, replicates: int, clustered: bool
+) -> None:
+    """The plain call for each replicate is the oracle; kinds: of the slices in turn that are summed up within."""
+    benchmark, bootstrap, tables = DERIVED(CHART.options), Bootstrap(replicates), []
+    for part, kind in zip(drawn, itertools.cycle(kinds or " ")):
+        within = [(("kind",), (kind,))] * bool(kinds)
+        samples = [(n % 3, with_slices(each, within, ["kind"])) for n, each in enumerate(part)]
+        tables.append(added(samples, bootstrap).table())
+    corpus = tables[0].row(0)
+    for table, found in zip(tables, measure_slices(benchmark, corpus, tables, clustered), strict=True):
+        alone = measure(benchmark, corpus, table, clustered)
+        assert (found.values, found.units, found.sizes) == (alone.values, alone.units, alone.sizes)
+        assert found.values == benchmark.values_within(table.row(0), corpus)
+        for name in found.values:
+            np.testing.assert_array_equal(found.replicates[name], alone.replicates[name])
+        for name in set(found.values) - {"kinds", "gap"}:
+            by_row = [CHART.values_within(row, corpus).get(name) for row in table.below().rows()]
+            np.testing.assert_array_equal(found.replicates[name], np.array(by_row, dtype=float))
+        for name, row in found.denominators.items():
+            np.testing.assert_array_equal(row, alone.denominators[name])
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,7 @@ ROWS = st.dictionaries(st.sampled_from(TABLE_NAMES), UNITS).map(Sums)
 
 
 @given(st.lists(ROWS, max_size=4))
+@example([Sums({"a": 1 << 55})])  # one bit of one byte
 def test_columns_are_the_sums_of_each_row_to_the_last_bit(rows: list[Sums]) -> None:
     table = SumTable.of(rows)
     assert (len(table), table.rows()) == (len(rows), rows)

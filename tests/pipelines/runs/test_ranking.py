@@ -13,7 +13,7 @@ from beamscore.pipelines.config.settings import check
 from beamscore.pipelines.runs.documents import coverage_document
 from beamscore.pipelines.runs.ranking import Ranking
 from beamscore.pipelines.runs.run import Run
-from beamscore.transforms.totals import SliceKey, SliceResult, SliceTotals, slice_result
+from beamscore.transforms.totals import SliceKey, SliceResult, SliceTotals, slice_results
 from tests.toy import Options, ToyBenchmark
 
 TOY = ToyBenchmark(Options())
@@ -25,7 +25,8 @@ def system(number: int, right: range, count: int = 60, first: int = 0, replicate
     for sample in range(first, first + count):
         statistics = {"samples": 1, "equal": int(sample in right), "similarity": 0.5}
         sums.add(bootstrap.unit_hash(str(sample)), statistics)
-    return slice_result(TOY, 0.95, SliceKey(number), SliceTotals(sums, {"ground_truth.scored": count}), Sums())
+    totals = SliceTotals(sums, {"ground_truth.scored": count})
+    return next(slice_results(TOY, 0.95, [(SliceKey(number), totals)], Sums()))
 
 
 def places(systems: Mapping[str, SliceResult], replicates: int = 100) -> Ranking | None:
