@@ -99,7 +99,8 @@ def build_comparison(
     metrics = tuple(each.metric for each in differences)
     slices = tuple(by_evidence(_slices(found, main), metrics, lead_first(kind))[:MAX_SLICES])
     others = [each for name, each in compared.items() if name not in main]
-    links = (Link(name, address=link) for name, link in zip(names, runs.links, strict=True))
+    started = (run.get("started", "")[:16].replace("T", " ") for run in runs.runs)
+    links = ((Link(name, address=link), date) for name, link, date in zip(names, runs.links, started, strict=True))
     count = {name: count for name, count in found["samples"].items() if count}
     tables = [compared_table("Main metrics of both runs and their difference", differences, (), SIDES)]
     if others:
@@ -122,6 +123,7 @@ def build_comparison(
             Section("provenance", "Provenance", [*provenance_blocks(made, runs.command)], "page"),
         ),
         metrics=metrics,
+        lead=lead_first(kind)[0],
         differences=differences,
         slices=slices,
         sample_metrics=tuple(Metric.of(spec, spec.name) for spec in kind.sample_metrics),
@@ -174,7 +176,9 @@ def _compared(kind: type[AnyBenchmark], name: str, found: Mapping[str, Any], run
 
 def _difference(found: Mapping[str, Any]) -> Difference:
     low, high = found["interval"] or (None, None)
-    return Difference(found["difference"], low, high, found["verdict"])
+    difference = Difference(found["difference"], low, high, found["verdict"])
+    # No test can tell what is equal in every replicate.
+    return msgspec.structs.replace(difference, verdict="identical") if difference.known == [0, 0, 0] else difference
 
 
 def _slices(found: Mapping[str, Any], main: Sequence[str]) -> Iterator[Slice]:

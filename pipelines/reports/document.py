@@ -387,8 +387,8 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     """What there is to say of one run, of two that are compared, or of many.
 
     systems: the names, of a comparison those of its sides. header: names with what they stand for. metrics: the main
-    ones. differences: of the main metrics from the baseline. draw: the command that draws a sample of the run, without
-    its id.
+    ones. lead: the one by which slices are ordered. differences: of the main metrics from the baseline. draw: the
+    command that draws a sample of the run, without its id.
     """
 
     kind: Literal["evaluation", "comparison", "history"]
@@ -397,9 +397,10 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict
     systems: tuple[str, ...] = ()
     summary: str = ""
-    header: tuple[tuple[str, Cell], ...] = ()
+    header: tuple[tuple[str, Cells], ...] = ()
     sections: tuple[Section, ...] = ()
     metrics: tuple[Metric, ...] = ()
+    lead: str = ""
     differences: tuple[Compared, ...] = ()
     slices: tuple[Slice, ...] = ()
     distributions: tuple[Distribution, ...] = ()
@@ -452,4 +453,4 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
         return {name: getattr(self, name) for name in DATA}
 
 
-DATA = ("kind", "systems", "metrics", "slices", "sample_metrics", "samples", "cards", "history", "draw")
+DATA = ("kind", "systems", "metrics", "lead", "slices", "sample_metrics", "samples", "cards", "history", "draw")

@@ -20,7 +20,7 @@ from ...transforms.totals import truth_count
 from ..config.settings import predictions_of
 from ..runs.causes import quarantine_causes
 from ..runs.documents import GateVerdict
-from ..runs.gates import coverage_failures
+from ..runs.gates import record_failures
 from ..runs.numbers import percent
 from ..runs.run import PAGE, REPORT, Run, Worst
 from .against import NOTHING, Against, against_baseline, two_systems
@@ -61,6 +61,7 @@ from .text import MAX_ID_LENGTH, one_line, some_of
 
 FILES_NAMED = 5
 MAX_OPEN_TABLES = 4
+MAX_OPEN_COUNTS = 6
 MAX_ROWS_OF_CELLS = 10_000
 """In larger runs nobody looks up which samples a cell of a confusion matrix counts."""
 
@@ -86,7 +87,7 @@ def run_reports(result: Run, sources: RunSources) -> Reports:
         summary,
         result.configuration.benchmark,
         sources.run,
-        coverage_failures(summary["systems"], settings),
+        record_failures(summary["systems"], settings, quarantine_causes(result.causes)),
         against_baseline(result, sources.baseline),
         two_systems(result),
         result.causes,
@@ -135,6 +136,7 @@ def build_run(
             judge_difference(lead_first(kind), main, differences, slices, systems, "The run"),
         ),
         metrics=metrics,
+        lead=lead_first(kind)[0],
         differences=differences,
         slices=slices,
         sample_metrics=tuple(Metric.of(spec, spec.name) for spec in benchmark.sample_metrics),
@@ -197,7 +199,7 @@ def _coverage(systems: Mapping[str, Any], causes: Sequence[CauseCount]) -> Itera
         for name in of for label, count in of[name].items() if not isinstance(count, (bool, Mapping))
     ]  # fmt: skip
     if extra:
-        yield Table("Counts of the benchmark", ("system", "what", "count"), extra)
+        yield Table("Counts of the benchmark", ("system", "what", "count"), extra, folded=len(extra) > MAX_OPEN_COUNTS)
     if causes:
         yield Text("Quarantine", "heading")
         rows = [_cause(each, list(of)) for each in sorted(causes, key=lambda each: each.order)]
@@ -219,8 +221,10 @@ def _cause(found: CauseCount, systems: Sequence[str]) -> Sequence[Cells]:
     is_sample = cause.cause not in ("duplicate", "unmatched")
     examples: list[Cell] = []
     for entry, record in zip(found.examples, cause.examples, strict=True):
-        filters = {"id": one_line(entry.sample_id, MAX_ID_LENGTH)} if entry.sample_id else None
-        examples += [Link(record.place, filters, system), f"{record.error};"]
+        # The sample of a prediction that was not paired is not known, that of one whose ground truth was rejected is.
+        is_known = cause.cause != "unmatched" or cause.stage == "score"
+        filters = {"id": one_line(entry.sample_id, MAX_ID_LENGTH)} if entry.sample_id and is_known else None
+        examples += [Link(record.place, filters, system), record.error + ";" * (record is not cause.examples[-1])]
     count = Link(cause.records, status if is_sample else None, system)
     return count, cause.side, cause.stage, cause.cause, tuple(examples)
 

@@ -13,6 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..config.errors import UsageError
+from ..runs.causes import stored_causes
+from ..runs.gates import record_failures
 from ..runs.history import History, Point
 from ..runs.history import Night as Run_
 from ..runs.history_index import run_path
@@ -92,7 +94,8 @@ def build_history(sources: HistorySources, history: History) -> Document:
     slices, left_out = _slices(history, place, systems, sources.table)
     parts = list(dict.fromkeys(night.comparable_by for night in nights))
     rows = tuple(_night(sources, night, parts.index(night.comparable_by), systems) for night in nights)
-    blessed = _blessed(sources, history)
+    last = _stored(sources.folder, latest.run)
+    blessed = _blessed(sources, history, last)
     document = Document(
         kind="history",
         title=f"{history.benchmark}: {len(history.nights):,} run{'s' * (len(history.nights) > 1)}, "
@@ -101,13 +104,14 @@ def build_history(sources: HistorySources, history: History) -> Document:
         summary=f"History of {sources.folder}",
         systems=systems,
         header=tuple(_neighbors(sources, history, rows, blessed)),
-        verdict=_linked(_verdict(sources.folder, history), rows[-1].link, latest.systems),
+        verdict=_linked(_verdict(last, sources.folder, history), rows[-1].link, latest.systems),
         metrics=tuple(_metric(history, name) for name in history.metrics),
+        lead=_lead(history)[0],
         history=Nights(
             rows,
             (*_series(nights, history.metrics, systems), *slices),
             tuple(_events(history, place, systems)),
-            tuple(dict.fromkeys(_gates(sources.folder, history))),
+            tuple(dict.fromkeys(_gates(last, history))),
         ),
     )
     sections: tuple[Section, ...] = (
@@ -142,6 +146,11 @@ def _metric(history: History, name: str) -> Metric:
     return Metric(name) if history.kind is None else Metric.of(history.kind.spec_of(name), name)
 
 
+def _lead(history: History) -> list[str]:
+    """Returns the metrics by which a benchmark ranks, the lead metric first."""
+    return list(history.metrics) if history.kind is None else lead_first(history.kind)
+
+
 def _moved(history: History, system: str, metric: str) -> Difference:
     """Returns the difference of a metric from the last night that it can be compared with."""
     differences = history.differences.get(system, {})
@@ -152,7 +161,24 @@ def _moved(history: History, system: str, metric: str) -> Difference:
     return Difference(found.difference, low, high, found.word)
 
 
-def _verdict(folder: str, history: History) -> Verdict:
+def _stored(folder: str, run: str) -> Run | None:
+    """Returns a run of the folder; None where it can be read no more."""
+    try:
+        return Run.read(run_path(folder, run))
+    except (UsageError, OSError, ValueError):
+        return None
+
+
+def _failures(last: Run | None) -> list[str]:
+    """Returns why the last run fails beside its gates, as its own report says it."""
+    try:
+        found = {name: {"coverage": system.coverage} for name, system in last.systems.items()} if last else {}
+        return record_failures(found, last.configuration.settings, stored_causes(last.provenance)) if last else []
+    except (UsageError, KeyError, TypeError):
+        return []
+
+
+def _verdict(last: Run | None, folder: str, history: History) -> Verdict:
     """Returns the verdict of the last night: by its gates, else against the last night that compares with it."""
     latest, compared = history.nights[-1], []
     slices: list[Slice] = []
@@ -164,10 +190,10 @@ def _verdict(folder: str, history: History) -> Verdict:
             if earlier is not None and point is not None and difference.value is not None:
                 compared.append(Compared(metric, number, Measured(earlier.value), Measured(point.value), difference))
         if before:
-            slices += _slice_differences(folder, history, system, number, before[-1])
-    lead = list(history.metrics) if history.kind is None else lead_first(history.kind)
+            slices += _slice_differences(last, _stored(folder, before[-1].run), history.metrics, system, number)
+    lead = _lead(history)
     judged = judge_difference(lead, history.metrics, compared, slices, latest.systems, "Tonight")
-    return judge_nights(history, lead, judged)
+    return judge_nights(history, lead, judged, _failures(last))
 
 
 def _linked(verdict: Verdict, page: str | None, systems: Sequence[str]) -> Verdict:
@@ -183,15 +209,18 @@ def _linked(verdict: Verdict, page: str | None, systems: Sequence[str]) -> Verdi
     return msgspec.structs.replace(verdict, reasons=reasons, lost=lost)
 
 
-def _slice_differences(folder: str, history: History, system: str, number: int, before: Run_) -> Iterator[Slice]:
+def _slice_differences(
+    last: Run | None, before: Run | None, metrics: Sequence[str], system: str, number: int
+) -> Iterator[Slice]:
     """Yields how the slices of a system moved since an earlier night; none where the sums of either cannot be read."""
+    if last is None or before is None:
+        return
     try:
-        latest, other = (Run.read(run_path(folder, night.run)) for night in (history.nights[-1], before))
-        found, _ = run_differences(latest, other, {system: system})
+        found, _ = run_differences(last, before, {system: system})
     except (UsageError, OSError, ValueError, KeyError):
         return
     for label in dict.fromkeys(label for _, label, _ in found if label):
-        moved = (found.get((system, label, name)) for name in history.metrics)
+        moved = (found.get((system, label, name)) for name in metrics)
         differences = tuple(each.difference if each else Difference() for each in moved)
         yield Slice(one_line(label), number, None, (), (), differences, columns_of(label))
 
@@ -367,13 +396,9 @@ def _events(history: History, place: Mapping[str, int], systems: Sequence[str]) 
     return sorted(events, key=lambda event: -event.night)
 
 
-def _gates(folder: str, history: History) -> Iterator[GateLine]:
+def _gates(last: Run | None, history: History) -> Iterator[GateLine]:
     """Yields the bounds of the metrics of all samples in the last run."""
-    try:
-        gates = Run.read(run_path(folder, history.nights[-1].run)).summary.gates
-    except (UsageError, OSError, ValueError):
-        return
-    for gate in gates:
+    for gate in last.summary.gates if last else ():
         name, other, reference = gate.get("metric"), gate.get("not_worse_than"), gate.get("reference")
         if name not in history.metrics or gate.get("slice"):
             continue
@@ -393,14 +418,14 @@ def _median(points: Sequence[Point | None]) -> float | None:
     return statistics.median(values) if values else None
 
 
-def _blessed(sources: HistorySources, history: History) -> Against:
+def _blessed(sources: HistorySources, history: History, last: Run | None) -> Against:
     """Returns the differences from the run that a person has blessed, or why there are none."""
-    if sources.blessed is None:
+    if sources.blessed is None or last is None:
         return NOTHING
     try:
         blessed = Run.read(sources.blessed)
         if blessed.summary.benchmark != history.benchmark:
             return NOTHING
-        return against_baseline(Run.read(run_path(sources.folder, history.nights[-1].run)), blessed, "the blessed run")
+        return against_baseline(last, blessed, "the blessed run")
     except UsageError as error:
         return Against(f"Not compared with the blessed run: {error}.")

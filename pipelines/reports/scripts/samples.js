@@ -133,6 +133,7 @@ function sampleView(doc, samples, row, cards, values) {
       ...values.filter(({ text }) => text !== "–").map(({ metric, text }) => element("li", { title: metric.meaning }, `${metric.name} `, element("b", {}, text)))),
   ];
   if (!card) {
+    if (status === "rejected") return [...head, element("p", { class: "caption" }, "Its records were rejected, so there is nothing to draw: quarantine/ has them, with the reason.")];
     const why = status === "missing_prediction" ? "There is no prediction to look at." : "Its records are not in this page.";
     const command = `${doc.draw || "beamscore draw CONFIG"} --sample '${id.replaceAll("'", "'\\''")}' --output sample.svg`;
     return [...head, element("p", { class: "caption" }, `${why} This draws it: `, element("code", {}, command), " ", copyButton("Copy", command))];

@@ -12,7 +12,7 @@ function fillSlices(doc) {
   const compared = doc.kind === "comparison";
   const many = systems.length > 1 && !compared;
   const { metrics } = doc;
-  const used = [...metrics.keys()].filter((index) => slices.some((found) => found.values[index].value !== null));
+  const used = leadFirst(doc, [...metrics.keys()].filter((index) => slices.some((found) => found.values[index].value !== null)));
   const most = Math.max(...slices.map((found) => found.samples ?? 0));
   // A slice of few samples says little; where there are no others, all are shown.
   const least = most < MIN_SAMPLES ? null : MIN_SAMPLES;
