@@ -114,11 +114,7 @@ def build_run(
         sample_metrics=tuple(doc.Metric.of(spec, spec.name) for spec in benchmark.sample_metrics),
         draw=_draw_command(run),
     )  # fmt: skip
-    pairs = [
-        msgspec.structs.replace(found, baseline=each.values[0], candidate=each.values[1])
-        for each in metrics
-        if (found := pair.found.get((systems[-1], "", each.name)))
-    ]
+    pairs = [pair.found[key] for name in main if (key := (systems[-1], "", name)) in pair.found]
     configuration = (
         doc.Text("Configuration with all defaults", "heading"),
         doc.Text(json.dumps(summary["config"], indent=1, ensure_ascii=False), "code"),
@@ -270,9 +266,7 @@ def _tables(kind: type[AnyBenchmark], metrics: Sequence[doc.Metric], systems: Ma
             is_folded = number > 0 or place >= MAX_OPEN_TABLES
             yield tables.benchmark_table(table, number, name if len(systems) > 1 else "", is_folded)
     if any(tables.is_matrix(table) for system in systems.values() for table in data_tables(system)):
-        said = (
-            "Of a confusion matrix, rows are the ground truth and columns the prediction; the darker, the larger the "
-        )
+        said = "Rows of a confusion matrix are the ground truth, columns the prediction; the darker, the larger the "
         yield doc.Text(f"{said}share of the row. Correct cells have a frame.", "caption", where="page")
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ...metrics.statistics.measured import AnyBenchmark
-from ..runs.documents import GateVerdict, gates_passed
+from ..runs.documents import GateVerdict, coverage_text, gates_passed
 from ..runs.history import History
 from ..runs.numbers import fixed
 from ..runs.numbers import typeset as signed
@@ -194,7 +194,7 @@ def _measured(summary: Mapping[str, Any], benchmark: type[AnyBenchmark]) -> tupl
         return f"{max(scored):,} samples were scored, and no metric has a value.", False
     values = [f"{name} has {metric} {measured(systems[name], metric).text(number)}" for name in ranking]
     if len(ranking) == 1:
-        return f"{values[0]} over {_samples(systems[ranking[0]])}.", True
+        return f"{values[0]}; {coverage_text(systems[ranking[0]]['coverage'])}.", True
     is_scored = all(scored) and all(any(value is not None for value in each.values()) for each in found)
     more = len(values) - SYSTEMS_NAMED
     shown = "; ".join([*values[:SYSTEMS_NAMED], *([f"{more} more systems follow"] if more > 0 else [])])
@@ -203,16 +203,6 @@ def _measured(summary: Mapping[str, Any], benchmark: type[AnyBenchmark]) -> tupl
     if len(first) == 1:
         return f"{first[0]} ranks first of {len(ranking)} systems: {shown}.", is_scored
     return f"{some_of(first, SYSTEMS_NAMED)} share the first place of {len(ranking)} systems: {shown}.", is_scored
-
-
-def _samples(system: Mapping[str, Any]) -> str:
-    counts = system["coverage"]["ground_truth"]
-    left = [f"{counts[status]:,} {words}" for status, words in _LEFT_OUT.items() if counts[status]]
-    text = f"{counts['read']:,} samples"
-    return f"{text}, of which {' and '.join(left)}" if left else text
-
-
-_LEFT_OUT = {"missing_prediction": "without a prediction", "rejected": "rejected", "duplicate": "duplicates"}
 
 
 def judge_nights(

@@ -71,8 +71,9 @@ def test_slices_without_a_baseline_are_told_apart_from_all_samples(higher: bool,
 
 
 def summary(scored: int, places: dict[str, int]) -> dict[str, Any]:
-    coverage = {"read": 3, "scored": scored, "missing_prediction": 3 - scored, "rejected": 0, "duplicate": 0}
-    system = {"coverage": {"ground_truth": coverage}, "values": {"exact_match": 0.5}, "intervals": {}}
+    truths = {"read": 3, "scored": scored, "missing_prediction": 3 - scored, "rejected": 0, "duplicate": 0}
+    coverage = {"ground_truth": truths, "predictions": {"unmatched": 0, "duplicate": 0, "rejected": 0}}
+    system = {"coverage": coverage, "values": {"exact_match": 0.5}, "intervals": {}}
     ranked = [{"system": name, "place": place} for name, place in places.items()]
     return {"ranking": list(places), "systems": dict.fromkeys(places, system), "ranking_by": {"places": ranked}}
 
@@ -81,8 +82,8 @@ def summary(scored: int, places: dict[str, int]) -> dict[str, Any]:
     ("scored", "places", "failures", "judgement", "sentence"),
     [
         (0, {"a": 1}, (), "fail", "Nothing was scored."),
-        (3, {"a": 1}, (), "not judged", "a has exact_match 0.5000 over 3 samples."),
-        (2, {"a": 1}, ("few",), "fail", "a has exact_match 0.5000 over 3 samples, of which 1 without a "),
+        (3, {"a": 1}, (), "not judged", "a has exact_match 0.5000; 3 of 3 samples scored."),
+        (2, {"a": 1}, ("few",), "fail", "a has exact_match 0.5000; 2 of 3 samples scored, 1 without a prediction."),
         (3, {"a": 1, "b": 1, "c": 3}, (), "not judged", "a, b share the first place of 3 systems: "),
         (3, {"a": 1, "b": 2}, (), "not judged", "a ranks first of 2 systems: a has exact_match 0.5000; b has "),
     ],

@@ -22,7 +22,7 @@ from beamscore.pipelines.runs.numbers import typeset
 SHOWN = [
     (visible, "a\r\nb\tc\ud800<b>\u202e", "a<U+000D>\nb\tc<U+D800><b><U+202E>"),
     (drawable, "<svg>a\u202e\x00b</svg>", "<svg>a\ufffd\ufffdb</svg>"),
-    (breakable, "end_to_end.f1=", "end_<wbr>to_<wbr>end.<wbr>f1="),
+    (breakable, "to_end.f1=0", "to_<wbr>end.<wbr>f1=<wbr>0"),
     (typeset, -0.00001, "−0.00001"),
     (number, None, "–"),
     (number, 12, "12"),
