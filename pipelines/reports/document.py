@@ -374,8 +374,8 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     """What there is to say of one run, of two that are compared, or of many.
 
     systems: the names, of a comparison those of its sides. header: names with what they stand for. metrics: the main
-    ones. lead: the one by which slices are ordered. differences: of the main metrics from the baseline. draw: the
-    command that draws a sample of the run, without its id. samples_page: where the samples are, if not in this page.
+    ones. lead: the one by which slices are ordered. differences: of the main metrics from the baseline. draw: for
+    each system the command that draws a sample of it, without its id. samples_page: where the samples are, if not here.
     """
 
     kind: Literal["evaluation", "comparison", "history"]
@@ -396,7 +396,7 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     samples_page: str = ""
     cards: tuple[Card, ...] = ()
     history: Nights | None = None
-    draw: str = ""
+    draw: tuple[str, ...] = ()
     samples_note: str = ""
     distributions_note: str = ""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -112,7 +113,7 @@ def build_run(
         differences=differences,
         slices=slices,
         sample_metrics=tuple(doc.Metric.of(spec, spec.name) for spec in benchmark.sample_metrics),
-        draw=_draw_command(run),
+        draw=tuple(_draw_commands(summary, run)),
     )  # fmt: skip
     pairs = [pair.found[key] for name in main if (key := (systems[-1], "", name)) in pair.found]
     configuration = (
@@ -327,18 +328,16 @@ def _header(
         yield "signature", summary["signature"]
 
 
-def _draw_command(run: Mapping[str, Any] | None) -> str:
-    """Returns the command that draws a sample of the run, without its id; empty where that is not known."""
-    command = list((run or {}).get("command") or ())
-    if command[1:2] != ["evaluate"] or command[2:3] == [] or command[2].startswith("-"):
-        return ""
-    kept, is_kept = ["beamscore", "draw", command[2]], False
-    for word in command[3:]:
-        if word.startswith("--"):
-            is_kept = word.partition("=")[0] in ("--ground-truth", "--predictions")
-        if is_kept:
-            kept.append(word)
-    return shlex.join(kept)
+def _draw_commands(summary: Mapping[str, Any], run: Mapping[str, Any] | None) -> Iterator[str]:
+    """Yields for each system the command that draws a sample of it, without its id; none where that is not known."""
+    command, config = list((run or {}).get("command") or ()), summary["config"]
+    if command[1:2] == ["evaluate"] and command[2:3] and not command[2].startswith("-"):
+        options = [f"--set={word}" for flag, word in itertools.pairwise(command) if flag == "--set"]
+        options += [word for word in command if word.startswith("--set=")]
+        for name in summary["systems"]:
+            files = [f"{name}={path}" for path in config["predictions"].get(name, ())]
+            inputs = ["--ground-truth", *config["ground_truth"], "--predictions", *files]
+            yield shlex.join(["beamscore", "draw", command[2], *options, *inputs])
 
 
 def _setting(config: Mapping[str, Any]) -> Iterator[str]:

@@ -105,7 +105,11 @@ def cell(text: str) -> str:
     Words stand as they are. All else stands as code, in which GitHub looks neither for Markdown nor for addresses,
     names of users and issues, formulas or emoji.
     """
-    return prose(truncated(_one_line(text), MAX_CELL_LENGTH))
+    line = truncated(_one_line(text), MAX_CELL_LENGTH)
+    return line if _WORDS.fullmatch(line) and not _LINKED.search(line) else code(line)
+
+
+_WORDS = re.compile(r"(?:[^\W_]+(?:(?:[_=-]|, ?| |(?<=\d)\.(?=\d))[^\W_]+)*)?")
 
 
 def prose(text: str) -> str:

@@ -43,7 +43,7 @@ interface GateLine { metric: number; value: number; text: string }
 interface Nights { nights: Night[]; series: Series[]; events: HistoryEvent[]; gates: GateLine[] }
 
 interface ReportDocument {
-  kind: string; systems: string[]; metrics: Metric[]; lead: string; slices: Slice[]; sample_metrics: Metric[]; samples: Samples | null; cards: Card[]; history: Nights | null; draw: string;
+  kind: string; systems: string[]; metrics: Metric[]; lead: string; slices: Slice[]; sample_metrics: Metric[]; samples: Samples | null; cards: Card[]; history: Nights | null; draw: string[];
 }
 
 interface HistoryDocument extends ReportDocument { history: Nights }

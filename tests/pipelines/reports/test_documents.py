@@ -101,6 +101,9 @@ def test_the_difference_of_two_systems_is_what_compare_finds(tmp_path: Path, pag
         assert (before.value, after.value, detectable) == (said["baseline"], said["candidate"], said["detectable"])
     # 28 of 60 samples are lost: 58/60 became 30/60.
     assert found["exact_match"][3] == Word("worse")
+    # A sample of a system is drawn with its own prediction.
+    files = [f"{tmp_path}/out.{name}.jsonl" for name in ("first", "second")]
+    assert [[file in each for file in files] for each in pages[0].draw] == [[True, False], [False, True]]
     run(tmp_path / "three", first=TRUTHS, second=wrong(2), third=wrong(3))
     assert rows_of(pages[2], "Difference of the systems") == []
 
