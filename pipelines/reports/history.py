@@ -149,7 +149,7 @@ def _failures(last: Run | None) -> list[str]:
     try:
         found = {name: {"coverage": system.coverage} for name, system in last.systems.items()} if last else {}
         return record_failures(found, last.configuration.settings, stored_causes(last.provenance)) if last else []
-    except (UsageError, KeyError, TypeError):
+    except (UsageError, OSError, ValueError, KeyError, TypeError):
         return []
 
 
