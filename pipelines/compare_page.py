@@ -47,12 +47,8 @@ def plan_page(
 ) -> ComparisonPagePlan:
     """Returns the plan of the page in `output` of a comparison of two systems."""
     sides = (baseline, candidate)
-    # Intervals of both runs may stand beside each other at one confidence alone; all others are at the baseline's.
-    is_same = len({side.run.configuration.settings.bootstrap.confidence for side in sides}) == 1
     runs = ComparedRuns(
         (baseline.run.provenance, candidate.run.provenance),
-        (baseline.overall.intervals, candidate.overall.intervals if is_same else {}),
-        (baseline.samples, candidate.samples),
         (page_link(baseline.run.path, output, "."), page_link(candidate.run.path, output, ".")),
         tuple(command),
     )

@@ -78,7 +78,9 @@ def against_baseline(result: Run, baseline: Run | None, name: str = "the baselin
     return Against(note, found, baseline.path, link)
 
 
-def run_differences(result: Run, run: Run, systems: Mapping[str, str | None]) -> tuple[dict[Key, Compared], list[str]]:
+def run_differences(
+    result: Run, run: Run, systems: Mapping[str, str | None], with_slices: bool = True
+) -> tuple[dict[Key, Compared], list[str]]:
     """Returns the differences of a run from another one, and the labels that rest on other samples in the two runs.
 
     systems: those that are compared, each with its name in the other run.
@@ -91,7 +93,7 @@ def run_differences(result: Run, run: Run, systems: Mapping[str, str | None]) ->
     for name, other in systems.items():
         if other is None:
             continue
-        slices = ("", *result.systems[name].slices)
+        slices = ("", *(result.systems[name].slices if with_slices else ()))
         for label in [label for label in slices if run.slice(other, label) is not None][: MAX_SLICES + 1]:
             sides = run.measured(other, label), result.measured(name, label)
             found = paired_differences(benchmark, *sides, confidence)
@@ -109,19 +111,15 @@ def run_differences(result: Run, run: Run, systems: Mapping[str, str | None]) ->
 
 
 def two_systems(result: Run) -> Against:
-    """Returns the second system of a run less the first, under an empty name; nothing unless there are two, both
-    scored, with replicates."""
-    benchmark, drawn = result.configuration.benchmark, result.configuration.settings.bootstrap
+    """Returns the second system of a run less the first; nothing unless there are two, both scored, with replicates."""
+    drawn = result.configuration.settings.bootstrap
     scored = all(system.counts for system in result.sums.systems.values())
     if len(result.systems) != 2 or not scored or not drawn.replicates:
         return NOTHING
-    before, after = (result.measured(name, "") for name in result.systems)
-    found = paired_differences(benchmark, before, after, drawn.confidence)
     first, second = result.systems
     note = f"{second} less {first}, with intervals of {drawn.replicates:,} paired bootstrap replicates."
     note += "".join(f" {warning}." for warning in (result.places.warnings if result.places else []))
-    main = [metric for metric in benchmark.main_metrics() if metric in found]
-    return Against(note, {("", "", name): _compared(benchmark, name, found[name], drawn.confidence) for name in main})
+    return Against(note, run_differences(result, result, {second: first}, with_slices=False)[0])
 
 
 def _compared(

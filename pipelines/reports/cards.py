@@ -14,7 +14,7 @@ from ...metrics.scoring import draw_pairs
 from ...metrics.statistics.measured import AnyBenchmark
 from ...transforms.pictures import NO_PICTURE, find_picture
 from ...transforms.records import MAX_RECORD_BYTES
-from .document import Card, CardSide, RecordText
+from .document import Card, CardSide
 from .samples import rounded
 from .text import drawable, one_line
 
@@ -53,9 +53,11 @@ class Side(NamedTuple):
 
 
 class Look(NamedTuple):
-    """A sample to look at. source: the file of its ground truth, which is None where nobody has it."""
+    """A sample to look at, whose card has no sides yet. source: the file of its ground truth; truth: None where nobody
+    has it.
+    """
 
-    sample_id: str
+    card: Card
     source: str
     truth: Beginning | None
     sides: Sequence[Side]
@@ -66,18 +68,16 @@ def make_cards(benchmark: AnyBenchmark, picked: Sequence[PickedSample], places: 
 
     places: where their real pictures are, see `transforms.pictures`.
     """
-    looks = []
+    main, looks = benchmark.main_sample_metric().name, []
     for each in picked:
         prediction = None if each.prediction is None else Beginning(each.prediction, each.prediction_size)
         side = Side(each.status, each.metrics, prediction, each.details)
-        looks.append(Look(each.sample_id, each.source, Beginning(each.truth, each.truth_size), [side]))
-    main, cards = benchmark.main_sample_metric().name, []
-    for each, shown in zip(picked, _shown(benchmark, looks, places), strict=True):
         before, value = rounded(each.before), rounded(each.metrics.get(main))
         change = None if before is None or value is None else rounded(value - before)
         words = (f"{main}: {_number(before)} → {_number(value)}",) if change else ()
-        cards.append(Card(each.sample_id, each.system, each.whys, words=words, change=change, **shown))
-    return cards
+        card = Card(each.sample_id, each.system, each.whys, (), words=words, change=change)
+        looks.append(Look(card, each.source, Beginning(each.truth, each.truth_size), [side]))
+    return _with_sides(benchmark, looks, places)
 
 
 def make_changed(
@@ -87,42 +87,39 @@ def make_changed(
 
     no_records: why there are none, where nobody looked. places: where their real pictures are.
     """
-    looks = []
+    main, looks = benchmark.main_sample_metric().name, []
     for each in changed:
+        row = each.row
         sides = [
             Side(
-                each.row[f"{name}.status"],
-                {spec.name: each.row[f"{name}.{spec.name}"] for spec in benchmark.sample_metrics},
+                row[f"{name}.status"],
+                {spec.name: row[f"{name}.{spec.name}"] for spec in benchmark.sample_metrics},
                 prediction and Beginning(*prediction),
                 details,
             )
             for name, details, prediction in zip(SIDES, each.details, each.predictions, strict=True)
         ]
-        looks.append(Look(each.row["sample_id"], each.source, each.truth and Beginning(*each.truth), sides))
-    no_records = no_records or "the records of this sample were not found in the inputs of the runs"
-    main, cards = benchmark.main_sample_metric().name, []
-    for each, shown in zip(changed, _shown(benchmark, looks, places, no_records), strict=True):
-        row = each.row
         whys = (row["kind"], *([] if not row["change"] else ["lost" if row["change"] < 0 else "won"]))
-        words, change = tuple(what_changed(main, *shown["sides"])), rounded(row["change"])
-        cards.append(Card(row["sample_id"], 0, whys, words=words, change=change, slices=each.slices, **shown))
-    return cards
+        card = Card(row["sample_id"], 0, whys, (), change=rounded(row["change"]), slices=each.slices)
+        looks.append(Look(card, each.source, each.truth and Beginning(*each.truth), sides))
+    no_records = no_records or "the records of this sample were not found in the inputs of the runs"
+    cards = _with_sides(benchmark, looks, places, no_records)
+    return [msgspec.structs.replace(card, words=tuple(what_changed(main, *card.sides))) for card in cards]
 
 
-def _shown(
-    benchmark: AnyBenchmark, looks: Sequence[Look], places: str | None, no_truth: str = ""
-) -> Iterator[dict[str, Any]]:
-    """Yields the fields of the card of each sample that show sides, ground truth and picture.
+def _with_sides(benchmark: AnyBenchmark, looks: Sequence[Look], places: str | None, no_truth: str = "") -> list[Card]:
+    """Returns the cards with their sides, ground truth and picture.
 
     no_truth: why there is no drawing of a sample without ground truth.
     """
     pictures = [
-        find_picture(look.truth.payload, look.sample_id, look.source, places) if look.truth else NO_PICTURE
+        find_picture(look.truth.payload, look.card.sample_id, look.source, places) if look.truth else NO_PICTURE
         for look in looks
     ]
     both = list(zip(looks, pictures, strict=True))
     sides = [(look.truth, side, picture.size) for look, picture in both for side in look.sides]
     drawings = iter(drawings_of(benchmark, sides, no_truth))
+    cards = []
     for look, picture in both:
         shown = tuple(
             CardSide(
@@ -135,7 +132,9 @@ def _shown(
             for side in look.sides
         )
         truth = look.truth and record_text(look.truth)
-        yield {"sides": shown, "truth": truth, "picture": picture.address, "picture_problem": picture.problem}
+        pictured = {"picture": picture.address, "picture_problem": picture.problem}
+        cards.append(msgspec.structs.replace(look.card, sides=shown, truth=truth, **pictured))
+    return cards
 
 
 def what_changed(main: str, before: CardSide, after: CardSide) -> Iterator[str]:
@@ -241,7 +240,7 @@ def _fitting(drawing: str | RejectedRecord) -> tuple[str | None, str]:
     return drawable(drawing), ""
 
 
-def record_text(found: Beginning) -> RecordText:
+def record_text(found: Beginning) -> str:
     """Returns a record for a person: a line for each field, long ones broken, without its sample_id.
 
     Text of a field is shown as it is, not as JSON writes it.
@@ -252,7 +251,7 @@ def record_text(found: Beginning) -> RecordText:
     else:
         text = found.payload.decode("utf-8", "replace")
     left_out = max(0, len(text) - MAX_RECORD_LENGTH) + max(0, found.size - MAX_RECORD_BYTES)
-    return RecordText(text[:MAX_RECORD_LENGTH], left_out)
+    return text[:MAX_RECORD_LENGTH] + (f"\n… ({left_out:,} more characters)" if left_out else "")
 
 
 def _broken(value: Any, indent: str) -> str:

@@ -14,28 +14,8 @@ from ...metrics.statistics.measured import AnyBenchmark
 from ...transforms.records import writable
 from ..runs.comparison import REPORT
 from ..runs.numbers import percent
+from . import document as doc
 from .cards import SIDES, within_limit
-from .document import (
-    Block,
-    Card,
-    Cell,
-    Cells,
-    Code,
-    Compared,
-    Counts,
-    Difference,
-    Document,
-    Link,
-    Measured,
-    Metric,
-    SampleTable,
-    Section,
-    Slice,
-    Slot,
-    Table,
-    Text,
-    Verdict,
-)
 from .evaluation import provenance_blocks
 from .judgement import by_evidence, judge_difference, lead_first, word_of
 from .markdown import verdicts_line
@@ -48,21 +28,16 @@ PAGE = "comparison.html"
 MAX_SLICES = 10_000
 LABELS_NAMED = 20
 
-Intervals = Mapping[str, Sequence[float] | None]
-
 
 @dataclass(frozen=True)
 class ComparedRuns:
     """What is told of both runs beside their comparison, baseline first.
 
-    runs: the documents of run.json, empty where there is none. intervals: of the metrics of all samples of each run.
-    samples: how many samples each run has. links: the pages of the runs. command: how the comparison was started.
-    no_records: why the page has no records, empty where it has.
+    runs: the documents of run.json, empty where there is none. links: the pages of the runs. command: how the
+    comparison was started. no_records: why the page has no records, empty where it has.
     """
 
     runs: tuple[Mapping[str, Any], Mapping[str, Any]] = field(default=({}, {}))
-    intervals: tuple[Intervals, Intervals] = field(default=({}, {}))
-    samples: tuple[int, int] = (0, 0)
     links: tuple[str | None, str | None] = (None, None)
     command: tuple[str, ...] = ()
     no_records: str = ""
@@ -73,7 +48,7 @@ def comparison_reports(
     benchmark: AnyBenchmark,
     first: Sequence[Mapping[str, Any]],
     runs: ComparedRuns | None,
-    cards: Sequence[Card],
+    cards: Sequence[doc.Card],
 ) -> Reports:
     """Returns comparison.md and, where `runs` are given for it, comparison.html.
 
@@ -89,23 +64,24 @@ def build_comparison(
     benchmark: AnyBenchmark,
     runs: ComparedRuns,
     first: Sequence[Mapping[str, Any]] = (),
-) -> Document:
+) -> doc.Document:
     """Returns the document of a comparison without the samples that changed."""
     kind = type(benchmark)
     main = [name for name in benchmark.main_metrics() if name in found["metrics"]]
     names = tuple(writable(f"{found[side]['run']}:{found[side]['system']}") for side in SIDES)
-    compared = {name: _compared(kind, name, found, runs) for name in found["metrics"]}
+    compared = {name: _compared(kind, name, found) for name in found["metrics"]}
     differences = tuple(compared[name] for name in main)
     metrics = tuple(each.metric for each in differences)
     slices = tuple(by_evidence(_slices(found, main), metrics, lead_first(kind))[:MAX_SLICES])
     others = [each for name, each in compared.items() if name not in main]
-    links = (Link(name, address=link) for name, link in zip(names, runs.links, strict=True))
+    started = (run.get("started", "")[:16].replace("T", " ") for run in runs.runs)
+    links = ((doc.Link(name, address=link), date) for name, link, date in zip(names, runs.links, started, strict=True))
     count = {name: count for name, count in found["samples"].items() if count}
     tables = [compared_table("Main metrics of both runs and their difference", differences, (), SIDES)]
     if others:
         tables.append(compared_table(f"{len(others)} other metrics", others, (), SIDES, folded=True))
     made = dict(zip(SIDES, runs.runs, strict=True))
-    return Document(
+    return doc.Document(
         kind="comparison",
         title=f"{benchmark.name}: {names[1]} against {names[0]}",
         benchmark=benchmark.name,
@@ -114,17 +90,18 @@ def build_comparison(
         header=(("benchmark", benchmark.name), *zip(SIDES, links, strict=True)),
         verdict=judge_comparison(found, kind, differences, slices, main),
         sections=(
-            Section("verdict", "Verdict", [Slot("verdict", "both"), *_remarks(found)]),
-            Section("coverage", "Samples paired", [Text(Counts(count))]),
-            Section("metrics", "Main metrics", tables),
-            Section("slices", "Slices", [*_slice_blocks(found, slices, metrics)]),
-            Section("samples", "Samples that changed", [*_changes(found, benchmark.main_sample_metric().name, first)]),
-            Section("provenance", "Provenance", [*provenance_blocks(made, runs.command)], "page"),
+            doc.Section("verdict", "Verdict", [doc.Slot("verdict", "both"), *_remarks(found)]),
+            doc.Section("coverage", "Samples paired", [doc.Text(doc.Counts(count))]),
+            doc.Section("metrics", "Main metrics", tables),
+            doc.Section("slices", "Slices", [*_slice_blocks(found, slices, metrics)]),
+            doc.Section("samples", "Samples that changed", [*_changes(found, benchmark, first)]),
+            doc.Section("provenance", "Provenance", [*provenance_blocks(made, runs.command)], "page"),
         ),
         metrics=metrics,
+        lead=lead_first(kind)[0],
         differences=differences,
         slices=slices,
-        sample_metrics=tuple(Metric.of(spec, spec.name) for spec in kind.sample_metrics),
+        sample_metrics=tuple(doc.Metric.of(spec, spec.name) for spec in kind.sample_metrics),
         samples_note=runs.no_records,
     )  # fmt: skip
 
@@ -132,19 +109,19 @@ def build_comparison(
 def judge_comparison(
     found: Mapping[str, Any],
     kind: type[AnyBenchmark],
-    differences: Sequence[Compared],
-    slices: Sequence[Slice],
+    differences: Sequence[doc.Compared],
+    slices: Sequence[doc.Slice],
     main: Sequence[str],
-) -> Verdict:
+) -> doc.Verdict:
     """Returns the verdict of a comparison: that of the report of the candidate, where the baseline is its baseline.
 
     What holds for all metrics and slices at once is asked of a stricter test, which has words of its own.
     """
     verdict = judge_difference(lead_first(kind), main, differences, slices, ["candidate"], "The candidate")
     if verdict is None and all(values["candidate"] is None for values in found["metrics"].values()):
-        return Verdict("fail", "Nothing was scored in the candidate.")
+        return doc.Verdict("fail", "Nothing was scored in the candidate.")
     if verdict is None:
-        return Verdict("not judged", "No main metric is measured on both sides.")
+        return doc.Verdict("not judged", "No main metric is measured on both sides.")
     decided = [each for each in differences if word_of(each) in ("better", "worse")]
     unsure = [each.name for each in decided if each.difference.verdict != word_of(each)]
     sentence = verdict.sentence
@@ -160,36 +137,32 @@ def judge_comparison(
     return msgspec.structs.replace(verdict, sentence=sentence)
 
 
-def _compared(kind: type[AnyBenchmark], name: str, found: Mapping[str, Any], runs: ComparedRuns) -> Compared:
+def _compared(kind: type[AnyBenchmark], name: str, found: Mapping[str, Any]) -> doc.Compared:
     values = found["metrics"][name]
-    sides = []
-    for number, side in enumerate(SIDES):
-        # A side has its interval where the run has no samples but those that are compared.
-        is_whole = found["samples"].get("compared") == runs.samples[number]
-        interval = runs.intervals[number].get(name) if is_whole else None
-        sides.append(Measured(values[side], *(interval or (None, None))))
-    metric, p, detectable = Metric.of(kind.spec_of(name), name), values["p"], values["detectable"]
-    return Compared(metric, 0, sides[0], sides[1], _difference(values), p, detectable)
+    before, after = (doc.Measured(values[side]) for side in SIDES)
+    metric = doc.Metric.of(kind.spec_of(name), name)
+    return doc.Compared(metric, 0, before, after, _difference(values), values["p"], values["detectable"])
 
 
-def _difference(found: Mapping[str, Any]) -> Difference:
+def _difference(found: Mapping[str, Any]) -> doc.Difference:
     low, high = found["interval"] or (None, None)
-    return Difference(found["difference"], low, high, found["verdict"])
+    difference = doc.Difference(found["difference"], low, high, found["verdict"])
+    # No test can tell what is equal in every replicate.
+    return msgspec.structs.replace(difference, verdict="identical") if difference.known == [0, 0, 0] else difference
 
 
-def _slices(found: Mapping[str, Any], main: Sequence[str]) -> Iterator[Slice]:
+def _slices(found: Mapping[str, Any], main: Sequence[str]) -> Iterator[doc.Slice]:
     for label, each in found["slices"].items():
         row = [each["metrics"].get(name) for name in main]
-        values = tuple(Measured(cell and cell["candidate"]) for cell in row)
-        before = tuple(cell and cell["baseline"] for cell in row)
-        differences = tuple(_difference(cell) if cell else Difference() for cell in row)
-        yield Slice(one_line(label), 0, each.get("samples"), values, before, differences, columns_of(label))
+        values = tuple(doc.Measured(cell and cell["candidate"]) for cell in row)
+        differences = tuple(_difference(cell) if cell else doc.Difference() for cell in row)
+        yield doc.Slice(one_line(label), 0, each.get("samples"), values, differences, columns_of(label))
 
 
-def _remarks(found: Mapping[str, Any]) -> Iterator[Text]:
+def _remarks(found: Mapping[str, Any]) -> Iterator[doc.Text]:
     """Yields how both runs differ in what they were made with, and how they are compared."""
     for each in found["differences"]:
-        yield Text(f"{each}.", label="Warning")
+        yield doc.Text(f"{each}.", label="Warning")
     bootstrap = found["bootstrap"]
     unit = "clusters" if bootstrap["clusters"] else "samples"
     setting = f"Differences are candidate less baseline, with {percent(found['confidence'])} intervals of "
@@ -198,55 +171,60 @@ def _remarks(found: Mapping[str, Any]) -> Iterator[Text]:
     if found["swaps"]:
         setting += f" p is that of {found['swaps']:,} swaps, of the metric alone; better and worse in the tables hold "
         setting += "for all metrics and slices at once."
-    yield Text(setting, "setting")
-    yield Text(verdicts_line(found["verdicts"], len(found["slices"])), "setting")
+    yield doc.Text(setting, "setting")
+    yield doc.Text(verdicts_line(found["verdicts"], len(found["slices"])), "setting")
 
 
-def _slice_blocks(found: Mapping[str, Any], slices: Sequence[Slice], metrics: Sequence[Metric]) -> Iterator[Block]:
+def _slice_blocks(
+    found: Mapping[str, Any], slices: Sequence[doc.Slice], metrics: Sequence[doc.Metric]
+) -> Iterator[doc.Block]:
     if slices:
-        yield Slot("slices")
-        yield Text(
+        yield doc.Slot("slices")
+        yield doc.Text(
             "Each cell is candidate less baseline, with its interval as a bar around zero. Slices that lost most come "
             "first, by the end of the interval nearest to zero, not by noise. Better and worse hold for all metrics "
             "and slices at once.", "caption", where="page",
         )  # fmt: skip
         yield from slice_blocks(slices, metrics, SIDES, True, "comparison.json")
     else:
-        yield Text("There are no slices that both runs have.")
+        yield doc.Text("There are no slices that both runs have.")
     for side in SIDES:
         if labels := found[f"slices_of_{side}_alone"]:
-            yield Text(f"Slices of the {side} alone, not compared: {some_of(labels, LABELS_NAMED)}.")
+            yield doc.Text(f"Slices of the {side} alone, not compared: {some_of(labels, LABELS_NAMED)}.")
 
 
-def _changes(found: Mapping[str, Any], main: str, first: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
+def _changes(
+    found: Mapping[str, Any], benchmark: AnyBenchmark, first: Sequence[Mapping[str, Any]]
+) -> Iterator[doc.Block]:
     """Yields how many samples changed by each metric, and those that changed most."""
+    main = benchmark.main_sample_metric().name
     changes, threshold = found["changes"]["metrics"], f" by more than {found['changes']['threshold']:g}"
     if changes:
         kinds = list(next(iter(changes.values())))
         names = [kind.replace("_beyond", threshold).replace("_", " ") for kind in kinds]
-        rows: list[Sequence[Cells]] = [
-            (Code(name), *(_count(counts[kind], kind if name == main else "") for kind in kinds))
+        rows: list[Sequence[doc.Cells]] = [
+            (doc.Code(name), *(_count(counts[kind], kind if name == main else "") for kind in kinds))
             for name, counts in changes.items()
         ]
-        yield Table("How many samples changed", ("per-sample metric", *names), rows)
-    yield Slot("samples")
+        yield doc.Table("How many samples changed", ("per-sample metric", *names), rows)
+    yield doc.Slot("samples")
     if first:
         listed = "Those that changed most by {}; changes/ lists more, and beamscore draw --sample ID draws one."
-        yield Text(listed.format(main), where="markdown")
+        yield doc.Text(listed.format(main), where="markdown")
         rows = [
-            (row["sample_id"], *(row[f"{side}.{main}"] for side in SIDES), Difference(row["change"]),
+            (row["sample_id"], *(row[f"{side}.{main}"] for side in SIDES), doc.Difference(row["change"]),
              row["kind"].replace("_", " ")) for row in first
         ]  # fmt: skip
-        yield Table("Samples that changed most", ("sample_id", *SIDES, "change", "kind"), rows, where="markdown")
+        yield doc.Table("Samples that changed most", ("sample_id", *SIDES, "change", "kind"), rows, where="markdown")
 
 
-def _count(count: int, kind: str) -> Cell:
+def _count(count: int, kind: str) -> doc.Cell:
     """Returns a count that leads to its samples: what became wrong is among what lost."""
     filters = {"worse": {"why": "lost"}, "better": {"why": "won"}}.get(kind, {"status": kind})
-    return Link(count, filters) if count and kind else count
+    return doc.Link(count, filters) if count and kind else count
 
 
-def with_changed(document: Document, found: Mapping[str, Any], cards: Sequence[Card]) -> Document:
+def with_changed(document: doc.Document, found: Mapping[str, Any], cards: Sequence[doc.Card]) -> doc.Document:
     """Returns the document with samples that changed, which are in the order of the cards."""
     note = f"Their records are not here. {document.samples_note}." if document.samples_note else ""
     if not cards:
@@ -256,11 +234,11 @@ def with_changed(document: Document, found: Mapping[str, Any], cards: Sequence[C
     main = next(metric for metric in document.sample_metrics if metric.main)
     names = dict.fromkeys(name for card in cards for name in card.slices)
     metrics = (
-        Metric("change", f"{main.name}, candidate less baseline", main.higher_is_better, main=True, is_change=True),
-        *(Metric(side, f"{main.name} in the {side}", main.higher_is_better) for side in SIDES),
+        doc.Metric("change", f"{main.name}, candidate less baseline", main.higher_is_better, main=True, is_change=True),
+        *(doc.Metric(side, f"{main.name} in the {side}", main.higher_is_better) for side in SIDES),
     )
     values = {side: [card.sides[n].metrics.get(main.name) for card in cards] for n, side in enumerate(SIDES)}
-    table = SampleTable(
+    table = doc.SampleTable(
         len(cards),
         [one_line(card.sample_id, MAX_ID_LENGTH) for card in cards],
         [0] * len(cards),

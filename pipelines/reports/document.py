@@ -217,15 +217,14 @@ class Section(msgspec.Struct, frozen=True):
 class Slice(msgspec.Struct, frozen=True):
     """The main metrics of one slice of one system, in their order; samples: None where that is not known.
 
-    before: the values of the baseline, and differences: from it; both empty where there is none. where: the columns of
-    the slice with their values, as `SampleTable.slices` has them.
+    differences: from the baseline, empty where there is none. where: the columns of the slice with their values, as
+    `SampleTable.slices` has them.
     """
 
     label: str
     system: int
     samples: int | None
     values: tuple[Measured, ...]
-    before: tuple[float | None, ...] = ()
     differences: tuple[Difference, ...] = ()
     where: dict[str, str] = {}
 
@@ -269,21 +268,9 @@ class SampleTable(msgspec.Struct, frozen=True):
     cells: dict[str, Sequence[int]] = {}
 
 
-def samples_address(filters: Mapping[str, str]) -> str:
-    """Returns the address in a page of the samples that pass filters."""
-    return "#samples?" + urlencode({name: visible(value) for name, value in filters.items()})
-
-
 def cell_name(title: str, row: Any, column: str) -> str:
     """Returns what a cell of a confusion matrix is called in a filter."""
     return one_line(f"{title}: {row} → {column}")
-
-
-class RecordText(msgspec.Struct, frozen=True):
-    """A record as indented JSON; `left_out` characters of it are not here."""
-
-    text: str
-    left_out: int = 0
 
 
 class CardSide(msgspec.Struct, frozen=True):
@@ -294,7 +281,7 @@ class CardSide(msgspec.Struct, frozen=True):
 
     status: str
     metrics: dict[str, float | None]
-    prediction: RecordText | None = None
+    prediction: str | None = None
     words: tuple[str, ...] = ()
     drawing: str | None = None
     problem: str = ""
@@ -313,7 +300,7 @@ class Card(msgspec.Struct, frozen=True):
     system: int
     whys: tuple[str, ...]
     sides: tuple[CardSide, ...]
-    truth: RecordText | None = None
+    truth: str | None = None
     words: tuple[str, ...] = ()
     change: float | None = None
     slices: dict[str, str | None] = {}
@@ -387,8 +374,8 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     """What there is to say of one run, of two that are compared, or of many.
 
     systems: the names, of a comparison those of its sides. header: names with what they stand for. metrics: the main
-    ones. differences: of the main metrics from the baseline. draw: the command that draws a sample of the run, without
-    its id.
+    ones. lead: the one by which slices are ordered. differences: of the main metrics from the baseline. draw: for
+    each system the command that draws a sample of it, without its id. samples_page: where the samples are, if not here.
     """
 
     kind: Literal["evaluation", "comparison", "history"]
@@ -397,17 +384,19 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Verdict
     systems: tuple[str, ...] = ()
     summary: str = ""
-    header: tuple[tuple[str, Cell], ...] = ()
+    header: tuple[tuple[str, Cells], ...] = ()
     sections: tuple[Section, ...] = ()
     metrics: tuple[Metric, ...] = ()
+    lead: str = ""
     differences: tuple[Compared, ...] = ()
     slices: tuple[Slice, ...] = ()
     distributions: tuple[Distribution, ...] = ()
     sample_metrics: tuple[Metric, ...] = ()
     samples: SampleTable | None = None
+    samples_page: str = ""
     cards: tuple[Card, ...] = ()
     history: Nights | None = None
-    draw: str = ""
+    draw: tuple[str, ...] = ()
     samples_note: str = ""
     distributions_note: str = ""
 
@@ -421,13 +410,16 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
         return [each for each in sections if each.blocks]
 
     def link(self, filters: Mapping[str, str], system: int = 0) -> str | None:
-        """Returns the address of the samples that pass filters, as address.js reads it; None where this page has none.
+        """Returns the address of the samples that pass filters, as address.js reads it; None where there are none.
 
         filters: `id`, `status`, `why`, `cell`, `metric` with `from` and `to`, or `slice.NAME`, each with its value.
         """
+        many = self.kind != "comparison" and len(self.systems) > 1
+        named = {**filters, **({"system": self.systems[system]} if many else {})}
+        address = f"{self.samples_page}#samples?{urlencode({name: visible(value) for name, value in named.items()})}"
         table = self.samples
         if table is None or not table.ids:
-            return None
+            return address if self.samples_page else None
         known = {
             "status": table.statuses,
             "why": {why for card in self.cards for why in card.whys},
@@ -440,8 +432,7 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
                     return None
             elif value not in known.get(name, (value,)):
                 return None
-        many = self.kind == "evaluation" and len(self.systems) > 1
-        return samples_address({**filters, **({"system": self.systems[system]} if many else {})})
+        return address
 
     def address(self, found: Link) -> str | None:
         """Returns where a link leads; None where that is nowhere in this page."""
@@ -452,4 +443,4 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
         return {name: getattr(self, name) for name in DATA}
 
 
-DATA = ("kind", "systems", "metrics", "slices", "sample_metrics", "samples", "cards", "history", "draw")
+DATA = ("kind", "systems", "metrics", "lead", "slices", "sample_metrics", "samples", "cards", "history", "draw")

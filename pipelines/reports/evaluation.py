@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,8 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 import pyarrow as pa
 
-from ...metrics.benchmark import MetricSpec
-from ...metrics.benchmark import Table as DataTable
+from ...metrics.benchmark import MetricSpec, Table
 from ...metrics.statistics.intervals import METHODS
 from ...metrics.statistics.measured import AnyBenchmark
 from ...transforms.records import CauseCount, InputProblem
@@ -20,47 +20,21 @@ from ...transforms.totals import truth_count
 from ..config.settings import predictions_of
 from ..runs.causes import quarantine_causes
 from ..runs.documents import GateVerdict
-from ..runs.gates import coverage_failures
+from ..runs.gates import record_failures
 from ..runs.numbers import percent
 from ..runs.run import PAGE, REPORT, Run, Worst
+from . import document as doc
+from . import tables
 from .against import NOTHING, Against, against_baseline, two_systems
 from .cards import within_limit
-from .document import (
-    Block,
-    Card,
-    Cell,
-    Cells,
-    Compared,
-    Counts,
-    Difference,
-    Document,
-    Link,
-    Metric,
-    SampleTable,
-    Section,
-    Slice,
-    Slot,
-    Table,
-    Text,
-    measured,
-)
 from .judgement import by_evidence, judge_difference, judge_run, lead_first
 from .render import Reports, write_reports
 from .samples import MAX_ROWS, columns_of, distributions, hashed_share, matrix_cells, sample_table, sort_worst_first
-from .tables import (
-    DETECTABLE,
-    benchmark_table,
-    compared_table,
-    gate_blocks,
-    is_matrix,
-    leaderboard,
-    metric_table,
-    slice_blocks,
-)
 from .text import MAX_ID_LENGTH, one_line, some_of
 
 FILES_NAMED = 5
 MAX_OPEN_TABLES = 4
+MAX_OPEN_COUNTS = 6
 MAX_ROWS_OF_CELLS = 10_000
 """In larger runs nobody looks up which samples a cell of a confusion matrix counts."""
 
@@ -75,7 +49,7 @@ class RunSources(NamedTuple):
     summary: Mapping[str, Any]
     run: Mapping[str, Any]
     samples: Sequence[str] | None
-    cards: Sequence[Card] = ()
+    cards: Sequence[doc.Card] = ()
     baseline: Run | None = None
 
 
@@ -86,7 +60,7 @@ def run_reports(result: Run, sources: RunSources) -> Reports:
         summary,
         result.configuration.benchmark,
         sources.run,
-        coverage_failures(summary["systems"], settings),
+        record_failures(summary["systems"], settings, quarantine_causes(result.causes)),
         against_baseline(result, sources.baseline),
         two_systems(result),
         result.causes,
@@ -106,7 +80,7 @@ def build_run(
     pair: Against = NOTHING,
     causes: Sequence[CauseCount] = (),
     worst: Mapping[str, Sequence[Worst]] | None = None,
-) -> Document:
+) -> doc.Document:
     """Returns the document of a run without its samples.
 
     run: of run.json. failures: why the run fails beside its gates. against: the differences from the baseline; pair: of
@@ -114,7 +88,7 @@ def build_run(
     """
     kind, systems = type(benchmark), tuple(summary["systems"])
     main = benchmark.main_metrics()
-    metrics = tuple(Metric.of(kind.spec_of(name), name, list(summary["systems"].values())) for name in main)
+    metrics = tuple(doc.Metric.of(kind.spec_of(name), name, list(summary["systems"].values())) for name in main)
     differences = tuple(
         msgspec.structs.replace(found, candidate=each.values[number])
         for each in metrics
@@ -123,7 +97,7 @@ def build_run(
     )
     slices = tuple(by_evidence(_slices(summary, main, against), metrics, lead_first(kind)))
     gates = tuple(msgspec.convert(each, GateVerdict) for each in summary.get("gates", ()))
-    document = Document(
+    document = doc.Document(
         kind="evaluation",
         title=f"{benchmark.name}: {some_of(systems, 3)}",
         benchmark=benchmark.name,
@@ -135,29 +109,30 @@ def build_run(
             judge_difference(lead_first(kind), main, differences, slices, systems, "The run"),
         ),
         metrics=metrics,
+        lead=lead_first(kind)[0],
         differences=differences,
         slices=slices,
-        sample_metrics=tuple(Metric.of(spec, spec.name) for spec in benchmark.sample_metrics),
-        draw=_draw_command(run),
+        sample_metrics=tuple(doc.Metric.of(spec, spec.name) for spec in benchmark.sample_metrics),
+        draw=tuple(_draw_commands(summary, run)),
     )  # fmt: skip
-    pairs = [
-        msgspec.structs.replace(found, baseline=each.values[0], candidate=each.values[1])
-        for each in metrics
-        if (found := pair.found.get(("", "", each.name)))
-    ]
+    pairs = [pair.found[key] for name in main if (key := (systems[-1], "", name)) in pair.found]
     configuration = (
-        Text("Configuration with all defaults", "heading"),
-        Text(json.dumps(summary["config"], indent=1, ensure_ascii=False), "code"),
+        doc.Text("Configuration with all defaults", "heading"),
+        doc.Text(json.dumps(summary["config"], indent=1, ensure_ascii=False), "code"),
     )
     sections = (
-        Section("verdict", "Verdict", [Slot("verdict", "both"), *gate_blocks(gates), *_remarks(summary)]),
-        Section("coverage", "Coverage", [*_coverage(summary["systems"], causes)]),
-        Section("metrics", "Main metrics", [*_metrics(document, summary, pair, pairs, against)]),
-        Section("slices", "Slices", [*_slice_blocks(document)]),
-        Section("distributions", "Distribution of the per-sample metrics", [Slot("distributions")]),
-        Section("tables", "Tables", [*_tables(kind, metrics, summary["systems"])]),
-        Section("samples", "Samples", [Slot("samples"), *_worst(benchmark.main_sample_metric().name, worst or {})]),
-        Section(
+        doc.Section(
+            "verdict", "Verdict", [doc.Slot("verdict", "both"), *tables.gate_blocks(gates), *_remarks(summary)]
+        ),
+        doc.Section("coverage", "Coverage", [*_coverage(summary["systems"], causes)]),
+        doc.Section("metrics", "Main metrics", [*_metrics(document, summary, pair, pairs, against)]),
+        doc.Section("slices", "Slices", [*_slice_blocks(document)]),
+        doc.Section("distributions", "Distribution of the per-sample metrics", [doc.Slot("distributions")]),
+        doc.Section("tables", "Tables", [*_tables(kind, metrics, summary["systems"])]),
+        doc.Section(
+            "samples", "Samples", [doc.Slot("samples"), *_worst(benchmark.main_sample_metric().name, worst or {})]
+        ),
+        doc.Section(
             "provenance",
             "Provenance",
             [*provenance_blocks({"this run": run or {}}, (run or {}).get("command") or ()), *configuration],
@@ -167,101 +142,107 @@ def build_run(
     return msgspec.structs.replace(document, sections=sections)
 
 
-def _remarks(summary: Mapping[str, Any]) -> Iterator[Text]:
+def _remarks(summary: Mapping[str, Any]) -> Iterator[doc.Text]:
     """Yields the warnings, and how the run was scored."""
     found, of_all = summary["systems"], {each: list(summary["systems"]) for each in summary.get("warnings", ())}
     systems = {each: [name for name in found if each in found[name].get("warnings", ())]
                for system in found.values() for each in system.get("warnings", ())}  # fmt: skip
     for each, names in {**of_all, **systems}.items():
         is_named = len(found) > 1 and each not in of_all
-        yield Text(f"{some_of(names, 3)}: {each}." if is_named else f"{each}.", label="Warning")
-    yield Text(" ".join(_setting(summary["config"])), "setting")
+        yield doc.Text(f"{some_of(names, 3)}: {each}." if is_named else f"{each}.", label="Warning")
+    yield doc.Text(" ".join(_setting(summary["config"])), "setting")
 
 
-def _coverage(systems: Mapping[str, Any], causes: Sequence[CauseCount]) -> Iterator[Block]:
+def _coverage(systems: Mapping[str, Any], causes: Sequence[CauseCount]) -> Iterator[doc.Block]:
     """Yields what became of every record, in one line where all were scored."""
     of = {name: system["coverage"] for name, system in systems.items()}
     sides = [side for each in of.values() for side in (each["ground_truth"], each["predictions"])]
     if not causes and all(counts["scored"] == counts["read"] for counts in sides):
         each = f" in each of {len(systems)} systems" if len(systems) > 1 else ""
-        yield Text(f"Every record was read, paired and scored: {sides[0]['read'] if sides else 0:,} samples{each}.")
+        yield doc.Text(f"Every record was read, paired and scored: {sides[0]['read'] if sides else 0:,} samples{each}.")
     else:
-        rows: list[Sequence[Cells]] = [
+        rows: list[Sequence[doc.Cells]] = [
             (name, *_became(found["ground_truth"], number), *_became(found["predictions"], None))
             for number, (name, found) in enumerate(of.items())
         ]
         header = ("system", "ground truth", "what became of it", "predictions", "what became of them")
-        yield Table("Records of each side", header, rows)
+        yield doc.Table("Records of each side", header, rows)
     extra = [
         (name, label.replace("_", " "), count)
         for name in of for label, count in of[name].items() if not isinstance(count, (bool, Mapping))
     ]  # fmt: skip
     if extra:
-        yield Table("Counts of the benchmark", ("system", "what", "count"), extra)
+        yield doc.Table(
+            "Counts of the benchmark", ("system", "what", "count"), extra, folded=len(extra) > MAX_OPEN_COUNTS
+        )
     if causes:
-        yield Text("Quarantine", "heading")
+        yield doc.Text("Quarantine", "heading")
         rows = [_cause(each, list(of)) for each in sorted(causes, key=lambda each: each.order)]
-        yield Table("Quarantined records by cause", ("records", "side", "stage", "cause", "the first"), rows)
-        yield Text("Every quarantined record is in quarantine/, with its text.")
+        yield doc.Table("Quarantined records by cause", ("records", "side", "stage", "cause", "the first"), rows)
+        yield doc.Text("Every quarantined record is in quarantine/, with its text.")
 
 
-def _became(counts: Mapping[str, int], system: int | None) -> tuple[Cell, Cell]:
+def _became(counts: Mapping[str, int], system: int | None) -> tuple[doc.Cell, doc.Cell]:
     """Returns the records of a side, and what became of them; system: whose samples the counts lead to, if any."""
-    return counts["read"], Counts({status: count for status, count in counts.items() if status != "read"}, system)
+    return counts["read"], doc.Counts({status: count for status, count in counts.items() if status != "read"}, system)
 
 
-def _cause(found: CauseCount, systems: Sequence[str]) -> Sequence[Cells]:
+def _cause(found: CauseCount, systems: Sequence[str]) -> Sequence[doc.Cells]:
     """Returns a cause of the quarantine; its count and its examples lead to the samples that it cost."""
     (cause,) = quarantine_causes([found])
     is_truth = cause.side == "ground_truth"
     status = {"status": "rejected" if is_truth else "missing_prediction"}
     system = 0 if is_truth else systems.index(cause.side)
     is_sample = cause.cause not in ("duplicate", "unmatched")
-    examples: list[Cell] = []
+    examples: list[doc.Cell] = []
     for entry, record in zip(found.examples, cause.examples, strict=True):
-        filters = {"id": one_line(entry.sample_id, MAX_ID_LENGTH)} if entry.sample_id else None
-        examples += [Link(record.place, filters, system), f"{record.error};"]
-    count = Link(cause.records, status if is_sample else None, system)
+        # The sample of a prediction that was not paired is not known, that of one whose ground truth was rejected is.
+        is_known = cause.cause != "unmatched" or cause.stage == "score"
+        filters = {"id": one_line(entry.sample_id, MAX_ID_LENGTH)} if entry.sample_id and is_known else None
+        examples += [doc.Link(record.place, filters, system), record.error + ";" * (record is not cause.examples[-1])]
+    count = doc.Link(cause.records, status if is_sample else None, system)
     return count, cause.side, cause.stage, cause.cause, tuple(examples)
 
 
 def _metrics(
-    document: Document,
+    document: doc.Document,
     summary: Mapping[str, Any],
     pair: Against,
-    pairs: Sequence[Compared],
+    pairs: Sequence[doc.Compared],
     against: Against,
-) -> Iterator[Block]:
+) -> Iterator[doc.Block]:
     metrics, systems, places = document.metrics, document.systems, summary.get("ranking_by", {})
     if len(systems) > 2:
         numbers = [(each["place"], systems.index(each["system"])) for each in places.get("places", ())]
         has_intervals = any(found.low is not None for metric in metrics for found in metric.values)
         share = "the samples cannot tell apart" if has_intervals else "are equal"
-        yield Text("Ranking", "heading")
+        yield doc.Text("Ranking", "heading")
         ranked_by = places.get("metric", "name")
         first = sorted(metrics, key=lambda metric: metric.name != ranked_by)
-        yield leaderboard(first, systems, numbers or [(0, number) for number in range(len(systems))])
-        yield Text(f"Systems that {share} share a place, by {ranked_by}.", "caption")
+        yield tables.leaderboard(first, systems, numbers or [(0, number) for number in range(len(systems))])
+        yield doc.Text(f"Systems that {share} share a place, by {ranked_by}.", "caption")
     elif len(systems) > 1 or not document.differences:
-        yield metric_table("Main metrics with intervals", metrics, systems)
+        yield tables.metric_table("Main metrics with intervals", metrics, systems)
     if pairs:
-        yield Text("Difference of the systems", "heading")
-        yield Text(pair.note, "caption")
-        yield compared_table("Difference of the systems", pairs, (), systems)
-        yield Text(DETECTABLE, "caption")
+        yield doc.Text("Difference of the systems", "heading")
+        yield doc.Text(pair.note, "caption")
+        yield tables.compared_table("Difference of the systems", pairs, (), systems)
+        yield doc.Text(tables.DETECTABLE, "caption")
     if against.note:
-        yield Text("Against the baseline", "heading")
-        yield Text(against.note, "caption")
+        yield doc.Text("Against the baseline", "heading")
+        yield doc.Text(against.note, "caption")
     if document.differences:
-        yield compared_table("Differences from the baseline", document.differences, systems, ["baseline", "this run"])
-        yield Text(DETECTABLE, "caption")
+        yield tables.compared_table(
+            "Differences from the baseline", document.differences, systems, ["baseline", "this run"]
+        )
+        yield doc.Text(tables.DETECTABLE, "caption")
 
 
-def _slice_blocks(document: Document) -> Iterator[Block]:
+def _slice_blocks(document: doc.Document) -> Iterator[doc.Block]:
     if not document.slices:
-        yield Text("This run has no slices; --slice COLUMN gives metrics by a column of the ground truth.")
+        yield doc.Text("This run has no slices; --slice COLUMN gives metrics by a column of the ground truth.")
         return
-    yield Slot("slices")
+    yield doc.Slot("slices")
     below = "the baseline" if document.differences else "all samples"
     said = "Each bar is an interval on the range of its metric, with the value as a dot; the thin line is the value of "
     said += f"all samples. Slices come first that are below {below} by most, by the end of the interval nearest to it, "
@@ -269,43 +250,43 @@ def _slice_blocks(document: Document) -> Iterator[Block]:
     if document.differences:
         said += " A difference from the baseline is called better or worse where its interval, widened for all slices "
         said += "and main metrics at once (Bonferroni), leaves zero out."
-    yield Text(said, "caption", where="page")
-    yield from slice_blocks(document.slices, document.metrics, document.systems, False, "summary.json")
+    yield doc.Text(said, "caption", where="page")
+    yield from tables.slice_blocks(document.slices, document.metrics, document.systems, False, "summary.json")
 
 
-def _tables(kind: type[AnyBenchmark], metrics: Sequence[Metric], systems: Mapping[str, Any]) -> Iterator[Block]:
+def _tables(kind: type[AnyBenchmark], metrics: Sequence[doc.Metric], systems: Mapping[str, Any]) -> Iterator[doc.Block]:
     """Yields all other metrics, and the tables of the benchmark."""
     found = list(systems.values())
     main = [each.name for each in metrics]
     others = dict.fromkeys(name for each in found for name in each["values"] if name not in main)
     if others:
-        rest = [Metric.of(kind.spec_of(name), name, found) for name in others]
-        yield metric_table(f"{len(rest)} other metrics", rest, list(systems), folded=True)
+        rest = [doc.Metric.of(kind.spec_of(name), name, found) for name in others]
+        yield tables.metric_table(f"{len(rest)} other metrics", rest, list(systems), folded=True)
     for number, (name, system) in enumerate(systems.items()):
         for place, table in enumerate(data_tables(system)):
             is_folded = number > 0 or place >= MAX_OPEN_TABLES
-            yield benchmark_table(table, number, name if len(systems) > 1 else "", is_folded)
-    if any(is_matrix(table) for system in systems.values() for table in data_tables(system)):
-        said = (
-            "Of a confusion matrix, rows are the ground truth and columns the prediction; the darker, the larger the "
-        )
-        yield Text(f"{said}share of the row. Correct cells have a frame.", "caption", where="page")
+            yield tables.benchmark_table(table, number, name if len(systems) > 1 else "", is_folded)
+    if any(tables.is_matrix(table) for system in systems.values() for table in data_tables(system)):
+        said = "Rows of a confusion matrix are the ground truth, columns the prediction; the darker, the larger the "
+        yield doc.Text(f"{said}share of the row. Correct cells have a frame.", "caption", where="page")
 
 
-def data_tables(system: Mapping[str, Any]) -> list[DataTable]:
+def data_tables(system: Mapping[str, Any]) -> list[Table]:
     """Returns the tables of a system of summary.json."""
-    return [DataTable(each["title"], each["header"], each["rows"]) for each in system.get("tables", ())]
+    return [Table(each["title"], each["header"], each["rows"]) for each in system.get("tables", ())]
 
 
-def _worst(metric: str, worst: Mapping[str, Sequence[Worst]]) -> Iterator[Block]:
+def _worst(metric: str, worst: Mapping[str, Sequence[Worst]]) -> Iterator[doc.Block]:
     for name, found in worst.items():
         if found:
-            yield Text(f"Worst samples of {name}" if len(worst) > 1 else "Worst samples", "heading", where="markdown")
+            yield doc.Text(
+                f"Worst samples of {name}" if len(worst) > 1 else "Worst samples", "heading", where="markdown"
+            )
             rows = [(sample_id, value, status.replace("_", " ")) for value, sample_id, status in found]
-            yield Table("Worst samples", ("sample_id", metric, "status"), rows, where="markdown")
+            yield doc.Table("Worst samples", ("sample_id", metric, "status"), rows, where="markdown")
 
 
-def provenance_blocks(runs: Mapping[str, Mapping[str, Any]], command: Sequence[str]) -> Iterator[Block]:
+def provenance_blocks(runs: Mapping[str, Mapping[str, Any]], command: Sequence[str]) -> Iterator[doc.Block]:
     """Yields what runs were made from, by their names, and the command that was typed; what is equal is said once."""
     found = [facts_of(run) for run in runs.values()]
     if len(runs) > 1:
@@ -316,48 +297,47 @@ def provenance_blocks(runs: Mapping[str, Mapping[str, Any]], command: Sequence[s
         for name in dict.fromkeys(name for facts in found for name in facts):
             first, *others = (facts.get(name) or "–" for facts in found)
             rows.append((name, first, *("the same" if other == first else other for other in others)))
-        yield Table("Provenance", ("", *runs), rows)
+        yield doc.Table("Provenance", ("", *runs), rows)
     else:
-        yield Text(f"There is no run.json of {' and '.join(runs)}, which says what it was made from.")
+        yield doc.Text(f"There is no run.json of {' and '.join(runs)}, which says what it was made from.")
     if command:
-        yield Text("Command", "heading")
-        yield Text(shlex.join(command), "code")
+        yield doc.Text("Command", "heading")
+        yield doc.Text(shlex.join(command), "code")
 
 
-def _slices(summary: Mapping[str, Any], names: Sequence[str], against: Against) -> Iterator[Slice]:
+def _slices(summary: Mapping[str, Any], names: Sequence[str], against: Against) -> Iterator[doc.Slice]:
     for number, (system_name, system) in enumerate(summary["systems"].items()):
         for label, found in system["slices"].items():
             samples = sum(found["coverage"]["ground_truth"].values())
-            values = tuple(measured(found, name) for name in names)
+            values = tuple(doc.measured(found, name) for name in names)
             moved = [against.found.get((system_name, label, name)) for name in names if against.found]
-            before = tuple(each.baseline.value if each else None for each in moved)
-            differences = tuple(each.difference if each else Difference() for each in moved)
-            yield Slice(one_line(label), number, samples, values, before, differences, columns_of(label))
+            differences = tuple(each.difference if each else doc.Difference() for each in moved)
+            yield doc.Slice(one_line(label), number, samples, values, differences, columns_of(label))
 
 
-def _header(summary: Mapping[str, Any], run: Mapping[str, Any] | None, against: Against) -> Iterator[tuple[str, Cell]]:
+def _header(
+    summary: Mapping[str, Any], run: Mapping[str, Any] | None, against: Against
+) -> Iterator[tuple[str, doc.Cell]]:
     yield "benchmark", summary["benchmark"]
     if run is not None:
         yield "run", run["run_id"]
         yield "started", run["started"][:16].replace("T", " ")
     if against.path:
-        yield "baseline", Link(against.path, address=against.link)
+        yield "baseline", doc.Link(against.path, address=against.link)
     if summary.get("signature"):
         yield "signature", summary["signature"]
 
 
-def _draw_command(run: Mapping[str, Any] | None) -> str:
-    """Returns the command that draws a sample of the run, without its id; empty where that is not known."""
-    command = list((run or {}).get("command") or ())
-    if command[1:2] != ["evaluate"] or command[2:3] == [] or command[2].startswith("-"):
-        return ""
-    kept, is_kept = ["beamscore", "draw", command[2]], False
-    for word in command[3:]:
-        if word.startswith("--"):
-            is_kept = word.partition("=")[0] in ("--ground-truth", "--predictions")
-        if is_kept:
-            kept.append(word)
-    return shlex.join(kept)
+def _draw_commands(summary: Mapping[str, Any], run: Mapping[str, Any] | None) -> Iterator[str]:
+    """Yields for each system the command that draws a sample of it, without its id; none where that is not known."""
+    command, config = list((run or {}).get("command") or ()), summary["config"]
+    if command[1:2] == ["evaluate"] and command[2:3] and not command[2].startswith("-"):
+        options = [f"--set={word}" for flag, word in itertools.pairwise(command) if flag == "--set"]
+        options += [word for word in command if word.startswith("--set=")]
+        for name in summary["systems"]:
+            files = [f"{name}={path}" for path in config["predictions"].get(name, ())]
+            inputs = ["--ground-truth", *config["ground_truth"], "--predictions", *files]
+            yield shlex.join(["beamscore", "draw", command[2], *options, *inputs])
 
 
 def _setting(config: Mapping[str, Any]) -> Iterator[str]:
@@ -399,7 +379,7 @@ def _input(side: Mapping[str, Any]) -> str:
     return f"{text} in {files}: {paths}; digest {side['digest']}"
 
 
-def with_samples(document: Document, result: Run, paths: Sequence[str], cards: Sequence[Card]) -> Document:
+def with_samples(document: doc.Document, result: Run, paths: Sequence[str], cards: Sequence[doc.Card]) -> doc.Document:
     """Returns the document with the rows of the samples, their distributions, and cards.
 
     A run of more than MAX_ROWS rows shows those of the cards alone, and the distributions of about MAX_ROWS others.
@@ -407,7 +387,7 @@ def with_samples(document: Document, result: Run, paths: Sequence[str], cards: S
     specs, systems = result.configuration.benchmark.sample_metrics, list(result.systems)
     total = sum(truth_count(system.counts) for system in result.sums.systems.values())
     found = [each for system in result.summary.document()["systems"].values() for each in data_tables(system)]
-    matrices = {each.title for each in found if is_matrix(each)} if total <= MAX_ROWS_OF_CELLS else set()
+    matrices = {each.title for each in found if tables.is_matrix(each)} if total <= MAX_ROWS_OF_CELLS else set()
     spread = None
     try:
         rows = _rows(paths, result, ["statistics"] if matrices else [], min(1.0, MAX_ROWS / max(1, total)))
@@ -429,20 +409,21 @@ def with_samples(document: Document, result: Run, paths: Sequence[str], cards: S
 
 
 def samples_shown(
-    document: Document,
+    document: doc.Document,
     specs: Sequence[MetricSpec],
-    table: SampleTable,
-    cards: Sequence[Card],
-    spread: SampleTable | None = None,
-) -> Document:
+    table: doc.SampleTable,
+    cards: Sequence[doc.Card],
+    spread: doc.SampleTable | None = None,
+) -> doc.Document:
     """Returns the document with a table of samples. spread: the rows of which the distributions are, if not `table`."""
     metrics, source = document.sample_metrics, spread or table
-    empty, chosen = "" if table.ids else "This run has no samples.", ""
-    if table.ids and len(source.ids) < source.total:
+    found = distributions(source, specs, len(document.systems))
+    chosen = "" if found else "No sample has a value."
+    if found and len(source.ids) < source.total:
         chosen = f"Of {len(source.ids):,} of the {source.total:,} rows, chosen by a hash of their sample_id."
     if any(card.change is not None for card in cards):
         main = next(each for each in metrics if each.main)
-        change = Metric("change", f"{main.name} less that of the baseline, of the samples that are here with their "
+        change = doc.Metric("change", f"{main.name} less that of the baseline, of the samples that are here with their "
                         "records", main.higher_is_better, is_change=True)  # fmt: skip
         changes: list[float | None] = [None] * len(table.ids)
         for card in cards:
@@ -451,9 +432,8 @@ def samples_shown(
         table = msgspec.structs.replace(table, metrics={**table.metrics, change.name: changes})
     short = [msgspec.structs.replace(card, sample_id=one_line(card.sample_id, MAX_ID_LENGTH)) for card in cards]
     return msgspec.structs.replace(
-        document, samples=table, cards=within_limit(short), sample_metrics=metrics,
-        distributions=distributions(source, specs, len(document.systems)),
-        samples_note=empty, distributions_note=empty or chosen,
+        document, samples=table, cards=within_limit(short), sample_metrics=metrics, distributions=found,
+        samples_note="" if table.ids else "This run has no samples.", distributions_note=chosen,
     )  # fmt: skip
 
 
@@ -468,8 +448,8 @@ def _rows(samples: Sequence[str], result: Run, more: Sequence[str] = (), share: 
     metrics = benchmark.sample_metric_names()
     wanted = ["sample_id", "system", "status", *(f"{SLICE_PREFIX}{name}" for name in columns), *metrics, *more]
     schema = sample_schema(metrics, columns)
-    tables = [pa.schema([schema.field(name) for name in wanted]).empty_table()]
+    parts = [pa.schema([schema.field(name) for name in wanted]).empty_table()]
     for path in samples:
         batches = [each if share >= 1 else hashed_share(each, share) for each in read_rows(path, wanted, where)]
-        tables.append(pa.Table.from_batches(batches, tables[0].schema))
-    return pa.concat_tables(tables)
+        parts.append(pa.Table.from_batches(batches, parts[0].schema))
+    return pa.concat_tables(parts)

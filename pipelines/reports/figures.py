@@ -7,20 +7,7 @@ import re
 from markupsafe import Markup, escape
 
 from ..runs.numbers import typeset
-from .document import (
-    Bar,
-    Cells,
-    Code,
-    Counts,
-    Difference,
-    Distribution,
-    Document,
-    Link,
-    MatrixCell,
-    Measured,
-    Metric,
-    Word,
-)
+from . import document as doc
 from .markdown import number, status_text
 from .text import clipped, visible
 
@@ -32,40 +19,40 @@ _INKS = {"better": "var(--good)", "worse": "var(--bad)"}
 class CellWriter:
     """Writes the cells of one document; each name of a metric opens its meaning."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: doc.Document) -> None:
         self._document = document
 
-    def html(self, value: Cells) -> Markup:
+    def html(self, value: doc.Cells) -> Markup:
         """Returns what a cell, or a paragraph, shows."""
         match value:
             case tuple():
                 return Markup(" ").join(map(self.html, value))
-            case Bar(found, low, high, line, system):
-                verdict = found.verdict if isinstance(found, Difference) else ""
+            case doc.Bar(found, low, high, line, system):
+                verdict = found.verdict if isinstance(found, doc.Difference) else ""
                 ink = _INKS.get(verdict, "var(--soft)") if system is None else f"var(--system-{system % 6})"
                 return self.html(found) + whisker(found, low, high, line, ink)
-            case Measured():
-                write = typeset if isinstance(value, Difference) else number
+            case doc.Measured():
+                write = typeset if isinstance(value, doc.Difference) else number
                 if value.low is None:
                     return escape(write(value.value))
                 between = f"{write(value.low)} to {write(value.high)}"
                 return Markup('{} <span class="interval">{}</span>').format(write(value.value), between)
-            case Metric():
+            case doc.Metric():
                 better = "higher" if value.higher_is_better else "lower"
                 return Markup(
                     '<details class="meaning"><summary><code>{}</code></summary>{}; {} is better.</details>'
                 ).format(breakable(value.name), shown(value.meaning or "no meaning is declared"), better)
-            case Code(text):
+            case doc.Code(text):
                 return Markup("<code>{}</code>").format(breakable(text))
-            case Word(text, is_bad):
+            case doc.Word(text, is_bad):
                 name = "fail" if is_bad else text.replace(" ", "-")
                 return Markup('<b class="said {}">{}</b>').format(name, shown(text))
-            case Link():
+            case doc.Link():
                 return self.linked(value.text, self._document.address(value))
-            case MatrixCell():
+            case doc.MatrixCell():
                 link = self._document.link(value.filters, value.system) if value.count else None
                 return self.linked(value.count, link)
-            case Counts():
+            case doc.Counts():
                 return self._counts(value)
             case _:
                 return shown(value)
@@ -74,18 +61,18 @@ class CellWriter:
         """Returns a text that leads to an address, where it has one."""
         return shown(text) if address is None else Markup('<a href="{}">{}</a>').format(address, shown(text))
 
-    def attributes(self, value: Cells) -> Markup:
+    def attributes(self, value: doc.Cells) -> Markup:
         """Returns the attributes of the cell of a table that holds this."""
-        if isinstance(value, MatrixCell):
+        if isinstance(value, doc.MatrixCell):
             more = " diagonal" * value.is_correct + " none" * (not value.count)
             return Markup(' class="number{}" style="--shade: {:.3f}"').format(more, value.share)
         first = value[0] if isinstance(value, tuple) and value else value
-        first = first.text if isinstance(first, Link) else first
-        is_number = first is None or isinstance(first, (int, float, Measured, Difference, Bar))
+        first = first.text if isinstance(first, doc.Link) else first
+        is_number = first is None or isinstance(first, (int, float, doc.Measured, doc.Difference, doc.Bar))
         is_long = isinstance(value, str) and len(value) > 60
         return Markup(' class="number"' if is_number else ' class="text"' if is_long else "")
 
-    def _counts(self, found: Counts) -> Markup:
+    def _counts(self, found: doc.Counts) -> Markup:
         bars, parts = Markup(""), Markup("")
         for status, count in found.counts.items():
             if not count:
@@ -112,7 +99,7 @@ def breakable(text: str) -> Markup:
     return Markup("<wbr>").join(map(shown, re.split(r"(?<=[._=])(?=.)", clipped(text))))
 
 
-def whisker(found: Measured | Difference, low: float, high: float, line: float | None, ink: str) -> Markup:
+def whisker(found: doc.Measured | doc.Difference, low: float, high: float, line: float | None, ink: str) -> Markup:
     """Returns a bar from the ends of an interval, with a dot at the value, on a range; `line` is a thin line across."""
     places = {"from": found.low, "to": found.high, "at": found.value, "line-at": line}
     known = {name: (value - low) / ((high - low) or 1) for name, value in places.items() if value is not None}
@@ -120,7 +107,7 @@ def whisker(found: Measured | Difference, low: float, high: float, line: float |
     return Markup('<i class="whisker" style="{}--ink:{}"></i>').format(style, ink)
 
 
-def histogram(document: Document, found: Distribution, system: int) -> Markup:
+def histogram(document: doc.Document, found: doc.Distribution, system: int) -> Markup:
     """Returns the counts of a metric in bins; each bin links to its samples."""
     counts, edges = found.counts[system], found.edges
     most = max((max(each, default=0) for each in found.counts), default=0) or 1

@@ -9,41 +9,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..config.errors import UsageError
-from ..runs.history import History, Point
-from ..runs.history import Night as Run_
+from ..runs.causes import stored_causes
+from ..runs.gates import record_failures
+from ..runs.history import History, Night, Point
 from ..runs.history_index import run_path
 from ..runs.numbers import fixed, typeset
 from ..runs.run import Run
+from . import document as doc
 from .against import NOTHING, Against, against_baseline, page_link, run_differences
-from .document import (
-    Block,
-    Cell,
-    Cells,
-    Code,
-    Compared,
-    Difference,
-    Document,
-    Event,
-    GateLine,
-    Link,
-    Measured,
-    Metric,
-    Night,
-    Nights,
-    Section,
-    Series,
-    Slice,
-    Slot,
-    Table,
-    Text,
-    Verdict,
-    Word,
-    samples_address,
-)
 from .judgement import judge_difference, judge_nights, lead_first
 from .render import Reports, write_reports
 from .samples import columns_of
@@ -84,7 +60,7 @@ def history_reports(sources: HistorySources, with_page: bool = True) -> Reports:
     return write_reports(documents, REPORT, page, PAGE, "history.md and history.parquet")
 
 
-def build_history(sources: HistorySources, history: History) -> Document:
+def build_history(sources: HistorySources, history: History) -> doc.Document:
     """Returns the document of the runs of one benchmark."""
     nights, latest = history.nights[-MAX_NIGHTS:], history.nights[-1]
     place = {night.run: number for number, night in enumerate(nights)}
@@ -92,8 +68,9 @@ def build_history(sources: HistorySources, history: History) -> Document:
     slices, left_out = _slices(history, place, systems, sources.table)
     parts = list(dict.fromkeys(night.comparable_by for night in nights))
     rows = tuple(_night(sources, night, parts.index(night.comparable_by), systems) for night in nights)
-    blessed = _blessed(sources, history)
-    document = Document(
+    last = _stored(sources.folder, latest.run)
+    blessed = _blessed(sources, history, last)
+    document = doc.Document(
         kind="history",
         title=f"{history.benchmark}: {len(history.nights):,} run{'s' * (len(history.nights) > 1)}, "
         f"{history.nights[0].started[:10]} to {latest.started[:10]}",
@@ -101,237 +78,253 @@ def build_history(sources: HistorySources, history: History) -> Document:
         summary=f"History of {sources.folder}",
         systems=systems,
         header=tuple(_neighbors(sources, history, rows, blessed)),
-        verdict=_linked(_verdict(sources.folder, history), rows[-1].link, latest.systems),
+        verdict=_verdict(last, sources.folder, history, systems),
+        samples_page=rows[-1].link or "",
         metrics=tuple(_metric(history, name) for name in history.metrics),
-        history=Nights(
+        lead=_lead(history)[0],
+        history=doc.Nights(
             rows,
             (*_series(nights, history.metrics, systems), *slices),
             tuple(_events(history, place, systems)),
-            tuple(dict.fromkeys(_gates(sources.folder, history))),
+            tuple(dict.fromkeys(_gates(last, history))),
         ),
     )
-    sections: tuple[Section, ...] = (
-        Section("verdict", "Tonight", [Slot("verdict", "both"), *_tonight(document, history)]),
-        Section("baseline", "Against the baseline", [*_blessed_blocks(blessed, latest.systems)]),
-        Section("metrics", "Metrics over time", [Slot("series")], "page"),
-        Section("events", "What happened", [*_event_blocks(document)]),
-        Section("slices", "Slices over time", [*_slice_blocks(slices, left_out)], "page"),
-        Section("nights", "Nights", [Slot("nights"), *_night_table(document, len(history.nights))]),
+    sections: tuple[doc.Section, ...] = (
+        doc.Section("verdict", "Tonight", [doc.Slot("verdict", "both"), *_tonight(document, history)]),
+        doc.Section("baseline", "Against the baseline", [*_blessed_blocks(blessed, latest.systems)]),
+        doc.Section("metrics", "Metrics over time", [doc.Slot("series")], "page"),
+        doc.Section("events", "What happened", [*_event_blocks(document)]),
+        doc.Section("slices", "Slices over time", [*_slice_blocks(slices, left_out)], "page"),
+        doc.Section("nights", "Nights", [doc.Slot("nights"), *_night_table(document, len(history.nights))]),
     )
     if history is sources.found[-1]:
         command = shlex.join(sources.command)
         sections += (
-            Section("unreadable", "Not read", [Text(line, "item") for line in sources.unreadable]),
-            Section("provenance", "Provenance", [Text(command, "code")] if command else [], "page"),
+            doc.Section("unreadable", "Not read", [doc.Text(line, "item") for line in sources.unreadable]),
+            doc.Section("provenance", "Provenance", [doc.Text(command, "code")] if command else [], "page"),
         )
     return msgspec.structs.replace(document, sections=sections)
 
 
 def _neighbors(
-    sources: HistorySources, history: History, rows: Sequence[Night], blessed: Against
-) -> Iterator[tuple[str, Cell]]:
+    sources: HistorySources, history: History, rows: Sequence[doc.Night], blessed: Against
+) -> Iterator[tuple[str, doc.Cell]]:
     """Yields the benchmark, tonight, the night before, and the run that a person has blessed, with their pages."""
     yield "benchmark", history.benchmark
     for name, night in zip(("tonight", "last night"), rows[:-3:-1], strict=False):
-        yield name, Link(night.run, address=night.link)
+        yield name, doc.Link(night.run, address=night.link)
     if blessed.path:
-        yield "baseline", Link(blessed.path, address=page_link(blessed.path, sources.output, "."))
+        yield "baseline", doc.Link(blessed.path, address=page_link(blessed.path, sources.output, "."))
 
 
-def _metric(history: History, name: str) -> Metric:
-    return Metric(name) if history.kind is None else Metric.of(history.kind.spec_of(name), name)
+def _metric(history: History, name: str) -> doc.Metric:
+    return doc.Metric(name) if history.kind is None else doc.Metric.of(history.kind.spec_of(name), name)
 
 
-def _moved(history: History, system: str, metric: str) -> Difference:
+def _lead(history: History) -> list[str]:
+    """Returns the metrics by which a benchmark ranks, the lead metric first."""
+    return list(history.metrics) if history.kind is None else lead_first(history.kind)
+
+
+def _moved(history: History, system: str, metric: str) -> doc.Difference:
     """Returns the difference of a metric from the last night that it can be compared with."""
     differences = history.differences.get(system, {})
     found = None if isinstance(differences, str) else differences.get(metric)
     if found is None:
-        return Difference()
+        return doc.Difference()
     low, high = found.interval or (None, None)
-    return Difference(found.difference, low, high, found.word)
+    return doc.Difference(found.difference, low, high, found.word)
 
 
-def _verdict(folder: str, history: History) -> Verdict:
+def _stored(folder: str, run: str) -> Run | None:
+    """Returns a run of the folder; None where it can be read no more."""
+    try:
+        return Run.read(run_path(folder, run))
+    except (UsageError, OSError, ValueError):
+        return None
+
+
+def _failures(last: Run | None) -> list[str]:
+    """Returns why the last run fails beside its gates, as its own report says it."""
+    try:
+        found = {name: {"coverage": system.coverage} for name, system in last.systems.items()} if last else {}
+        return record_failures(found, last.configuration.settings, stored_causes(last.provenance)) if last else []
+    except (UsageError, OSError, ValueError, KeyError, TypeError):
+        return []
+
+
+def _verdict(last: Run | None, folder: str, history: History, systems: Sequence[str]) -> doc.Verdict:
     """Returns the verdict of the last night: by its gates, else against the last night that compares with it."""
     latest, compared = history.nights[-1], []
-    slices: list[Slice] = []
-    for number, system in enumerate(latest.systems):
-        before = history.before(system)
+    slices: list[doc.Slice] = []
+    for system in latest.systems:
+        number, before = systems.index(system), history.before(system)
         for metric in (_metric(history, name) for name in history.metrics if before):
             earlier, point = (night.points.get((system, metric.name)) for night in (before[-1], latest))
             difference = _moved(history, system, metric.name)
             if earlier is not None and point is not None and difference.value is not None:
-                compared.append(Compared(metric, number, Measured(earlier.value), Measured(point.value), difference))
+                sides = doc.Measured(earlier.value), doc.Measured(point.value)
+                compared.append(doc.Compared(metric, number, *sides, difference))
         if before:
-            slices += _slice_differences(folder, history, system, number, before[-1])
-    lead = list(history.metrics) if history.kind is None else lead_first(history.kind)
-    judged = judge_difference(lead, history.metrics, compared, slices, latest.systems, "Tonight")
-    return judge_nights(history, lead, judged)
+            slices += _slice_differences(last, _stored(folder, before[-1].run), history.metrics, system, number)
+    lead = _lead(history)
+    judged = judge_difference(lead, history.metrics, compared, slices, systems, "Tonight")
+    return judge_nights(history, lead, judged, _failures(last))
 
 
-def _linked(verdict: Verdict, page: str | None, systems: Sequence[str]) -> Verdict:
-    """Returns a verdict of which the samples are in the page of the last night, where it has one."""
-
-    def leading(found: Link) -> Link:
-        if page is None or found.filters is None:
-            return Link(found.text)
-        system = {"system": systems[found.system]} if len(systems) > 1 else {}
-        return Link(found.text, address=page + samples_address({**found.filters, **system}))
-
-    reasons, lost = (tuple(map(leading, found)) for found in (verdict.reasons, verdict.lost))
-    return msgspec.structs.replace(verdict, reasons=reasons, lost=lost)
-
-
-def _slice_differences(folder: str, history: History, system: str, number: int, before: Run_) -> Iterator[Slice]:
+def _slice_differences(
+    last: Run | None, before: Run | None, metrics: Sequence[str], system: str, number: int
+) -> Iterator[doc.Slice]:
     """Yields how the slices of a system moved since an earlier night; none where the sums of either cannot be read."""
+    if last is None or before is None:
+        return
     try:
-        latest, other = (Run.read(run_path(folder, night.run)) for night in (history.nights[-1], before))
-        found, _ = run_differences(latest, other, {system: system})
+        found, _ = run_differences(last, before, {system: system})
     except (UsageError, OSError, ValueError, KeyError):
         return
     for label in dict.fromkeys(label for _, label, _ in found if label):
-        moved = (found.get((system, label, name)) for name in history.metrics)
-        differences = tuple(each.difference if each else Difference() for each in moved)
-        yield Slice(one_line(label), number, None, (), (), differences, columns_of(label))
+        moved = (found.get((system, label, name)) for name in metrics)
+        differences = tuple(each.difference if each else doc.Difference() for each in moved)
+        yield doc.Slice(one_line(label), number, None, (), differences, columns_of(label))
 
 
-def _night(sources: HistorySources, night: Run_, part: int, systems: Sequence[str]) -> Night:
+def _night(sources: HistorySources, night: Night, part: int, systems: Sequence[str]) -> doc.Night:
     found = (night.coverage.get(system) for system in systems)
     scored = tuple("" if each is None else f"{each.scored:,} of {each.samples:,}" for each in found)
     link = page_link(sources.folder, sources.output, night.run)
-    return Night(night.run, night.started, night.version, link, night.gates, part, scored)
+    return doc.Night(night.run, night.started, night.version, link, night.gates, part, scored)
 
 
-def _tonight(document: Document, history: History) -> Iterator[Block]:
+def _tonight(document: doc.Document, history: History) -> Iterator[doc.Block]:
     """Yields what there is to know of the last night, and each of its systems beside the nights before it."""
     nights, latest = history.nights, history.nights[-1]
     lost = [name for night in nights[-2:-1] for name in night.systems if name not in latest.systems]
     said = [f"tonight has no system {', '.join(lost)}, which the run before has"] if lost else []
     for warning in (*history.warnings, *said):
-        yield Text(f"{warning}.", label="Warning")
+        yield doc.Text(f"{warning}.", label="Warning")
     for each in history.breaks:
         if each.night is latest:
             text = "Tonight cannot be compared with the nights before."
             if each.earlier is not None:
                 text = f"Tonight is compared with {each.earlier.run} and the nights before that are as it is."
-            yield Text(f"{each.reason}. {text}", label="Break")
+            yield doc.Text(f"{each.reason}. {text}", label="Break")
     if latest.gates:
-        yield Text(("Gates", Word(latest.gates)))
+        yield doc.Text(("Gates", doc.Word(latest.gates)))
     for system in latest.systems:
         before, found = history.before(system), history.differences.get(system)
-        yield Text(system, "heading")
-        yield Text(f"{latest.coverage[system]}.")
+        yield doc.Text(system, "heading")
+        yield doc.Text(f"{latest.coverage[system]}.")
         if isinstance(found, str):
-            yield Text(f"Not compared with {before[-1].run}: {found}.")
+            yield doc.Text(f"Not compared with {before[-1].run}: {found}.")
         for drop in history.drops:
             if drop.night is latest and drop.system == system:
-                yield Text(f"{drop}.", label="Warning")
+                yield doc.Text(f"{drop}.", label="Warning")
         last = before[-1].run if before and before[-1] is not nights[-2] else "last night"
         of_medians = [f"against the median of {window}" for window in WINDOWS]
         header = ("metric", "tonight", f"against {last}", *of_medians, "gate")
-        rows: list[tuple[float, Sequence[Cells]]] = []
+        rows: list[tuple[float, Sequence[doc.Cells]]] = []
         for metric in document.metrics:
             key = system, metric.name
             point, moved = latest.points.get(key), _moved(history, system, metric.name)
             if point is not None:
                 medians = (_median([each.points.get(key) for each in before[-window:]]) for window in WINDOWS)
-                below = (Difference(None if each is None else point.value - each) for each in medians)
-                cell: Cells = (moved, Word(moved.verdict)) if moved.value is not None else moved
-                measured = Measured(point.value, point.low, point.high)
-                rows.append((moved.value or 0.0, (metric, measured, cell, *below, Word(point.verdict or "–"))))
+                below = (doc.Difference(None if each is None else point.value - each) for each in medians)
+                cell: doc.Cells = (moved, doc.Word(moved.verdict)) if moved.value is not None else moved
+                measured = doc.Measured(point.value, point.low, point.high)
+                rows.append((moved.value or 0.0, (metric, measured, cell, *below, doc.Word(point.verdict or "–"))))
             elif key in latest.unmeasured:
                 gate = latest.unmeasured[key] or "–"
-                rows.append((0.0, (metric, "not measured", *([None] * (1 + len(WINDOWS))), Word(gate))))
+                rows.append((0.0, (metric, "not measured", *([None] * (1 + len(WINDOWS))), doc.Word(gate))))
         # What moved most comes first; where nothing is compared, metrics keep their order.
         rows.sort(key=lambda row: -abs(row[0]))
-        yield Table(f"Metrics of {system} tonight", header, [row for _, row in rows], "metrics")
+        yield doc.Table(f"Metrics of {system} tonight", header, [row for _, row in rows], "metrics")
 
 
-def _blessed_blocks(blessed: Against, systems: Sequence[str]) -> Iterator[Block]:
+def _blessed_blocks(blessed: Against, systems: Sequence[str]) -> Iterator[doc.Block]:
     if blessed.note:
-        yield Text(blessed.note)
+        yield doc.Text(blessed.note)
     if rows := [found for (_, label, _), found in blessed.found.items() if not label]:
         yield compared_table("Against the baseline", rows, systems, ("baseline", "tonight"))
 
 
-def _event_blocks(document: Document) -> Iterator[Block]:
+def _event_blocks(document: doc.Document) -> Iterator[doc.Block]:
     assert document.history is not None
     rows = [
         (
             document.history.nights[event.night].run,
             event.what,
             document.systems[event.system] if event.system >= 0 else "all",
-            Code(document.metrics[event.metric].name) if event.metric >= 0 else "all",
+            doc.Code(document.metrics[event.metric].name) if event.metric >= 0 else "all",
             event.text,
         )
         for event in document.history.events
     ]
     if rows:
-        yield Table("What happened", ("night", "what", "system", "metric", "why"), rows)
+        yield doc.Table("What happened", ("night", "what", "system", "metric", "why"), rows)
 
 
-def _slice_blocks(series: Sequence[Series], left_out: int) -> Iterator[Block]:
-    yield Slot("multiples") if series else Text("No run has slices.")
+def _slice_blocks(series: Sequence[doc.Series], left_out: int) -> Iterator[doc.Block]:
+    yield doc.Slot("multiples") if series else doc.Text("No run has slices.")
     if left_out:
-        yield Text(f"{left_out:,} series of smaller slices are not in this page; history.parquet has them.", "caption")
+        yield doc.Text(
+            f"{left_out:,} series of smaller slices are not in this page; history.parquet has them.", "caption"
+        )
 
 
-def _night_table(document: Document, total: int) -> Iterator[Block]:
+def _night_table(document: doc.Document, total: int) -> Iterator[doc.Block]:
     """Yields the lines of the last nights, the last first, with a line where scores stop to compare."""
     history = document.history
     assert history is not None
     whole = [each for each in history.series if not each.label]
     broken = {event.night: event.text for event in history.events if event.what == "break"}
     flagged = {(event.night, event.system) for event in history.events if event.what == "coverage"}
-    rows: list[Sequence[Cells]] = []
+    rows: list[Sequence[doc.Cells]] = []
     for number in range(len(history.nights) - 1, max(-1, len(history.nights) - 1 - NIGHTS_LISTED), -1):
         night = history.nights[number]
         for system, scored in enumerate(night.scored):
             if scored:
                 values = [each.values[number] for each in whole if each.system == system]
-                cell: Cell = Word(scored, True) if (number, system) in flagged else scored
+                cell: doc.Cell = doc.Word(scored, True) if (number, system) in flagged else scored
                 name = document.systems[system]
                 rows.append((night.started[:16], night.run, name, *values, cell, night.verdict))
         if number in broken:
             rows.append(("—— break ——", broken[number], "", *([""] * len(document.metrics)), "", ""))
     names = (metric.name for metric in document.metrics)
-    yield Table("Nights", ("started", "run", "system", *map(Code, names), "scored", "gates"), rows, where="markdown")
+    yield doc.Table(
+        "Nights", ("started", "run", "system", *map(doc.Code, names), "scored", "gates"), rows, where="markdown"
+    )
     if total > NIGHTS_LISTED:
-        yield Text(f"{total - NIGHTS_LISTED:,} earlier runs are in history.parquet.", where="markdown")
+        yield doc.Text(f"{total - NIGHTS_LISTED:,} earlier runs are in history.parquet.", where="markdown")
     if total > MAX_NIGHTS:
-        yield Text(f"{total - MAX_NIGHTS:,} earlier runs are not in this page.", "caption", where="page")
+        yield doc.Text(f"{total - MAX_NIGHTS:,} earlier runs are not in this page.", "caption", where="page")
 
 
 def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, DECIMALS) + 0.0
 
 
-def _series(nights: Sequence[Run_], metrics: Sequence[str], systems: Sequence[str]) -> Iterator[Series]:
+def _series(nights: Sequence[Night], metrics: Sequence[str], systems: Sequence[str]) -> Iterator[doc.Series]:
     for metric, name in enumerate(metrics):
         for number, system in enumerate(systems):
             points = [night.points.get((system, name)) for night in nights]
             values, lows, highs = (
                 tuple(_rounded(getattr(point, end, None)) for point in points) for end in ("value", "low", "high")
             )
-            yield Series("", number, metric, values, lows, highs)
+            yield doc.Series("", number, metric, values, lows, highs)
 
 
-def _slices(history: History, place: Mapping[str, int], systems: Sequence[str], table: Any) -> tuple[list[Series], int]:
+def _slices(
+    history: History, place: Mapping[str, int], systems: Sequence[str], table: Any
+) -> tuple[list[doc.Series], int]:
     """Returns the series of the slices, those with most samples first, and how many are left out."""
     if table is None:
         return [], 0
     metrics = list(history.metrics)
-    wanted = pc.and_(
-        pc.and_(pc.equal(table.column("benchmark"), history.benchmark), pc.not_equal(table.column("slice"), "")),
-        pc.and_(
-            pc.is_in(table.column("metric"), pa.array(metrics, pa.string())),
-            pc.is_in(table.column("run"), pa.array(list(place), pa.string())),
-        ),
-    )
+    is_wanted = pc.field("benchmark") == history.benchmark
+    is_wanted &= (pc.field("slice") != "") & pc.field("metric").isin(metrics) & pc.field("run").isin(list(place))
     values: dict[tuple[str, str, str], list[float | None]] = {}
     samples: dict[tuple[str, str], int] = {}
-    found = table.filter(wanted).select(["run", "system", "slice", "metric", "value", "samples"])
+    found = table.filter(is_wanted).select(["run", "system", "slice", "metric", "value", "samples"])
     for run, system, label, metric, value, count in zip(*(column.to_pylist() for column in found.columns), strict=True):
         values.setdefault((system, label, metric), [None] * len(place))[place[run]] = _rounded(value)
         samples[system, label] = count or 0
@@ -339,52 +332,48 @@ def _slices(history: History, place: Mapping[str, int], systems: Sequence[str], 
     measured.sort(key=lambda key: (-samples[key[0], key[1]], key[1], key[0], metrics.index(key[2])))
     kept = measured[: max(1, MAX_SLICE_VALUES // max(1, len(place)))]
     series = [
-        Series(one_line(label), systems.index(system), metrics.index(metric), tuple(values[system, label, metric]),
+        doc.Series(one_line(label), systems.index(system), metrics.index(metric), tuple(values[system, label, metric]),
                samples=samples[system, label])
         for system, label, metric in kept
     ]  # fmt: skip
     return series, len(measured) - len(kept)
 
 
-def _events(history: History, place: Mapping[str, int], systems: Sequence[str]) -> list[Event]:
+def _events(history: History, place: Mapping[str, int], systems: Sequence[str]) -> list[doc.Event]:
     """Returns all that happened on nights that are shown, the last first."""
     found = []
     for each in history.breaks:
         compared = f"; compared with {each.earlier.run}" if each.earlier else ""
-        found.append((each.night, Event(0, "break", f"{each.reason}{compared}")))
+        found.append((each.night, doc.Event(0, "break", f"{each.reason}{compared}")))
     for change in history.changes:
         text = f"{fixed(change.before)} to {fixed(change.after)}, {typeset(change.after - change.before)}"
         at = systems.index(change.system), history.metrics.index(change.metric)
-        found.append((change.night, Event(0, "change point", text, *at)))
+        found.append((change.night, doc.Event(0, "change point", text, *at)))
     for gap in history.gaps:
         text = f"{gap.count:,} missing night{'s' * (gap.count > 1)} after {gap.before.run}"
-        found.append((gap.after, Event(0, "missing before", text)))
+        found.append((gap.after, doc.Event(0, "missing before", text)))
     found += [
-        (drop.night, Event(0, "coverage", str(drop), systems.index(drop.system)))
+        (drop.night, doc.Event(0, "coverage", str(drop), systems.index(drop.system)))
         for drop in history.drops if drop.system in systems
     ]  # fmt: skip
     events = [msgspec.structs.replace(event, night=place[night.run]) for night, event in found if night.run in place]
     return sorted(events, key=lambda event: -event.night)
 
 
-def _gates(folder: str, history: History) -> Iterator[GateLine]:
+def _gates(last: Run | None, history: History) -> Iterator[doc.GateLine]:
     """Yields the bounds of the metrics of all samples in the last run."""
-    try:
-        gates = Run.read(run_path(folder, history.nights[-1].run)).summary.gates
-    except (UsageError, OSError, ValueError):
-        return
-    for gate in gates:
+    for gate in last.summary.gates if last else ():
         name, other, reference = gate.get("metric"), gate.get("not_worse_than"), gate.get("reference")
         if name not in history.metrics or gate.get("slice"):
             continue
         metric = history.metrics.index(name)
         for key, words in (("minimum", "at least"), ("maximum", "at most")):
             if gate.get(key) is not None:
-                yield GateLine(metric, gate[key], f"gate: {words} {gate[key]:g}")
+                yield doc.GateLine(metric, gate[key], f"gate: {words} {gate[key]:g}")
         if other and reference is not None:
             margin = gate.get("margin") or 0.0
             worst = reference - margin if _metric(history, name).higher_is_better else reference + margin
-            yield GateLine(metric, worst, f"gate: not worse than {one_line(other, 80)}, margin {margin:g}")
+            yield doc.GateLine(metric, worst, f"gate: not worse than {one_line(other, 80)}, margin {margin:g}")
 
 
 def _median(points: Sequence[Point | None]) -> float | None:
@@ -393,14 +382,14 @@ def _median(points: Sequence[Point | None]) -> float | None:
     return statistics.median(values) if values else None
 
 
-def _blessed(sources: HistorySources, history: History) -> Against:
+def _blessed(sources: HistorySources, history: History, last: Run | None) -> Against:
     """Returns the differences from the run that a person has blessed, or why there are none."""
-    if sources.blessed is None:
+    if sources.blessed is None or last is None:
         return NOTHING
     try:
         blessed = Run.read(sources.blessed)
         if blessed.summary.benchmark != history.benchmark:
             return NOTHING
-        return against_baseline(Run.read(run_path(sources.folder, history.nights[-1].run)), blessed, "the blessed run")
+        return against_baseline(last, blessed, "the blessed run")
     except UsageError as error:
         return Against(f"Not compared with the blessed run: {error}.")

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ...metrics.statistics.measured import AnyBenchmark
-from ..runs.documents import GateVerdict, gates_passed
+from ..runs.documents import GateVerdict, coverage_text, gates_passed
 from ..runs.history import History
 from ..runs.numbers import fixed
 from ..runs.numbers import typeset as signed
@@ -151,7 +151,7 @@ def judge_run(
     failures: Sequence[str],
     against: Verdict | None = None,
 ) -> Verdict:
-    """Returns the verdict of a run: by its gates, else by its baseline; one that scored nothing fails.
+    """Returns the verdict of a run: by its gates, else by its baseline; one with a system that scored nothing fails.
 
     failures: why the run fails beside its gates. against: the verdict on its difference from the baseline.
     """
@@ -183,47 +183,41 @@ def judge_run(
 
 
 def _measured(summary: Mapping[str, Any], benchmark: type[AnyBenchmark]) -> tuple[str, bool]:
-    """Returns in a sentence what a run measured, and whether it scored anything."""
+    """Returns in a sentence what a run measured, and whether each of its systems has scores."""
     systems, ranking = summary["systems"], summary["ranking"]
-    scored = max((system["coverage"]["ground_truth"]["scored"] for system in systems.values()), default=0)
-    if not scored:
+    scored = [system["coverage"]["ground_truth"]["scored"] for system in systems.values()]
+    if not any(scored):
         return "Nothing was scored.", False
     found = [each["values"] for each in systems.values()]
     metric = next((name for name in lead_first(benchmark) if any(each.get(name) is not None for each in found)), None)
     if metric is None:
-        return f"{scored:,} samples were scored, and no metric has a value.", True
+        return f"{max(scored):,} samples were scored, and no metric has a value.", False
     values = [f"{name} has {metric} {measured(systems[name], metric).text(number)}" for name in ranking]
     if len(ranking) == 1:
-        return f"{values[0]} over {_samples(systems[ranking[0]])}.", True
+        return f"{values[0]}; {coverage_text(systems[ranking[0]]['coverage'])}.", True
+    is_scored = all(scored) and all(any(value is not None for value in each.values()) for each in found)
     more = len(values) - SYSTEMS_NAMED
     shown = "; ".join([*values[:SYSTEMS_NAMED], *([f"{more} more systems follow"] if more > 0 else [])])
     places = summary.get("ranking_by", {}).get("places", [])
     first = [each["system"] for each in places if each["place"] == 1] or list(ranking)
     if len(first) == 1:
-        return f"{first[0]} ranks first of {len(ranking)} systems: {shown}.", True
-    return f"{some_of(first, SYSTEMS_NAMED)} share the first place of {len(ranking)} systems: {shown}.", True
+        return f"{first[0]} ranks first of {len(ranking)} systems: {shown}.", is_scored
+    return f"{some_of(first, SYSTEMS_NAMED)} share the first place of {len(ranking)} systems: {shown}.", is_scored
 
 
-def _samples(system: Mapping[str, Any]) -> str:
-    counts = system["coverage"]["ground_truth"]
-    left = [f"{counts[status]:,} {words}" for status, words in _LEFT_OUT.items() if counts[status]]
-    text = f"{counts['read']:,} samples"
-    return f"{text}, of which {' and '.join(left)}" if left else text
-
-
-_LEFT_OUT = {"missing_prediction": "without a prediction", "rejected": "rejected", "duplicate": "duplicates"}
-
-
-def judge_nights(history: History, lead: Sequence[str], against: Verdict | None) -> Verdict:
+def judge_nights(
+    history: History, lead: Sequence[str], against: Verdict | None, failures: Sequence[str] = ()
+) -> Verdict:
     """Returns the verdict of the last run: that of its gates, else of its differences from the last comparable night.
 
-    lead: the metrics, the lead metric first. against: the verdict on its differences.
+    lead: the metrics, the lead metric first. against: the verdict on its differences. failures: why it fails beside its
+    gates.
     """
     latest = history.nights[-1]
     judgement: Judgement = "not judged" if against is None else against.judgement
     if latest.gates in ("pass", *_WORST_FIRST):
         judgement = latest.gates
-    if not any(coverage.scored for coverage in latest.coverage.values()):
+    if failures or not all(coverage.scored for coverage in latest.coverage.values()):
         judgement = "fail"
     started = latest.started[:16].replace("T", " ")
     sentence = f"The last of {len(history.nights):,} runs is {latest.run}, started {started}"
@@ -239,7 +233,7 @@ def judge_nights(history: History, lead: Sequence[str], against: Verdict | None)
                 value = f"{metric} {fixed(latest.points[system, metric].value)}"
             said.append(f"{system} has {value}")
         sentence += f". {'; '.join(said)}." if said else "."
-    reasons = [*map(Link, _reasons(history)), *(against.reasons if against else ())]
+    reasons = [*map(Link, (*failures, *_reasons(history))), *(against.reasons if against else ())]
     return Verdict(judgement, sentence, tuple(reasons[:MAX_REASONS]), against.lost if against else ())
 
 

@@ -5,65 +5,53 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ...metrics.benchmark import Table as DataTable
+from ...metrics.benchmark import Table
 from ..runs.documents import GateVerdict
-from .document import (
-    Bar,
-    Block,
-    Cells,
-    Code,
-    Compared,
-    Difference,
-    Link,
-    MatrixCell,
-    Metric,
-    Slice,
-    Table,
-    Text,
-    Word,
-    cell_name,
-)
+from . import document as doc
 from .markdown import MARKED
 
 MAX_SLICES_LISTED = 200
 DETECTABLE = "Detectable is a true difference that is found with a chance of 80%."
 
 
-def metric_table(title: str, metrics: Sequence[Metric], systems: Sequence[str], folded: bool | None = None) -> Table:
+def metric_table(
+    title: str, metrics: Sequence[doc.Metric], systems: Sequence[str], folded: bool | None = None
+) -> doc.Table:
     """Returns the values of metrics with their intervals, a column for each system.
 
     A value is drawn between the bounds of its metric, which are 0 and 1 where none are declared.
     """
-    rows: list[Sequence[Cells]] = []
+    rows: list[Sequence[doc.Cells]] = []
     for metric in metrics:
         bounds = 0.0 if metric.low is None else metric.low, 1.0 if metric.high is None else metric.high
         ends = [[*bounds, *found.known] for found in metric.values]
-        bars = (Bar(found, min(ends[n]), max(ends[n]), system=n) for n, found in enumerate(metric.values))
+        bars = (doc.Bar(found, min(ends[n]), max(ends[n]), system=n) for n, found in enumerate(metric.values))
         rows.append((metric, *bars, _direction(metric)))
-    return Table(title, ("metric", *systems, "better"), rows, "metrics", folded)
+    return doc.Table(title, ("metric", *systems, "better"), rows, "metrics", folded)
 
 
-def _direction(metric: Metric) -> str:
+def _direction(metric: doc.Metric) -> str:
     return "higher" if metric.higher_is_better else "lower"
 
 
-def leaderboard(metrics: Sequence[Metric], systems: Sequence[str], places: Sequence[tuple[int, int]]) -> Table:
+def leaderboard(metrics: Sequence[doc.Metric], systems: Sequence[str], places: Sequence[tuple[int, int]]) -> doc.Table:
     """Returns the systems by place with their values, each metric on the range of all systems.
 
     places: pairs (place, system).
     """
     ranges = [[end for found in metric.values for end in found.known] or [0.0] for metric in metrics]
-    columns = [[Bar(found, min(ends), max(ends), system=0) for found in metric.values]
+    columns = [[doc.Bar(found, min(ends), max(ends), system=0) for found in metric.values]
                for metric, ends in zip(metrics, ranges, strict=True)]  # fmt: skip
-    rows: list[Sequence[Cells]] = [
-        (place, Link(systems[system], {}, system), *(column[system] for column in columns)) for place, system in places
+    rows: list[Sequence[doc.Cells]] = [
+        (place, doc.Link(systems[system], {}, system), *(column[system] for column in columns))
+        for place, system in places
     ]
-    return Table("Systems by place, with their main metrics", ("place", "system", *metrics), rows, "metrics")
+    return doc.Table("Systems by place, with their main metrics", ("place", "system", *metrics), rows, "metrics")
 
 
 def compared_table(
-    title: str, rows: Sequence[Compared], systems: Sequence[str], sides: Sequence[str], folded: bool | None = None
-) -> Table:
+    title: str, rows: Sequence[doc.Compared], systems: Sequence[str], sides: Sequence[str], folded: bool | None = None
+) -> doc.Table:
     """Returns metrics of two sides with their differences, on a range around zero that all share.
 
     systems: their names, where there may be several.
@@ -71,77 +59,79 @@ def compared_table(
     reach = max((abs(end) for row in rows for end in row.difference.known), default=0.0) or 1.0
     has_systems, is_tested = len(systems) > 1, any(row.p is not None for row in rows)
     header = ("metric", *(["system"] * has_systems), *sides, "difference", "verdict", *(["p"] * is_tested))
-    lines: list[Sequence[Cells]] = [
+    lines: list[Sequence[doc.Cells]] = [
         (
             row.metric,
             *([systems[row.system]] if has_systems else []),
             row.baseline,
             row.candidate,
-            Bar(row.difference, -reach, reach, 0.0),
-            Word(row.difference.verdict),
-            *([None if row.p is None else Code(f"{row.p:.3f}")] if is_tested else []),
+            doc.Bar(row.difference, -reach, reach, 0.0),
+            doc.Word(row.difference.verdict),
+            *([None if row.p is None else doc.Code(f"{row.p:.3f}")] if is_tested else []),
             row.detectable,
             _direction(row.metric),
         )
         for row in rows
     ]
-    return Table(title, (*header, "detectable", "better"), lines, "metrics", folded)
+    return doc.Table(title, (*header, "detectable", "better"), lines, "metrics", folded)
 
 
-def gate_blocks(gates: Sequence[GateVerdict]) -> Iterator[Block]:
+def gate_blocks(gates: Sequence[GateVerdict]) -> Iterator[doc.Block]:
     """Yields what each gate says, where there are any."""
     if gates:
-        yield Text("Gates", "heading")
+        yield doc.Text("Gates", "heading")
         rows = [
-            (Word(gate.verdict), gate.system or "–", Code(gate.gate), gate.tier, gate.value, gate.reason)
+            (doc.Word(gate.verdict), gate.system or "–", doc.Code(gate.gate), gate.tier, gate.value, gate.reason)
             for gate in gates
         ]
-        yield Table("Gates", ("verdict", "system", "gate", "tier", "value", "reason"), rows)
+        yield doc.Table("Gates", ("verdict", "system", "gate", "tier", "value", "reason"), rows)
 
 
 def slice_blocks(
-    slices: Sequence[Slice], metrics: Sequence[Metric], systems: Sequence[str], is_compared: bool, others: str
-) -> Iterator[Block]:
+    slices: Sequence[doc.Slice], metrics: Sequence[doc.Metric], systems: Sequence[str], is_compared: bool, others: str
+) -> Iterator[doc.Block]:
     """Yields the first slices as Markdown has them: their values, or their differences. others: the file with all."""
     shown = [place for place in range(len(metrics)) if any(each.values[place].value is not None for each in slices)]
     many = len(systems) > 1 and not is_compared
-    rows: list[Sequence[Cells]] = []
+    rows: list[Sequence[doc.Cells]] = []
     for found in slices[:MAX_SLICES_LISTED]:
-        cells: list[Cells] = [found.values[place] for place in shown]
+        cells: list[doc.Cells] = [found.values[place] for place in shown]
         if is_compared:
             moved = [found.differences[place] for place in shown]
-            cells = [(Difference(each.value), *[Word(each.verdict)] * (each.verdict in MARKED)) for each in moved]
+            cells = [
+                (doc.Difference(each.value), *[doc.Word(each.verdict)] * (each.verdict in MARKED)) for each in moved
+            ]
         rows.append((found.label, *([systems[found.system]] * many), found.samples, *cells))
     names = (metrics[place].name for place in shown)
-    yield Table("Slices", ("slice", *(["system"] * many), "samples", *names), rows, where="markdown")
+    yield doc.Table("Slices", ("slice", *(["system"] * many), "samples", *names), rows, where="markdown")
     if len(slices) > MAX_SLICES_LISTED:
-        yield Text(f"{len(slices) - MAX_SLICES_LISTED:,} more slices are in {others}.", where="markdown")
+        yield doc.Text(f"{len(slices) - MAX_SLICES_LISTED:,} more slices are in {others}.", where="markdown")
 
 
-def benchmark_table(found: DataTable, system: int, name: str, folded: bool) -> Table:
+def benchmark_table(found: Table, system: int, name: str, folded: bool) -> doc.Table:
     """Returns a table of a benchmark for one system. name: of the system, where there are several."""
     title = f"{found.title} – {name}" if name else found.title
     if is_matrix(found):
-        rows: list[Sequence[Cells]] = []
+        rows: list[Sequence[doc.Cells]] = []
         for label, *values in found.rows:
             total = sum(int(count or 0) for count in values) or 1
             cells = [
-                MatrixCell(int(count or 0), int(count or 0) / total, column == label,
-                           {"cell": cell_name(found.title, label, column)}, system)
+                doc.MatrixCell(int(count or 0), int(count or 0) / total, column == label,
+                           {"cell": doc.cell_name(found.title, label, column)}, system)
                 for count, column in zip(values, found.header[1:], strict=True)
             ]  # fmt: skip
             rows.append((str(label), *cells))
-        return Table(title, found.header, rows, "matrix", folded)
+        return doc.Table(title, found.header, rows, "matrix", folded)
     metrics = {column for row in found.rows for column, value in enumerate(row) if isinstance(value, float)}
     # A column that holds any metric has decimals throughout.
     with_decimals = [
         [float(value) if column in metrics and isinstance(value, int) else value for column, value in enumerate(row)]
         for row in found.rows
     ]
-    return Table(title, found.header, with_decimals, folded=folded)
+    return doc.Table(title, found.header, with_decimals, folded=folded)
 
 
-def is_matrix(found: DataTable) -> bool:
+def is_matrix(found: Table) -> bool:
     """Tells whether a table counts classes against classes: whole numbers, its rows named as some of its columns."""
     rows: Sequence[Sequence[Any]] = found.rows
     return (

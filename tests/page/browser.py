@@ -139,6 +139,10 @@ class Browser:
         self.prefer("light", "print")
         self.picture(PICTURES / f"{name}-print.png")
         assert self.run("return document.documentElement.scrollWidth") <= 794
+        wide = (
+            "return [...document.querySelectorAll('.scroller')].filter((each) => each.scrollWidth > each.clientWidth)"
+        )
+        assert self.run(wide) == []
         assert self.run("return getComputedStyle(document.querySelector('nav')).display") == "none"
         self.resize(1280, 900)
         self.open(path)

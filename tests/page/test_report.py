@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 from beamscore.metrics.registry import benchmark_class, benchmark_names
-from beamscore.pipelines.reports.document import Card, CardSide, RecordText, SampleTable
+from beamscore.pipelines.reports.document import Card, CardSide, SampleTable
 from beamscore.pipelines.reports.evaluation import build_run, samples_shown
 from beamscore.pipelines.reports.render import render
 from beamscore.pipelines.reports.samples import MAX_ROWS, sample_table, sort_worst_first
@@ -185,7 +185,7 @@ def large_page(summary: Any, path: Path) -> None:
     }
     columns |= {name: [rng.random() for _ in range(MAX_ROWS)] for name in kind.sample_metric_names()}
     table = sample_table(sort_worst_first(pa.table(columns), kind.sample_metrics), ["predictions"], kind.sample_metrics)
-    records = [RecordText(rng.randbytes(4000).hex()) for _ in range(200)]
+    records = [rng.randbytes(4000).hex() for _ in range(200)]
     cards = [
         Card(table.ids[row], 0, ("worst",), (CardSide("scored", {}, record),), record, row=row)
         for row, record in enumerate(records)

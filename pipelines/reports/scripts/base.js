@@ -63,6 +63,9 @@ const shape = (tag, attributes, ...children) => filled(document.createElementNS(
 /** @param {string} id @returns {any} */
 const byId = (id) => document.getElementById(id);
 
+/** Places of metrics, that of the lead metric first. @param {ReportDocument} doc @param {number[]} places */
+const leadFirst = (doc, places) => places.toSorted((a, b) => Number(doc.metrics[b].name === doc.lead) - Number(doc.metrics[a].name === doc.lead) || a - b);
+
 /** @param {string[]} systems @param {number} system */
 const systemLabel = (systems, system) => element("span", {}, element("span", { "aria-hidden": "true", style: `color: ${color(system)}` }, MARKS[system % MARKS.length]), ` ${systems[system]}`);
 

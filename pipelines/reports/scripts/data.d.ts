@@ -10,7 +10,7 @@ interface Metric {
 interface Difference extends Measured { verdict: string }
 
 interface Slice {
-  label: string; system: number; samples: number | null; values: Measured[]; before: (number | null)[];
+  label: string; system: number; samples: number | null; values: Measured[]; 
   differences: Difference[]; where: Record<string, string>;
 }
 
@@ -19,15 +19,13 @@ interface Samples {
   metrics: Record<string, (number | null)[]>; cells: Record<string, number[]>;
 }
 
-interface RecordText { text: string; left_out: number }
-
 interface CardSide {
-  status: string; metrics: Record<string, number | null>; prediction: RecordText | null; words: string[];
+  status: string; metrics: Record<string, number | null>; prediction: string | null; words: string[];
   drawing: string | null; problem: string;
 }
 
 interface Card {
-  row: number; sample_id: string; system: number; whys: string[]; sides: CardSide[]; truth: RecordText | null;
+  row: number; sample_id: string; system: number; whys: string[]; sides: CardSide[]; truth: string | null;
   words: string[]; change: number | null; picture: string; picture_problem: string;
 }
 
@@ -45,7 +43,7 @@ interface GateLine { metric: number; value: number; text: string }
 interface Nights { nights: Night[]; series: Series[]; events: HistoryEvent[]; gates: GateLine[] }
 
 interface ReportDocument {
-  kind: string; systems: string[]; metrics: Metric[]; slices: Slice[]; sample_metrics: Metric[]; samples: Samples | null; cards: Card[]; history: Nights | null; draw: string;
+  kind: string; systems: string[]; metrics: Metric[]; lead: string; slices: Slice[]; sample_metrics: Metric[]; samples: Samples | null; cards: Card[]; history: Nights | null; draw: string[];
 }
 
 interface HistoryDocument extends ReportDocument { history: Nights }

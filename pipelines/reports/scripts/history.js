@@ -122,7 +122,7 @@ function plotSlices(doc, number, nights) {
   const place = byId(`slices-plots-${number}`), form = byId(`slices-filters-${number}`);
   if (!form) return () => {};
   const slices = doc.history.series.filter((each) => each.label !== "");
-  const measured = [...new Set(slices.map((each) => each.metric))].sort((a, b) => a - b);
+  const measured = leadFirst(doc, [...new Set(slices.map((each) => each.metric))]);
   /** @type {(row: number) => boolean} */
   let passes = () => true;
   const draw = () => {
@@ -162,7 +162,7 @@ function fillHistory(doc, number) {
         value: (/** @type {number} */ row) => each.values[night(row)], text: (/** @type {number} */ row) => shown(each.values[night(row)]),
       })),
       ...systems.map((system, index) => ({
-        title: "scored" + (systems.length > 1 ? ` of ${system}` : ""), meaning: "samples that were scored; red where fewer than usual were", width: 110,
+        title: "scored" + (systems.length > 1 ? ` of ${system}` : ""), meaning: "samples that were scored; red where fewer than usual were", width: 130,
         value: (/** @type {number} */ row) => nights[night(row)].scored[index] || null,
         cell: (/** @type {number} */ row) => element("b", { class: events.some((event) => event.what === "coverage" && event.night === night(row) && event.system === index) ? "said fail" : "plain" }, nights[night(row)].scored[index] || "–"),
       })),

@@ -133,8 +133,9 @@ function sampleView(doc, samples, row, cards, values) {
       ...values.filter(({ text }) => text !== "–").map(({ metric, text }) => element("li", { title: metric.meaning }, `${metric.name} `, element("b", {}, text)))),
   ];
   if (!card) {
+    if (status === "rejected") return [...head, element("p", { class: "caption" }, "Its records were rejected, so there is nothing to draw: quarantine/ has them, with the reason.")];
     const why = status === "missing_prediction" ? "There is no prediction to look at." : "Its records are not in this page.";
-    const command = `${doc.draw || "beamscore draw CONFIG"} --sample '${id.replaceAll("'", "'\\''")}' --output sample.svg`;
+    const command = `${doc.draw[samples.systems[row]] ?? "beamscore draw CONFIG"} --sample '${id.replaceAll("'", "'\\''")}' --output sample.svg`;
     return [...head, element("p", { class: "caption" }, `${why} This draws it: `, element("code", {}, command), " ", copyButton("Copy", command))];
   }
   // Systems of a run stand side by side where each has its records, as the sides of a comparison do.
@@ -151,7 +152,7 @@ function sampleView(doc, samples, row, cards, values) {
     ...(card.picture_problem ? [element("p", { class: "caption" }, `No real picture: ${card.picture_problem}`)] : []),
     element("div", { class: many ? "records" : "" }, ...sides.map(({ side, name }) => element("div", {},
       ...(many ? [element("h4", {}, name, " ", element("span", { class: "tag" }, words(side.status)))] : []), ...drawingView(side, picture), ...listView("What matched what", side.words)))),
-    ...(card.truth === null ? [] : [element("div", { class: "records" }, ...records.map(({ title, record }, number) => recordView(title, record, other(number)?.text ?? "")))]),
+    ...(card.truth === null ? [] : [element("div", { class: "records" }, ...records.map(({ title, record }, number) => recordView(title, record, other(number) ?? "")))]),
   ];
 }
 
@@ -192,16 +193,15 @@ function markedLine(line, others) {
   return [line.slice(0, first), element("mark", {}, line.slice(first, line.length - last)), line.slice(line.length - last)];
 }
 
-/** A record; where it shares any line with another one, what differs is marked, and the first of it is in sight. @param {string} title @param {RecordText | null} record @param {string} other */
+/** A record; where it shares any line with another one, what differs is marked, and the first of it is in sight. @param {string} title @param {string | null} record @param {string} other */
 function recordView(title, record, other) {
-  if (!record) return element("div", {}, element("h4", {}, title), element("p", { class: "caption" }, "There is no record that could be read."));
-  const left = record.left_out ? [element("p", { class: "caption" }, `${grouped(record.left_out)} more characters are not in this page.`)] : [];
+  if (record === null) return element("div", {}, element("h4", {}, title), element("p", { class: "caption" }, "There is no record that could be read."));
   const nameOf = (/** @type {string} */ line) => line.split(":")[0];
-  const lines = record.text.split("\n"), others = other.split("\n"), known = new Set(others), names = new Set(others.map(nameOf));
+  const lines = record.split("\n"), others = other.split("\n"), known = new Set(others), names = new Set(others.map(nameOf));
   const isAlike = other !== "" && lines.some((line) => names.has(nameOf(line)));
   const text = element("pre", { tabindex: 0, dir: "auto" }, ...lines.flatMap((line, number) => [number ? "\n" : "", ...(!isAlike || known.has(line) ? [line] : markedLine(line, others))]));
   requestAnimationFrame(() => { text.scrollTop = Math.max(0, (text.querySelector("mark")?.offsetTop ?? 0) - text.offsetTop - 40); });
-  return element("div", {}, element("h4", {}, title), text, ...left);
+  return element("div", {}, element("h4", {}, title), text);
 }
 
 start(([doc]) => {

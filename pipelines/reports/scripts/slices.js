@@ -12,7 +12,7 @@ function fillSlices(doc) {
   const compared = doc.kind === "comparison";
   const many = systems.length > 1 && !compared;
   const { metrics } = doc;
-  const used = [...metrics.keys()].filter((index) => slices.some((found) => found.values[index].value !== null));
+  const used = leadFirst(doc, [...metrics.keys()].filter((index) => slices.some((found) => found.values[index].value !== null)));
   const most = Math.max(...slices.map((found) => found.samples ?? 0));
   // A slice of few samples says little; where there are no others, all are shown.
   const least = most < MIN_SAMPLES ? null : MIN_SAMPLES;
@@ -69,13 +69,13 @@ function differenceColumns(doc, metric, index) {
     meaning: compared ? metric.meaning : `the difference of ${metric.name} from the baseline, with its paired interval`,
     isNumber: true, width: 150, value: (row) => doc.slices[row].differences[index]?.value,
     cell: (row) => {
-      const { differences, before, values } = doc.slices[row];
+      const { differences, values } = doc.slices[row];
       const found = differences[index];
       if (!found || found.value === null) return document.createTextNode("–");
       const interval = found.low === null ? "" : ` (${signed(found.low)} to ${signed(found.high)})`;
       const said = SIGNS[found.verdict];
       const ink = found.verdict === "better" ? "var(--good)" : found.verdict === "worse" ? "var(--bad)" : "var(--soft)";
-      return element("span", { title: `${signed(found.value)}${interval}: ${found.verdict}\n${shown(before[index])} → ${shown(values[index].value)}` },
+      return element("span", { title: `${signed(found.value)}${interval}: ${found.verdict}\n${shown(Number(values[index].value) - found.value)} → ${shown(values[index].value)}` },
         ...(said ? [element("b", { class: found.verdict }, said), " "] : []), signed(found.value), element("span", { class: "hidden" }, interval), whisker(found, [-reach, reach], 0, ink));
     },
   }];

@@ -13,16 +13,7 @@ from hypothesis import strategies as st
 from beamscore.metrics.chemistry.benchmark import ChemistryBenchmark
 from beamscore.metrics.chemistry.records import ChemistryOptions
 from beamscore.pipelines.compare_page import in_order
-from beamscore.pipelines.reports.cards import (
-    MAX_DRAWINGS_LENGTH,
-    MAX_RECORD_LENGTH,
-    Beginning,
-    make_cards,
-    make_changed,
-    record_text,
-    what_changed,
-    within_limit,
-)
+from beamscore.pipelines.reports import cards
 from beamscore.pipelines.reports.document import CardSide
 from beamscore.transforms.pick import PickedSample
 from beamscore.transforms.records import MAX_RECORD_BYTES
@@ -54,25 +45,29 @@ def test_a_picked_sample_is_drawn_or_says_why_not(prediction: bytes | None, size
         (0.0, 0), "s", 0, "scored", "worst", ("worst",), {MAIN: 1 / 3}, b"null", 4, *text("\\chemfig{A-B}"),
         prediction, size, before=0.5,
     )  # fmt: skip
-    (card,) = make_cards(CHEMISTRY, [picked])
-    assert card.truth is not None
-    assert card.truth.text == "text: \\chemfig{A-B}\nsource: web"
+    (card,) = cards.make_cards(CHEMISTRY, [picked])
     (side,) = card.sides
     # 1/3 less 1/2, each with four decimals.
-    assert (side.metrics, card.change) == ({MAIN: 0.3333}, -0.1667)
+    assert (card.truth, side.metrics, card.change) == ("text: \\chemfig{A-B}\nsource: web", {MAIN: 0.3333}, -0.1667)
     assert (side.prediction is None) == (prediction is None)
     assert (side.drawing or "").startswith("<svg") == (problem is None)
     assert (problem or "") in side.problem
 
 
-def test_a_record_is_text_that_says_what_is_left_out() -> None:
-    found = record_text(Beginning(text("x" * (MAX_RECORD_LENGTH + 10))[0], 1))
+DEEP = [{"id": number, "points": [[0, 1]] * 6} for number in range(2)]
+ROWS = "\n".join(f" {json.dumps(each)}{',' * (each is DEEP[0])}" for each in DEEP)
+RECORDS = [
     # The whole is `text: `, 8,010 characters, and `\nsource: web` with 12.
-    assert (found.text, found.left_out) == ("text: " + "x" * (MAX_RECORD_LENGTH - 6), 28)
-    assert record_text(Beginning(b'{"a": "\\u202e', 20)).text == '{"a": "\\u202e'
-    deep = [{"id": number, "points": [[0, 1]] * 6} for number in range(2)]
-    lines = record_text(Beginning(msgspec.json.encode({"regions": deep}), 1)).text.split("\n")
-    assert lines == ["regions: [", *(f" {json.dumps(each)}{',' * (each is deep[0])}" for each in deep), "]"]
+    (text("x" * (cards.MAX_RECORD_LENGTH + 10))[0], 1,
+     "text: " + "x" * (cards.MAX_RECORD_LENGTH - 6) + "\n… (28 more characters)"),
+    (b'{"a": "\\u202e', MAX_RECORD_BYTES + 5, '{"a": "\\u202e\n… (5 more characters)'),
+    (msgspec.json.encode({"regions": DEEP}), 1, f"regions: [\n{ROWS}\n]"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("payload", "size", "shown"), RECORDS)
+def test_a_record_is_text_that_says_what_is_left_out(payload: bytes, size: int, shown: str) -> None:
+    assert cards.record_text(cards.Beginning(payload, size)) == shown
 
 
 def side(score: float | None, *words: str, status: str = "scored") -> CardSide:
@@ -82,14 +77,14 @@ def side(score: float | None, *words: str, status: str = "scored") -> CardSide:
 @given(st.lists(st.sampled_from("abc")))
 def test_what_changed_tells_status_metrics_and_matches_of_one_side(words: list[str]) -> None:
     before, after = side(1.0, "a", "b", "b"), side(None, "b", "c", status="missing_prediction")
-    assert list(what_changed("score", before, after)) == [
+    assert list(cards.what_changed("score", before, after)) == [
         "status was scored, and is missing prediction",
         "score: 1 → no value",
         "only in the baseline: a",
         "only in the baseline: b",
         "only in the candidate: c",
     ]
-    assert list(what_changed("score", side(0.5, *words), side(0.5, *words))) == []
+    assert list(cards.what_changed("score", side(0.5, *words), side(0.5, *words))) == []
 
 
 def records(change: float | None, truth: Text | None, *predictions: Text | None) -> ChangedRecords:
@@ -101,23 +96,20 @@ def records(change: float | None, truth: Text | None, *predictions: Text | None)
 
 def test_each_changed_sample_has_its_own_records_and_drawings() -> None:
     """One whose ground truth cannot be drawn, or was not found, takes nothing from the others."""
-    broken, missing = records(0.0, text("none"), None, None), records(0.0, None, None, None)
+    broken, missing = records(0.0, text("none"), None, None), records(None, None, None, None)
     good = [records(-0.5, text(f"\\chemfig{{A-{atom}}}"), text("\\chemfig{A=B}"), None) for atom in "BC"]
     batch = [good[0], broken, missing, good[1]]
-    found = make_changed(CHEMISTRY, batch, "the inputs are gone")
-    assert found == [make_changed(CHEMISTRY, [each], "the inputs are gone")[0] for each in batch]
+    found = cards.make_changed(CHEMISTRY, batch, "the inputs are gone")
+    assert found == [cards.make_changed(CHEMISTRY, [each], "the inputs are gone")[0] for each in batch]
     first, _, unknown, _ = found
-    assert first.truth is not None
-    assert first.truth.text.startswith("text: \\chemfig{A-B}")
+    assert (first.truth or "").startswith("text: \\chemfig{A-B}")
+    assert (first.whys, unknown.whys) == (("worse", "lost"), ("worse",))
     assert (first.sides[0].prediction is None, first.sides[1].prediction is None) == (False, True)
     assert all((each.drawing or "").startswith("<svg") for each in first.sides)
     assert (unknown.truth, [each.problem for each in unknown.sides]) == (None, ["the inputs are gone"] * 2)
+    # Those that lost most come first.
+    assert [each.change for each in in_order(found)] == [-0.5, -0.5, 0.0, None]
     # Beyond the limit of a page the last are not drawn.
-    heavy = msgspec.structs.replace(first.sides[0], drawing="x" * MAX_DRAWINGS_LENGTH)
-    kept, left = within_limit([msgspec.structs.replace(first, sides=(heavy,)), first])
+    heavy = msgspec.structs.replace(first.sides[0], drawing="x" * cards.MAX_DRAWINGS_LENGTH)
+    kept, left = cards.within_limit([msgspec.structs.replace(first, sides=(heavy,)), first])
     assert (kept.sides, [each.drawing for each in left.sides]) == ((heavy,), [None, None])
-
-
-def test_those_that_lost_most_come_first() -> None:
-    found = make_changed(CHEMISTRY, [records(change, None, None, None) for change in (0.5, None, -1.0)])
-    assert [each.change for each in in_order(found)] == [-1.0, None, 0.5]

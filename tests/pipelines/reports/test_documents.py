@@ -27,16 +27,32 @@ PROBLEM = "ValueError: <b>no page</b>"
 TRUTHS = [toy.sample(index, 0)[0] for index in range(60)]
 
 
-def run(output: Path, *more: str, **wrong: int) -> Run:
-    """Evaluates systems, each of which has this many samples wrong."""
+@pytest.fixture
+def pages(monkeypatch: pytest.MonkeyPatch) -> list[Document]:
+    """The pages that are made."""
+    made: list[Document] = []
+    render = rendering.render
+
+    def keep(pages: Sequence[Document]) -> bytes:
+        made.extend(pages)
+        return render(pages)
+
+    monkeypatch.setattr(rendering, "render", keep)
+    return made
+
+
+def wrong(count: int, text: object = "?") -> list[dict[str, Any]]:
+    """Returns predictions of which the first ones have another text."""
+    return [{**each, "text": text} for each in TRUTHS[:count]] + TRUTHS[count:]
+
+
+def run(output: Path, *more: str, code: int = 0, **systems: Sequence[dict[str, Any]]) -> Run:
+    """Evaluates the predictions of some systems."""
     toy.register()
     output.parent.mkdir(parents=True, exist_ok=True)
-    systems = {}
-    for name, count in wrong.items():
-        records = [{**each, "text": "?"} for each in TRUTHS[:count]] + TRUTHS[count:]
-        systems[name] = write_lines(output.with_suffix(f".{name}.jsonl"), records)
-    found = evaluate(output, write_lines(output.with_suffix(".t.jsonl"), TRUTHS), systems, "--quiet", *more)
-    assert found.code == 0, found.stderr
+    files = {name: write_lines(output.with_suffix(f".{name}.jsonl"), records) for name, records in systems.items()}
+    found = evaluate(output, write_lines(output.with_suffix(".t.jsonl"), TRUTHS), files, "--quiet", *more)
+    assert found.code == code, found.stderr
     return found
 
 
@@ -54,30 +70,27 @@ def test_a_page_that_cannot_be_made_says_why_and_loses_no_result(
 
     monkeypatch.setattr("beamscore.pipelines.reports.render.render", broken)
     parts = [write_lines(tmp_path / f"{name}.jsonl", [{"sample_id": name, "text": "x"}]) for name in "ab"]
-    runs = [evaluate(tmp_path / f"run-{part.stem}", part, part, "--no-html") for part in parts]
-    assert [each.code for each in runs] == [0, 0]
-    found = evaluate(tmp_path / "out", parts[0], parts[0])
+    first, other = (evaluate(tmp_path / f"run-{part.stem}", part, part, "--no-html").output for part in parts)
+    found = evaluate(tmp_path / "report", parts[0], parts[0])
     assert "ValueError: &lt;b&gt;no page&lt;/b&gt;" in (found.output / "report.html").read_text()
     assert found.summary["systems"]["predictions"]["values"]["exact_match"] == 1
     said = [(found.code, found.stdout, found.stderr)]
-    first, other = (each.output for each in runs)
     said.append(command("merge", first, other, "--output", tmp_path / "merged"))
     said.append(command("compare", first, first, "--output", tmp_path / "compared"))
     said.append(command("history", tmp_path))
     for name, (code, stdout, stderr) in zip(("report", "report", "comparison", "history"), said, strict=True):
         assert (code, stdout.rstrip().endswith(f"{name}.md")) == (CRASHED, True)
         assert f"beamscore: {name}.html could not be made: {PROBLEM}; {name}.md has the result\n" in stderr
-    for path in ("out/run.json", "merged/run.json", "compared/comparison.json"):
+    for path in ("report/run.json", "merged/run.json", "compared/comparison.json"):
         assert json.loads((tmp_path / path).read_bytes())["page_problem"] == PROBLEM
     # A gate that failed outranks it.
-    wrong = write_lines(tmp_path / "wrong.jsonl", [{"sample_id": "a", "text": "xyz"}])
-    failed = evaluate(tmp_path / "gated", parts[0], wrong, "--set", "gates.exact_match.minimum=1")
-    assert failed.code == 1
-    assert "report.html could not be made" in failed.stderr
+    other = write_lines(tmp_path / "c.jsonl", [{"sample_id": "a", "text": "y"}])
+    failed = evaluate(tmp_path / "gated", parts[0], other, "--set", "gates.exact_match.minimum=1")
+    assert (failed.code, "report.html could not be made" in failed.stderr) == (1, True)
 
 
 def test_the_difference_of_two_systems_is_what_compare_finds(tmp_path: Path, pages: list[Document]) -> None:
-    output = run(tmp_path / "out", first=2, second=30).output
+    output = run(tmp_path / "out", first=wrong(2), second=wrong(30)).output
     assert command("compare", f"{output}:first", f"{output}:second", "--output", tmp_path / "c", "--quiet")[0] == 0
     compared = json.loads((tmp_path / "c" / "comparison.json").read_bytes())["metrics"]
     found = {row[0].name: row[1:] for row in rows_of(pages[0], "Difference of the systems")}
@@ -88,21 +101,49 @@ def test_the_difference_of_two_systems_is_what_compare_finds(tmp_path: Path, pag
         assert (before.value, after.value, detectable) == (said["baseline"], said["candidate"], said["detectable"])
     # 28 of 60 samples are lost: 58/60 became 30/60.
     assert found["exact_match"][3] == Word("worse")
-    page = (output / "report.html").read_text(encoding="utf-8")
-    assert "second less first, with intervals of 200 paired bootstrap replicates." in page
+    # A sample of a system is drawn with its own prediction.
+    files = [f"{tmp_path}/out.{name}.jsonl" for name in ("first", "second")]
+    assert [[file in each for file in files] for each in pages[0].draw] == [[True, False], [False, True]]
+    run(tmp_path / "three", first=TRUTHS, second=wrong(2), third=wrong(3))
+    assert rows_of(pages[2], "Difference of the systems") == []
 
 
-def test_only_two_systems_are_compared_and_each_has_one_row_of_coverage(tmp_path: Path, pages: list[Document]) -> None:
-    run(tmp_path / "two", first=7, second=7)
-    run(tmp_path / "three", first=1, second=2, third=3)
-    equal, none = (rows_of(page, "Difference of the systems") for page in pages)
-    assert ({(row[3].found.value, row[4].text) for row in equal}, none) == ({(0, "identical")}, [])
-    few = write_lines(tmp_path / "few.jsonl", TRUTHS[:50])
-    evaluate(tmp_path / "few", write_lines(tmp_path / "t.jsonl", TRUTHS), {"a": few, "b": few}, "--quiet")
-    for system, row in enumerate(rows_of(pages[2], "Records of each side")):
-        name, read, truths, predicted, predictions = row
-        assert (name, read, predicted) == ("ab"[system], 60, 50)
-        assert ((truths.counts["missing_prediction"], truths.system), predictions.system) == ((10, system), None)
+JUDGED = [
+    ({"a": TRUTHS}, "", 0, "not judged"),
+    ({"a": wrong(40)}, "gates.exact_match.minimum=0.9", 1, "fail"),
+    ({"a": wrong(30)}, "gates.exact_match.minimum=0.5", 4, "inconclusive"),
+    ({"a": wrong(10)}, "gates.exact_match.minimum=0.5", 0, "pass"),
+    # Nothing is scored of one of two systems; too many predictions are missing, or cannot be read.
+    ({"a": TRUTHS, "b": [{"sample_id": "other", "text": ""}]}, "", 1, "fail"),
+    ({"a": TRUTHS[10:]}, "max_missing_fraction=0.1", 1, "fail"),
+    ({"a": wrong(10, 5)}, "", 1, "fail"),
+]
+
+
+@pytest.mark.parametrize(("systems", "setting", "code", "judgement"), JUDGED)
+def test_report_history_and_exit_code_agree(
+    tmp_path: Path, pages: list[Document], systems: Any, setting: str, code: int, judgement: str
+) -> None:
+    run(tmp_path / "runs" / "1", *(["--set", setting] if setting else []), code=code, **systems)
+    assert command("history", tmp_path / "runs")[0] == 0
+    report, history = pages
+    assert (report.verdict.judgement, history.verdict.judgement) == (judgement, judgement)
+    if not setting.startswith("gates"):
+        assert {each.text for each in report.verdict.reasons} <= {each.text for each in history.verdict.reasons}
+        assert (report.verdict.reasons != ()) == (judgement == "fail")
+
+
+def test_equal_runs_are_identical_in_every_table(tmp_path: Path, pages: list[Document]) -> None:
+    run(tmp_path / "1", "--slice", "kind", a=wrong(7))
+    run(tmp_path / "2", "--slice", "kind", "--baseline", str(tmp_path / "1"), a=wrong(7))
+    assert command("compare", tmp_path / "1", tmp_path / "2", "--output", tmp_path / "c", "--quiet")[0] == 0
+    for page, title in zip(pages[1:], ("Differences from the baseline", MAIN_OF_BOTH), strict=True):
+        assert page.verdict.judgement == "identical"
+        assert {cell for row in rows_of(page, title) for cell in row if isinstance(cell, Word)} == {Word("identical")}
+        assert {each.verdict for found in page.slices for each in found.differences} == {"identical"}
+
+
+MAIN_OF_BOTH = "Main metrics of both runs and their difference"
 
 
 ALIKE = ["x" * 300 + "a", "x" * 300 + "b", "a b", "a  b", "a\nb", " a b", "a\tb ", "<U+202E>", "\u202e"]
@@ -130,8 +171,7 @@ def test_each_row_has_the_records_of_its_own_sample(
     for card in pages[0].cards:
         (side,), metric = card.sides, samples.metrics["similarity"][card.row]
         assert (samples.systems[card.row], side.metrics["similarity"]) == (card.system, metric)
-        assert side.prediction is not None
-        found.add((pages[0].systems[card.system], side.prediction.text, metric))
+        found.add((pages[0].systems[card.system], side.prediction, metric))
     expected = {(name, f"text: {'y' * n}", round(1 / (1 + n), 4)) for name, of in lengths.items() for n in of}
     assert found == expected
 
@@ -158,16 +198,23 @@ def test_counts_reasons_and_neighbors_lead_to_samples_and_pages(tmp_path: Path, 
     truths = [{"sample_id": f"s{n}", "text": "x" * 9, "part": f"p{int(n >= 40)}"} for n in range(80)]
     truth = write_lines(tmp_path / "t.jsonl", truths)
     bad = [{**each, "text": "?" if n < 40 else each["text"]} for n, each in enumerate(truths)]
-    after = write_lines(tmp_path / "p.jsonl", [*bad[:79], {"sample_id": "s79", "text": 5}])
+    odd: list[Any] = [{"sample_id": "s79", "text": 5}, {"sample_id": "nobody", "text": ""}]
+    after = write_lines(tmp_path / "p.jsonl", [*bad[:79], *odd])
     before, night = tmp_path / "runs" / "1", tmp_path / "runs" / "2"
     evaluate(before, truth, truth, "--quiet", "--slice", "part")
     allowed = ("--set", "max_rejected_fraction=1", "--baseline", str(before))
     evaluate(night, truth, after, "--quiet", "--slice", "part", *allowed)
     assert command("history", tmp_path / "runs")[0] == 0
     _, report, history = pages
-    ((count, *_, (example, _)),) = rows_of(report, "Quarantined records by cause")
-    assert (count.text, report.address(count)) == (1, "#samples?status=missing_prediction")
-    assert report.address(example) == "#samples?id=s79"
+    causes = rows_of(report, "Quarantined records by cause")
+    found = {row[3]: [(each.text, report.address(each)) for each in (row[0], row[4][0])] for row in causes}
+    invalid, unmatched = found["invalid"], found["unmatched"]
+    assert invalid[0] == (1, "#samples?status=missing_prediction")
+    assert invalid[1][1] == "#samples?id=s79"
+    # Nobody has a sample of this id.
+    assert [address for _, address in unmatched] == [None, None]
+    ((_, read, truths_of, _, predictions_of),) = rows_of(report, "Records of each side")
+    assert (read, truths_of.counts["missing_prediction"], truths_of.system, predictions_of.system) == (80, 1, 0, None)
     assert report.verdict.judgement == history.verdict.judgement == "worse"
     assert [report.address(each) for each in report.verdict.reasons] == ["#samples?why=lost"]
     assert [report.address(each) for each in report.verdict.lost] == ["#samples?slice.part=p0"]
@@ -208,8 +255,8 @@ def test_every_number_of_a_page_and_of_markdown_comes_from_the_same_document(
     keep("render_markdown")
     keep("render")
     one, other = tmp_path / "runs" / "1", tmp_path / "runs" / "2"
-    run(one, "--slice", "kind", a=0)
-    run(other, "--slice", "kind", "--baseline", str(one), a=25)
+    run(one, "--slice", "kind", a=TRUTHS)
+    run(other, "--slice", "kind", "--baseline", str(one), a=wrong(25))
     assert command("compare", one, other, "--output", tmp_path / "c", "--quiet")[0] == 0
     assert command("history", tmp_path / "runs")[0] == 0
     assert [documents[0].kind for documents, _ in made] == ["evaluation"] * 4 + ["comparison"] * 2 + ["history"] * 2
@@ -224,23 +271,16 @@ def test_every_number_of_a_page_and_of_markdown_comes_from_the_same_document(
 
 
 @pytest.mark.parametrize(
-    ("run", "link"),
-    [
-        ("2026-01-01", "./../runs/2026-01-01/report.html"),
-        ("javascript:alert(1)", "./../runs/javascript%3Aalert%281%29/report.html"),
-        ('a"b c#d?e', "./../runs/a%22b%20c%23d%3Fe/report.html"),
-        ("deep/er", "./../runs/deep/er/report.html"),
-    ],
+    ("run", "name"),
+    [("deep/er", "deep/er"), ("javascript:alert(1)", "javascript%3Aalert%281%29"), ('a"b c#d?e', "a%22b%20c%23d%3Fe")],
 )
-def test_links_of_runs_are_relative_and_never_scripts(tmp_path: Path, run: str, link: str) -> None:
-    folder, output = tmp_path / "runs", str(tmp_path / "out")
-    assert page_link(str(folder), output, run) is None
-    (folder / run).mkdir(parents=True)
-    (folder / run / "report.html").write_text("")
-    assert page_link(str(folder), output, run) == link
-
-
-def test_a_store_links_within_itself_alone() -> None:
+def test_links_of_runs_are_relative_and_never_scripts(tmp_path: Path, run: str, name: str) -> None:
+    folder, output = str(tmp_path / "runs"), str(tmp_path / "out")
+    assert page_link(folder, output, run) is None
+    (tmp_path / "runs" / run).mkdir(parents=True)
+    (tmp_path / "runs" / run / "report.html").write_text("")
+    assert page_link(folder, output, run) == f"./../runs/{name}/report.html"
+    # A store links within itself alone.
     assert ObjectStore.scheme() == "mem"
-    assert page_link("mem://b/runs", "mem://b/runs", "a") == "./a/report.html"
-    assert page_link("mem://b/runs", "/tmp/out", "a") is None
+    assert page_link("mem://b/runs", "mem://b/runs", run) == f"./{name}/report.html"
+    assert page_link("mem://b/runs", output, run) is None

@@ -14,15 +14,7 @@ from hypothesis import strategies as st
 
 from beamscore.metrics.benchmark import MetricSpec
 from beamscore.metrics.registry import benchmark_class
-from beamscore.pipelines.reports.samples import (
-    bin_edges,
-    columns_of,
-    distributions,
-    matrix_cells,
-    rounded,
-    sample_table,
-    sort_worst_first,
-)
+from beamscore.pipelines.reports import samples
 from beamscore.transforms.slice_labels import slices_of
 
 SPECS = (MetricSpec("score", "", main=1), MetricSpec("errors", "", higher_is_better=False, bounds=(0.0, None)))
@@ -30,16 +22,16 @@ SPECS = (MetricSpec("score", "", main=1), MetricSpec("errors", "", higher_is_bet
 
 def rows(scores: list[float | None], errors: list[float | None], **slices: list[str]) -> Any:
     columns = {f"slice.{name}": pa.array(values, pa.string()) for name, values in slices.items()}
-    ids, count = [f"s{number}" for number in range(len(scores))], len(scores)
-    named = {"sample_id": ids, "system": ["a"] * count, "status": ["scored"] * count}
+    count = len(scores)
+    named = {"sample_id": [f"s{n}" for n in range(count)], "system": ["a"] * count, "status": ["scored"] * count}
     return pa.table(
-        {**named, **columns, "score": pa.array(scores, pa.float64()), "errors": pa.array(errors, pa.float64())}
+        named | columns | {"score": pa.array(scores, pa.float64()), "errors": pa.array(errors, pa.float64())}
     )
 
 
 def test_the_worst_come_first_and_those_without_a_value_last() -> None:
     found = rows([0.5, None, -0.00001, 0.123456], [1.0, 2.0, 0.0, None], source=['"web"', "null", "[]", '["a", 1]'])
-    table = sample_table(sort_worst_first(found, SPECS), ["a"], SPECS)
+    table = samples.sample_table(samples.sort_worst_first(found, SPECS), ["a"], SPECS)
     assert (table.ids, table.total) == (["s2", "s3", "s0", "s1"], 4)
     assert table.metrics == {"score": [0, 0.1235, 0.5, None], "errors": [0, None, 1, 2]}
     assert table.slices == {"source": [[], ["a", "1"], "web", "null"]}
@@ -47,43 +39,43 @@ def test_the_worst_come_first_and_those_without_a_value_last() -> None:
 
 @pytest.mark.parametrize(
     ("value", "written"),
-    [(0.00004, "0"), (-0.00004, "0"), (2.00001, "2"), (0.12345, "0.1235"), (1e15, "1000000000000000.0"),
-     (1e308, "1e+308"), (-1.7e308, "-1.7e+308"), (math.nan, "null"), (math.inf, "null"), (None, "null")],
+    [(-0.00004, "0"), (2.00001, "2"), (0.12345, "0.1235"), (1e15, "1000000000000000.0"), (-1.7e308, "-1.7e+308"),
+     (math.nan, "null"), (math.inf, "null"), (None, "null")],
 )  # fmt: skip
 def test_a_number_has_four_decimals_and_a_whole_one_none(value: float | None, written: str) -> None:
-    assert json.dumps(rounded(value)) == written
+    assert json.dumps(samples.rounded(value)) == written
 
 
 VALUES = st.none() | st.booleans() | st.integers() | st.text() | st.lists(st.text(max_size=9), max_size=3)
 
 
 @given(st.lists(st.tuples(VALUES, VALUES), min_size=1, max_size=5))
-def test_a_slice_finds_its_own_samples_by_the_columns_of_its_label(samples: list[tuple[Any, Any]]) -> None:
+def test_a_slice_finds_its_own_samples_by_the_columns_of_its_label(values: list[tuple[Any, Any]]) -> None:
     """A filter by all columns of a label passes the samples that are in a slice with it, and no others."""
-    names, zeros = ("a,b=c", "kind"), [0.0] * len(samples)
-    cells = {name: [json.dumps(each[place]) for each in samples] for place, name in enumerate(names)}
-    table = sample_table(rows([*zeros], [*zeros], **cells), ["a"], SPECS)
-    labels = [{each.label for each in slices_of(names, [(0,), (0, 1)], sample)} for sample in samples]
+    names, zeros = ("a,b=c", "kind"), [0.0] * len(values)
+    cells = {name: [json.dumps(each[place]) for each in values] for place, name in enumerate(names)}
+    table = samples.sample_table(rows([*zeros], [*zeros], **cells), ["a"], SPECS)
+    labels = [{each.label for each in slices_of(names, [(0,), (0, 1)], sample)} for sample in values]
     for label in set().union(*labels):
-        wanted = columns_of(label)
+        wanted = samples.columns_of(label)
         assert wanted.keys() <= set(names)
         texts = {name: [each if isinstance(each, list) else [each] for each in table.slices[name]] for name in wanted}
-        passing = [all(text in texts[name][row] for name, text in wanted.items()) for row in range(len(samples))]
+        passing = [all(text in texts[name][row] for name, text in wanted.items()) for row in range(len(values))]
         # Values that are shown alike, such as two that differ in blanks, are one filter.
-        assert passing == [any(columns_of(each) == wanted for each in own) for own in labels]
+        assert passing == [any(samples.columns_of(each) == wanted for each in own) for own in labels]
 
 
 def test_the_cells_of_a_matrix_find_the_samples_that_they_count() -> None:
     kind = benchmark_class("chart")
     title, cells = "Chart classes (task 1)", ("bar|bar", "bar|pie", "pie|pie", "bar|pie")
     texts = [*(json.dumps({f"task1.confusion[{cell}]": 1.0}) for cell in cells), None]
-    found = matrix_cells(kind(kind.options_type()), texts, {title})
+    found = samples.matrix_cells(kind(kind.options_type()), texts, {title})
     assert found == {f"{title}: bar → bar": [0], f"{title}: bar → pie": [1, 3], f"{title}: pie → pie": [2]}
 
 
 def test_distributions_count_every_value_once() -> None:
-    table = sample_table(rows([0.0, 1.0, 0.5, 0.5], [0.0, 3.0, 1.0, 1.0]), ["a", "b"], SPECS)
-    score, errors = distributions(table, SPECS, 2)
+    table = samples.sample_table(rows([0.0, 1.0, 0.5, 0.5], [0.0, 3.0, 1.0, 1.0]), ["a", "b"], SPECS)
+    score, errors = samples.distributions(table, SPECS, 2)
     assert [sum(counts) for counts in score.counts] == [4, 0]
     assert score.quartiles == ((0.0, 0.375, 0.5, 0.625, 1.0), ())
     # Whole numbers have a bin each, from half below the lowest to half above the highest.
@@ -91,5 +83,5 @@ def test_distributions_count_every_value_once() -> None:
     for bounds, values, ends in (
         ((0.0, 1.0), [0.2], (0.0, 1.0)), ((None, 1.0), [-2.5, 0.5], (-2.5, 1.0)), ((None, None), [0.25], (0.25, 1.25)),
     ):  # fmt: skip
-        edges = bin_edges(bounds, np.array(values))
+        edges = samples.bin_edges(bounds, np.array(values))
         assert (edges[0], edges[-1]) == ends

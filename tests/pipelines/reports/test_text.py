@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 
 import msgspec
 import pytest
@@ -13,48 +14,26 @@ from markdown_it import MarkdownIt
 
 from beamscore.metrics.benchmark import Table
 from beamscore.pipelines.reports.figures import breakable
-from beamscore.pipelines.reports.markdown import (
-    MAX_CELL_LENGTH,
-    _one_line,
-    block_table,
-    cell,
-    code,
-    number,
-    prose,
-    table,
-)
+from beamscore.pipelines.reports.markdown import MAX_CELL_LENGTH, block_table, cell, code, number, prose, table
 from beamscore.pipelines.reports.tables import benchmark_table
-from beamscore.pipelines.reports.text import clipped, drawable, one_line, visible, visible_json
+from beamscore.pipelines.reports.text import clipped, drawable, visible, visible_json
 from beamscore.pipelines.runs.numbers import typeset
 
 SHOWN = [
-    (visible, "plain é 面积 \U0001f600", "plain é 面积 \U0001f600"),
-    (visible, "a\u202eb\x1b[31m", "a<U+202E>b<U+001B>[31m"),
-    (visible, "a\r\nb\tc\ud800<b>&", "a<U+000D>\nb\tc<U+D800><b>&"),
+    (visible, "a\r\nb\tc\ud800<b>\u202e", "a<U+000D>\nb\tc<U+D800><b><U+202E>"),
     (drawable, "<svg>a\u202e\x00b</svg>", "<svg>a\ufffd\ufffdb</svg>"),
-    (one_line, " a\n\n b ", "a b"),
-    (breakable, "end_to_end.f1=", "end_<wbr>to_<wbr>end.<wbr>f1="),
-    (typeset, None, "–"),
-    (typeset, -1e-17, "0.0000"),
+    (breakable, "to_end.f1=0", "to_<wbr>end.<wbr>f1=<wbr>0"),
     (typeset, -0.00001, "−0.00001"),
-    (typeset, 0.25, "+0.2500"),
     (number, None, "–"),
-    (number, 0.12345, "0.1235"),
     (number, 12, "12"),
     (number, -3.0, "-3.0000"),
-    (number, -1e-17, "0.0000"),
-    (number, 0.99999, "0.99999"),
     (number, "a|b", "`a`\\|`b`"),
-    (cell, "plain text_with_1, and 0.5 more", "plain text_with_1, and 0.5 more"),
     (cell, "source=web,kind=bar", "source=web,kind=bar"),
-    (cell, "chart-000017", "chart-000017"),
     (cell, "_x_", "`_x_`"),
     (cell, "GH-12", "`GH-12`"),
     (cell, "<b>&amp;", "&lt;`b>&amp;`"),
     (cell, "a|b\\|c", "`a`\\|`b\\`\\|`c`"),
     (cell, "**bold** `code`", "`` **bold** `code` ``"),
-    (cell, "a\nb\r\n\tc", "a b c"),
-    (cell, "\x1b[31mred\u202eder", "`[31mred der`"),
     (cell, "x" * 500, "`" + "x" * MAX_CELL_LENGTH + "…`"),
     (prose, "x: it fell (-0.5 to 1.25).", "x: it fell (-0.5 to 1.25)."),
     (prose, "1. see a/b.c: no", "`1. see a/b.c: no`"),
@@ -66,8 +45,7 @@ SHOWN = [
 
 
 @pytest.mark.parametrize(("show", "value", "shown"), SHOWN)
-def test_how_a_value_is_shown(show: object, value: object, shown: str) -> None:
-    assert callable(show)
+def test_how_a_value_is_shown(show: Callable[[object], str], value: object, shown: str) -> None:
     assert show(value) == shown
 
 
@@ -78,10 +56,9 @@ def test_visible_text_stays_as_it_is_however_a_character_is_written(text: str) -
     assert breakable(text).replace("<wbr>", "").unescape() == shown
     assert clipped(text, len(text)) == text
     assert clipped(text + "b" * 1000, len(text)) == f"{text}… (1,000 more characters)"
-    if text.isprintable() or shown.encode():
-        plain = text.encode("utf-8", "replace").decode()
-        for written in (json.dumps([plain], ensure_ascii=False), msgspec.json.encode([plain]).decode()):
-            assert json.loads(visible_json(written)) == [visible(plain)]
+    plain = text.encode("utf-8", "replace").decode()
+    for written in (json.dumps([plain], ensure_ascii=False), msgspec.json.encode([plain]).decode()):
+        assert json.loads(visible_json(written)) == [visible(plain)]
 
 
 PIECES = [
@@ -91,6 +68,11 @@ PIECES = [
 ]
 TEXTS = st.lists(st.sampled_from(PIECES) | st.just(" ") | st.text(max_size=3), max_size=6).map("".join)
 MARKDOWN = MarkdownIt().enable(["table", "strikethrough"])
+
+
+def plain(text: str) -> str:
+    """Returns a text without what cannot be printed, on one line."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
 @given(TEXTS, TEXTS)
@@ -103,7 +85,7 @@ def test_a_parser_of_markdown_gives_the_text_back_from_the_right_cell(first: str
         text = table([show("a head"), "b"], [[show(first), 1], [2, show(second)]])
         cells = [token.children or [] for token in MARKDOWN.parse(text) if token.type == "inline"]
         found = ["".join(each.content for each in children) for children in cells]
-        assert found == ["a head", "b", _one_line(first), "1", "2", _one_line(second)]
+        assert found == ["a head", "b", plain(first), "1", "2", plain(second)]
         assert {each.type for children in cells for each in children} <= {"text", "code_inline", "text_special"}
         # Two backslashes before a pipe would be one of the text and a border of the cell.
         assert not any(re.search(r"(?<!\\)(?:\\\\)*\|", show(each)) for each in (first, second) if show is not prose)
@@ -114,18 +96,9 @@ def test_a_parser_of_markdown_gives_the_text_back_from_the_right_cell(first: str
             assert not re.search(r"www\.|(?<![^\W_])_|_(?![^\W_])|(?i:\bgh-\d|\b[0-9a-f]{7,40}\b)", content)
 
 
-@pytest.mark.parametrize(
-    ("header", "rows", "shown"),
-    [
-        (["", "x", "y"], [["a", 5, 0], ["b", 0, 13]], [["a", "5", "0"], ["b", "0", "13"]]),
-        # A column that holds any metric has decimals throughout.
-        (["", "x", "y"], [["a", 5, 0.5], ["b", 0, 1]], [["a", "5", "0.5000"], ["b", "0", "1.0000"]]),
-        (["", "x"], [["a|b", 3.0], ["c", None]], [["`a`\\|`b`", "3.0000"], ["c", "–"]]),
-    ],
-)
-def test_a_table_of_a_benchmark(
-    header: list[str], rows: list[list[str | float | None]], shown: list[list[str]]
-) -> None:
-    lines = block_table(benchmark_table(Table("t", header, rows), 0, "", False)).splitlines()
+def test_a_column_that_holds_any_metric_has_decimals_throughout() -> None:
+    shown = block_table(benchmark_table(Table("t", ["", "x", "y"], [["a|b", 5, 0.5], ["c", None, 1]]), 0, "", False))
+    lines = shown.splitlines()
     assert len(set(map(len, lines))) == 1
-    assert [[text.strip() for text in re.split(r" \| ", line.strip("|"))] for line in lines[2:]] == shown
+    rows = [[text.strip() for text in re.split(r" \| ", line.strip("|"))] for line in lines[2:]]
+    assert rows == [["`a`\\|`b`", "5", "0.5000"], ["c", "–", "1.0000"]]
