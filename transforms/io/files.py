@@ -30,9 +30,6 @@ a plain JSONL file into parts of one size, a Parquet file by row groups up to th
 or less stays whole, as the later parts of a file do not know their line numbers. CSV and Arrow stay whole too: where a
 record starts can only be known by what stands before."""
 
-LEAST_STORED_PER_PART = 64 << 10
-"""What a part of a Parquet file takes of it at least, as each reads the footer again."""
-
 BYTES_PER_READ = 1 << 20
 
 _NAMES = re.compile(r"\.(?:(jsonl|ndjson|json|csv|tsv)(?:\.(?:gz|zst|bz2))?|(parquet|pq|arrow))$", re.IGNORECASE)
@@ -187,8 +184,7 @@ def _split_parquet(file: SourceFile, part_bytes: int) -> Iterator[Part]:
     share = file.size / max(1, sum(group.total_byte_size for group in groups))
     start, first_row, row, size = 0, 0, 0, 0
     for number, group in enumerate(groups):
-        is_large = size * share >= min(part_bytes, LEAST_STORED_PER_PART)
-        if is_large and size + group.total_byte_size > part_bytes:
+        if size and size + group.total_byte_size > part_bytes:
             yield Part(file, start, number, first_row, int(size * share))
             start, first_row, size = number, row, 0
         size += group.total_byte_size
