@@ -15,12 +15,11 @@ import msgspec
 from apache_beam.pvalue import TaggedOutput
 
 from ..metrics.benchmark import Pair
-from ..metrics.scoring import Result, score_pairs
+from ..metrics.scoring import Outcome, Result, score_pairs
 from ..metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from ..metrics.statistics.sums import Sums
 from .blocks import at_end
 from .counters import METRICS, count_samples, timing
-from .earlier_rows import split_known
 from .faults import faults_end_the_bundle
 from .pair import PairBySample, samples_per_batch
 from .process import gc_paused, one_blas_thread
@@ -133,7 +132,9 @@ class ScoreBatch(beam.DoFn):
     def _scored(self, samples: Sequence[PairedSample]) -> ScoredBatch:
         batch = ScoredBatch(self._plan.names)
         decoded = self._decoder.decode(samples, batch)
-        known, due = split_known(self._plan.reuse, samples, decoded)
+        reuse = self._plan.reuse
+        known: list[Outcome | None] = [None] * len(decoded) if reuse is None else reuse.find(samples, decoded)
+        due = [sample.pair for sample, outcome in zip(decoded, known, strict=True) if outcome is None]
         with faults_end_the_bundle("scoring"):
             scored = iter(score_pairs(self._plan.benchmark, due, self._plan.missing, self._timed_score))
         for sample, outcome in zip(decoded, known, strict=True):

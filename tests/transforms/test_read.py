@@ -65,8 +65,13 @@ def tracker_of(restriction: OffsetRange) -> ThreadsafeRestrictionTracker:
     return ThreadsafeRestrictionTracker(PartRestrictionProvider().create_tracker(restriction))
 
 
-def bundles_of(parts: Sequence[Part], bundle_bytes: int | None = None, columns: Any = COLUMNS) -> Iterator[Bundle]:
-    """Yields what each bundle gives when a runner that knows no more than to defer reads the parts."""
+def bundles_of(
+    parts: Sequence[Part], bundle_bytes: int | None = None, columns: Any = COLUMNS, forgets: bool = False
+) -> Iterator[Bundle]:
+    """Yields what each bundle gives when a runner that knows no more than to defer reads the parts.
+
+    forgets: whether each bundle is read by another worker, which has no reader of the bundle before.
+    """
     do_fn = ReadPart(ReadPlan(("ours",), columns, LIMITS, bundle_bytes=bundle_bytes))
     waiting = [(part, PartRestrictionProvider().initial_restriction(part)) for part in parts]
     while waiting:
@@ -80,6 +85,9 @@ def bundles_of(parts: Sequence[Part], bundle_bytes: int | None = None, columns: 
             deferred = tracker.deferred_status()
             waiting += [] if deferred is None else [(part, deferred[0])]
         yield bundle_of([*outputs, *do_fn.finish_bundle()])
+        assert len(read_module.KEPT_READERS) <= read_module.MAX_KEPT_READERS
+        if forgets:
+            read_module.KEPT_READERS.clear()
 
 
 def read(path: Path, side: int = 0, columns: Any = COLUMNS) -> tuple[dict[str, EncodedRecord], list[Quarantined], Sums]:
@@ -222,14 +230,15 @@ def test_the_transform_reads_all_files_of_all_sides_once(
 @given(
     sizes=st.lists(st.integers(0, 60), max_size=30),
     per_bundle=st.integers(1, 300),
+    forgets=st.booleans(),
     ending=st.sampled_from(["jsonl", "jsonl.gz", "parquet", "arrow", "csv", "tsv.gz"]),
 )
 def test_bundles_that_defer_the_rest_give_every_record_once(
-    tmp_path_factory: pytest.TempPathFactory, sizes: list[int], per_bundle: int, ending: str
+    tmp_path_factory: pytest.TempPathFactory, sizes: list[int], per_bundle: int, forgets: bool, ending: str
 ) -> None:
     records = [{"sample_id": str(number), "text": "x" * size} for number, size in enumerate(sizes)]
     path = store(tmp_path_factory.mktemp("deferred") / f"records.{ending}", records, 5)
-    bundles = list(bundles_of(parts_of(path, size=200), per_bundle))
+    bundles = list(bundles_of(parts_of(path, size=200), per_bundle, forgets=forgets))
     found = [record for each in bundles for record in each.records]
     first_line = 2 if "sv" in ending else 1
     lines = sorted((int(sample_id), record.origin.line - first_line) for sample_id, record in found)
@@ -260,35 +269,6 @@ def test_a_file_is_read_about_once_however_often_its_rest_is_deferred(
     assert [name for each in bundles for name, _ in each.records] == [str(number) for number in range(800)]
     assert (sum(sizes) - before) / path.stat().st_size < 1.3
     assert not read_module.KEPT_READERS
-
-
-def test_few_readers_are_kept_and_what_one_worker_leaves_another_reads(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(read_module, "MAX_KEPT_READERS", 2)
-    kept: dict[Any, Any] = {}
-    monkeypatch.setattr(read_module, "KEPT_READERS", kept)
-    ids = [str(number) for number in range(100)]
-    for ending in ("jsonl", "jsonl.gz", "parquet", "arrow", "csv"):
-        (part,) = parts_of(store(tmp_path / f"a.{ending}", distinct(100), 30), size=1 << 30)
-        provider = PartRestrictionProvider()
-        whole = provider.initial_restriction(part)
-        assert provider.restriction_size(part, whole) == part.size
-
-        def read_range(restriction: OffsetRange, limit: int | None, part: Part = part) -> tuple[list[str], Any]:
-            tracker, do_fn = tracker_of(restriction), ReadPart(ReadPlan(("ours",), COLUMNS, LIMITS, bundle_bytes=limit))
-            do_fn.start_bundle()
-            outputs = [*do_fn.process(part, RestrictionTrackerView(tracker)), *do_fn.finish_bundle()]
-            tracker.check_done()
-            return [sample_id for sample_id, _ in bundle_of(outputs).records], tracker.deferred_status()
-
-        first, (rest, _) = read_range(whole, 10_000)
-        assert 0 < len(first) < 50
-        assert rest == OffsetRange(len(first), PART_END)
-        assert 0 < len(kept) <= 2
-        kept.clear()
-        assert read_range(rest, None)[0] == ids[len(first) :]
-        assert read_range(OffsetRange(0, len(first)), None)[0] == first, "a bundle that failed is run again"
 
 
 def test_a_part_is_split_only_behind_what_is_claimed_and_done_at_its_end() -> None:
