@@ -104,19 +104,18 @@ class FieldMap:
         return record
 
 
-class _IntegerId(msgspec.Struct):
-    sample_id: int
+class _AnyId(msgspec.Struct):
+    sample_id: str | int
 
 
-_INTEGER_ID = msgspec.json.Decoder(_IntegerId)
+_ANY_ID = msgspec.json.Decoder(_AnyId)
 
 
 def _has_integer_id(text: bytes) -> bool:
     try:
-        _INTEGER_ID.decode(text)
+        return isinstance(_ANY_ID.decode(text).sample_id, int)
     except msgspec.ValidationError:
         return False
-    return True
 
 
 FIELDS_AS_NAMED = FieldMap()
