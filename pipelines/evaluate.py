@@ -29,10 +29,10 @@ from ..transforms.publish import (
     Publish,
     QuarantineWriter,
     SampleWriter,
+    StageBundles,
     StagedFolder,
     encode_json,
     no_samples,
-    stage_bundles,
 )
 from ..transforms.read import ReadRowBlocks
 from ..transforms.records import EARLIER_ROWS, REUSED_ROWS
@@ -151,9 +151,11 @@ class PublishRun(beam.PTransform):
             "outcomes": found.outcomes,
             "worst": picked.listed,
             "causes": found.quarantine | "Causes" >> CountCauses(),
-            "samples_files": found.samples | "WriteSamples" >> stage_bundles(rows, ".parquet", open_rows, file_s),
+            "samples_files": found.samples
+            | "WriteSamples" >> beam.ParDo(StageBundles(rows, ".parquet", open_rows, file_s)).with_output_types(str),
             "quarantine_files": found.quarantine
-            | "WriteQuarantine" >> stage_bundles(quarantine, ".jsonl", QuarantineWriter),
+            | "WriteQuarantine"
+            >> beam.ParDo(StageBundles(quarantine, ".jsonl", QuarantineWriter)).with_output_types(str),
         }
         if plan.page:
             draw = DrawCards(benchmark, configuration.settings.pictures)

@@ -142,20 +142,17 @@ class BlockBuffer:
         self._sizes: defaultdict[int, int] = defaultdict(int)
         self._size = 0
 
-    def add(self, records: Iterable[KeyedRecord]) -> Iterator[tuple[int, Block]]:
-        """Adds records; yields the pairs (bucket, block) that became large enough."""
-        held, sizes, buckets = self._records, self._sizes, self._buckets
-        for record in records:
-            key, encoded = record
-            bucket = bucket_of(key, buckets)
-            size = len(key) + len(encoded)
-            held[bucket].append(record)
-            sizes[bucket] += size
-            self._size += size
-            if self._size >= BYTES_HELD:
-                yield from self.flush()
-            elif sizes[bucket] >= BYTES_PER_BLOCK:
-                yield self._block(bucket)
+    def add(self, record: KeyedRecord) -> Iterator[tuple[int, Block]]:
+        """Adds a record; yields the pairs (bucket, block) that became large enough."""
+        key, encoded = record
+        bucket, size = bucket_of(key, self._buckets), len(key) + len(encoded)
+        self._records[bucket].append(record)
+        self._sizes[bucket] += size
+        self._size += size
+        if self._size >= BYTES_HELD:
+            yield from self.flush()
+        elif self._sizes[bucket] >= BYTES_PER_BLOCK:
+            yield self._block(bucket)
 
     def flush(self) -> Iterator[tuple[int, Block]]:
         """Yields a block of each bucket that holds anything."""
@@ -189,7 +186,7 @@ class ToBlocks(beam.DoFn):
 
     def process(self, record: KeyedRecord) -> Iterator[tuple[int, Block]]:
         """Yields the blocks that became large enough."""
-        yield from self._held.add([record])
+        yield from self._held.add(record)
 
     def finish_bundle(self) -> Iterator[WindowedValue | TaggedOutput]:
         """Yields the blocks that are left."""

@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
+from typing import NamedTuple
 
 import apache_beam as beam
 import msgspec
@@ -90,7 +91,7 @@ class PairSums:
         self.candidate.add(pair.unit_hash, pair.after)
         if pair.mask:
             self.changes.add(pair.swap_hash, pair.after)
-            self.changes.add(pair.swap_hash, pair.negated)
+            self.changes.add(pair.swap_hash, {name: -value for name, value in pair.before.items()})
             self._differ(pair.mask, 1, (pair.swap_hash,))
 
     def merge(self, other: PairSums) -> None:
@@ -113,19 +114,17 @@ class PairSums:
         self.differing[mask] = before + count, tuple(sorted({*known, *units})[: self.units_needed])
 
 
-@dataclass(frozen=True, slots=True)
-class ScoredPair:
+class ScoredPair(NamedTuple):
     """A sample that both systems scored.
 
     unit_hash, swap_hash: of its unit, for the bootstrap and for the swaps. before, after: the statistics of both
-    systems. negated: those of the baseline with the other sign. mask: the metrics in which they differ, as bits.
+    systems. mask: the metrics in which they differ, as bits.
     """
 
     unit_hash: int
     swap_hash: int
     before: Mapping[str, float]
     after: Mapping[str, float]
-    negated: dict[str, float]
     mask: int
 
 
@@ -224,14 +223,13 @@ def _scored_pair(before: SampleRow, after: SampleRow, plan: ComparePlan, slices:
     unit_hash, swap_hash = plan.bootstrap.unit_hash(before.unit), plan.swaps.unit_hash(before.unit)
     old = with_slices(before.decoded_statistics(), slices, plan.sliced)
     if before.statistics == after.statistics:
-        return ScoredPair(unit_hash, swap_hash, old, old, {}, 0)
+        return ScoredPair(unit_hash, swap_hash, old, old, 0)
     new = with_slices(after.decoded_statistics(), slices, plan.sliced)
     mask = 0
     for name in old.keys() | new.keys():
         if old.get(name, 0) != new.get(name, 0):
             mask |= plan.masks.get(name, plan.all_metrics)
-    negated = {name: -value for name, value in old.items()}
-    return ScoredPair(unit_hash, swap_hash, old, new, negated, mask)
+    return ScoredPair(unit_hash, swap_hash, old, new, mask)
 
 
 def merged_sums(item: tuple[str, Iterable[PairSums]], plan: ComparePlan) -> tuple[str, PairSums]:

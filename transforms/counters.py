@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -36,26 +36,25 @@ class RecordCounts:
     """What became of the records of a bundle, each counted once; Beam's counters and the progress follow from it."""
 
     def __init__(self) -> None:
-        self._counts: dict[int, Counter[str]] = {}
+        self._counts: defaultdict[int, Counter[str]] = defaultdict(Counter)
 
-    def add(self, side: int, outcome: str, count: int = 1) -> None:
-        """Counts records of a side that were `read`, or are `rejected`, `duplicate` or `unmatched`."""
-        if not count:
-            return
-        self._counts.setdefault(side, Counter())[outcome] += count
-        if (name := f"records_{outcome}") in METRICS:
-            METRICS[name].inc(count)
+    def add(self, side: int, outcome: str) -> None:
+        """Counts a record of a side that was `read`, or is `rejected`, `duplicate` or `unmatched`."""
+        self._counts[side][outcome] += 1
         if outcome == "read":
-            PROGRESS.records_read += count
-            PROGRESS.truths_read += count if side == GROUND_TRUTH else 0
+            PROGRESS.records_read += 1
+            PROGRESS.truths_read += side == GROUND_TRUTH
             PROGRESS.note()
 
     def flush(self) -> Iterator[tuple[int, Sums]]:
         """Yields the counts of each side, and starts anew."""
         PROGRESS.note(always=True)
-        counts, self._counts = self._counts, {}
-        for side, outcomes in counts.items():
+        for side, outcomes in self._counts.items():
+            for outcome, count in outcomes.items():
+                if (name := f"records_{outcome}") in METRICS:
+                    METRICS[name].inc(count)
             yield side, Sums.of(outcomes)
+        self._counts.clear()
 
 
 def count_samples(statuses: Iterable[Status], quarantined: Iterable[Cause]) -> None:

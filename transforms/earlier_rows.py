@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 import pyarrow.compute as pc
 
-from ..metrics.benchmark import Pair, SampleScore
+from ..metrics.benchmark import SampleScore
 from ..metrics.scoring import Outcome, Status
 from .hashes import row_hash
 from .records import EARLIER_ROWS, REUSED_ROWS
@@ -90,14 +90,6 @@ def _extra(coverage: str) -> dict[str, int]:
     """Returns the counts of a benchmark's own in the coverage of a sample; most samples have the same."""
     counts = msgspec.json.decode(coverage, type=dict[str, int])
     return {name: n for name, n in counts.items() if "." not in name and name not in WITHOUT_FIELDS.values()}
-
-
-def split_known(
-    reuse: ReusedRows | None, paired: Sequence[PairedSample], samples: Sequence[DecodedSample]
-) -> tuple[list[Outcome | None], list[Pair[Any, Any]]]:
-    """Returns what rows tell of each sample, and the pairs that are left to score."""
-    known: list[Outcome | None] = [None] * len(samples) if reuse is None else reuse.find(paired, samples)
-    return known, [sample.pair for sample, outcome in zip(samples, known, strict=True) if outcome is None]
 
 
 class _EarlierValue(msgspec.Struct, array_like=True):

@@ -14,13 +14,12 @@ import apache_beam as beam
 import msgspec
 from apache_beam.pvalue import TaggedOutput
 
-from ..metrics.benchmark import Benchmark, Pair
-from ..metrics.scoring import Result, score_pairs
+from ..metrics.benchmark import Pair
+from ..metrics.scoring import Outcome, Result, score_pairs
 from ..metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from ..metrics.statistics.sums import Sums
 from .blocks import at_end
 from .counters import METRICS, count_samples, timing
-from .earlier_rows import split_known
 from .faults import faults_end_the_bundle
 from .pair import PairBySample, samples_per_batch
 from .process import gc_paused, one_blas_thread
@@ -70,10 +69,8 @@ class EvaluateRecords(beam.PTransform):
     def expand(self, read: Mapping[str, beam.PCollection]) -> Evaluated:
         """Pairs, scores, slices, combines and finalises."""
         core, scoring = self._core, self._core.scoring
-        benchmark, columns = scoring.benchmark, scoring.slicing.columns
-        paired = read["records"] | "Pair" >> PairBySample(
-            scoring.names, samples_per_batch(benchmark.batch_size), scoring.repeats
-        )
+        batch = samples_per_batch(scoring.benchmark.batch_size)
+        paired = read["records"] | "Pair" >> PairBySample(scoring.names, batch, scoring.repeats)
         labels = []
         if scoring.repeats:
             told = read["outcomes"] | "Repeats" >> beam.FlatMapTuple(labels_of) | "EachOnce" >> beam.Distinct()
@@ -83,13 +80,9 @@ class EvaluateRecords(beam.PTransform):
         ).with_outputs("quarantine", "batches", main="samples")
         slices = (
             scored.samples
-            | "Slice"
-            >> beam.ParDo(
-                SumSlices(columns, core.bootstrap, core.max_slices, benchmark.sliced_columns)
-            ).with_output_types(tuple[bytes, SliceTotals])
+            | "Slice" >> beam.ParDo(SumSlices(core)).with_output_types(tuple[bytes, SliceTotals])
             | "Combine" >> beam.CombinePerKey(merge_totals, core.bootstrap)
-            | "Values"
-            >> ComputeValues(benchmark, core.confidence, columns, core.max_slices, scoring.cluster is not None)
+            | "Values" >> ComputeValues(core)
         )
         outcomes = (
             (read["outcomes"], paired.outcomes)
@@ -141,7 +134,9 @@ class ScoreBatch(beam.DoFn):
     def _scored(self, samples: Sequence[PairedSample]) -> ScoredBatch:
         batch = ScoredBatch(self._plan.names)
         decoded = self._decoder.decode(samples, batch)
-        known, due = split_known(self._plan.reuse, samples, decoded)
+        reuse = self._plan.reuse
+        known: list[Outcome | None] = [None] * len(decoded) if reuse is None else reuse.find(samples, decoded)
+        due = [sample.pair for sample, outcome in zip(decoded, known, strict=True) if outcome is None]
         with faults_end_the_bundle("scoring"):
             scored = iter(score_pairs(self._plan.benchmark, due, self._plan.missing, self._timed_score))
         for sample, outcome in zip(decoded, known, strict=True):
@@ -169,11 +164,11 @@ class SumSlices(beam.DoFn):
     """Adds scored samples up for all samples and for each slice.
 
     From lists of ScoredSample to pairs (encoded SliceKey, SliceTotals), one for each slice and bundle, or more where
-    they would take more than BYTES_HELD. most: how many slices there may be.
+    they would take more than BYTES_HELD.
     """
 
-    def __init__(self, columns: Sequence[str], bootstrap: Bootstrap, most: int, sliced: Sequence[str] = ()) -> None:
-        self._sums = PartialSums(columns, bootstrap, most, sliced)
+    def __init__(self, core: EvaluationCore) -> None:
+        self._sums = PartialSums(core)
 
     def start_bundle(self) -> None:
         """Forgets what a bundle that failed has left."""
@@ -210,25 +205,12 @@ def merge_sums(parts: Iterable[Sums]) -> Sums:
 class ComputeValues(beam.PTransform):
     """Computes the metrics of each slice: from pairs (encoded SliceKey, SliceTotals) to SliceResult.
 
-    columns: those that the run slices by. clustered: whether the bootstrap drew clusters of samples.
-
-    Raises InputProblem where one system has more than `most` slices, before any is computed.
+    Raises InputProblem where one system has more slices than are allowed, before any is computed.
     """
 
-    def __init__(
-        self,
-        benchmark: Benchmark[Any, Any, Any],
-        confidence: float,
-        columns: Sequence[str],
-        most: int,
-        clustered: bool = False,
-    ) -> None:
+    def __init__(self, core: EvaluationCore) -> None:
         super().__init__()
-        self._benchmark = benchmark
-        self._confidence = confidence
-        self._columns = tuple(columns)
-        self._most = most
-        self._clustered = clustered
+        self._core = core
 
     def expand(self, totals: beam.PCollection) -> beam.PCollection:
         """Computes some slices at once, each with what the sums of all samples decide."""
@@ -238,28 +220,25 @@ class ComputeValues(beam.PTransform):
             | "Slices" >> beam.GroupByKey()
             | "AllSamples" >> beam.MapTuple(self._corpus)
         )
-        finalise = FinaliseSlices(self._benchmark, self._confidence, self._clustered)
-        return totals | "Finalise" >> beam.ParDo(finalise, beam.pvalue.AsDict(corpora))
+        return totals | "Finalise" >> beam.ParDo(FinaliseSlices(self._core), beam.pvalue.AsDict(corpora))
 
     def _of_system(self, encoded: bytes, totals: SliceTotals) -> tuple[int, Sums | None]:
         key = _KEYS.decode(encoded)
-        return key.system, None if key.label else corpus_sums(self._benchmark, totals.sums.sums())
+        return key.system, None if key.label else corpus_sums(self._core.scoring.benchmark, totals.sums.sums())
 
     def _corpus(self, system: int, slices: Iterable[Sums | None]) -> tuple[int, Sums]:
         found = list(slices)
         # All samples are one of them.
-        if len(found) > self._most + 1:
-            raise too_many_slices(self._columns, self._most)
+        if len(found) > self._core.max_slices + 1:
+            raise too_many_slices(self._core)
         return system, next(each for each in found if each is not None)
 
 
 class FinaliseSlices(beam.DoFn):
     """Computes the results of some slices of a system at once; see `slice_results`."""
 
-    def __init__(self, benchmark: Benchmark[Any, Any, Any], confidence: float, clustered: bool) -> None:
-        self._benchmark = benchmark
-        self._confidence = confidence
-        self._clustered = clustered
+    def __init__(self, core: EvaluationCore) -> None:
+        self._core = core
 
     def start_bundle(self) -> None:
         """Forgets what a bundle that failed has left."""
@@ -279,5 +258,6 @@ class FinaliseSlices(beam.DoFn):
         return at_end(each for system in list(self._slices) for each in self._results(system))
 
     def _results(self, system: int) -> Iterator[SliceResult]:
-        slices, corpus = self._slices.pop(system), self._corpora[system]
-        return slice_results(self._benchmark, self._confidence, slices, corpus, self._clustered)
+        slices, corpus, core = self._slices.pop(system), self._corpora[system], self._core
+        clustered = core.scoring.cluster is not None
+        return slice_results(core.scoring.benchmark, core.confidence, slices, corpus, clustered)

@@ -16,7 +16,6 @@ HASH_BYTES = 16
 FINGERPRINTS = 1 << (8 * HASH_BYTES)
 """Fingerprints are added modulo this."""
 
-_USUAL_BYTES = 8 << 10
 _ENCODER = msgspec.json.Encoder(order="deterministic")
 
 
@@ -26,10 +25,7 @@ def record_hash(record: Any) -> str:
     It is the same whatever the format of the file, the order of the keys, and the columns that the type does not have.
     Raises TypeError or ValueError where the record cannot be written.
     """
-    # Written into a buffer that is long enough for most records, where `encode` would start with a few bytes.
-    text = bytearray(_USUAL_BYTES)
-    _ENCODER.encode_into(record, text)
-    return hashlib.blake2b(text, digest_size=HASH_BYTES).hexdigest()
+    return hashlib.blake2b(_ENCODER.encode(record), digest_size=HASH_BYTES).hexdigest()
 
 
 def scoring_signature(benchmark: Benchmark[Any, Any, Any], missing: str) -> bytes:

@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import msgspec
-from PIL import Image
 
 from ..metrics.common.svg import ImageSize
 from .io.storage import is_on_disk, read_bytes, reason_of
@@ -90,6 +89,9 @@ def read_picture(path: str | None) -> Picture:
 
 
 def _decoded(content: bytes, path: str) -> Picture:
+    # Not at the top: most runs have no pictures.
+    from PIL import Image
+
     with Image.open(io.BytesIO(content), formats=FORMATS) as image:
         size = image.size
         if size[0] * size[1] > MAX_PIXELS:

@@ -171,13 +171,6 @@ class StagedFolder:
         return posixpath.join(run_folder(self.output, self.run_id), self.name)
 
 
-def stage_bundles(
-    folder: StagedFolder, suffix: str, open_writer: Callable[[BinaryIO], Writer], file_s: float | None = None
-) -> beam.ParDo:
-    """Returns the transform that writes elements to files of a staged folder, and yields their names."""
-    return beam.ParDo(StageBundles(folder, suffix, open_writer, file_s)).with_output_types(str)
-
-
 class StageBundles(beam.DoFn):
     """Writes the elements of each bundle to a new file in a staged folder, and yields its name when it is whole.
 

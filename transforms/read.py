@@ -11,6 +11,7 @@ import hashlib
 import itertools
 import reprlib
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import apache_beam as beam
@@ -22,7 +23,7 @@ from apache_beam.transforms.core import RestrictionProvider
 from apache_beam.utils.windowed_value import WindowedValue
 
 from ..metrics.benchmark import explain
-from .blocks import IN_PIPELINE, Block, BlockBuffer, BlockFolder, KeyedRecord, ToBlocks, at_end, bucket_count
+from .blocks import IN_PIPELINE, Block, BlockBuffer, BlockFolder, KeyedRecord, ToBlocks, at_end
 from .counters import RecordCounts
 from .faults import faults_end_the_bundle
 from .io.field_map import (
@@ -53,8 +54,6 @@ from .records import (
 from .repeats import check_count, label_of, outcome_of
 from .rows import RowSource, opened, read_rows
 
-RECORDS_PER_BLOCK = 64
-BYTES_PER_BLOCK = 1 << 20
 BYTES_PER_BUNDLE = 64 << 20
 MAX_KEPT_READERS = 8
 PART_END = 1 << 62
@@ -86,15 +85,31 @@ class PartRestrictionProvider(RestrictionProvider):
         return element.size
 
 
-BlockReader = Generator[list[KeyedRecord | Quarantined], None, None]
-"""What becomes of the records of a part from some record on, block by block."""
+RecordReader = Generator[KeyedRecord | Quarantined, None, None]
+"""What becomes of the records of a part from some record on."""
 
 
-KEPT_READERS: dict[Hashable, BlockReader] = {}
+KEPT_READERS: dict[Hashable, RecordReader] = {}
 """The open readers of this process that wait for the bundle that reads on, the latest few of them, each by the rules by
 which it reads, its part and its place."""
 atexit.register(KEPT_READERS.clear)
 UNREAD = beam.DoFn.RestrictionParam(PartRestrictionProvider())
+
+
+@dataclass(frozen=True)
+class ReadPlan:
+    """How the records of a run are read.
+
+    names: of the systems. columns: by side. buckets, folder: see transforms.blocks. bundle_bytes: a bundle that has
+    read as much defers the rest; None: it reads on to the end.
+    """
+
+    names: tuple[str, ...]
+    columns: Mapping[int, SideColumns]
+    limits: RecordLimits
+    buckets: int = 1
+    folder: BlockFolder = IN_PIPELINE
+    bundle_bytes: int | None = None
 
 
 class ReadRecords(beam.PTransform):
@@ -102,28 +117,16 @@ class ReadRecords(beam.PTransform):
 
     Input: nothing (a pipeline). Output, by tag: `records`, pairs (bucket, block), see transforms.blocks; `quarantine`,
     Quarantined; `outcomes`, pairs (side, Sums) that count what was read and what was rejected.
-
-    bundle_bytes: a bundle that has read as much defers the rest; None: it reads on to the end. folder: where the blocks
-    go.
     """
 
-    def __init__(
-        self,
-        files: Sequence[SourceFile],
-        names: Sequence[str],
-        columns: dict[int, SideColumns],
-        limits: RecordLimits,
-        bundle_bytes: int | None = None,
-        folder: BlockFolder = IN_PIPELINE,
-    ) -> None:
+    def __init__(self, files: Sequence[SourceFile], plan: ReadPlan) -> None:
         super().__init__()
         self._files = list(files)
-        self._folder = folder
-        self._read = ReadPart(names, columns, limits, bucket_count(files), folder, bundle_bytes)
+        self._plan = plan
 
     def expand(self, pipeline: beam.Pipeline) -> beam.pvalue.DoOutputsTuple:
         """Splits the files, spreads the parts over the workers, reads them."""
-        keyed_block = typehints.Tuple[int, self._folder.block_type]
+        keyed_block = typehints.Tuple[int, self._plan.folder.block_type]
         # The files are spread by a grouping: of two reshuffles without a grouping between them, Flink drops the second,
         # and one worker would read all parts of a file.
         return (
@@ -134,7 +137,7 @@ class ReadRecords(beam.PTransform):
             | "Split" >> beam.FlatMap(_split, part_size(self._files)).with_output_types(Part)
             | "Spread" >> beam.Reshuffle()
             | "ReadParts"
-            >> beam.ParDo(self._read)
+            >> beam.ParDo(ReadPart(self._plan))
             .with_output_types(keyed_block)
             .with_outputs("quarantine", "outcomes", main="records")
         )
@@ -148,32 +151,19 @@ def _split(numbered: tuple[int, Iterable[SourceFile]], size: int) -> Iterator[Pa
 class RecordIntake(beam.DoFn):
     """What becomes of the records of a bundle: checked, counted, and held until their blocks are large enough.
 
-    names: of the systems. columns: by side. buckets, folder: see BlockBuffer. bundle_bytes: see ReadRecords.
     bytes: of the records of a bundle so far.
     """
 
-    def __init__(
-        self,
-        names: Sequence[str],
-        columns: Mapping[int, SideColumns],
-        limits: RecordLimits,
-        buckets: int = 1,
-        folder: BlockFolder = IN_PIPELINE,
-        bundle_bytes: int | None = None,
-    ) -> None:
-        self._names = tuple(names)
-        self._columns = columns
-        self._limits = limits
-        self._buckets = buckets
-        self._folder = folder
-        self._bundle_bytes = bundle_bytes
+    def __init__(self, plan: ReadPlan) -> None:
+        self._plan = plan
 
     def start_bundle(self) -> None:
         """Starts with nothing read."""
-        self._buffer = BlockBuffer(self._buckets, self._folder.writer())
+        columns = self._plan.columns
+        self._buffer = BlockBuffer(self._plan.buckets, self._plan.folder.writer())
         self._counts = RecordCounts()
-        self._absent = {side: set(each.counted) for side, each in self._columns.items()}
-        self._repeats: dict[int, set[str]] = {side: set() for side, each in self._columns.items() if each.repeats}
+        self._absent = {side: set(each.counted) for side, each in columns.items()}
+        self._repeats: dict[int, set[str]] = {side: set() for side, each in columns.items() if each.repeats}
         self._column_readers: dict[tuple[str, ...], ColumnsReader] = {}
         self.bytes = 0
 
@@ -181,29 +171,22 @@ class RecordIntake(beam.DoFn):
         """Yields the blocks that are left, and what was counted."""
         return at_end([*self._buffer.flush(), *(TaggedOutput("outcomes", each) for each in self._counts.flush())])
 
-    def add(
-        self, side: int, records: Sequence[KeyedRecord | Quarantined]
-    ) -> Iterator[tuple[int, Block] | TaggedOutput]:
-        """Counts records, and yields the blocks that are large enough, and what was rejected."""
-        if side in self._repeats:
-            records = [self._with_repeat(side, record) for record in records]
-        kept = [record for record in records if not isinstance(record, Quarantined)]
-        self._counts.add(side, "read", len(records))
-        self._counts.add(side, "rejected", len(records) - len(kept))
-        if len(kept) < len(records):
-            for record in records:
-                if isinstance(record, Quarantined):
-                    yield TaggedOutput("quarantine", record)
-        absent = self._absent[side]
-        for _, encoded in kept if absent else ():
-            self._look_for(side, absent, EncodedRecord(encoded))
-        self.bytes += sum([len(encoded) for _, encoded in kept])
-        yield from self._buffer.add(kept)
-
-    def _with_repeat(self, side: int, record: KeyedRecord | Quarantined) -> KeyedRecord | Quarantined:
-        """Returns a record that has a repeat, which is counted once in a bundle."""
+    def add(self, side: int, record: KeyedRecord | Quarantined) -> Iterator[tuple[int, Block] | TaggedOutput]:
+        """Counts a record, and yields the blocks that are large enough, or the record where it was rejected."""
+        self._counts.add(side, "read")
+        if side in self._repeats and not isinstance(record, Quarantined):
+            record = self._with_repeat(side, record)
         if isinstance(record, Quarantined):
-            return record
+            self._counts.add(side, "rejected")
+            yield TaggedOutput("quarantine", record)
+            return
+        if self._absent[side]:
+            self._look_for(side, self._absent[side], EncodedRecord(record[1]))
+        self.bytes += len(record[1])
+        yield from self._buffer.add(record)
+
+    def _with_repeat(self, side: int, record: KeyedRecord) -> KeyedRecord | Quarantined:
+        """Returns a record that has a repeat, which is counted once in a bundle."""
         encoded, labels = EncodedRecord(record[1]), self._repeats[side]
         try:
             label = label_of(encoded)
@@ -217,8 +200,6 @@ class RecordIntake(beam.DoFn):
 
     def _look_for(self, side: int, absent: set[str], record: EncodedRecord) -> None:
         """Removes from `absent` the columns in which a record has a value."""
-        if not absent:
-            return
         names = tuple(sorted(absent))
         if names not in self._column_readers:
             self._column_readers[names] = ColumnsReader(names)
@@ -228,21 +209,20 @@ class RecordIntake(beam.DoFn):
                     absent.remove(name)
                     self._counts.add(side, presence(name))
 
-    def record(self, file: SourceFile, encoder: RecordEncoder, found: Line | Row) -> KeyedRecord | Quarantined:
+    def record(self, encoder: RecordEncoder, found: Line | Row) -> KeyedRecord | Quarantined:
         """Returns the record of a line or a row."""
-        return self._line(file, encoder, found) if isinstance(found, Line) else self._row(file, encoder, found)
+        return self._line(encoder, found) if isinstance(found, Line) else self._row(encoder, found)
 
-    def _line(self, file: SourceFile, encoder: RecordEncoder, line: Line) -> KeyedRecord | Quarantined:
-        text, fields = line.text, self._columns[file.side].fields
+    def _line(self, encoder: RecordEncoder, line: Line) -> KeyedRecord | Quarantined:
+        text, fields, limits = line.text, self._plan.columns[encoder.side].fields, self._plan.limits
 
         def encoded() -> EncodedRecord:
             return EncodedRecord(encoder.encode(line.position, line.line, JSON, text))
 
-        if line.length > self._limits.record_bytes:
-            message = too_large(line.length, self._limits.record_bytes)
-            return self.rejected(encoded(), "too_large", message)
-        if deeper_than(text, self._limits.depth):
-            message = f"the record is nested deeper than the {self._limits.depth} levels of limits.depth"
+        if line.length > limits.record_bytes:
+            return self.rejected(encoded(), "too_large", too_large(line.length, limits.record_bytes))
+        if deeper_than(text, limits.depth):
+            message = f"the record is nested deeper than the {limits.depth} levels of limits.depth"
             return self.rejected(encoded(), "too_deep", message)
         try:
             text = fields.of_json(text)
@@ -253,16 +233,15 @@ class RecordIntake(beam.DoFn):
             return self.rejected(encoded(), "unreadable", _about_json(line.text, error))
         return self._keyed(encoded(), sample_id)
 
-    def _row(self, file: SourceFile, encoder: RecordEncoder, row: Row) -> KeyedRecord | Quarantined:
+    def _row(self, encoder: RecordEncoder, row: Row) -> KeyedRecord | Quarantined:
         encoded = EncodedRecord(encoder.encode(row.number, row.line or row.number + 1, MSGPACK, row.payload))
         if row.error is not None:
             sample_id = row.sample_id if isinstance(row.sample_id, str) else None
             return self.rejected(encoded, row.cause, row.error, sample_id)
         if not isinstance(row.sample_id, str):
             found = "null" if row.sample_id is None else type(row.sample_id).__name__
-            return self.rejected(
-                encoded, "no_sample_id", not_a_sample_id(found, self._columns[file.side].fields.integer_ids)
-            )
+            fields = self._plan.columns[encoder.side].fields
+            return self.rejected(encoded, "no_sample_id", not_a_sample_id(found, fields.integer_ids))
         return self._keyed(encoded, row.sample_id)
 
     def _keyed(self, encoded: EncodedRecord, sample_id: str) -> KeyedRecord | Quarantined:
@@ -273,7 +252,7 @@ class RecordIntake(beam.DoFn):
 
     def rejected(self, encoded: EncodedRecord, cause: Cause, error: str, sample_id: str | None = None) -> Quarantined:
         """Returns the quarantine entry of a record."""
-        side = side_name(encoded.side, self._names)
+        side = side_name(encoded.side, self._plan.names)
         return quarantined(encoded, side, sample_id, "read", cause, error)
 
 
@@ -293,42 +272,34 @@ class ReadPart(RecordIntake):
         if self._is_full():
             tracker.defer_remainder()
             return
-        found = tracker.current_restriction()
-        start, stop = found.start, found.stop
+        plan, side, restriction = self._plan, part.file.side, tracker.current_restriction()
+        start, stop = restriction.start, restriction.stop
         # Another pipeline of this process may read the same file by other rules, or under other names of the systems.
-        rules = self._names, self._columns[part.file.side], self._limits
-        blocks = KEPT_READERS.pop((rules, part, start, stop), None) or self._blocks(part, start, stop)
-        for block in blocks:
-            start += len(block)
-            if not tracker.try_claim(start - 1):
+        rules = plan.names, plan.columns[side], plan.limits
+        reader = KEPT_READERS.pop((rules, part, start, stop), None) or self._records(part, start, stop)
+        for record in reader:
+            if not tracker.try_claim(start):
                 break
-            yield from self.add(part.file.side, block)
+            start += 1
+            yield from self.add(side, record)
             if self._is_full():
                 tracker.defer_remainder()
-                KEPT_READERS[rules, part, start, stop] = blocks
+                KEPT_READERS[rules, part, start, stop] = reader
                 for oldest in list(KEPT_READERS)[:-MAX_KEPT_READERS]:
                     KEPT_READERS.pop(oldest, None)
                 return
         else:
             tracker.try_claim(stop)
-        blocks.close()
+        reader.close()
 
     def _is_full(self) -> bool:
-        return self._bundle_bytes is not None and self.bytes >= self._bundle_bytes
+        return self._plan.bundle_bytes is not None and self.bytes >= self._plan.bundle_bytes
 
-    def _blocks(self, part: Part, start: int, stop: int) -> BlockReader:
-        reader = read_part(part, self._columns[part.file.side], self._limits)
-        encoder = RecordEncoder(part.file.side, part.file.number, part.file.path)
-        records: list[KeyedRecord | Quarantined] = []
-        size = 0
-        for found in itertools.islice(reader, start, stop):
-            records.append(self.record(part.file, encoder, found))
-            size += len(found.text if isinstance(found, Line) else found.payload)
-            if len(records) >= RECORDS_PER_BLOCK or size >= BYTES_PER_BLOCK:
-                yield records
-                records, size = [], 0
-        if records:
-            yield records
+    def _records(self, part: Part, start: int, stop: int) -> RecordReader:
+        file = part.file
+        encoder = RecordEncoder(file.side, file.number, file.path)
+        for found in itertools.islice(read_part(part, self._plan.columns[file.side], self._plan.limits), start, stop):
+            yield self.record(encoder, found)
 
 
 def _about_json(text: bytes, error: BaseException) -> str:
@@ -344,48 +315,33 @@ NOWHERE = ""
 """The path of records that are in no file."""
 
 
-def encode_records(
-    side: int,
-    names: Sequence[str],
-    columns: SideColumns,
-    limits: RecordLimits,
-    buckets: int,
-    unpack: Unpack | None = None,
-) -> beam.PTransform:
+def encode_records(plan: ReadPlan, side: int, unpack: Unpack | None = None) -> beam.PTransform:
     """Returns the transform that encodes the records of one side.
 
     Input: mappings, Beam Rows, NamedTuples, dataclasses or msgspec structs; or anything that `unpack` makes one of.
     Output, by tag: as `ReadRecords`. A collection has no order: the position of a record is a hash of its content, so
     that of duplicates the one with the smallest hash is the first.
 
-    side: GROUND_TRUTH or the number of a system. buckets: how many groups the samples are paired in.
+    side: GROUND_TRUTH or the number of a system.
     """
-    encode = beam.ParDo(EncodeBundle(side, names, columns, limits, buckets, unpack))
+    encode = beam.ParDo(EncodeBundle(plan, side, unpack))
     return encode.with_output_types(typehints.Tuple[int, bytes]).with_outputs("quarantine", "outcomes", main="records")
 
 
 class EncodeBundle(RecordIntake):
     """Encodes records; what is checked, held and counted is as in reading, see encode_records."""
 
-    def __init__(
-        self,
-        side: int,
-        names: Sequence[str],
-        columns: SideColumns,
-        limits: RecordLimits,
-        buckets: int,
-        unpack: Unpack | None,
-    ) -> None:
-        super().__init__(names, {side: columns}, limits, buckets)
-        self._source = SourceFile(side, 0, NOWHERE, 0, "jsonl")
+    def __init__(self, plan: ReadPlan, side: int, unpack: Unpack | None = None) -> None:
+        super().__init__(plan)
         self._encoder = RecordEncoder(side, 0, NOWHERE)
         self._unpack = unpack
+        columns = plan.columns[side]
         paths = [columns.fields.path_of(name) for name in columns.structured]
         self._structured = frozenset(path[0] for path in paths if len(path) == 1)
 
     def process(self, element: Any) -> Iterator[tuple[int, Block] | TaggedOutput]:
         """Yields the blocks that became large enough, and the record where it is rejected."""
-        yield from self.add(self._source.side, [self._encoded(element)])
+        yield from self.add(self._encoder.side, self._encoded(element))
 
     def _encoded(self, element: Any) -> KeyedRecord | Quarantined:
         is_unpacked = self._unpack is None
@@ -400,8 +356,8 @@ class EncodeBundle(RecordIntake):
         except Exception as error:  # noqa: BLE001 - whatever it is, it is of this element
             what = "" if is_unpacked else f"unpack: {type(error).__name__}: "
             return self._unreadable(element, what + explain(error))
-        line = Line(position, 0, text[: self._limits.record_bytes], len(text))
-        return self.record(self._source, self._encoder, line)
+        line = Line(position, 0, text[: self._plan.limits.record_bytes], len(text))
+        return self.record(self._encoder, line)
 
     def _unreadable(self, element: Any, error: str) -> Quarantined:
         shown = _SHOWN.repr(element).encode("utf-8", "backslashreplace")
@@ -473,12 +429,12 @@ def sample_ids(path: str) -> Iterator[str]:
     Raises InputProblem where the file cannot be read, or a record has no sample_id, with its line.
     """
     columns, limits = SideColumns(frozenset()), RecordLimits()
-    intake = RecordIntake([path], {0: columns}, limits)
+    intake = RecordIntake(ReadPlan((path,), {0: columns}, limits))
     for file in match_files(0, [path], ""):
         encoder = RecordEncoder(0, 0, path)
         for part in split_file(file, part_size([file])):
             for found in read_part(part, columns, limits):
-                record = intake.record(file, encoder, found)
+                record = intake.record(encoder, found)
                 if isinstance(record, Quarantined):
                     raise InputProblem(f"{path}: this is no list of samples: line {record.line}: {record.error}")
                 yield record[0].decode()

@@ -35,13 +35,12 @@ Encoding = Literal[0, 1]
 JSON: Encoding = 0
 MSGPACK: Encoding = 1
 
-_HEADER = struct.Struct(">IIQQQBH")
-"""Side + 1, file, position, line, size of the text, encoding, length of the path. The first three come first, the
+_HEADER = struct.Struct(">IIQQBH")
+"""Side + 1, file, position, line, encoding, length of the path. The first three come first, the
 highest byte first: bytes of records compare as their origins do."""
 
 _T = TypeVar("_T")
 
-COMPRESSED_FROM = 1 << 16
 MAX_RECORD_BYTES = 32 << 10
 """How many bytes of a record are kept for people to look at."""
 TEXT_KEPT = 2000
@@ -85,19 +84,18 @@ class Origin(msgspec.Struct, frozen=True, order=True):
 class RecordEncoder:
     """Encodes the records of one file.
 
-    The bytes of a record: a header with its origin and size, the path of the file, and the text, compressed where it is
-    long: a small file can hold thousands of long records that are nearly the same.
+    The bytes of a record: a header with its origin, the path of the file, and the text.
     """
 
     def __init__(self, side: int, file: int, path: str) -> None:
-        self._side = side
+        self.side = side
         self._file = file
         self._path = path.encode("utf-8", "surrogateescape")
 
     def encode(self, position: int, line: int, encoding: Encoding, text: bytes) -> bytes:
         """Returns the bytes of a record; those of two records compare as their origins do."""
-        path, stored = self._path, text if len(text) < COMPRESSED_FROM else zstd.compress(text, level=1)
-        return _HEADER.pack(self._side + 1, self._file, position, line, len(text), encoding, len(path)) + path + stored
+        header = _HEADER.pack(self.side + 1, self._file, position, line, encoding, len(self._path))
+        return header + self._path + text
 
 
 class EncodedRecord(msgspec.Struct, frozen=True):
@@ -122,26 +120,24 @@ class EncodedRecord(msgspec.Struct, frozen=True):
     @property
     def origin(self) -> Origin:
         """Where the record stands."""
-        side, file, position, line, _, _, length = _HEADER.unpack_from(self.encoded)
+        side, file, position, line, _, length = _HEADER.unpack_from(self.encoded)
         path = self.encoded[_HEADER.size : _HEADER.size + length].decode("utf-8", "surrogateescape")
         return Origin(side - 1, file, position, line, path)
 
     @property
     def size(self) -> int:
-        """The bytes of the text before it was compressed."""
-        return int(_HEADER.unpack_from(self.encoded)[4])
+        """The bytes of the text."""
+        return len(self.encoded) - _HEADER.size - int(_HEADER.unpack_from(self.encoded)[-1])
 
     @property
     def encoding(self) -> Encoding:
         """That of the text."""
-        return JSON if _HEADER.unpack_from(self.encoded)[5] == JSON else MSGPACK
+        return JSON if _HEADER.unpack_from(self.encoded)[-2] == JSON else MSGPACK
 
     @property
     def payload(self) -> bytes:
         """The record's text."""
-        *_, size, _, length = _HEADER.unpack_from(self.encoded)
-        stored = self.encoded[_HEADER.size + length :]
-        return stored if size < COMPRESSED_FROM else zstd.decompress(stored)
+        return self.encoded[_HEADER.size + _HEADER.unpack_from(self.encoded)[-1] :]
 
     def decode(self, kind: type[_T]) -> _T:
         """Returns the record as one of type `kind`.

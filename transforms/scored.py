@@ -50,7 +50,7 @@ class PairedSample(msgspec.Struct, frozen=True):
 
     @property
     def nbytes(self) -> int:
-        """The bytes of its records before they were compressed."""
+        """The bytes of its records."""
         return self.truth.size + sum(each.size for each in (*self.predictions, *self.rows) if each is not None)
 
 
@@ -240,11 +240,7 @@ def status_counts(status: Status, became: str | None) -> dict[str, int]:
 
 def has_no_field(record: msgspec.Struct) -> bool:
     """Tells whether a record holds nothing but nulls."""
-    # A loop, since most records have the first field, which a generator takes longer to tell.
-    for name in record.__struct_fields__:  # noqa: SIM110
-        if getattr(record, name) is not None:
-            return False
-    return True
+    return all(getattr(record, name) is None for name in record.__struct_fields__)
 
 
 def hash_of(record: msgspec.Struct | None) -> str | None:

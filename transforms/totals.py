@@ -80,19 +80,14 @@ class SliceTotals:
 
 
 class PartialSums:
-    """The totals of each slice that a bundle has seen.
+    """The totals of each slice that a bundle has seen; more than a run may have raise InputProblem."""
 
-    columns: the columns that the run slices by. most: how many slices a run may have; more raise InputProblem, here or
-    in ComputeValues. sliced: the columns whose slices are summed up among all samples too.
-    """
-
-    def __init__(self, columns: Sequence[str], bootstrap: Bootstrap, most: int, sliced: Sequence[str] = ()) -> None:
-        self._columns = columns
-        self._sliced = sliced
-        self._bootstrap = bootstrap
-        self._most = most
+    def __init__(self, core: EvaluationCore) -> None:
+        self._core = core
+        self._sliced = core.scoring.benchmark.sliced_columns
+        self._bootstrap = core.bootstrap
         self._seen: set[Slice] = set()
-        self._totals: dict[tuple[int, Slice], SliceTotals] = {}
+        self._totals: dict[SliceKey, SliceTotals] = {}
 
     def add_samples(self, samples: Sequence[ScoredSample]) -> None:
         """Adds scored samples, and the fingerprints of their records, to all samples of their system and to slices."""
@@ -109,14 +104,14 @@ class PartialSums:
 
     def of(self, system: int, each: Slice = ALL_SAMPLES) -> SliceTotals:
         """Returns the totals of a slice, to be added to."""
-        # A plain tuple is equal to the SliceKey, and made faster.
-        totals = self._totals.get((system, each))
+        key = SliceKey(system, each)
+        totals = self._totals.get(key)
         if totals is None:
             # Too many end the run before they fill the memory of this worker; all samples are one of them.
             self._seen.add(each)
-            if len(self._seen) > self._most + 1:
-                raise too_many_slices(self._columns, self._most)
-            totals = self._totals[system, each] = SliceTotals(BootstrapSums(self._bootstrap))
+            if len(self._seen) > self._core.max_slices + 1:
+                raise too_many_slices(self._core)
+            totals = self._totals[key] = SliceTotals(BootstrapSums(self._bootstrap))
         return totals
 
     def take(self, limit: int = 0) -> Iterator[tuple[SliceKey, SliceTotals]]:
@@ -124,8 +119,7 @@ class PartialSums:
         if limit and sum(totals.sums.size for totals in self._totals.values()) <= limit:
             return
         totals, self._totals = self._totals, {}
-        for key, of_slice in totals.items():
-            yield SliceKey(*key), of_slice
+        yield from totals.items()
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,9 +194,9 @@ def slice_results(
         )
 
 
-def too_many_slices(columns: Sequence[str], most: int) -> InputProblem:
+def too_many_slices(core: EvaluationCore) -> InputProblem:
     """Returns the problem of a run with more slices than are allowed."""
     return InputProblem(
-        f"slices by {', '.join(columns)}: there are more than {most}; slice by columns with fewer values, "
-        "or raise limits.slices"
+        f"slices by {', '.join(core.scoring.slicing.columns)}: there are more than {core.max_slices}; "
+        "slice by columns with fewer values, or raise limits.slices"
     )

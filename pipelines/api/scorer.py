@@ -6,6 +6,7 @@ import contextlib
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -102,9 +103,7 @@ class Totals:
 
     def add(self, samples: list[ScoredSample], core: EvaluationCore) -> None:
         """Adds scored samples, the first ones."""
-        sums = PartialSums(
-            core.scoring.slicing.columns, core.bootstrap, sys.maxsize, core.scoring.benchmark.sliced_columns
-        )
+        sums = PartialSums(replace(core, max_slices=sys.maxsize))
         sums.add_samples(samples)
         self.slices = dict(sums.take())
         self._last = {sample.sample_id: sample for sample in samples}

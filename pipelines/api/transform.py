@@ -17,8 +17,8 @@ from ...transforms.io.field_map import fields_of
 from ...transforms.io.publication import Claim, Process, own_output, release
 from ...transforms.io.storage import new_run_id, prepare_output
 from ...transforms.publish import encode_json
+from ...transforms.read import ReadPlan, encode_records
 from ...transforms.read import Unpack as Unpacker
-from ...transforms.read import encode_records
 from ...transforms.records import GROUND_TRUTH, InputProblem, Quarantined, side_name
 from ...transforms.scored import ScoredSample, exact_statistics
 from ...transforms.totals import SliceResult
@@ -163,13 +163,11 @@ class Evaluate(beam.PTransform):
         return _rows(evaluated, configuration, inputs.systems)
 
     def _read(self, inputs: Inputs, collections: Sequence[beam.PCollection]) -> dict[str, beam.PCollection]:
-        encoded = []
+        encoded, plan = [], ReadPlan(inputs.systems, inputs.columns, inputs.limits, self._buckets)
         for side, records in zip([GROUND_TRUTH, *range(len(inputs.systems))], collections, strict=True):
             name = side_name(side, inputs.systems)
             unpack = self._unpack.get(name, None if side == GROUND_TRUTH else self._unpack.get(PREDICTION_FIELDS))
-            columns = inputs.columns[side]
-            encode = encode_records(side, inputs.systems, columns, inputs.limits, self._buckets, unpack)
-            encoded.append(records | f"Read {name}" >> encode)
+            encoded.append(records | f"Read {name}" >> encode_records(plan, side, unpack))
         return {
             stream: [each[stream] for each in encoded] | f"All {stream}" >> beam.Flatten() for stream in RECORD_STREAMS
         }

@@ -130,9 +130,9 @@ def write_records(
 
     def build_all(pipeline: beam.Pipeline) -> None:
         records, lines = build(pipeline)
-        folder = launch.block_folder(pipeline)
-        _ = records | "Count" >> beam.Map(_counted) | "Write" >> write.through(folder)
-        _ = lines | "WriteRejected" >> rejected.through(folder)
+        write.folder = rejected.folder = launch.block_folder(pipeline)
+        _ = records | "Count" >> beam.Map(_counted) | "Write" >> write
+        _ = lines | "WriteRejected" >> rejected
 
     if launch.is_detached(options):
         launch.submit(options, build_all)

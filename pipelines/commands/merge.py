@@ -24,7 +24,7 @@ from ...metrics.repeats import repeats_of
 from ...metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from ...transforms.io.publication import check_not_replaced
 from ...transforms.io.storage import new_run_id, open_file, prepare_output
-from ...transforms.publish import CountCauses, Publish, StagedFolder, stage_bundles
+from ...transforms.publish import CountCauses, Publish, StageBundles, StagedFolder
 from ...transforms.records import GROUND_TRUTH, CauseCount, InputProblem, Quarantined, printable
 from ...transforms.rows import read_rows
 from ...transforms.totals import SliceKey, SliceResult, SliceTotals, slice_results
@@ -309,7 +309,7 @@ def _copy(plan: MergePlan, folder: str, suffix: str) -> beam.ParDo:
     """Returns what copies each file to one of its own in a staged folder, and yields its name there."""
     staged = StagedFolder(plan.output, plan.run_id, folder)
     # A file ends at once, as Parquet files are not joined by writing one behind the other.
-    return stage_bundles(staged, suffix, _Copier, file_s=0.0)
+    return beam.ParDo(StageBundles(staged, suffix, _Copier, file_s=0.0)).with_output_types(str)
 
 
 class _Copier:

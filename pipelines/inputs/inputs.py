@@ -12,10 +12,11 @@ import msgspec
 
 from ...metrics.benchmark import record_fields, text_fields
 from ...metrics.common.text import nearest
+from ...transforms.blocks import bucket_count
 from ...transforms.io.field_map import SideColumns
 from ...transforms.io.files import Part, SourceFile, match_files, open_parquet
 from ...transforms.io.readers import Line, RecordLimits, known_fields, listed, read_part
-from ...transforms.read import BYTES_PER_BUNDLE, ReadRecords
+from ...transforms.read import BYTES_PER_BUNDLE, ReadPlan, ReadRecords
 from ...transforms.records import GROUND_TRUTH, JSON, MSGPACK, EncodedRecord, InputProblem, Origin
 from ...transforms.repeats import REPEAT
 from ..config.errors import UsageError, as_input_errors
@@ -46,14 +47,10 @@ class Inputs:
 
     def read(self, pipeline: beam.Pipeline) -> beam.pvalue.DoOutputsTuple:
         """Reads all files; see ReadRecords. In this process, nothing is gained by deferring what is read."""
-        return pipeline | "Read" >> ReadRecords(
-            launch.files_for_workers(pipeline.options, self.files),
-            self.systems,
-            self.columns,
-            self.limits,
-            None if launch.is_local(pipeline.options) else BYTES_PER_BUNDLE,
-            launch.block_folder(pipeline),
-        )
+        bundle_bytes = None if launch.is_local(pipeline.options) else BYTES_PER_BUNDLE
+        buckets, folder = bucket_count(self.files), launch.block_folder(pipeline)
+        plan = ReadPlan(self.systems, self.columns, self.limits, buckets, folder, bundle_bytes)
+        return pipeline | "Read" >> ReadRecords(launch.files_for_workers(pipeline.options, self.files), plan)
 
     @property
     def limits(self) -> RecordLimits:

@@ -21,7 +21,7 @@ from beamscore.transforms.blocks import unpack
 from beamscore.transforms.io.field_map import SideColumns
 from beamscore.transforms.io.files import match_files, split_file
 from beamscore.transforms.io.readers import RecordLimits
-from beamscore.transforms.read import PartRestrictionProvider, ReadPart
+from beamscore.transforms.read import PartRestrictionProvider, ReadPart, ReadPlan
 from beamscore.transforms.records import EncodedRecord, InputProblem, zstd
 from tests.abuse.run import FAILED, Outcome, isolated, peak_bytes
 from tests.bench.measure import processor_seconds
@@ -191,7 +191,7 @@ def _write(name: str, path: Path) -> Outcome:
 def read(path: str) -> Iterator[Any]:
     """Yields what the reader gives for a file."""
     (file,) = match_files(0, [path], "--predictions")
-    do_fn = ReadPart(["ours"], {0: COLUMNS}, RecordLimits())
+    do_fn = ReadPart(ReadPlan(("ours",), {0: COLUMNS}, RecordLimits()))
     do_fn.start_bundle()
     for part in split_file(file, 1 << 30):
         provider = PartRestrictionProvider()

@@ -72,7 +72,8 @@ def test_every_record_leaves_once_in_its_bucket(
         patch.setattr(blocks, "BYTES_PER_BLOCK", per_block)
         patch.setattr(blocks, "BYTES_HELD", held)
         holder = BlockBuffer(buckets, BlockWriter())
-        early, last = list(holder.add(records)), list(holder.flush())
+        early = [each for record in records for each in holder.add(record)]
+        last = list(holder.flush())
         assert list(holder.flush()) == []
     found = [(bucket, record) for bucket, block in [*early, *last] for record in unpack(block)]
     assert Counter(found) == Counter((bucket_of(key, buckets), (key, record)) for key, record in records)

@@ -26,7 +26,7 @@ from beamscore.transforms.hashes import (
 )
 from beamscore.transforms.io.field_map import SideColumns
 from beamscore.transforms.io.readers import RecordLimits, read_part
-from beamscore.transforms.read import RecordIntake
+from beamscore.transforms.read import ReadPlan, RecordIntake
 from beamscore.transforms.records import EncodedRecord, Quarantined, RecordEncoder
 from tests.runs import write_lines
 from tests.transforms.samples import parts_of
@@ -98,10 +98,10 @@ def test_jsonl_and_parquet_of_the_same_records_have_the_same_hashes(tmp_path: Pa
 def hashes_of_file(path: Path, columns: SideColumns, kind: type[msgspec.Struct]) -> dict[str, str]:
     """Reads a file as a run does, and hashes its records."""
     (part,) = parts_of(path)
-    intake, encoder = RecordIntake(["ours"], {0: columns}, RecordLimits()), RecordEncoder(0, 0, "")
+    intake, encoder = RecordIntake(ReadPlan(("ours",), {0: columns}, RecordLimits())), RecordEncoder(0, 0, "")
     hashes_by_id: dict[str, str] = {}
     for each in read_part(part, columns, RecordLimits()):
-        record = intake.record(part.file, encoder, each)
+        record = intake.record(encoder, each)
         assert not isinstance(record, Quarantined), record.error
         hashes_by_id[record[0].decode()] = record_hash(EncodedRecord(record[1]).decode(kind))
     return hashes_by_id

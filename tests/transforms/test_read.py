@@ -35,6 +35,7 @@ from beamscore.transforms.read import (
     EncodeBundle,
     PartRestrictionProvider,
     ReadPart,
+    ReadPlan,
     ReadRecords,
     RecordRangeTracker,
 )
@@ -64,9 +65,14 @@ def tracker_of(restriction: OffsetRange) -> ThreadsafeRestrictionTracker:
     return ThreadsafeRestrictionTracker(PartRestrictionProvider().create_tracker(restriction))
 
 
-def bundles_of(parts: Sequence[Part], bundle_bytes: int | None = None, columns: Any = COLUMNS) -> Iterator[Bundle]:
-    """Yields what each bundle gives when a runner that knows no more than to defer reads the parts."""
-    do_fn = ReadPart(["ours"], columns, LIMITS, bundle_bytes=bundle_bytes)
+def bundles_of(
+    parts: Sequence[Part], bundle_bytes: int | None = None, columns: Any = COLUMNS, forgets: bool = False
+) -> Iterator[Bundle]:
+    """Yields what each bundle gives when a runner that knows no more than to defer reads the parts.
+
+    forgets: whether each bundle is read by another worker, which has no reader of the bundle before.
+    """
+    do_fn = ReadPart(ReadPlan(("ours",), columns, LIMITS, bundle_bytes=bundle_bytes))
     waiting = [(part, PartRestrictionProvider().initial_restriction(part)) for part in parts]
     while waiting:
         taken, waiting = waiting, []
@@ -79,6 +85,9 @@ def bundles_of(parts: Sequence[Part], bundle_bytes: int | None = None, columns: 
             deferred = tracker.deferred_status()
             waiting += [] if deferred is None else [(part, deferred[0])]
         yield bundle_of([*outputs, *do_fn.finish_bundle()])
+        assert len(read_module.KEPT_READERS) <= read_module.MAX_KEPT_READERS
+        if forgets:
+            read_module.KEPT_READERS.clear()
 
 
 def read(path: Path, side: int = 0, columns: Any = COLUMNS) -> tuple[dict[str, EncodedRecord], list[Quarantined], Sums]:
@@ -202,13 +211,12 @@ def test_the_transform_reads_all_files_of_all_sides_once(
     tmp_path: Path, bundle_bytes: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(files, "BYTES_PER_PART", 40)
-    monkeypatch.setattr(read_module, "RECORDS_PER_BLOCK", 2)
     for name, ids in [("t1", "abc"), ("t2", "d"), ("p", "abdx")]:
         lines = [json.dumps({"sample_id": each}) + "\n" for each in ids]
         (tmp_path / f"{name}.jsonl").write_text("".join(lines) + "bad\n")
     found = match_files(GROUND_TRUTH, [f"{tmp_path}/t*.jsonl"], "") + match_files(0, [f"{tmp_path}/p.jsonl"], "")
     with beam.Pipeline(runner=FnApiRunner()) as pipeline:
-        outputs = pipeline | ReadRecords(found, ["ours"], COLUMNS, LIMITS, bundle_bytes)
+        outputs = pipeline | ReadRecords(found, ReadPlan(("ours",), COLUMNS, LIMITS, bundle_bytes=bundle_bytes))
         expected = [*((-1, each) for each in "abcd"), *((0, each) for each in "abdx")]
         assert_that(outputs.records | beam.FlatMapTuple(sides_and_ids), equal_to(expected), label="records")
         sides = outputs.quarantine | beam.Map(lambda entry: entry.side)
@@ -221,26 +229,23 @@ def test_the_transform_reads_all_files_of_all_sides_once(
 @settings(max_examples=60)
 @given(
     sizes=st.lists(st.integers(0, 60), max_size=30),
-    per_block=st.integers(1, 7),
     per_bundle=st.integers(1, 300),
+    forgets=st.booleans(),
     ending=st.sampled_from(["jsonl", "jsonl.gz", "parquet", "arrow", "csv", "tsv.gz"]),
 )
 def test_bundles_that_defer_the_rest_give_every_record_once(
-    tmp_path_factory: pytest.TempPathFactory, sizes: list[int], per_block: int, per_bundle: int, ending: str
+    tmp_path_factory: pytest.TempPathFactory, sizes: list[int], per_bundle: int, forgets: bool, ending: str
 ) -> None:
     records = [{"sample_id": str(number), "text": "x" * size} for number, size in enumerate(sizes)]
     path = store(tmp_path_factory.mktemp("deferred") / f"records.{ending}", records, 5)
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(read_module, "RECORDS_PER_BLOCK", per_block)
-        bundles = list(bundles_of(parts_of(path, size=200), per_bundle))
+    bundles = list(bundles_of(parts_of(path, size=200), per_bundle, forgets=forgets))
     found = [record for each in bundles for record in each.records]
     first_line = 2 if "sv" in ending else 1
     lines = sorted((int(sample_id), record.origin.line - first_line) for sample_id, record in found)
     assert lines == [(number, number) for number in range(len(records))]
     for each in bundles:
         in_order = sorted(each.records, key=lambda record: record[1].origin)
-        # A block is given when it has `per_block` records, and up to as many may come together.
-        assert sum(len(record.encoded) for _, record in in_order[: -2 * per_block or None]) < per_bundle
+        assert sum(len(record.encoded) for _, record in in_order[:-1]) < per_bundle
     assert sum(counts["read"] for each in bundles for _, counts in each.outcomes) == len(records)
 
 
@@ -252,11 +257,10 @@ def distinct(count: int) -> list[dict[str, str]]:
 
 @pytest.mark.parametrize(("ending", "members"), [("jsonl", 1), ("jsonl.gz", 1), ("jsonl.zst", 20), ("parquet", 1)])
 def test_a_file_is_read_about_once_however_often_its_rest_is_deferred(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str, members: int
+    tmp_path: Path, ending: str, members: int
 ) -> None:
     """Twenty bundles: reading each from the start of the file would read it ten times."""
     path = store(tmp_path / f"a.{ending}", distinct(800), 800, members)
-    monkeypatch.setattr(read_module, "RECORDS_PER_BLOCK", 16)
     with counted_reads() as sizes:
         (part,) = parts_of(path, size=1 << 30)
         before = sum(sizes)
@@ -265,36 +269,6 @@ def test_a_file_is_read_about_once_however_often_its_rest_is_deferred(
     assert [name for each in bundles for name, _ in each.records] == [str(number) for number in range(800)]
     assert (sum(sizes) - before) / path.stat().st_size < 1.3
     assert not read_module.KEPT_READERS
-
-
-def test_few_readers_are_kept_and_what_one_worker_leaves_another_reads(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(read_module, "RECORDS_PER_BLOCK", 16)
-    monkeypatch.setattr(read_module, "MAX_KEPT_READERS", 2)
-    kept: dict[Any, Any] = {}
-    monkeypatch.setattr(read_module, "KEPT_READERS", kept)
-    ids = [str(number) for number in range(100)]
-    for ending in ("jsonl", "jsonl.gz", "parquet", "arrow", "csv"):
-        (part,) = parts_of(store(tmp_path / f"a.{ending}", distinct(100), 30), size=1 << 30)
-        provider = PartRestrictionProvider()
-        whole = provider.initial_restriction(part)
-        assert provider.restriction_size(part, whole) == part.size
-
-        def read_range(restriction: OffsetRange, limit: int | None, part: Part = part) -> tuple[list[str], Any]:
-            tracker, do_fn = tracker_of(restriction), ReadPart(["ours"], COLUMNS, LIMITS, bundle_bytes=limit)
-            do_fn.start_bundle()
-            outputs = [*do_fn.process(part, RestrictionTrackerView(tracker)), *do_fn.finish_bundle()]
-            tracker.check_done()
-            return [sample_id for sample_id, _ in bundle_of(outputs).records], tracker.deferred_status()
-
-        first, (rest, _) = read_range(whole, 10_000)
-        assert 0 < len(first) < 50
-        assert rest == OffsetRange(len(first), PART_END)
-        assert 0 < len(kept) <= 2
-        kept.clear()
-        assert read_range(rest, None)[0] == ids[len(first) :]
-        assert read_range(OffsetRange(0, len(first)), None)[0] == first, "a bundle that failed is run again"
 
 
 def test_a_part_is_split_only_behind_what_is_claimed_and_done_at_its_end() -> None:
@@ -327,7 +301,7 @@ def encode(
     records: Sequence[Any], side: int = 0, buckets: int = 4, columns: SideColumns = WORDS, unpack: Any = None
 ) -> tuple[list[Any], list[Quarantined]]:
     """Encodes one bundle; returns its blocks and its quarantine."""
-    do_fn = EncodeBundle(side, ["ours"], columns, RecordLimits(record_bytes=200, depth=5), buckets, unpack)
+    do_fn = EncodeBundle(ReadPlan(("ours",), {side: columns}, RecordLimits(200, depth=5), buckets), side, unpack)
     found = bundle(do_fn, *records)
     assert {each for each, _ in found["outcomes"]} <= {side}
     return found["main"], found["quarantine"]

@@ -201,12 +201,13 @@ def test_a_sample_that_cannot_be_scored_takes_both_records_out(prediction: str, 
     assert quarantine == [(side, "failed", source, message) for side, source in sides]
 
 
-def test_a_prediction_and_then_its_truth_are_rejected() -> None:
+@pytest.mark.parametrize("prediction", ["rejected by the score", {"text": 7}])
+def test_a_prediction_and_then_its_truth_are_rejected(prediction: Any) -> None:
     class Stubborn(RecordingBenchmark):
         def score_sample(self, truth: Truth, prediction: Prediction | None) -> SampleScore:
             raise RejectedRecord("ground_truth" if prediction is None else "prediction", "no")
 
-    (found,), quarantine = score([sample("a", "x", "y")], benchmark=Stubborn(Options()))
+    (found,), quarantine = score([sample("a", "x", prediction)], benchmark=Stubborn(Options()))
     assert [entry.side for entry in quarantine] == ["ours", "ground_truth"]
     assert found.coverage == {"ground_truth.rejected": 1, "predictions.rejected": 1}
     assert found.prediction_status == "rejected"

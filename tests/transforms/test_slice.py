@@ -21,7 +21,7 @@ from beamscore.transforms import evaluate
 from beamscore.transforms.evaluate import ComputeValues, SumSlices, merge_totals
 from beamscore.transforms.hashes import prediction_fingerprint, sample_fingerprint
 from beamscore.transforms.records import InputProblem
-from beamscore.transforms.scored import ScoredSample
+from beamscore.transforms.scored import ScoredSample, ScoringPlan
 from beamscore.transforms.slice_labels import (
     ALL_SAMPLES,
     MAX_LABEL_LENGTH,
@@ -30,7 +30,7 @@ from beamscore.transforms.slice_labels import (
     slice_labels,
     value_text,
 )
-from beamscore.transforms.totals import SliceKey, SliceTotals, slice_results
+from beamscore.transforms.totals import EvaluationCore, SliceKey, SliceTotals, slice_results
 from tests.toy import Options, ToyBenchmark
 from tests.transforms.samples import bundle
 
@@ -117,8 +117,13 @@ def sample_of(sample_id: str, slices: tuple[Slice, ...] = (), system: int = 0, *
     return ScoredSample(sample_id, system, "scored", None, sample_id, coverage, slices, **more)
 
 
+def core_of(replicates: int = 0, most: int = 100) -> EvaluationCore:
+    plan = ScoringPlan(TOY, "wrong", ("ours",), slicing=Slicing(("source", "tags"), ((0,), (1,))))
+    return EvaluationCore(plan, Bootstrap(replicates, seed=1), 0.9, most)
+
+
 def sums_of(replicates: int, most: int = 100) -> SumSlices:
-    do_fn: SumSlices = pickle.loads(pickle.dumps(SumSlices(["source", "tags"], Bootstrap(replicates, seed=1), most)))
+    do_fn: SumSlices = pickle.loads(pickle.dumps(SumSlices(core_of(replicates, most))))
     return do_fn
 
 
@@ -196,7 +201,7 @@ def test_slices_are_counted_in_each_worker_and_over_all() -> None:
         keys = [SliceKey(n, Slice(("source",), (each,)) if each else ALL_SAMPLES) for n in (0, 1) for each in labels]
         items = [(msgspec.msgpack.encode(key), SliceTotals(BootstrapSums(Bootstrap(0)))) for key in keys]
         with beam.Pipeline(runner=FnApiRunner()) as pipeline:
-            found = pipeline | beam.Create(items) | ComputeValues(TOY, 0.9, ["source"], 2)
+            found = pipeline | beam.Create(items) | ComputeValues(core_of(most=2))
             assert_that(found | beam.Map(lambda each: each.key), equal_to(keys))
 
     run(["", "a", "b"])

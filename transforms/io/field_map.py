@@ -41,11 +41,6 @@ class FieldMap:
         """
         return cls(tuple((name, _path(text)) for name, text in fields.items()), integer_ids)
 
-    @property
-    def changes_records(self) -> bool:
-        """Whether any record but one with an integer as its sample_id may differ from what is written in its file."""
-        return bool(self.paths)
-
     def path_of(self, field: str) -> tuple[str, ...]:
         """Returns the keys that lead to a field."""
         return dict(self.paths).get(field, (field,))
@@ -64,22 +59,21 @@ class FieldMap:
 
         Raises what msgspec raises where it is no JSON, or no object.
         """
-        if not self.changes_records and not (self.integer_ids and _has_integer_id(text)):
+        if not self.paths and not (self.integer_ids and _has_integer_id(text)):
             return text
         columns: dict[str, msgspec.Raw] = msgspec.json.decode(text, type=_OBJECT)
-        return msgspec.json.encode(self._renamed(columns, _inner_json, self._json_id))
+        return msgspec.json.encode(self._renamed(columns))
 
     def of_values(self, columns: dict[str, Any]) -> dict[str, Any]:
         """Returns a record of Python values under the names of the benchmark.
 
         Raises what msgspec raises where text on a path is no JSON.
         """
-        if not self.changes_records and isinstance(columns.get(SAMPLE_ID), str):
-            return columns
-        return self._renamed(columns, _inner_value, self.sample_id)
+        return columns if not self.paths and isinstance(columns.get(SAMPLE_ID), str) else self._renamed(columns)
 
     def sample_id(self, value: Any) -> Any:
         """Returns a sample_id as the text that it is compared by; what can be none comes back as it is."""
+        value = _plain_value(value)
         is_integer = isinstance(value, int) and not isinstance(value, bool)
         return str(value) if self.integer_ids and is_integer else value
 
@@ -96,38 +90,32 @@ class FieldMap:
         """Returns the column at the top of a file that holds the sample_id."""
         return self.path_of(SAMPLE_ID)[0]
 
-    def _json_id(self, raw: msgspec.Raw) -> Any:
-        with contextlib.suppress(msgspec.ValidationError):
-            return self.sample_id(msgspec.json.decode(raw, type=int))
-        return raw
-
-    def _renamed(self, columns: dict[str, Any], inner: Any, sample_id: Any) -> dict[str, Any]:
+    def _renamed(self, columns: dict[str, Any]) -> dict[str, Any]:
         renamed = {name for name, _ in self.paths}
         record = {name: value for name, value in columns.items() if name not in renamed}
         for name, path in self.paths:
             value: Any = columns.get(path[0])
             for key in path[1:]:
-                value = inner(value, key)
+                value = _inner_value(value, key)
             if value is not None:
                 record[name] = value
         if SAMPLE_ID in record:
-            record[SAMPLE_ID] = sample_id(record[SAMPLE_ID])
+            record[SAMPLE_ID] = self.sample_id(record[SAMPLE_ID])
         return record
 
 
-class _IntegerId(msgspec.Struct):
-    sample_id: int
+class _AnyId(msgspec.Struct):
+    sample_id: str | int
 
 
-_INTEGER_ID = msgspec.json.Decoder(_IntegerId)
+_ANY_ID = msgspec.json.Decoder(_AnyId)
 
 
 def _has_integer_id(text: bytes) -> bool:
     try:
-        _INTEGER_ID.decode(text)
+        return isinstance(_ANY_ID.decode(text).sample_id, int)
     except msgspec.ValidationError:
         return False
-    return True
 
 
 FIELDS_AS_NAMED = FieldMap()
@@ -141,18 +129,13 @@ def _path(text: str) -> tuple[str, ...]:
     return tuple(re.sub(r"\\(.)", r"\1", step) for step in steps)
 
 
-def _inner_json(value: msgspec.Raw | None, key: str) -> msgspec.Raw | None:
-    """Returns a member of an object of JSON, which may stand there as text."""
-    text = b"" if value is None else bytes(value).lstrip()
-    if text.startswith(b'"'):
-        text = msgspec.json.decode(text, type=str).encode().lstrip()
-    if not text.startswith(b"{"):
-        return None
-    found: dict[str, msgspec.Raw] = msgspec.json.decode(text, type=_OBJECT)
-    return found.get(key)
+def _plain_value(value: Any) -> Any:
+    return msgspec.json.decode(value) if isinstance(value, msgspec.Raw) else value
 
 
 def _inner_value(value: Any, key: str) -> Any:
+    """Returns a member of an object, which may stand there as JSON text."""
+    value = _plain_value(value)
     if isinstance(value, str) and value.lstrip().startswith("{"):
         value = msgspec.json.decode(value)
     return value.get(key) if isinstance(value, dict) else None

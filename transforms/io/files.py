@@ -1,7 +1,4 @@
-"""From the globs and folders that a person names to numbered files and the parts of files that are read as one.
-
-A folder is one that Hugging Face `datasets` saved, or one of shards beside each other.
-"""
+"""From globs, and folders that Hugging Face `datasets` saved, to numbered files and the parts that are read as one."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ import os
 import posixpath
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO, Literal, cast
 
@@ -33,9 +30,6 @@ a plain JSONL file into parts of one size, a Parquet file by row groups up to th
 or less stays whole, as the later parts of a file do not know their line numbers. CSV and Arrow stay whole too: where a
 record starts can only be known by what stands before."""
 
-LEAST_STORED_PER_PART = 64 << 10
-"""What a part of a Parquet file takes of it at least, as each reads the footer again."""
-
 BYTES_PER_READ = 1 << 20
 
 _NAMES = re.compile(r"\.(?:(jsonl|ndjson|json|csv|tsv)(?:\.(?:gz|zst|bz2))?|(parquet|pq|arrow))$", re.IGNORECASE)
@@ -46,13 +40,6 @@ _PLAIN = re.compile(r"\.(?:jsonl|ndjson|json)$", re.IGNORECASE)
 MAX_STATE_BYTES = 16 << 20
 
 _STATE, _SPLITS = "state.json", "dataset_dict.json"
-_METADATA = {_STATE, _SPLITS, "dataset_info.json", "dataset_infos.json"}
-_SHARD_FORMATS = ("parquet", "arrow")
-_SHARD = re.compile(r"(.*?)-(\d{5,})-of-(\d{5,})(\.[^/]*)$")
-_SPLIT_WORDS = {
-    "train": "train", "training": "train", "test": "test", "testing": "test", "eval": "test", "evaluation": "test",
-    "dev": "validation", "val": "validation", "valid": "validation", "validation": "validation",
-}  # fmt: skip
 
 BOM = b"\xef\xbb\xbf"
 _READERS: dict[str, Any] = {"gz": lambda raw: gzip.GzipFile(fileobj=raw), "bz2": bz2.BZ2File, "zst": zstd.ZstdFile}
@@ -122,7 +109,7 @@ def match_files(side: int, globs: Sequence[str], what: str) -> list[SourceFile]:
 
 
 def _matched_or_in_folder(glob: str, what: str) -> list[tuple[str, int, float]]:
-    """Returns the files that match; of a folder, the data files that it holds."""
+    """Returns the files that match; of a saved data set, its data files."""
     if not re.search(r"[*?[]", glob):
         found = files_of_folder(glob, what)
         if found is not None:
@@ -197,8 +184,7 @@ def _split_parquet(file: SourceFile, part_bytes: int) -> Iterator[Part]:
     share = file.size / max(1, sum(group.total_byte_size for group in groups))
     start, first_row, row, size = 0, 0, 0, 0
     for number, group in enumerate(groups):
-        is_large = size * share >= min(part_bytes, LEAST_STORED_PER_PART)
-        if is_large and size + group.total_byte_size > part_bytes:
+        if size and size + group.total_byte_size > part_bytes:
             yield Part(file, start, number, first_row, int(size * share))
             start, first_row, size = number, row, 0
         size += group.total_byte_size
@@ -265,11 +251,9 @@ class _SavedFile(msgspec.Struct):
 
 
 def files_of_folder(path: str, what: str) -> list[str] | None:
-    """Returns the data files of the folder `path`; None where it is no folder.
+    """Returns the files that state.json names in a folder that `Dataset.save_to_disk` wrote; None where it is no such.
 
-    Of a folder that `Dataset.save_to_disk` wrote they are those that its state.json names, of a folder of Parquet or
-    Arrow files all of these; any other folder is none. `what` names the input in errors. Raises InputProblem where a
-    file is missing, or the files are of several formats or splits.
+    `what` names the input in errors. Raises InputProblem where a file is missing, or the folder holds several splits.
     """
     folder = path.rstrip("/")
     is_file = name_format(folder) is not None and not os.path.isdir(folder)
@@ -281,16 +265,12 @@ def files_of_folder(path: str, what: str) -> list[str] | None:
     if _SPLITS in names:
         splits = ", ".join(map(str, _document(posixpath.join(folder, _SPLITS), what).get("splits") or ["none"]))
         raise InputProblem(f"{what}{path}: this folder holds the splits {splits}; give one of them, {folder}/SPLIT")
-    if _STATE in names:
-        data = _saved(posixpath.join(folder, _STATE), what)
-        missing = [name for name in data if name not in names]
-        if missing:
-            raise InputProblem(f"{what}{path}: {missing[0]} is missing, which {_STATE} names")
-    else:
-        data = [name for name in names if name_format(name) is not None and name not in _METADATA]
-        if not any(name_format(name) in _SHARD_FORMATS for name in data):
-            return None
-        _check_alike({name: str(name_format(name)) for name in data}, folder, what)
+    if _STATE not in names:
+        return None
+    data = _saved(posixpath.join(folder, _STATE), what)
+    missing = [name for name in data if name not in names]
+    if missing:
+        raise InputProblem(f"{what}{path}: {missing[0]} is missing, which {_STATE} names")
     return [posixpath.join(folder, name) for name in data]
 
 
@@ -313,35 +293,3 @@ def _document(path: str, what: str) -> dict[str, Any]:
         return msgspec.json.decode(read_bytes(path, MAX_STATE_BYTES), type=dict[str, Any])
     except (OSError, ValueError, msgspec.MsgspecError, RecursionError) as error:
         raise InputProblem(f"{what}{path}: cannot be read: {error}") from error
-
-
-def _check_alike(names: Mapping[str, str], folder: str, what: str) -> None:
-    """Raises InputProblem where files, given with their formats, do not belong together, or a shard is missing."""
-    if len(set(names.values())) > 1:
-        found = ", ".join(sorted(set(names.values())))
-        raise InputProblem(f"{what}{folder}: this folder holds files of several formats, {found}; give a pattern")
-    groups = {_group(name) for name in names}
-    if len({_splits(group) for group in groups}) > 1:
-        found = ", ".join(sorted(groups))
-        raise InputProblem(
-            f"{what}{folder}: this folder holds several splits, {found}; give one of them, such as "
-            f"'{folder}/{sorted(groups)[0]}*'"
-        )
-    for group, count in sorted({(shard[1], int(shard[3])) for shard in _shards(names)}):
-        there = {int(shard[2]) for shard in _shards(names) if shard[1] == group and int(shard[3]) == count}
-        if len(there) < count:
-            raise InputProblem(f"{what}{folder}: only {len(there)} of the {count} shards of {group} are there")
-
-
-def _shards(names: Iterable[str]) -> list[re.Match[str]]:
-    return [found for found in map(_SHARD.match, names) if found]
-
-
-def _group(name: str) -> str:
-    shard = _SHARD.match(name)
-    return shard[1] if shard else name.partition(".")[0]
-
-
-def _splits(name: str) -> frozenset[str]:
-    words = re.split(r"[^a-z]+", name.lower())
-    return frozenset(_SPLIT_WORDS[word] for word in words if word in _SPLIT_WORDS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import gzip
 import itertools
 import os
@@ -20,7 +19,7 @@ import pyarrow.parquet as pq
 from apache_beam.io.filesystems import FileSystems
 
 from ...metrics.benchmark import record_fields
-from ..blocks import IN_PIPELINE, Block, BlockFolder, KeyedRecord, ToBlocks, sorted_on_disk, unpack
+from ..blocks import IN_PIPELINE, Block, KeyedRecord, ToBlocks, sorted_on_disk, unpack
 from ..records import InputProblem, zstd
 from .storage import (
     atomic_write,
@@ -109,8 +108,8 @@ class WriteRecords(beam.PTransform):
 
     Input: pairs (key, JSON object as bytes); the key of a record is its sample_id.
 
-    only_if_any: writes no file where there is no record, and removes one of that name. Records are shuffled in blocks;
-    see `through`.
+    only_if_any: writes no file where there is no record, and removes one of that name. folder: where the blocks go in
+    which records are shuffled.
     """
 
     def __init__(self, path: str, columns: Mapping[str, Kind], shards: int = 1, only_if_any: bool = False) -> None:
@@ -126,16 +125,10 @@ class WriteRecords(beam.PTransform):
         self._columns = dict(columns)
         self._run_id = new_run_id()
         self._only_if_any = only_if_any
-        self._folder = IN_PIPELINE
+        self.folder = IN_PIPELINE
         numbered = [f"{prefix}-{number:05}-of-{shards:05}{ending}" for number in range(shards)]
         self.path = path
         self.paths = [path] if shards == 1 else numbered
-
-    def through(self, folder: BlockFolder) -> WriteRecords:
-        """Returns the transform whose blocks go to a folder."""
-        written = copy.copy(self)
-        written._folder = folder
-        return written
 
     def expand(self, records: beam.PCollection) -> beam.PCollection:
         """Writes each file whole, or not at all; gives the paths, also of those that `only_if_any` leaves out."""
@@ -143,7 +136,7 @@ class WriteRecords(beam.PTransform):
         sharded = (
             records
             | "Key" >> beam.MapTuple(lambda key, line: (key.encode("utf-8", "surrogatepass"), line))
-            | "Shard" >> beam.ParDo(ToBlocks(len(self.paths), self._folder))
+            | "Shard" >> beam.ParDo(ToBlocks(len(self.paths), self.folder))
         )
         files = (empty, sharded) | "Together" >> beam.Flatten() | "ByShard" >> beam.GroupByKey()
         if not self.path.endswith(".parquet"):

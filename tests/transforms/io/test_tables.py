@@ -19,7 +19,7 @@ import pytest
 from beamscore.transforms.io import files
 from beamscore.transforms.io import readers as reading
 from beamscore.transforms.io.field_map import SideColumns
-from beamscore.transforms.io.readers import RecordLimits, Row, RowsOfBatch, read_table, schema_of
+from beamscore.transforms.io.readers import RecordLimits, Row, RowsOfBatch, read_table
 from beamscore.transforms.records import InputProblem
 from tests.abuse import readers
 from tests.transforms.samples import counted_reads, parts_of, problem_of
@@ -153,16 +153,6 @@ def test_a_value_that_makes_no_record_rejects_its_row_alone(tmp_path: Path, colu
 
 
 @BOTH
-def test_a_row_that_is_too_large_is_rejected_with_its_id(tmp_path: Path, ending: str) -> None:
-    words = [["x"], ["x" * 10_000] * 300, ["x"]]
-    path = write(tmp_path / f"a.{ending}", pa.table({"sample_id": ["a", "large", "b"], "words": words}))
-    rows = rows_of(path, limits=RecordLimits(1 << 20, DEPTH))
-    assert [(row.number, row.sample_id, row.cause) for row in rows if row.error] == [(1, "large", "too_large")]
-    # 1 for two fields, 10 and 6 for their names, 6 for the id, 3 for the head of the list, and 10,003 for each text.
-    assert rows[1].error == "the record has 3000926 bytes, more than the 1048576 of limits.record_bytes"
-
-
-@BOTH
 def test_a_column_of_the_id_that_is_missing_or_there_twice_ends_the_run(tmp_path: Path, ending: str) -> None:
     path = write(tmp_path / f"a.{ending}", pa.table({"id": ["a"], "text": ["t"]}))
     assert problem_of(lambda: rows_of(path, {"text"})) == f"{path}: there is no column sample_id, only id, text"
@@ -233,13 +223,6 @@ def test_a_damaged_file_gives_rows_or_a_problem_and_never_ends_the_process(tmp_p
             continue
         problems += 1
     assert problems > 40
-
-
-@pytest.mark.parametrize("content", [b"", b"PAR1", b"ARROW1\0\0", b'{"sample_id": "a"}\n', b"\xff\xff\xff\xff\0\0\0\0"])
-def test_what_is_no_arrow_is_told(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "a.arrow").write_bytes(content)
-    (part,) = parts_of(tmp_path / "a.arrow", size=1)
-    assert problem_of(lambda: schema_of(part.file)).startswith(f"{tmp_path}/a.arrow: cannot be read as arrow: ")
 
 
 @pytest.mark.parametrize(
