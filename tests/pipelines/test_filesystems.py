@@ -15,7 +15,7 @@ from apache_beam.io.filesystems import FileSystems
 
 from beamscore.transforms.io import publication
 from tests import toy
-from tests.memory_files import ObjectStore
+from tests.memory_files import FolderStore, ObjectStore
 from tests.runs import command, evaluate, write_lines
 
 SAMPLES = [toy.sample(index, 0) for index in range(40)]
@@ -26,14 +26,15 @@ BROKEN = b'{"sample_id": "broken"'
 CONFIG = b"benchmark: toy\nmax_rejected_fraction: 0.5\nbootstrap: {replicates: 20}\nslices: [kind]\n"
 
 
-@pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ObjectStore]:
+@pytest.fixture(params=[ObjectStore, FolderStore], ids=["objects", "folders"])
+def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ObjectStore]:
     """An empty store, with this process in an empty folder of the machine's own."""
     (tmp_path / "empty").mkdir()
     monkeypatch.chdir(tmp_path / "empty")
-    yield ObjectStore(None)
+    yield request.param(None)
     assert list((tmp_path / "empty").iterdir()) == []
     ObjectStore.clear()
+    FolderStore.clear()
 
 
 def put(store: ObjectStore, folder: Path) -> str:
@@ -43,6 +44,8 @@ def put(store: ObjectStore, folder: Path) -> str:
     write_lines(folder / "predictions.jsonl", [*PREDICTIONS, BROKEN])
     (folder / "config.yaml").write_bytes(CONFIG)
     base = f"{store.scheme()}://bucket/in"
+    if store.has_dirs():
+        store.mkdirs(base)
     for path in folder.glob("*.*"):
         store.FILES[f"{base}/{path.name}"] = path.read_bytes()
     return base
@@ -182,5 +185,6 @@ def test_what_is_wrong_is_told_in_one_line(
     assert stderr.count("\n") == 1
 
 
-def test_the_store_is_what_beam_finds() -> None:
+def test_the_stores_are_what_beam_finds() -> None:
     assert isinstance(FileSystems.get_filesystem("mem://bucket/a"), ObjectStore)
+    assert isinstance(FileSystems.get_filesystem("folders://bucket/a"), FolderStore)

@@ -303,7 +303,8 @@ def refresh_plain_names(output: str, layout: Layout, run_id: str | None = None) 
     found = _published(output, run_id or committed[-1], layout)
     plain = {name: posixpath.join(output, name) for name in (*layout.files, *found.files)}
     there = list_folder(output)
-    if layout.last not in there or read_bytes(plain[layout.last]) != found.read(layout.last):
+    # Of two comparisons the last file may be equal where the page is not.
+    if run_id or layout.last not in there or read_bytes(plain[layout.last]) != found.read(layout.last):
         delete_files([plain[name] for name in (layout.last, layout.main) if name in there])
         for folder in layout.folders:
             target = posixpath.join(output, folder)

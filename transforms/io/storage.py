@@ -1,8 +1,7 @@
 """Files and folders on any filesystem; a path is taken as it is, never as a pattern.
 
-A path without a scheme is on a disk, and is served by Python itself. Any other is that of an object store and is served
-by Beam, which takes a second to import: it is imported with the first such path. Whatever a filesystem cannot do is an
-OSError. Of other filesystems, such as HDFS, files can only be read.
+A path without a scheme is on a disk, and is served by Python itself. Any other is served by Beam, which takes a second
+to import: it is imported with the first such path. Whatever a filesystem cannot do is an OSError.
 """
 
 from __future__ import annotations
@@ -136,6 +135,8 @@ def list_folder(folder: str) -> dict[str, float]:
                 with contextlib.suppress(FileNotFoundError):
                     found[entry.name] = entry.stat(follow_symlinks=False).st_mtime
         return found
+    if has_folders(folder) and not exists(folder):
+        return {}
     start = folder.rstrip("/") + "/"
     for path, (_, changed) in list_tree(folder).items():
         name = path.removeprefix(start).partition("/")[0]
@@ -144,7 +145,10 @@ def list_folder(folder: str) -> dict[str, float]:
 
 
 def list_tree(folder: str) -> dict[str, tuple[int, float]]:
-    """Returns the files below a folder of an object store, however deep: by path, the size and the last change."""
+    """Returns the files below a folder of an object store, however deep: by path, the size and the last change.
+
+    Of a filesystem that knows folders, only the files right below it.
+    """
     from ..beam_internals import list_prefix
 
     with as_os_errors(folder):
@@ -181,18 +185,29 @@ def read_bytes(path: str, most: int = -1) -> bytes:
 
 
 def make_folder(path: str) -> None:
-    """Makes a folder of a disk unless it is there; an object store has none."""
-    if path and is_on_disk(path):
-        os.makedirs(path, exist_ok=True)
+    """Makes a folder unless it is there, or its filesystem has none."""
+    if is_on_disk(path):
+        if path:
+            os.makedirs(path, exist_ok=True)
+        return
+    if not has_folders(path):
+        return
+    try:
+        if not exists(path):
+            with beam_files(path) as files:
+                files.mkdirs(path)
+    except OSError:
+        if not exists(path):
+            raise
 
 
 def write_file(path: str, content: bytes, before: Callable[[], None] = lambda: None) -> None:
     """Writes a file that is there as a whole or not at all; it replaces one of the same name.
 
-    An object is there from when its upload ends. On a disk it is written under another name first, then renamed.
+    An object is there from when its upload ends. Elsewhere it is written under another name first, then renamed.
     before: called as late as possible before the file is there; if it raises, there is none.
     """
-    if not is_on_disk(path):
+    if not has_folders(path):
         before()
         with as_os_errors(path), create_file(path) as stream:
             stream.write(content)
@@ -228,14 +243,19 @@ def rename_files(pairs: Sequence[tuple[str, str]]) -> None:
             os.rename(source, target)
             continue
         with beam_files(target) as files:
-            files.rename([source], [target])
+            try:
+                files.rename([source], [target])
+            except OSError:
+                # Some filesystems do not replace the target by themselves.
+                if not (has_folders(target) and exists(source) and exists(target)):
+                    raise
+                files.delete([target])
+                files.rename([source], [target])
 
 
 def prepare_output(output: str) -> None:
     """Makes an output folder; raises InputProblem where that cannot be done, or nothing can be written to it."""
     try:
-        if has_folders(output) and not is_on_disk(output):
-            raise ValueError("results are written to disks and object stores only")
         make_folder(output)
         write_probe(output)
     except (OSError, ValueError) as error:
@@ -252,20 +272,24 @@ def write_probe(folder: str) -> None:
 
 def delete_files(paths: Sequence[str]) -> None:
     """Deletes the files that are there."""
-    if paths and not is_on_disk(paths[0]):
+    if paths and not has_folders(paths[0]):
         # An object that is not there is deleted like any other.
         with beam_files(paths[0]) as files:
             files.delete(list(paths))
         return
     for path in paths:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(path)
+        if is_on_disk(path):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
+        elif exists(path):
+            with beam_files(path) as files:
+                files.delete([path])
 
 
 def delete_folder(path: str) -> None:
     """Deletes a folder, where there is one, with all that is below it."""
     if not is_on_disk(path):
-        delete_files(list(list_tree(path)))
+        delete_files([path] if has_folders(path) else list(list_tree(path)))
         return
     # Another process may add to it or delete from it meanwhile.
     shutil.rmtree(path, ignore_errors=True)
@@ -278,6 +302,8 @@ def copy_file(source: str, target: str) -> None:
     if is_on_disk(target):
         _link(source, target)
         return
+    if has_folders(target):
+        delete_files([target])
     with beam_files(target) as files:
         files.copy([source], [target])
 
