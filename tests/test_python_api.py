@@ -102,9 +102,12 @@ def test_every_record_is_counted_with_what_became_of_it(tmp_path: Path) -> None:
         "predictions": {"read": 8, "scored": 1, "unmatched": 3, "duplicate": 1, "rejected": 3},
         "balanced": True,
     }
-    rejected = {(each.side, each.sample_id) for each in found.rejected}
-    assert rejected == {("predictions", "a"), ("predictions", "b"), ("ground_truth", "c"), ("ground_truth", "e"),
-                        ("predictions", "z"), ("predictions", "7"), ("predictions", None)}  # fmt: skip
+    rejected = sorted((each.side, str(each.sample_id), each.cause) for each in found.rejected)
+    assert [f"{side} {sample_id} {cause}" for side, sample_id, cause in rejected] == [
+        "ground_truth c invalid", "ground_truth e invalid", "predictions 7 invalid", "predictions None no_sample_id",
+        "predictions a duplicate", "predictions b invalid", "predictions c unmatched", "predictions e unmatched",
+        "predictions z unmatched",
+    ]  # fmt: skip
     slices = {label: each.samples for label, each in found.slices.items()}
     assert slices == {"words=null": 4, "words=x": 1, "words=y": 1}
     assert found.slices["words=x"].values["exact_match"] == 1.0
@@ -114,6 +117,7 @@ def test_every_record_is_counted_with_what_became_of_it(tmp_path: Path) -> None:
     from_files = beamscore.evaluate("toy", *map(str, files), slices=["words"])
     assert list(from_files.coverage.items()) == list(found.coverage.items())
     assert from_files.samples.sort_by("sample_id").equals(found.samples.sort_by("sample_id"))
+    assert sorted((each.side, str(each.sample_id), each.cause) for each in from_files.rejected) == rejected
 
 
 def test_half_a_surrogate_pair_rejects_its_record_alone() -> None:

@@ -22,13 +22,13 @@ from ...transforms.faults import OF_THE_MACHINE
 from ...transforms.io.publication import Claim, Process, heartbeat, owned_output, publish
 from ...transforms.io.storage import create_file, make_folder, new_run_id, output_problems, read_bytes
 from ...transforms.publish import ROWS_PER_GROUP, StagedFolder
-from ...transforms.records import GROUND_TRUTH, Cause, CauseCount, InputProblem, Quarantined, Stage
+from ...transforms.records import GROUND_TRUTH, CauseCount, InputProblem, Quarantined
 from ...transforms.rows import read_rows, sample_schema
 from ..commands.common import run_and_publish
 from ..commands.compare import LAYOUT as COMPARISON_LAYOUT
 from ..commands.compare import allowed_differences, build_comparison, plan_comparison
 from ..config.errors import UsageError
-from ..config.settings import DEFAULT_SYSTEM, Configuration
+from ..config.settings import Configuration
 from ..evaluate import build_evaluation, files_of, plan_evaluation, result_files
 from ..runners import launch
 from ..runs.causes import why_unscored
@@ -36,10 +36,8 @@ from ..runs.comparison import COMPARISON
 from ..runs.named import SystemRun, narrowed, open_system
 from ..runs.provenance import Invocation
 from ..runs.run import LAYOUT, Worst
-from .result import Origin, Rejected, Result, Side
+from .result import Origin, Result
 from .scorer import result_of
-
-_STAGES: dict[Cause, Stage] = {"no_sample_id": "read", "no_repeat": "read", "duplicate": "pair", "unmatched": "pair"}
 
 
 @contextlib.contextmanager
@@ -96,14 +94,8 @@ def _read(system: SystemRun, warnings: list[str]) -> Result:
     lines = [line for path in run.quarantine for line in read_bytes(path).splitlines()]
     entries = [msgspec.json.decode(line, type=Quarantined) for line in lines]
     entries = [entry for entry in entries if entry.side in ("ground_truth", system.system)]
-    rejected = [_rejected(entry) for entry in entries]
     origin = Origin(narrowed(run, system.system), entries)
-    return result_of(run, system.system, pa.Table.from_batches(batches, schema), rejected, warnings, origin)
-
-
-def _rejected(entry: Quarantined) -> Rejected:
-    side: Side = "ground_truth" if entry.side == "ground_truth" else "predictions"
-    return Rejected(side, entry.sample_id, entry.error, entry.cause)
+    return result_of(run, system.system, pa.Table.from_batches(batches, schema), warnings, origin)
 
 
 def compare_runs(
@@ -152,18 +144,17 @@ def _save(result: Result, folder: str) -> None:
         heartbeat(folder, run_id),
         output_problems(folder),
     ):
-        kept = [_entry(each) for each in result.rejected] if entries is None else entries
         samples, quarantine = (StagedFolder(folder, run_id, name) for name in LAYOUT.folders)
         staged = {"samples": [f"samples-{run_id}.parquet"], "quarantine": list[str]()}
         with _created(samples, staged["samples"][0]) as stream:
             pq.write_table(result.samples, stream, row_group_size=ROWS_PER_GROUP, compression="zstd")
-        if kept:
+        if entries:
             staged["quarantine"].append(f"quarantine-{run_id}.jsonl")
             with _created(quarantine, staged["quarantine"][0]) as stream:
-                stream.writelines(entry.to_bytes() + b"\n" for entry in kept)
+                stream.writelines(entry.to_bytes() + b"\n" for entry in entries)
         paths = [f"{samples.path}/{name}" for name in staged["samples"]]
-        run.worst, run.causes = {system: _worst(result, run.configuration)}, _causes(kept)
-        if entries is None:
+        run.worst, run.causes = {system: _worst(result, run.configuration)}, _causes(entries)
+        if run.published is None:
             read = {
                 side: result.coverage[name]["read"]
                 for side, name in ((GROUND_TRUTH, "ground_truth"), (0, "predictions"))
@@ -179,12 +170,6 @@ def _created(folder: StagedFolder, name: str) -> Iterator[BinaryIO]:
     make_folder(folder.path)
     with create_file(f"{folder.path}/{name}") as stream:
         yield stream
-
-
-def _entry(rejected: Rejected) -> Quarantined:
-    side = "ground_truth" if rejected.side == "ground_truth" else DEFAULT_SYSTEM
-    stage = _STAGES.get(rejected.cause, "score")
-    return Quarantined(side, rejected.sample_id, "memory", 0, None, stage, rejected.cause, rejected.message, "")
 
 
 def _worst(result: Result, configuration: Configuration) -> list[Worst]:

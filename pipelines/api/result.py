@@ -43,13 +43,10 @@ class SliceResult:
 
 
 class Origin(NamedTuple):
-    """What a result of one system is saved as: its run, which has no folder where records in memory were scored.
-
-    quarantine: the entries of the run; None: those of the rejected records.
-    """
+    """What a result of one system is saved as: its run, not published where records in memory were scored."""
 
     run: Run
-    quarantine: list[Quarantined] | None = None
+    quarantine: list[Quarantined]
 
 
 @dataclass(frozen=True)
