@@ -253,7 +253,7 @@ class Scorer:
                 with contextlib.suppress(*_DECODING_ERRORS):
                     seen.add(record)
             if problem is not None:
-                added.reject(record, None, "no_sample_id", problem)
+                added.reject(record, None, *problem)
                 continue
             try:
                 key = sample_id, label_of(record) if repeated else ""
@@ -410,16 +410,17 @@ def result_of(run: Run, system: str, samples: pa.Table, warnings: list[str], ori
     )
 
 
-def _identified(record: bytes, fields: FieldMap) -> tuple[str, bytes, str | None]:
-    """Returns the sample_id of a record, the record under the names of the benchmark, and what is wrong with the id."""
+def _identified(record: bytes, fields: FieldMap) -> tuple[str, bytes, tuple[Cause, str] | None]:
+    """Returns the sample_id of a record, the record under the names of the benchmark, and why it is rejected."""
     try:
         mapped = fields.of_json(record)
         sample_id = KEY_ONLY.decode(mapped).sample_id
     except msgspec.ValidationError as error:
-        return "", record, about_sample_id(str(error), fields.integer_ids)
+        return "", record, ("no_sample_id", about_sample_id(str(error), fields.integer_ids))
     except _DECODING_ERRORS as error:
-        return "", record, explain(error)
-    return sample_id, mapped, wrong_length(sample_id)
+        return "", record, ("unreadable", explain(error))
+    wrong = wrong_length(sample_id)
+    return sample_id, mapped, None if wrong is None else ("no_sample_id", wrong)
 
 
 def _unnamed(side: Any) -> bool:
