@@ -195,3 +195,10 @@ def test_a_folder_of_shards_is_all_of_them_if_they_belong_together(tmp_path: Pat
     mixed = parquet(tmp_path / "mixed", "a.parquet")
     (mixed / "b.csv").write_text("sample_id,text\n")
     assert "this folder holds files of several formats, csv, parquet" in problem(mixed)
+
+
+def test_a_file_that_the_state_of_a_saved_data_set_names_is_there(tmp_path: Path) -> None:
+    save_dataset(tmp_path / "set", ROWS)
+    state = tmp_path / "set" / "state.json"
+    state.write_text('{"_data_files": [{"filename": "data-00000-of-00001.arrow"}, {"filename": "data-gone.arrow"}]}')
+    assert problem(tmp_path / "set").endswith("set: data-gone.arrow is missing, which state.json names")
