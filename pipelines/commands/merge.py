@@ -39,7 +39,7 @@ from ..runs.gates import decide
 from ..runs.provenance import Invocation
 from ..runs.run import LAYOUT, Run, Worst, worst_first
 from .common import hand_over, require_rows, run_and_publish
-from .gate import JudgedRun, read_baseline, remove_verdicts, report_run, stored_failures
+from .gate import JudgedRun, read_baseline, remove_verdicts, report_run
 
 COPY_BYTES = 1 << 20
 OVERLAPS_SHOWN = 5
@@ -69,8 +69,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     if launch.is_detached(options):
         return hand_over(options, build, plan.output, plan.run_id, LAYOUT)
     merged = Run.published_at(plan.output, run_and_publish(options, build, plan.output, plan.run_id, LAYOUT))
-    verdicts, failures = merged.summary.gates, stored_failures(merged, configuration)
-    return report_run(parsed, JudgedRun(merged, configuration, verdicts, failures, baseline), decide(verdicts))
+    return report_run(parsed, JudgedRun.of(merged, baseline), decide(merged.summary.gates))
 
 
 def _runs(parsed: argparse.Namespace, options: PipelineOptions) -> list[Run]:
