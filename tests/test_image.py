@@ -112,8 +112,8 @@ def test_constraints_and_extras_fit_the_ranges_of_the_package() -> None:
     for name, version in constraints().items():
         assert requirements[name].specifier.contains(version), name
     beam = requirements[canonicalize_name("apache-beam")]
-    for name, extra in [("GOOGLE_CLOUD", "gcp"), ("AMAZON", "aws")]:
-        (requirement,) = setup_list(name)
+    for listed, extra in [("GOOGLE_CLOUD", "gcp"), ("AMAZON", "aws")]:
+        (requirement,) = setup_list(listed)
         assert (requirement.name, requirement.extras) == ("apache-beam", {extra})
         assert requirement.specifier == beam.specifier
 

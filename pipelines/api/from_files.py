@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import heapq
 import json
 import os
 import tempfile
@@ -35,7 +36,7 @@ from ..runs.causes import why_unscored
 from ..runs.comparison import COMPARISON
 from ..runs.named import SystemRun, narrowed, open_system
 from ..runs.provenance import Invocation
-from ..runs.run import LAYOUT, Worst
+from ..runs.run import LAYOUT, Worst, worst_first
 from .result import Origin, Result
 from .scorer import result_of
 
@@ -174,11 +175,11 @@ def _created(folder: StagedFolder, name: str) -> Iterator[BinaryIO]:
 
 def _worst(result: Result, configuration: Configuration) -> list[Worst]:
     """Returns the worst samples of a result that have a value, as many as reports list."""
-    spec, most = configuration.benchmark.main_sample_metric(), configuration.settings.worst_samples
-    order = "ascending" if spec.higher_is_better else "descending"
-    rows = result.samples.select([spec.name, "sample_id", "status"]).filter(pc.field(spec.name).is_valid())
-    first = rows.sort_by([(spec.name, order), ("sample_id", "ascending")]).slice(0, most)
-    return list(zip(*(column.to_pylist() for column in first.columns), strict=True))
+    benchmark, most = configuration.benchmark, configuration.settings.worst_samples
+    name = benchmark.main_sample_metric().name
+    rows = result.samples.select([name, "sample_id", "status"]).filter(pc.field(name).is_valid())
+    samples: Iterator[Worst] = zip(*(column.to_pylist() for column in rows.columns), strict=True)
+    return heapq.nsmallest(most, samples, key=worst_first(benchmark))
 
 
 def _causes(entries: Sequence[Quarantined]) -> list[CauseCount]:

@@ -13,15 +13,19 @@ import pytest
 import beamscore
 from tests.runs import command, write_lines
 
-TRUTHS = [{"sample_id": n, "text": "x" * n, "kind": n % 2} for n in range(4)]
-PREDICTIONS = [{"sample_id": str(n), "text": "x" * n} for n in range(4)]
+TRUTHS: list[dict[str, Any]] = [{"sample_id": n, "text": "x" * n, "kind": n % 2} for n in range(4)]
+PREDICTIONS: list[dict[str, Any]] = [{"sample_id": str(n), "text": "x" * n} for n in range(4)]
 FILES = ("t.jsonl", "p.jsonl")
 
 
 @pytest.fixture(autouse=True)
 def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    for name, records in zip(FILES, (TRUTHS, PREDICTIONS), strict=True):
+    write(TRUTHS, PREDICTIONS)
+
+
+def write(*sides: list[dict[str, Any]]) -> None:
+    for name, records in zip(FILES, sides, strict=True):
         write_lines(Path(name), records)
 
 
@@ -123,8 +127,7 @@ EMPTY_OR_WRONG: list[tuple[list[dict[str, Any]], list[dict[str, Any]], str]] = [
 def test_an_empty_or_wrong_corpus_says_so(
     truths: list[dict[str, Any]], predictions: list[dict[str, Any]], line: str
 ) -> None:
-    for name, records in zip(FILES, (truths, predictions), strict=True):
-        write_lines(Path(name), records)
+    write(truths, predictions)
     for sides in ((truths, predictions), FILES):
         (found,) = told(*sides)
         assert found.startswith(line)
@@ -163,8 +166,7 @@ def test_fields_have_other_names_in_memory_and_in_files() -> None:
         "predictions": {"sample_id": "id", "text": "out"},
     }
     expected = beamscore.evaluate("toy", TRUTHS, PREDICTIONS, slices=["kind"])
-    for name, records in zip(FILES, (truths, predictions), strict=True):
-        write_lines(Path(name), records)
+    write(truths, predictions)
     for sides in ((truths, predictions), map(pa.Table.from_pylist, (truths, predictions)), FILES):
         found = beamscore.evaluate("toy", *sides, fields=fields, slices=["kind"])
         assert (found.sums, found.coverage, found.slices) == (expected.sums, expected.coverage, expected.slices)

@@ -141,7 +141,7 @@ def test_without_a_baseline_a_comparison_is_refused_and_a_run_gated_otherwise_ca
         assert (found.code, found.stdout, found.stderr) == (2, "", told)
     assert not list(tmp_path.iterdir())
     # An earlier version took gates without any bound.
-    unbound = {"gates": {"exact_match": {}}}
+    unbound: dict[str, Any] = {"gates": {"exact_match": {}}}
     documents = ("summary.json", "sums.json")
     old = changed(nights / "good", tmp_path / "old", lambda found: found["config"].update(unbound), *documents)
     assert gate(nights, "same", old)[0] == 0

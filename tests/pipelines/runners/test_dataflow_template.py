@@ -100,7 +100,12 @@ def test_parameters_have_what_dataflow_asks_for_and_take_what_is_right_alone(par
 def launched(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Configuration, PipelineOptions]]:
     """What reaches `evaluate`, of a launch with --check."""
     seen: list[tuple[Configuration, PipelineOptions]] = []
-    monkeypatch.setattr(evaluate_command, "_check", lambda *given: seen.append(given) or 0)
+
+    def check(configuration: Configuration, options: PipelineOptions) -> int:
+        seen.append((configuration, options))
+        return 0
+
+    monkeypatch.setattr(evaluate_command, "_check", check)
     monkeypatch.setattr("beamscore.pipelines.runners.reachable._answered", {"gs://b"})
     return seen
 
@@ -171,8 +176,12 @@ def test_the_launcher_hands_the_job_over_and_without_a_runner_it_runs_here(
         assert json.loads((tmp_path / "out" / "summary.json").read_bytes())["benchmark"] == "toy"
         return
     built: list[beam.Pipeline] = []
-    handed_over = SimpleNamespace(wait_until_finish=None)
-    monkeypatch.setattr(beam.Pipeline, "run", lambda pipeline: built.append(pipeline) or handed_over)
+
+    def run(pipeline: beam.Pipeline) -> Any:
+        built.append(pipeline)
+        return SimpleNamespace(wait_until_finish=None)
+
+    monkeypatch.setattr(beam.Pipeline, "run", run)
     monkeypatch.setattr(GoogleCloudOptions, "validate", lambda *_: [])
     monkeypatch.setattr(launch, "check_reachable", list)
     job = [option for option in JOB if not option.startswith("--template_location")]
