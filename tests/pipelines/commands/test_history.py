@@ -154,16 +154,12 @@ def test_a_break_is_visible(scores: Path, nights: Path, tmp_path: Path) -> None:
     # The night after it has the ground truth of the first three, the last of which had 30 of 40 wrong, and lacks 4.
     few = write_lines(tmp_path / "few.jsonl", CORPUS[:36])
     assert evaluate(scores / "2026-01-05", nights.parent / "t.jsonl", few, *more).code == 0
-    code, _, stderr = history(scores, "--no-html")
     flagged = "10.0 % of the samples were not scored, 0.0 % on the nights before"
-    assert (code, stderr) == (0, f"beamscore: warning: 2026-01-05: predictions: {flagged}\n")
+    warned = f"beamscore: warning: 2026-01-05: predictions: {flagged}\n"
+    assert history(scores, "--no-html")[::2] == (0, warned)
     text = (scores / "history.md").read_text().replace("−", "-").replace("`", "")
-    assert "36 of 40 samples scored, 4 without a prediction." in text
-    assert "**36 of 40**" in text
     # 36 of 40 are right, less 10 of 40: by the replicates that both nights share.
-    moved = "exact_match rose from 0.2500 to 0.9000, +0.6500 (+0.4"
-    assert "Tonight is compared with deep/2026-01-03" in text
-    assert f"compared with deep/2026-01-03. {moved}" in text
+    assert "compared with deep/2026-01-03. exact_match rose from 0.2500 to 0.9000, +0.6500 (+0.4" in text
 
 
 def test_runs_of_an_object_store_are_found_by_one_listing(monkeypatch: pytest.MonkeyPatch) -> None:
