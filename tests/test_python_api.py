@@ -30,24 +30,23 @@ def read(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def system_of(run: Any, name: str) -> Any:
-    return json.loads((run.output / name).read_text())["systems"]["predictions"]
-
-
 @pytest.mark.parametrize("name", SHIPPED)
 def test_records_in_memory_have_the_sums_of_the_pipeline(name: str, tmp_path: Path) -> None:
     files = [CORPORA / name / f"{side}.jsonl" for side in SIDES]
     run = evaluate(tmp_path, files[0], files[1], "--slice", "source", config=name)
     assert run.code == 0, run.stderr
-    summary, (truths, predictions) = system_of(run, "summary.json"), map(read, files)
-    found = beamscore.evaluate(name, truths[::-1], iter(predictions), slices=["source"])
-    assert found.sums == system_of(run, "sums.json")["sums"]
-    assert found.values == summary["values"]
-    assert {metric: ends and list(ends) for metric, ends in found.intervals.items()} == summary["intervals"]
-    values = {label: each.values for label, each in found.slices.items()}
+    truths, predictions = map(read, files)
+    found, loaded = (
+        beamscore.evaluate(name, truths[::-1], iter(predictions), slices=["source"]),
+        beamscore.load(run.output),
+    )
+    assert found.sums == run.sums["systems"]["predictions"]["sums"]
+    summary = run.summary["systems"]["predictions"]
+    assert loaded.values == summary["values"]
+    assert {metric: ends and list(ends) for metric, ends in loaded.intervals.items()} == summary["intervals"]
+    values = {label: each.values for label, each in loaded.slices.items()}
     assert values == {label: each["values"] for label, each in summary["slices"].items()}
     table = pq.read_table(run.output / "samples").sort_by("sample_id")
-    loaded = beamscore.load(run.output)
     assert found.samples.sort_by("sample_id").equals(table)
     assert loaded.samples.sort_by("sample_id").equals(table)
     for part in ("values", "intervals", "slices", "coverage", "sums", "warnings", "main_metrics"):
