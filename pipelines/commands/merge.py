@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import itertools
 import operator
 import os
 import posixpath
@@ -199,14 +200,15 @@ def merged_configuration(runs: Sequence[Run], output: str) -> Configuration:
         if reasons:
             raise UsageError(f"{run.path}: cannot be merged with {first.path}: {reasons[0]}")
     given = [run.configuration.settings for run in runs]
-    truths = [glob for each in given for glob in each.ground_truth]
-    found = {name: [glob for each in given for glob in each.predictions.get(name, [])] for name in first.systems}
-    inputs = {"ground_truth": _unique(truths), "predictions": {name: _unique(globs) for name, globs in found.items()}}
+    inputs = {
+        "ground_truth": _unique(each.ground_truth for each in given),
+        "predictions": {name: _unique(each.predictions.get(name, []) for each in given) for name in first.systems},
+    }
     return settings.check({**first.summary.config, **inputs, "output": output}, first.path)
 
 
-def _unique(globs: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(globs))
+def _unique(globs: Iterable[list[str]]) -> list[str]:
+    return list(dict.fromkeys(itertools.chain.from_iterable(globs)))
 
 
 def merged_run(
