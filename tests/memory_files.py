@@ -6,13 +6,7 @@ import io
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
-from apache_beam.io.filesystem import (
-    BeamIOError,
-    CompressedFile,
-    CompressionTypes,
-    FileMetadata,
-    FileSystem,
-)
+from apache_beam.io.filesystem import BeamIOError, CompressedFile, CompressionTypes, FileMetadata, FileSystem
 
 
 class _Upload(io.BytesIO):
@@ -75,20 +69,10 @@ class ObjectStore(FileSystem):
             if path.startswith(dir_or_prefix):
                 yield self.metadata(path)
 
-    def create(
-        self,
-        path: str,
-        mime_type: str = "application/octet-stream",
-        compression_type: str = CompressionTypes.AUTO,
-    ) -> Any:
+    def create(self, path: str, mime_type: str = "", compression_type: str = CompressionTypes.AUTO) -> Any:
         return self._compressed(_Upload(self.FILES, path), path, compression_type)
 
-    def open(
-        self,
-        path: str,
-        mime_type: str = "application/octet-stream",
-        compression_type: str = CompressionTypes.AUTO,
-    ) -> Any:
+    def open(self, path: str, mime_type: str = "", compression_type: str = CompressionTypes.AUTO) -> Any:
         return self._compressed(io.BytesIO(self._content(path)), path, compression_type)
 
     def _compressed(self, stream: io.BytesIO, path: str, compression_type: str) -> Any:
@@ -161,14 +145,9 @@ class FolderStore(ObjectStore):
             if path.rpartition("/")[0] == folder:
                 yield self.metadata(path)
 
-    def create(
-        self,
-        path: str,
-        mime_type: str = "application/octet-stream",
-        compression_type: str = CompressionTypes.AUTO,
-    ) -> Any:
+    def create(self, path: str, mime_type: str = "", compression_type: str = CompressionTypes.AUTO) -> Any:
         self._check_folder(path)
-        return super().create(path, mime_type, compression_type)
+        return super().create(path, compression_type=compression_type)
 
     def rename(self, source_file_names: Sequence[str], destination_file_names: Sequence[str]) -> None:
         for target in destination_file_names:

@@ -6,7 +6,7 @@ import errno
 import json
 import os
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
@@ -24,21 +24,14 @@ from tests import toy
 from tests.runs import evaluate, write_lines
 
 CORPORA = Path(__file__).parent / "corpora"
-OF_THE_MACHINE: list[Callable[[], Exception]] = [
-    lambda: OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)),
-    lambda: PermissionError(errno.EACCES, os.strerror(errno.EACCES)),
-    MemoryError,
-    lambda: MissingTool("install it"),
-    lambda: BrokenProcessPool("a process died"),
-    lambda: subprocess.TimeoutExpired("latex", 5),
-    lambda: ModuleNotFoundError("no module"),
+OF_THE_MACHINE: list[Exception] = [
+    *(OSError(number, os.strerror(number)) for number in (errno.ENOSPC, errno.EACCES)),
+    *(MemoryError(), MissingTool("install it"), BrokenProcessPool("a process died")),
+    *(subprocess.TimeoutExpired("latex", 5), ModuleNotFoundError("no module")),
 ]
-OF_A_RECORD: list[Callable[[], Exception]] = [
-    lambda: RecursionError("too deep"),
-    lambda: ValueError("bad"),
-    lambda: KeyError("absent"),
-    lambda: ZeroDivisionError("by zero"),
-    lambda: RuntimeError("odd"),
+OF_A_RECORD: list[Exception] = [
+    *(RecursionError("too deep"), ValueError("bad"), KeyError("absent"), ZeroDivisionError("by zero")),
+    RuntimeError("odd"),
 ]
 SAMPLES = 5
 
@@ -55,12 +48,12 @@ class Victim:
 
     def __init__(self, kind: type[Benchmark[Any, Any, Any]], sample_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
         self.sample_id = sample_id
-        self.error: Callable[[], Exception] | None = None
+        self.error: Exception | None = None
         score = kind.score
 
         def scored(benchmark: Any, pairs: Sequence[Pair[Any, Any]]) -> Any:
             if self.error is not None and any(pair.sample_id == sample_id for pair in pairs):
-                raise self.error()
+                raise self.error
             return score(benchmark, pairs)
 
         monkeypatch.setattr(kind, "score", scored)
@@ -84,7 +77,7 @@ def test_the_python_api_raises_the_fault_and_keeps_nothing(name: str, victim: Vi
         for error in OF_THE_MACHINE:
             scorer.reset()
             victim.error = error
-            with pytest.raises(type(error())):
+            with pytest.raises(type(error)):
                 scorer.update(truths, predictions)
             victim.error = None
             assert repr(scorer) == f"Scorer({name}: 0 samples)"
@@ -121,7 +114,7 @@ def test_the_pipeline_ends_the_bundle_for_the_machine_and_rejects_for_a_record(n
         for error in [*OF_THE_MACHINE, *OF_A_RECORD]:
             victim.error = error
             do_fn.start_bundle()
-            if isinstance(error(), ENVIRONMENT_FAULTS):
+            if isinstance(error, ENVIRONMENT_FAULTS):
                 with pytest.raises(InputProblem):
                     list(do_fn.process(samples))
                 continue

@@ -30,24 +30,23 @@ def read(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
-def system_of(run: Any, name: str) -> Any:
-    return json.loads((run.output / name).read_text())["systems"]["predictions"]
-
-
 @pytest.mark.parametrize("name", SHIPPED)
 def test_records_in_memory_have_the_sums_of_the_pipeline(name: str, tmp_path: Path) -> None:
     files = [CORPORA / name / f"{side}.jsonl" for side in SIDES]
     run = evaluate(tmp_path, files[0], files[1], "--slice", "source", config=name)
     assert run.code == 0, run.stderr
-    summary, (truths, predictions) = system_of(run, "summary.json"), map(read, files)
-    found = beamscore.evaluate(name, truths[::-1], iter(predictions), slices=["source"])
-    assert found.sums == system_of(run, "sums.json")["sums"]
-    assert found.values == summary["values"]
-    assert {metric: ends and list(ends) for metric, ends in found.intervals.items()} == summary["intervals"]
-    values = {label: each.values for label, each in found.slices.items()}
+    truths, predictions = map(read, files)
+    found, loaded = (
+        beamscore.evaluate(name, truths[::-1], iter(predictions), slices=["source"]),
+        beamscore.load(run.output),
+    )
+    assert found.sums == run.sums["systems"]["predictions"]["sums"]
+    summary = run.summary["systems"]["predictions"]
+    assert loaded.values == summary["values"]
+    assert {metric: ends and list(ends) for metric, ends in loaded.intervals.items()} == summary["intervals"]
+    values = {label: each.values for label, each in loaded.slices.items()}
     assert values == {label: each["values"] for label, each in summary["slices"].items()}
     table = pq.read_table(run.output / "samples").sort_by("sample_id")
-    loaded = beamscore.load(run.output)
     assert found.samples.sort_by("sample_id").equals(table)
     assert loaded.samples.sort_by("sample_id").equals(table)
     for part in ("values", "intervals", "slices", "coverage", "sums", "warnings", "main_metrics"):
@@ -82,6 +81,7 @@ TRUTHS: list[dict[str, Any]] = [
     {"sample_id": "d", "text": "four"},
     {"sample_id": "e", "text": 5},
     {"sample_id": 7, "text": "seven"},
+    {"sample_id": "f", "text": "\ud800"},
 ]
 PREDICTIONS: list[dict[str, Any]] = [
     {"sample_id": "a", "text": "one"},
@@ -98,13 +98,17 @@ PREDICTIONS: list[dict[str, Any]] = [
 def test_every_record_is_counted_with_what_became_of_it(tmp_path: Path) -> None:
     found = beamscore.evaluate("toy", TRUTHS, PREDICTIONS, slices=["words"])
     assert found.coverage == {
-        "ground_truth": {"read": 6, "scored": 1, "missing_prediction": 3, "rejected": 2, "duplicate": 0},
+        "ground_truth": {"read": 7, "scored": 1, "missing_prediction": 3, "rejected": 3, "duplicate": 0},
         "predictions": {"read": 8, "scored": 1, "unmatched": 3, "duplicate": 1, "rejected": 3},
         "balanced": True,
     }
-    rejected = {(each.side, each.sample_id) for each in found.rejected}
-    assert rejected == {("predictions", "a"), ("predictions", "b"), ("ground_truth", "c"), ("ground_truth", "e"),
-                        ("predictions", "z"), ("predictions", "7"), ("predictions", None)}  # fmt: skip
+    rejected = sorted((each.side, str(each.sample_id), each.cause) for each in found.rejected)
+    assert [f"{side} {sample_id} {cause}" for side, sample_id, cause in rejected] == [
+        "ground_truth None unreadable",
+        *("ground_truth c invalid", "ground_truth e invalid"),
+        *("predictions 7 invalid", "predictions None no_sample_id", "predictions a duplicate", "predictions b invalid"),
+        *("predictions c unmatched", "predictions e unmatched", "predictions z unmatched"),
+    ]
     slices = {label: each.samples for label, each in found.slices.items()}
     assert slices == {"words=null": 4, "words=x": 1, "words=y": 1}
     assert found.slices["words=x"].values["exact_match"] == 1.0
@@ -114,14 +118,7 @@ def test_every_record_is_counted_with_what_became_of_it(tmp_path: Path) -> None:
     from_files = beamscore.evaluate("toy", *map(str, files), slices=["words"])
     assert list(from_files.coverage.items()) == list(found.coverage.items())
     assert from_files.samples.sort_by("sample_id").equals(found.samples.sort_by("sample_id"))
-
-
-def test_half_a_surrogate_pair_rejects_its_record_alone() -> None:
-    truths = [{"sample_id": "a", "text": "one"}, {"sample_id": "b", "text": "two"}]
-    found = beamscore.evaluate("toy", truths, [{"sample_id": "a", "text": "\ud800"}, truths[1]])
-    assert found.coverage["predictions"] == {"read": 2, "scored": 1, "unmatched": 0, "duplicate": 0, "rejected": 1}
-    with pytest.raises(beamscore.RejectedRecord):
-        beamscore.score("toy", {"text": "one"}, {"text": "\ud800"})
+    assert sorted((each.side, str(each.sample_id), each.cause) for each in from_files.rejected) == rejected
 
 
 def test_all_forms_of_records_are_read_alike() -> None:
@@ -168,16 +165,6 @@ def test_a_scorer_adds_up_what_a_loop_gives_it_and_travels_to_other_processes() 
             first.merge(other)
 
 
-def test_sequences_without_ids_are_paired_by_position() -> None:
-    scorer = beamscore.Scorer("toy", replicates=0)
-    scorer.update([{"text": "a"}, {"text": "bb"}], [{"text": "a"}, None])
-    scorer.update([{"text": "c"}], [{"text": "x"}])
-    assert scorer.compute().values["exact_match"] == 1 / 3
-    assert scorer.compute().coverage["ground_truth"]["scored"] == 2
-    with pytest.raises(ValueError, match="2 ground-truth records and 1 predictions"):
-        scorer.update([{"text": "a"}, {"text": "b"}], [{"text": "a"}])
-
-
 def test_one_pair_has_its_metrics_and_details() -> None:
     found = beamscore.score("toy", {"text": "one"}, {"text": "one"})
     assert found == beamscore.PairScore(
@@ -188,6 +175,9 @@ def test_one_pair_has_its_metrics_and_details() -> None:
         beamscore.score("toy", {"text": "truth is bad"}, {"text": "x"})
     with pytest.raises(beamscore.RejectedRecord, match="text"):
         beamscore.score("toy", {"text": "one"}, {"text": 1})
+    with pytest.raises(beamscore.RejectedRecord, match=r"^prediction: ") as rejected:
+        beamscore.score("toy", {"text": "one"}, {"text": "\ud800"})
+    assert str(pickle.loads(pickle.dumps(rejected.value))) == str(rejected.value)
     with pytest.raises(ValueError, match=r"there is no benchmark charts \(did you mean chart\?\); there are "):
         beamscore.score("charts", {}, {})
     with pytest.raises(ValueError, match="toy: unknown: unknown key; allowed for toy: "):

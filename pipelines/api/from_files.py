@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import heapq
 import json
 import os
 import tempfile
@@ -22,24 +23,22 @@ from ...transforms.faults import OF_THE_MACHINE
 from ...transforms.io.publication import Claim, Process, heartbeat, owned_output, publish
 from ...transforms.io.storage import create_file, make_folder, new_run_id, output_problems, read_bytes
 from ...transforms.publish import ROWS_PER_GROUP, StagedFolder
-from ...transforms.records import GROUND_TRUTH, Cause, CauseCount, InputProblem, Quarantined, Stage
+from ...transforms.records import GROUND_TRUTH, CauseCount, InputProblem, Quarantined
 from ...transforms.rows import read_rows, sample_schema
 from ..commands.common import run_and_publish
 from ..commands.compare import LAYOUT as COMPARISON_LAYOUT
 from ..commands.compare import allowed_differences, build_comparison, plan_comparison
 from ..config.errors import UsageError
-from ..config.settings import DEFAULT_SYSTEM, Configuration
+from ..config.settings import Configuration
 from ..evaluate import build_evaluation, files_of, plan_evaluation, result_files
 from ..runners import launch
 from ..runs.causes import why_unscored
 from ..runs.comparison import COMPARISON
 from ..runs.named import SystemRun, narrowed, open_system
 from ..runs.provenance import Invocation
-from ..runs.run import LAYOUT, Worst
-from .result import Origin, Rejected, Result, Side
+from ..runs.run import LAYOUT, Worst, worst_first
+from .result import Origin, Result
 from .scorer import result_of
-
-_STAGES: dict[Cause, Stage] = {"no_sample_id": "read", "no_repeat": "read", "duplicate": "pair", "unmatched": "pair"}
 
 
 @contextlib.contextmanager
@@ -96,14 +95,8 @@ def _read(system: SystemRun, warnings: list[str]) -> Result:
     lines = [line for path in run.quarantine for line in read_bytes(path).splitlines()]
     entries = [msgspec.json.decode(line, type=Quarantined) for line in lines]
     entries = [entry for entry in entries if entry.side in ("ground_truth", system.system)]
-    rejected = [_rejected(entry) for entry in entries]
     origin = Origin(narrowed(run, system.system), entries)
-    return result_of(run, system.system, pa.Table.from_batches(batches, schema), rejected, warnings, origin)
-
-
-def _rejected(entry: Quarantined) -> Rejected:
-    side: Side = "ground_truth" if entry.side == "ground_truth" else "predictions"
-    return Rejected(side, entry.sample_id, entry.error, entry.cause)
+    return result_of(run, system.system, pa.Table.from_batches(batches, schema), warnings, origin)
 
 
 def compare_runs(
@@ -152,18 +145,17 @@ def _save(result: Result, folder: str) -> None:
         heartbeat(folder, run_id),
         output_problems(folder),
     ):
-        kept = [_entry(each) for each in result.rejected] if entries is None else entries
         samples, quarantine = (StagedFolder(folder, run_id, name) for name in LAYOUT.folders)
         staged = {"samples": [f"samples-{run_id}.parquet"], "quarantine": list[str]()}
         with _created(samples, staged["samples"][0]) as stream:
             pq.write_table(result.samples, stream, row_group_size=ROWS_PER_GROUP, compression="zstd")
-        if kept:
+        if entries:
             staged["quarantine"].append(f"quarantine-{run_id}.jsonl")
             with _created(quarantine, staged["quarantine"][0]) as stream:
-                stream.writelines(entry.to_bytes() + b"\n" for entry in kept)
+                stream.writelines(entry.to_bytes() + b"\n" for entry in entries)
         paths = [f"{samples.path}/{name}" for name in staged["samples"]]
-        run.worst, run.causes = {system: _worst(result, run.configuration)}, _causes(kept)
-        if entries is None:
+        run.worst, run.causes = {system: _worst(result, run.configuration)}, _causes(entries)
+        if run.published is None:
             read = {
                 side: result.coverage[name]["read"]
                 for side, name in ((GROUND_TRUTH, "ground_truth"), (0, "predictions"))
@@ -181,19 +173,13 @@ def _created(folder: StagedFolder, name: str) -> Iterator[BinaryIO]:
         yield stream
 
 
-def _entry(rejected: Rejected) -> Quarantined:
-    side = "ground_truth" if rejected.side == "ground_truth" else DEFAULT_SYSTEM
-    stage = _STAGES.get(rejected.cause, "score")
-    return Quarantined(side, rejected.sample_id, "memory", 0, None, stage, rejected.cause, rejected.message, "")
-
-
 def _worst(result: Result, configuration: Configuration) -> list[Worst]:
     """Returns the worst samples of a result that have a value, as many as reports list."""
-    spec, most = configuration.benchmark.main_sample_metric(), configuration.settings.worst_samples
-    order = "ascending" if spec.higher_is_better else "descending"
-    rows = result.samples.select([spec.name, "sample_id", "status"]).filter(pc.field(spec.name).is_valid())
-    first = rows.sort_by([(spec.name, order), ("sample_id", "ascending")]).slice(0, most)
-    return list(zip(*(column.to_pylist() for column in first.columns), strict=True))
+    benchmark, most = configuration.benchmark, configuration.settings.worst_samples
+    name = benchmark.main_sample_metric().name
+    rows = result.samples.select([name, "sample_id", "status"]).filter(pc.field(name).is_valid())
+    samples: Iterator[Worst] = zip(*(column.to_pylist() for column in rows.columns), strict=True)
+    return heapq.nsmallest(most, samples, key=worst_first(benchmark))
 
 
 def _causes(entries: Sequence[Quarantined]) -> list[CauseCount]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
-from html import escape
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import pyarrow as pa
@@ -43,13 +42,10 @@ class SliceResult:
 
 
 class Origin(NamedTuple):
-    """What a result of one system is saved as: its run, which has no folder where records in memory were scored.
-
-    quarantine: the entries of the run; None: those of the rejected records.
-    """
+    """What a result of one system is saved as: its run, not published where records in memory were scored."""
 
     run: Run
-    quarantine: list[Quarantined] | None = None
+    quarantine: list[Quarantined]
 
 
 @dataclass(frozen=True)
@@ -77,14 +73,9 @@ class Result:
 
     def __repr__(self) -> str:
         """Returns the main metrics with their intervals, and the number of samples, in one line."""
-        metrics = ", ".join(f"{name} {self._value(name)}" for name in self.main_metrics)
+        found = [(name, self.values.get(name), self.intervals.get(name)) for name in self.main_metrics]
+        metrics = ", ".join(f"{name} {_number(value)}{_ends(interval)}" for name, value, interval in found)
         return f"Result({self.benchmark}: {metrics}; {count_of(self.samples.num_rows, 'sample')})"
-
-    def _repr_html_(self) -> str:
-        """Returns all metrics with their intervals as a table, and the coverage, for a notebook."""
-        rows = [f"<tr><td>{escape(name)}</td><td>{self._value(name)}</td></tr>" for name in self.values]
-        counts = [f"{side.replace('_', ' ')}: {self._counts(side)}" for side in ("ground_truth", "predictions")]
-        return f"<table>{''.join(rows)}</table>{escape(self.benchmark)}; {'; '.join(counts)}"
 
     def to_pandas(self) -> Any:
         """Returns the metrics of all samples (an empty slice) and of each slice as a frame of pandas, a row for each.
@@ -112,12 +103,6 @@ class Result:
             from .from_files import save
 
             save(self, folder)
-
-    def _value(self, name: str) -> str:
-        return _number(self.values.get(name), self.intervals.get(name))
-
-    def _counts(self, side: str) -> str:
-        return ", ".join(f"{status.replace('_', ' ')} {count:,}" for status, count in self.coverage[side].items())
 
     def warn(self) -> None:
         """Warns whoever called the caller of this."""
@@ -147,13 +132,6 @@ class Comparison:
         """Returns the verdict in one line."""
         return f"Comparison({self.judgement}: {self.sentence})"
 
-    def _repr_html_(self) -> str:
-        """Returns the verdict and the main metrics with their differences as a table, for a notebook."""
-        header = "".join(f"<th>{name}</th>" for name in ("metric", "baseline", "candidate", "difference", "verdict"))
-        rows = "".join(f"<tr>{self._cells(name)}</tr>" for name in self.main_metrics if name in self.metrics)
-        verdict = f"<b>{escape(self.judgement)}</b>: {escape(self.sentence)}"
-        return f"{verdict}<table><tr>{header}</tr>{rows}</table>{self.samples.get('compared', 0):,} samples compared"
-
     def to_pandas(self) -> Any:
         """Returns the metrics of all samples (an empty slice) and of each slice as a frame of pandas, a row for each.
 
@@ -168,12 +146,6 @@ class Comparison:
         ]  # fmt: skip
         return _frame(columns, rows)
 
-    def _cells(self, name: str) -> str:
-        found = self.metrics[name]
-        difference = _number(found["difference"], found["interval"], "+")
-        cells = [name, _number(found["baseline"]), _number(found["candidate"]), difference, found["verdict"]]
-        return "".join(f"<td>{escape(cell)}</td>" for cell in cells)
-
 
 def _frame(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Any:
     """Returns a frame of pandas; by way of Arrow, so that a column without any value has its type."""
@@ -182,7 +154,9 @@ def _frame(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Any:
     return pa.Table.from_pylist(records, pa.schema(list(zip(columns, types, strict=True)))).to_pandas()
 
 
-def _number(value: float | None, ends: Sequence[float] | None = None, sign: str = "") -> str:
-    """Returns a value and its interval with four digits."""
-    interval = "" if ends is None else f" [{ends[0]:{sign}.4g}, {ends[1]:{sign}.4g}]"
-    return f"{'none' if value is None else format(value, f'{sign}.4g')}{interval}"
+def _number(value: float | None) -> str:
+    return "none" if value is None else f"{value:.4g}"
+
+
+def _ends(interval: Interval | None) -> str:
+    return "" if interval is None else f" [{interval[0]:.4g}, {interval[1]:.4g}]"

@@ -28,7 +28,18 @@ from ...transforms.io.field_map import (
     record_json,
     wrong_length,
 )
-from ...transforms.records import GROUND_TRUTH, JSON, Cause, ColumnsReader, EncodedRecord, RecordEncoder
+from ...transforms.records import (
+    GROUND_TRUTH,
+    JSON,
+    Cause,
+    ColumnsReader,
+    EncodedRecord,
+    Quarantined,
+    RecordEncoder,
+    Stage,
+    quarantined,
+    side_name,
+)
 from ...transforms.repeats import Repeats, label_of
 from ...transforms.scored import BatchDecoder, PairedSample, ScoredBatch, ScoredSample, ScoringPlan, sample_table
 from ...transforms.slice_labels import Slicing
@@ -46,7 +57,7 @@ from ..runs.causes import why_unscored
 from ..runs.numbers import count_of
 from ..runs.run import Run
 from .arguments import Arguments, check_arguments
-from .result import Origin, Rejected, Result, Side, SliceResult
+from .result import Origin, Rejected, Result, SliceResult
 from .workers import score_in_processes
 
 if TYPE_CHECKING:
@@ -55,6 +66,8 @@ if TYPE_CHECKING:
     from ...transforms.earlier_rows import ReusedRows
 
 ROWS_PER_BATCH = 1024
+IN_MEMORY = "memory"
+"""What the quarantine calls the source of records that come from no file."""
 _DECODING_ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
@@ -82,7 +95,7 @@ class Totals:
         self.configuration = configuration
         self.slices: dict[SliceKey, SliceTotals] = {}
         self.outcomes: dict[int, Counter[str]] = {GROUND_TRUTH: Counter(), 0: Counter()}
-        self.rejected: list[Rejected] = []
+        self.quarantine: list[Quarantined] = []
         self.seen = {GROUND_TRUTH: FirstRecords(), 0: FirstRecords()}
         self.numbered = 0
         self.repeats: frozenset[str] = frozenset()
@@ -108,11 +121,12 @@ class Totals:
         self.slices = dict(sums.take())
         self._last = {sample.sample_id: sample for sample in samples}
 
-    def reject(self, side: int, sample_id: str | None, message: str, status: str, cause: Cause) -> None:
+    def reject(self, record: EncodedRecord, sample_id: str | None, cause: Cause, message: str) -> None:
         """Adds a record that is of no sample."""
-        name: Side = "ground_truth" if side == GROUND_TRUTH else "predictions"
-        self.outcomes[side][status] += 1
-        self.rejected.append(Rejected(name, sample_id, message, cause))
+        stage: Stage = "pair" if cause in ("duplicate", "unmatched") else "read"
+        self.outcomes[record.side][cause if stage == "pair" else "rejected"] += 1
+        side = side_name(record.side, self.systems)
+        self.quarantine.append(quarantined(record, side, sample_id, stage, cause, message))
 
     def merge(self, other: Totals) -> None:
         """Adds what `other` has scored, all or nothing, also where an interrupt comes in between.
@@ -135,7 +149,7 @@ class Totals:
         merged = {
             "slices": slices,
             "outcomes": {side: counts + other.outcomes[side] for side, counts in self.outcomes.items()},
-            "rejected": [*self.rejected, *other.rejected],
+            "quarantine": [*self.quarantine, *other.quarantine],
             "seen": {side: seen if seen.records else other.seen[side] for side, seen in self.seen.items()},
             "numbered": self.numbered + other.numbered,
             "repeats": self.repeats | other.repeats,
@@ -228,27 +242,26 @@ class Scorer:
         if table is not None:
             data = table
             seen.fields.update(dict.fromkeys(fields.present(table.column_names), 0))
-        encoder, found = RecordEncoder(side, 0, ""), dict[tuple[str, str], EncodedRecord]()
+        encoder, found = RecordEncoder(side, 0, IN_MEMORY), dict[tuple[str, str], EncodedRecord]()
         for number, text in enumerate(json_records(data, {path[0] for path in paths if len(path) == 1})):
             sample_id, mapped, problem = _identified(text, fields)
-            record = EncodedRecord(encoder.encode(number, 0, JSON, mapped))
+            record = EncodedRecord(encoder.encode(number, number + 1, JSON, mapped))
             added.outcomes[side]["read"] += 1
             seen.whole = number < RECORDS_LOOKED_AT
             if seen.whole:
                 with contextlib.suppress(*_DECODING_ERRORS):
                     seen.add(record)
             if problem is not None:
-                added.reject(side, None, problem, "rejected", "no_sample_id")
+                added.reject(record, None, *problem)
                 continue
             try:
                 key = sample_id, label_of(record) if repeated else ""
             except ValueError as error:
-                added.reject(side, sample_id, str(error), "rejected", "no_repeat")
+                added.reject(record, sample_id, "no_repeat", str(error))
                 continue
             if key in found or sample_id in known:
                 what = f"repeat {key[1]} of the sample_id" if repeated else "sample_id"
-                reason = f"the {what} is duplicated; the first record counts"
-                added.reject(side, sample_id, reason, "duplicate", "duplicate")
+                added.reject(record, sample_id, "duplicate", f"the {what} is duplicated; the first record counts")
             else:
                 found[key] = record
         # Messages ask for the first sample_id alone, and the records need not be kept.
@@ -286,7 +299,7 @@ class Scorer:
         for (sample_id, _), record in predictions.items():
             of_sample[sample_id].append(record)
             if (sample_id, "") not in truths:
-                added.reject(0, sample_id, "no ground-truth record has this sample_id", "unmatched", "unmatched")
+                added.reject(record, sample_id, "unmatched", "no ground-truth record has this sample_id")
         samples = [
             PairedSample(each, truth, tuple(of_sample.get(each, (None,)))) for (each, _), truth in truths.items()
         ]
@@ -304,11 +317,7 @@ class Scorer:
             batch.add(sample, outcome)
         if repeats is not None:
             _, batch.samples = repeats.fold(samples, batch.samples)
-        for entry in batch.quarantine:
-            side: Side = "ground_truth" if entry.side == "ground_truth" else "predictions"
-            # A prediction that is not scored because of its ground truth, or with it, is not at fault.
-            if side == "ground_truth" or entry.cause == "invalid":
-                added.rejected.append(Rejected(side, entry.sample_id, entry.error, entry.cause))
+        added.quarantine += batch.quarantine
         added.add(batch.samples, self._core)
 
     def compute(self) -> Result:
@@ -338,7 +347,7 @@ class Scorer:
             scoring_signature(benchmark, core.scoring.missing),
         )
         warnings = [*unscored.values(), *run.summary.warnings]
-        return result_of(run, system, samples, list(totals.rejected), warnings, Origin(run))
+        return result_of(run, system, samples, warnings, Origin(run, list(totals.quarantine)))
 
     def merge(self, other: Scorer) -> None:
         """Adds what `other` has scored, of other samples: all of it, or nothing where it raises or is interrupted.
@@ -377,9 +386,7 @@ class Scorer:
         self.close()
 
 
-def result_of(
-    run: Run, system: str, samples: pa.Table, rejected: list[Rejected], warnings: list[str], origin: Origin
-) -> Result:
+def result_of(run: Run, system: str, samples: pa.Table, warnings: list[str], origin: Origin) -> Result:
     """Returns the result of one system of a run."""
     overall, benchmark = run.systems[system], run.configuration.benchmark
     return Result(
@@ -389,7 +396,12 @@ def result_of(
         {label: SliceResult(each.values, each.intervals, each.samples) for label, each in overall.slices.items()},
         overall.coverage,
         samples,
-        rejected,
+        [
+            Rejected(
+                "ground_truth" if each.side == "ground_truth" else "predictions", each.sample_id, each.error, each.cause
+            )
+            for each in origin.quarantine
+        ],
         run.sums.systems[system].sums,
         warnings,
         tuple(benchmark.main_metrics()),
@@ -397,16 +409,17 @@ def result_of(
     )
 
 
-def _identified(record: bytes, fields: FieldMap) -> tuple[str, bytes, str | None]:
-    """Returns the sample_id of a record, the record under the names of the benchmark, and what is wrong with the id."""
+def _identified(record: bytes, fields: FieldMap) -> tuple[str, bytes, tuple[Cause, str] | None]:
+    """Returns the sample_id of a record, the record under the names of the benchmark, and why it is rejected."""
     try:
         mapped = fields.of_json(record)
         sample_id = KEY_ONLY.decode(mapped).sample_id
     except msgspec.ValidationError as error:
-        return "", record, about_sample_id(str(error), fields.integer_ids)
+        return "", record, ("no_sample_id", about_sample_id(str(error), fields.integer_ids))
     except _DECODING_ERRORS as error:
-        return "", record, explain(error)
-    return sample_id, mapped, wrong_length(sample_id)
+        return "", record, ("unreadable", explain(error))
+    wrong = wrong_length(sample_id)
+    return sample_id, mapped, None if wrong is None else ("no_sample_id", wrong)
 
 
 def _unnamed(side: Any) -> bool:

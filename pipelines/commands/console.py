@@ -166,7 +166,7 @@ class MetricsFile:
         self._labels = {"benchmark": benchmark, "version": VERSION}
         self._started = time.time()
         self.exit_code: int | None = None
-        self.values: list[tuple[dict[str, str], float]] = []
+        self.values: list[tuple[str, dict[str, str], float]] = []
 
     @contextlib.contextmanager
     def kept(self) -> Iterator[None]:
@@ -186,28 +186,23 @@ class MetricsFile:
     def add_values(self, document: Mapping[str, Any], metrics: Sequence[str]) -> None:
         """Takes the main metrics of a summary."""
         for system, found in document["systems"].items():
-            known = {name: found["values"].get(name) for name in metrics}
-            self.values += [
-                ({"system": system, "metric": name}, value) for name, value in known.items() if value is not None
-            ]
+            for name in metrics:
+                if (value := found["values"].get(name)) is not None:
+                    self.values.append(("value", {"system": system, "metric": name}, value))
 
     def _write(self) -> None:
         if self._path is None:
             return
         now = time.time()
-        values: dict[str, list[tuple[dict[str, str], float]]] = {
-            "run_running": [({}, self.exit_code is None)],
-            "run_start_time_seconds": [({}, self._started)],
-            "run_duration_seconds": [({}, now - self._started)],
-        }
+        values = {"run_running": self.exit_code is None, "run_start_time_seconds": self._started}
+        values["run_duration_seconds"] = now - self._started
         if self.exit_code is not None:
-            values |= {"run_exit_code": [({}, self.exit_code)], "run_end_time_seconds": [({}, now)]}
-        lines = []
-        for name, each in {**values, "value": self.values}.items():
-            lines += [f"# TYPE beamscore_{name} gauge\n"] if each else []
-            for more, value in each:
-                labels = ",".join(f'{label}="{_quoted(text)}"' for label, text in {**self._labels, **more}.items())
-                lines.append(f"beamscore_{name}{{{labels}}} {float(value):.17g}\n")
+            values |= {"run_exit_code": self.exit_code, "run_end_time_seconds": now}
+        lines: dict[str, None] = {}
+        for name, more, value in [*((name, {}, value) for name, value in values.items()), *self.values]:
+            labels = ",".join(f'{label}="{_quoted(text)}"' for label, text in {**self._labels, **more}.items())
+            lines[f"# TYPE beamscore_{name} gauge\n"] = None
+            lines[f"beamscore_{name}{{{labels}}} {float(value):.17g}\n"] = None
         path = self._path if posixpath.dirname(self._path) else f"./{self._path}"
         write_file(path, "".join(lines).encode())
 

@@ -47,22 +47,25 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         there = {name for name in list_folder(folder) if name.startswith(prefix)}
         drawn = [each for each in wanted if staged_name(prefix, each, PICTURE) in there]
         problems = {
-            each: read_bytes(posixpath.join(folder, name)).decode()
-            for each in wanted
+            each: f"cannot be drawn: {read_bytes(posixpath.join(folder, name)).decode()}"
             if (name := staged_name(prefix, each, PROBLEM)) in there
+            else "no readable ground-truth record has this sample_id"
+            for each in wanted
+            if each not in drawn
         }
         rename_files([(posixpath.join(folder, staged_name(prefix, each, PICTURE)), target[each]) for each in drawn])
     finally:
         delete_files([posixpath.join(folder, name) for name in list_folder(folder) if name.startswith(prefix)])
     if drawn:
         print(printable(f"{parsed.output}: {len(drawn):,} picture{'' if len(drawn) == 1 else 's'}"))
-    missing = [each for each in wanted if each not in problems and each not in drawn]
     doubts = doubtful_sides(inputs)
     if doubts and not drawn:
         raise UsageError(doubts[0])
     warn(doubts)
-    if missing or problems:
-        raise UsageError(_undrawn("--sample" if parsed.samples is None else "--samples", missing, problems))
+    if problems:
+        option = "--sample" if parsed.samples is None else "--samples"
+        more = [f"{len(problems) - NAMED:,} more have no picture"] if len(problems) > NAMED else []
+        raise UsageError("; ".join([f"{option} {each}: {problems[each]}" for each in list(problems)[:NAMED]] + more))
     return DONE
 
 
@@ -89,23 +92,6 @@ def _targets(parsed: argparse.Namespace, wanted: Sequence[str]) -> Mapping[str, 
     if not is_folder:
         return {wanted[0]: parsed.output}
     return {each: posixpath.join(parsed.output, file_name(each)) for each in wanted}
-
-
-def _undrawn(option: str, missing: Sequence[str], problems: Mapping[str, str]) -> str:
-    """Returns in one line which samples have no picture, and why."""
-    told = []
-    if missing:
-        these = "this sample_id" if len(missing) == 1 else "these sample_ids"
-        told.append(f"{option} {_named(missing)}: no readable ground-truth record has {these}")
-    told += [f"{option} {each}: cannot be drawn: {problems[each]}" for each in list(problems)[:NAMED]]
-    if len(problems) > NAMED:
-        told.append(f"{len(problems) - NAMED:,} more cannot be drawn")
-    return "; ".join(told)
-
-
-def _named(ids: Sequence[str]) -> str:
-    more = f" and {len(ids) - NAMED:,} more" if len(ids) > NAMED else ""
-    return ", ".join(ids[:NAMED]) + more
 
 
 def _build(pipeline: beam.Pipeline, inputs: Inputs, wanted: Sequence[str], staged: str) -> None:

@@ -152,8 +152,7 @@ def _check_options(parsed: argparse.Namespace, configuration: Configuration, is_
         if path and is_detached:
             raise UsageError(f"--{name} {path}: the job goes on without this command; use `beamscore gate` after it")
     if parsed.resume and is_detached:
-        why = "the job goes on without this command, which could not tell whether it was interrupted"
-        raise UsageError(f"--resume: {why}")
+        raise UsageError("--resume: the job goes on without this command, which could not tell that it was interrupted")
     for name, what in (("resume", "kept"), ("reuse", "reused")):
         if getattr(parsed, name) and configuration.settings.repeats:
             raise UsageError(f"--{name}: of samples with repeats no scores can be {what}; leave it out")

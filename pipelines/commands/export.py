@@ -25,7 +25,7 @@ from ..runs.named import load_baseline, narrowed, open_system, split_system
 from ..runs.run import Run
 from .arguments import EXPORTS
 from .common import require_rows
-from .gate import JudgedRun, stored_failures
+from .gate import JudgedRun
 from .messages import DONE, warn
 
 JOB_SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -98,7 +98,7 @@ def _judged(text: str) -> JudgedRun:
     found = _narrowed(text)
     if not found.summary.gates:
         raise UsageError(f"{text}: there are no verdicts to export; the configuration of the run has no gates")
-    return JudgedRun(found, found.configuration, found.summary.gates, stored_failures(found, found.configuration))
+    return JudgedRun.of(found)
 
 
 def _narrowed(text: str) -> Run:

@@ -141,6 +141,11 @@ class JudgedRun:
     failures: Sequence[str]
     baseline: Run | None = None
 
+    @classmethod
+    def of(cls, run: Run, baseline: Run | None = None) -> JudgedRun:
+        """Returns a run with the verdicts that it was published with."""
+        return cls(run, run.configuration, run.summary.gates, stored_failures(run, run.configuration), baseline)
+
     @property
     def title(self) -> str:
         """What the verdicts are of."""

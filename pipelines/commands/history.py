@@ -6,14 +6,14 @@ import argparse
 import contextlib
 import posixpath
 import time
-from collections.abc import Sequence
+from typing import Any
 
 from ...transforms.io.storage import delete_files, exists, read_bytes, write_file
 from ...transforms.records import printable
 from ..config.errors import UsageError, as_output_errors, one_line
 from ..reports.history import PAGE, REPORT, HistorySources, history_reports
 from ..runs.history import MIN_NIGHTS, histories, median_night, recent_nights, with_differences
-from ..runs.history_index import HISTORY, encode_table, index_runs, load_table, run_path
+from ..runs.history_index import HISTORY, Index, encode_table, index_runs, load_table, run_path
 from ..runs.looks import start_looks
 from ..runs.named import MAX_BLESSED_BYTES, age_warnings, find_baseline, luck_warnings
 from ..runs.numbers import count_of, fixed
@@ -28,10 +28,7 @@ def run(parsed: argparse.Namespace, _: object) -> int:
     """Reads what is new, and writes history.parquet, history.md and history.html."""
     output = parsed.output or parsed.folder
     known = None if parsed.rebuild else load_table(posixpath.join(output, HISTORY))
-    index = index_runs(parsed.folder, known)
-    if not len(index.table):
-        raise UsageError(_nothing(parsed.folder, index.unreadable))
-    warn(index.unreadable)
+    index = _index(parsed.folder, known)
     found = [with_differences(parsed.folder, each) for each in histories(index.table)]
     for each in found:
         warn(each.warnings)
@@ -67,12 +64,19 @@ def run(parsed: argparse.Namespace, _: object) -> int:
     return without_page(DONE, PAGE, problem, REPORT)
 
 
-def _nothing(folder: str, unreadable: Sequence[str]) -> str:
-    """Returns in one line why there is no history: nothing is there, or nothing that can be read."""
-    if not unreadable:
-        return f"{folder}: no finished run is below this folder; give the folder of --output folders"
-    more = f" (and {len(unreadable) - 1} more)" if len(unreadable) > 1 else ""
-    return f"{folder}: no run below this folder can be read: {unreadable[0]}{more}"
+def _index(folder: str, known: Any) -> Index:
+    """Returns the runs below a folder, and warns of those that cannot be read; raises UsageError where there is none.
+
+    known: the index that was written before; None: every run is read.
+    """
+    index = index_runs(folder, known)
+    if not len(index.table):
+        none = "no finished run is below this folder; give the folder of --output folders"
+        if index.unreadable:
+            none = f"no run below this folder can be read, such as {index.unreadable[0]}"
+        raise UsageError(f"{folder}: {none}")
+    warn(index.unreadable)
+    return index
 
 
 def _blessed(folder: str) -> str | None:
@@ -96,11 +100,7 @@ def _blessed(folder: str) -> str | None:
 def bless(parsed: argparse.Namespace, _: object) -> int:
     """Writes the median of the recent nights to blessed.txt, and starts the count of looks anew."""
     folder, path = parsed.folder, posixpath.join(parsed.folder, BLESSED)
-    index = index_runs(folder, load_table(posixpath.join(folder, HISTORY)))
-    warn(index.unreadable)
-    found = histories(index.table) if len(index.table) else []
-    if not found:
-        raise UsageError(f"{folder}: no finished run is below it")
+    found = histories(_index(folder, load_table(posixpath.join(folder, HISTORY))).table)
     if len(found) > 1:
         names = " and ".join(each.benchmark for each in found)
         raise UsageError(f"{folder}: it holds runs of {names}; give a folder with those of one")

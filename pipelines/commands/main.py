@@ -61,7 +61,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    use_format(_log_format(arguments), False)
+    # Known before the rest of the command line is found right.
+    words = " ".join(arguments).replace("=", " ")
+    use_format("json" if "--log-format json" in words else "text", "--verbose" in arguments)
     parsed, rest = parser().parse_known_args(arguments)
     warn(getattr(parsed, "notes", []))
     if rest and not rest[0].startswith("-"):
@@ -76,7 +78,6 @@ def _run(arguments: list[str]) -> int:
     parsed.command_line = ["beamscore", *arguments]
     if rest or parsed.command not in RUN_NO_PIPELINE or any("://" in each for each in arguments):
         return _with_beam(parsed, rest, arguments)
-    use_format(parsed.log_format, parsed.verbose)
     with quiet_root_logger:
         return _function(parsed.command)(parsed, None)
 
@@ -91,7 +92,6 @@ def _with_beam(parsed: argparse.Namespace, rest: Sequence[str], arguments: Seque
     from ..runners.reachable import check_reachable
 
     run = _function(parsed.command)
-    use_format(parsed.log_format, parsed.verbose)
     with launch.run_in_this_process(), own_temporary_folder():
         options = launch.beam_options(rest)
         launch.quiet_workers(options, parsed.verbose)
@@ -106,13 +106,6 @@ def _function(command: str) -> Callable[[argparse.Namespace, Any], int]:
     module, name = ELSEWHERE.get(command, (command, "run"))
     function: Callable[[argparse.Namespace, Any], int] = getattr(import_module(f".{module}", __package__), name)
     return function
-
-
-def _log_format(arguments: Sequence[str]) -> str:
-    """Returns how messages are written, known before the rest of the command line is found right."""
-    alone = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    alone.add_argument("--log-format", nargs="?", default="text")
-    return str(alone.parse_known_args(arguments)[0].log_format)
 
 
 def _failed(error: BaseException) -> int:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import itertools
 import operator
 import os
 import posixpath
@@ -39,7 +40,7 @@ from ..runs.gates import decide
 from ..runs.provenance import Invocation
 from ..runs.run import LAYOUT, Run, Worst, worst_first
 from .common import hand_over, require_rows, run_and_publish
-from .gate import JudgedRun, read_baseline, remove_verdicts, report_run, stored_failures
+from .gate import JudgedRun, read_baseline, remove_verdicts, report_run
 
 COPY_BYTES = 1 << 20
 OVERLAPS_SHOWN = 5
@@ -69,8 +70,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     if launch.is_detached(options):
         return hand_over(options, build, plan.output, plan.run_id, LAYOUT)
     merged = Run.published_at(plan.output, run_and_publish(options, build, plan.output, plan.run_id, LAYOUT))
-    verdicts, failures = merged.summary.gates, stored_failures(merged, configuration)
-    return report_run(parsed, JudgedRun(merged, configuration, verdicts, failures, baseline), decide(verdicts))
+    return report_run(parsed, JudgedRun.of(merged, baseline), decide(merged.summary.gates))
 
 
 def _runs(parsed: argparse.Namespace, options: PipelineOptions) -> list[Run]:
@@ -200,14 +200,15 @@ def merged_configuration(runs: Sequence[Run], output: str) -> Configuration:
         if reasons:
             raise UsageError(f"{run.path}: cannot be merged with {first.path}: {reasons[0]}")
     given = [run.configuration.settings for run in runs]
-    truths = [glob for each in given for glob in each.ground_truth]
-    found = {name: [glob for each in given for glob in each.predictions.get(name, [])] for name in first.systems}
-    inputs = {"ground_truth": _unique(truths), "predictions": {name: _unique(globs) for name, globs in found.items()}}
+    inputs = {
+        "ground_truth": _unique(each.ground_truth for each in given),
+        "predictions": {name: _unique(each.predictions.get(name, []) for each in given) for name in first.systems},
+    }
     return settings.check({**first.summary.config, **inputs, "output": output}, first.path)
 
 
-def _unique(globs: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(globs))
+def _unique(globs: Iterable[list[str]]) -> list[str]:
+    return list(dict.fromkeys(itertools.chain.from_iterable(globs)))
 
 
 def merged_run(

@@ -112,7 +112,8 @@ def _score(
     if result.rejected:
         first = result.rejected[0]
         whose = shown(first.sample_id or "")
-        found.lines.append(f"  {len(result.rejected)} of them would be rejected, such as {whose}: {first.message}")
+        count = len({each.sample_id for each in result.rejected})
+        found.lines.append(f"  {count} of them would be rejected, such as {whose}: {first.message}")
 
 
 def _output(output: str, layout: Layout, inputs: Inputs, found: Findings) -> None:

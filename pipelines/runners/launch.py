@@ -198,30 +198,19 @@ def submit(options: PipelineOptions, build: Callable[[beam.Pipeline], Any]) -> b
         try:
             with one_blas_thread if is_local(options) else contextlib.nullcontext():
                 return pipeline.run()
-        except Exception as error:
-            if problem := start_problem(runner_name(options), error):
-                raise problem from error
-            raise
+        except (RuntimeError, ValueError, NotImplementedError, OSError) as error:
+            name = runner_name(options)
+            if name not in START_SERVERS:
+                raise
+            raise UsageError(f"--runner {name}: {one_line(error).split('. ')[0]}; {_START}") from error
 
 
-_ELSEWHERE = "or start a job server and give --runner PortableRunner --job_endpoint HOST:PORT"
-_FIXES = {
-    "FlinkRunner": f"give its job server by --flink_job_server_jar FILE, {_ELSEWHERE}",
-    "SparkRunner": f"give its job server by --spark_job_server_jar FILE, {_ELSEWHERE}",
-    "KafkaStreamsRunner": f"give its job server by --kafka_streams_job_server_jar FILE, {_ELSEWHERE}",
-    "PrismRunner": "give its program by --prism_location FILE",
-    "PortableRunner": "give --job_endpoint HOST:PORT, where a job server listens",
-}
-
-
-def start_problem(runner: str, error: BaseException) -> UsageError | None:
-    """Returns the problem of a runner that could not be started; None where it is one that the options cannot mend."""
-    if not isinstance(error, (RuntimeError, ValueError, NotImplementedError, OSError)) or runner not in _FIXES:
-        return None
-    text, fix = one_line(error), _FIXES[runner]
-    if "'java'" in text or text.startswith("Java "):
-        return UsageError(f"--runner {runner}: it needs Java; install a Java runtime, or set JAVA_HOME")
-    return UsageError(f"--runner {runner}: {text.split('. ')[0]}; {fix}")
+START_SERVERS = ("FlinkRunner", "SparkRunner", "KafkaStreamsRunner", "PrismRunner", "PortableRunner")
+"""Runners whose job server Beam starts, or finds by an option."""
+_START = (
+    "it needs Java and its job server (such as --flink_job_server_jar FILE), its program (--prism_location FILE), "
+    "or the address of one that runs (--runner PortableRunner --job_endpoint HOST:PORT)"
+)
 
 
 def empty_pipeline(options: PipelineOptions, environment: Any = None) -> beam.Pipeline:

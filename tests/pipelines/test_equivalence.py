@@ -65,16 +65,8 @@ def one_file(folder: Path, records: list[Any]) -> None:
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return store(tmp_path_factory.mktemp("corpus"), one_file)
-
-
-@pytest.fixture(scope="module")
 def baseline(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return run(store(tmp_path_factory.mktemp("baseline"), one_file))
-
-
-# Against the plain loop.
 
 
 def labels_of(truth: Record) -> Iterator[str]:
@@ -85,7 +77,7 @@ def labels_of(truth: Record) -> Iterator[str]:
         yield f"kind={truth['kind']},words={word}"
 
 
-def test_sums_and_replicates_of_every_slice_are_those_of_a_plain_loop(baseline: Run) -> None:
+def test_sums_replicates_and_coverage_of_every_slice_are_those_of_a_plain_loop(baseline: Run) -> None:
     benchmark = make_benchmark("toy")
     document = baseline.sums
     for system, name in enumerate(SYSTEMS):
@@ -101,21 +93,12 @@ def test_sums_and_replicates_of_every_slice_are_those_of_a_plain_loop(baseline: 
         for label, (sums, *replicates) in expected.items():
             assert json.dumps(found[label]["sums"]) == json.dumps(sums.units())
             assert unpack_replicates(found[label]["replicates"], BOOTSTRAP.replicates) == replicates
-
-
-def test_coverage_is_counted_as_in_a_plain_loop(baseline: Run) -> None:
-    for system, name in enumerate(SYSTEMS):
         present = sum(predictions[system] is not None for _, predictions in CORPUS)
         assert 0 < present < COUNT
+        none, scored = {"rejected": 0, "duplicate": 0}, {"read": present, "scored": present}
         assert baseline.summary["systems"][name]["coverage"] == {
-            "ground_truth": {
-                "read": COUNT,
-                "scored": present,
-                "missing_prediction": COUNT - present,
-                "rejected": 0,
-                "duplicate": 0,
-            },
-            "predictions": {"read": present, "scored": present, "unmatched": 0, "duplicate": 0, "rejected": 0},
+            "ground_truth": {**none, "read": COUNT, "scored": present, "missing_prediction": COUNT - present},
+            "predictions": {**none, **scored, "unmatched": 0},
             "balanced": True,
         }
         odd = [predictions[system] is not None for truth, predictions in CORPUS if truth["kind"] == 1]
@@ -123,9 +106,6 @@ def test_coverage_is_counted_as_in_a_plain_loop(baseline: Run) -> None:
             "ground_truth": {"missing_prediction": odd.count(False), "scored": odd.count(True)},
             "predictions": {"scored": odd.count(True)},
         }
-
-
-# However the corpus is cut.
 
 
 def shuffled_files(folder: Path, records: list[Any]) -> None:
@@ -137,22 +117,14 @@ def shuffled_files(folder: Path, records: list[Any]) -> None:
     write_lines(folder / "empty.jsonl", [])
 
 
-TRUTH_SCHEMA = pa.schema(
-    [
-        ("words", pa.list_(pa.string())),
-        ("page", pa.string()),
-        ("text", pa.string()),
-        ("kind", pa.int16()),
-        ("missing", pa.string()),
-        ("unused", pa.struct([("a", pa.list_(pa.int64()))])),
-        ("sample_id", pa.string()),
-    ]
-)
+TEXTS = [(name, pa.string()) for name in ("text", "sample_id")]
+MORE: list[Any] = [("words", pa.list_(pa.string())), ("page", pa.string()), ("kind", pa.int16())]
+UNUSED = [("missing", pa.string()), ("unused", pa.struct([("a", pa.list_(pa.int64()))]))]
 
 
 def parquet(folder: Path, records: list[Any]) -> None:
     folder.mkdir(parents=True)
-    schema = TRUTH_SCHEMA if folder.name == "truth" else pa.schema([("text", pa.string()), ("sample_id", pa.string())])
+    schema = pa.schema([*MORE, *UNUSED, *TEXTS] if folder.name == "truth" else TEXTS)
     for number, part in enumerate([records[:50], records[50:]]):
         pq.write_table(pa.Table.from_pylist(part, schema), folder / f"{number}.parquet", row_group_size=16)
 
@@ -175,24 +147,19 @@ def test_files_orders_and_formats_do_not_change_a_byte(
     assert found.samples == baseline.samples
 
 
-@pytest.mark.parametrize(("part", "batch"), [(13, 1), (100_000, 2)])
-def test_parts_and_batches_do_not_change_a_byte(
-    corpus: Path, baseline: Run, part: int, batch: int, monkeypatch: pytest.MonkeyPatch
+def test_parts_batches_and_worker_processes_do_not_change_a_byte(
+    tmp_path: Path, baseline: Run, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(files, "BYTES_PER_PART", part)
-    monkeypatch.setattr(toy.ToyBenchmark, "batch_size", batch)
-    assert run(corpus).bytes() == baseline.bytes()
-
-
-def test_worker_processes_do_not_change_a_byte(corpus: Path, baseline: Run, capfd: pytest.CaptureFixture[str]) -> None:
+    corpus = store(tmp_path, one_file)
+    with monkeypatch.context() as patch:
+        patch.setattr(files, "BYTES_PER_PART", 13)
+        patch.setattr(toy.ToyBenchmark, "batch_size", 1)
+        assert run(corpus).bytes() == baseline.bytes()
     found = run(corpus, "--direct_running_mode=multi_processing", "--direct_num_workers=2")
     assert found.bytes() == baseline.bytes()
     assert found.samples == baseline.samples
     # Nor do the workers write to the console on their own.
     assert capfd.readouterr() == ("", "")
-
-
-# Every benchmark.
 
 
 @pytest.mark.parametrize("name", [name for name in benchmark_names() if name != "toy"])

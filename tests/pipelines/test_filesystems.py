@@ -11,7 +11,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from apache_beam.io.filesystems import FileSystems
 
 from beamscore.transforms.io import publication
 from tests import toy
@@ -51,14 +50,13 @@ def put(store: ObjectStore, folder: Path) -> str:
     return base
 
 
+def given(base: str, output: str) -> list[str]:
+    inputs = ["--ground-truth", f"{base}/truth-*", "--predictions", f"{base}/predictions.jsonl"]
+    return ["evaluate", f"{base}/config.yaml", *inputs, "--output", output]
+
+
 def run(base: str, output: str, *more: str) -> None:
-    code, _, stderr = command(
-        "evaluate",
-        f"{base}/config.yaml",
-        *("--ground-truth", f"{base}/truth-*", "--predictions", f"{base}/predictions.jsonl", "--output", output),
-        *more,
-    )
-    assert (code, stderr) == (0, "")
+    assert command(*given(base, output), *more)[::2] == (0, "")
 
 
 def below(store: ObjectStore, folder: str) -> list[str]:
@@ -67,27 +65,13 @@ def below(store: ObjectStore, folder: str) -> list[str]:
     return sorted(re.sub(r"[0-9a-f]{12}", "ID", name) for name in names)
 
 
-WHOLE = [
-    ".runs/ID/quarantine/quarantine-ID.jsonl",
-    ".runs/ID/report.html",
-    ".runs/ID/report.md",
-    ".runs/ID/run.json",
-    ".runs/ID/run.json.files",
-    ".runs/ID/samples/samples-ID.parquet",
-    ".runs/ID/summary.json",
-    ".runs/ID/sums.json",
-    "quarantine/quarantine-ID.jsonl",
-    "report.html",
-    "report.md",
-    "run.json",
-    "samples/samples-ID.parquet",
-    "summary.json",
-    "sums.json",
-]
+DOCUMENTS = ["report.html", "report.md", "run.json", "summary.json", "sums.json"]
+PLAIN = [*DOCUMENTS, "quarantine/quarantine-ID.jsonl", "samples/samples-ID.parquet"]
+WHOLE = sorted([*PLAIN, *(f".runs/ID/{name}" for name in (*PLAIN, "run.json.files"))])
 
 
-def run_id(store: ObjectStore, output: str) -> str:
-    return str(json.loads(store.FILES[f"{output}/run.json"])["run_id"])
+def run_folder(store: ObjectStore, output: str) -> str:
+    return f"{output}/.runs/{json.loads(store.FILES[f'{output}/run.json'])['run_id']}"
 
 
 def plain(store: ObjectStore, folder: str) -> dict[str, bytes]:
@@ -98,26 +82,19 @@ def plain(store: ObjectStore, folder: str) -> dict[str, bytes]:
     return {name: content for name, content in found.items() if not name.startswith(".") and name != "run.json.files"}
 
 
-def without_paths(document: bytes) -> Any:
-    found = json.loads(document)
-    del found["config"]["ground_truth"], found["config"]["predictions"]
-    return found
-
-
 def test_the_result_is_the_one_that_a_local_run_gives(store: ObjectStore, tmp_path: Path) -> None:
     base = put(store, tmp_path)
     output = f"{store.scheme()}://bucket/nightly/1"
     run(base, output)
     assert below(store, output) == WHOLE, "and nothing else is left over"
-    local = evaluate(
-        tmp_path / "out",
-        str(tmp_path / "truth-*"),
-        str(tmp_path / "predictions.jsonl"),
-        config=tmp_path / "config.yaml",
-    )
+    inputs = str(tmp_path / "truth-*"), str(tmp_path / "predictions.jsonl")
+    local = evaluate(tmp_path / "out", *inputs, config=tmp_path / "config.yaml")
     for name, content in local.bytes().items():
-        assert without_paths(store.FILES[f"{output}/{name}"]) == without_paths(content)
-    assert plain(store, output) == plain(store, f"{output}/.runs/{run_id(store, output)}")
+        found, expected = json.loads(store.FILES[f"{output}/{name}"]), json.loads(content)
+        for side in ("ground_truth", "predictions"):
+            del found["config"][side], expected["config"][side]
+        assert found == expected
+    assert plain(store, output) == plain(store, run_folder(store, output))
     (path,) = [path for path in store.FILES if path.startswith(f"{output}/samples/")]
     rows = pq.ParquetFile(pa.BufferReader(store.FILES[path])).read().to_pylist()
     assert sorted(rows, key=lambda row: row["sample_id"]) == local.samples
@@ -134,7 +111,7 @@ def test_a_later_run_takes_the_place_of_an_earlier_one(store: ObjectStore, tmp_p
     store.FILES[f"{output}/samples/notes.txt"] = b"mine"
     run(base, output, "--set", "missing=exclude")
     assert below(store, output) == sorted([*WHOLE, "notes.txt", "samples/notes.txt"])
-    stay = {f"{output}/{name}" for name in ("report.html", "report.md", "run.json", "sums.json", "summary.json")}
+    stay = {f"{output}/{name}" for name in DOCUMENTS}
     assert earlier - set(store.FILES) == earlier - stay
     assert json.loads(store.FILES[f"{output}/summary.json"])["config"]["missing"] == "exclude"
 
@@ -143,7 +120,7 @@ def test_the_rows_of_a_run_are_those_that_it_lists(store: ObjectStore, tmp_path:
     """A file beside them, as a worker leaves it that was given up and came to its end later, is none of them."""
     base, output = put(store, tmp_path), f"{store.scheme()}://bucket/out"
     run(base, output)
-    store.FILES[f"{output}/.runs/{run_id(store, output)}/samples/samples-other.parquet"] = b"of another attempt"
+    store.FILES[f"{run_folder(store, output)}/samples/samples-other.parquet"] = b"of another attempt"
     local = tmp_path / "empty" / ".." / "hard.jsonl"
     assert command("select", output, "--output", local, "--below", "2")[0] == 0
     assert len(local.read_bytes().splitlines()) == len(SAMPLES)
@@ -161,8 +138,7 @@ def test_a_run_that_fails_leaves_the_earlier_result_and_nothing_of_its_own(
         raise ZeroDivisionError("no luck")
 
     monkeypatch.setattr(publication, "held_claim", fail)
-    assert command("evaluate", f"{base}/config.yaml", "--ground-truth", f"{base}/truth-*",
-                   "--predictions", f"{base}/predictions.jsonl", "--output", output)[0] == 3  # fmt: skip
+    assert command(*given(base, output))[0] == 3
     assert earlier == store.FILES
 
 
@@ -183,8 +159,3 @@ def test_what_is_wrong_is_told_in_one_line(
     assert code == 2
     assert stderr.startswith(f"beamscore: {message.format(base=base)}")
     assert stderr.count("\n") == 1
-
-
-def test_the_stores_are_what_beam_finds() -> None:
-    assert isinstance(FileSystems.get_filesystem("mem://bucket/a"), ObjectStore)
-    assert isinstance(FileSystems.get_filesystem("folders://bucket/a"), FolderStore)

@@ -8,7 +8,6 @@ import bz2
 import hashlib
 import pickletools
 import re
-import signal
 import sys
 import zlib
 from collections.abc import Iterator
@@ -54,11 +53,8 @@ def submitted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
     monkeypatch.setattr("apache_beam.runners.dataflow.internal.apiclient", client, raising=False)
     monkeypatch.setattr(GoogleCloudOptions, "validate", lambda *_: [])
     monkeypatch.setattr("beamscore.pipelines.runners.launch.check_reachable", list)
-    handler = signal.getsignal(signal.SIGTERM)
     yield graphs
-    signal.signal(signal.SIGTERM, handler)
-    ObjectStore.FILES.clear()
-    ObjectStore.RENAMED.clear()
+    ObjectStore.clear()
 
 
 def graph_of(submitted: list[Any], benchmark: str = "chart", files: int = 2) -> Any:
@@ -118,9 +114,31 @@ def test_nothing_of_this_checkout_is_in_the_graph(submitted: list[Any], benchmar
     assert str(ROOT).encode() not in graph.SerializeToString()
 
 
-def test_steps_have_the_names_that_they_always_had(submitted: list[Any]) -> None:
-    names = {step.unique_name for step in graph_of(submitted).components.transforms.values()}
+def test_steps_have_their_names_keys_are_coded_one_way_and_workers_run_the_image(submitted: list[Any]) -> None:
+    """Equal keys must have equal bytes, or what belongs together is not grouped."""
+    graph = graph_of(submitted)
+    steps = graph.components.transforms.values()
+    names = {step.unique_name for step in steps}
     assert sorted(name for name in names if not name.startswith("ref_") and name.count("/") < 2) == STEPS.split()
+    context, groups = PipelineContext(graph.components), {}
+    for step in steps:
+        if step.spec.urn in ("beam:transform:group_by_key:v1", "beam:transform:combine_per_key:v1"):
+            (source,) = step.inputs.values()
+            coder = context.coders.get_by_id(graph.components.pcollections[source].coder_id)
+            groups[step.unique_name] = coder.key_coder()
+            if step.unique_name == "Evaluate/Pair/ByBucket":
+                # Coding blocks as anything else would cost more than reading them.
+                assert isinstance(coder.value_coder(), coders.BytesCoder)
+    assert {name for name, coder in groups.items() if not coder.is_deterministic()} == set()
+    assert isinstance(groups["Evaluate/Pair/ByBucket"], coders.VarIntCoder)
+    assert isinstance(groups["Evaluate/Combine/GroupByKey"], coders.BytesCoder)
+    assert "Evaluate/Outcomes/GroupByKey" in groups
+    # What is staged is a list of the launcher's packages, which Beam logs; no package, and no session of a script.
+    for environment in graph.components.environments.values():
+        assert environment.urn == "beam:env:docker:v1"
+        assert protos.DockerPayload.FromString(environment.payload).container_image == IMAGE
+        roles = [protos.ArtifactStagingToRolePayload.FromString(each.role_payload) for each in environment.dependencies]
+        assert [role.staged_name for role in roles] in ([], ["submission_environment_dependencies.txt"])
 
 
 def test_two_launches_give_the_same_graph_but_for_the_id_and_the_start_of_the_run(
@@ -130,39 +148,6 @@ def test_two_launches_give_the_same_graph_but_for_the_id_and_the_start_of_the_ru
     monkeypatch.setattr("beamscore.pipelines.runs.provenance.time.time", lambda: 0.0)
     first, second = graph_of(submitted), graph_of(submitted)
     assert dict.fromkeys(payloads(first)).keys() == dict.fromkeys(payloads(second)).keys()
-
-
-def test_keys_are_coded_one_way(submitted: list[Any]) -> None:
-    """Equal keys must have equal bytes, or what belongs together is not grouped."""
-    graph = graph_of(submitted)
-    context = PipelineContext(graph.components)
-    groups = {}
-    for step in graph.components.transforms.values():
-        if step.spec.urn in ("beam:transform:group_by_key:v1", "beam:transform:combine_per_key:v1"):
-            (source,) = step.inputs.values()
-            coder = context.coders.get_by_id(graph.components.pcollections[source].coder_id)
-            groups[step.unique_name] = coder.key_coder()
-            if step.unique_name == "Evaluate/Pair/ByBucket":
-                # Coding blocks as anything else would cost more than reading them.
-                assert isinstance(coder.value_coder(), coders.BytesCoder)
-    assert {name for name, coder in groups.items() if not coder.is_deterministic()} == set()
-    assert {f"Evaluate/{name}" for name in ("Pair/ByBucket", "Combine/GroupByKey", "Outcomes/GroupByKey")} <= set(
-        groups
-    )
-    assert isinstance(groups["Evaluate/Pair/ByBucket"], coders.VarIntCoder)
-    assert isinstance(groups["Evaluate/Combine/GroupByKey"], coders.BytesCoder)
-
-
-def test_workers_run_the_image_and_install_nothing(submitted: list[Any]) -> None:
-    """What is staged is a list of the launcher's packages, which Beam logs; no package, and no session of a script."""
-    for environment in graph_of(submitted).components.environments.values():
-        assert environment.urn == "beam:env:docker:v1"
-        assert protos.DockerPayload.FromString(environment.payload).container_image == IMAGE
-        staged = [
-            protos.ArtifactStagingToRolePayload.FromString(artifact.role_payload).staged_name
-            for artifact in environment.dependencies
-        ]
-        assert staged in ([], ["submission_environment_dependencies.txt"])
 
 
 def test_ten_thousand_files_fit_in_a_graph(submitted: list[Any]) -> None:

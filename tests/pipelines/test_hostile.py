@@ -225,7 +225,7 @@ def test_each_bad_record_is_in_the_quarantine_once_with_its_place_and_reason(hos
     assert by_place == {}
 
 
-def test_causes_stand_in_the_report(hostile: Run) -> None:
+def test_the_report_has_the_causes_and_shows_hostile_text_as_text(hostile: Run) -> None:
     section = hostile.report.partition("## Quarantine")[2].partition("\n## ")[0]
     counts = Counter((bad.side, bad.stage, bad.cause) for bad in BAD)
     rows = [
@@ -233,9 +233,6 @@ def test_causes_stand_in_the_report(hostile: Run) -> None:
     ]
     found = {tuple(row[1:4]): int(row[0]) for row in rows[2:]}
     assert found == counts
-
-
-def test_the_report_shows_hostile_text_as_text(hostile: Run) -> None:
     report = hostile.report
     assert not [each for each in ("<script>", "\x1b", "\u202e", "\x00") if each in report]
     rendered = MarkdownIt().enable("table").render(report)
@@ -245,9 +242,7 @@ def test_the_report_shows_hostile_text_as_text(hostile: Run) -> None:
     tables = [row for row in report.splitlines() if row.startswith("|")]
     widths = Counter(row.count("|") - row.count("\\|") for row in tables if "script" in row)
     assert set(widths) == {4, 5}  # the worst samples have three columns, the slices four
-
-
-def test_long_text_is_cut_and_control_characters_are_shown_as_numbers(hostile: Run) -> None:
+    # Long text is cut, and control characters are shown as numbers.
     assert max(len(row) for row in hostile.report.splitlines()) < 2000
     assert sum(path.stat().st_size for path in hostile.output.glob("quarantine/*")) < 200_000
     assert all(character.isprintable() or character == "\n" for character in hostile.stdout)

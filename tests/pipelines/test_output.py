@@ -22,6 +22,8 @@ from tests.plain_loop import make_benchmark
 from tests.runs import RESULT_NAMES, Run, evaluate, unpack_replicates, write_lines
 
 COUNT = 40
+FOUR = {"fair": "fair", "nothing": "none", "beta": "good", "alpha": "good"}
+"""Systems, two of them alike, one without any prediction."""
 CORPUS = [toy.sample(index, 0) for index in range(COUNT)]
 
 
@@ -39,32 +41,24 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def systems(corpus: Path, **names: str) -> dict[str, Path]:
-    return {name: corpus / f"{stem}.jsonl" for name, stem in names.items()}
-
-
 @pytest.fixture(scope="module")
 def run(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """Four systems, two of them alike, one without any prediction; slices, and a gate that holds."""
+    """Four systems, slices, and a gate that holds."""
     return evaluate(
         tmp_path_factory.mktemp("output") / "new" / "folder",
         corpus / "truth.jsonl",
-        systems(corpus, fair="fair", nothing="none", beta="good", alpha="good"),
+        {name: corpus / f"{stem}.jsonl" for name, stem in FOUR.items()},
         *("--slice", "kind", "--slice", "words", "--set", "bootstrap.replicates=40"),
         *("--set", "gates.similarity.minimum=0", "--set", "worst_samples=3"),
     )
 
 
-def test_a_run_that_is_done(run: Run) -> None:
-    assert run.code == 1
+def test_the_summary_has_its_documented_form(run: Run) -> None:
+    assert (run.code, run.stderr.count("\n")) == (1, 1)
     assert run.stderr.startswith("beamscore: the predictions of nothing: there is no record in ")
-    assert run.stderr.count("\n") == 1
     assert {path.name for path in run.output.iterdir()} == RESULT_NAMES
     assert len(list((run.output / ".runs").iterdir())) == 1
     assert [name for name in tree(run.output) if ".part" in name] == []
-
-
-def test_the_summary_has_its_documented_form(run: Run) -> None:
     summary = run.summary
     names = "benchmark version signature config intervals_method fingerprint gates ranking ranking_by systems"
     assert list(summary) == names.split()
@@ -88,15 +82,6 @@ def test_the_summary_has_its_documented_form(run: Run) -> None:
     assert tables == [{"title": "Counts", "header": ["what", "count"], "rows": [["samples", 40.0], ["equal", 40.0]]}]
 
 
-def test_systems_are_ranked_with_ties_by_name(run: Run) -> None:
-    assert run.summary["ranking"] == ["alpha", "beta", "fair", "nothing"]
-    section = run.report.partition("## Ranking")[2].partition("\n## ")[0]
-    rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in section.splitlines() if row.startswith("|")]
-    assert [row[:2] for row in rows[2:]] == [["1", "alpha"], ["1", "beta"], ["3", "fair"], ["4", "nothing"]]
-    (printed,) = [line for line in run.stdout.splitlines() if line.startswith("│ place")]
-    assert [cell.strip() for cell in printed.strip("│").split("│")] == ["place", "1", "1", "3", "4"]
-
-
 def test_figures_finalised_again_from_the_sums_are_those_of_the_summary(run: Run) -> None:
     benchmark = make_benchmark("toy")
     document = run.sums
@@ -117,19 +102,18 @@ def test_figures_finalised_again_from_the_sums_are_those_of_the_summary(run: Run
             assert {metric: round(units) for metric, units in measured.units.items()} == expected["units"]
 
 
-def test_rows_of_samples_have_the_declared_schema(run: Run) -> None:
-    paths = list(run.output.glob("samples/*.parquet"))
-    assert paths
+def rows_of(table: str) -> list[list[str]]:
+    rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in table.splitlines() if row.startswith("|")]
+    return rows[2:]
+
+
+def test_there_is_a_row_for_each_sample_of_each_system_and_the_report_ranks_them(run: Run) -> None:
     text = ["sample_id", "system", "status", "prediction_status", "unit", "slice.kind", "slice.words"]
     text_after = ["statistics", "coverage", "truth_hash", "prediction_hash", "details", "row_hash"]
-    columns = [(name, pa.string()) for name in text]
-    columns += [("exact_match", pa.float64()), ("similarity", pa.float64())]
-    columns += [(name, pa.string()) for name in text_after]
-    for path in paths:
+    numbers = [(name, pa.float64()) for name in ("exact_match", "similarity")]
+    columns = [*((name, pa.string()) for name in text), *numbers, *((name, pa.string()) for name in text_after)]
+    for path in run.output.glob("samples/*.parquet"):
         assert pq.ParquetFile(path).schema_arrow.equals(pa.schema(columns))
-
-
-def test_there_is_a_row_for_each_sample_of_each_system(run: Run) -> None:
     rows = {(row["system"], row["sample_id"]): row for row in run.samples}
     assert len(rows) == len(run.samples) == 4 * COUNT
     for truth, prediction in CORPUS:
@@ -141,30 +125,30 @@ def test_there_is_a_row_for_each_sample_of_each_system(run: Run) -> None:
             expected = (1 / (1 + difference), "scored", {"read": prediction["text"]})
         assert (row["similarity"], row["status"], json.loads(row["details"])) == expected
         assert rows["nothing", truth["sample_id"]]["status"] == "missing_prediction"
-
-
-def test_the_worst_samples_stand_in_the_report_lowest_first(run: Run) -> None:
     section = run.report.partition("### Worst samples of fair\n")[2].partition("\n### ")[0]
-    rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in section.splitlines() if row.startswith("|")]
     worst = sorted((row["similarity"], row["sample_id"]) for row in run.samples if row["system"] == "fair")[:3]
-    assert [row[0] for row in rows[2:]] == [sample_id for _, sample_id in worst]
-
-
-# Running again.
+    assert [row[0] for row in rows_of(section)] == [sample_id for _, sample_id in worst]
+    # Ties are ranked by name.
+    assert run.summary["ranking"] == ["alpha", "beta", "fair", "nothing"]
+    section = run.report.partition("## Ranking")[2].partition("\n## ")[0]
+    places = [["1", "alpha"], ["1", "beta"], ["3", "fair"], ["4", "nothing"]]
+    assert [row[:2] for row in rows_of(section)] == places
+    (printed,) = [line for line in run.stdout.splitlines() if line.startswith("│ place")]
+    assert [cell.strip() for cell in printed.strip("│").split("│")] == ["place", *(place for place, _ in places)]
 
 
 def test_a_second_run_replaces_everything_and_leaves_foreign_files(corpus: Path, tmp_path: Path) -> None:
-    output = tmp_path / "out"
-    first = evaluate(output, corpus / "truth.jsonl", systems(corpus, ours="good", more="fair"))
+    output, good, fair = tmp_path / "out", corpus / "good.jsonl", corpus / "fair.jsonl"
+    first = evaluate(output, corpus / "truth.jsonl", {"ours": good, "more": fair})
     assert first.code == 0
     foreign = {"notes.txt": b"mine", "samples/notes.txt": b"mine", "quarantine/more.jsonl": b"{}\n", "old/a.json": b"1"}
     for name, content in foreign.items():
         (output / name).parent.mkdir(exist_ok=True)
         (output / name).write_bytes(content)
-    second = evaluate(output, corpus / "truth.jsonl", systems(corpus, ours="fair"))
+    second = evaluate(output, corpus / "truth.jsonl", {"ours": fair})
     assert second.code == 0
     (tmp_path / "fresh").mkdir()
-    fresh = evaluate(tmp_path / "fresh", corpus / "truth.jsonl", systems(corpus, ours="fair"))
+    fresh = evaluate(tmp_path / "fresh", corpus / "truth.jsonl", {"ours": fair})
     for name, content in foreign.items():
         assert (output / name).read_bytes() == content
         (output / name).unlink()
@@ -196,9 +180,6 @@ def test_a_run_that_fails_leaves_an_earlier_result_as_it_was(
     assert "ZeroDivisionError: a defect" in found.stderr
     assert tree(output) == before
     assert len(list((output / ".runs").iterdir())) == 1
-
-
-# Empty input.
 
 
 def test_a_side_without_records_fails_with_a_result(corpus: Path, tmp_path: Path) -> None:

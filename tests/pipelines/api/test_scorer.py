@@ -55,13 +55,6 @@ class Interrupting:
         return self._trace
 
 
-def steps_of(act: Callable[[], None]) -> int:
-    counted = Interrupting(0)
-    with counted:
-        act()
-    return counted.lines
-
-
 @pytest.mark.parametrize("what", ["update", "merge"])
 def test_an_interrupt_at_any_step_leaves_all_or_nothing(what: str) -> None:
     """At any instruction of its own code the state is that before or after, and a retry completes it."""
@@ -74,8 +67,9 @@ def test_an_interrupt_at_any_step_leaves_all_or_nothing(what: str) -> None:
 
     scorer, act = begin()
     before = state(scorer)
-    steps = steps_of(act)
-    after = state(scorer)
+    with Interrupting(0) as counted:
+        act()
+    steps, after = counted.lines, state(scorer)
     assert before != after
     for at in sorted(random.Random(0).sample(range(1, steps + 1), 60) + list(range(steps - 40, steps + 1))):
         scorer, act = begin()
@@ -104,22 +98,6 @@ def test_an_error_in_the_middle_of_the_records_adds_nothing() -> None:
     assert scorer.compute().sums == scorer_of(slice(0, 30)).compute().sums
 
 
-def test_a_failed_update_uses_up_no_position(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ids given by position are what the bootstrap draws by."""
-    records = [{"text": "a"}, {"text": "bb"}]
-    expected = beamscore.Scorer("toy")
-    scorer = beamscore.Scorer("toy")
-    for each in (expected, scorer):
-        each.update(records, records)
-    with monkeypatch.context() as patched:
-        patched.setattr(ToyBenchmark, "score", lambda *_: (_ for _ in ()).throw(MemoryError))
-        with pytest.raises(MemoryError):
-            scorer.update(records, records)
-    for each in (expected, scorer):
-        each.update(records, [{"text": "c"}, None])
-    assert state(scorer) == state(expected)
-
-
 def test_a_merge_leaves_the_other_alone() -> None:
     first, second = scorer_of(slice(0, 3)), scorer_of(slice(3, 6))
     before = state(second)
@@ -130,39 +108,43 @@ def test_a_merge_leaves_the_other_alone() -> None:
     assert state(second) == before
     assert first.compute().sums == scorer_of(slice(0, 6)).compute().sums
     assert first.compute().samples.num_rows == 6
+    assert state(pickle.loads(pickle.dumps(first))) == state(first)
 
 
-def test_a_reset_scorer_is_a_new_one() -> None:
+def test_samples_without_ids_are_paired_by_position_which_a_failed_update_does_not_use_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Ids given by position are what the bootstrap draws by."""
+    records = [{"text": "a"}, {"text": "bb"}]
+    expected, scorer = beamscore.Scorer("toy"), beamscore.Scorer("toy")
+    for each in (expected, scorer):
+        each.update(records, records)
+    with monkeypatch.context() as patched:
+        patched.setattr(ToyBenchmark, "score", lambda *_: (_ for _ in ()).throw(MemoryError))
+        with pytest.raises(MemoryError):
+            scorer.update(records, records)
+    with pytest.raises(ValueError, match="2 ground-truth records and 1 predictions"):
+        scorer.update(records, records[:1])
+    for each in (expected, scorer):
+        each.update(records, [{"text": "c"}, None])
+        each.update(records[:1], records[:1])
+    assert state(scorer) == state(expected)
+    # Of 5 samples 3 are right, and 4 have a prediction.
+    assert scorer.compute().values["exact_match"] == 3 / 5
+    assert scorer.compute().coverage["ground_truth"]["scored"] == 4
+    assert scorer.compute().samples["sample_id"].to_pylist() == list("01234")
+
+
+def test_a_result_is_a_line_and_a_frame_of_pandas() -> None:
     scorer = scorer_of(slice(0, 30))
-    scorer.reset()
-    scorer.update(TRUTHS[:3], PREDICTIONS[:3])
-    assert state(scorer) == state(scorer_of(slice(0, 3)))
-    assert state(pickle.loads(pickle.dumps(scorer))) == state(scorer)
-
-
-def test_what_is_printed_is_one_short_line() -> None:
-    scorer = scorer_of(slice(0, 30))
+    result = scorer.compute()
     assert repr(scorer) == "Scorer(toy: 30 samples)"
-    text = repr(scorer.compute())
-    assert text.startswith("Result(toy: exact_match 0.")
-    assert text.endswith("; 30 samples)")
-    assert len(text) < 150
-    assert "\n" not in text
-    error = beamscore.RejectedRecord("ground_truth", "the text is bad")
-    assert str(error) == "ground truth: the text is bad"
-    assert str(pickle.loads(pickle.dumps(error))) == str(error)
-
-
-def test_a_result_is_a_table_in_a_notebook_and_a_frame_of_pandas() -> None:
-    result = scorer_of(slice(0, 30)).compute()
-    html = result._repr_html_()
-    assert "<tr><td>exact_match</td><td>0." in html
-    assert "ground truth: read 30, scored 30, " in html
+    text = repr(result)
+    assert (text[:28], text[-13:], "\n" in text) == ("Result(toy: exact_match 0.26", "; 30 samples)", False)
     frame = result.to_pandas()
     assert list(frame.columns) == ["slice", "metric", "value", "low", "high", "samples"]
     whole = frame[(frame["slice"] == "") & (frame["metric"] == "exact_match")].iloc[0]
-    assert (whole["value"], (whole["low"], whole["high"])) == (
-        result.values["exact_match"], result.intervals["exact_match"]
-    )  # fmt: skip
+    ends = result.intervals["exact_match"]
+    assert (whole["value"], (whole["low"], whole["high"])) == (result.values["exact_match"], ends)
     assert set(frame["slice"]) == {"", *result.slices}
     assert frame[frame["slice"] == "kind=0"]["samples"].tolist() == [10, 10]

@@ -33,6 +33,7 @@ from tests.worker_pool import bare_environment
 CORPORA = Path(__file__).parents[2] / "corpora"
 COLLECTED: defaultdict[str, list[Any]] = defaultdict(list)
 REPLICATES = 5
+PATHS = ("ground_truth", "predictions")
 
 
 def _collect(element: Any, name: str) -> None:
@@ -60,7 +61,9 @@ def check_same(found: Mapping[str, list[Any]], run: Run) -> None:
     (sums,) = found["sums"]
     for name, content in json.loads(sums).items():
         expected = run.sums[name]
-        assert content == ({**expected, **_paths(content)} if name == "config" else expected), name
+        assert content == ({**expected, **{side: content[side] for side in PATHS}} if name == "config" else expected), (
+            name
+        )
     assert json.dumps(json.loads(sums)["systems"]) == json.dumps(run.sums["systems"])
     systems = run.summary["systems"]
     values: dict[Any, Any] = {}
@@ -88,18 +91,12 @@ def check_same(found: Mapping[str, list[Any]], run: Run) -> None:
     assert sorted(map(str, kept)) == sorted(str((r.side, r.sample_id, r.cause)) for r in found["rejected"])
 
 
-def _paths(config: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: config[name] for name in ("ground_truth", "predictions")}
-
-
-def read(path: Path, count: int) -> list[Record]:
-    return [json.loads(line) for line in path.read_bytes().splitlines()[:count]]
-
-
-@pytest.mark.parametrize(("benchmark", "count"), [("chart", 6), ("figure_text", 6)])
-def test_a_benchmark_scores_collections_as_files(tmp_path: Path, benchmark: str, count: int) -> None:
-    truths = read(CORPORA / benchmark / "ground_truth.jsonl", count)
-    predictions = read(CORPORA / benchmark / "predictions.jsonl", count)
+@pytest.mark.parametrize("benchmark", ["chart", "figure_text"])
+def test_a_benchmark_scores_collections_as_files(tmp_path: Path, benchmark: str) -> None:
+    truths, predictions = (
+        [json.loads(line) for line in (CORPORA / benchmark / f"{side}.jsonl").read_bytes().splitlines()[:6]]
+        for side in PATHS
+    )
     files = [write_lines(tmp_path / f"{name}.jsonl", each) for name, each in (("t", truths), ("p", predictions))]
     flags = ("--quiet", "--slice", "source", "--set", f"bootstrap.replicates={REPLICATES}")
     output = tmp_path / "embedded"
@@ -206,9 +203,6 @@ def test_fields_and_unpack_find_the_records(clean: Run) -> None:
     assert len(none["sums"]) == 1
 
 
-# What is refused.
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -229,47 +223,38 @@ def test_a_wrong_argument_is_refused_at_once(arguments: Mapping[str, Any], messa
     assert "\n" not in str(error.value)
 
 
-def _windowed(records: Any) -> Any:
-    return records | beam.WindowInto(FixedWindows(60))
-
-
-def _triggered(records: Any) -> Any:
-    trigger = Repeatedly(AfterCount(1))
-    return records | beam.WindowInto(GlobalWindows(), trigger=trigger, accumulation_mode=AccumulationMode.DISCARDING)
+DISCARDING = {"accumulation_mode": AccumulationMode.DISCARDING}
+TRIGGERED = beam.WindowInto(GlobalWindows(), trigger=Repeatedly(AfterCount(1)), **DISCARDING)
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "arguments", "message"),
     [
-        (lambda records: records.pipeline | test_stream.TestStream(), "mine: the collection is unbounded"),
-        (_windowed, "mine: the collection is windowed"),
-        (_triggered, "mine: the collection has a trigger"),
+        (
+            lambda both: {**both, "mine": both["mine"].pipeline | test_stream.TestStream()},
+            {},
+            "mine: the collection is unb",
+        ),
+        (
+            lambda both: {**both, "mine": both["mine"] | beam.WindowInto(FixedWindows(60))},
+            {},
+            "mine: the collection is wind",
+        ),
+        (lambda both: {**both, "mine": both["mine"] | TRIGGERED}, {}, "mine: the collection has a trigger"),
+        (lambda both: {"ground_truth": both["mine"]}, {}, "needs ground_truth and predictions; there is ground_truth"),
+        (dict, {"fields": {"mien": {"text": "a"}}}, r"fields\.mien: there is no such side"),
+        (dict, {"unpack": {"mien": dict}}, r"unpack\.mien: there is no such side"),
+        (lambda both: both["mine"], {}, "Evaluate takes"),
+        (dict, {"output": __file__}, "output"),
     ],
 )
-def test_only_bounded_collections_in_the_global_window_are_scored(change: Any, message: str) -> None:
+def test_only_two_sides_that_are_bounded_and_in_the_global_window_are_scored(
+    change: Any, arguments: Any, message: str
+) -> None:
     pipeline = beam.Pipeline()
-    truths, predictions = pipeline | "T" >> beam.Create(TRUTHS), pipeline | "P" >> beam.Create(PREDICTIONS)
-    with pytest.raises(ValueError, match=message):
-        _ = {"ground_truth": truths, "mine": change(predictions)} | beamscore.Evaluate("toy")
-
-
-def test_a_side_that_is_missing_or_unknown_is_refused() -> None:
-    pipeline = beam.Pipeline()
-    truths = pipeline | beam.Create(TRUTHS)
-    both = {"ground_truth": truths, "mine": truths}
-    with pytest.raises(ValueError, match="needs ground_truth and predictions; there is ground_truth"):
-        _ = {"ground_truth": truths} | "1" >> beamscore.Evaluate("toy")
-    with pytest.raises(ValueError, match=r"fields\.mien: there is no such side"):
-        _ = both | "2" >> beamscore.Evaluate("toy", fields={"mien": {"text": "a"}})
-    with pytest.raises(ValueError, match=r"unpack\.mien: there is no such side"):
-        _ = both | "3" >> beamscore.Evaluate("toy", unpack={"mien": dict})
-    with pytest.raises(TypeError, match="Evaluate takes"):
-        _ = truths | "4" >> beamscore.Evaluate("toy")
-    with pytest.raises(ValueError, match="output"):
-        _ = both | "5" >> beamscore.Evaluate("toy", output=__file__)
-
-
-# A folder that is published to.
+    both = {"ground_truth": pipeline | "T" >> beam.Create(TRUTHS), "mine": pipeline | "P" >> beam.Create(PREDICTIONS)}
+    with pytest.raises((ValueError, TypeError), match=message):
+        _ = change(both) | beamscore.Evaluate("toy", **arguments)
 
 
 def publish_to(output: Path, truths: list[Record], predictions: list[Record]) -> None:
@@ -288,17 +273,12 @@ def test_a_run_replaces_the_one_before_it_and_one_that_fails_leaves_it(tmp_path:
     publish_to(output, TRUTHS, TRUTHS)
     assert first.summary["systems"]["mine"]["values"]["exact_match"] == 1
     assert {row["status"] for row in first.samples} == {"scored"}
-
-
-def test_a_run_does_not_publish_where_another_is_writing(tmp_path: Path) -> None:
-    output = str(tmp_path / "out")
-    own_output(output, Claim("0", Process.of(os.getpid())), LAYOUT)
+    # Where another run is writing, none publishes.
+    own_output(str(tmp_path / "other"), Claim("0", Process.of(os.getpid())), LAYOUT)
     with pytest.raises(InputProblem, match=r"run 0, process .* is writing there"):
-        publish_to(tmp_path / "out", TRUTHS, PREDICTIONS)
-    assert not (tmp_path / "out" / "summary.json").exists()
+        publish_to(tmp_path / "other", TRUTHS, PREDICTIONS)
+    assert not (tmp_path / "other" / "summary.json").exists()
 
-
-# In a program of somebody else.
 
 PROJECT = """
 import sys

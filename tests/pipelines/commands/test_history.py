@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from beamscore.pipelines.runs import history_index
-from beamscore.pipelines.runs.history_index import find_runs, index_runs
+from beamscore.pipelines.runs.history_index import find_runs
 from beamscore.pipelines.runs.named import find_baseline
 from tests import finished_runs, toy
 from tests.runs import command, evaluate, write_lines
@@ -105,7 +105,7 @@ def test_only_what_is_new_is_read_again(scores: Path, nights: Path) -> None:
     assert read()[0] == "2 runs, 2 of them read now"
 
 
-def test_folders_that_are_no_runs_are_told_and_left_out(scores: Path) -> None:
+def test_what_is_no_run_is_told_and_left_out(scores: Path) -> None:
     for name in ("cut", "old", "no time", "copy"):
         shutil.copytree(scores / "2026-01-01", scores / name, ignore=shutil.ignore_patterns(".runs"))
     (scores / "cut" / "summary.json").write_text('{"benchmark"')
@@ -117,6 +117,16 @@ def test_folders_that_are_no_runs_are_told_and_left_out(scores: Path) -> None:
     assert [line.split(": ")[0] for line in lines] == ["cut/summary.json", "no time", "old", "copy"]
     assert lines[-1] == "copy: a copy of 2026-01-01; left out"
     assert "## Not read" in (scores / "history.md").read_text()
+    for name in ("cut", "old", "no time", "copy"):
+        shutil.rmtree(scores / name)
+    # A file that blesses no run is told as a file, not as the option of other commands, which this one does not have.
+    none = "it names no run; write the folder of a finished run as its last line"
+    gone = f"{scores}/gone/summary.json: no finished run is here (no such file); give its --output"
+    for named, told in (("# nothing yet\n", none), ("gone\n", gone)):
+        (scores / "blessed.txt").write_text(named)
+        code, _, stderr = history(scores, "--no-html")
+        assert (code, stderr.count("\n")) == (0, 1)
+        assert stderr.startswith(f"beamscore: warning: {scores}/blessed.txt: {told}")
 
 
 @pytest.mark.parametrize("what", ["empty", "gone", "file"])
@@ -133,21 +143,6 @@ def test_a_folder_without_runs_is_told_in_one_line(tmp_path: Path, what: str) ->
     assert command("bless", folder)[:2] == (2, "")
 
 
-@pytest.mark.parametrize(
-    ("named", "told"),
-    [
-        ("# nothing yet\n", "it names no run; write the folder of a finished run as its last line"),
-        ("gone\n", "FOLDER/gone/summary.json: no finished run is here (no such file); give its --output"),
-    ],
-)
-def test_a_file_that_blesses_no_run_is_told_as_a_file(scores: Path, named: str, told: str) -> None:
-    """Not as the option of other commands, which this one does not have."""
-    (scores / "blessed.txt").write_text(named)
-    code, _, stderr = history(scores, "--no-html")
-    assert (code, stderr.count("\n")) == (0, 1)
-    assert stderr.startswith(f"beamscore: warning: {scores}/blessed.txt: {told.replace('FOLDER', str(scores))}")
-
-
 def test_a_break_is_visible(scores: Path, nights: Path, tmp_path: Path) -> None:
     more = ("--quiet", "--no-html", "--slice", "kind")
     other = write_lines(tmp_path / "other.jsonl", [{**truth, "text": truth["text"] + "!"} for truth in CORPUS])
@@ -159,16 +154,12 @@ def test_a_break_is_visible(scores: Path, nights: Path, tmp_path: Path) -> None:
     # The night after it has the ground truth of the first three, the last of which had 30 of 40 wrong, and lacks 4.
     few = write_lines(tmp_path / "few.jsonl", CORPUS[:36])
     assert evaluate(scores / "2026-01-05", nights.parent / "t.jsonl", few, *more).code == 0
-    code, _, stderr = history(scores, "--no-html")
     flagged = "10.0 % of the samples were not scored, 0.0 % on the nights before"
-    assert (code, stderr) == (0, f"beamscore: warning: 2026-01-05: predictions: {flagged}\n")
+    warned = f"beamscore: warning: 2026-01-05: predictions: {flagged}\n"
+    assert history(scores, "--no-html")[::2] == (0, warned)
     text = (scores / "history.md").read_text().replace("−", "-").replace("`", "")
-    assert "36 of 40 samples scored, 4 without a prediction." in text
-    assert "**36 of 40**" in text
     # 36 of 40 are right, less 10 of 40: by the replicates that both nights share.
-    moved = "exact_match rose from 0.2500 to 0.9000, +0.6500 (+0.4"
-    assert "Tonight is compared with deep/2026-01-03" in text
-    assert f"compared with deep/2026-01-03. {moved}" in text
+    assert "compared with deep/2026-01-03. exact_match rose from 0.2500 to 0.9000, +0.6500 (+0.4" in text
 
 
 def test_runs_of_an_object_store_are_found_by_one_listing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,23 +180,6 @@ def test_runs_of_an_object_store_are_found_by_one_listing(monkeypatch: pytest.Mo
     for name in ("is_on_disk", "has_folders"):
         monkeypatch.setattr(history_index, name, lambda _: False)
     assert find_runs("s3://b/scores") == {".": "z", "a": "x", "b/c": "7-3.0"}
-
-
-def test_many_runs_cost_no_reading_the_second_time(nights: Path, tmp_path: Path) -> None:
-    """Counted, not timed: each run is read once, whatever is read later."""
-    for number in range(50):
-        (tmp_path / f"{number:04}").mkdir()
-        for name in ("summary.json", "run.json"):
-            document = json.loads((nights / "2026-01-01" / name).read_bytes())
-            document |= {"run_id": f"id{number}"} if name == "run.json" else {}
-            (tmp_path / f"{number:04}" / name).write_text(json.dumps(document))
-    first = index_runs(str(tmp_path), None)
-    again = index_runs(str(tmp_path), first.table)
-    assert (first.read, first.unreadable, again.read) == (50, [], 0)
-    assert again.table.equals(first.table)
-
-
-# Blessing.
 
 
 @pytest.fixture

@@ -33,6 +33,8 @@ def imported_by(all_arguments: Sequence[Sequence[str]], *packages: str) -> list[
     text = IMPORTED.format(all_arguments=[list(each) for each in all_arguments], packages=packages)
     done = subprocess.run([sys.executable, "-c", text], cwd=ROOT, capture_output=True, text=True, check=True)
     assert int(done.stdout.rpartition(":")[2]) < 1000, "hundreds of thousands of objects take half a second"
+    # Nothing that is imported says anything: a line in another format would break the reader of JSON.
+    assert all(line.startswith(("beamscore: ", '{"time": ')) for line in done.stderr.splitlines())
     return [line.split() for line in done.stdout.splitlines() if line.startswith(" ")]
 
 
@@ -55,7 +57,7 @@ def test_neither_the_list_of_benchmarks_nor_wrong_usage_imports_beam_or_scipy() 
         ["draw", "chart", "--output", "x.svg", "--set", "slices"],
         ["benchmarks", "no-such-benchmark"],
     ]
-    lines = imported_by([*wrong, ["benchmarks"], ["compare", "no-such-run", "other"]], *HEAVY)
+    lines = imported_by([*wrong, ["benchmarks"], ["compare", "no-such-run", "other", "--log-format", "json"]], *HEAVY)
     assert lines[: len(wrong)] == [["2"]] * len(wrong)
     assert ["0"] in lines
     # The check finds what is imported.

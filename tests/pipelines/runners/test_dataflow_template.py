@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -77,100 +76,72 @@ EXAMPLES: dict[str, tuple[str, str]] = {
 """By parameter, values that Dataflow must take, and must not."""
 
 
-def taken(name: str, value: str) -> bool:
-    """Tells whether Dataflow takes a value: all patterns match the whole of it."""
-    return all(re.fullmatch(pattern, value, re.ASCII) for pattern in PARAMETERS[name]["regexes"])
-
-
-@pytest.mark.parametrize("name", PARAMETERS)
-def test_patterns_take_what_is_right_and_nothing_else(name: str) -> None:
+@pytest.mark.parametrize("parameter", METADATA["parameters"], ids=lambda parameter: parameter["name"])
+def test_parameters_have_what_dataflow_asks_for_and_take_what_is_right_alone(parameter: dict[str, Any]) -> None:
+    assert (METADATA["name"], bool(METADATA["description"]), METADATA["streaming"]) == ("beamscore", True, False)
+    assert set(parameter) <= {"name", "label", "helpText", "isOptional", "regexes"}
+    name, patterns = parameter["name"], parameter["regexes"]
+    assert re.fullmatch(r"[a-z][a-z0-9_]*", name)
+    assert parameter["label"]
+    assert parameter["helpText"].endswith(".")
+    assert (name in ("config", "output", "sdk_container_image")) != parameter.get("isOptional", False)
+    for pattern in patterns:
+        assert pattern[0] + pattern[-1] == "^$"
+        assert not re.search(r"\(\?|\\[1-9]", pattern), "the engine of Dataflow need not know this"
     good, bad = (each.split(" | ") for each in EXAMPLES[name])
     if name == "config":
         good += [each for each in benchmark_names() if each != "toy"]
-    assert [value for value in good if not taken(name, value)] == []
-    assert [value for value in bad if taken(name, value)] == []
-
-
-@pytest.mark.parametrize("parameter", METADATA["parameters"], ids=lambda parameter: parameter["name"])
-def test_parameters_have_what_dataflow_asks_for(parameter: dict[str, Any]) -> None:
-    assert set(parameter) <= {"name", "label", "helpText", "isOptional", "regexes"}
-    assert re.fullmatch(r"[a-z][a-z0-9_]*", parameter["name"])
-    assert parameter["label"]
-    assert parameter["helpText"].endswith(".")
-    required = parameter["name"] in ("config", "output", "sdk_container_image")
-    assert required != parameter.get("isOptional", False)
-    for pattern in parameter["regexes"]:
-        assert pattern[0] + pattern[-1] == "^$"
-        assert not re.search(r"\(\?|\\[1-9]", pattern), "the engine of Dataflow need not know this"
-
-
-def test_the_template_has_a_name_and_does_not_stream() -> None:
-    assert (METADATA["name"], bool(METADATA["description"]), METADATA["streaming"]) == ("beamscore", True, False)
-
-
-@pytest.fixture(autouse=True)
-def handler_of_signals() -> Iterator[None]:
-    """The command sets its own; the tests that follow must not have it."""
-    handler = signal.getsignal(signal.SIGTERM)
-    yield
-    signal.signal(signal.SIGTERM, handler)
+    for value in (*good, *bad):
+        taken = all(re.fullmatch(pattern, value, re.ASCII) for pattern in patterns)
+        assert taken == (value in good), value
 
 
 @pytest.fixture
 def launched(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Configuration, PipelineOptions]]:
-    """What reaches the planning of the run, which then ends."""
+    """What reaches `evaluate`, of a launch with --check."""
     seen: list[tuple[Configuration, PipelineOptions]] = []
 
-    def run(parsed: Any, options: PipelineOptions) -> int:
-        def plan(configuration: Configuration, run_id: str) -> Any:
-            seen.append((configuration, options))
-            raise KeyboardInterrupt
+    def check(configuration: Configuration, options: PipelineOptions) -> int:
+        seen.append((configuration, options))
+        return 0
 
-        monkeypatch.setattr(evaluate_command, "plan_evaluation", plan)
-        return original(parsed, options)
-
-    original = evaluate_command.run
-    monkeypatch.setattr(evaluate_command, "run", run)
+    monkeypatch.setattr(evaluate_command, "_check", check)
+    monkeypatch.setattr("beamscore.pipelines.runners.reachable._answered", {"gs://b"})
     return seen
 
 
-def test_every_parameter_reaches_the_settings(
-    launched: list[tuple[Configuration, PipelineOptions]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("beamscore.pipelines.runners.reachable._answered", {"gs://b"})
+def test_every_parameter_reaches_the_settings(launched: list[tuple[Configuration, PipelineOptions]]) -> None:
     given = {
         "config": "toy",
         "ground_truth": "gs://b/t-*.jsonl;gs://b/u.parquet",
         "predictions": "new=gs://b/p.jsonl;gs://b/q.jsonl;new=gs://b/r.jsonl",
-        "output": "gs://b/out",
+        "output": "gs://b/out;1",
         "slices": "kind;kind,words",
         "set": "missing=exclude;bootstrap.replicates=7",
         "sdk_container_image": IMAGE,
     }
     assert set(given) == set(PARAMETERS)
-    assert dataflow_template.main([*JOB, *(f"--{name}={value}" for name, value in given.items())]) == 130
+    assert dataflow_template.main([*JOB, "--check", *(f"--{name}={value}" for name, value in given.items())]) == 0
     ((configuration, options),) = launched
     settings = configuration.settings
     assert settings.benchmark == "toy"
     assert settings.ground_truth == ["gs://b/t-*.jsonl", "gs://b/u.parquet"]
     assert settings.predictions == {"new": ["gs://b/p.jsonl", "gs://b/r.jsonl"], "predictions": ["gs://b/q.jsonl"]}
-    assert settings.output == "gs://b/out"
+    # One folder, whatever is in its name.
+    assert settings.output == "gs://b/out;1"
     assert settings.slices == ["kind", "kind,words"]
-    assert settings.missing == "exclude"
-    assert settings.bootstrap.replicates == 7
-    assert options.view_as(WorkerOptions).sdk_container_image == IMAGE
-    assert options.view_as(WorkerOptions).max_num_workers == 20
-    assert options.view_as(GoogleCloudOptions).template_location == JOB[7].partition("=")[2]
-    assert options.view_as(GoogleCloudOptions).job_name == "nightly"
+    assert (settings.missing, settings.bootstrap.replicates) == ("exclude", 7)
+    worker, cloud = options.view_as(WorkerOptions), options.view_as(GoogleCloudOptions)
+    assert (worker.sdk_container_image, worker.max_num_workers) == (IMAGE, 20)
+    assert (cloud.template_location, cloud.job_name) == (JOB[7].partition("=")[2], "nightly")
 
 
 def test_what_is_left_out_is_left_to_the_configuration(
     launched: list[tuple[Configuration, PipelineOptions]], tmp_path: Path
 ) -> None:
-    (tmp_path / "c.yaml").write_text(
-        "benchmark: toy\nground_truth: [a]\npredictions: {x: [b]}\noutput: c\nslices: [d]\n"
-    )
-    assert dataflow_template.main([*JOB, f"--config={tmp_path / 'c.yaml'}", "--slices=", "--set="]) == 130
+    path = tmp_path / "c.yaml"
+    path.write_text("benchmark: toy\nground_truth: [a]\npredictions: {x: [b]}\noutput: c\nslices: [d]\n")
+    assert dataflow_template.main([*JOB, "--check", f"--config={path}", "--slices=", "--set="]) == 0
     settings = launched[0][0].settings
     assert (settings.ground_truth, settings.predictions) == (["a"], {"x": ["b"]})
     assert (settings.output, settings.slices) == ("c", ["d"])
@@ -181,10 +152,7 @@ def test_what_is_left_out_is_left_to_the_configuration(
     [
         ([], "--config is missing"),
         (["--config=toy", "--slice=kind"], "ground_truth: nothing is given"),
-        (
-            ["--config=toy", "--outputs=gs://b/out"],
-            "--outputs=gs://b/out: neither beamscore nor Beam knows this option",
-        ),
+        (["--config=toy", "--outputs=gs://b/out"], "--outputs=gs://b/out: neither beamscore nor Beam knows this"),
         (["--config=toy", "--set=mising=wrong"], "mising: unknown key"),
     ],
 )
@@ -193,19 +161,20 @@ def test_mistakes_end_the_launch(arguments: Sequence[str], message: str, capsys:
     assert message in capsys.readouterr().err
 
 
-def corpus(folder: Path) -> list[str]:
-    records = [toy.sample(index, 0)[0] for index in range(6)]
-    write_lines(folder / "t.jsonl", records)
-    write_lines(folder / "p.jsonl", records)
-    paths = [f"--ground_truth={folder / 't.jsonl'}", f"--predictions={folder / 'p.jsonl'}"]
-    return ["--config=toy", *paths, f"--output={folder / 'out'}"]
-
-
-@pytest.mark.parametrize("flag", ["--template_location=gs://bucket/job", "--no_wait_until_finish"])
-def test_the_launcher_hands_the_job_over_and_does_not_wait(
+@pytest.mark.parametrize("flag", ["--template_location=gs://bucket/job", "--no_wait_until_finish", ""])
+def test_the_launcher_hands_the_job_over_and_without_a_runner_it_runs_here(
     flag: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Dataflow starts the job when the launcher has ended; a result that is waited for has no job, and raises."""
+    """Dataflow starts the job when the launcher has ended; a result that is waited for has no job, and raises.
+
+    Without a runner the image is tried when it is built.
+    """
+    records = write_lines(tmp_path / "t.jsonl", [toy.sample(index, 0)[0] for index in range(6)])
+    given = ["--config=toy", f"--ground_truth={records}", f"--predictions={records}", f"--output={tmp_path / 'out'}"]
+    if not flag:
+        assert dataflow_template.main([*given, "--no_wait_until_finish"]) == 0
+        assert json.loads((tmp_path / "out" / "summary.json").read_bytes())["benchmark"] == "toy"
+        return
     built: list[beam.Pipeline] = []
 
     def run(pipeline: beam.Pipeline) -> Any:
@@ -216,15 +185,9 @@ def test_the_launcher_hands_the_job_over_and_does_not_wait(
     monkeypatch.setattr(GoogleCloudOptions, "validate", lambda *_: [])
     monkeypatch.setattr(launch, "check_reachable", list)
     job = [option for option in JOB if not option.startswith("--template_location")]
-    assert dataflow_template.main([*job, flag, *corpus(tmp_path)]) == 0
+    assert dataflow_template.main([*job, flag, *given]) == 0
     assert len(built) == 1
     assert "goes on without this command" in capsys.readouterr().out
-
-
-def test_without_a_runner_it_runs_here(tmp_path: Path) -> None:
-    """So the image is tried when it is built."""
-    assert dataflow_template.main([*corpus(tmp_path), "--no_wait_until_finish"]) == 0
-    assert json.loads((tmp_path / "out" / "summary.json").read_bytes())["benchmark"] == "toy"
 
 
 def test_the_file_that_the_launcher_runs_calls_the_template(tmp_path: Path) -> None:

@@ -54,24 +54,12 @@ def test_an_interrupted_run_leaves_nothing_behind(
     output, temporary = tmp_path / "out", tmp_path / "temporary"
     temporary.mkdir()
     inputs = [f"--ground-truth={corpus}/ground_truth.jsonl", f"--predictions={corpus}/predictions.jsonl"]
+    program = [sys.executable, "-m", "beamscore.pipelines.commands", "evaluate", "chart"]
     process = subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "beamscore.pipelines.commands",
-            "evaluate",
-            "chart",
-            *inputs,
-            f"--output={output}",
-            *flags,
-        ],
-        cwd=ROOT,
-        env={**os.environ, "TMPDIR": str(temporary)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+        [*program, *inputs, f"--output={output}", *flags],
+        cwd=ROOT, env={**os.environ, "TMPDIR": str(temporary)}, start_new_session=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
     try:
         deadline = time.monotonic() + 60
         while not list(temporary.glob("*/*/*.blocks")) or (flags and not list(temporary.glob("*/beamscore-workers-*"))):

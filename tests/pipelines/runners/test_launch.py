@@ -13,7 +13,13 @@ from typing import Any
 
 import apache_beam as beam
 import pytest
-from apache_beam.options.pipeline_options import DirectOptions, GoogleCloudOptions, PipelineOptions, WorkerOptions
+from apache_beam.options.pipeline_options import (
+    DirectOptions,
+    GoogleCloudOptions,
+    PipelineOptions,
+    SetupOptions,
+    WorkerOptions,
+)
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.runners.runner import PipelineState
 
@@ -26,22 +32,41 @@ from beamscore.transforms.records import InputProblem
 FLINK, DATAFLOW = "--runner=FlinkRunner", "--runner=DataflowRunner"
 
 
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    return tmp_path
+
+
 @pytest.mark.parametrize(
-    ("flags", "local"),
+    ("flags", "local", "workers"),
     [
-        ([], True),
-        (["--runner", "FnApiRunner"], True),
-        (["--runner=direct", "--direct_num_workers=2"], True),
-        (["--runner=flink"], False),
-        ([DATAFLOW], False),
+        ([], True, 1),
+        (["--runner", "FnApiRunner"], True, 1),
+        (["--runner=direct", "--direct_num_workers=2"], True, 2),
+        (["--runner=flink"], False, 1),
+        ([DATAFLOW], False, 1),
     ],
 )
-def test_local_runs_stay_in_this_process(flags: list[str], local: bool) -> None:
+def test_local_runs_stay_in_this_process_and_workers_elsewhere_get_our_plugin(
+    flags: list[str], local: bool, workers: int, temporary: Path
+) -> None:
     options = launch.beam_options(flags)
     assert launch.is_local(options) == local
-    assert options.view_as(DirectOptions).direct_num_workers == (2 if len(flags) == 2 and "=" in flags[0] else 1)
-    if local:
-        assert isinstance(launch.empty_pipeline(options).runner, FnApiRunner)
+    assert options.view_as(DirectOptions).direct_num_workers == workers
+    assert (options.view_as(SetupOptions).beam_plugins or []) == ([] if local else [launch.CLUSTER_WORKER])
+    if local or "flink" in flags[0]:
+        pipeline = launch.empty_pipeline(options)
+        assert isinstance(pipeline.runner, FnApiRunner) == local
+        # Blocks of a cluster travel.
+        assert (launch.block_folder(pipeline) == IN_PIPELINE) == (not local)
+    for verbose, level in ((False, "CRITICAL" if local else None), (True, None)):
+        options = launch.beam_options(flags)
+        launch.quiet_workers(options, verbose)
+        assert options.view_as(WorkerOptions).default_sdk_harness_log_level == level
+    options = launch.beam_options([*flags, "--default_sdk_harness_log_level=INFO"])
+    launch.quiet_workers(options, verbose=False)
+    assert options.view_as(WorkerOptions).default_sdk_harness_log_level == "INFO"
 
 
 @pytest.mark.parametrize("flags", [["--no_such_option"], ["value"], ["--direct_running_mode=turbo"]])
@@ -54,10 +79,10 @@ def test_options_that_beam_does_not_know_are_refused(flags: list[str]) -> None:
     ("flags", "path", "known"),
     [
         ([], "out/a", "out/a"),
-        (["--runner=FlinkRunner"], "out/a", "/here/out/a"),
+        ([FLINK], "out/a", "/here/out/a"),
         ([FLINK], "../*.jsonl", "/*.jsonl"),
-        (["--runner=FlinkRunner"], "/data/a", "/data/a"),
-        (["--runner=DataflowRunner"], "gs://bucket/a", "gs://bucket/a"),
+        ([FLINK], "/data/a", "/data/a"),
+        ([DATAFLOW], "gs://bucket/a", "gs://bucket/a"),
     ],
 )
 def test_a_path_is_the_same_for_workers_elsewhere(
@@ -70,40 +95,36 @@ def test_a_path_is_the_same_for_workers_elsewhere(
     assert launch.files_for_workers(options, (file, file)) == [replace(file, path=known)] * 2
 
 
-def test_workers_are_quiet_unless_asked() -> None:
-    for flags, verbose, level in [
-        ([], False, "CRITICAL"),
-        ([], True, None),
-        (["--default_sdk_harness_log_level=INFO"], False, "INFO"),
-        (["--runner=FlinkRunner"], False, None),
-    ]:
-        options = launch.beam_options(flags)
-        launch.quiet_workers(options, verbose)
-        assert options.view_as(WorkerOptions).default_sdk_harness_log_level == level
+def raising(error: BaseException) -> Any:
+    def fail(*_: object) -> Any:
+        raise error
+
+    return fail
 
 
-def fail(element: int) -> None:
-    raise InputProblem(f"file {element}: cut off")
+def run(build: Any = lambda pipeline: pipeline | beam.Create([1]), *more: Any) -> None:
+    launch.run(launch.beam_options([]), build, *more)
 
 
-def test_a_problem_of_the_input_inside_of_the_pipeline_is_one_of_usage() -> None:
-    with pytest.raises(UsageError, match=r"^file 1: cut off$"):
-        launch.run(launch.beam_options([]), lambda pipeline: pipeline | beam.Create([1]) | beam.Map(fail))
-
-
-def test_a_defect_inside_of_the_pipeline_stays_one() -> None:
-    with pytest.raises(ZeroDivisionError):
-        launch.run(launch.beam_options([]), lambda pipeline: pipeline | beam.Create([0]) | beam.Map(lambda n: 1 // n))
+@pytest.mark.parametrize(
+    ("error", "kind", "told"),
+    [
+        (InputProblem("file 1: cut off"), UsageError, r"^file 1: cut off$"),
+        (ZeroDivisionError("a defect"), ZeroDivisionError, r"^a defect"),
+    ],
+)
+def test_a_problem_of_the_input_is_one_of_usage_and_a_defect_stays_one(
+    error: Exception, kind: type[Exception], told: str
+) -> None:
+    with pytest.raises(kind, match=told):
+        run(lambda pipeline: pipeline | beam.Create([1]) | beam.Map(raising(error)))
 
 
 @pytest.mark.parametrize("state", [PipelineState.FAILED, PipelineState.CANCELLED])
 def test_a_run_that_does_not_end_well_is_an_error(state: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def run(_: Any) -> Any:
-        return SimpleNamespace(wait_until_finish=lambda: state)
-
-    monkeypatch.setattr(beam.Pipeline, "run", run)
+    monkeypatch.setattr(beam.Pipeline, "run", lambda _: SimpleNamespace(wait_until_finish=lambda: state))
     with pytest.raises(RuntimeError, match=f"ended in the state {state}"):
-        launch.run(launch.beam_options([]), lambda pipeline: pipeline | beam.Create([1]))
+        run()
 
 
 @pytest.mark.parametrize("problem", [None, OSError("the output is gone")])
@@ -111,18 +132,16 @@ def test_a_job_that_is_interrupted_is_cancelled(monkeypatch: pytest.MonkeyPatch,
     """Otherwise it would go on. It is abandoned first, since it may publish before it is cancelled."""
     told: list[str] = []
 
-    def wait() -> str:
-        raise KeyboardInterrupt
-
     def abandon() -> None:
         told.append("abandoned")
         if problem is not None:
             raise problem
 
+    wait = raising(KeyboardInterrupt())
     job = SimpleNamespace(wait_until_finish=wait, cancel=lambda: told.append("cancelled"))
     monkeypatch.setattr(beam.Pipeline, "run", lambda _: job)
     with pytest.raises(OSError if problem else KeyboardInterrupt):
-        launch.run(launch.beam_options([]), lambda pipeline: pipeline | beam.Create([1]), abandon)
+        run(lambda pipeline: pipeline | beam.Create([1]), abandon)
     assert told == ["abandoned", "cancelled"]
 
 
@@ -147,29 +166,22 @@ def test_a_job_elsewhere_has_a_name_and_is_left_where_it_is_asked_for(
     assert launch.is_detached(options) == detached
 
 
-# Worker processes of a local run.
-
-
 @pytest.mark.parametrize(
     ("flags", "processes", "cores", "megabytes", "expected"),
     [
         ([], None, 8, 100, ("multi_processing", 8)),
+        ([], None, 4, 64, ("multi_processing", 4)),
         ([], None, 8, 1, ("in_memory", 1)),
         ([], None, 2, 100, ("in_memory", 1)),
         ([], 1, 8, 100, ("in_memory", 1)),
         ([], 3, 2, 1, ("multi_processing", 3)),
         (["--direct_running_mode=multi_threading"], 3, 8, 100, ("multi_threading", 1)),
         (["--direct_num_workers=2"], None, 8, 100, ("in_memory", 2)),
-        (["--runner=FlinkRunner"], None, 8, 100, ("in_memory", 1)),
+        ([FLINK], None, 8, 100, ("in_memory", 1)),
     ],
 )
 def test_a_local_run_uses_a_process_for_each_core_where_that_pays(
-    flags: list[str],
-    processes: int | None,
-    cores: int,
-    megabytes: int,
-    expected: tuple[str, int],
-    monkeypatch: pytest.MonkeyPatch,
+    flags: list[str], processes: int | None, cores: int, megabytes: int, expected: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: cores)
     options = PipelineOptions(flags)
@@ -179,17 +191,15 @@ def test_a_local_run_uses_a_process_for_each_core_where_that_pays(
 
 
 def test_without_a_temporary_folder_one_line_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    def none() -> str:
-        raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/tmp']")
-
-    monkeypatch.setattr("tempfile.gettempdir", none)
+    error = FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/tmp']")
+    monkeypatch.setattr("tempfile.gettempdir", raising(error))
     with pytest.raises(UsageError, match=r"there is no folder for temporary files: No usable .*; set .* TMPDIR to a"):
-        launch.run(launch.beam_options([]), lambda pipeline: pipeline | beam.Create([1]))
+        run()
 
 
-def test_the_folder_of_blocks_goes_with_the_pipeline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("error", [InputProblem("file 1: cut off"), KeyboardInterrupt()])
+def test_the_folder_of_blocks_goes_with_the_pipeline(temporary: Path, error: BaseException) -> None:
     """Also where a worker that outlives the command writes on, as here a thread."""
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     folders: list[BlockFolder] = []
     stop, threads = threading.Event(), []
 
@@ -203,34 +213,14 @@ def test_the_folder_of_blocks_goes_with_the_pipeline(tmp_path: Path, monkeypatch
         folders[0].writer().write([(b"x", b"x")])
         threads.append(threading.Thread(target=write_on))
         threads[0].start()
-        raise KeyboardInterrupt
-
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            launch.run(launch.beam_options([]), build)
-        threads[0].join(10)
-        assert not threads[0].is_alive()
-        assert list(tmp_path.iterdir()) == []
-    finally:
-        stop.set()
-
-
-def test_blocks_of_a_cluster_travel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    pipeline = launch.empty_pipeline(launch.beam_options(["--runner", "FlinkRunner"]))
-    assert launch.block_folder(pipeline) == IN_PIPELINE
-
-
-@pytest.mark.parametrize("error", [InputProblem("file 1: cut off"), KeyboardInterrupt()])
-def test_a_pipeline_that_cannot_be_built_leaves_no_folder(
-    error: BaseException, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-
-    def build(_: beam.Pipeline) -> None:
-        assert list(tmp_path.iterdir()) != []
+        assert list(temporary.iterdir()) != []
         raise error
 
-    with pytest.raises((UsageError, KeyboardInterrupt)):
-        launch.run(launch.beam_options([]), build)
-    assert list(tmp_path.iterdir()) == []
+    try:
+        with pytest.raises((UsageError, KeyboardInterrupt)):
+            run(build)
+        threads[0].join(10)
+        assert not threads[0].is_alive()
+        assert list(temporary.iterdir()) == []
+    finally:
+        stop.set()

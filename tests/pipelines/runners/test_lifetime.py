@@ -31,15 +31,6 @@ def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_temporary_files_go_with_the_command(shared: Path) -> None:
-    with own_temporary_folder():
-        file = Path(tempfile.mkdtemp()) / "file"
-        file.write_text("x")
-        assert shared in file.parents
-    assert tempfile.gettempdir() == str(shared)
-    assert list(shared.iterdir()) == []
-
-
 def test_what_a_killed_command_left_is_removed_and_what_a_living_one_has_stays(shared: Path) -> None:
     # Nobody holds the lock of a process that has ended.
     (shared / "beamscore-run-dead").mkdir()
@@ -48,10 +39,12 @@ def test_what_a_killed_command_left_is_removed_and_what_a_living_one_has_stays(s
     (shared / "somebody else's").mkdir()
     with own_temporary_folder():
         living = Path(tempfile.gettempdir())
+        assert shared in Path(tempfile.mkdtemp()).parents
         tempfile.tempdir = str(shared)
         with own_temporary_folder():
             assert living.is_dir()
         tempfile.tempdir = str(living)
+    assert tempfile.gettempdir() == str(shared)
     assert [path.name for path in shared.iterdir()] == ["somebody else's"]
 
 
