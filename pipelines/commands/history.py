@@ -13,7 +13,7 @@ from ...transforms.records import printable
 from ..config.errors import UsageError, as_output_errors, one_line
 from ..reports.history import PAGE, REPORT, HistorySources, history_reports
 from ..runs.history import MIN_NIGHTS, histories, median_night, recent_nights, with_differences
-from ..runs.history_index import HISTORY, encode_table, index_runs, load_table, run_path
+from ..runs.history_index import HISTORY, encode_table, index_runs, run_path
 from ..runs.looks import start_looks
 from ..runs.named import MAX_BLESSED_BYTES, age_warnings, find_baseline, luck_warnings
 from ..runs.numbers import count_of, fixed
@@ -25,10 +25,9 @@ BLESSED = "blessed.txt"
 
 
 def run(parsed: argparse.Namespace, _: object) -> int:
-    """Reads what is new, and writes history.parquet, history.md and history.html."""
+    """Reads all runs, and writes history.parquet, history.md and history.html."""
     output = parsed.output or parsed.folder
-    known = None if parsed.rebuild else load_table(posixpath.join(output, HISTORY))
-    index = index_runs(parsed.folder, known)
+    index = index_runs(parsed.folder)
     if not len(index.table):
         raise UsageError(_nothing(parsed.folder, index.unreadable))
     warn(index.unreadable)
@@ -58,7 +57,7 @@ def run(parsed: argparse.Namespace, _: object) -> int:
         if parsed.no_html:
             delete_files([posixpath.join(output, PAGE)])
     count = sum(len(each.nights) for each in found)
-    print(f"{count} run{'s' if count > 1 else ''}, {index.read} of them read now")
+    print(count_of(count, "run"))
     for each in found:
         for change in each.changes[-5:]:
             text = f"{change.metric} of {change.system} changed from {fixed(change.before)} to {fixed(change.after)}"
@@ -96,7 +95,7 @@ def _blessed(folder: str) -> str | None:
 def bless(parsed: argparse.Namespace, _: object) -> int:
     """Writes the median of the recent nights to blessed.txt, and starts the count of looks anew."""
     folder, path = parsed.folder, posixpath.join(parsed.folder, BLESSED)
-    index = index_runs(folder, load_table(posixpath.join(folder, HISTORY)))
+    index = index_runs(folder)
     warn(index.unreadable)
     found = histories(index.table) if len(index.table) else []
     if not found:

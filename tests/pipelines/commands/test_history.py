@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from beamscore.pipelines.runs import history_index
-from beamscore.pipelines.runs.history_index import find_runs, index_runs
+from beamscore.pipelines.runs.history_index import find_runs
 from beamscore.pipelines.runs.named import find_baseline
 from tests import finished_runs, toy
 from tests.runs import command, evaluate, write_lines
@@ -51,7 +51,7 @@ def history(folder: Path, *more: str | Path) -> tuple[int, str, str]:
 
 
 def test_all_runs_below_a_folder_are_found_and_told_in_time(nights: Path, tmp_path: Path) -> None:
-    told = f"3 runs, 3 of them read now\nreport: {tmp_path}/history.html\n"
+    told = f"3 runs\nreport: {tmp_path}/history.html\n"
     assert history(nights, "--output", tmp_path) == (0, told, "")
     rows = pq.read_table(tmp_path / "history.parquet").to_pylist()
     assert list(dict.fromkeys(row["run"] for row in rows)) == ["2026-01-01", "2026-01-02", "deep/2026-01-03"]
@@ -85,24 +85,21 @@ def test_the_gates_of_a_night_are_what_its_exit_code_said(tmp_path: Path) -> Non
     assert found == {night: night.partition(",")[0] for night in gates}
 
 
-def test_only_what_is_new_is_read_again(scores: Path, nights: Path) -> None:
-    def read(*more: str) -> tuple[str, bytes, bytes]:
-        line = history(scores, "--no-html", *more)[1].splitlines()[0]
+def test_the_same_runs_give_the_same_bytes_and_a_run_that_is_replaced_or_gone_changes_them(
+    scores: Path, nights: Path
+) -> None:
+    def read() -> tuple[str, bytes, bytes]:
+        line = history(scores, "--no-html")[1].splitlines()[0]
         return line, (scores / "history.parquet").read_bytes(), (scores / "history.md").read_bytes()
 
     first = read()
-    assert first[0] == "3 runs, 3 of them read now"
-    assert read() == ("3 runs, 0 of them read now", *first[1:])
-    assert read("--rebuild")[:2] == first[:2]
-    # A night that is evaluated again replaces its rows.
+    assert (first[0], read()) == ("3 runs", first)
     inputs = nights.parent / "t.jsonl", nights.parent / "bad.jsonl"
     evaluate(scores / "2026-01-02", *inputs, "--quiet", "--no-html")
-    assert read()[0] == "3 runs, 1 of them read now"
+    again = read()
+    assert (again[0], again[1] == first[1]) == ("3 runs", False)
     shutil.rmtree(scores / "2026-01-01")
-    assert read()[0] == "2 runs, 0 of them read now"
-    # An index that is damaged is made anew.
-    (scores / "history.parquet").write_bytes(b"PAR1")
-    assert read()[0] == "2 runs, 2 of them read now"
+    assert read()[0] == "2 runs"
 
 
 def test_folders_that_are_no_runs_are_told_and_left_out(scores: Path) -> None:
@@ -172,7 +169,7 @@ def test_a_break_is_visible(scores: Path, nights: Path, tmp_path: Path) -> None:
 
 
 def test_runs_of_an_object_store_are_found_by_one_listing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the last commit, or by a summary under its plain name; not by what a run keeps of its own."""
+    """By a commit, or by a summary under its plain name; not by what a run keeps of its own."""
     listed = {
         "a/.runs/y/run.json": (1, 1.0),
         "a/.runs/x/run.json": (1, 2.0),
@@ -188,21 +185,7 @@ def test_runs_of_an_object_store_are_found_by_one_listing(monkeypatch: pytest.Mo
     )
     for name in ("is_on_disk", "has_folders"):
         monkeypatch.setattr(history_index, name, lambda _: False)
-    assert find_runs("s3://b/scores") == {".": "z", "a": "x", "b/c": "7-3.0"}
-
-
-def test_many_runs_cost_no_reading_the_second_time(nights: Path, tmp_path: Path) -> None:
-    """Counted, not timed: each run is read once, whatever is read later."""
-    for number in range(50):
-        (tmp_path / f"{number:04}").mkdir()
-        for name in ("summary.json", "run.json"):
-            document = json.loads((nights / "2026-01-01" / name).read_bytes())
-            document |= {"run_id": f"id{number}"} if name == "run.json" else {}
-            (tmp_path / f"{number:04}" / name).write_text(json.dumps(document))
-    first = index_runs(str(tmp_path), None)
-    again = index_runs(str(tmp_path), first.table)
-    assert (first.read, first.unreadable, again.read) == (50, [], 0)
-    assert again.table.equals(first.table)
+    assert find_runs("s3://b/scores") == [".", "a", "b/c"]
 
 
 # Blessing.

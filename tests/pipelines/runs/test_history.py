@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -16,7 +15,7 @@ from hypothesis import strategies as st
 from beamscore.pipelines.reports.document import Verdict
 from beamscore.pipelines.reports.history import HistorySources, build_history, history_reports
 from beamscore.pipelines.runs.history import Change, History, histories
-from beamscore.pipelines.runs.history_index import SCHEMA, encode_table, load_table
+from beamscore.pipelines.runs.history_index import SCHEMA
 
 FIRST = datetime(2026, 1, 1, 2, tzinfo=timezone.utc)
 ERROR = 0.01
@@ -26,7 +25,6 @@ def row(day: float, value: float | None, **changes: Any) -> dict[str, Any]:
     started = (FIRST + timedelta(days=day)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     known = {
         "run": f"night-{day:05.1f}",
-        "stamp": "s",
         "run_id": f"id{day}",
         "started": started,
         "benchmark": "toy",
@@ -261,16 +259,3 @@ def test_medians_are_of_the_nights_before() -> None:
     (line,) = [line for line in text.splitlines() if line.startswith("| `exact_match` | 0.8000")]
     # 0.8 - median(0.5 x 7) and 0.8 - median of all nine before.
     assert [cell.strip() for cell in line.strip("|").split("|")][3:5] == ["+0.3000", "+0.3000"]
-
-
-def test_a_table_of_another_form_is_made_anew(tmp_path: Path) -> None:
-    table = pa.Table.from_pylist([row(0, 0.9)], SCHEMA)
-
-    def loaded(content: bytes) -> Any:
-        (tmp_path / "history.parquet").write_bytes(content)
-        return load_table(str(tmp_path / "history.parquet"))
-
-    assert loaded(encode_table(table)).equals(table)
-    assert loaded(encode_table(table.drop_columns(["error"]))) is None
-    assert loaded(encode_table(table.replace_schema_metadata({"beamscore_history": "0"}))) is None
-    assert loaded(b"no parquet") is None
