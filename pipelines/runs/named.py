@@ -128,9 +128,12 @@ def find_baseline(given: str) -> tuple[str, str | None]:
     named = [text for line in lines if (text := re.split(r"(?:^|\s)#", line)[0].strip())]
     if not named:
         raise UsageError(f"{given}: it names no run; write the folder of a finished run as its last line")
-    run = named[-1]
-    is_whole = "://" in run or os.path.isabs(run)
-    return split_system(run if is_whole else posixpath.join(posixpath.dirname(given), run))
+    return split_system(below(given, named[-1]))
+
+
+def below(file: str, run: str) -> str:
+    """Returns the path of a run that a file names: relative to the folder of the file, unless it is a whole one."""
+    return run if "://" in run or os.path.isabs(run) else posixpath.join(posixpath.dirname(file), run)
 
 
 def load_baseline(given: str, labels: Iterable[str]) -> Run:

@@ -214,22 +214,22 @@ def test_the_median_is_blessed_and_each_new_run_is_a_look_until_the_next_blessin
         assert command("gate", lucky / night, *given)[::2] == (0, "")
     looks = lucky / "blessed.looks.json"
     counted = json.loads(looks.read_bytes())
-    assert list(counted["folders"].values()) == ["night-2", "night-3"]
-    counted["runs"].update({f"by version {number}": "2026" for number in range(4)})
+    assert list(counted["judged"].values()) == ["night-2", "night-3"]
+    counted["judged"].update({f"predictions {number}": f"gone-{number}" for number in range(4)})
     looks.write_text(json.dumps(counted))
     truths, fourth = tmp_path / "t.jsonl", write_lines(tmp_path / "4.jsonl", CORPUS[3:])
     flags = ("--quiet", "--no-html", "--baseline", str(lucky / "blessed.txt"))
     found = evaluate(tmp_path / "night-4", truths, fourth, *flags, config=tmp_path / "gates.yaml")
     assert found.code == 0
     assert "gate exact_match: 7 runs were judged against" in found.stderr
-    assert found.stderr.count("it does not say where a run is that was judged; left out of the mean of") == 4
+    assert found.stderr.count("no finished run is here (no such file); give its --output folder; left out of the mean of") == 4
     assert ["the mean of 3 of the last 7 runs" in each["reason"] for each in found.summary["gates"]] == [False, True]
     assert "more than its looks: 2" in found.stderr
     code, stdout, stderr = command("bless", lucky)
     assert (code, stderr.count("\n"), better in stderr) == (0, 2, True)
     assert "blessed night-2, the median of 3 nights: exact_match of predictions 0.9000" in stdout
     assert find_baseline(str(lucky / "blessed.txt")) == (str(lucky / "night-2"), None)
-    assert json.loads(looks.read_bytes())["runs"] == {}
+    assert json.loads(looks.read_bytes())["judged"] == {}
     # What a person wrote stays.
     assert (lucky / "blessed.txt").read_text().startswith("night-1  # by Ada: release 3\n# ")
     assert history(lucky, "--no-html")[2] == ""
