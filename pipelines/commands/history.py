@@ -33,7 +33,6 @@ def run(parsed: argparse.Namespace, _: object) -> int:
     warn(index.unreadable)
     found = [with_differences(parsed.folder, each) for each in histories(index.table)]
     for each in found:
-        warn(each.warnings)
         warn([f"{drop.night.run}: {drop.system}: {drop}" for drop in each.drops if drop.night is each.nights[-1]])
     blessed = _blessed(parsed.folder)
     if blessed is not None:

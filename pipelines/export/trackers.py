@@ -9,13 +9,13 @@ import posixpath
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
 from typing import Any
 
 from ...transforms.io.publication import Published
 from ...transforms.io.storage import is_on_disk, read_bytes
 from ..config.errors import UsageError, one_line
 from ..runs.documents import gates_passed
+from ..runs.provenance import seconds
 from ..runs.run import Run
 
 MAX_NAME_LENGTH = 250
@@ -42,10 +42,7 @@ def log_run(run: Run, system: str, tracking_uri: str | None = None, experiment: 
         problem = f"--to mlflow: MLflow cannot be imported ({one_line(error)})"
         raise UsageError(f"{problem}; pip install 'beamscore[mlflow]'") from error
     started, ended = (
-        round(datetime.fromisoformat(run.provenance[name].replace("Z", "+00:00")).timestamp() * 1000)
-        if name in run.provenance
-        else None
-        for name in ("started", "ended")
+        round(seconds(run.provenance[name]) * 1000) if name in run.provenance else None for name in ("started", "ended")
     )
     try:
         client = MlflowClient(tracking_uri)

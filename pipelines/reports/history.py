@@ -139,7 +139,7 @@ def _neighbors(
 
 
 def _metric(history: History, name: str) -> Metric:
-    return Metric(name) if history.kind is None else Metric.of(history.kind.spec_of(name), name)
+    return Metric.of(history.kind.spec_of(name), name)
 
 
 def _moved(history: History, system: str, metric: str) -> Difference:
@@ -165,7 +165,7 @@ def _verdict(folder: str, history: History) -> Verdict:
                 compared.append(Compared(metric, number, Measured(earlier.value), Measured(point.value), difference))
         if before:
             slices += _slice_differences(folder, history, system, number, before[-1])
-    lead = list(history.metrics) if history.kind is None else lead_first(history.kind)
+    lead = lead_first(history.kind)
     judged = judge_difference(lead, history.metrics, compared, slices, latest.systems, "Tonight")
     return judge_nights(history, lead, judged)
 
@@ -208,7 +208,7 @@ def _tonight(document: Document, history: History) -> Iterator[Block]:
     nights, latest = history.nights, history.nights[-1]
     lost = [name for night in nights[-2:-1] for name in night.systems if name not in latest.systems]
     said = [f"tonight has no system {', '.join(lost)}, which the run before has"] if lost else []
-    for warning in (*history.warnings, *said):
+    for warning in said:
         yield Text(f"{warning}.", label="Warning")
     for each in history.breaks:
         if each.night is latest:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import concurrent.futures
 import os
 import posixpath
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,11 +13,13 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ...metrics.registry import is_benchmark
 from ...transforms.io.publication import RUNS
 from ...transforms.io.storage import has_folders, is_on_disk, list_tree
 from ..config.errors import UsageError, one_line
 from .differences import scoring_hash
 from .documents import worst_verdict
+from .provenance import seconds
 from .run import RUN, SUMMARY, Run
 
 HISTORY = "history.parquet"
@@ -114,8 +116,12 @@ def _read(folder: str, run: str) -> tuple[str, str, Any] | str:
         return str(error)
     if not found.provenance:
         return f"{found.path}: it has no run.json that says when it was made; evaluate it again"
+    if not is_benchmark(found.summary.benchmark):
+        return f"{found.path}: its benchmark {found.summary.benchmark} is not installed here"
     try:
-        return found.provenance["started"], found.run_id, pa.Table.from_pylist(list(_rows(found, run)), SCHEMA)
+        started = found.provenance["started"]
+        seconds(started)
+        return started, found.run_id, pa.Table.from_pylist(list(_rows(found, run)), SCHEMA)
     except (KeyError, ValueError, OverflowError) as error:
         return f"{found.path}: this is no run that can be read: {one_line(error)}"
 

@@ -183,26 +183,21 @@ class Run:
     def read(cls, path: str, *, sums: bool = False) -> Run:
         """Returns the finished run in a folder; sums.json, which is large, is read when it is needed, or with `sums`.
 
-        It is opened again where another run replaces it while it is read. Raises UsageError, in one line, where the
-        folder holds no run that this version can read.
+        Raises UsageError, in one line, where the folder holds no run that this version can read.
         """
-        while True:
-            published = open_result(path)
-            try:
-                run = cls.published_at(path, published)
-                if sums:
-                    run.sums  # noqa: B018
-            except UsageError:
-                if open_result(path).run_id == published.run_id:
-                    raise
-            else:
-                return run
+        run = cls.published_at(path, open_result(path))
+        if sums:
+            run.sums  # noqa: B018
+        return run
 
     @classmethod
     def published_at(cls, path: str, published: Published) -> Run:
         """Returns the run of these files in a folder; raises as `read` does."""
         run = cls(path, _decoded(path, published, SUMMARY, Summary), published=published)
-        run.provenance = run._provenance()
+        if RUN in published.files and (found := _decoded(path, published, RUN, dict[str, Any])):
+            if (written := _decoded(path, published, RUN, StoredProvenance).format) != RUN_FORMAT:
+                raise _problem(path, RUN, _OTHER_FORMAT.format(written, RUN_FORMAT))
+            run.provenance = found
         return run
 
     @property
@@ -251,15 +246,6 @@ class Run:
         if not same or {name: set(system.slices) for name, system in sums.systems.items()} != labels:
             raise _problem(self.path, SUMS, _OTHER_RUN)
         return sums
-
-    def _provenance(self) -> dict[str, Any]:
-        assert self.published is not None
-        if RUN not in self.published.files:
-            return {}
-        found = _decoded(self.path, self.published, RUN, dict[str, Any])
-        if found and (written := _decoded(self.path, self.published, RUN, StoredProvenance).format) != RUN_FORMAT:
-            raise _problem(self.path, RUN, _OTHER_FORMAT.format(written, RUN_FORMAT))
-        return found
 
     def changed(self, **changes: Any) -> Run:
         """Returns the run with other parts of its summary."""
@@ -365,16 +351,14 @@ def _few_units(configuration: Configuration, system: SystemSummary) -> list[str]
     what, least = ("clusters", MIN_CLUSTERS) if configuration.settings.cluster else ("samples", MIN_SAMPLES)
     main = configuration.benchmark.main_metrics()
 
-    def few(found: SliceSummary) -> dict[str, float]:
-        measured = (metric for metric in main if found.values.get(metric) is not None)
-        return {metric: found.units[metric] for metric in measured if found.units[metric] < least}
+    def few(found: SliceSummary) -> str:
+        units = {metric: found.units[metric] for metric in main if found.values.get(metric) is not None}
+        return ", ".join(f"{metric} on {count}" for metric, count in units.items() if count < least)
 
     warnings = []
-    if found := few(system):
-        counts = ", ".join(f"{metric} on {units}" for metric, units in found.items())
+    if counts := few(system):
         warnings.append(f"the interval of a metric that rests on fewer than {least} {what} is rough: {counts}")
-    slices = sum(bool(few(found)) for found in system.slices.values())
-    if slices:
+    if slices := sum(few(found) != "" for found in system.slices.values()):
         warnings.append(
             f"in {slices} of {len(system.slices)} slices a main metric rests on fewer than {least} "
             f"{what}, which makes its interval rough; units in summary.json has the numbers"

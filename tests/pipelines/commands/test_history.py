@@ -222,7 +222,7 @@ def test_the_median_is_blessed_and_each_new_run_is_a_look_until_the_next_blessin
     found = evaluate(tmp_path / "night-4", truths, fourth, *flags, config=tmp_path / "gates.yaml")
     assert found.code == 0
     assert "gate exact_match: 7 runs were judged against" in found.stderr
-    assert found.stderr.count("no finished run is here (no such file); give its --output folder; left out of the mean of") == 4
+    assert found.stderr.count("no finished run is here (no such file); give its --output folder; left out of") == 4
     assert ["the mean of 3 of the last 7 runs" in each["reason"] for each in found.summary["gates"]] == [False, True]
     assert "more than its looks: 2" in found.stderr
     code, stdout, stderr = command("bless", lucky)

@@ -115,7 +115,7 @@ TOY = "benchmark: toy\n"
         (TOY + "slices: [1]", (), "slices: found [1]; expected `str`, got `int` - at `$[0]`"),
         (TOY + "slices: ['a,,b']", (), "slices: found 'a,,b'; allowed: column names, joined by commas to cross them"),
         (TOY + "gates: {f1: 0.5}", (), "gates.f1: found 0.5; expected `object`, got `float`"),
-        (TOY + "gates: {ok: {minimum: 1}, f1: {minimum: x}}", (), "gates.f1.minimum: found 'x'; expected `float | null`"),
+        (TOY + "gates: {ok: {minimum: 1}, f1: {minimum: x}}", (), "gates.f1.minimum: found 'x'; expected `float |"),
         (TOY + "gates: {1: {minimum: 1}}", (), "gates: found {1: {'minimum': 1}}; expected `str`, got `int` - at "),
         (TOY + "predictions: {ours: a.jsonl}", (), "predictions.ours: found 'a.jsonl'; expected `array`, got `str`"),
         (TOY + "predictions: {'a b': [x]}", (), "predictions: found {'a b': ['x']}; expected `str` matching regex"),

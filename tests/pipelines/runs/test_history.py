@@ -227,10 +227,10 @@ def test_a_night_on_which_nothing_was_measured_is_in_the_report() -> None:
 
 
 def test_benchmarks_and_systems_have_histories_of_their_own() -> None:
-    rows = [row(0, 0.9), row(1, 0.9, benchmark="other", metric="x"), row(2, 0.8, system="theirs"), row(2, 0.9)]
+    rows = [row(0, 0.9), row(1, 0.9, benchmark="chart", metric="task1.f1"), row(2, 0.8, system="theirs"), row(2, 0.9)]
     found = histories(pa.Table.from_pylist(rows, SCHEMA))
     assert [(each.benchmark, each.metrics, len(each.nights)) for each in found] == [
-        ("other", ("x",), 1),
+        ("chart", ("task1.f1",), 1),
         ("toy", ("exact_match",), 2),
     ]
 
