@@ -201,7 +201,7 @@ class RecordIntake(beam.DoFn):
         yield from self._buffer.add(kept)
 
     def _with_repeat(self, side: int, record: KeyedRecord | Quarantined) -> KeyedRecord | Quarantined:
-        """Returns a record that has a repeat, which is counted once in a bundle."""
+        """Returns a record that has a repeat, and counts it."""
         if isinstance(record, Quarantined):
             return record
         encoded, labels = EncodedRecord(record[1]), self._repeats[side]
@@ -212,7 +212,7 @@ class RecordIntake(beam.DoFn):
         if label not in labels:
             labels.add(label)
             check_count(labels)
-            self._counts.add(side, outcome_of(label))
+        self._counts.add(side, outcome_of(label))
         return record
 
     def _look_for(self, side: int, absent: set[str], record: EncodedRecord) -> None:

@@ -22,10 +22,11 @@ from ...transforms.hashes import fingerprint_text
 from ...transforms.io.field_map import presence
 from ...transforms.io.publication import Layout, Published, find_published
 from ...transforms.records import GROUND_TRUTH, CauseCount, InputProblem
+from ...transforms.repeats import labels_of, outcome_of
 from ...transforms.totals import SliceKey, SliceResult, truth_count
 from ..config import settings
 from ..config.errors import UsageError, one_line
-from ..config.settings import Configuration
+from ..config.settings import Configuration, predictions_of
 from ..inputs.mismatch import without_values
 from .differences import SCORED_ALIKE, RunSignature, differences, signature
 from .documents import (
@@ -53,6 +54,7 @@ REPORT = "report.md"
 PAGE = "report.html"
 RUN = "run.json"
 LAYOUT = Layout("evaluation", (REPORT, PAGE, SUMS, SUMMARY, RUN), ("samples", "quarantine"), SUMMARY)
+REPEATS_NAMED = 5
 MIN_SAMPLES, MIN_CLUSTERS = 20, 6
 """Fewer units than these, behind a metric, make its interval rough."""
 
@@ -121,6 +123,7 @@ class Run:
         if truths["read"] != truths["rejected"]:
             absent = [column for column in configuration.truth_columns() if not truths[presence(column)]]
             warnings = [without_values(configuration, column) for column in absent]
+        warnings += [line for number, name in enumerate(names) for line in _rare_repeats(name, outcomes.get(number))]
         worst_by_name = {name: worst.get(number, []) for number, name in enumerate(names)}
         return cls.finalised(configuration, by_name, coverages, worst_by_name, causes, warnings)
 
@@ -364,6 +367,17 @@ def _few_units(configuration: Configuration, system: SystemSummary) -> list[str]
             f"{what}, which makes its interval rough; units in summary.json has the numbers"
         )
     return warnings
+
+
+def _rare_repeats(system: str, outcomes: Sums | None) -> list[str]:
+    """Returns a warning where a system has fewer than half as many predictions of some repeats as of another."""
+    counts = {label: outcomes[outcome_of(label)] for _, label in labels_of(0, outcomes)} if outcomes else {}
+    rare = {label: count for label, count in sorted(counts.items()) if 2 * count < max(counts.values())}
+    if not rare:
+        return []
+    told = ", ".join(f"{label} has {count:g}" for label, count in [*rare.items()][:REPEATS_NAMED])
+    most = f"the most frequent has {max(counts.values()):g} predictions"
+    return [f"the {predictions_of(system)}: repeats that few samples have may be mistyped: {told}; {most}"]
 
 
 def worst_first(benchmark: Benchmark[Any, Any, Any]) -> Callable[[Worst], Worst]:

@@ -201,6 +201,15 @@ def test_a_system_without_predictions_and_one_with_fewer_repeats_stand_beside(tr
     assert values["five"]["exact_match.pass_at[5]"] >= values["five"]["exact_match.pass_at[4]"]
 
 
+def test_a_repeat_that_few_samples_have_is_warned_of(truths: Path, tmp_path: Path) -> None:
+    given = [{**each, "repeat": "l1"} if (each["sample_id"], each["repeat"]) == ("s7", 1) else each
+             for each in predictions()]  # fmt: skip
+    found = evaluate(tmp_path / "out", truths, write_lines(tmp_path / "p.jsonl", given), *REPEATS)
+    told = "the predictions: repeats that few samples have may be mistyped: l1 has 1; the most frequent has 40 predictions"
+    assert found.summary["warnings"] == [told]
+    assert told in found.stderr
+
+
 def test_finished_runs_with_repeats_are_compared_gated_and_followed(run: Run, truths: Path, tmp_path: Path) -> None:
     worse = write_lines(tmp_path / "p.jsonl", predictions(wrong=0.85, seed=1))
     gate = {"not_worse_than": "baseline", "margin": 0.01}
