@@ -205,7 +205,9 @@ def test_a_repeat_that_few_samples_have_is_warned_of(truths: Path, tmp_path: Pat
     given = [{**each, "repeat": "l1"} if (each["sample_id"], each["repeat"]) == ("s7", 1) else each
              for each in predictions()]  # fmt: skip
     found = evaluate(tmp_path / "out", truths, write_lines(tmp_path / "p.jsonl", given), *REPEATS)
-    told = "the predictions: repeats that few samples have may be mistyped: l1 has 1; the most frequent has 40 predictions"
+    told = (
+        "the predictions: repeats that few samples have may be mistyped: l1 has 1; the most frequent has 40 predictions"
+    )
     assert found.summary["warnings"] == [told]
     assert told in found.stderr
 
