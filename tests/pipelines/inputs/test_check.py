@@ -90,26 +90,46 @@ def test_it_says_what_the_run_would_do_and_writes_nothing(folder: Path) -> None:
 
 
 def test_it_knows_a_result_that_is_there(folder: Path) -> None:
-    assert evaluate(folder / "out", "t.jsonl", "p.jsonl").code == 0
+    assert evaluate(folder / "out", "t.jsonl", "p.jsonl", "--no-html").code == 0
     before = {path: path.read_bytes() for path in (folder / "out").rglob("*") if path.is_file()}
     _, lines, _ = check("t.jsonl", "p.jsonl", "--output", "out")
     assert lines[-1].startswith("output: out holds the result of run ")
     assert {path: path.read_bytes() for path in (folder / "out").rglob("*") if path.is_file()} == before
 
 
-def test_what_would_score_nothing_is_a_problem(folder: Path) -> None:
-    code, lines, stderr = check("named-t.jsonl", "named-p.jsonl", "--set", "fields.ground_truth.sample_id=image.id")
-    assert code == 2
-    assert "beamscore: predictions: no record has a field that toy reads, text; they have id, out" in stderr
-    assert "predictions: no record has a sample_id that can be used" in stderr
-    assert "  fields found: none" in lines
+@pytest.mark.parametrize(
+    ("predictions", "more", "code", "told"),
+    [
+        ("named-p.jsonl", (), 2, "predictions: no record has a field that toy reads, text; they have id, out"),
+        ("named-p.jsonl", (), 2, "predictions: no record has a sample_id that can be used"),
+        (
+            "p.jsonl",
+            ("--set", "fields.prediction.text=x"),
+            2,
+            "fields.prediction: there is no such side (did you mean p",
+        ),
+        (
+            "others.jsonl",
+            (),
+            2,
+            "predictions: no sample_id is in the ground truth, which has s0, not other, for example; give both sides",
+        ),
+        (
+            "p.jsonl named-p.jsonl",
+            (),
+            0,
+            "warning: --predictions: 2 paths without a name are one system; NAME=PATH makes one of each",
+        ),
+    ],
+)
+def test_what_would_score_nothing_or_may_be_a_slip_is_told(
+    folder: Path, predictions: str, more: tuple[str, ...], code: int, told: str
+) -> None:
     write_lines(folder / "others.jsonl", [{"sample_id": "other", "text": "x"}])
-    code, _, stderr = check("t.jsonl", "others.jsonl")
-    assert code == 2
-    assert stderr == (
-        "beamscore: predictions: no sample_id is in the ground truth, which has s0, not other, for example; "
-        "give both sides the same ids, or name their field under fields\n"
+    found = command(
+        "evaluate", "toy", "--ground-truth", "t.jsonl", "--predictions", *predictions.split(), "--check", *more
     )
+    assert (found[0], f"beamscore: {told}" in found[2]) == (code, True)
 
 
 def test_more_records_than_it_looks_at_are_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,20 +138,6 @@ def test_more_records_than_it_looks_at_are_told(folder: Path, monkeypatch: pytes
     code, lines, _ = check("many.jsonl", "many.jsonl")
     assert code == 0
     assert lines[1].endswith(" bytes, 10 and more records")
-
-
-def test_paths_that_the_shell_made_of_a_pattern_are_one_system_and_this_is_told(folder: Path) -> None:
-    paths = ["t.jsonl", "p.jsonl", "named-p.jsonl"]
-    code, stdout, stderr = command("evaluate", "toy", "--ground-truth", "t.jsonl", "--predictions", *paths, "--check")
-    assert code == 0
-    assert (
-        stderr
-        == "beamscore: warning: --predictions: 3 paths without a name are one system; NAME=PATH makes one of each\n"
-    )
-    assert "\npredictions: 3 files" in stdout
-
-
-def test_fields_of_a_side_that_there_is_not_are_an_error(folder: Path) -> None:
-    code, _, stderr = check("t.jsonl", "p.jsonl", "--set", "fields.prediction.text=x")
-    assert (code, stderr.count("\n")) == (2, 1)
-    assert "fields.prediction: there is no such side (did you mean predictions?)" in stderr
+    # The ids of the first records may not meet where the rest does.
+    code, lines, _ = check("t.jsonl", "many.jsonl")
+    assert (code, any("among the first records, no sample_id" in line for line in lines)) == (0, True)
