@@ -186,12 +186,20 @@ class Run:
     def read(cls, path: str, *, sums: bool = False) -> Run:
         """Returns the finished run in a folder; sums.json, which is large, is read when it is needed, or with `sums`.
 
-        Raises UsageError, in one line, where the folder holds no run that this version can read.
+        It is opened again where another run replaces it while it is read. Raises UsageError, in one line, where the
+        folder holds no run that this version can read.
         """
-        run = cls.published_at(path, open_result(path))
-        if sums:
-            run.sums  # noqa: B018
-        return run
+        while True:
+            published = open_result(path)
+            try:
+                run = cls.published_at(path, published)
+                if sums:
+                    run.sums  # noqa: B018
+            except UsageError:
+                if open_result(path).run_id == published.run_id:
+                    raise
+            else:
+                return run
 
     @classmethod
     def published_at(cls, path: str, published: Published) -> Run:

@@ -18,7 +18,7 @@ from tests.pipelines.api.test_transform import check_same, evaluated
 from tests.runs import Record, Run, command, evaluate, write_lines
 
 TRUTHS = [{**toy.sample(index, 0)[0], "page": index // 3} for index in range(40)]
-REPEATS = ("--quiet", "--set", "repeats=true")
+REPEATS = ("--quiet", "--no-html", "--set", "repeats=true")
 SLICED = (*REPEATS, "--slice", "kind")
 
 
@@ -49,7 +49,7 @@ def truths(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def run(truths: Path) -> Run:
     given = write_lines(truths.parent / "p.jsonl", predictions())
-    found = evaluate(truths.parent / "run", truths, given, *SLICED)
+    found = evaluate(truths.parent / "run", truths, given, *(flag for flag in SLICED if flag != "--no-html"))
     assert found.code == 0, found.stderr
     return found
 
