@@ -139,7 +139,7 @@ def _neighbors(
 
 
 def _metric(history: History, name: str) -> Metric:
-    return Metric.of(history.kind.spec_of(name), name)
+    return Metric(name) if history.kind is None else Metric.of(history.kind.spec_of(name), name)
 
 
 def _moved(history: History, system: str, metric: str) -> Difference:
@@ -165,7 +165,7 @@ def _verdict(folder: str, history: History) -> Verdict:
                 compared.append(Compared(metric, number, Measured(earlier.value), Measured(point.value), difference))
         if before:
             slices += _slice_differences(folder, history, system, number, before[-1])
-    lead = lead_first(history.kind)
+    lead = list(history.metrics) if history.kind is None else lead_first(history.kind)
     judged = judge_difference(lead, history.metrics, compared, slices, latest.systems, "Tonight")
     return judge_nights(history, lead, judged)
 

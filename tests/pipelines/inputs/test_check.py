@@ -86,15 +86,6 @@ def test_it_says_what_the_run_would_do_and_writes_nothing(folder: Path) -> None:
     (scored,) = [line for line in lines if line.startswith("  the first 27: ")]
     assert scored.endswith(f"exact_match {values['exact_match']:.4g}, similarity {values['similarity']:.4g}")
     assert "  slices so far: kind=0, kind=1" in lines
-    assert lines[-1] == "output: out would be made"
-
-
-def test_it_knows_a_result_that_is_there(folder: Path) -> None:
-    assert evaluate(folder / "out", "t.jsonl", "p.jsonl", "--no-html").code == 0
-    before = {path: path.read_bytes() for path in (folder / "out").rglob("*") if path.is_file()}
-    _, lines, _ = check("t.jsonl", "p.jsonl", "--output", "out")
-    assert lines[-1].startswith("output: out holds the result of run ")
-    assert {path: path.read_bytes() for path in (folder / "out").rglob("*") if path.is_file()} == before
 
 
 @pytest.mark.parametrize(
