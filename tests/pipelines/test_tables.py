@@ -76,22 +76,6 @@ def test_check_split_and_select_read_them(tmp_path: Path, ending: str) -> None:
     assert all(each["ground_truth"]["text"] == by_id[each["sample_id"]] for each in hard)
 
 
-def test_several_globs_may_follow_one_option(tmp_path: Path, plain: Run) -> None:
-    halves = [stored(tmp_path, f"t{each}", TRUTHS[each::2], "csv") for each in (0, 1)]
-    others = [stored(tmp_path, f"p{each}", PREDICTIONS[each::2], "arrow") for each in (0, 1)]
-    ours: list[str | Path] = [f"ours={others[0]}", others[1]]
-    given = ["--ground-truth", *halves, "--predictions", *ours, f"theirs={tmp_path}/p*.arrow"]
-    code, _, stderr = command("evaluate", "toy", *given, "--output", tmp_path / "out", *FEW)
-    assert (code, stderr) == (0, "")
-    summary = json.loads((tmp_path / "out" / "summary.json").read_bytes())
-    assert summary["config"]["predictions"] == {
-        "ours": [str(each) for each in others],
-        "theirs": [f"{tmp_path}/p*.arrow"],
-    }
-    assert summary["systems"]["ours"] == summary["systems"]["theirs"]
-    assert summary["systems"]["ours"]["values"] == plain.summary["systems"]["predictions"]["values"]
-
-
 def test_a_bad_line_is_quarantined_with_its_number(tmp_path: Path) -> None:
     truths = stored(tmp_path, "t", TRUTHS, "csv")
     (tmp_path / "p.csv").write_text('sample_id,text\ns1,"x\ny"\ns2,a,b\ns3,x\n')
