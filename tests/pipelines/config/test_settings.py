@@ -134,7 +134,7 @@ TOY = "benchmark: toy\n"
         (TOY + "missing: wrong", ("missing.x=1",), "--set missing.x=1: missing is not a group of keys"),
         (TOY, ("misssing=wrong",), "misssing: unknown key (did you mean missing?); allowed for toy: batch, benchmark,"),
         (TOY, ("bootstrap.sed=1",), "bootstrap.sed: unknown key (did you mean seed?); allowed: replicates, confidence"),
-        (TOY, ("gates.task1.f1.minimun=1",), "gates.task1.f1.minimun: unknown key (did you mean minimum?); allowed: min"),
+        (TOY, ("gates.task1.f1.minimun=1",), "gates.task1.f1.minimun: unknown key (did you mean minimum?); all"),
         (TOY, ("benchmark=tox",), "benchmark: found 'tox' (did you mean toy?); allowed: "),
         (TOY, ("slices=" + "[" * 600,), DEEP),
         (TOY, ("slices=2001-99-99",), DEEP),

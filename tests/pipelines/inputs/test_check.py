@@ -16,6 +16,7 @@ from tests.runs import command, evaluate, write_lines
 SAMPLES = [toy.sample(index, 0) for index in range(30)]
 TRUTHS = [truth for truth, _ in SAMPLES]
 PREDICTIONS = [prediction for _, prediction in SAMPLES if prediction]
+FLAGS = ("--slice", "kind", "--no-html", "--set", "bootstrap.replicates=10")
 CONFIG = """\
 benchmark: toy
 sample_id_type: any
@@ -52,10 +53,8 @@ def check(truths: str, predictions: str, *more: str, config: str = "toy") -> tup
 
 @pytest.mark.parametrize("ending", ["jsonl", "parquet"])
 def test_columns_with_other_names_give_the_same_values(folder: Path, ending: str) -> None:
-    plain = evaluate(folder / "plain", "t.jsonl", "p.jsonl", "--slice", "kind")
-    named = evaluate(
-        folder / "named", f"named-t.{ending}", f"named-p.{ending}", "--slice", "kind", config=folder / "config.yaml"
-    )
+    plain = evaluate(folder / "plain", "t.jsonl", "p.jsonl", *FLAGS)
+    named = evaluate(folder / "named", f"named-t.{ending}", f"named-p.{ending}", *FLAGS, config=folder / "config.yaml")
     assert (plain.code, named.code, named.stderr) == (0, 0, "")
     # The weights of the bootstrap follow from the sample_id, which is another one: the intervals differ.
     for key in ("values", "coverage"):

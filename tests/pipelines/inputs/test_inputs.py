@@ -53,7 +53,10 @@ def test_files_are_numbered_by_side_and_parquet_columns_are_those_that_are_read(
         (1, 0, "a.jsonl"),
     ]
     columns = found(["t.parquet"], {"one": ["late.parquet"]}, ("page",)).columns
-    assert (columns[GROUND_TRUTH].wanted, columns[0].wanted) == ({"text", "words", "page"}, {"text"})
+    assert (columns[GROUND_TRUTH].wanted, columns[0].wanted) == (
+        frozenset({"text", "words", "page"}),
+        frozenset({"text"}),
+    )
     assert columns[GROUND_TRUTH].structured == {"words"}
     inputs = found(["t.parquet"], None, whole=True)
     assert (inputs.columns[GROUND_TRUTH].wanted, inputs.systems) == (None, ())
