@@ -186,7 +186,7 @@ class RecordIntake(beam.DoFn):
         yield from self._buffer.add(record)
 
     def _with_repeat(self, side: int, record: KeyedRecord) -> KeyedRecord | Quarantined:
-        """Returns a record that has a repeat, which is counted once in a bundle."""
+        """Returns a record that has a repeat, and counts it."""
         encoded, labels = EncodedRecord(record[1]), self._repeats[side]
         try:
             label = label_of(encoded)
@@ -195,7 +195,7 @@ class RecordIntake(beam.DoFn):
         if label not in labels:
             labels.add(label)
             check_count(labels)
-            self._counts.add(side, outcome_of(label))
+        self._counts.add(side, outcome_of(label))
         return record
 
     def _look_for(self, side: int, absent: set[str], record: EncodedRecord) -> None:

@@ -50,7 +50,7 @@ def label_of(record: EncodedRecord) -> str:
 
 
 def outcome_of(label: str) -> str:
-    """Returns the name among the outcomes of a system that has a repeat."""
+    """Returns the name among the outcomes of a system that counts the predictions of a repeat."""
     return _OUTCOME + label
 
 

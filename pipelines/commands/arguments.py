@@ -192,7 +192,6 @@ COMMANDS = {
         _option("FOLDER", "the folder with the runs, on any disk or object store"),
         _option("--output DIR", "where history.parquet, history.md and history.html go (default: FOLDER)"),
         _no_html("history.html"),
-        _option("--rebuild", "read every run again, not only what is new"),
     ),
     "bless": _command(
         "make the median of the recent nights the baseline",

@@ -24,7 +24,7 @@ from ..runs.differences import CONFIGURED, RunSignature, differences
 from ..runs.documents import verdict_lines
 from ..runs.gates import Decision, decide, gate_verdicts, record_failures, rejection_notes
 from ..runs.looks import count_look, is_counted, judged_runs, too_many_looks, unwritten
-from ..runs.moved import MovedSample, SlicePart, UnreadableRows, moved_most
+from ..runs.moved import MovedSample, SlicePart, moved_most
 from ..runs.named import age_warnings, check_measured, load_baseline
 from ..runs.provenance import PAGE_PROBLEM
 from ..runs.run import PAGE, REPORT, Run
@@ -213,7 +213,7 @@ def _moved(judged: JudgedRun) -> dict[int, list[MovedSample] | str]:
             try:
                 corpus = ours.corpus(each["system"])
                 found[place] = moved_most(benchmark, each["metric"], corpus, whole, *sides, part)
-            except UnreadableRows as error:
+            except UsageError as error:
                 found[place] = str(error)
     return found
 

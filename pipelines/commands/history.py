@@ -6,14 +6,13 @@ import argparse
 import contextlib
 import posixpath
 import time
-from typing import Any
 
 from ...transforms.io.storage import delete_files, exists, read_bytes, write_file
 from ...transforms.records import printable
 from ..config.errors import UsageError, as_output_errors, one_line
 from ..reports.history import PAGE, REPORT, HistorySources, history_reports
 from ..runs.history import MIN_NIGHTS, histories, median_night, recent_nights, with_differences
-from ..runs.history_index import HISTORY, Index, encode_table, index_runs, load_table, run_path
+from ..runs.history_index import HISTORY, Index, encode_table, index_runs, run_path
 from ..runs.looks import start_looks
 from ..runs.named import MAX_BLESSED_BYTES, age_warnings, find_baseline, luck_warnings
 from ..runs.numbers import count_of, fixed
@@ -25,13 +24,11 @@ BLESSED = "blessed.txt"
 
 
 def run(parsed: argparse.Namespace, _: object) -> int:
-    """Reads what is new, and writes history.parquet, history.md and history.html."""
+    """Reads all runs, and writes history.parquet, history.md and history.html."""
     output = parsed.output or parsed.folder
-    known = None if parsed.rebuild else load_table(posixpath.join(output, HISTORY))
-    index = _index(parsed.folder, known)
+    index = _index(parsed.folder)
     found = [with_differences(parsed.folder, each) for each in histories(index.table)]
     for each in found:
-        warn(each.warnings)
         warn([f"{drop.night.run}: {drop.system}: {drop}" for drop in each.drops if drop.night is each.nights[-1]])
     blessed = _blessed(parsed.folder)
     if blessed is not None:
@@ -55,7 +52,7 @@ def run(parsed: argparse.Namespace, _: object) -> int:
         if parsed.no_html:
             delete_files([posixpath.join(output, PAGE)])
     count = sum(len(each.nights) for each in found)
-    print(f"{count} run{'s' if count > 1 else ''}, {index.read} of them read now")
+    print(count_of(count, "run"))
     for each in found:
         for change in each.changes[-5:]:
             text = f"{change.metric} of {change.system} changed from {fixed(change.before)} to {fixed(change.after)}"
@@ -64,14 +61,11 @@ def run(parsed: argparse.Namespace, _: object) -> int:
     return without_page(DONE, PAGE, problem, REPORT)
 
 
-def _index(folder: str, known: Any) -> Index:
-    """Returns the runs below a folder, and warns of those that cannot be read; raises UsageError where there is none.
-
-    known: the index that was written before; None: every run is read.
-    """
-    index = index_runs(folder, known)
+def _index(folder: str) -> Index:
+    """Returns the runs below a folder, and warns of those that cannot be read; UsageError if there are none."""
+    index = index_runs(folder)
     if not len(index.table):
-        none = "no finished run is below this folder; give the folder of --output folders"
+        none = "no finished runs in this folder; pass the parent of the --output folders"
         if index.unreadable:
             none = f"no run below this folder can be read, such as {index.unreadable[0]}"
         raise UsageError(f"{folder}: {none}")
@@ -100,7 +94,7 @@ def _blessed(folder: str) -> str | None:
 def bless(parsed: argparse.Namespace, _: object) -> int:
     """Writes the median of the recent nights to blessed.txt, and starts the count of looks anew."""
     folder, path = parsed.folder, posixpath.join(parsed.folder, BLESSED)
-    found = histories(_index(folder, load_table(posixpath.join(folder, HISTORY))).table)
+    found = histories(_index(folder).table)
     if len(found) > 1:
         names = " and ".join(each.benchmark for each in found)
         raise UsageError(f"{folder}: it holds runs of {names}; give a folder with those of one")
@@ -108,7 +102,7 @@ def bless(parsed: argparse.Namespace, _: object) -> int:
     nights = recent_nights(history, parsed.nights)
     counted = count_of(len(nights), "night")
     if len(nights) < MIN_NIGHTS:
-        warn([f"the median is of {counted}; that of fewer than {MIN_NIGHTS} is luck"])
+        warn([f"the median is of {counted}; fewer than {MIN_NIGHTS} nights are unreliable"])
     night = median_night(nights, history.metrics)
     blessed = Run.read(run_path(folder, night.run), sums=True)
     warn(age_warnings(blessed))

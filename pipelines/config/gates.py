@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
@@ -99,50 +99,43 @@ def check_gates(gates: Mapping[str, Gate], kind: AnyBenchmark, replicates: int, 
                 f"{place}: {kind.name} has no such metric{near or f'; `beamscore benchmarks {kind.name}` lists them'}"
             )
         spec = kind.spec_of(target.metric)
-        if spec is not None:
-            _check_bounds(gate, spec, place)
-        _check_rule(gate, place)
-        if gate.judge == "interval" and not replicates:
-            raise UsageError(
-                f"{place}.judge: found interval, but bootstrap.replicates is 0, so that there is none; "
-                "set judge: point, or bootstrap.replicates: 200"
-            )
+        assert spec is not None, "its target has a metric"
+        for problem in _problems(gate, spec, replicates):
+            raise UsageError(f"{place}{problem}")
         name = gate.name or key
         if name in names:
             raise UsageError(f"{place}.name: {name!r} is the name of gates.{names[name]} too; each needs its own")
         names[name] = key
 
 
-def _check_bounds(gate: Gate, spec: MetricSpec, place: str) -> None:
-    low, high = spec.bounds
-    for name, bound in (("minimum", gate.minimum), ("maximum", gate.maximum), ("margin", gate.margin)):
-        if bound is not None and not math.isfinite(bound):
-            raise UsageError(f"{place}.{name}: found {bound}; allowed: a finite number or null")
-    for name, bound in (("minimum", gate.minimum), ("maximum", gate.maximum)):
-        if bound is not None and ((low is not None and bound < low) or (high is not None and bound > high)):
-            raise UsageError(f"{place}.{name}: found {bound:g}; the metric is always {_range(low, high)}")
-    if spec.width is not None and gate.margin >= spec.width:
-        raise UsageError(
-            f"{place}.margin: found {gate.margin:g}; the metric is always {_range(low, high)}, so this could never fail"
-        )
-    if gate.minimum is not None and gate.maximum is not None and gate.minimum > gate.maximum:
-        raise UsageError(f"{place}: the minimum {gate.minimum:g} is above the maximum {gate.maximum:g}")
-
-
-def _range(low: float | None, high: float | None) -> str:
+def _problems(gate: Gate, spec: MetricSpec, replicates: int) -> Iterator[str]:
+    """Yields why a gate on a metric could never pass, never fail or judges nothing, after the key that is wrong."""
+    (low, high), least, most = spec.bounds, gate.minimum, gate.maximum
     ends = [f"at least {low:g}" if low is not None else "", f"at most {high:g}" if high is not None else ""]
-    return " and ".join(filter(None, ends))
-
-
-def _check_rule(gate: Gate, place: str) -> None:
-    if gate.minimum is None and gate.maximum is None and gate.not_worse_than is None:
-        raise UsageError(f"{place}: the gate judges nothing; give minimum, maximum or not_worse_than")
+    always = f"the metric is always {' and '.join(filter(None, ends))}"
+    for name, bound in (("minimum", least), ("maximum", most), ("margin", gate.margin)):
+        if bound is not None and not math.isfinite(bound):
+            yield f".{name}: found {bound}; allowed: a finite number or null"
+    for name, bound in (("minimum", least), ("maximum", most)):
+        if bound is not None and ((low is not None and bound < low) or (high is not None and bound > high)):
+            yield f".{name}: found {bound:g}; {always}"
+    if spec.width is not None and gate.margin >= spec.width:
+        yield f".margin: found {gate.margin:g}; {always}, so this could never fail"
+    if least is not None and most is not None and least > most:
+        yield f": the minimum {least:g} is above the maximum {most:g}"
+    if least is None and most is None and gate.not_worse_than is None:
+        yield ": the gate judges nothing; give minimum, maximum or not_worse_than"
     if gate.margin and gate.not_worse_than is None:
-        raise UsageError(f"{place}.margin: needs not_worse_than, such as `not_worse_than: baseline`")
+        yield ".margin: needs not_worse_than, such as `not_worse_than: baseline`"
     if gate.looks > 1 and gate.judge == "point":
-        raise UsageError(f"{place}.looks: a value alone has no chance of a false failure to share; set judge: interval")
+        yield ".looks: a value alone has no chance of a false failure to share; set judge: interval"
     if gate.system is not None and gate.system == gate.not_worse_than:
-        raise UsageError(f"{place}: the system {gate.system} would be compared with itself")
+        yield f": the system {gate.system} would be compared with itself"
+    if gate.judge == "interval" and not replicates:
+        yield (
+            ".judge: found interval, but bootstrap.replicates is 0, so that there is none; "
+            "set judge: point, or bootstrap.replicates: 200"
+        )
 
 
 def check_targets(

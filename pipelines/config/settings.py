@@ -333,8 +333,7 @@ def _convert(raw: dict[str, Any], kind: type[_Struct], source: str) -> _Struct:
     try:
         return msgspec.convert(raw, kind)
     except msgspec.ValidationError as error:
-        # Where each key alone is right, the type itself says what does not go together.
-        raise UsageError(f"{source}: {_explain(raw, kind) or error}") from error
+        raise UsageError(f"{source}: {_explain(raw, kind)}") from error
 
 
 def _explain(value: Any, kind: Any, path: Sequence[Any] = ()) -> str:
@@ -350,43 +349,22 @@ def _explain(value: Any, kind: Any, path: Sequence[Any] = ()) -> str:
             near = nearest(name, list(inner))
             return f"{'.'.join(map(str, [*path, name]))}: unknown key{near}; allowed: {', '.join(inner)}"
     for name in inner:
-        if name in value and not _fits(value[name], inner[name]):
+        if name in value and _misfit(value[name], inner[name]):
             return _explain(value[name], inner[name], [*path, name])
-    if not path:
-        return ""
-    key = ".".join(map(str, path))
-    return f"{key}: found {shown(value)}; allowed: {_allowed(msgspec.inspect.type_info(kind))}"
+    # Where each key alone is right, the type itself says what does not go together.
+    problem = _misfit(value, kind)
+    if get_origin(kind) is Literal:
+        problem = f"allowed: {', '.join(sorted(map(str, get_args(kind))))}"
+    return f"{'.'.join(map(str, path))}: found {shown(value)}; {problem}" if path else problem
 
 
-def _fits(value: Any, kind: Any) -> bool:
+def _misfit(value: Any, kind: Any) -> str:
+    """Returns what `value` must be, in the words of msgspec; nothing where it is a `kind`."""
     try:
         msgspec.convert(value, kind)
-    except msgspec.ValidationError:
-        return False
-    return True
-
-
-def _allowed(info: Any) -> str:
-    """Says in words what a type allows."""
-    inspect = msgspec.inspect
-    if isinstance(info, inspect.UnionType):
-        return " or ".join(_allowed(each) for each in info.types)
-    if isinstance(info, inspect.LiteralType):
-        return ", ".join(str(each) for each in info.values)
-    if isinstance(info, (inspect.IntType, inspect.FloatType)):
-        kind = "an integer" if isinstance(info, inspect.IntType) else "a number"
-        bounds = [("at least", info.ge), ("above", info.gt), ("at most", info.le), ("below", info.lt)]
-        given = " and ".join(f"{word} {bound}" for word, bound in bounds if bound is not None)
-        return f"{kind} {given}".strip()
-    if isinstance(info, inspect.StrType):
-        return f"text that matches {info.pattern}" if info.pattern else "text"
-    if isinstance(info, inspect.ListType):
-        return f"a list of {_allowed(info.item_type)}"
-    if isinstance(info, inspect.DictType):
-        return f"a mapping from {_allowed(info.key_type)} to {_allowed(info.value_type)}"
-    if isinstance(info, inspect.StructType):
-        return f"a group of keys: {', '.join(field.encode_name for field in info.fields)}"
-    return {inspect.BoolType: "true or false", inspect.NoneType: "null"}.get(type(info), type(info).__name__)
+    except msgspec.ValidationError as error:
+        return str(error).replace("Expected", "expected", 1)
+    return ""
 
 
 def predictions_of(system: str) -> str:

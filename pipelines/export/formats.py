@@ -148,23 +148,16 @@ def model_index(
     model: its id; None: the name of each system. dataset: its id; None: the name of the benchmark. task: the id of the
     task on the Hub.
     """
-    benchmark = run.configuration.benchmark
+    benchmark, confidence = run.configuration.benchmark, run.configuration.settings.bootstrap.confidence
     where = dataset or benchmark.name
-    confidence = run.configuration.settings.bootstrap.confidence
     models = []
     for name, system in run.systems.items():
         metrics = []
         for metric in benchmark.main_metrics():
-            value, interval = system.values.get(metric), system.intervals.get(metric)
-            if value is not None:
-                found: dict[str, Any] = {"type": metric, "name": metric, "value": value}
-                if interval is not None:
-                    found["args"] = {"confidence": confidence, "low": interval[0], "high": interval[1]}
-                metrics.append(found)
-        result = {
-            "task": {"type": task},
-            "dataset": {"type": where, "name": where},
-            "metrics": metrics,
-        }
+            if (value := system.values.get(metric)) is not None:
+                low, high = system.intervals.get(metric) or (None, None)
+                args = {} if low is None else {"args": {"confidence": confidence, "low": low, "high": high}}
+                metrics.append({"type": metric, "name": metric, "value": value, **args})
+        result = {"task": {"type": task}, "dataset": {"type": where, "name": where}, "metrics": metrics}
         models.append({"name": model or name, "results": [result]})
     return {"model-index": models}

@@ -9,19 +9,19 @@ import posixpath
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
 from typing import Any
 
 from ...transforms.io.publication import Published
 from ...transforms.io.storage import is_on_disk, read_bytes
 from ..config.errors import UsageError, one_line
 from ..runs.documents import gates_passed
+from ..runs.provenance import seconds
 from ..runs.run import Run
 
 MAX_NAME_LENGTH = 250
 MAX_PARAMETER_LENGTH = 6000
-METRICS_AT_ONCE, PARAMETERS_AT_ONCE = 500, 100
-"""How many MLflow takes in one request."""
+ENTRIES_AT_ONCE = 100
+"""How many parameters MLflow takes in one request."""
 
 _NOT_TAKEN = re.compile(r"[^A-Za-z0-9_.\- ]")
 
@@ -42,10 +42,7 @@ def log_run(run: Run, system: str, tracking_uri: str | None = None, experiment: 
         problem = f"--to mlflow: MLflow cannot be imported ({one_line(error)})"
         raise UsageError(f"{problem}; pip install 'beamscore[mlflow]'") from error
     started, ended = (
-        round(datetime.fromisoformat(run.provenance[name].replace("Z", "+00:00")).timestamp() * 1000)
-        if name in run.provenance
-        else None
-        for name in ("started", "ended")
+        round(seconds(run.provenance[name]) * 1000) if name in run.provenance else None for name in ("started", "ended")
     )
     try:
         client = MlflowClient(tracking_uri)
@@ -55,11 +52,10 @@ def log_run(run: Run, system: str, tracking_uri: str | None = None, experiment: 
         run_id: str = client.create_run(number, started, tags(run, system), run_name(run, system)).info.run_id
         try:
             values = [Metric(key, value, ended or 0, 0) for key, value in metrics(run, system).items()]
-            for start in range(0, len(values), METRICS_AT_ONCE):
-                client.log_batch(run_id, metrics=values[start : start + METRICS_AT_ONCE])
             texts = [Param(key, text) for key, text in parameters(run).items()]
-            for start in range(0, len(texts), PARAMETERS_AT_ONCE):
-                client.log_batch(run_id, params=texts[start : start + PARAMETERS_AT_ONCE])
+            for kind, entries in (("metrics", values), ("params", texts)):
+                for start in range(0, len(entries), ENTRIES_AT_ONCE):
+                    client.log_batch(run_id, **{kind: entries[start : start + ENTRIES_AT_ONCE]})
             _log_files(client, run_id, run.published)
         except BaseException:
             client.set_terminated(run_id, "FAILED")
@@ -103,12 +99,9 @@ def log_offline(run: Run, system: str, folder: str, project: str | None = None) 
 def metrics(run: Run, system: str) -> dict[str, float]:
     """Returns what is logged as metrics: each that has a value, and the ends of its interval."""
     found = run.systems[system]
-    values: dict[str, float] = {}
-    for name, value in found.values.items():
-        if value is not None:
-            values[name] = value
-            interval = found.intervals.get(name)
-            values |= {} if interval is None else {f"{name}.low": interval[0], f"{name}.high": interval[1]}
+    values = {name: value for name, value in found.values.items() if value is not None}
+    ends = [(name, interval) for name, interval in found.intervals.items() if name in values and interval is not None]
+    values |= {f"{name}.{end}": value for name, pair in ends for end, value in zip(("low", "high"), pair, strict=True)}
     names = entry_names(values)
     return {names[name]: value for name, value in values.items()}
 

@@ -9,9 +9,7 @@ from typing import Any
 import msgspec
 
 from ...metrics.benchmark import record_fields
-from ...transforms.io.publication import Layout, check_not_replaced, find_published
-from ...transforms.io.storage import list_folder, output_problem, write_probe
-from ...transforms.records import GROUND_TRUTH, InputProblem
+from ...transforms.records import GROUND_TRUTH
 from ..api.scorer import Scorer
 from ..config.settings import Configuration, of_system, predictions_of
 from .inputs import Inputs
@@ -28,14 +26,13 @@ class Findings:
     problems: list[str] = field(default_factory=list)
 
 
-def check_inputs(inputs: Inputs, layout: Layout) -> Findings:
+def check_inputs(inputs: Inputs) -> Findings:
     """Looks at the first records of each side, scores some, and says what the run would do.
 
-    A problem is what would keep the run from scoring anything. Nothing is written but a probe in an output folder that
-    is there already.
+    A problem is what would keep the run from scoring anything. Nothing is written.
     """
     configuration = inputs.configuration
-    settings, benchmark = configuration.settings, configuration.benchmark
+    benchmark = configuration.benchmark
     protocol = getattr(benchmark.options, "protocol", None)
     found = Findings([f"benchmark: {benchmark.name}" + (f", protocol {protocol}" if protocol else "")])
     first = {side: inputs.first_records(side) for side in (GROUND_TRUTH, *range(len(inputs.systems)))}
@@ -44,8 +41,6 @@ def check_inputs(inputs: Inputs, layout: Layout) -> Findings:
     for system, name in enumerate(inputs.systems):
         if first[GROUND_TRUTH].by_id and first[system].by_id:
             _score(configuration, name, first[GROUND_TRUTH], first[system], found)
-    if settings.output:
-        _output(settings.output, layout, inputs, found)
     return found
 
 
@@ -61,12 +56,15 @@ def _side(inputs: Inputs, side: int, first: FirstRecords, found: Findings) -> No
         return
     fields = list(record_fields(record_type(inputs, side)))
     there = {name: first.fields[name] for name in fields if first.fields.get(name)}
-    told = [f"{name} in {number} of {first.records}" for name, number in there.items()]
-    found.lines.append(f"  fields found: {', '.join(told) or 'none'}")
-    if missing := [name for name in fields if name not in there]:
-        found.lines.append(f"  fields missing: {', '.join(missing)}")
-    if others := [name for name in first.fields if name not in {*fields, "sample_id"}]:
-        found.lines.append(f"  other columns: {listed(others)}")
+    told = ", ".join(f"{name} in {number} of {first.records}" for name, number in there.items())
+    others = [name for name in first.fields if name not in {*fields, "sample_id"}]
+    for what, names in (
+        ("fields found", told or "none"),
+        ("fields missing", ", ".join(name for name in fields if name not in there)),
+        ("other columns", listed(others)),
+    ):
+        if names:
+            found.lines.append(f"  {what}: {names}")
     if first.rejected:
         found.lines.append(f"  {first.rejected} of the first records would be rejected, such as {first.problem}")
     if not first.by_id:
@@ -114,21 +112,3 @@ def _score(
         whose = shown(first.sample_id or "")
         count = len({each.sample_id for each in result.rejected})
         found.lines.append(f"  {count} of them would be rejected, such as {whose}: {first.message}")
-
-
-def _output(output: str, layout: Layout, inputs: Inputs, found: Findings) -> None:
-    """Says what is in the output folder, where there is one, and whether it can be written."""
-    try:
-        check_not_replaced(output, layout, (file.path for file in inputs.files))
-        published = find_published(output, layout)
-        there = list_folder(output)
-        if there:
-            write_probe(output)
-    except InputProblem as problem:
-        found.problems.append(problem.message)
-        return
-    except (OSError, ValueError) as error:
-        found.problems.append(output_problem(output, error).message)
-        return
-    held = f"holds the result of run {published.run_id or 'unknown'}, which it would replace" if published else ""
-    found.lines.append(f"output: {output} {held or ('has other files' if there else 'would be made')}")

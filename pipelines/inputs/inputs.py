@@ -62,18 +62,15 @@ class Inputs:
     def columns(self) -> dict[int, SideColumns]:
         """What the readers must know of the columns of each side."""
         benchmark = self.configuration.benchmark
-        sides = {GROUND_TRUTH: self._columns_of(GROUND_TRUTH, benchmark.truth_type, self.more_columns)}
-        for system in range(len(self.systems)):
-            sides[system] = self._columns_of(system, benchmark.prediction_type)
-        return sides
+        systems = {system: self._columns_of(system, benchmark.prediction_type) for system in range(len(self.systems))}
+        return {GROUND_TRUTH: self._columns_of(GROUND_TRUTH, benchmark.truth_type, self.more_columns), **systems}
 
     def _columns_of(self, side: int, kind: type[msgspec.Struct], more: Sequence[str] = ()) -> SideColumns:
         known = record_fields(kind)
-        structured = frozenset(name for name, is_text in known.items() if not is_text)
         repeats = side != GROUND_TRUTH and self.configuration.settings.repeats
-        wanted = None if self.whole else frozenset(known) | frozenset(more) | frozenset([REPEAT] if repeats else [])
-        system = None if side == GROUND_TRUTH else self.systems[side]
-        fields = self.configuration.fields_of(system)
+        wanted = None if self.whole else frozenset([*known, *more, *([REPEAT] if repeats else [])])
+        structured = frozenset(name for name, is_text in known.items() if not is_text)
+        fields = self.configuration.fields_of(None if side == GROUND_TRUTH else self.systems[side])
         return SideColumns(wanted, structured, tuple(more), fields, text_fields(kind), repeats)
 
     def files_of(self, side: int) -> list[SourceFile]:

@@ -200,7 +200,7 @@ def _tonight(document: doc.Document, history: History) -> Iterator[doc.Block]:
     nights, latest = history.nights, history.nights[-1]
     lost = [name for night in nights[-2:-1] for name in night.systems if name not in latest.systems]
     said = [f"tonight has no system {', '.join(lost)}, which the run before has"] if lost else []
-    for warning in (*history.warnings, *said):
+    for warning in said:
         yield doc.Text(f"{warning}.", label="Warning")
     for each in history.breaks:
         if each.night is latest:

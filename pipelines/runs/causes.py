@@ -89,7 +89,7 @@ def most_frequent(
     causes: Sequence[QuarantineCause], sides: Collection[str], without: Collection[str] = ("duplicate", "unmatched")
 ) -> QuarantineCause | None:
     """Returns the cause for which most records of some sides were rejected; the first of those as frequent."""
-    found = [each for each in causes if each.side in sides and each.cause not in without]
+    found = (each for each in causes if each.side in sides and each.cause not in without)
     return max(found, key=lambda each: each.records, default=None)
 
 
@@ -137,10 +137,11 @@ def _wrong_side(coverages: Sequence[Mapping[str, Any]], side: str, number: int, 
     """Returns what is wrong with a side of which no record was scored that has any field of the benchmark."""
     if not coverages[0][side]["read"]:
         return f"the {no_record(inputs, number)}; nothing was scored"
-    for coverage in coverages:
-        counts = coverage[side]
-        if counts["scored"] + counts.get("missing_prediction", 0) > coverage.get(WITHOUT_FIELDS[side], 0):
-            return None
+    if any(
+        each[side]["scored"] + each[side].get("missing_prediction", 0) > each.get(WITHOUT_FIELDS[side], 0)
+        for each in coverages
+    ):
+        return None
     reason = other_records(inputs, number, inputs.first_records(number), certain=True)
     return None if reason is None else f"the {reason}"
 

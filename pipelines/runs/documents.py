@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -233,6 +233,14 @@ class StoredProvenance(msgspec.Struct, frozen=True):
     ended: str
     versions: dict[str, Any]
     inputs: dict[str, Any]
+
+
+WORST_LAST: tuple[Word, ...] = ("pass", "inconclusive", "invalid", "fail")
+
+
+def worst_verdict(verdicts: Iterable[Any]) -> Word | None:
+    """Returns the worst of some verdicts; None of none."""
+    return max(verdicts, key=WORST_LAST.index, default=None)
 
 
 class GateVerdict(msgspec.Struct, frozen=True, kw_only=True):

@@ -34,12 +34,11 @@ from ..config.gates import BASELINE, gate_target
 from ..config.settings import Configuration, Settings, label_of
 from .causes import QuarantineCause, most_frequent, most_often
 from .differences import PAIRED, differences
-from .documents import GateVerdict, Interval, SliceSummary, Word
+from .documents import GateVerdict, Interval, SliceSummary, Word, worst_verdict
 from .looks import WEEK, look_confidence, mean_of, runs_of_week, week_confidence
 from .run import Run
 
 NIGHTS = 365
-_WORST_LAST: tuple[Word, ...] = ("pass", "inconclusive", "invalid", "fail")
 _ONLY_LOOK = "would fail as the only look, not as one of {}"
 _NO_INTERVAL = "fewer than half of the replicates have a value, or there are none"
 
@@ -112,7 +111,7 @@ class _GateEvaluator:
                 checks = [_invalid("no sample was measured")]
             else:
                 checks = [*self._bounds(value, within), *(self._compare() if gate.not_worse_than is not None else ())]
-        word: Word = max((check.word for check in checks), key=_WORST_LAST.index, default="invalid")
+        word = worst_verdict(check.word for check in checks) or "invalid"
         compared = next((check for check in checks if check.reference is not None), _invalid(""))
         allowed = (gate.inconclusive or self.settings.inconclusive) == "pass"
         accepted = word == "pass" or (word == "inconclusive" and allowed)
@@ -152,27 +151,27 @@ class _GateEvaluator:
         gate, text = self.gate, f"{value:.6g}"
         if gate.minimum is None and gate.maximum is None:
             return
-        low = high = lowest = highest = value
+        ends: Interval = (value, value)
+        look = ends
         if gate.judge == "interval":
             if found is None:
                 yield _invalid(f"{text} has no interval: {_NO_INTERVAL}")
                 return
-            low, high = found
-            lowest, highest = self._look_interval(value, found)
-            text += f" ({low:.6g} to {high:.6g})"
-        least, most = gate.minimum or 0.0, gate.maximum or 0.0
-        for name, bound, holds, broken, once in (
-            ("minimum", gate.minimum, low - least >= -ROUNDING, highest - least < -ROUNDING, high - least < -ROUNDING),
-            ("maximum", gate.maximum, high - most <= ROUNDING, lowest - most > ROUNDING, low - most > ROUNDING),
+            ends, look = found, self._look_interval(value, found)
+            text += f" ({found[0]:.6g} to {found[1]:.6g})"
+        for name, bound, good, bad, sign in (
+            ("minimum", gate.minimum, "at least", "below", 1),
+            ("maximum", gate.maximum, "at most", "above", -1),
         ):
             if bound is None:
                 continue
-            beyond = f"{text} is {'below' if name == 'minimum' else 'above'} the {name} {bound:g}"
-            if holds:
-                yield _Check("pass", f"{text} is {'at least' if name == 'minimum' else 'at most'} the {name} {bound:g}")
-            elif broken:
+            worst, best = sorted(sign * (end - bound) for end in ends)
+            beyond = f"{text} is {bad} the {name} {bound:g}"
+            if worst >= -ROUNDING:
+                yield _Check("pass", f"{text} is {good} the {name} {bound:g}")
+            elif max(sign * (end - bound) for end in look) < -ROUNDING:
                 yield _Check("fail", beyond)
-            elif once:
+            elif best < -ROUNDING:
                 yield _Check("inconclusive", f"{beyond}, which {_ONLY_LOOK.format(gate.looks)}")
             else:
                 yield _Check("inconclusive", f"{text} does not tell: the interval contains the {name} {bound:g}")
@@ -241,9 +240,7 @@ class _GateEvaluator:
             reason = f"{_signed(difference)} from {theirs.name} has no interval: {_NO_INTERVAL}"
             return _Check("invalid", reason, *numbers)
         ends = found if by_interval and found is not None else (difference, difference)
-        text = f"{_signed(difference)}{_between(found) if by_interval else ''} from {theirs.name}"
-        if look is None or gate.looks == 1:
-            look = ends
+        look = ends if look is None or gate.looks == 1 else look
         beyond = f" beyond the margin of {gate.margin:g}" if gate.margin else ""
         word: Word = "inconclusive"
         if min(map(goodness, ends)) >= self.limit:
@@ -260,6 +257,7 @@ class _GateEvaluator:
             said = f", a loss{beyond} that {_ONLY_LOOK.format(gate.looks)}"
         else:
             said = f", too wide to tell whether it is a loss{beyond}"
+        text = f"{_signed(difference)}{_between(found) if by_interval else ''} from {theirs.name}"
         return _Check(word, f"{text}{said}{self._margin_in_errors(paired)}", *numbers)
 
     @property
@@ -334,10 +332,10 @@ class _GateEvaluator:
         for run in [*earlier, self.run]:
             name = self.system if run is self.run else run.system_for(self.system)
             found = None if name is None else run.slice(name, self.label)
-            if name is not None and found is not None and found.values.get(self.metric) is not None:
-                sides[run.systems[name].predictions_fingerprint or run.path] = run.measured(name, self.label)
-            else:
+            if name is None or found is None or found.values.get(self.metric) is None:
                 lacking.append(run.path)
+            else:
+                sides[run.systems[name].predictions_fingerprint or run.path] = run.measured(name, self.label)
         text = f"the mean of {len(sides)} of the last {WEEK} runs" if len(sides) < WEEK else f"the mean of {WEEK} runs"
         text += f" ({' and '.join(lacking)} did not measure it)" if lacking else ""
         confidence = week_confidence(self.confidence, self.gate.looks)
@@ -346,8 +344,8 @@ class _GateEvaluator:
         if len(sides) < 2 or paired.difference is None or paired.interval is None:
             yield _Check("pass", f"{text} is not judged")
             return
-        at = f" at a confidence of {confidence:.6g}"
-        text += f" is {_signed(paired.difference)}{_between(paired.interval, at)} from the baseline"
+        between = _between(paired.interval, f" at a confidence of {confidence:.6g}")
+        text += f" is {_signed(paired.difference)}{between} from the baseline"
         if max(map(self.spec.goodness, paired.interval)) < self.limit:
             yield _Check("fail", f"{text}{self._worse}")
         else:
@@ -423,26 +421,23 @@ def coverage_failures(
     systems: Mapping[str, Any], settings: Settings, causes: Sequence[QuarantineCause] = ()
 ) -> list[str]:
     """Returns, a line each, the sides of which too much was rejected or missing, and counts that do not add up."""
-    failures = []
-    limit = f"more than max_rejected_fraction {settings.max_rejected_fraction:g} allows"
+    most, failures = settings.max_rejected_fraction, []
     for name, system in systems.items():
-        coverage = system["coverage"]
+        coverage, label = system["coverage"], label_of(name)
         failures += [
-            f"{text}, {limit}{often}; see quarantine/"
+            f"{text}, more than max_rejected_fraction {most:g} allows{often}; see quarantine/"
             for text, share, often in _rejections(name, coverage, causes)
-            if share > settings.max_rejected_fraction
+            if share > most
         ]
         missing, what = coverage["ground_truth"]["missing_prediction"], "samples"
         due = coverage["ground_truth"]["scored"] + missing
         if COUNTED_REPEATS in coverage:
             due, what, missing = coverage[COUNTED_REPEATS], "repeats of samples", coverage.get(MISSING_REPEATS, 0)
         if due and missing / due > settings.max_missing_fraction:
-            failures.append(
-                f"{label_of(name)}{missing} of {due} {what} have no prediction, more than "
-                f"max_missing_fraction {settings.max_missing_fraction:g} allows"
-            )
+            limit = f"more than max_missing_fraction {settings.max_missing_fraction:g} allows"
+            failures.append(f"{label}{missing} of {due} {what} have no prediction, {limit}")
         if not coverage["balanced"]:
-            failures.append(f"{label_of(name)}the record counts do not add up: {coverage}")
+            failures.append(f"{label}the record counts do not add up: {coverage}")
     return failures
 
 

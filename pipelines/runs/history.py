@@ -11,14 +11,13 @@ import itertools
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from typing import Any
 
 import msgspec
 import pyarrow.compute as pc
 
 from ...metrics.derived import DefinitionError, with_derived
-from ...metrics.registry import benchmark_class, benchmark_names
+from ...metrics.registry import benchmark_class
 from ...metrics.repeats import REPEATS, with_repeats
 from ...metrics.statistics.change_points import change_points
 from ...metrics.statistics.measured import AnyBenchmark, spec_of
@@ -27,7 +26,7 @@ from ..config.errors import UsageError, one_line
 from .differences import redefined, scoring_version
 from .documents import Interval
 from .history_index import run_path
-from .numbers import signed
+from .provenance import seconds
 from .run import Run
 
 MAX_MAIN_METRICS = 8
@@ -109,11 +108,6 @@ class Night:
         # Of a ground truth that is not known nothing tells that another night has it.
         return self.ground_truth or f"only {self.run}", scoring_version(self.version), self.scoring
 
-    @property
-    def time(self) -> float:
-        """When it started, in seconds since 1970; raises ValueError where that is no time."""
-        return datetime.fromisoformat(self.started.replace("Z", "+00:00")).timestamp()
-
 
 @dataclass(frozen=True)
 class Break:
@@ -173,13 +167,6 @@ class NightDifference:
     interval: Interval | None
     word: str = ""
 
-    def __str__(self) -> str:
-        """Says it in words, such as `-0.0100 (-0.0200 to -0.0010), worse`."""
-        if self.interval is None:
-            return signed(self.difference)
-        low, high = self.interval
-        return f"{signed(self.difference)} ({signed(low)} to {signed(high)}), {self.word}"
-
 
 Differences = Mapping[str, NightDifference]
 
@@ -202,20 +189,9 @@ class History:
     differences: Mapping[str, Differences | str] = field(default_factory=dict)
 
     @property
-    def kind(self) -> type[AnyBenchmark] | None:
-        """The benchmark, with the derived metrics of all nights; None where it is not installed."""
+    def kind(self) -> type[AnyBenchmark]:
+        """The benchmark, with the derived metrics of all nights."""
         return _kind(self.benchmark, self.nights)
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What a reader should know before anything else, a line each."""
-        warnings = []
-        if self.kind is None:
-            warnings.append(
-                f"no benchmark {self.benchmark} is installed here: its first {MAX_MAIN_METRICS} metrics are shown as "
-                "if higher were better in each, without paired differences; install its package"
-            )
-        return tuple(warnings)
 
     def before(self, system: str) -> list[Night]:
         """Returns the nights before the last one with which a system of it can be compared."""
@@ -223,13 +199,8 @@ class History:
         return [night for night in earlier if night.comparable_by == latest.comparable_by and system in night.systems]
 
 
-def _kind(benchmark: str, nights: Sequence[Night]) -> type[AnyBenchmark] | None:
-    """Returns a benchmark with the derived metrics of all nights, as the last defines them, if it is installed.
-
-    It is over repeats, where a night has them.
-    """
-    if benchmark not in benchmark_names():
-        return None
+def _kind(benchmark: str, nights: Sequence[Night]) -> type[AnyBenchmark]:
+    """Returns a benchmark with the derived metrics of all nights, as the last defines them, and over repeats if any."""
     plain = benchmark_class(benchmark)
     if any(metric == REPEATS for night in nights for _, metric in night.points):
         plain = with_repeats(plain)
@@ -270,8 +241,7 @@ def histories(table: Any) -> list[History]:
     found = []
     for benchmark, nights in _nights(table).items():
         known = list(dict.fromkeys(metric for night in nights for _, metric in night.points))
-        kind = _kind(benchmark, nights)
-        main = [] if kind is None else [metric for metric in kind.main_metrics() if metric in known]
+        main = [metric for metric in _kind(benchmark, nights).main_metrics() if metric in known]
         metrics = tuple(main or known[:MAX_MAIN_METRICS])
         series = list(_series(nights, metrics))
         tested = len({(system, metric) for system, metric, _ in series})
@@ -337,11 +307,7 @@ def _changes(system: str, metric: str, nights: Sequence[Night], tested: int) -> 
 
 def _gaps(nights: Sequence[Night]) -> Iterator[Gap]:
     """Yields where runs that come every night, or every week, have left one out."""
-    try:
-        times = [night.time for night in nights]
-    except ValueError:
-        return
-    steps = [after - before for before, after in itertools.pairwise(times)]
+    steps = [after - before for before, after in itertools.pairwise(seconds(night.started) for night in nights)]
     if len(steps) < 2 or (usual := statistics.median(steps)) < NIGHTLY_S:
         return
     for place, step in enumerate(steps):

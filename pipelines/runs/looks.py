@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import os
 import posixpath
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 
@@ -25,8 +24,7 @@ from ...transforms.io.storage import is_on_disk, read_bytes, write_file
 from ..config.errors import UsageError, one_line
 from ..config.gates import BASELINE, Gate
 from .differences import PAIRED, differences
-from .named import load_baseline
-from .provenance import utc
+from .named import below, load_baseline
 from .run import JudgedRuns, Run
 
 WEEK = 7
@@ -35,14 +33,12 @@ WEEK = 7
 class Looks(msgspec.Struct, frozen=True):
     """The content of the file.
 
-    baseline: the id of the run. runs: when each run was judged, by its predictions, in order. folders: where the run
-    is, relative to the file if it is below its folder; a count of an earlier version has none.
+    baseline: the id of the run. judged: the folder of each run by its predictions, in order, relative to the file if
+    it is below its folder.
     """
 
     baseline: str
-    since: str
-    runs: dict[str, str] = {}
-    folders: dict[str, str] = {}
+    judged: dict[str, str]
 
 
 def looks_path(blessed: str) -> str:
@@ -52,7 +48,7 @@ def looks_path(blessed: str) -> str:
 
 def start_looks(blessed: str, baseline: Run) -> None:
     """Starts the count anew; raises OSError where it cannot be written."""
-    _write(blessed, _new_looks(baseline))
+    _write(blessed, baseline, {})
 
 
 def count_look(blessed: str, baseline: Run, run: Run) -> int:
@@ -61,13 +57,14 @@ def count_look(blessed: str, baseline: Run, run: Run) -> int:
     blessed: the file that names the baseline. A run with the predictions of an earlier one, or of the baseline, is none
     of its own. Raises OSError where the count cannot be written.
     """
-    found = _since_blessing(blessed, baseline)
-    look = _key_of(run)
-    if look not in found.runs and look != _key_of(baseline):
-        runs, folders = {look: utc(time.time())}, {look: _beside(blessed, run.path)}
-        found = msgspec.structs.replace(found, runs=found.runs | runs, folders=found.folders | folders)
-        _write(blessed, found)
-    return len(found.runs)
+    judged, look = _since_blessing(blessed, baseline), _key_of(run)
+    if look not in judged and look != _key_of(baseline):
+        here, folder = posixpath.dirname(blessed), run.path
+        if is_on_disk(blessed) and is_on_disk(folder):
+            here, folder = os.path.abspath(here), os.path.abspath(folder)
+        judged[look] = folder.removeprefix(here.rstrip("/") + "/").rstrip("/")
+        _write(blessed, baseline, judged)
+    return len(judged)
 
 
 def judged_runs(blessed: str, baseline: Run, labels: Iterable[str], run: Run | None) -> tuple[JudgedRuns, list[str]]:
@@ -76,34 +73,30 @@ def judged_runs(blessed: str, baseline: Run, labels: Iterable[str], run: Run | N
     labels: the slices that gates are about. run: the one that is judged; None: its predictions are not known yet. Only
     the weeks that it may close are read: the next one, and the last, which equal predictions close again.
     """
-    found = _since_blessing(blessed, baseline)
-    numbers = {**{key: number for number, key in enumerate(found.runs, start=1)}, _key_of(baseline): 0}
-    ends = [len(found.runs), len(found.runs) + 1] if run is None else [number_of(numbers, run)]
-    due = [number for end in ends if end and end % WEEK == 0 for number in range(end - WEEK + 1, end)]
-    earlier = {
-        number: _earlier_run(blessed, found.folders.get(key), key, baseline, labels)
-        for number, key in enumerate(found.runs, start=1)
-        if number in due
-    }
-    runs = {number: None if isinstance(each, str) else each for number, each in earlier.items()}
-    reasons = [each for each in earlier.values() if isinstance(each, str)]
-    return JudgedRuns(numbers, runs), [f"{each}; left out of the mean of the last {WEEK} runs" for each in reasons]
+    judged = _since_blessing(blessed, baseline)
+    numbers = {**{key: number for number, key in enumerate(judged, start=1)}, _key_of(baseline): 0}
+    ends = [len(judged), len(judged) + 1] if run is None else [number_of(numbers, run)]
+    due = {number for end in ends if end and end % WEEK == 0 for number in range(end - WEEK + 1, end)}
+    runs: dict[int, Run | None] = {}
+    left_out = []
+    for number, (key, folder) in enumerate(judged.items(), start=1):
+        if number in due:
+            try:
+                runs[number] = _judged_run(below(blessed, folder), key, baseline, labels)
+            except UsageError as error:
+                runs[number] = None
+                left_out.append(f"{error}; left out of the mean of the last {WEEK} runs")
+    return JudgedRuns(numbers, runs), left_out
 
 
-def _earlier_run(blessed: str, folder: str | None, key: str, baseline: Run, labels: Iterable[str]) -> Run | str:
-    """Returns a run that was judged before, or why it has no part in a mean."""
-    if folder is None:
-        return f"{looks_path(blessed)}: it does not say where a run is that was judged"
-    is_whole = "://" in folder or posixpath.isabs(folder)
-    path = folder if is_whole else posixpath.normpath(posixpath.join(posixpath.dirname(blessed), folder))
-    try:
-        found = load_baseline(path, labels)
-    except UsageError as error:
-        return str(error)
+def _judged_run(path: str, key: str, baseline: Run, labels: Iterable[str]) -> Run:
+    """Returns a run that was judged before; raises UsageError where it has no part in a mean."""
+    found = load_baseline(path, labels)
     if _key_of(found) != key:
-        return f"{path}: another run has replaced the one that was judged"
-    reasons = differences(baseline.signature, found.signature, PAIRED, it=path)
-    return reasons[0] if reasons else found
+        raise UsageError(f"{path}: another run has replaced the one that was judged")
+    for reason in differences(baseline.signature, found.signature, PAIRED, it=path):
+        raise UsageError(reason)
+    return found
 
 
 def number_of(numbers: Mapping[str, int], run: Run) -> int:
@@ -171,30 +164,21 @@ def unwritten(blessed: str, error: Exception) -> str:
     return f"{looks_path(blessed)}: the runs judged since the baseline was blessed cannot be counted: {one_line(error)}"
 
 
-def _since_blessing(blessed: str, baseline: Run) -> Looks:
-    """Returns the content of the file; that of a new count where there is none, or it is damaged or out of date."""
-    new = _new_looks(baseline)
+def _since_blessing(blessed: str, baseline: Run) -> dict[str, str]:
+    """Returns the runs that were judged; none where there is no file, or it is damaged or of another baseline."""
     with contextlib.suppress(OSError, ValueError, msgspec.MsgspecError):
         found = msgspec.json.decode(read_bytes(looks_path(blessed)), type=Looks)
-        return found if found.baseline == new.baseline else new
-    return new
+        return found.judged if found.baseline == _id_of(baseline) else {}
+    return {}
 
 
-def _beside(blessed: str, folder: str) -> str:
-    """Returns the path of a run relative to the folder of the file, if it is below it."""
-    here = posixpath.dirname(blessed)
-    if is_on_disk(blessed) and is_on_disk(folder):
-        here, folder = os.path.abspath(here), os.path.abspath(folder)
-    start = here.rstrip("/") + "/"
-    return folder.removeprefix(start).rstrip("/")
+def _write(blessed: str, baseline: Run, judged: dict[str, str]) -> None:
+    content = msgspec.json.encode(Looks(_id_of(baseline), judged))
+    write_file(looks_path(blessed), msgspec.json.format(content, indent=1) + b"\n")
 
 
-def _write(blessed: str, looks: Looks) -> None:
-    write_file(looks_path(blessed), msgspec.json.format(msgspec.json.encode(looks), indent=1) + b"\n")
-
-
-def _new_looks(baseline: Run) -> Looks:
-    return Looks(baseline.run_id or baseline.path, utc(time.time()))
+def _id_of(baseline: Run) -> str:
+    return baseline.run_id or baseline.path
 
 
 def _key_of(run: Run) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -20,14 +20,12 @@ from ...metrics.statistics.sums import UNITS_PER_ONE, Sums, to_units
 from ...transforms.records import InputProblem
 from ...transforms.rows import SLICE_PREFIX, read_rows
 from ...transforms.slice_labels import slice_labels
-from ..config.errors import one_line
+from ..config.errors import UsageError, one_line
 from .run import Run
 
 MAX_ROWS = 2_000_000
 CANDIDATES = 200
 COLUMNS = ["sample_id", "status", "statistics"]
-
-Statistics = Mapping[str, float]
 
 
 class MovedSample(NamedTuple):
@@ -37,10 +35,6 @@ class MovedSample(NamedTuple):
     effect: float
     before: str
     after: str
-
-
-class UnreadableRows(Exception):
-    """The rows of a run do not tell which samples moved a metric; the message says why."""
 
 
 class SlicePart(NamedTuple):
@@ -56,9 +50,8 @@ class SlicePart(NamedTuple):
         return self.label in slice_labels(self.columns, self.slices, values)
 
 
-class _Row(NamedTuple):
-    status: str
-    statistics: bytes
+_Row = tuple[str, str]
+"""The status of a sample, and its statistics as JSON; none where they are empty."""
 
 
 def moved_most(
@@ -74,15 +67,11 @@ def moved_most(
     """Returns the `count` samples that moved a metric most, between two runs, each with its system.
 
     corpus: the sums of all samples of our run. sums: of those whose metric it is. part: their slice; None: all samples.
-    Raises UnreadableRows where either run has no rows with statistics, more than MAX_ROWS, or damaged ones.
+    Raises UsageError where either run has no rows with statistics, more than MAX_ROWS, or damaged ones.
     """
-    before = _rows(*theirs, part)
-    after = _rows(*ours, part)
-    changed = {
-        sample_id: (before.get(sample_id), row)
-        for sample_id, row in after.items()
-        if (other := before.get(sample_id)) is None or other.statistics != row.statistics
-    }
+    before, after = _rows(*theirs, part), _rows(*ours, part)
+    pairs = {sample_id: (before.get(sample_id, ("not there", "")), row) for sample_id, row in after.items()}
+    changed = {sample_id: pair for sample_id, pair in pairs.items() if pair[0][1] != pair[1][1]}
     value = benchmark.values_within(sums, corpus).get(metric)
     if value is None or not changed:
         return []
@@ -96,7 +85,7 @@ def moved_most(
             gradient[name] = next((step * (each - value) for step, each in moved if each is not None), 0.0)
         return gradient[name]
 
-    def weight(pair: tuple[_Row | None, _Row]) -> float:
+    def weight(pair: tuple[_Row, _Row]) -> float:
         return abs(sum(slope(name) * difference for name, difference in _change(*pair).items()))
 
     weighed = heapq.nlargest(max(count, CANDIDATES), ((weight(pair), sample_id) for sample_id, pair in changed.items()))
@@ -106,41 +95,34 @@ def moved_most(
         change = {name: -to_units(difference) for name, difference in _change(*pair).items()}
         without = benchmark.values_within(Sums.merged((sums, Sums(change))), corpus).get(metric)
         if without is not None and without != value:
-            first = pair[0].status if pair[0] is not None else "not there"
-            exact.append(MovedSample(sample_id, value - without, first, pair[1].status))
+            exact.append(MovedSample(sample_id, value - without, pair[0][0], pair[1][0]))
     return sorted(exact, key=lambda each: (-abs(each.effect), each.sample_id))[:count]
 
 
-def _change(before: _Row | None, after: _Row) -> dict[str, float]:
+def _change(before: _Row, after: _Row) -> dict[str, float]:
     """Returns what a sample adds now more than before, by the name of the statistic."""
-    now, then = (
-        msgspec.json.decode(row.statistics, type=dict[str, float]) if row is not None and row.statistics else {}
-        for row in (after, before)
-    )
-    return {
-        name: difference for name in {**now, **then} if (difference := now.get(name, 0.0) - then.get(name, 0.0)) != 0
-    }
+    then, now = (msgspec.json.decode(row[1] or "{}", type=dict[str, float]) for row in (before, after))
+    changes = {name: now.get(name, 0.0) - then.get(name, 0.0) for name in {**now, **then}}
+    return {name: change for name, change in changes.items() if change}
 
 
 def _rows(run: Run, system: str, part: SlicePart | None) -> dict[str, _Row]:
-    """Returns the rows of a system by sample; raises UnreadableRows where they are not there, not whole or too many."""
+    """Returns the rows of a system by sample; raises UsageError where they are not there, not whole or too many."""
     found: dict[str, _Row] = {}
-    paths = run.rows
     columns = [*COLUMNS, *(f"{SLICE_PREFIX}{name}" for name in (part.columns if part else ()))]
-    if not paths:
-        raise UnreadableRows("a run has no rows (samples/)")
+    if not run.rows:
+        raise UsageError("a run has no rows (samples/)")
     try:
-        for path in paths:
+        for path in run.rows:
             for batch in read_rows(path, columns, pc.field("system") == system):
-                for sample_id, status, statistics, *cells in zip(
-                    *(column.to_pylist() for column in batch.columns), strict=True
-                ):
+                rows = zip(*(column.to_pylist() for column in batch.columns), strict=True)
+                for sample_id, status, statistics, *cells in rows:
                     if part is None or part.holds(cells):
-                        found[sample_id] = _Row(status, (statistics or "").encode())
+                        found[sample_id] = status, statistics or ""
                 if len(found) > MAX_ROWS:
-                    raise UnreadableRows(f"a run has more than {MAX_ROWS:,} samples")
+                    raise UsageError(f"a run has more than {MAX_ROWS:,} samples")
     except InputProblem as error:
-        raise UnreadableRows(error.message) from error
+        raise UsageError(error.message) from error
     except ValueError as error:
-        raise UnreadableRows(f"{path}: the rows of the run cannot be read ({one_line(error)})") from error
+        raise UsageError(f"{path}: the rows of the run cannot be read ({one_line(error)})") from error
     return found

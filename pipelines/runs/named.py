@@ -7,7 +7,6 @@ import posixpath
 import re
 import time
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
 from typing import Any, NamedTuple
 
 import msgspec
@@ -19,6 +18,7 @@ from ...transforms.io.storage import read_bytes
 from ..config.errors import UsageError, one_line
 from .differences import PAIRED, differences
 from .documents import SystemSummary, SystemSums
+from .provenance import seconds
 from .run import Run, open_result
 
 MAX_BASELINE_DAYS = 30
@@ -128,9 +128,12 @@ def find_baseline(given: str) -> tuple[str, str | None]:
     named = [text for line in lines if (text := re.split(r"(?:^|\s)#", line)[0].strip())]
     if not named:
         raise UsageError(f"{given}: it names no run; write the folder of a finished run as its last line")
-    run = named[-1]
-    is_whole = "://" in run or os.path.isabs(run)
-    return split_system(run if is_whole else posixpath.join(posixpath.dirname(given), run))
+    return split_system(below(given, named[-1]))
+
+
+def below(file: str, run: str) -> str:
+    """Returns the path of a run that a file names: relative to the folder of the file, unless it is a whole one."""
+    return run if "://" in run or os.path.isabs(run) else posixpath.join(posixpath.dirname(file), run)
 
 
 def load_baseline(given: str, labels: Iterable[str]) -> Run:
@@ -174,16 +177,14 @@ def _with_slices(systems: Mapping[str, Any], labels: Container[str]) -> dict[str
 def age_warnings(run: Run) -> list[str]:
     """Returns what should make a person think before others are compared with a run: its age, and its own gates."""
     warnings = []
-    ended = str(run.provenance.get("ended"))
     try:
-        age = (time.time() - datetime.fromisoformat(ended.replace("Z", "+00:00")).timestamp()) / 86400
+        age = (time.time() - seconds(str(run.provenance.get("ended")))) / 86400
     except ValueError:
         warnings.append(f"the baseline {run.path} has no run.json that says when it was made")
     else:
         if age > MAX_BASELINE_DAYS:
-            warnings.append(
-                f"the baseline {run.path} is {age:.0f} days old; bless a newer run where this one is outdated"
-            )
+            days = f"{age:.0f} days old"
+            warnings.append(f"the baseline {run.path} is {days}; bless a newer run where this one is outdated")
     failed = [str(each.get("gate")) for each in run.summary.gates if each.get("verdict") in ("fail", "invalid")]
     if failed:
         warnings.append(f"the baseline {run.path} did not pass its own gates: {', '.join(failed)}")

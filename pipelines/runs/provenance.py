@@ -140,6 +140,11 @@ def utc(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+def seconds(time: str) -> float:
+    """Returns a time as `utc` writes it in seconds since 1970; raises ValueError where it is none."""
+    return datetime.fromisoformat(time.replace("Z", "+00:00")).timestamp()
+
+
 def versions(benchmark: Benchmark[Any, Any, Any]) -> dict[str, Any]:
     """Returns the versions of this machine: the project, Python, the platform, packages and the benchmark's programs.
 

@@ -22,10 +22,11 @@ from ...transforms.hashes import fingerprint_text
 from ...transforms.io.field_map import presence
 from ...transforms.io.publication import Layout, Published, find_published
 from ...transforms.records import GROUND_TRUTH, CauseCount, InputProblem
+from ...transforms.repeats import labels_of, outcome_of
 from ...transforms.totals import SliceKey, SliceResult, truth_count
 from ..config import settings
 from ..config.errors import UsageError, one_line
-from ..config.settings import Configuration
+from ..config.settings import Configuration, predictions_of
 from ..inputs.mismatch import without_values
 from .differences import SCORED_ALIKE, RunSignature, differences, signature
 from .documents import (
@@ -53,6 +54,7 @@ REPORT = "report.md"
 PAGE = "report.html"
 RUN = "run.json"
 LAYOUT = Layout("evaluation", (REPORT, PAGE, SUMS, SUMMARY, RUN), ("samples", "quarantine"), SUMMARY)
+REPEATS_NAMED = 5
 MIN_SAMPLES, MIN_CLUSTERS = 20, 6
 """Fewer units than these, behind a metric, make its interval rough."""
 
@@ -121,6 +123,7 @@ class Run:
         if truths["read"] != truths["rejected"]:
             absent = [column for column in configuration.truth_columns() if not truths[presence(column)]]
             warnings = [without_values(configuration, column) for column in absent]
+        warnings += [line for number, name in enumerate(names) for line in _rare_repeats(name, outcomes.get(number))]
         worst_by_name = {name: worst.get(number, []) for number, name in enumerate(names)}
         return cls.finalised(configuration, by_name, coverages, worst_by_name, causes, warnings)
 
@@ -202,7 +205,10 @@ class Run:
     def published_at(cls, path: str, published: Published) -> Run:
         """Returns the run of these files in a folder; raises as `read` does."""
         run = cls(path, _decoded(path, published, SUMMARY, Summary), published=published)
-        run.provenance = run._provenance()
+        if RUN in published.files and (found := _decoded(path, published, RUN, dict[str, Any])):
+            if (written := _decoded(path, published, RUN, StoredProvenance).format) != RUN_FORMAT:
+                raise _problem(path, RUN, _OTHER_FORMAT.format(written, RUN_FORMAT))
+            run.provenance = found
         return run
 
     @property
@@ -251,15 +257,6 @@ class Run:
         if not same or {name: set(system.slices) for name, system in sums.systems.items()} != labels:
             raise _problem(self.path, SUMS, _OTHER_RUN)
         return sums
-
-    def _provenance(self) -> dict[str, Any]:
-        assert self.published is not None
-        if RUN not in self.published.files:
-            return {}
-        found = _decoded(self.path, self.published, RUN, dict[str, Any])
-        if found and (written := _decoded(self.path, self.published, RUN, StoredProvenance).format) != RUN_FORMAT:
-            raise _problem(self.path, RUN, _OTHER_FORMAT.format(written, RUN_FORMAT))
-        return found
 
     def changed(self, **changes: Any) -> Run:
         """Returns the run with other parts of its summary."""
@@ -365,21 +362,30 @@ def _few_units(configuration: Configuration, system: SystemSummary) -> list[str]
     what, least = ("clusters", MIN_CLUSTERS) if configuration.settings.cluster else ("samples", MIN_SAMPLES)
     main = configuration.benchmark.main_metrics()
 
-    def few(found: SliceSummary) -> dict[str, float]:
-        measured = (metric for metric in main if found.values.get(metric) is not None)
-        return {metric: found.units[metric] for metric in measured if found.units[metric] < least}
+    def few(found: SliceSummary) -> str:
+        units = {metric: found.units[metric] for metric in main if found.values.get(metric) is not None}
+        return ", ".join(f"{metric} on {count}" for metric, count in units.items() if count < least)
 
     warnings = []
-    if found := few(system):
-        counts = ", ".join(f"{metric} on {units}" for metric, units in found.items())
+    if counts := few(system):
         warnings.append(f"the interval of a metric that rests on fewer than {least} {what} is rough: {counts}")
-    slices = sum(bool(few(found)) for found in system.slices.values())
-    if slices:
+    if slices := sum(few(found) != "" for found in system.slices.values()):
         warnings.append(
             f"in {slices} of {len(system.slices)} slices a main metric rests on fewer than {least} "
             f"{what}, which makes its interval rough; units in summary.json has the numbers"
         )
     return warnings
+
+
+def _rare_repeats(system: str, outcomes: Sums | None) -> list[str]:
+    """Returns a warning where a system has fewer than half as many predictions of some repeats as of another."""
+    counts = {label: outcomes[outcome_of(label)] for _, label in labels_of(0, outcomes)} if outcomes else {}
+    rare = {label: count for label, count in sorted(counts.items()) if 2 * count < max(counts.values())}
+    if not rare:
+        return []
+    told = ", ".join(f"{label} has {count:g}" for label, count in [*rare.items()][:REPEATS_NAMED])
+    most = f"the most frequent has {max(counts.values()):g} predictions"
+    return [f"the {predictions_of(system)}: repeats that few samples have may be mistyped: {told}; {most}"]
 
 
 def worst_first(benchmark: Benchmark[Any, Any, Any]) -> Callable[[Worst], Worst]:

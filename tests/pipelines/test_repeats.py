@@ -18,7 +18,7 @@ from tests.pipelines.api.test_transform import check_same, evaluated
 from tests.runs import Record, Run, command, evaluate, write_lines
 
 TRUTHS = [{**toy.sample(index, 0)[0], "page": index // 3} for index in range(40)]
-REPEATS = ("--quiet", "--set", "repeats=true")
+REPEATS = ("--quiet", "--no-html", "--set", "repeats=true")
 SLICED = (*REPEATS, "--slice", "kind")
 
 
@@ -49,7 +49,7 @@ def truths(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def run(truths: Path) -> Run:
     given = write_lines(truths.parent / "p.jsonl", predictions())
-    found = evaluate(truths.parent / "run", truths, given, *SLICED)
+    found = evaluate(truths.parent / "run", truths, given, *(flag for flag in SLICED if flag != "--no-html"))
     assert found.code == 0, found.stderr
     return found
 
@@ -199,6 +199,17 @@ def test_a_system_without_predictions_and_one_with_fewer_repeats_stand_beside(tr
     assert (values["none"]["exact_match"], values["none"]["exact_match.pass_at[1]"]) == (0, 0)
     assert "exact_match.pass_at[3]" not in values["two"]
     assert values["five"]["exact_match.pass_at[5]"] >= values["five"]["exact_match.pass_at[4]"]
+
+
+def test_a_repeat_that_few_samples_have_is_warned_of(truths: Path, tmp_path: Path) -> None:
+    given = [{**each, "repeat": "l1"} if (each["sample_id"], each["repeat"]) == ("s7", 1) else each
+             for each in predictions()]  # fmt: skip
+    found = evaluate(tmp_path / "out", truths, write_lines(tmp_path / "p.jsonl", given), *REPEATS)
+    told = (
+        "the predictions: repeats that few samples have may be mistyped: l1 has 1; the most frequent has 40 predictions"
+    )
+    assert found.summary["warnings"] == [told]
+    assert told in found.stderr
 
 
 def test_finished_runs_with_repeats_are_compared_gated_and_followed(run: Run, truths: Path, tmp_path: Path) -> None:

@@ -31,9 +31,6 @@ RECORDS: list[dict[str, Any]] = [
 ]
 
 
-# The draw.
-
-
 def test_the_draw_is_written_down() -> None:
     """The numbers must stay: a data set that was split yesterday is split so tomorrow."""
     assert [fold(f"article {n}", 5, 0) for n in range(10)] == [0, 0, 4, 3, 2, 2, 0, 1, 4, 2]
@@ -54,9 +51,6 @@ def test_parts_and_folds_have_their_fractions() -> None:
 def test_a_part_that_grows_keeps_its_groups(group: str, seed: int, one: Fraction, other: Fraction) -> None:
     small, large = ({"training": each, "testing": 1 - each} for each in sorted((one, other)))
     assert (part(group, small, seed), part(group, large, seed)) != ("training", "testing")
-
-
-# The command.
 
 
 def split(folder: Path, records: list[Any], *flags: str, output: str = "o.jsonl") -> dict[str, Any]:
@@ -97,25 +91,6 @@ def test_parquet_keeps_every_column_and_its_type(tmp_path: Path) -> None:
     assert [{key: row[key] for key in rows[0]} for row in found] == rows
 
 
-@pytest.mark.parametrize(
-    ("truths", "output", "more"),
-    [
-        ("t.jsonl", "./x/../t.jsonl", ()),
-        # The numbered files of an earlier run are removed.
-        ("t-00000-of-00003.jsonl", "t.jsonl", ("--shards", "2")),
-    ],
-)
-def test_an_input_is_never_replaced(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, truths: str, output: str, more: tuple[str, ...]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("x").mkdir()
-    before = write_lines(tmp_path / truths, [*RECORDS, b"{broken"]).read_bytes()
-    told = f"beamscore: --output {output}: it would replace the input {truths}; give another --output\n"
-    assert command("split", "toy", "--ground-truth", truths, "--output", output, *more) == (2, "", told)
-    assert Path(truths).read_bytes() == before
-
-
 def test_what_is_rejected_or_duplicated_is_listed(tmp_path: Path) -> None:
     bad: list[Any] = [
         b"{broken",
@@ -147,21 +122,29 @@ def test_what_is_rejected_or_duplicated_is_listed(tmp_path: Path) -> None:
         ("--folds 3 --fractions a=1", "argument --fractions: not allowed with argument --folds"),
         ("--column sample_id", "--column sample_id: the split needs a column of its own"),
         ("--column page --group page", "--column page: the split needs a column of its own"),
-        ("--column text", "t.jsonl:1: there is a column text already; give another name with --column"),
+        ("--column text", "t-00000-of-00003.jsonl:1: there is a column text already; give another name with --column"),
         ("--group pages", "--group pages: no record has such a column (did you mean page?)"),
         ("--shards 0", "--shards 0: must be from 1 to 10000"),
+        # An input is never replaced, nor removed as a numbered file of an earlier run.
+        (
+            "--output ./x/../t-00000-of-00003.jsonl",
+            "--output ./x/../t-00000-of-00003.jsonl: it would replace the input t-00000-of-00003.jsonl; give another",
+        ),
+        ("--output t.jsonl --shards 2", "--output t.jsonl: it would replace the input t-00000-of-00003.jsonl; give an"),
     ],
 )
 def test_wrong_usage_is_told_in_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flags: str, message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    write_lines(tmp_path / "t.jsonl", RECORDS[:1])
-    given = ("--ground-truth", "t.jsonl", "--output", "o.jsonl", *flags.split())
-    code, stdout, stderr = command("split", "toy", *given)
+    Path("x").mkdir()
+    truths = "t-00000-of-00003.jsonl"
+    before = write_lines(tmp_path / truths, RECORDS[:1]).read_bytes()
+    code, stdout, stderr = command("split", "toy", "--ground-truth", truths, "--output", "o.jsonl", *flags.split())
     assert (code, stdout, stderr.count("\n")) == (2, "", 1)
     assert stderr.startswith(f"beamscore: {message}")
-    assert [path.name for path in tmp_path.iterdir()] == ["t.jsonl"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [truths, "x"]
+    assert Path(truths).read_bytes() == before
 
 
 def test_an_empty_data_set_is_split_into_an_empty_file_and_told(tmp_path: Path) -> None:

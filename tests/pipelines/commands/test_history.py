@@ -51,7 +51,7 @@ def history(folder: Path, *more: str | Path) -> tuple[int, str, str]:
 
 
 def test_all_runs_below_a_folder_are_found_and_told_in_time(nights: Path, tmp_path: Path) -> None:
-    told = f"3 runs, 3 of them read now\nreport: {tmp_path}/history.html\n"
+    told = f"3 runs\nreport: {tmp_path}/history.html\n"
     assert history(nights, "--output", tmp_path) == (0, told, "")
     rows = pq.read_table(tmp_path / "history.parquet").to_pylist()
     assert list(dict.fromkeys(row["run"] for row in rows)) == ["2026-01-01", "2026-01-02", "deep/2026-01-03"]
@@ -85,24 +85,21 @@ def test_the_gates_of_a_night_are_what_its_exit_code_said(tmp_path: Path) -> Non
     assert found == {night: night.partition(",")[0] for night in gates}
 
 
-def test_only_what_is_new_is_read_again(scores: Path, nights: Path) -> None:
-    def read(*more: str) -> tuple[str, bytes, bytes]:
-        line = history(scores, "--no-html", *more)[1].splitlines()[0]
+def test_the_same_runs_give_the_same_bytes_and_a_run_that_is_replaced_or_gone_changes_them(
+    scores: Path, nights: Path
+) -> None:
+    def read() -> tuple[str, bytes, bytes]:
+        line = history(scores, "--no-html")[1].splitlines()[0]
         return line, (scores / "history.parquet").read_bytes(), (scores / "history.md").read_bytes()
 
     first = read()
-    assert first[0] == "3 runs, 3 of them read now"
-    assert read() == ("3 runs, 0 of them read now", *first[1:])
-    assert read("--rebuild")[:2] == first[:2]
-    # A night that is evaluated again replaces its rows.
+    assert (first[0], read()) == ("3 runs", first)
     inputs = nights.parent / "t.jsonl", nights.parent / "bad.jsonl"
     evaluate(scores / "2026-01-02", *inputs, "--quiet", "--no-html")
-    assert read()[0] == "3 runs, 1 of them read now"
+    again = read()
+    assert (again[0], again[1] == first[1]) == ("3 runs", False)
     shutil.rmtree(scores / "2026-01-01")
-    assert read()[0] == "2 runs, 0 of them read now"
-    # An index that is damaged is made anew.
-    (scores / "history.parquet").write_bytes(b"PAR1")
-    assert read()[0] == "2 runs, 2 of them read now"
+    assert read()[0] == "2 runs"
 
 
 def test_what_is_no_run_is_told_and_left_out(scores: Path) -> None:
@@ -163,7 +160,7 @@ def test_a_break_is_visible(scores: Path, nights: Path, tmp_path: Path) -> None:
 
 
 def test_runs_of_an_object_store_are_found_by_one_listing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the last commit, or by a summary under its plain name; not by what a run keeps of its own."""
+    """By a commit, or by a summary under its plain name; not by what a run keeps of its own."""
     listed = {
         "a/.runs/y/run.json": (1, 1.0),
         "a/.runs/x/run.json": (1, 2.0),
@@ -179,7 +176,10 @@ def test_runs_of_an_object_store_are_found_by_one_listing(monkeypatch: pytest.Mo
     )
     for name in ("is_on_disk", "has_folders"):
         monkeypatch.setattr(history_index, name, lambda _: False)
-    assert find_runs("s3://b/scores") == {".": "z", "a": "x", "b/c": "7-3.0"}
+    assert find_runs("s3://b/scores") == [".", "a", "b/c"]
+
+
+# Blessing.
 
 
 @pytest.fixture
@@ -205,22 +205,22 @@ def test_the_median_is_blessed_and_each_new_run_is_a_look_until_the_next_blessin
         assert command("gate", lucky / night, *given)[::2] == (0, "")
     looks = lucky / "blessed.looks.json"
     counted = json.loads(looks.read_bytes())
-    assert list(counted["folders"].values()) == ["night-2", "night-3"]
-    counted["runs"].update({f"by version {number}": "2026" for number in range(4)})
+    assert list(counted["judged"].values()) == ["night-2", "night-3"]
+    counted["judged"].update({f"predictions {number}": f"gone-{number}" for number in range(4)})
     looks.write_text(json.dumps(counted))
     truths, fourth = tmp_path / "t.jsonl", write_lines(tmp_path / "4.jsonl", CORPUS[3:])
     flags = ("--quiet", "--no-html", "--baseline", str(lucky / "blessed.txt"))
     found = evaluate(tmp_path / "night-4", truths, fourth, *flags, config=tmp_path / "gates.yaml")
     assert found.code == 0
     assert "gate exact_match: 7 runs were judged against" in found.stderr
-    assert found.stderr.count("it does not say where a run is that was judged; left out of the mean of") == 4
+    assert found.stderr.count("no finished run is here (no such file); give its --output folder; left out of") == 4
     assert ["the mean of 3 of the last 7 runs" in each["reason"] for each in found.summary["gates"]] == [False, True]
     assert "more than its looks: 2" in found.stderr
     code, stdout, stderr = command("bless", lucky)
     assert (code, stderr.count("\n"), better in stderr) == (0, 2, True)
     assert "blessed night-2, the median of 3 nights: exact_match of predictions 0.9000" in stdout
     assert find_baseline(str(lucky / "blessed.txt")) == (str(lucky / "night-2"), None)
-    assert json.loads(looks.read_bytes())["runs"] == {}
+    assert json.loads(looks.read_bytes())["judged"] == {}
     # What a person wrote stays.
     assert (lucky / "blessed.txt").read_text().startswith("night-1  # by Ada: release 3\n# ")
     assert history(lucky, "--no-html")[2] == ""

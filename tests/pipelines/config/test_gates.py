@@ -36,7 +36,7 @@ def read(folder: Path, gates: str, *overrides: str, more: str = "") -> dict[str,
         ),
         ("{exact_match: {margin: 0.1, minimum: 0}}", "gates.exact_match.margin: needs not_worse_than"),
         ("{exact_match: {minimum: 0.1, judge: point, looks: 2}}", "gates.exact_match.looks: a value alone has no"),
-        ("{exact_match: {margin: .nan, not_worse_than: b}}", "gates.exact_match.margin: found nan; allowed: a "),
+        ("{exact_match: {margin: .nan, not_worse_than: b}}", "gates.exact_match.margin: found nan; expected `float`"),
         (
             "{exact_match: {margin: 1, not_worse_than: b}}",
             "gates.exact_match.margin: found 1; the metric is always ",

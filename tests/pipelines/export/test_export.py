@@ -11,12 +11,13 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from beamscore.metrics.registry import benchmark_class
 from beamscore.pipelines.commands.arguments import EXPORTS
-from beamscore.pipelines.export.verdicts import annotation_lines
+from beamscore.pipelines.export.verdicts import annotation_lines, junit
+from beamscore.transforms.records import printable
 from tests import toy
 from tests.pipelines.commands.test_start import HEAVY, imported_by
 from tests.runs import Run, command, evaluate, write_lines
@@ -79,6 +80,7 @@ def test_every_eval_ever_accepts_each_metric(runs: Path, tmp_path: Path) -> None
     by_metric = {each["metric_config"]["metric_name"]: each for each in found["evaluation_results"]}
     assert {name: each["score_details"]["score"] for name, each in by_metric.items()} == system["values"]
     exact = by_metric["exact_match"]
+    assert exact["metric_config"]["lower_is_better"] is False
     uncertainty = exact["score_details"]["uncertainty"]
     assert [uncertainty["confidence_interval"][end] for end in ("lower", "upper")] == system["intervals"]["exact_match"]
     assert uncertainty["standard_error"]["value"] == system["errors"]["exact_match"]
@@ -123,6 +125,9 @@ def test_a_model_card_has_the_main_metrics_of_each_system(runs: Path) -> None:
 def test_verdicts_are_those_that_the_run_wrote(runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     export(runs / "two", "junit", "--output", tmp_path / "deep" / "j.xml")
     assert (tmp_path / "deep" / "j.xml").read_bytes() == (runs / "two.xml").read_bytes()
+    of_one = ET.fromstring(export(f"{runs / 'two'}:theirs", "junit")).iter("testcase")
+    names = [(case.get("classname"), case.get("name")) for case in of_one]
+    assert names == [("theirs", "exact_match"), ("theirs", "similarity")]
     export(runs / "two", "github", "--output", tmp_path / "s.md")
     assert (tmp_path / "s.md").read_bytes() == (runs / "two.md").read_bytes()
     assert "Samples that moved" in (tmp_path / "s.md").read_text()
@@ -131,16 +136,8 @@ def test_verdicts_are_those_that_the_run_wrote(runs: Path, tmp_path: Path, monke
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "job.md"))
     printed = export(runs / "two", "github").splitlines()
     assert (tmp_path / "job.md").read_bytes() == b"# Job\n" + (runs / "two.md").read_bytes()
-    assert [line.partition("::gate")[0].partition(" ")[0] for line in printed] == ["::error", "::warning", "::warning"]
+    assert [line.partition(" ")[0] for line in printed] == ["::error", "::warning", "::warning"]
     assert printed[0].startswith(f"::error title=toy%3A {runs / 'two'}::ours: gate exact_match: fail: ")
-
-
-def test_of_one_system_there_are_its_verdicts_alone(runs: Path) -> None:
-    cases = list(ET.fromstring(export(f"{runs / 'two'}:theirs", "junit")).iter("testcase"))
-    assert [(case.get("classname"), case.get("name")) for case in cases] == [
-        ("theirs", "exact_match"),
-        ("theirs", "similarity"),
-    ]
 
 
 def test_a_baseline_that_is_gone_is_told(runs: Path, tmp_path: Path) -> None:
@@ -180,17 +177,39 @@ def test_help_and_wrong_usage_import_no_library_that_takes_long() -> None:
     assert (lines[0], lines[-1]) == (["2"], ["0"])
 
 
-VERDICT: dict[str, Any] = {"gate": "g", "system": None, "verdict": "fail", "blocks": True, "reason": ""}
+VERDICT: dict[str, Any] = {"gate": "g", "system": None, "verdict": "fail", "blocks": True, "reason": "r"}
 
 
 @given(st.text(), st.text())
+@example("100%, no: more", "100%25")
 def test_text_of_a_run_gives_no_other_workflow_command(title: str, reason: str) -> None:
-    """A workflow command is a line: what is in its parts may neither end it nor begin another."""
+    """A workflow command is a line: its parts may neither end it nor begin another, and are read as they were."""
     (line,) = annotation_lines(title, [{**VERDICT, "reason": reason}])
     assert line.splitlines() == [line]
     prefix, text = line.removeprefix("::error title=").split("::", 1)
     assert not {":", ","} & set(prefix)
-    assert text.startswith("gate g: fail: ")
+    assert unquote(text) == f"gate g: fail: {printable(reason)}"
+    assert unquote(prefix) == printable(title)
+
+
+def unquote(text: str) -> str:
+    """Returns a text as GitHub reads it."""
+    return text.replace("%3A", ":").replace("%2C", ",").replace("%25", "%")
+
+
+def test_errors_come_before_warnings_and_junit_counts_each_kind() -> None:
+    """What changes no exit code, as it is advisory or may be inconclusive, is skipped with its reason."""
+    kinds = [("pass", False, "system-out"), ("fail", False, "skipped"), ("inconclusive", True, "failure"),
+             ("invalid", True, "error"), ("fail", True, "failure")]  # fmt: skip
+    verdicts = [{**VERDICT, "gate": word, "verdict": word, "blocks": blocks} for word, blocks, _ in kinds]
+    lines = list(annotation_lines("t", verdicts, ["too many"]))
+    assert [line.split(" ")[0] for line in lines] == ["::error"] * 4 + ["::warning"]
+    (suite,) = ET.fromstring(junit("t", verdicts, ["too many"]))
+    counts = {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped")}
+    assert counts == {"tests": "6", "failures": "3", "errors": "1", "skipped": "1"}
+    found = [(case.get("name"), case[0].tag, case[0].get("message")) for case in suite]
+    expected = [(word, kind, None if word == "pass" else f"{word}: r") for word, _, kind in kinds]
+    assert found == [*expected, ("run", "failure", "too many")]
 
 
 def test_each_target_is_documented() -> None:

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from beamscore.metrics.registry import benchmark_class, benchmark_names
@@ -18,6 +18,7 @@ from tests.runs import Run, command, evaluate, write_lines
 
 
 @given(st.lists(st.text(min_size=1) | st.text("aA.[]/:= ", min_size=1), unique=True))
+@example(["a", "A"])
 def test_names_are_taken_by_mlflow_and_differ(names: list[str]) -> None:
     """The rules are those of `mlflow.utils.validation`, on Windows, where fewer characters are allowed."""
     found = entry_names(names)

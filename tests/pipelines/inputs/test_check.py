@@ -16,6 +16,7 @@ from tests.runs import command, evaluate, write_lines
 SAMPLES = [toy.sample(index, 0) for index in range(30)]
 TRUTHS = [truth for truth, _ in SAMPLES]
 PREDICTIONS = [prediction for _, prediction in SAMPLES if prediction]
+FLAGS = ("--slice", "kind", "--no-html", "--set", "bootstrap.replicates=10")
 CONFIG = """\
 benchmark: toy
 sample_id_type: any
@@ -52,10 +53,8 @@ def check(truths: str, predictions: str, *more: str, config: str = "toy") -> tup
 
 @pytest.mark.parametrize("ending", ["jsonl", "parquet"])
 def test_columns_with_other_names_give_the_same_values(folder: Path, ending: str) -> None:
-    plain = evaluate(folder / "plain", "t.jsonl", "p.jsonl", "--slice", "kind")
-    named = evaluate(
-        folder / "named", f"named-t.{ending}", f"named-p.{ending}", "--slice", "kind", config=folder / "config.yaml"
-    )
+    plain = evaluate(folder / "plain", "t.jsonl", "p.jsonl", *FLAGS)
+    named = evaluate(folder / "named", f"named-t.{ending}", f"named-p.{ending}", *FLAGS, config=folder / "config.yaml")
     assert (plain.code, named.code, named.stderr) == (0, 0, "")
     # The weights of the bootstrap follow from the sample_id, which is another one: the intervals differ.
     for key in ("values", "coverage"):
@@ -86,30 +85,27 @@ def test_it_says_what_the_run_would_do_and_writes_nothing(folder: Path) -> None:
     (scored,) = [line for line in lines if line.startswith("  the first 27: ")]
     assert scored.endswith(f"exact_match {values['exact_match']:.4g}, similarity {values['similarity']:.4g}")
     assert "  slices so far: kind=0, kind=1" in lines
-    assert lines[-1] == "output: out would be made"
 
 
-def test_it_knows_a_result_that_is_there(folder: Path) -> None:
-    assert evaluate(folder / "out", "t.jsonl", "p.jsonl").code == 0
-    before = {path: path.read_bytes() for path in (folder / "out").rglob("*") if path.is_file()}
-    _, lines, _ = check("t.jsonl", "p.jsonl", "--output", "out")
-    assert lines[-1].startswith("output: out holds the result of run ")
-    assert {path: path.read_bytes() for path in (folder / "out").rglob("*") if path.is_file()} == before
-
-
-def test_what_would_score_nothing_is_a_problem(folder: Path) -> None:
-    code, lines, stderr = check("named-t.jsonl", "named-p.jsonl", "--set", "fields.ground_truth.sample_id=image.id")
-    assert code == 2
-    assert "beamscore: predictions: no record has a field that toy reads, text; they have id, out" in stderr
-    assert "predictions: no record has a sample_id that can be used" in stderr
-    assert "  fields found: none" in lines
+@pytest.mark.parametrize(
+    ("predictions", "more", "told"),
+    [
+        ("named-p.jsonl", (), "predictions: no record has a field that toy reads, text; they have id, out"),
+        ("named-p.jsonl", (), "predictions: no record has a sample_id that can be used"),
+        ("p.jsonl", ("--set", "fields.prediction.text=x"), "fields.prediction: there is no such side (did you mean pr"),
+        (
+            "others.jsonl",
+            (),
+            "predictions: no sample_id is in the ground truth, which has s0, not other, for example; give both sides",
+        ),
+    ],
+)
+def test_what_would_score_nothing_is_a_problem(
+    folder: Path, predictions: str, more: tuple[str, ...], told: str
+) -> None:
     write_lines(folder / "others.jsonl", [{"sample_id": "other", "text": "x"}])
-    code, _, stderr = check("t.jsonl", "others.jsonl")
-    assert code == 2
-    assert stderr == (
-        "beamscore: predictions: no sample_id is in the ground truth, which has s0, not other, for example; "
-        "give both sides the same ids, or name their field under fields\n"
-    )
+    code, _, stderr = check("t.jsonl", predictions, *more)
+    assert (code, f"beamscore: {told}" in stderr) == (2, True)
 
 
 def test_more_records_than_it_looks_at_are_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,20 +114,6 @@ def test_more_records_than_it_looks_at_are_told(folder: Path, monkeypatch: pytes
     code, lines, _ = check("many.jsonl", "many.jsonl")
     assert code == 0
     assert lines[1].endswith(" bytes, 10 and more records")
-
-
-def test_paths_that_the_shell_made_of_a_pattern_are_one_system_and_this_is_told(folder: Path) -> None:
-    paths = ["t.jsonl", "p.jsonl", "named-p.jsonl"]
-    code, stdout, stderr = command("evaluate", "toy", "--ground-truth", "t.jsonl", "--predictions", *paths, "--check")
-    assert code == 0
-    assert (
-        stderr
-        == "beamscore: warning: --predictions: 3 paths without a name are one system; NAME=PATH makes one of each\n"
-    )
-    assert "\npredictions: 3 files" in stdout
-
-
-def test_fields_of_a_side_that_there_is_not_are_an_error(folder: Path) -> None:
-    code, _, stderr = check("t.jsonl", "p.jsonl", "--set", "fields.prediction.text=x")
-    assert (code, stderr.count("\n")) == (2, 1)
-    assert "fields.prediction: there is no such side (did you mean predictions?)" in stderr
+    # The ids of the first records may not meet where the rest does.
+    code, lines, _ = check("t.jsonl", "many.jsonl")
+    assert (code, any("among the first records, no sample_id" in line for line in lines)) == (0, True)

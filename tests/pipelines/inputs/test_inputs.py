@@ -43,7 +43,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_files_are_numbered_by_side_in_order_of_globs_and_paths(folder: Path) -> None:
+def test_files_are_numbered_by_side_and_parquet_columns_are_those_that_are_read(folder: Path) -> None:
     inputs = found(["[ab].jsonl", "[a-d].jsonl"], {"one": ["p.jsonl.gz"], "two": ["a.jsonl"]})
     assert inputs.systems == ("one", "two")
     assert [(file.side, file.number, file.path) for file in inputs.files] == [
@@ -52,28 +52,20 @@ def test_files_are_numbered_by_side_in_order_of_globs_and_paths(folder: Path) ->
         (0, 0, "p.jsonl.gz"),
         (1, 0, "a.jsonl"),
     ]
-
-
-def test_columns_that_are_read_of_parquet(folder: Path) -> None:
-    inputs = found(["t.parquet"], {"one": ["late.parquet"]}, ("page",))
-    columns = inputs.columns
-    assert columns[GROUND_TRUTH].wanted == frozenset({"text", "words", "page"})
+    columns = found(["t.parquet"], {"one": ["late.parquet"]}, ("page",)).columns
+    assert (columns[GROUND_TRUTH].wanted, columns[0].wanted) == (
+        frozenset({"text", "words", "page"}),
+        frozenset({"text"}),
+    )
     assert columns[GROUND_TRUTH].structured == {"words"}
-    assert columns[0].wanted == frozenset({"text"})
     inputs = found(["t.parquet"], None, whole=True)
-    assert inputs.columns[GROUND_TRUTH].wanted is None
-    assert inputs.systems == ()
+    assert (inputs.columns[GROUND_TRUTH].wanted, inputs.systems) == (None, ())
 
 
 @pytest.mark.parametrize(
     ("truths", "predictions", "more", "message"),
     [
-        (
-            [],
-            ["a.jsonl"],
-            (),
-            "ground_truth: nothing is given; give --ground-truth GLOB, or ground_truth in",
-        ),
+        ([], ["a.jsonl"], (), "ground_truth: nothing is given; give --ground-truth GLOB, or ground_truth in"),
         (["a.jsonl"], [], (), "predictions: nothing is given"),
         (["x.jsonl"], ["a.jsonl"], (), "--ground-truth x.jsonl: no file matches; check the path and quote the pattern"),
         (["a.jsonl"], ["."], (), "--predictions ours=.: this folder holds files of several formats"),
@@ -94,34 +86,30 @@ def test_what_is_wrong_is_told_in_one_line(
     folder: Path, truths: list[str], predictions: list[str] | None, more: tuple[str, ...], message: str
 ) -> None:
     with pytest.raises(UsageError) as error:
-        found(truths, predictions if predictions is None else {"ours": predictions} if predictions else {}, more)
+        found(truths, None if predictions is None else {"ours": predictions} if predictions else {}, more)
     assert str(error.value).startswith(message)
     assert "\n" not in str(error.value)
 
 
-def test_a_column_that_no_record_looked_at_has_is_warned_of(folder: Path) -> None:
+def test_a_column_that_no_record_looked_at_has_is_warned_of(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hint = "the first ground-truth records have no column pages (did you mean page?), only sample_id, text, page"
     assert found(["keys.jsonl"], None, ("page", "pages")).warnings == (hint,)
     assert found(["late.parquet", "keys.jsonl"], None, ("pages",)).warnings == (hint,)
     # It is known once any file that is looked at has it, and nothing is known of a file without records.
     for truths in (["keys.jsonl"], ["late.parquet", "keys.jsonl"], ["late.parquet", "t.parquet"], ["a.jsonl"]):
         assert found(truths, None, ("page",)).warnings == ()
-
-
-def test_only_the_beginning_of_a_large_file_is_looked_at(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (folder / "long.jsonl.gz").write_bytes(gzip.compress(b"\n" * 1000 + b'{"sample_id": "a", "page": 1}\n' * 10_000))
-    monkeypatch.setattr("beamscore.pipelines.inputs.inputs.BYTES_LOOKED_AT", 1000)
-    assert found(["long.jsonl.gz"], None, ("page",)).warnings == ()
-    monkeypatch.setattr("beamscore.pipelines.inputs.inputs.BYTES_LOOKED_AT", 1001)
-    assert found(["long.jsonl.gz"], None, ("pages",)).warnings != ()
+    # Only the beginning of a large file is looked at.
+    line = b'{"sample_id": "a", "page": 1}\n'
+    (folder / "long.jsonl.gz").write_bytes(gzip.compress(line * 99 + line.replace(b"page", b"pages")))
+    beginning = 99 * len(line.rstrip())
+    for size, count in ((beginning, 1), (beginning + 1, 0)):
+        monkeypatch.setattr("beamscore.pipelines.inputs.inputs.BYTES_LOOKED_AT", size)
+        assert len(found(["long.jsonl.gz"], None, ("pages",)).warnings) == count
 
 
 def test_fields_of_a_record_and_whether_they_may_be_text() -> None:
     assert record_fields(benchmark_class("toy").truth_type) == {"text": True, "words": False}
-    assert record_fields(benchmark_class("figure_text").truth_type) == {
-        "regions": False,
-        "figure_type": True,
-        "article": True,
-    }
+    figure_text = record_fields(benchmark_class("figure_text").truth_type)
+    assert figure_text == {"regions": False, "figure_type": True, "article": True}
     with pytest.raises(TypeError, match="struct"):
         record_fields(dict)  # type: ignore[arg-type]

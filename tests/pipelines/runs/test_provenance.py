@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -13,7 +12,15 @@ from hypothesis import strategies as st
 
 from beamscore.metrics.version import VERSION
 from beamscore.pipelines.runs import provenance
-from beamscore.pipelines.runs.provenance import HIDDEN, Invocation, input_sides, run_document, utc, without_secrets
+from beamscore.pipelines.runs.provenance import (
+    HIDDEN,
+    Invocation,
+    input_sides,
+    run_document,
+    seconds,
+    utc,
+    without_secrets,
+)
 from beamscore.pipelines.runs.run import open_result
 from beamscore.transforms.io.files import SourceFile
 from beamscore.transforms.records import GROUND_TRUTH
@@ -33,47 +40,40 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_a_run_says_where_it_comes_from(corpus: Path, tmp_path: Path) -> None:
-    output = tmp_path / "out"
-    found = evaluate(output, f"{corpus}/t-*.jsonl", {"ours": corpus / "p.jsonl", "same": corpus / "p.jsonl"}, "--quiet")
+def test_a_run_says_where_it_comes_from_and_what_differs_between_equal_runs_is_nowhere_else(
+    corpus: Path, tmp_path: Path
+) -> None:
+    sides = {"ours": corpus / "p.jsonl", "same": corpus / "p.jsonl"}
+    found, again = (
+        evaluate(tmp_path / name, f"{corpus}/t-*.jsonl", sides, "--quiet", "--no-html") for name in ("a", "b")
+    )
     assert found.code == 0
-    document = json.loads((output / "run.json").read_bytes())
+    assert (found.bytes(), found.report) == (again.bytes(), again.report)
+    document, other = (json.loads((run.output / "run.json").read_bytes()) for run in (found, again))
     assert list(document) == [
         *("format", "run_id", "benchmark", "systems", "started", "ended", "seconds", "command", "runner", "host"),
         *("versions", "inputs"),
     ]
-    assert document["run_id"] == open_result(str(output)).run_id
+    assert document["run_id"] == open_result(str(found.output)).run_id != other["run_id"]
+    assert all(document[key] == other[key] for key in ("versions", "inputs"))
     assert (document["benchmark"], document["systems"]) == ("toy", ["ours", "same"])
-    assert document["command"][:3] == ["beamscore", "evaluate", "toy"]
-    assert document["command"][-1] == "--quiet"
+    assert (document["command"][:3], document["command"][-1]) == (["beamscore", "evaluate", "toy"], "--no-html")
     assert document["runner"] == "DirectRunner"
-    started, ended = (datetime.fromisoformat(document[key].replace("Z", "+00:00")) for key in ("started", "ended"))
-    assert 0 <= document["seconds"] == round((ended - started).total_seconds(), 3) or document["seconds"] > 0
+    assert document["seconds"] == pytest.approx(seconds(document["ended"]) - seconds(document["started"]), abs=0.002)
     versions = document["versions"]
     assert versions["beamscore"] == found.summary["version"] == VERSION
     assert set(versions) == {"beamscore", "python", "platform", "packages", "tools"}
     assert "apache-beam" in versions["packages"]
-    truth = document["inputs"]["ground_truth"]
+    truth, predictions = document["inputs"]["ground_truth"], document["inputs"]["predictions"]
     assert (truth["records"], truth["count"]) == (12, 2)
-    assert [file["path"] for file in truth["files"]] == [f"{corpus}/t-1.jsonl", f"{corpus}/t-2.jsonl"]
-    for file in truth["files"]:
-        stat = Path(file["path"]).stat()
-        assert (file["bytes"], file["checksum"]) == (stat.st_size, None)
-        assert file["modified"] == utc(stat.st_mtime)
-    assert truth["bytes"] == sum(file["bytes"] for file in truth["files"])
-    predictions = document["inputs"]["predictions"]
+    stats = {f"{corpus}/t-{number}.jsonl": (corpus / f"t-{number}.jsonl").stat() for number in (1, 2)}
+    assert truth["files"] == [
+        {"path": path, "bytes": stat.st_size, "modified": utc(stat.st_mtime), "checksum": None}
+        for path, stat in stats.items()
+    ]
+    assert truth["bytes"] == sum(stat.st_size for stat in stats.values())
     assert list(predictions) == ["ours", "same"]
     assert predictions["ours"]["records"] == sum(1 for _, prediction in CORPUS if prediction)
-
-
-def test_whatever_differs_between_equal_runs_stands_in_run_json_alone(corpus: Path, tmp_path: Path) -> None:
-    runs = [evaluate(tmp_path / name, f"{corpus}/t-*.jsonl", corpus / "p.jsonl", "--quiet") for name in ("a", "b")]
-    assert runs[0].bytes() == runs[1].bytes()
-    assert runs[0].report == runs[1].report
-    first, second = (json.loads((run.output / "run.json").read_bytes()) for run in runs)
-    assert first["run_id"] != second["run_id"]
-    assert first["versions"] == second["versions"]
-    assert first["inputs"] == second["inputs"]
 
 
 def test_the_versions_of_tex_are_told_where_the_benchmark_runs_it() -> None:

@@ -76,15 +76,6 @@ def without_replicates(**values: float | None) -> Ranking | None:
     return places(systems, 0)
 
 
-def test_equal_systems_share_a_place_without_replicates_too() -> None:
-    found = without_replicates(a=0.5, b=0.75, c=0.75, d=None, e=None)
-    assert found is not None
-    assert [(each.system, each.place) for each in found.places] == [("b", 1), ("c", 1), ("a", 3), ("d", 4), ("e", 4)]
-    none = without_replicates(a=None, b=None)
-    assert none is not None
-    assert [each.place for each in none.places] == [1, 1]
-
-
 @given(st.lists(st.sampled_from([None, 0.0, 0.5, 1.0]), min_size=2, max_size=8))
 def test_a_place_is_one_more_than_the_systems_that_are_better(values: list[float | None]) -> None:
     found = without_replicates(**{f"s{number}": value for number, value in enumerate(values)})

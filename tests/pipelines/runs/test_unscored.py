@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,42 +9,26 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from beamscore.pipelines.runs.causes import QuarantineCause, QuarantinedRecord, most_frequent
 from tests.runs import Run, evaluate, write_lines
 
-CORPORA = Path(__file__).parents[2] / "corpora"
-RULES = [{"id": 1, "properties": {"LaneType": "bus"}, "centerlines": ["a"]}]
-TRUTHS = [{"sample_id": f"s{index}", "rules": RULES} for index in range(4)]
 Records = list[dict[str, Any]]
-
-
-def renamed(records: Records, names: dict[str, str]) -> Records:
-    return [{names.get(key, key): value for key, value in record.items()} for record in records]
+RULES = [{"id": 1, "properties": {"LaneType": "bus"}, "centerlines": ["a"]}]
+TRUTHS: Records = [{"sample_id": f"s{index}", "rules": RULES} for index in range(4)]
+WRONG: Records = [{"sample_id": each["sample_id"], "rule": RULES} for each in TRUTHS]
+OTHER_IDS: Records = [{**each, "sample_id": f"{each['sample_id']}.png"} for each in TRUTHS]
+REJECTED: Records = [{"sample_id": each["sample_id"], "rules": 5} for each in TRUTHS]
+NOTHING: Records = [{"sample_id": each["sample_id"], "rules": None} for each in TRUTHS]
+ODD: Records = [{"sample_id": "s0", "a\nb": 1, "": 2, "\x1b[31m": 3, "x" * 500: 4}]
+NONE = "no record has a field that traffic_rules reads, rules; they have"
+MISSPELLED = f"{NONE} rule (did you mean rules?)"
 
 
 def run(folder: Path, truths: Records, *more: str, config: str = "traffic_rules", **systems: Records) -> Run:
     truth = write_lines(folder / "t.jsonl", truths)
     predictions = {name: write_lines(folder / f"{name}.jsonl", records) for name, records in systems.items()}
-    settings = ("--quiet", "--set", "bootstrap.replicates=0", *more)
+    settings = ("--quiet", "--no-html", "--set", "bootstrap.replicates=0", *more)
     return evaluate(folder / "out", truth, predictions, *settings, config=config)
-
-
-def failed(found: Run) -> str:
-    """Returns the one line of a run that failed, whose result is written all the same."""
-    assert (found.code, found.stdout) == (1, "")
-    assert found.stderr.startswith("beamscore: ")
-    assert found.stderr.count("\n") == 1
-    assert all(system["coverage"]["balanced"] for system in found.summary["systems"].values())
-    return found.stderr.removeprefix("beamscore: ").rstrip("\n")
-
-
-MISSPELLED = "no record has a field that traffic_rules reads, rules; they have rule (did you mean rules?)"
-
-
-OTHER_IDS = [{**record, "sample_id": f"{record['sample_id']}.png"} for record in TRUTHS]
-REJECTED: Records = [{"sample_id": record["sample_id"], "rules": 5} for record in TRUTHS]
-ODD: Records = [{"sample_id": "s0", "a\nb": 1, "": 2, "\x1b[31m": 3, "x" * 500: 4}]
-WRONG = renamed(TRUTHS, {"rules": "rule"})
-BARE = "no record has a field that traffic_rules reads, rules; they have a sample_id alone"
 
 
 @pytest.mark.parametrize(
@@ -68,38 +51,29 @@ BARE = "no record has a field that traffic_rules reads, rules; they have a sampl
             "the predictions of ours: nothing was scored: 4 prediction records rejected; most often: "
             "Expected `array | null`, got `int` - at `$.rules` (s0 at ",
         ),
-        (TRUTHS, {"ours": ODD}, "the predictions of ours: no record has a field that traffic_rules reads, rules; "),
-        (TRUTHS, {"ours": [{"sample_id": "s0"}]}, f"the predictions of ours: {BARE}"),
+        (TRUTHS, {"ours": ODD}, f"the predictions of ours: {NONE} 'a\\nb', '', "),
+        (TRUTHS, {"ours": [{"sample_id": "s0"}]}, f"the predictions of ours: {NONE} a sample_id alone"),
+        (
+            [{"sample_id": "s0", "text": "C"}],
+            {"ours": TRUTHS},
+            f"the ground truth: {NONE} text (did you mean the benchmark chemistry",
+        ),
     ],
 )
-def test_why_nothing_was_scored_is_one_line(
+def test_why_nothing_was_scored_is_one_line_and_the_result_is_written(
     tmp_path: Path, truths: Records, systems: dict[str, Any], told: str
 ) -> None:
-    more = ("--set", "missing=exclude", "--set", "max_rejected_fraction=1")
-    line = failed(run(tmp_path, truths, *more, **systems))
+    found = run(tmp_path, truths, "--set", "missing=exclude", "--set", "max_rejected_fraction=1", **systems)
+    line = found.stderr.removeprefix("beamscore: ").removesuffix("\n")
+    assert (found.code, found.stdout, line.isprintable()) == (1, "", True)
     assert line.startswith(told)
-    assert line.isprintable()
     assert len(line) < 500
-
-
-@pytest.mark.parametrize(
-    ("benchmark", "other", "told"),
-    [
-        ("chart", "formula", "they have latex, source, kind, tags, document (did you mean the benchmark formula?)"),
-        ("formula", "chart", "task4, task5 and 1 more (did you mean the benchmark chart?)"),
-        ("traffic_rules", "figure_text", "(did you mean the benchmark figure_text?)"),
-    ],
-)
-def test_the_wrong_benchmark_is_told_from_the_right_one(tmp_path: Path, benchmark: str, other: str, told: str) -> None:
-    truths, predictions = (CORPORA / other / f"{side}.jsonl" for side in ("ground_truth", "predictions"))
-    line = failed(evaluate(tmp_path / "out", truths, predictions, "--quiet", config=benchmark))
-    assert line.startswith(f"the ground truth: no record has a field that {benchmark} reads, ")
-    assert line.endswith(told)
+    assert all(system["coverage"]["balanced"] for system in found.summary["systems"].values())
 
 
 def test_of_several_systems_only_the_one_that_is_wrong_is_told(tmp_path: Path) -> None:
     gates = ("--set", "gates.overall.f1.minimum=0.5", "--set", "gates.overall.f1.judge=point")
-    found = run(tmp_path, TRUTHS, *gates, good=TRUTHS, none=[], wrong=renamed(TRUTHS, {"rules": "rule"}))
+    found = run(tmp_path, TRUTHS, *gates, good=TRUTHS, none=[], wrong=WRONG)
     assert (found.code, found.stderr.splitlines()) == (
         1,
         [
@@ -114,37 +88,34 @@ def test_a_ground_truth_that_measures_nothing_is_told(tmp_path: Path) -> None:
     """A chart with an image has a field of the benchmark, and yet there is no task to score."""
     truths: Records = [{"sample_id": "a", "image": {"width": 5, "height": 5}}]
     predictions: Records = [{"sample_id": "a", "task1": {"output": {"chart_type": "pie"}}}]
-    line = failed(run(tmp_path, truths, config="chart", ours=predictions))
-    assert line == "the predictions of ours: no metric has a value; see the ground truth"
+    found = run(tmp_path, truths, config="chart", ours=predictions)
+    told = "beamscore: the predictions of ours: no metric has a value; see the ground truth\n"
+    assert (found.code, found.stderr) == (1, told)
 
 
-def test_records_may_go_without_any_field_where_others_have_one(tmp_path: Path) -> None:
-    """A model that predicts nothing of a sample may write so."""
+def test_a_model_that_predicts_nothing_of_some_samples_or_of_all_is_scored(tmp_path: Path) -> None:
+    """A Parquet file of it has the column, with nulls."""
     some: Records = [{"sample_id": "s0"}, {"sample_id": "s1", "rules": None}, TRUTHS[2]]
-    found = run(tmp_path, TRUTHS, ours=some)
-    assert (found.code, found.stderr) == (0, "")
-    coverage = found.summary["systems"]["ours"]["coverage"]
-    assert coverage["predictions_without_fields"] == 2
-    assert "ground_truth_without_fields" not in coverage
+    found = run(tmp_path, TRUTHS, some=some, nothing=NOTHING)
+    coverage = found.summary["systems"]["some"]["coverage"]
+    assert (coverage["predictions_without_fields"], "ground_truth_without_fields" in coverage) == (2, False)
+    assert found.summary["systems"]["nothing"]["values"]["overall.f1"] == 0
+    table = pa.table({"sample_id": [each["sample_id"] for each in TRUTHS], "rules": pa.nulls(4, pa.string())})
+    pq.write_table(table, tmp_path / "p.parquet")
+    given = tmp_path / "t.jsonl", tmp_path / "p.parquet", "--quiet", "--no-html"
+    again = evaluate(tmp_path / "out", *given, config="traffic_rules")
+    assert [(each.code, each.stderr) for each in (found, again)] == [(0, "")] * 2
+    # One without the column is told.
+    pq.write_table(table.rename_columns(["sample_id", "rule"]), tmp_path / "p.parquet")
+    again = evaluate(tmp_path / "out", *given, config="traffic_rules")
+    assert (again.code, again.stderr) == (1, f"beamscore: the predictions: {MISSPELLED}\n")
 
 
-def test_a_model_that_predicts_nothing_at_all_is_scored(tmp_path: Path) -> None:
-    nothing = [{"sample_id": record["sample_id"], "rules": None} for record in TRUTHS]
-    found = run(tmp_path, TRUTHS, ours=nothing)
-    assert (found.code, found.stderr) == (0, "")
-    assert found.summary["systems"]["ours"]["values"]["overall.f1"] == 0
-    # A Parquet file of it has the column, with nulls.
-    table = pa.table({"sample_id": [record["sample_id"] for record in TRUTHS], "rules": pa.nulls(4, pa.string())})
-    pq.write_table(table, tmp_path / "ours.parquet")
-    again = evaluate(
-        tmp_path / "out", tmp_path / "t.jsonl", tmp_path / "ours.parquet", "--quiet", config="traffic_rules"
-    )
-    assert (again.code, again.stderr) == (0, "")
+def test_the_most_frequent_cause_is_that_of_rejected_records() -> None:
+    def cause(name: Any, records: int, side: str = "ours") -> QuarantineCause:
+        return QuarantineCause(side, "read", name, records, [QuarantinedRecord("p:1", name)])
 
-
-def test_a_parquet_file_without_a_column_of_the_benchmark_is_told(tmp_path: Path) -> None:
-    truths = write_lines(tmp_path / "t.jsonl", TRUTHS)
-    rules = [json.dumps(record["rules"]) for record in TRUTHS]
-    pq.write_table(pa.table({"sample_id": [r["sample_id"] for r in TRUTHS], "rule": rules}), tmp_path / "p.parquet")
-    found = evaluate(tmp_path / "out", truths, {"ours": tmp_path / "p.parquet"}, "--quiet", config="traffic_rules")
-    assert failed(found) == f"the predictions of ours: {MISSPELLED}"
+    known = [cause("unmatched", 9), cause("invalid", 2), cause("failed", 3), cause("failed", 5, "other")]
+    assert most_frequent(known, ("ours",)) is known[2]
+    assert most_frequent(known, ("ours",), without=()) is known[0]
+    assert most_frequent(known[:1], ("ours", "ground_truth")) is None
