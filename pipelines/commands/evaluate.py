@@ -163,7 +163,7 @@ def _check(configuration: Configuration, options: PipelineOptions) -> int:
     inputs = find_inputs(configuration, configuration.truth_columns())
     warn(inputs.warnings)
     check_tools(configuration, options)
-    found = check_inputs(inputs)
+    found = check_inputs(inputs, LAYOUT)
     for line in found.lines:
         print(printable(line))
     for problem in found.problems:

@@ -9,7 +9,9 @@ from typing import Any
 import msgspec
 
 from ...metrics.benchmark import record_fields
-from ...transforms.records import GROUND_TRUTH
+from ...transforms.io.publication import Layout, check_not_replaced, find_published
+from ...transforms.io.storage import list_folder, output_problem, write_probe
+from ...transforms.records import GROUND_TRUTH, InputProblem
 from ..api.scorer import Scorer
 from ..config.settings import Configuration, of_system, predictions_of
 from .inputs import Inputs
@@ -26,13 +28,14 @@ class Findings:
     problems: list[str] = field(default_factory=list)
 
 
-def check_inputs(inputs: Inputs) -> Findings:
+def check_inputs(inputs: Inputs, layout: Layout) -> Findings:
     """Looks at the first records of each side, scores some, and says what the run would do.
 
-    A problem is what would keep the run from scoring anything. Nothing is written.
+    A problem is what would keep the run from scoring anything. Nothing is written but a probe in an output folder that
+    is there already.
     """
     configuration = inputs.configuration
-    benchmark = configuration.benchmark
+    settings, benchmark = configuration.settings, configuration.benchmark
     protocol = getattr(benchmark.options, "protocol", None)
     found = Findings([f"benchmark: {benchmark.name}" + (f", protocol {protocol}" if protocol else "")])
     first = {side: inputs.first_records(side) for side in (GROUND_TRUTH, *range(len(inputs.systems)))}
@@ -41,6 +44,8 @@ def check_inputs(inputs: Inputs) -> Findings:
     for system, name in enumerate(inputs.systems):
         if first[GROUND_TRUTH].by_id and first[system].by_id:
             _score(configuration, name, first[GROUND_TRUTH], first[system], found)
+    if settings.output:
+        _output(settings.output, layout, inputs, found)
     return found
 
 
@@ -112,3 +117,21 @@ def _score(
         whose = shown(first.sample_id or "")
         count = len({each.sample_id for each in result.rejected})
         found.lines.append(f"  {count} of them would be rejected, such as {whose}: {first.message}")
+
+
+def _output(output: str, layout: Layout, inputs: Inputs, found: Findings) -> None:
+    """Says what is in the output folder, where there is one, and whether it can be written."""
+    try:
+        check_not_replaced(output, layout, (file.path for file in inputs.files))
+        published = find_published(output, layout)
+        there = list_folder(output)
+        if there:
+            write_probe(output)
+    except InputProblem as problem:
+        found.problems.append(problem.message)
+        return
+    except (OSError, ValueError) as error:
+        found.problems.append(output_problem(output, error).message)
+        return
+    held = f"holds the result of run {published.run_id or 'unknown'}, which it would replace" if published else ""
+    found.lines.append(f"output: {output} {held or ('has other files' if there else 'would be created')}")
