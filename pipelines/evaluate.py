@@ -109,7 +109,7 @@ def plan_evaluation(configuration: Configuration, run_id: str) -> EvaluationPlan
     inputs = find_inputs(configuration, configuration.truth_columns())
     check_targets(settings.gates, type(configuration.benchmark), inputs.systems, configuration.slice_columns())
     if not settings.output:
-        raise UsageError("output: nothing is given; give --output DIR, or output in the configuration")
+        raise UsageError("output: missing; give --output DIR, or output in the configuration")
     check_not_replaced(settings.output, LAYOUT, (file.path for file in inputs.files))
     prepare_output(settings.output)
     return EvaluationPlan(configuration, inputs, settings.output, run_id)

@@ -57,7 +57,7 @@ def test_scores_of_another_version_of_the_file_are_not_taken(folder: Path, capsy
     assert pickle.loads(travelling).options.case_sensitive is False
     (folder / "my_metric.py").write_text(EXAMPLE.replace("int(edits == 0)", "int(edits == 1)"))
     assert main(["evaluate", "my_metric.py:WER", *inputs, "again", "--reuse", "run"]) == 0
-    assert "nothing is reused of run: it was made with other versions of packages: my_metric" in capsys.readouterr().err
+    assert "nothing is reused of run: it used other versions of packages: my_metric" in capsys.readouterr().err
     with pytest.raises(BrokenBenchmark, match="has changed since the run began"):
         pickle.loads(travelling)
 

@@ -133,7 +133,7 @@ def test_a_run_says_in_one_line_that_the_machine_failed(victim: Victim, tmp_path
     run = evaluate(tmp_path / "run", files[0], files[1])
     assert run.code == 2
     line = "scoring failed because of this machine, not of a record: OSError: [Errno 28] No space left on device"
-    assert f"{line}; mend that and run again\n" in run.stderr
+    assert f"{line}; fix that and run again\n" in run.stderr
     assert not (run.output / "summary.json").exists()
     with pytest.raises(OSError, match="scoring failed because of this machine"):
         beamscore.evaluate("toy", str(files[0]), str(files[1]))

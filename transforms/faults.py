@@ -1,4 +1,4 @@
-"""What a fault of the machine does to a bundle; one of the temporary folder as a line that says how to mend it."""
+"""What a fault of the machine does to a bundle; one of the temporary folder as a line that says how to fix it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def faults_end_the_bundle(what: str, excuse: Callable[[BaseException], bool] = l
             raise
         message = f": {error}" if str(error) else ""
         raise InputProblem(
-            f"{what} {OF_THE_MACHINE}: {type(error).__name__}{message}; mend that and run again"
+            f"{what} {OF_THE_MACHINE}: {type(error).__name__}{message}; fix that and run again"
         ) from error
 
 
@@ -40,7 +40,7 @@ def temporary_problem(folder: str, error: Exception) -> InputProblem:
     """Returns the problem with a folder for temporary files that a filesystem, or a library that uses it, reported."""
     reason = getattr(error, "strerror", None) or str(error)
     is_full = getattr(error, "errno", None) in _FULL or "disk is full" in reason
-    fix = "free some space, or set" if is_full else "mend that, or set"
+    fix = "free some space, or set" if is_full else "fix that, or set"
     return InputProblem(
         f"{folder}: temporary files cannot be written and read there: {reason}; "
         f"{fix} the environment variable TMPDIR to a folder on another disk"

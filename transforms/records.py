@@ -49,7 +49,7 @@ EXAMPLES = 3
 
 
 class InputProblem(Exception):
-    """An input that ends the run: its one line says what is wrong, where, and how to mend it."""
+    """An input that ends the run: its one line says what is wrong, where, and how to fix it."""
 
     MARK = "beamscore input problem:"
 

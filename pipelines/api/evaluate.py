@@ -125,7 +125,7 @@ def compare(
 ) -> Comparison:
     """Returns whether a candidate is better than a baseline: each a result, or a finished run.
 
-    A run is its folder, or FOLDER:SYSTEM. allow_differences: compare though options, versions or ground truth differ.
+    A run is its folder, or FOLDER:SYSTEM. allow_differences: compare even if options, versions or ground truth differ.
     threshold: a larger change of a sample is counted in `document["changes"]`.
 
     Raises ValueError if a run cannot be read, or the two do not compare, and OSError if the machine fails.

@@ -25,7 +25,7 @@ example:
       --ground-truth tests/corpora/chart/ground_truth.jsonl \\
       --predictions tests/corpora/chart/predictions.jsonl
 
-'beamscore COMMAND --help' tells the options of a command."""
+'beamscore COMMAND --help' explains the options of a command."""
 
 DEFAULT_FRACTIONS = "training=0.2,validation=0.2,testing=0.6"
 
@@ -127,7 +127,7 @@ _SET = _option("--set KEY=VALUE", "set a key of the config", **_REPEATED)
 _GROUND_TRUTH = _option("--ground-truth GLOB", "files of records, or a folder of them", **_GLOBS)
 _RECORD_OUTPUT = (
     _option("--output FILE", "ends with .jsonl, .jsonl.gz, .jsonl.zst or .parquet"),
-    _option("--shards N", "write N files, numbered before the ending (default: 1)", type=int, default=1),
+    _option("--shards N", "number of output files, numbered before the ending (default: 1)", type=int, default=1),
 )
 _VERDICTS = (
     _option("--baseline RUN", "a run, RUN:SYSTEM, or a file such as blessed.txt"),
@@ -152,35 +152,40 @@ COMMANDS = {
         _GROUND_TRUTH,
         _option("--predictions [NAME=]GLOB", "the files of a system; several systems are ranked", **_NAMED_GLOBS),
         _option("--output DIR", "the folder for the result, on any filesystem of Beam"),
-        _option("--slice COLUMN[,COLUMN]", "metrics by column, or crossed columns", dest="slices", **_REPEATED),
+        _option(
+            "--slice COLUMN[,COLUMN]",
+            "compute metrics per value of a column, or of crossed columns",
+            dest="slices",
+            **_REPEATED,
+        ),
         _option("--processes N", "worker processes of a local run (default: by cores and input)", type=positive),
         _option("--reuse RUN", "take the scores of unchanged samples from a finished run"),
-        _option("--resume", "go on where an interrupted run into this --output has stopped"),
+        _option("--resume", "continue an interrupted run into the same --output"),
         _no_html("report.html"),
         *_VERDICTS,
-        _option("--check", "look at the first records, say what the run would do, and stop"),
+        _option("--check", "check the first records, report, and stop"),
         _option("--metrics-file FILE", "write the metrics of the run as a textfile for Prometheus"),
         _option("--quiet", "no progress and no metrics on the console"),
     ),
     "compare": _command(
-        "tell which of two finished runs is better, and where",
+        "show which of two finished runs is better, and where",
         _option("BASELINE", "the output folder of a run, or RUN:SYSTEM"),
-        _option("CANDIDATE", "another, or the same run with another system"),
+        _option("CANDIDATE", "the run to compare, or RUN:SYSTEM"),
         _option("--output DIR", "the folder for comparison.json, comparison.md, comparison.html and changes/"),
-        _option("--allow-differences", "compare though options, versions or ground truth differ"),
+        _option("--allow-differences", "compare even if options, versions or ground truth differ"),
         _option("--threshold X", "a larger change of a sample is counted (default: 0.1)", type=float, default=0.1),
         _option("--changes N", "samples listed in changes/ (default: 100000)", type=positive, default=100_000),
         _no_html("comparison.html"),
         _option(
             "--samples N",
-            "samples in comparison.html that lost most, and that won most (default: 50); 0 reads no input again",
+            "samples in comparison.html that lost most, and that gained most (default: 50); 0 reads no input again",
             type=int,
             default=50,
         ),
         _option("--quiet", "no table on the console"),
     ),
     "gate": _command(
-        "judge the gates of a finished run",
+        "evaluate the gates of a finished run",
         _option("RUN", "the output folder of the run"),
         _option("--config FILE", "the configuration with the gates (default: the run's own)"),
         _SET,
@@ -188,7 +193,7 @@ COMMANDS = {
         _option("--quiet", "no verdicts on the console"),
     ),
     "history": _command(
-        "tell what changed over the runs below a folder",
+        "show what changed over the runs below a folder",
         _option("FOLDER", "the folder with the runs, on any disk or object store"),
         _option("--output DIR", "where history.parquet, history.md and history.html go (default: FOLDER)"),
         _no_html("history.html"),
@@ -196,10 +201,10 @@ COMMANDS = {
     "bless": _command(
         "make the median of the recent nights the baseline",
         _option("FOLDER", "the folder with the runs, on any disk or object store"),
-        _option("--nights N", "how many nights the median is of (default: 7)", type=positive, default=7),
+        _option("--nights N", "number of nights in the median (default: 7)", type=positive, default=7),
     ),
     "export": _command(
-        "hand a finished run to another tool",
+        "export a finished run to another tool",
         _option("RUN", "the output folder of the run, or RUN:SYSTEM"),
         _option("--to TARGET", f"one of {', '.join(EXPORTS)}", choices=list(EXPORTS), required=True),
         _option("--output FILE", "where the document goes (default: standard output); for wandb a folder (default: .)"),
@@ -221,8 +226,8 @@ COMMANDS = {
     ),
     "benchmarks": _command(
         "list the benchmarks and what their metrics mean",
-        _option("NAME", "one benchmark alone", nargs="?"),
-        _option("--names", "the names alone, one a line"),
+        _option("NAME", "show only this benchmark", nargs="?"),
+        _option("--names", "print only the names, one per line"),
     ),
     "convert": _command(
         "turn a benchmark's own files into JSONL or Parquet",
@@ -236,9 +241,9 @@ COMMANDS = {
         _SET,
         _GROUND_TRUTH,
         *_RECORD_OUTPUT,
-        _option("--group COLUMN", "samples with the same value, an article say, stay together"),
+        _option("--group COLUMN", "keep samples with the same value together, such as an article"),
         _option("--column NAME", "the column to write (default: split)", default="split"),
-        _option("--seed SEED", "another seed draws another split", type=int, default=0),
+        _option("--seed SEED", "seed of the split (default: 0)", type=int, default=0),
         [
             _option("--fractions NAME=X,...", f"fractions of the groups; default: {DEFAULT_FRACTIONS}"),
             _option("--folds K", "k-fold cross validation: 0 to K - 1", type=int),
@@ -252,8 +257,8 @@ COMMANDS = {
         _option("--below BELOW", "the threshold (default: 1; with --samples, none)", type=float),
         _option("--samples FILE", "only these: JSONL or Parquet with sample_id, such as changes/ of compare"),
         _option("--system NAME", "the system (default: the best)"),
-        _option("--ground-truth GLOB", "where it is now, if it has moved since the run", **_GLOBS),
-        _option("--predictions GLOB", "where those of the system are now, if they have moved", **_GLOBS),
+        _option("--ground-truth GLOB", "the ground truth, if it has moved since the run", **_GLOBS),
+        _option("--predictions GLOB", "the predictions of the system, if they have moved", **_GLOBS),
     ),
     "draw": _command(
         "draw ground truth and prediction of samples as SVG",
@@ -263,8 +268,11 @@ COMMANDS = {
         _option(
             "--predictions [NAME=]GLOB", "the files of a system; of several systems the first is drawn", **_NAMED_GLOBS
         ),
-        _option("--sample ID", "a sample_id, or several of them", **_GLOBS),
-        _option("--samples FILE", "those of a list: JSONL or Parquet with sample_id, such as changes/ of compare"),
+        _option("--sample ID", "ids of the samples to draw", **_GLOBS),
+        _option(
+            "--samples FILE",
+            "a file with the ids to draw: JSONL or Parquet with sample_id, such as changes/ of compare",
+        ),
         _option("--output PATH", "the picture, FILE.svg; of several samples, the folder for them", required=True),
     ),
 }

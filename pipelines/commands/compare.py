@@ -94,9 +94,9 @@ def allowed_differences(baseline: SystemRun, candidate: SystemRun, allowed: bool
     found = differences(before, after, COMPARED, it="the candidate")
     hint = ""
     if before.benchmark == after.benchmark:
-        hint = f"; give {option} to compare the samples with the same ground truth all the same"
+        hint = f"; give {option} to compare the samples with the same ground truth"
     if found and not (hint and allowed):
-        raise UsageError(f"{baseline.name} and {candidate.name} do not compare: {'; '.join(found)}{hint}")
+        raise UsageError(f"{baseline.name} and {candidate.name} cannot be compared: {'; '.join(found)}{hint}")
     return found
 
 

@@ -49,7 +49,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         problems = {
             each: f"cannot be drawn: {read_bytes(posixpath.join(folder, name)).decode()}"
             if (name := staged_name(prefix, each, PROBLEM)) in there
-            else "no readable ground-truth record has this sample_id"
+            else "not found in the ground truth"
             for each in wanted
             if each not in drawn
         }

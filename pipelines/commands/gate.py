@@ -41,12 +41,12 @@ def run(parsed: argparse.Namespace, _: object) -> int:
     configuration = _configuration(parsed, found)
     if not configuration.settings.gates:
         where = parsed.config or parsed.run
-        raise UsageError(f"{where}: gates: there are none, so nothing would be judged; give --config FILE with gates")
+        raise UsageError(f"{where}: no gates are defined; give --config FILE with gates")
     require_baseline(parsed, configuration)
     baseline = read_baseline(parsed, configuration, found)
     own = baseline is not None and bool(baseline.run_id) and baseline.run_id == found.run_id
     if baseline is not None and own and (baseline.system is None or len(found.summary.systems) == 1):
-        raise UsageError(f"--baseline {parsed.baseline}: this is the run itself, which is never worse than itself")
+        raise UsageError(f"--baseline {parsed.baseline}: the baseline is the run itself")
     check_measured(found, _labels(configuration))
     verdicts = msgspec.to_builtins(gate_verdicts(configuration, found, baseline))
     judged = JudgedRun(found, configuration, verdicts, stored_failures(found, configuration), baseline)
@@ -112,7 +112,7 @@ def read_baseline(parsed: argparse.Namespace, configuration: Configuration, run:
     if _counts_looks(parsed, configuration, baseline):
         baseline.judged, left_out = judged_runs(parsed.baseline, baseline, labels, run)
         warn(left_out)
-    if not any(gate.not_worse_than == BASELINE for gate in gates.values()):
+    if gates and not any(gate.not_worse_than == BASELINE for gate in gates.values()):
         warn(["no gate compares with the baseline; give one `not_worse_than: baseline`"])
     return baseline
 

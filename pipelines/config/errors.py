@@ -13,7 +13,7 @@ from ...transforms.records import InputProblem, printable
 
 
 class UsageError(Exception):
-    """The configuration, the command line or an input is wrong; the message is one line that says how to mend it."""
+    """The configuration, the command line or an input is wrong; the message is one line that says how to fix it."""
 
     def __init__(self, message: str) -> None:
         super().__init__(printable(message))

@@ -88,8 +88,8 @@ def _score(
     whole = truths.whole and predictions.whole
     among = "all" if whole else "the first"
     found.lines.append(
-        f"pairs{of_system(name)}: {len(common):,} of {among} {len(predictions.by_id):,} sample_ids are among {among} "
-        f"{len(truths.by_id):,} of the ground truth"
+        f"pairs{of_system(name)}: {len(common):,} of {among} {len(predictions.by_id):,} sample_ids are in {among} "
+        f"{len(truths.by_id):,} records of the ground truth"
     )
     if not common:
         reason = other_ids(truths.sample_id, predictions.sample_id)

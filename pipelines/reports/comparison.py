@@ -126,7 +126,7 @@ def judge_comparison(
     unsure = [each.name for each in decided if each.difference.verdict != word_of(each)]
     sentence = verdict.sentence
     if unsure:
-        sentence += f" For all metrics and slices at once that is not shown in {', '.join(unsure)}."
+        sentence += f" After correction for all metrics and slices, {', '.join(unsure)} is not significant."
     elif decided:
         sentence += " That holds for all metrics and slices at once."
     words = [[metric["verdict"] for metric in each["metrics"].values()] for each in found["slices"].values()]

@@ -1,4 +1,4 @@
-"""Why records were quarantined, by cause, and why a run scored nothing: said with what mends it.
+"""Why records were quarantined, by cause, and why a run scored nothing: said with what fixes it.
 
 Whether nothing was scored is told by the counts of its document, on whatever runner it ran. The files are looked at
 again only then, to say what they hold.
@@ -26,7 +26,7 @@ MAX_PLACE_LENGTH = 200
 MAX_ID_LENGTH = 80
 
 REMEDIES: dict[Cause, str] = {
-    "unreadable": "mend the record, or leave it out",
+    "unreadable": "fix the record, or leave it out",
     "no_sample_id": "give each record a sample_id, or name its field under fields",
     "no_repeat": "give each prediction a repeat, or name its field under fields",
     "too_large": "write smaller records, or raise the limit under limits",
@@ -55,7 +55,7 @@ class QuarantineCause(msgspec.Struct, frozen=True):
     examples: Annotated[list[QuarantinedRecord], msgspec.Meta(min_length=1)]
 
     def __str__(self) -> str:
-        """Says the cause and what mends it, such as `this is not JSON (p.jsonl:3); mend the record, or ...`."""
+        """Says the cause and what fixes it, such as `this is not JSON (p.jsonl:3); mend the record, or ...`."""
         return f"{self.examples[0].error} ({self.examples[0].place}); {REMEDIES[self.cause]}"
 
 
@@ -102,7 +102,7 @@ def duplicate_warnings(causes: Iterable[QuarantineCause]) -> list[str]:
     """Returns a warning for each side of a run in which sample_ids are duplicated."""
     return [
         f"the {'ground truth' if each.side == 'ground_truth' else predictions_of(each.side)}: "
-        f"{each.records:,} record{'s' * (each.records > 1)} with a sample_id that is duplicated: "
+        f"{each.records:,} record{'s' * (each.records > 1)} with a duplicate sample_id: "
         f"{', '.join(f'{one.place} ({one.error})' for one in each.examples)}; quarantine/ lists all"
         for each in causes
         if each.cause == "duplicate"

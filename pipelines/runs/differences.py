@@ -135,12 +135,12 @@ def _options(ours: RunSignature, theirs: RunSignature, strictness: Strictness, i
     here, there = (scoring_keys(each.config, strictness.options) for each in (ours, theirs))
     for key in sorted({*here, *there}):
         if here.get(key) != there.get(key):
-            yield f"{it} was made with {key}: {_value(there.get(key))}, not {_value(here.get(key))}"
+            yield f"{it} used {key}: {_value(there.get(key))} instead of {_value(here.get(key))}"
     if strictness.options != "scored":
         ours_derived, theirs_derived = (each.config.get("derived") or {} for each in (ours, theirs))
         for name in redefined(ours_derived, theirs_derived):
             was, now = _value(theirs_derived[name]), _value(ours_derived[name])
-            yield f"{it} was made with derived.{name}: {was}, not {now}"
+            yield f"{it} used derived.{name}: {was} instead of {now}"
 
 
 def redefined(ours: Mapping[str, str], theirs: Mapping[str, str]) -> list[str]:
@@ -158,7 +158,7 @@ def surroundings(ours: RunSignature, theirs: RunSignature, it: str = "it") -> It
     for kind in ("packages", "tools"):
         here, there = (each.versions.get(kind) if isinstance(each.versions, dict) else None for each in (ours, theirs))
         if there is None or here != there:
-            yield f"{it} was made with other versions of {kind}{_of_each(here, there)}"
+            yield f"{it} used other versions of {kind}{_of_each(here, there)}"
 
 
 def _of_each(here: Any, there: Any) -> str:
@@ -174,6 +174,6 @@ def _ground_truth(ours: RunSignature, theirs: RunSignature, it: str) -> Iterator
         yield "the ground truth of a run has no fingerprint, so nothing tells whether both have the same"
     elif here != there:
         yield (
-            f"{it} has other ground truth ({there.samples} samples, hash {there.hash[:8]}, not {here.samples}, "
-            f"{here.hash[:8]})"
+            f"{it} has a different ground truth: {there.samples} samples ({there.hash[:8]}) instead of "
+            f"{here.samples} ({here.hash[:8]})"
         )

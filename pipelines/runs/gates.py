@@ -139,7 +139,7 @@ class _GateEvaluator:
     def _slice(self) -> SliceSummary | str:
         """Returns what the gate is about, or why there is nothing."""
         if not self.system:
-            return f"the run has no system but {self.gate.not_worse_than}, with which others are compared"
+            return f"the run has only {self.gate.not_worse_than}, and needs another system to compare"
         whole = self.run.systems.get(self.system)
         if whole is None:
             return f"the run has no system {self.system}{nearest(self.system, list(self.run.systems))}"
@@ -174,7 +174,7 @@ class _GateEvaluator:
             elif best < -ROUNDING:
                 yield _Check("inconclusive", f"{beyond}, which {_ONLY_LOOK.format(gate.looks)}")
             else:
-                yield _Check("inconclusive", f"{text} does not tell: the interval contains the {name} {bound:g}")
+                yield _Check("inconclusive", f"{text}: the interval contains the {name} {bound:g}")
 
     def _look_interval(self, value: float, found: Interval) -> Interval:
         """Returns the interval of a value at the confidence at which the gate fails."""
@@ -214,7 +214,7 @@ class _GateEvaluator:
         if baseline is None:
             return "there is no baseline; give --baseline RUN"
         if reasons := differences(self.run.signature, baseline.signature, PAIRED):
-            return f"the baseline {baseline.path} cannot be compared with: {reasons[0]}; evaluate it again"
+            return f"cannot be compared with the baseline {baseline.path}: {reasons[0]}; evaluate it again"
         name = baseline.system_for(self.system)
         if name is None:
             there = ", ".join(baseline.systems)
@@ -250,7 +250,7 @@ class _GateEvaluator:
             else:
                 word, said = "pass", f", within the margin of {gate.margin:g}" if gate.margin else ", no loss"
                 if by_interval and not paired.same_predictions and self.spec.width is None:
-                    said += " on these samples (a metric without two bounds: a loss that none of them has is not seen)"
+                    said += " on these samples (without two bounds of the metric, losses outside them are not covered)"
         elif max(map(goodness, look)) < self.limit:
             word, said = "fail", self._worse
         elif max(map(goodness, ends)) < self.limit:
@@ -267,7 +267,7 @@ class _GateEvaluator:
 
     @property
     def _worse(self) -> str:
-        return f", worse than the margin of {self.gate.margin:g} allows" if self.gate.margin else ", worse"
+        return f", beyond the margin of {self.gate.margin:g}" if self.gate.margin else ", worse"
 
     def _hidden(self, paired: PairedDifference, ends: Interval, ours: _Side, theirs: _Side) -> str | None:
         """Returns why a difference that passes may hide a loss all the same; None where it does not."""
@@ -315,7 +315,7 @@ class _GateEvaluator:
             limit = margin + (t_quantile(paired.units, confidence) if self.gate.judge == "interval" else 0.0)
             failures += times * float(stdtr(paired.units - 1, -limit))
         often = f"about {failures:.2g}" if failures >= 0.01 else "fewer than 0.01"
-        return f"{text}, which an unchanged system that decodes anew fails {often} times in {NIGHTS} nights"
+        return f"{text}, which an unchanged system with random answers would fail {often} times in {NIGHTS} nights"
 
     def _week(self, theirs: Measured) -> Iterator[_Check]:
         """Yields what the mean of the last runs says, if this one closes a week of looks: a failure, or nothing bad."""

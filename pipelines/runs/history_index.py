@@ -93,7 +93,7 @@ def _files(folder: str) -> Iterator[str]:
         yield from (path.removeprefix(start) for path in list_tree(folder))
         return
     if not os.path.isdir(folder):
-        raise NotADirectoryError(f"{folder} is no folder")
+        raise NotADirectoryError(f"{folder} is not a folder")
     for path, folders, files in os.walk(folder):
         folders[:] = (name for name in folders if name == RUNS or not name.startswith("."))
         below = os.path.relpath(path, folder)

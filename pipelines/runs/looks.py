@@ -93,7 +93,7 @@ def _judged_run(path: str, key: str, baseline: Run, labels: Iterable[str]) -> Ru
     """Returns a run that was judged before; raises UsageError where it has no part in a mean."""
     found = load_baseline(path, labels)
     if _key_of(found) != key:
-        raise UsageError(f"{path}: another run has replaced the one that was judged")
+        raise UsageError(f"{path}: a different run has replaced the judged one")
     for reason in differences(baseline.signature, found.signature, PAIRED, it=path):
         raise UsageError(reason)
     return found
@@ -115,7 +115,7 @@ def runs_of_week(judged: JudgedRuns, run: Run) -> list[Run] | None:
     wanted = range(number - WEEK + 1, number)
     if not judged.runs.keys() >= {*wanted}:
         raise UsageError(
-            f"these predictions were look {number}, which closed a week; judge that again with beamscore gate"
+            f"these predictions were look {number}, the end of a week; judge that week again with beamscore gate"
         )
     return [earlier for each in wanted if (earlier := judged.runs[each]) is not None]
 

@@ -145,7 +145,7 @@ def test_samples_of_one_side_and_of_another_ground_truth_are_told(tmp_path: Path
     other = write_run(tmp_path / "b", after)
     code, _, stderr = command("compare", str(one), str(other))
     assert code == 2
-    assert "the candidate has other ground truth (40 samples, hash ff, not 39, aa)" in stderr
+    assert "the candidate has a different ground truth: 40 samples (ff) instead of 39 (aa)" in stderr
     assert stderr.count("\n") == 1
     document = compare(one, other, tmp_path / "out", "--allow-differences")
     assert document["samples"] == {"compared": 36, "only_baseline": 1, "only_candidate": 2, "other_ground_truth": 1}
@@ -254,10 +254,10 @@ def test_runs_that_do_not_compare(tmp_path: Path) -> None:
     other = write_run(tmp_path / "d", after, {"protocol": "released", "missing": "exclude"})
     code, _, stderr = command("compare", one, other)
     assert code == 2
-    assert 'do not compare: the candidate was made with missing: "exclude", not "wrong"; the candidate was' in stderr
-    assert 'the candidate was made with protocol: "released", not "published"; give --allow-differences' in stderr
+    assert 'cannot be compared: the candidate used missing: "exclude" instead of "wrong"; the candidate was' in stderr
+    assert 'the candidate used protocol: "released" instead of "published"; give --allow-differences' in stderr
     code, _, stderr = command("compare", one, other, "--allow-differences", "--quiet")
-    assert (code, stderr.count("warning: the candidate was made with")) == (0, 2)
+    assert (code, stderr.count("warning: the candidate used")) == (0, 2)
     told = "beamscore: --threshold nan: must be a number of at least 0\n"
     assert command("compare", one, one, "--threshold", "nan")[::2] == (2, told)
 

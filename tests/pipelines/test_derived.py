@@ -86,7 +86,7 @@ def test_a_gate_judges_them_by_the_paired_difference(nights: Path) -> None:
 def test_another_formula_under_one_name_is_told_and_another_metric_is_not(nights: Path) -> None:
     code, _, stderr = command("compare", nights / "old", nights / "good")
     assert (code, stderr.count("\n")) == (2, 1)
-    assert 'was made with derived.both: "mean(exact_match, similarity)", not "mean(similarity)"' in stderr
+    assert 'used derived.both: "mean(exact_match, similarity)" instead of "mean(similarity)"' in stderr
     without = evaluate(nights / "without", nights / "t.jsonl", nights / "good.jsonl", "--quiet")
     assert without.code == 0
     assert "derived" not in without.summary["config"]
@@ -128,7 +128,7 @@ def test_merged_runs_have_them_and_must_define_the_same(nights: Path, tmp_path: 
     whole, expected = (summary(run)["systems"]["predictions"] for run in (merged, nights / "bad"))
     assert (whole["values"], whole["intervals"]) == (expected["values"], expected["intervals"])
     for name, setting, told in [
-        ("other", "derived.gap=exact_match - similarity", "was made with derived.gap"),
+        ("other", "derived.gap=exact_match - similarity", "used derived.gap"),
         ("fewer", "derived={}", "it has other derived metrics"),
     ]:
         code, _, stderr = command("merge", first, shard(name, 20, 60, "--set", setting), "--output", merged)

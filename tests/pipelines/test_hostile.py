@@ -158,7 +158,7 @@ def test_the_run_fails_because_of_what_was_rejected_and_has_written_everything(h
     assert {path.name for path in hostile.output.iterdir()} == RESULT_NAMES - {"report.html"}
     counts = hostile.summary["systems"]["ours"]["coverage"]
     warnings, lines = hostile.stderr.splitlines()[:2], hostile.stderr.splitlines()[2:]
-    assert all("with a sample_id that is duplicated: " in line for line in warnings)
+    assert all("with a duplicate sample_id: " in line for line in warnings)
     sides = ("ground_truth", "ground_truth", "ground-truth records"), ("predictions", "ours", "predictions")
     for line, (side, name, label) in zip(lines, sides, strict=True):
         said, often, rest = line.partition("; most often: ")

@@ -108,7 +108,7 @@ def test_what_does_not_fit_is_told_in_one_line(runs: Path, tmp_path: Path) -> No
         ([first], "give at least two runs to merge"),
         ([first, first], "a run is given twice"),
         ([first, copy], f"{copy}: this is a copy of {first}"),
-        ([first, other], f"{other}: cannot be merged with {first}: it was made with protocol: "),
+        ([first, other], f"{other}: cannot be merged with {first}: it used protocol: "),
         ([first, sliced], f"{sliced}: cannot be merged with {first}: it was sliced by other columns"),
         ([first, one], f"{one}: cannot be merged with {first}: it has the systems ours, not ours, same"),
         ([first, old], f"{old}: cannot be merged with {first}: it was made by beamscore 0.1.0"),

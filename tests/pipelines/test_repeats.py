@@ -233,7 +233,7 @@ def test_finished_runs_with_repeats_are_compared_gated_and_followed(run: Run, tr
     assert "exact_match.spread" in (tmp_path / "history/history.md").read_text()
     once = evaluate(tmp_path / "once", truths, write_lines(tmp_path / "1.jsonl", predictions(repeats=1)), "--quiet")
     code, _, stderr = command("compare", once.output, run.output)
-    assert (code, "was made with repeats: true, not null" in stderr) == (2, True)
+    assert (code, "used repeats: true instead of null" in stderr) == (2, True)
 
 
 def test_merged_runs_must_have_the_same_repeats(run: Run, tmp_path: Path) -> None:

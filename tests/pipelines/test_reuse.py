@@ -81,9 +81,9 @@ def test_the_result_has_the_same_bytes_and_only_what_changed_or_was_rejected_is_
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ("options", 'it was made with protocol: "published", not "released"'),
-        ("packages", "it was made with other versions of packages"),
-        ("no provenance", "it was made with other versions of packages"),
+        ("options", 'it used protocol: "published" instead of "released"'),
+        ("packages", "it used other versions of packages"),
+        ("no provenance", "it used other versions of packages"),
     ],
 )
 def test_what_may_score_otherwise_is_not_reused(

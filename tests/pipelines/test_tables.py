@@ -61,7 +61,9 @@ def test_check_split_and_select_read_them(tmp_path: Path, ending: str) -> None:
     code, stdout, stderr = command("evaluate", "toy", *given)
     assert (code, stderr) == (0, "")
     assert "  fields found: text in 29 of 29, words in 29 of 29\n  other columns: kind\n" in stdout
-    assert f"{len(PREDICTIONS)} of all {len(PREDICTIONS)} sample_ids are among all 29 of the ground truth" in stdout
+    assert (
+        f"{len(PREDICTIONS)} of all {len(PREDICTIONS)} sample_ids are in all 29 records of the ground truth" in stdout
+    )
     code, _, stderr = command("evaluate", "toy", *given[:-1], "knd")
     assert (code, stderr.count("\n")) == (2, 1)
     assert "there is no column knd, only sample_id, text, words, kind" in stderr

@@ -109,7 +109,7 @@ def test_a_run_of_a_hundred_files_makes_a_few_requests_a_file(store: Store, requ
         *("--predictions", f"{store.base}/in/ours-*", *FEW, *store.flags),
     )
     # 20 records of predictions and 10 of the ground truth come twice.
-    assert (code, stderr.count("with a sample_id that is duplicated")) == (0, 2)
+    assert (code, stderr.count("with a duplicate sample_id")) == (0, 2)
     count = len(requests.seen)
     assert count <= 3 * 100 + 100, "each file is asked for its checksum and its size, and read; the rest is constant"
 

@@ -55,9 +55,9 @@ def as_os_errors(path: str) -> Iterator[None]:
 
 
 def output_problem(output: str, error: BaseException) -> InputProblem:
-    """Returns the problem with an output that a filesystem reported, with what mends it."""
+    """Returns the problem with an output that a filesystem reported, with what fixes it."""
     cause = _innermost(error)
-    fix = _FIXES.get(getattr(cause, "errno", None) or 0, "mend that, or give another --output")
+    fix = _FIXES.get(getattr(cause, "errno", None) or 0, "fix that, or give another --output")
     return InputProblem(f"--output {output}: cannot be written: {reason_of(cause)}; {fix}")
 
 

@@ -20,7 +20,7 @@ SAMPLES: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     ),
     "formula": ({"latex": "x ^ 2 + \\frac { 1 } { 2 } < y"}, {"latex": "x ^ 3 + \\text{" + "<b>&" + "} < y"}),
 }
-ABSENT = "no readable ground-truth record has this sample_id"
+ABSENT = "not found in the ground truth"
 
 
 def draw(folder: Path, *flags: str, benchmark: str = "figure_text") -> tuple[int, str, str]:

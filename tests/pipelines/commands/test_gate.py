@@ -65,7 +65,7 @@ def test_tonight_is_judged_against_the_baseline_without_scoring_again(nights: Pa
     assert stdout.endswith("1 of 2 gates pass\n")
     assert gate(nights, "bad", "good", "--quiet")[1] == ""
     code, _, stderr = gate(nights, "same", "elsewhere")
-    assert (code, "cannot be compared with: it has other ground truth (60 samples" in stderr) == (1, True)
+    assert (code, "it has a different ground truth: 60 samples" in stderr) == (1, True)
 
 
 def test_what_is_not_clear_has_an_exit_code_of_its_own(nights: Path) -> None:
@@ -194,14 +194,14 @@ def test_files_of_an_earlier_run_do_not_outlive_this_one(nights: Path, tmp_path:
 
 REFUSED: dict[str, tuple[str, str]] = {
     "no run": ("TMP", "TMP/summary.json: no finished run is here (no such file); give its --output"),
-    "no gates": ("GOOD", "GOOD: gates: there are none, so nothing would be judged"),
+    "no gates": ("GOOD", "GOOD: no gates are defined"),
     "another benchmark": ("GOOD --config TMP/chart.yaml", "TMP/chart.yaml: GOOD is a run of toy, not of chart"),
     "other options": (
         "GOOD CONFIG --set protocol=released",
-        'GATES: GOOD was made with protocol: "published", not "released"',
+        'GATES: GOOD used protocol: "published" instead of "released"',
     ),
-    "another confidence": ("GOOD CONFIG --set bootstrap.confidence=0.5", "GATES: GOOD was made with bootstrap: "),
-    "itself": ("GOOD CONFIG --baseline GOOD", "--baseline GOOD: this is the run itself"),
+    "another confidence": ("GOOD CONFIG --set bootstrap.confidence=0.5", "GATES: GOOD used bootstrap: "),
+    "itself": ("GOOD CONFIG --baseline GOOD", "--baseline GOOD: the baseline is the run itself"),
     "no baseline": ("GOOD CONFIG --baseline TMP/x", "--baseline TMP/x/summary.json: no finished run"),
     "no system": (
         "GOOD CONFIG --baseline SAME:new",

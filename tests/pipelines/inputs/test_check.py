@@ -79,7 +79,7 @@ def test_it_says_what_the_run_would_do_and_writes_nothing(folder: Path) -> None:
         "  other columns: kind",
     ]
     # Samples 5, 16 and 27 have no prediction.
-    assert "pairs: 27 of all 27 sample_ids are among all 30 of the ground truth" in lines
+    assert "pairs: 27 of all 27 sample_ids are in all 30 records of the ground truth" in lines
     done = evaluate(folder / "done", "t.jsonl", "p.jsonl", "--set", "missing=exclude")
     values = done.summary["systems"]["predictions"]["values"]
     (scored,) = [line for line in lines if line.startswith("  the first 27: ")]

@@ -65,8 +65,8 @@ def test_files_are_numbered_by_side_and_parquet_columns_are_those_that_are_read(
 @pytest.mark.parametrize(
     ("truths", "predictions", "more", "message"),
     [
-        ([], ["a.jsonl"], (), "ground_truth: nothing is given; give --ground-truth GLOB, or ground_truth in"),
-        (["a.jsonl"], [], (), "predictions: nothing is given"),
+        ([], ["a.jsonl"], (), "ground_truth: missing; give --ground-truth GLOB, or ground_truth in"),
+        (["a.jsonl"], [], (), "predictions: missing"),
         (["x.jsonl"], ["a.jsonl"], (), "--ground-truth x.jsonl: no file matches; check the path and quote the pattern"),
         (["a.jsonl"], ["."], (), "--predictions ours=.: this is a folder; give a pattern of its files"),
         (["[il]*.parquet", "t.parquet"], ["a.jsonl"], ("page",), "id.parquet: there is no column sample_id, only id"),

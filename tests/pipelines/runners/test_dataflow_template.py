@@ -151,7 +151,7 @@ def test_what_is_left_out_is_left_to_the_configuration(
     ("arguments", "message"),
     [
         ([], "--config is missing"),
-        (["--config=toy", "--slice=kind"], "ground_truth: nothing is given"),
+        (["--config=toy", "--slice=kind"], "ground_truth: missing"),
         (["--config=toy", "--outputs=gs://b/out"], "--outputs=gs://b/out: neither beamscore nor Beam knows this"),
         (["--config=toy", "--set=mising=wrong"], "mising: unknown key"),
     ],
@@ -196,7 +196,7 @@ def test_the_file_that_the_launcher_runs_calls_the_template(tmp_path: Path) -> N
     environment = {"PYTHONPATH": str(FOLDER.parents[1])}
     done = subprocess.run(run, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert done.stderr.splitlines()[-1].startswith("beamscore: predictions: nothing is given")
+    assert done.stderr.splitlines()[-1].startswith("beamscore: predictions: missing")
 
 
 def test_what_the_operator_of_airflow_adds_is_understood() -> None:

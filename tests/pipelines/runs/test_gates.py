@@ -125,10 +125,10 @@ POINT: Any = {"judge": "point"}
     [
         (Gate(0.7), "pass", "0.8 (LOW to HIGH) is at least the minimum 0.7"),
         (Gate(0.9), "fail", "0.8 (LOW to HIGH) is below the minimum 0.9"),
-        (Gate(0.82), "inconclusive", "0.8 (LOW to HIGH) does not tell: the interval contains the minimum 0.82"),
+        (Gate(0.82), "inconclusive", "0.8 (LOW to HIGH): the interval contains the minimum 0.82"),
         (Gate(None, 0.9), "pass", "0.8 (LOW to HIGH) is at most the maximum 0.9"),
         (Gate(None, 0.7), "fail", "0.8 (LOW to HIGH) is above the maximum 0.7"),
-        (Gate(None, 0.8), "inconclusive", "0.8 (LOW to HIGH) does not tell: the interval contains the maximum 0.8"),
+        (Gate(None, 0.8), "inconclusive", "0.8 (LOW to HIGH): the interval contains the maximum 0.8"),
         (Gate(0.7, 0.75), "fail", "0.8 (LOW to HIGH) is above the maximum 0.75"),
         (Gate(0.8, **POINT), "pass", "0.8 is at least the minimum 0.8"),
         (Gate(0.81, **POINT), "fail", "0.8 is below the minimum 0.81"),
@@ -159,7 +159,7 @@ def test_a_value_that_rounding_puts_beside_a_bound_is_at_the_bound(bound: float)
     [
         (320, {}, "pass", "0 (+0 to +0) from the baseline, no loss"),
         (380, {}, "pass", ", no loss"),
-        (260, {"margin": 0.05}, "fail", ", worse than the margin of 0.05 allows"),
+        (260, {"margin": 0.05}, "fail", ", beyond the margin of 0.05"),
         (317, {}, "inconclusive", ", too wide to tell whether it is a loss"),
         (317, {"margin": 0.05}, "pass", ", within the margin of 0.05"),
         (319, POINT, "fail", "-0.0025 from the baseline, worse"),

@@ -118,7 +118,7 @@ DENIED = BeamIOError("Rename failed", {"x": OSError(PermissionError(errno.EACCES
         (OSError(errno.ENOSPC, "No space left"), "[Errno 28] No space left; free some space, or give another --output"),
         (FileExistsError(errno.EEXIST, "exists"), "[Errno 17] exists; a file has that name; give another --output"),
         (DENIED, "[Errno 13] Permission denied; allow this user to write there, or give another --output"),
-        (ValueError("two\nlines"), "two lines; mend that, or give another --output"),
+        (ValueError("two\nlines"), "two lines; fix that, or give another --output"),
     ],
 )
 def test_a_problem_with_an_output_is_one_line_with_its_cause_and_what_mends_it(error: Exception, message: str) -> None:
