@@ -6,11 +6,12 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 OUT ?= out
 SEEDS ?= 60
+SAMPLES ?= 100000
 CHANGES ?= 400
 SEED ?= 1
 FLINK_TESTS ?= tests/flink
 
-.PHONY: demo test coverage lint bench calibrate abuse attacks laws install-tex test-dist release-check test-image test-airflow test-lowest test-s3 test-stores test-exports mutants flink test-flink bench-flink test-page picture clean help
+.PHONY: demo test coverage lint bench calibrate abuse attacks laws install-tex test-dist release-check test-airflow test-lowest test-s3 test-stores test-exports mutants flink test-flink bench-flink test-page picture clean help
 
 help:
 	@echo "make demo         evaluate the sample corpora of every benchmark; tells where the reports lie"
@@ -24,7 +25,6 @@ help:
 	@echo "make attacks      stop, damage, kill, copy, reuse and merge whole runs (SEEDS=60)"
 	@echo "make test-dist    install the source distribution apart, and run it on a pool of workers"
 	@echo "make release-check  build sdist and wheel, and run the demo and all tests with the wheel on the oldest and newest Python here"
-	@echo "make test-image   build the image of configs/dataflow without Docker, on a stand-in for its base (as root, 10 minutes)"
 	@echo "make test-airflow run the nightly DAG by a real Airflow: a passing, a failing and an inconclusive night"
 	@echo "                  (PROVIDERS=\"apache-airflow-providers-apache-beam apache-airflow-providers-google\": that of Dataflow too)"
 	@echo "make test-s3      the commands on a server of S3 on this machine, also killed while they publish"
@@ -34,7 +34,7 @@ help:
 	@echo "make mutants      change the code in 400 places, one at a time: which changes does no test notice? (CHANGES=400 SEED=1)"
 	@echo "make flink        evaluate a sample corpus on a Flink cluster of this machine"
 	@echo "make test-flink   all benchmarks, 200,000 samples and faults on Flink"
-	@echo "make bench-flink  measure Flink: slots, growth and memory, a hot key (SECTIONS=growth for a part)"
+	@echo "make bench-flink  measure what each further sample costs on Flink (SAMPLES=100000)"
 	@echo "make test-page    open reports in a headless Chromium; pictures of them for you to look at in out/page"
 	@echo "make picture      take the picture of report.html that the README shows"
 	@echo "make clean        remove the environment and all output"
@@ -99,11 +99,6 @@ test-dist: $(READY) install-tex
 release-check: $(READY)
 	$(BIN)/python -m tests.installed.release $(OUT)/release
 
-test-image: $(READY)
-	command -v mmdebstrap >/dev/null && command -v buildah >/dev/null || \
-		{ apt-get update -qq && apt-get install -y -qq --no-install-recommends mmdebstrap buildah; }
-	$(BIN)/python -m tests.image $(OUT)/image
-
 test-airflow: $(READY)
 	test -x $(VENV)-airflow/bin/airflow || { $(PYTHON) -m venv $(VENV)-airflow && \
 		$(VENV)-airflow/bin/python -m pip install --quiet --disable-pip-version-check \
@@ -156,7 +151,7 @@ test-flink: $(READY) install-tex
 	$(BIN)/python -m pytest -m flink -o timeout=1200 $(FLINK_TESTS)
 
 bench-flink: $(READY)
-	$(BIN)/python -m tests.flink.bench $(SECTIONS)
+	$(BIN)/python -m tests.flink.bench $(SAMPLES)
 
 picture: $(READY) demo
 	@sh .ci/install-browser

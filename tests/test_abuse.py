@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
-from types import ModuleType
 from typing import Any
 
 import msgspec
 import pytest
 
-import tests.abuse.__main__ as abuse
 from beamscore.metrics.traffic_rules.benchmark import TrafficRulesBenchmark
 from tests.abuse import Case
-from tests.abuse.run import MAX_BYTES, MAX_SECONDS, Job, Outcome, run_case, score_job
+from tests.abuse.run import Job, run_case, score_job
 from tests.generate.traffic_rules import sample
 
 NEIGHBOURS = [sample(index, seed=1) for index in range(4)]
@@ -34,13 +31,6 @@ def test_a_case_runs_in_a_process_of_its_own_whose_memory_is_not_that_of_whoever
     assert outcome.verdict.startswith("scored, ")
     assert 10 << 20 < outcome.peak_bytes < len(ballast)
     assert not outcome.failed
-
-
-def test_what_the_reader_would_reject_is_no_case() -> None:
-    large = Case("large", RULES, {"rules": [{"properties": {"a": "x" * (17 << 20)}}]})
-    outcome = run_case("traffic_rules", {}, large, NEIGHBOURS)
-    assert outcome.failed
-    assert outcome.verdict.startswith("failed: no case: a record of 178")
 
 
 @pytest.mark.parametrize(
@@ -87,32 +77,3 @@ def test_harm_is_noticed(monkeypatch: pytest.MonkeyPatch, harm: Callable[[list[A
     outcome = score_job(job("{}"))
     assert outcome.verdict.startswith(verdict)
     assert outcome.failed
-
-
-@pytest.mark.parametrize(
-    ("outcome", "failed"),
-    [
-        (Outcome(MAX_SECONDS, MAX_BYTES, "scored"), False),
-        (Outcome(MAX_SECONDS + 0.1, 0, "scored"), True),
-        (Outcome(0.0, MAX_BYTES + 1, "rejected"), True),
-    ],
-)
-def test_rows_tell_what_fails(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], outcome: Outcome, failed: bool
-) -> None:
-    readers = ModuleType("tests.abuse.readers")
-    readers.check = lambda: [("a long file", outcome)]  # type: ignore[attr-defined]
-    monkeypatch.setattr("sys.argv", ["abuse", "traffic_rules"])
-    monkeypatch.setattr(importlib, "import_module", lambda name: readers)
-    with pytest.raises(SystemExit) as ended:
-        abuse.main()
-    assert ended.value.code == failed
-    row, sums = capsys.readouterr().out.splitlines()
-    assert row.split()[:5] == ["FAIL" if failed else "ok", "traffic_rules:", "a", "long", "file"]
-    assert sums.startswith(f"1 cases, {failed:d} of them above")
-
-
-@pytest.mark.parametrize("name", abuse.module_names())
-def test_every_module_of_the_folder_has_cases_or_a_check(name: str) -> None:
-    module = importlib.import_module(f"tests.abuse.{name}")
-    assert hasattr(module, "cases") or hasattr(module, "check")

@@ -39,11 +39,10 @@ def test_three_nights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert "Traceback" not in stderr
         codes.append(code)
         errors += stderr.splitlines()
-    assert codes == [0, 0, 1, 0, 0]
+    assert codes == [0, 0, 1, 0]
     # What the page says that is printed is printed.
-    quoted = re.findall(r"^> (beamscore: .*)$", section("Three nights"), re.MULTILINE)
-    assert quoted
-    assert set(quoted) <= set(errors)
+    (quoted,) = re.findall(r"^> (beamscore: .*) \.\.\.$", section("Three nights"), re.MULTILINE)
+    assert any(line.startswith(quoted) for line in errors)
     tonight = Path("out/tonight.md").read_text()
     assert tonight.startswith("**FAIL** ")
     assert "Samples that moved `overall.f1` of tonight most:" in tonight

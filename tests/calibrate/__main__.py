@@ -8,12 +8,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from statistics import fmean
 
 from tests.calibrate import table, write_measured
 from tests.calibrate.coverage import Coverage, coverage
-from tests.calibrate.differences import alarms, family_alarms, wrong_passes, wrong_verdicts
+from tests.calibrate.differences import alarms, family_alarms, wrong_passes
 from tests.calibrate.nights import detection_rate, drift_detection_rate, false_alarms
 from tests.calibrate.populations import CASES
 
@@ -22,7 +22,6 @@ SEED = 1
 GAIN = 0.1
 ALARM_SIZES = (30, 200)
 LOSS_SIZES, LOSSES = (20, 50, 200, 1000), (0.005, 0.02, 0.1)
-RARE_SIZES, RARE_SHARE = (10, 20, 200), 0.05
 SERIES, DETECTIONS, DRIFTS, FALL = 8, 1000, 200, 0.01
 
 
@@ -71,9 +70,9 @@ def _coverage_table(found: Sequence[Sequence[Coverage]], corpora: int) -> Iterat
     ]
     plain = min(cell.percentile for each in found for cell in each)
     yield (
-        f"How often a 95% interval contains the true value, in {corpora:,} corpora per cell, over {len(samples)} "
-        "populations of samples, and for documents as clusters (their number in brackets). The standard error is "
-        f"{_error(corpora):.1%} at 95%. Plain percentiles of the same replicates contain it in as few as {plain:.1%}."
+        f"How often a 95% interval contains the true value, in {corpora:,} corpora per cell (standard error "
+        f"{_error(corpora):.1%}), over {len(samples)} populations of samples, and for documents as clusters (their "
+        f"number in brackets). Plain percentiles contain it in as few as {plain:.1%}."
     )
     yield table(["", *(f"{size} samples" for size in SIZES)], rows)
 
@@ -88,11 +87,10 @@ def _alarm_tables(corpora: int) -> Iterator[str]:
     some = [[alarms(case, units, GAIN, corpora // 4, SEED) for case in CASES] for units in ALARM_SIZES]
     apart = fmean(each.apart for each in some[-1])
     yield (
-        "How often the verdict on a single metric says that two systems differ, over the populations above; in "
-        "brackets, how often the paired interval excludes 0. False alarms: both are equally good; one population has a "
-        f"standard error of {_error(corpora // 2):.1%}. Power: the second is right on up to {GAIN:.0%} more of the "
-        f"samples. If intervals of the two values were compared instead, the mean power with {ALARM_SIZES[-1]} units "
-        f"would be {apart:.0%}."
+        "How often the verdict on a single metric says that two systems differ (in brackets, how often the paired "
+        f"interval excludes 0): false alarms if both are equally good (standard error {_error(corpora // 2):.1%}), "
+        f"power if the second is right on up to {GAIN:.0%} more of the samples. Comparing the intervals of the two "
+        f"values would have a mean power of {apart:.0%} with {ALARM_SIZES[-1]} units."
     )
     rows = [
         [
@@ -109,9 +107,7 @@ def _alarm_tables(corpora: int) -> Iterator[str]:
     power = family_alarms(20, 8, 1000, 5, 1.0, corpora // 10, SEED)
     yield (
         f"In 20 slices of 50 samples with 8 metrics each, the verdicts raise any false alarm in {alarm.largest:.1%} of "
-        f"comparisons of equal systems, and find {power.largest:.1%} of the differences if 5 slices are better. Exact "
-        f"McNemar tests with Holm's correction: {alarm.mcnemar:.1%} and {power.mcnemar:.1%}. Without a correction: "
-        f"{alarm.uncorrected:.1%} and {power.uncorrected:.1%}."
+        f"comparisons of equal systems, and find {power.largest:.1%} of the differences if 5 slices are better."
     )
 
 
@@ -122,22 +118,10 @@ def _rare_loss_tables(corpora: int) -> Iterator[str]:
         for cells in [[wrong_passes(units, loss, 0.0, 2 * corpora, SEED) for units in LOSS_SIZES]]
     ]
     yield (
-        "How often a gate with the margin m passes a system that loses each sample with probability m and gains none, "
-        f"in {2 * corpora:,} corpora per cell. The nominal rate is 2.5%. In brackets, with the paired interval."
+        f"How often a gate with the margin m, nominally in 2.5% of {2 * corpora:,} corpora, passes a system that loses "
+        "each sample with probability m (in brackets, with the paired interval):"
     )
     yield table(["m", *(f"{size} samples" for size in LOSS_SIZES)], rows)
-    told = [wrong_verdicts(units, RARE_SHARE, 0.02, corpora, SEED) for units in RARE_SIZES]
-    yield (
-        f"Of two systems with equal means, one loses 0.38 on {RARE_SHARE:.0%} of the samples and gains about 0.02 on "
-        f"each other one. In {corpora:,} corpora each of {_joined(map(str, RARE_SIZES))} samples, the swap test alone "
-        f"says that they differ in {_joined(f'{each.swap:.1%}' for each in told)}, the verdict in "
-        f"{_joined(f'{each.verdict:.1%}' for each in told)}."
-    )
-
-
-def _joined(texts: Iterable[str]) -> str:
-    *first, last = texts
-    return f"{', '.join(first)} and {last}"
 
 
 if __name__ == "__main__":

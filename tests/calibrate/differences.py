@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import bdtr
 
 from beamscore.metrics.statistics.bootstrap import Bootstrap
 from beamscore.metrics.statistics.comparison import SwapBits, simultaneous_p, studentized, swap_p, units_needed
@@ -93,12 +92,10 @@ def _swapped(case: Case, systems: list[dict[str, FloatArray]], swaps: FloatArray
 class FamilyAlarms(NamedTuple):
     """Of 20 slices x 8 metrics: in which share of the corpora any cell alarms, and how many of the true ones do.
 
-    uncorrected: the swap p <= 0.05 of any cell. mcnemar: the exact p of McNemar's test after Holm's correction.
-    largest: by the largest |t|.
+    uncorrected: the swap p <= 0.05 of any cell. largest: by the largest |t|.
     """
 
     uncorrected: float
-    mcnemar: float
     largest: float
 
 
@@ -111,7 +108,7 @@ def family_alarms(
     else the mean share of the cells of those slices that are found.
     """
     rng = np.random.default_rng([seed, 4])
-    found = np.zeros(3)
+    found = np.zeros(2)
     size = units // slices
     for start in range(corpora):
         if start % 50 == 0:
@@ -127,30 +124,18 @@ def family_alarms(
         total = change.sum(axis=1)
         differences, swapped = (total / size).ravel(), ((total - 2 * traded) / size).reshape(len(swaps), -1)
         enough = (change != 0).sum(axis=1).ravel() >= units_needed(CONFIDENCE)
-        flips = [np.sum(change == sign, axis=1).ravel() for sign in (1, -1)]
-        found += _family(differences, swapped, enough, _mcnemar(*flips), better * metrics)
+        found += _family(differences, swapped, enough, better * metrics)
     return FamilyAlarms(*(found / corpora).tolist())
 
 
-def _mcnemar(wins: npt.NDArray[np.int64], losses: npt.NDArray[np.int64]) -> FloatArray:
-    """Returns the exact p of McNemar's test: twice the chance of so few flips the rarer way, of as many fair ones."""
-    found: FloatArray = np.minimum(1.0, 2 * bdtr(np.minimum(wins, losses), wins + losses, 0.5))
-    return found
-
-
-def _family(
-    differences: FloatArray, swapped: FloatArray, enough: npt.NDArray[np.bool_], exact: FloatArray, true: int
-) -> FloatArray:
+def _family(differences: FloatArray, swapped: FloatArray, enough: npt.NDArray[np.bool_], true: int) -> FloatArray:
     cells = len(differences)
     tested = [studentized(float(differences[cell]), swapped[:, cell]) for cell in range(cells)]
     largest = np.max([others for (_, others), counts in zip(tested, enough, strict=True) if counts], axis=0)
     p = np.array([swap_p(float(differences[cell]), swapped[:, cell]) for cell in range(cells)])
-    order = np.argsort(exact, kind="stable")
-    holm = np.empty(cells)
-    holm[order] = np.maximum.accumulate(exact[order] * (cells - np.arange(cells)))
     simultaneous = np.array([simultaneous_p(t, largest) for t, _ in tested])
     level = 1 - CONFIDENCE + 1e-9
-    alarms = np.array([(each <= level) & enough for each in (p, holm, simultaneous)])
+    alarms = np.array([(each <= level) & enough for each in (p, simultaneous)])
     return alarms[:, :true].mean(axis=1) if true else alarms.any(axis=1).astype(float)
 
 

@@ -37,7 +37,7 @@ CHURN = {"low": 0.1, "high": 1.0}
 is uniform in [0, 1], so that a third of them differ between two nights."""
 SIZES = (50, 400)
 LOSSES = (2, 3, 5)
-LOOKS = (1, 30, 365)
+LOOKS = (1, 365)
 
 
 @dataclass(frozen=True)

@@ -1,119 +1,107 @@
-"""`make bench-flink`: how an evaluation on Flink grows with slots, samples and slices, as ratios from one run.
+"""`make bench-flink`: what each further sample costs on a Flink cluster with two slots.
 
-python -m tests.flink.bench [SECTION ...]
+python -m tests.flink.bench [SAMPLES]
+
+One corpus and one four times as large are evaluated in one cluster; their difference leaves out what starting a job
+takes.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
 
-import msgspec
 from tabulate import tabulate
 
-from tests.bench.corpus import Corpus
 from tests.flink.cluster import FlinkCluster
-from tests.flink.measured import Measured, corpus_of, evaluate
+from tests.flink.conftest import traffic_rules
+from tests.flink.workers import PROJECT
 
-MANY = 1000
 TIMES = 4
+POLL_INTERVAL_S = 0.5
+HEADER = ["samples", "s", "processor µs of the workers, a sample", "bytes read, a sample", "bytes regrouped, a sample",
+          "peak MiB of a worker"]  # fmt: skip
 
 
-def main() -> None:
-    """Runs the sections that are asked for, all by default, each on a fresh cluster."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sections", nargs="*", help=f"of {', '.join(SECTIONS)}")
-    parser.add_argument("--samples", type=int, default=100_000, help="size of the smaller corpus")
-    parsed = parser.parse_args()
-    for name in parsed.sections or SECTIONS:
-        SECTIONS[name](parsed.samples)
+@dataclass
+class Usage:
+    """What an evaluation took: by worker process the processor seconds and the peak of its memory in MiB."""
+
+    seconds: float = 0.0
+    bytes_read: int = 0
+    bytes_regrouped: int = 0
+    processor_seconds: dict[str, float] = field(default_factory=dict)
+    mebibytes: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def totals(self) -> list[float]:
+        """The columns of the table that add up over samples."""
+        return [self.seconds, sum(self.processor_seconds.values()) * 1e6, self.bytes_read, self.bytes_regrouped]
+
+    def look(self, worker: str) -> None:
+        """Reads what Linux knows of a process and of its children that have ended."""
+        process = Path("/proc", worker)
+        # After the name in brackets, the fields 14 to 17 of proc(5) are times: own and of children, user and system.
+        times = (process / "stat").read_text().rpartition(")")[2].split()[11:15]
+        peaks = [line.split()[1] for line in (process / "status").read_text().splitlines() if line.startswith("VmHWM")]
+        if peaks:
+            self.processor_seconds[worker] = sum(map(int, times)) / os.sysconf("SC_CLK_TCK")
+            self.mebibytes[worker] = int(peaks[0]) / 1024
 
 
-def slots(samples: int) -> None:
-    """One and two slots on two corpora, where a slot has one processor for its TaskManager and its worker.
-
-    The last lines are the difference of the corpora: without what starting a job takes.
-    """
-    processors = [["taskset", "--cpu-list", str(number)] for number in sorted(os.sched_getaffinity(0))]
-    with FlinkCluster(prefixes=processors) as cluster:
-        runs = [
-            [evaluate(cluster, corpus_of(count), slots) for slots in (1, 2)] for count in (samples, TIMES * samples)
-        ]
-    measured = [[(run.samples, run.seconds) for run in pair] for pair in runs]
-    more = [(large.samples - small.samples, large.seconds - small.seconds) for small, large in zip(*runs, strict=True)]
-    rows = []
-    for pair in [*measured, more]:
-        rates = [count / seconds for count, seconds in pair]
-        for slots, (count, seconds), rate in zip((1, 2), pair, rates, strict=True):
-            rows.append([str(count), str(slots), f"{seconds:.1f}", f"{rate:.0f}", f"{rate / rates[0]:.2f}"])
-    _print("Slots, with one processor each", ["samples", "slots", "s", "samples a second", "of one slot"], rows)
-
-
-def growth(samples: int) -> None:
-    """A corpus, one four times as large, and their difference: what each further sample takes."""
+def main(samples: int) -> None:
+    """Prints a table with a row for each corpus, and one for their difference."""
     with FlinkCluster() as cluster:
-        runs = [evaluate(cluster, corpus_of(count), 2) for count in (samples, TIMES * samples)]
-    small, large = (_totals(run) for run in runs)
-    more = [after - before for before, after in zip(small, large, strict=True)]
+        small, large = (evaluate(cluster, count) for count in (samples, TIMES * samples))
+    more = [after - before for before, after in zip(small.totals, large.totals, strict=True)]
     rows = [
-        [what, *(f"{total / count:.0f}" for total in totals), *peaks]
-        for what, count, totals, peaks in (
-            *((str(run.samples), run.samples, _totals(run), _peaks(run)) for run in runs),
-            (f"the {(TIMES - 1) * samples} more", (TIMES - 1) * samples, more, ["", ""]),
+        [str(count), f"{seconds:.1f}", *(f"{each / count:.0f}" for each in totals), peak]
+        for count, (seconds, *totals), peak in (
+            (samples, small.totals, f"{max(small.mebibytes.values()):.0f}"),
+            (TIMES * samples, large.totals, f"{max(large.mebibytes.values()):.0f}"),
+            ((TIMES - 1) * samples, more, ""),
         )
     ]
-    costs = [f"{each}, a sample" for each in ("processor µs of the workers", "bytes read", "bytes regrouped")]
-    _print("Growth, on two slots", ["samples", *costs, "peak MiB of a worker", "s"], rows)
+    print(tabulate(rows, HEADER, tablefmt="pipe", disable_numparse=True, colalign=["right"] * len(HEADER)))
 
 
-def _totals(run: Measured) -> list[float]:
-    return [run.worker_seconds * 1e6, run.bytes_read, run.bytes_regrouped]
+def evaluate(cluster: FlinkCluster, count: int) -> Usage:
+    """Evaluates a corpus on the cluster, and looks at its workers meanwhile; RuntimeError where that fails."""
+    corpus, usage = traffic_rules(count), Usage()
+    command = [sys.executable, "-m", "beamscore.pipelines.commands", "evaluate", "traffic_rules", "--quiet",
+               f"--ground-truth={corpus.ground_truth}", f"--predictions={corpus.predictions}",
+               *cluster.options()]  # fmt: skip
+    before = workers(cluster)
+    started = time.monotonic()
+    with (
+        tempfile.TemporaryDirectory() as output,
+        subprocess.Popen([*command, f"--output={output}"], cwd=PROJECT) as process,
+    ):
+        while process.poll() is None:
+            time.sleep(POLL_INTERVAL_S)
+            for worker in workers(cluster) - before:
+                try:
+                    usage.look(worker)
+                except OSError:
+                    continue
+    usage.seconds = time.monotonic() - started
+    if process.returncode:
+        raise RuntimeError(f"{' '.join(command)} ended with {process.returncode}")
+    vertices = cluster.rest.vertices(next(iter(cluster.rest.jobs())))
+    usage.bytes_read = sum(vertex.bytes_read for vertex in vertices)
+    usage.bytes_regrouped = sum(vertex.bytes_read for vertex in vertices if vertex.regroups)
+    return usage
 
 
-def _peaks(run: Measured) -> list[str]:
-    return [f"{run.worker_mebibytes:.0f}", f"{run.seconds:.1f}"]
+def workers(cluster: FlinkCluster) -> set[str]:
+    """Returns the process ids of all workers that were started so far, by the names of their logs."""
+    return {log.stem.partition("-")[2] for log in cluster.logs.glob("worker-*.log")}
 
-
-def hot_key(samples: int) -> None:
-    """One slice that holds all samples, and as many slice memberships over many slices."""
-    corpus = with_columns(corpus_of(samples))
-    with FlinkCluster() as cluster:
-        runs = {
-            name: evaluate(cluster, corpus, 2, "--slice", column)
-            for name, column in (("1 slice", "one"), (f"{MANY} slices", "many"))
-        }
-    rows = []
-    for name, run in runs.items():
-        (grouped,) = [
-            vertex for vertex in run.vertices if vertex.name.startswith("GroupReduce") and "Combine/" in vertex.name
-        ]
-        partial = sum(read for read, _ in grouped.moved)
-        rows.append(
-            [name, f"{run.seconds:.1f}", f"{run.worker_seconds:.1f}", str(partial), f"{run.worker_mebibytes:.0f}"]
-        )
-    header = ["", "s", "processor s of the workers", "partial sums sent to the combine", "peak MiB of a worker"]
-    _print(f"A hot key: {samples} samples on two slots", header, rows)
-
-
-def with_columns(corpus: Corpus) -> Corpus:
-    """Returns the corpus with two columns more: `one`, the same for all samples, and `many`, of MANY values."""
-    truth = corpus.ground_truth.with_name(f"{corpus.ground_truth.stem}-columns.jsonl")
-    if not truth.exists():
-        part = truth.with_suffix(".part")
-        with corpus.ground_truth.open("rb") as lines, part.open("wb") as written:
-            for index, line in enumerate(lines):
-                record = {**msgspec.json.decode(line), "one": "all", "many": index % MANY}
-                written.write(msgspec.json.encode(record) + b"\n")
-        part.rename(truth)
-    return Corpus(corpus.count, truth, corpus.predictions)
-
-
-def _print(title: str, header: list[str], rows: list[list[str]]) -> None:
-    table = tabulate(rows, header, tablefmt="pipe", disable_numparse=True, colalign=["right"] * len(header))
-    print(f"\n{title}\n\n{table}", flush=True)
-
-
-SECTIONS = {"slots": slots, "growth": growth, "hot_key": hot_key}
 
 if __name__ == "__main__":
-    main()
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else 100_000)

@@ -16,15 +16,12 @@ class Vertex:
     bytes_read: what all subtasks read from other vertices, in the same process or over the network.
     regroups: whether a subtask of it reads from all subtasks of the vertex before, not from its own alone.
     attempts: how often the subtask that was started most often was started.
-    task_managers: the ids of those that its subtasks ran on; a task that is short may find the same slot free twice.
     """
 
     name: str
     parallelism: int
-    status: str
     moved: tuple[tuple[int, int], ...]
     attempts: int
-    task_managers: frozenset[str]
     bytes_read: int = 0
     regroups: bool = False
 
@@ -77,10 +74,8 @@ class FlinkRest:
         return Vertex(
             vertex["name"],
             vertex["parallelism"],
-            vertex["status"],
             tuple((each["metrics"]["read-records"], each["metrics"]["write-records"]) for each in subtasks),
             1 + max(subtask["attempt"] for subtask in subtasks),
-            frozenset(subtask["taskmanager-id"] for subtask in subtasks) - {"(unassigned)"},
             sum(each["metrics"]["read-bytes"] for each in subtasks),
             bool(ways - {"forward"}),
         )

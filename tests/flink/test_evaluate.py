@@ -13,16 +13,16 @@ import pytest
 
 from beamscore.metrics.registry import benchmark_names
 from tests.bench.corpus import Corpus
-from tests.flink.bench import MANY, with_columns
 from tests.flink.cluster import FlinkCluster
 from tests.flink.conftest import traffic_rules
 from tests.flink.rest import Vertex
 from tests.flink.workers import PROJECT
-from tests.runs import Run, evaluate
+from tests.runs import Run, evaluate, write_lines
 from tests.transforms.test_counters import metric_names, metrics_of
 
 COUNT = 200_000
 MANY_BLOCKS = 200
+MANY_SLICES = 1000
 COUNT_OF_SLICED = 10_000
 ROWS_PER_GROUP = 4000
 SHIPPED = [name for name in benchmark_names() if name != "toy"]
@@ -100,9 +100,12 @@ def test_the_figures_of_many_slices_are_more_than_a_shuffle_sorts_at_once(
     cluster: FlinkCluster, tmp_path: Path
 ) -> None:
     """A thousand slices with 200 replicates each: under one key they would be one record of Flink's, too large."""
-    corpus = with_columns(traffic_rules(COUNT_OF_SLICED))
-    _, there = here_and_there(cluster, tmp_path, (corpus.ground_truth, corpus.predictions), "many", "traffic_rules")
-    assert len(there.summary["systems"]["predictions"]["slices"]) == MANY
+    corpus = traffic_rules(COUNT_OF_SLICED)
+    records = [json.loads(line) for line in corpus.ground_truth.read_bytes().splitlines()]
+    sliced = [{**record, "many": index % MANY_SLICES} for index, record in enumerate(records)]
+    truths = write_lines(tmp_path / "truths.jsonl", sliced)
+    _, there = here_and_there(cluster, tmp_path, (truths, corpus.predictions), "many", "traffic_rules")
+    assert len(there.summary["systems"]["predictions"]["slices"]) == MANY_SLICES
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
+import re
+import sys
+
 import pytest
 
+import beamscore
 from tests.installed.lowest import lowest, package_metadata
 
 
@@ -27,3 +33,23 @@ def test_every_requirement_has_a_lowest_version() -> None:
     metadata = package_metadata()
     needed = [*metadata["install_requires"], *(each for extra in metadata["extras_require"].values() for each in extra)]
     assert len(lowest(needed)) == len(needed) > 10
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="an older Python refuses such patterns itself")
+def test_no_pattern_needs_a_newer_python_than_the_oldest() -> None:
+    """Python 3.10 has no possessive quantifiers and no atomic groups."""
+    parser = importlib.import_module("re._parser")
+    names = [each.name for each in pkgutil.walk_packages(beamscore.__path__, "beamscore.")]
+    modules = [importlib.import_module(name) for name in names if _is_ours(name)]
+    patterns = {each for module in modules for each in vars(module).values() if isinstance(each, re.Pattern)}
+    assert len(patterns) > 50
+    newer = [
+        each.pattern
+        for each in patterns
+        if re.search("POSSESSIVE|ATOMIC", repr(parser.parse(each.pattern, each.flags)))
+    ]
+    assert newer == []
+
+
+def _is_ours(name: str) -> bool:
+    return name.split(".")[1] in ("metrics", "transforms", "pipelines") and not name.endswith("__main__")

@@ -38,7 +38,7 @@ _QUOTE_MARK = re.compile(r"^([ \t]*)>", re.MULTILINE)
 _LINE_BREAK = r"\n(?![ \t\r>]*(?:\n|`{3}|~{3}))"
 _MARK = re.compile(
     r"^[ \t>]*(?:(?:[-*+]|[0-9]{1,9}[.)])[ \t]+){0,4}(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^\n`]*)$|\\."
-    rf"|(?P<code>`(?!`)(?:[^`'\n]|{_LINE_BREAK}){{1,2000}}+`(?!`)"
+    rf"|(?P<code>`(?!`)(?:[^`'\n]|{_LINE_BREAK}){{1,2000}}`(?!`)"
     rf"|(?P<ticks>``+)(?!`)(?:(?!'')[^\n]|{_LINE_BREAK}){{1,2000}}?(?<!`)(?P=ticks)(?!`))|`+",
     re.MULTILINE | re.DOTALL,
 )

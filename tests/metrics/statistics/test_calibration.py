@@ -42,7 +42,7 @@ def test_a_gate_with_looks_has_no_false_failure_in_some_years_and_finds_a_loss()
     best, median = (false_failures(cell, UNCHANGED, years, best=best)[0] for best in (True, False))
     assert best > 0.5 > median
     nights = first_failures(cell, Course(MARGIN + 5), years)
-    # With one look, with 30 and with 365.
+    # With one look and with 365.
     assert (np.diff(nights, axis=1) >= 0).all()
     assert np.median(nights[:, -1]) <= 3
     assert nights.max() < NIGHTS

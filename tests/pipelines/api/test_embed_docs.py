@@ -14,12 +14,11 @@ from apache_beam.ml.inference.base import PredictionResult
 
 import beamscore
 from tests.pipelines.api.test_transform import COLLECTED, _collect
-from tests.runs import evaluate, write_lines
 from tests.test_docs_examples import blocks
 from tests.worker_pool import bare_environment
 
 ROOT = Path(__file__).parents[3]
-PROGRAM, PRINTED, BIGQUERY, AVRO = blocks(ROOT / "docs" / "how-to" / "embed.md")
+PROGRAM, PRINTED, BIGQUERY = blocks(ROOT / "docs" / "how-to" / "embed.md")
 CORPUS = ROOT / "tests" / "corpora" / "chemistry"
 
 
@@ -29,30 +28,6 @@ def test_the_program_prints_what_is_shown(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "program.py"], cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout == PRINTED
-
-
-def test_avro_is_a_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    fastavro = pytest.importorskip("fastavro")
-    monkeypatch.chdir(tmp_path)
-    Path("avro").mkdir()
-    names = ("sample_id", "text")
-    sides = {"truths-1": "ground_truth", "predictions-1": "predictions"}
-    lines = {}
-    for name, side in sides.items():
-        records = [json.loads(line) for line in (CORPUS / f"{side}.jsonl").read_bytes().splitlines()]
-        lines[side] = [{key: each.get(key) for key in names} for each in records]
-        schema = {"type": "record", "name": "r", "fields": [{"name": key, "type": ["null", "string"]} for key in names]}
-        with open(f"avro/{name}.avro", "wb") as file:
-            fastavro.writer(file, fastavro.parse_schema(schema), lines[side])
-    COLLECTED.clear()
-    with beam.Pipeline("FnApiRunner") as pipeline:
-        scope: dict[str, Any] = {"beam": beam, "beamscore": beamscore, "pipeline": pipeline}
-        exec(AVRO.replace('"chart"', '"chemistry"'), scope)
-        _ = scope["result"].sums | beam.Map(_collect, "sums")
-    files = [write_lines(tmp_path / f"{side}.jsonl", each) for side, each in lines.items()]
-    run = evaluate(tmp_path / "run", files[0], files[1], "--quiet", "--no-html", config="chemistry")
-    (sums,) = COLLECTED["sums"]
-    assert json.loads(sums)["systems"] == run.sums["systems"]
 
 
 def test_bigquery_is_a_source_that_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
