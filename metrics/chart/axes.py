@@ -79,19 +79,20 @@ def _matched_ticks(
     truths: Sequence[Tick], predictions: Sequence[Tick], close: float, far: float
 ) -> tuple[list[dict[str, Any]], float]:
     """Returns what became of the ticks of one axis, as the details have it, and the sum of the scores."""
-    matched, extra = matched_by_identifier(truths, predictions)
+    waiting = by_identifier(predictions)
     total = 0.0
     ticks: list[dict[str, Any]] = []
-    for key, tick, match in matched:
-        if match is None:
+    for tick in truths:
+        key = identifier_text(tick.id)
+        if not (same := waiting.get(key)):
             ticks.append({"id": key, "kind": "missed"})
             continue
-        predicted, true = match.tick_pt, tick.tick_pt
+        predicted, true = same.pop().tick_pt, tick.tick_pt
         distance = hypot(predicted.x - true.x, predicted.y - true.y)
         score = 1.0 if distance <= close else 0.0 if distance >= far else (far - distance) / (far - close)
         total += score
         ticks.append({"id": key, "kind": "matched", "distance": distance, "score": score})
-    return [*ticks, *({"id": key, "kind": "extra"} for key in extra)], total
+    return ticks + [{"id": key, "kind": "extra"} for key, same in waiting.items() for _ in same], total
 
 
 def score_legend(
@@ -100,36 +101,34 @@ def score_legend(
     """Returns the score of one chart; predictions: None where the prediction has no legend."""
     given = predictions or ()
     published = options.protocol == "published"
-    matched, extra = matched_by_identifier(truths, given)
+    waiting = by_identifier(given)
     total = 0.0
     pairs: list[dict[str, Any]] = []
-    for key, truth, match in matched:
-        if match is None:
+    for truth in truths:
+        key = identifier_text(truth.id)
+        if not (same := waiting.get(key)):
             pairs.append({"id": key, "kind": "missed", "iou": None})
             continue
-        first, second = truth.bb.corners(), match.bb.corners()
+        first, second = truth.bb.corners(), same.pop().bb.corners()
         iou = 1.0 if published and first == second else box_iou(first, second)
         total += iou
         pairs.append({"id": key, "kind": "matched", "iou": iou})
     larger = max(len(truths), len(given))
     score = total / larger if larger else 1.0
-    return mean_score("task5", score, {"pairs": listed(pairs), "extra": len(extra)}, predictions is not None)
+    details = {"pairs": listed(pairs), "extra": sum(map(len, waiting.values()))}
+    return mean_score("task5", score, details, predictions is not None)
 
 
-def matched_by_identifier(
-    truths: Sequence[IdentifiedT], predictions: Sequence[IdentifiedT]
-) -> tuple[list[tuple[str | None, IdentifiedT, IdentifiedT | None]], list[str | None]]:
-    """Returns (id, truth, prediction or None) of each truth, and the ids of the predictions that are left.
+def by_identifier(predictions: Sequence[IdentifiedT]) -> dict[str | None, list[IdentifiedT]]:
+    """Returns the predictions of each id, and those without an id, which match in their order: the first is the last.
 
-    Those of the same id are matched in their order, and so are those without an id. What is left is in the order of the
-    last prediction of each id, from the last one.
+    The ids are in the order of the last prediction of each, from the last one.
     """
     waiting: dict[str | None, list[IdentifiedT]] = {}
     for prediction in reversed(predictions):
-        waiting.setdefault(identifier_text(prediction.id), []).append(prediction)
-    matched: list[tuple[str | None, IdentifiedT, IdentifiedT | None]] = []
-    for truth in truths:
-        key = identifier_text(truth.id)
-        same = waiting.get(key)
-        matched.append((key, truth, same.pop() if same else None))
-    return matched, [key for key, same in waiting.items() for _ in same]
+        key = identifier_text(prediction.id)
+        if key in waiting:
+            waiting[key].append(prediction)
+        else:
+            waiting[key] = [prediction]
+    return waiting

@@ -155,7 +155,7 @@ def _identified(roles: Sequence[TextRole], known: Collection[str]) -> list[Ident
 
 
 def _compared_roles(
-    truths: Collection[IdentifiedRole], given: Collection[IdentifiedRole], known: Collection[str], released: bool
+    truths: dict[IdentifiedRole, None], given: dict[IdentifiedRole, None], known: Collection[str], released: bool
 ) -> tuple[dict[str, int], list[WrongRole]]:
     """Returns how often each role was right, and what was wrong, of the distinct (id, role) of one chart."""
     right: dict[str, int] = {}
@@ -172,11 +172,10 @@ def _compared_roles(
             right[pair[1]] = right.get(pair[1], 0) + 1
         else:
             unmatched.append(pair)
-    for pair in given:
-        if pair[1] and pair[0] not in ignored:
-            left = others.setdefault(pair[0], [])
-            if pair not in truths:
-                left.append(pair[1])
+    if not given.keys() <= truths.keys():
+        for key, role in given:
+            if role and key not in ignored:
+                others.setdefault(key, []).extend([] if (key, role) in truths else [role])
     wrong: list[WrongRole] = []
     for key, role in unmatched:
         roles = others.get(key)

@@ -10,7 +10,7 @@ from itertools import product
 
 from ..benchmark import RejectedRecord, Side
 from .names import MAX_REWRITTEN_LENGTH, may_have_latex
-from .records import Chart, ChartOptions, PredictedTextRoles, elements_of, identifier_text, series_of
+from .records import Chart, ChartData, ChartOptions, PredictedTextRoles, Task, elements_of, identifier_text, series_of
 
 # The fixed cost of comparing two series, lines or point sets, whatever they hold.
 PAIR_OF_SERIES = 100
@@ -74,8 +74,8 @@ def _word_operations(first: Collection[str], second: Collection[str]) -> int:
 
 def check_sizes(truth: Chart, prediction: Chart | None, options: ChartOptions) -> None:
     """Raises RejectedRecord where a task of a record has more than the options allow."""
-    records: dict[Side, Chart | None] = {"ground_truth": truth, "prediction": prediction}
-    for side, record in records.items():
+    records: tuple[tuple[Side, Chart | None], ...] = (("ground_truth", truth), ("prediction", prediction))
+    for side, record in records:
         for what, count, option in () if record is None else _sizes(record):
             if count > (most := getattr(options, option)):
                 raise RejectedRecord(side, f"{what}: {count} are more than {option} allows ({most})")
@@ -83,29 +83,35 @@ def check_sizes(truth: Chart, prediction: Chart | None, options: ChartOptions) -
 
 def _sizes(record: Chart) -> Iterator[tuple[str, int, str]]:
     """Yields what is counted in a record, how many there are, and the option that limits it."""
-    roles, axes = record.task3 and record.task3.output, record.axes
-    for what, entries in (
-        ("task2 text_blocks", record.text_blocks),
-        ("task3 text_roles", roles and roles.text_roles),
-        ("task3 text_blocks", roles.text_blocks if isinstance(roles, PredictedTextRoles) else None),
-        ("task4 x-axis ticks", axes and axes.x_axis),
-        ("task4 y-axis ticks", axes and axes.y_axis),
-        ("task5 legend_pairs", record.legend_pairs),
-    ):
-        if entries and isinstance(entries, list):
-            yield what, len(entries), "max_text_blocks"
-    for task, held in (("task6", record.task6), ("task7", getattr(record, "task7", None))):
-        if elements := elements_of(held):
-            lines = elements.lines or ()
-            yield f"{task} lines", len(lines), "max_series"
-            yield f"{task} bars", len(elements.bars or ()), "max_points"
-            yield f"{task} boxplots", len(elements.boxplots or ()), "max_points"
-            yield f"{task} points of lines", sum(map(len, lines)), "max_points"
-            yield f"{task} scatter points", len(elements.points()), "max_points"
-        if series := series_of(held):
-            points = [point for one in series if isinstance(one.data, list) for point in one.data]
-            texts = map(identifier_text, [*(one.name for one in series), *(point.x for point in points)])
-            yield f"{task} data series", len(series), "max_series"
-            yield f"{task} points of data series", len(points), "max_points"
-            length = sum([len(text) for text in texts if text])
-            yield f"{task} characters of series names and labels", length, "max_characters"
+    if blocks := record.text_blocks:
+        yield "task2 text_blocks", len(blocks), "max_text_blocks"
+    if roles := record.task3 and record.task3.output:
+        yield "task3 text_roles", len(roles.text_roles or ()), "max_text_blocks"
+        if isinstance(roles, PredictedTextRoles) and isinstance(roles.text_blocks, list):
+            yield "task3 text_blocks", len(roles.text_blocks), "max_text_blocks"
+    if axes := record.axes:
+        yield "task4 x-axis ticks", len(axes.x_axis or ()), "max_text_blocks"
+        yield "task4 y-axis ticks", len(axes.y_axis or ()), "max_text_blocks"
+    if pairs := record.legend_pairs:
+        yield "task5 legend_pairs", len(pairs), "max_text_blocks"
+    if record.task6:
+        yield from _data_sizes("task6", record.task6)
+    if (data := getattr(record, "task7", None)) is not None:
+        yield from _data_sizes("task7", data)
+
+
+def _data_sizes(task: str, data: Task[ChartData]) -> Iterator[tuple[str, int, str]]:
+    if elements := elements_of(data):
+        lines = elements.lines or ()
+        yield f"{task} lines", len(lines), "max_series"
+        yield f"{task} bars", len(elements.bars or ()), "max_points"
+        yield f"{task} boxplots", len(elements.boxplots or ()), "max_points"
+        yield f"{task} points of lines", sum(map(len, lines)), "max_points"
+        yield f"{task} scatter points", len(elements.points()), "max_points"
+    if series := series_of(data):
+        points = [point for one in series if isinstance(one.data, list) for point in one.data]
+        texts = map(identifier_text, [*(one.name for one in series), *(point.x for point in points)])
+        yield f"{task} data series", len(series), "max_series"
+        yield f"{task} points of data series", len(points), "max_points"
+        length = sum([len(text) for text in texts if text])
+        yield f"{task} characters of series names and labels", length, "max_characters"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -42,6 +42,14 @@ def read_text(text: str, protocol: Protocol) -> str:
     if len(plain) > MAX_REWRITTEN_LENGTH or not may_have_latex(plain):
         return plain
     return compared_text(without_latex(plain), protocol)
+
+
+def read_texts(texts: Sequence[str], protocol: Protocol) -> list[str]:
+    """Returns what `read_text` makes of each text."""
+    joined = "\n".join(texts)
+    if joined.isascii() and joined.count("\n") + 1 == len(texts) and not may_have_latex(joined):
+        return [text.strip() for text in joined.replace("\r", " ").lower().split("\n")]
+    return [read_text(text, protocol) for text in texts]
 
 
 def may_have_latex(text: str) -> bool:
@@ -107,13 +115,16 @@ def _text_score(text: str, other: str, alpha: float) -> float:
     return float(1 - Levenshtein.normalized_distance(text, other) ** alpha)
 
 
-def numbers(values: Iterable[Scalar]) -> list[float]:
+def numbers(values: Sequence[Scalar]) -> list[float]:
     """Returns the numbers that values are or hold as text; NaN where there is none within +-1e100.
 
     >>> numbers([" 12.50 ", "n/a", 3, "1e101"])
     [12.5, nan, 3.0, nan]
     """
-    held = map(_number, values)
+    try:
+        held = [*map(float, values)]  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        held = [*map(_number, values)]
     return [value if -MAX_VALUE <= value <= MAX_VALUE else math.nan for value in held]
 
 

@@ -273,7 +273,9 @@ def identifier_text(identifier: Identifier) -> str | None:
     """Returns an id, name or label as text, so that 5, 5.0 and "5" are the same, and 0 and -0.0; None has no text."""
     if isinstance(identifier, str) or identifier is None:
         return identifier
-    return str(int(identifier) if isinstance(identifier, float) and identifier.is_integer() else identifier)
+    if isinstance(identifier, float) and identifier.is_integer():
+        return str(int(identifier))
+    return str(identifier)
 
 
 Protocol = Literal["published", "released"]

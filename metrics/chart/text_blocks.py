@@ -28,7 +28,7 @@ from ..common.budget import Budget
 from ..common.text import character_error_rate
 from ..statistics.ratios import f_measure, plain_sum
 from .limits import error_rate_steps, pair_steps, reading_steps
-from .names import read_text
+from .names import read_texts
 from .records import ChartOptions, TextBlock, identifier_text
 from .task_score import TaskScore, listed, shortened
 
@@ -98,7 +98,7 @@ def read_blocks(blocks: Sequence[TextBlock], side: Side, budget: Budget, options
         budget.spend(reading_steps(texts))
     return [
         Block(block.bb.corners(), text, [identifier_text(block.id)])
-        for block, text in zip(blocks, [read_text(text, options.protocol) for text in texts], strict=True)
+        for block, text in zip(blocks, read_texts(texts, options.protocol), strict=True)
         if "__" not in text
     ]
 
@@ -121,12 +121,21 @@ def _match_published(truths: list[Block], predictions: list[Block], budget: Budg
         if number in free and other in others:
             units.append(_unit("pair", free.pop(number), others.pop(other), -iou, budget))
     missed, extra = list(free.values()), list(others.values())
-    for whole, parts in scattered(missed, extra, options.split_part, options.split_cover):
-        iou = options.scattered_weight * box_iou(whole.corners, parts.corners)
-        units.append(_unit("split", whole, parts, iou, budget))
-    for whole, parts in scattered(extra, missed, options.merge_part, options.merge_cover):
-        iou = options.scattered_weight * box_iou(whole.corners, parts.corners)
-        units.append(_unit("merge", parts, whole, iou, budget))
+    if missed and extra and len(missed) + len(extra) > 2:
+        overlaps = [
+            (number, place, shared)
+            for number, place in near_pairs(missed, extra)
+            if (shared := shared_area(missed[number].corners, extra[place].corners))
+        ]
+        free, others = dict(enumerate(missed)), dict(enumerate(extra))
+        for whole, parts in scattered(free, others, overlaps, options.split_part, options.split_cover):
+            iou = options.scattered_weight * box_iou(whole.corners, parts.corners)
+            units.append(_unit("split", whole, parts, iou, budget))
+        turned = [(place, number, shared) for number, place, shared in overlaps]
+        for whole, parts in scattered(others, free, turned, options.merge_part, options.merge_cover):
+            iou = options.scattered_weight * box_iou(whole.corners, parts.corners)
+            units.append(_unit("merge", parts, whole, iou, budget))
+        missed, extra = list(free.values()), list(others.values())
     return units, missed, extra
 
 
@@ -135,42 +144,39 @@ def near_pairs(truths: Sequence[Block], predictions: Sequence[Block]) -> Iterato
 
     Predictions sorted by their upper sides are searched for those between the upper and the lower side of a truth.
     """
-    boxes = sorted([(block.corners[1], place, block.corners) for place, block in enumerate(predictions)])
-    tops = [top for top, _, _ in boxes]
+    boxes = [block.corners for block in predictions]
+    places = sorted(range(len(boxes)), key=[top for _, top, _, _ in boxes].__getitem__)
+    tops = [boxes[place][1] for place in places]
     # A side that runs backwards has its lower end first.
-    reach = list(accumulate([top if top > box[3] else box[3] for top, _, box in boxes], max))
+    reach = list(accumulate([max(boxes[place][1], boxes[place][3]) for place in places], max))
     for number, truth in enumerate(truths):
         left, top, right, bottom = truth.corners
-        for _, place, box in boxes[bisect_left(reach, top) : bisect_right(tops, bottom if bottom > top else top)]:
+        for place in places[bisect_left(reach, top) : bisect_right(tops, bottom if bottom > top else top)]:
+            box = boxes[place]
             if (box[0] < right and left < box[2]) or left == box[0]:
                 yield number, place
 
 
 def scattered(
-    wholes: list[Block], parts: list[Block], least_part: float, least_cover: float
+    wholes: dict[int, Block],
+    parts: dict[int, Block],
+    overlaps: Sequence[tuple[int, int, float]],
+    least_part: float,
+    least_cover: float,
 ) -> Iterator[tuple[Block, Block]]:
-    """Yields each whole with the two or more parts that cover it, as one block, and takes them from both lists.
+    """Yields each whole with the two or more parts that cover it, as one block, and takes them from both sides.
 
-    A part has more than `least_part` of its own area in the whole; together they share at least `least_cover` of the
-    area of the whole with it.
+    overlaps: (whole, part, the area that they share) of those that share one. A part has more than `least_part` of its
+    own area in the whole; together they share at least `least_cover` of the area of the whole with it.
     """
-    if not wholes or len(parts) < 2:
-        return
-    near: dict[int, list[int]] = {}
-    for number, place in near_pairs(wholes, parts):
-        near.setdefault(number, []).append(place)
-    left = dict(enumerate(parts))
-    for number, whole in list(enumerate(wholes)):
-        within = {}
-        for place in sorted(near.get(number, ())):
-            if place in left and (shared := shared_area(whole.corners, left[place].corners)) > least_part * area(
-                left[place].corners
-            ):
-                within[place] = shared
-        if len(within) > 1 and numpy_sum([*within.values()]) >= least_cover * area(whole.corners):
-            wholes.remove(whole)
-            yield whole, _joined(sorted([left.pop(place) for place in within], key=_reading_order))
-    parts[:] = left.values()
+    within: dict[int, dict[int, float]] = {}
+    for number, place, shared in sorted(overlaps):
+        if number in wholes and place in parts and shared > least_part * area(parts[place].corners):
+            within.setdefault(number, {})[place] = shared
+    for number, shares in within.items():
+        left = {place: shared for place, shared in shares.items() if place in parts}
+        if len(left) > 1 and numpy_sum([*left.values()]) >= least_cover * area(wholes[number].corners):
+            yield wholes.pop(number), _joined(sorted([parts.pop(place) for place in left], key=_reading_order))
 
 
 def _reading_order(block: Block) -> tuple[float, float]:
@@ -198,7 +204,12 @@ def _match_released(truths: list[Block], predictions: list[Block], budget: Budge
     missed: list[Block] = []
     extra = dict(enumerate(predictions))
     for truth in truths:
+        left, top, right, bottom = truth.corners
         for place, other in enumerate(predictions):
+            x0, y0, x1, y1 = other.corners
+            # Most blocks are apart, by a pixel or more.
+            if (x0 - right >= 1 or left - x1 >= 1 or y0 - bottom >= 1 or top - y1 >= 1) and options.text_iou:
+                continue
             iou = pixel_iou(truth.corners, other.corners)
             if iou >= options.text_iou:
                 units.append(_unit("pair", truth, other, iou, budget))

@@ -59,7 +59,10 @@ def best_sum(scores: Sequence[Sequence[float]]) -> float:
     >>> best_sum([[0.5, 0.25], [0.0, 0.0]])
     0.5
     """
-    return float(np.array([scores[row][column] for row, column in best_pairs(scores)]).sum())
+    best = [max(row) for row in scores]
+    if len({row.index(score) for row, score in zip(scores, best, strict=True)}) == len(scores):
+        return numpy_sum(best)  # The best of each row are in columns of their own.
+    return numpy_sum([scores[row][column] for row, column in best_pairs(scores)])
 
 
 def numpy_sum(values: Sequence[float]) -> float:

@@ -36,8 +36,13 @@ def box_iou(first: Corners, second: Corners) -> float:
     >>> box_iou((0.0, 0.0, 4.0, 2.0), (2.0, 0.0, 4.0, 2.0))
     0.5
     """
-    shared = shared_area(first, second)
-    return shared / (area(first) + area(second) - shared) if shared else 0.0
+    if not (shared := shared_area(first, second)):
+        return 0.0
+    # Boxes that share an area have one.
+    left, top, right, bottom = first
+    other_left, other_top, other_right, other_bottom = second
+    areas = (right - left) * (bottom - top) + (other_right - other_left) * (other_bottom - other_top)
+    return shared / (areas - shared)
 
 
 def pixel_iou(first: Corners, second: Corners) -> float:
