@@ -37,7 +37,7 @@ from .io.field_map import (
     wrong_length,
 )
 from .io.files import Part, SourceFile, match_files, part_size, split_file
-from .io.readers import Line, RecordLimits, Row, deeper_than, read_part, too_large
+from .io.readers import Line, RecordLimits, Row, nesting_problem, read_part, too_large
 from .records import (
     JSON,
     MSGPACK,
@@ -221,9 +221,8 @@ class RecordIntake(beam.DoFn):
 
         if line.length > limits.record_bytes:
             return self.rejected(encoded(), "too_large", too_large(line.length, limits.record_bytes))
-        if deeper_than(text, limits.depth):
-            message = f"the record is nested deeper than the {limits.depth} levels of limits.depth"
-            return self.rejected(encoded(), "too_deep", message)
+        if problem := nesting_problem(text, limits.depth):
+            return self.rejected(encoded(), "too_deep", f"the record {problem}")
         try:
             text = fields.of_json(text)
             sample_id = KEY_ONLY.decode(text).sample_id

@@ -267,7 +267,7 @@ class _GateEvaluator:
 
     @property
     def _worse(self) -> str:
-        return f", beyond the margin of {self.gate.margin:g}" if self.gate.margin else ", worse"
+        return f", worse by more than the margin of {self.gate.margin:g}" if self.gate.margin else ", worse"
 
     def _hidden(self, paired: PairedDifference, ends: Interval, ours: _Side, theirs: _Side) -> str | None:
         """Returns why a difference that passes may hide a loss all the same; None where it does not."""

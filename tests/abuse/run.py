@@ -18,7 +18,7 @@ import msgspec
 from beamscore.metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore, explain
 from beamscore.metrics.statistics.bootstrap import check_statistics
 from beamscore.pipelines.config.settings import LimitSettings
-from beamscore.transforms.io.readers import deeper_than
+from beamscore.transforms.io.readers import nesting_problem
 from beamscore.transforms.process import gc_paused, one_blas_thread
 from tests.abuse import Case
 from tests.bench.measure import processor_seconds
@@ -152,8 +152,8 @@ def _decoded(benchmark: AnyBenchmark, truth: str, prediction: str | None, sample
     """Returns a pair as the pipeline makes it of two records; raises msgspec.MsgspecError where one is invalid."""
     depth = LimitSettings().depth
     for text in (truth, prediction or ""):
-        if deeper_than(text.encode(), depth):
-            raise msgspec.ValidationError(f"nested more than {depth} deep")
+        if problem := nesting_problem(text.encode(), depth):
+            raise msgspec.ValidationError(f"the record {problem}")
     with gc_paused():
         return Pair(
             sample_id,

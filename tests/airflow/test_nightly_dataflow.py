@@ -83,5 +83,5 @@ def test_the_task_is_a_success_where_the_gate_is(bucket: Path, tmp_path: Path, n
     assert (done.returncode == 0) == (night == "success"), log
     assert ("waited_for" in told) == (night == "success"), "the operator asks the service after the command"
     assert ("failed with return code 1" in log) == (night == "failed")
-    assert ("beyond the margin of 0.05" in log) == (night == "failed")
+    assert ("worse by more than the margin of 0.05" in log) == (night == "failed")
     assert (bucket / "scores" / date / "summary.json").exists()

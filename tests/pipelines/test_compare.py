@@ -254,7 +254,7 @@ def test_runs_that_do_not_compare(tmp_path: Path) -> None:
     other = write_run(tmp_path / "d", after, {"protocol": "released", "missing": "exclude"})
     code, _, stderr = command("compare", one, other)
     assert code == 2
-    assert 'cannot be compared: the candidate used missing: "exclude" instead of "wrong"; the candidate was' in stderr
+    assert 'cannot be compared: the candidate used missing: "exclude" instead of "wrong"; the candidate used' in stderr
     assert 'the candidate used protocol: "released" instead of "published"; give --allow-differences' in stderr
     code, _, stderr = command("compare", one, other, "--allow-differences", "--quiet")
     assert (code, stderr.count("warning: the candidate used")) == (0, 2)

@@ -61,7 +61,7 @@ def test_the_merged_run_has_the_bytes_of_one_evaluation_of_all(runs: Path, tmp_p
     out = tmp_path / "merged"
     code, stdout, stderr = merge(runs / "first", runs / "second", "--output", out)
     # The gate is judged on the whole, and the duplicates of the runs are told again.
-    assert (code, stderr.count("ours: gate exact_match: "), stderr.count(" is duplicated: twice at ")) == (1, 1, 1)
+    assert (code, stderr.count("ours: gate exact_match: "), stderr.count(" with a duplicate sample_id: ")) == (1, 1, 1)
     assert "report: " in stdout
     found, whole = Run(code, stdout, stderr, out), Run(0, "", "", runs / "whole")
     assert found.bytes() == whole.bytes()

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamscore.transforms.io.field_map import fields_of, present_fields, record_json
-from beamscore.transforms.io.readers import deeper_than
+from beamscore.transforms.io.readers import MAX_ARRAYS, deeper_than, nesting_problem
 from beamscore.transforms.records import (
     GROUND_TRUTH,
     JSON,
@@ -136,6 +136,13 @@ def depth(value: Any) -> int:
 def test_depth_is_that_of_the_parsed_document(document: Any, ascii_only: bool) -> None:
     text, deep = json.dumps(document, ensure_ascii=ascii_only, indent=1).encode(), depth(document)
     assert [deeper_than(text, limit) for limit in range(deep + 3)] == [limit < deep for limit in range(deep + 3)]
+
+
+def test_a_record_of_more_than_a_million_arrays_is_not_decoded() -> None:
+    arrays = b"[" + b"[]," * (MAX_ARRAYS - 2) + b"[]]"
+    assert nesting_problem(arrays, 2) is None
+    assert nesting_problem(arrays, 1) == "is nested deeper than the 1 levels of limits.depth"
+    assert nesting_problem(arrays + b"[", 2) == "has more than 1000000 arrays"
 
 
 def test_many_brackets_are_told_without_recursion_and_a_record_that_breaks_off_is_as_deep_as_it_goes() -> None:

@@ -395,9 +395,9 @@ class RowsOfBatch:
 
     def _parse(self, record: dict[str, Any], name: str) -> None:
         """Replaces the text of a column by the JSON that it holds; a null is left out."""
-        text, depth = record[name], self._limits.depth
-        if deeper_than(text.encode(), depth):
-            raise ValueError(f"column {name} is nested deeper than the {depth} levels of limits.depth")
+        text = record[name]
+        if problem := nesting_problem(text.encode(), self._limits.depth):
+            raise ValueError(f"column {name} {problem}")
         try:
             value = msgspec.json.decode(text)
         except (msgspec.DecodeError, RecursionError) as error:
@@ -438,6 +438,17 @@ _NEITHER_BRACKET_NOR_QUOTE = bytes(byte for byte in range(256) if byte not in b'
 _STEPS = np.zeros(256, np.int8)
 _STEPS[list(b"[{")] = 1
 _STEPS[list(b"]}")] = -1
+
+
+MAX_ARRAYS = 1_000_000
+"""Brackets `[` of a record, those in texts included: decoded, an array takes 100 bytes."""
+
+
+def nesting_problem(text: bytes, depth: int) -> str | None:
+    """Returns why the JSON `text` is not decoded: it has more than a million arrays, or is nested too deep."""
+    if text.count(b"[") > MAX_ARRAYS:
+        return f"has more than {MAX_ARRAYS} arrays"
+    return f"is nested deeper than the {depth} levels of limits.depth" if deeper_than(text, depth) else None
 
 
 def deeper_than(text: bytes, limit: int) -> bool:

@@ -258,6 +258,6 @@ def test_what_no_night_shows_the_mean_of_a_week_does(tmp_path: Path) -> None:
     code, stderr = gate(7)
     assert (code, "the mean of 3 of the last 7 runs is -0.025 (" in stderr) == (1, True)
     left_out = [line for line in stderr.splitlines() if line.endswith("; left out of the mean of the last 7 runs")]
-    reasons = ("no finished run is here", "sums.json", "another run has replaced", "missing")
+    reasons = ("no finished run is here", "sums.json", "a different run has replaced", "missing")
     for number, reason, line in zip(range(2, 6), reasons, left_out, strict=True):
         assert (str(folders[number]) in line, reason in line) == (True, True)
