@@ -38,7 +38,7 @@ def test_a_case_runs_in_a_process_of_its_own_whose_memory_is_not_that_of_whoever
     [
         (None, "scored, "),
         ('{"rules": 3}', "rejected: Expected `array | null`, got `int` - at `$.rules`"),
-        ("[" * 300 + "]" * 300, "rejected: nested more than 200 deep"),
+        ("[" * 300 + "]" * 300, "rejected: the record is nested deeper than the 200 levels of limits.depth"),
         (
             '{"rules": [{"properties": {"a": %s}}]}' % ("[" * 20 + "]" * 20),
             "rejected (prediction): rules[0].properties: 'a' cannot be compared: it nests more than 16 deep; "

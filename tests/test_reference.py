@@ -15,6 +15,7 @@ from beamscore.pipelines.config.settings import LimitSettings, Settings
 from beamscore.pipelines.runs.documents import Summary, SystemSummary
 from beamscore.transforms.io.field_map import MAX_SAMPLE_ID_LENGTH
 from beamscore.transforms.io.files import name_format
+from beamscore.transforms.io.readers import MAX_ARRAYS
 from beamscore.transforms.records import Quarantined
 from beamscore.transforms.rows import SLICE_PREFIX, sample_schema
 from tests.runs import evaluate, write_lines
@@ -67,6 +68,7 @@ def test_the_limits_of_inputs() -> None:
         "max_steps": "that of the benchmark",
     }
     assert {key: limit.removesuffix(" levels") for key, limit in limits.items()} == expected
+    assert f"a JSON record with more than {MAX_ARRAYS:,} `[`" in page("inputs")
     assert f"a string of 1 to {MAX_SAMPLE_ID_LENGTH:,} characters" in page("inputs")
 
 

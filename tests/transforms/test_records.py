@@ -142,7 +142,7 @@ def test_a_record_of_more_than_a_million_arrays_is_not_decoded() -> None:
     arrays = b"[" + b"[]," * (MAX_ARRAYS - 2) + b"[]]"
     assert nesting_problem(arrays, 2) is None
     assert nesting_problem(arrays, 1) == "is nested deeper than the 1 levels of limits.depth"
-    assert nesting_problem(arrays + b"[", 2) == "has more than 1000000 arrays"
+    assert nesting_problem(arrays + b"[", 2) == "has more than 1,000,000 arrays"
 
 
 def test_many_brackets_are_told_without_recursion_and_a_record_that_breaks_off_is_as_deep_as_it_goes() -> None:

@@ -447,7 +447,7 @@ MAX_ARRAYS = 1_000_000
 def nesting_problem(text: bytes, depth: int) -> str | None:
     """Returns why the JSON `text` is not decoded: it has more than a million arrays, or is nested too deep."""
     if text.count(b"[") > MAX_ARRAYS:
-        return f"has more than {MAX_ARRAYS} arrays"
+        return f"has more than {MAX_ARRAYS:,} arrays"
     return f"is nested deeper than the {depth} levels of limits.depth" if deeper_than(text, depth) else None
 
 
