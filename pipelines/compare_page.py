@@ -83,7 +83,7 @@ def _inputs(sides: Sequence[SystemRun]) -> Inputs:
 
 
 def _check_unchanged(inputs: Inputs, sides: Sequence[SystemRun]) -> None:
-    found = dict(input_sides(inputs.files))
+    current = dict(input_sides(inputs.files))
     known: list[tuple[int, Run, tuple[str, ...]]] = [(GROUND_TRUTH, sides[0].run, ("ground_truth",))]
     known += [(number, run, ("predictions", system)) for number, (run, system) in enumerate(sides)]
     for side, run, keys in known:
@@ -92,7 +92,7 @@ def _check_unchanged(inputs: Inputs, sides: Sequence[SystemRun]) -> None:
             of_run = of_run.get(key) if isinstance(of_run, dict) else None
         if of_run is None:
             raise UsageError(f"{run.path} does not say which {what} it read")
-        if side not in found or of_run != found[side].digest:
+        if side not in current or of_run != current[side].digest:
             raise UsageError(f"the {what} of {run.path} have changed since that run")
 
 
@@ -147,12 +147,12 @@ class DrawChanged(beam.DoFn):
         if not self._problem:
             self._benchmark.teardown()
 
-    def process(self, found: Sequence[ChangedRecords]) -> Sequence[Card]:
+    def process(self, changed: Sequence[ChangedRecords]) -> Sequence[Card]:
         """Returns what the page shows of a batch of samples."""
         if self._problem:
-            found = [msgspec.structs.replace(each, truth=None) for each in found]
+            changed = [msgspec.structs.replace(each, truth=None) for each in changed]
         with faults_end_the_bundle("drawing"):
-            return make_changed(self._benchmark, found, self._problem or self._no_records, self._places)
+            return make_changed(self._benchmark, changed, self._problem or self._no_records, self._places)
 
 
 def in_order(changed: Sequence[Card]) -> list[Card]:

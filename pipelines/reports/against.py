@@ -37,7 +37,7 @@ class Against(NamedTuple):
     """
 
     note: str = ""
-    found: Mapping[Key, Compared] = {}
+    differences: Mapping[Key, Compared] = {}
     path: str = ""
     link: str | None = None
 
@@ -54,15 +54,15 @@ def against_baseline(result: Run, baseline: Run | None, name: str = "the baselin
         return NOTHING
     output, name = result.configuration.settings.output, f"{name} {baseline.path}"
     link = None if output is None else page_link(baseline.path, output, ".")
-    found: Mapping[Key, Compared] = {}
+    compared: Mapping[Key, Compared] = {}
     try:
         reasons = differences(result.signature, baseline.signature, PAIRED)
         run = Run.read(baseline.path)
         if run.run_id != baseline.run_id:
             reasons = reasons or ["another run has replaced it meanwhile"]
         if not reasons:
-            found, apart = run_differences(result, run, {each: baseline.system_for(each) for each in result.systems})
-            reasons = [] if found else ["it has no system of the same name"]
+            compared, apart = run_differences(result, run, {each: baseline.system_for(each) for each in result.systems})
+            reasons = [] if compared else ["it has no system of the same name"]
     except (UsageError, OSError, ValueError, KeyError) as error:
         reasons = [str(error)]
     if reasons:
@@ -75,7 +75,7 @@ def against_baseline(result: Run, baseline: Run | None, name: str = "the baselin
     samples = f"samples that are not the same in {some_of(apart, SLICES_NAMED)}" if apart else "the same samples"
     drawn = f"{run.sums.bootstrap.replicates:,} paired bootstrap replicates"
     note = f"This run less {name}, over {samples}, with intervals of {drawn}.{more}"
-    return Against(note, found, baseline.path, link)
+    return Against(note, compared, baseline.path, link)
 
 
 def run_differences(
@@ -96,10 +96,10 @@ def run_differences(
         slices = ("", *(result.systems[name].slices if with_slices else ()))
         for label in [label for label in slices if run.slice(other, label) is not None][: MAX_SLICES + 1]:
             sides = run.measured(other, label), result.measured(name, label)
-            found = paired_differences(benchmark, *sides, confidence)
+            by_metric = paired_differences(benchmark, *sides, confidence)
             if any(same_samples(benchmark, metric, *sides) is False for metric in main):
                 apart.add(label or "all samples")
-            paired |= {(name, label, metric): found[metric] for metric in main if metric in found}
+            paired |= {(name, label, metric): by_metric[metric] for metric in main if metric in by_metric}
     tested = sum(bool(label) and each.interval is not None for (_, label, _), each in paired.items())
     strict = 1 - (1 - confidence) / max(1, tested)
     numbers = {name: number for number, name in enumerate(result.systems)}
@@ -123,17 +123,17 @@ def two_systems(result: Run) -> Against:
 
 
 def _compared(
-    benchmark: AnyBenchmark, metric: str, found: PairedDifference, confidence: float, system: int = 0
+    benchmark: AnyBenchmark, metric: str, paired: PairedDifference, confidence: float, system: int = 0
 ) -> Compared:
     """Returns a paired difference with what is said of it; confidence: of the interval that decides."""
-    spec, deciding = spec_of(type(benchmark), metric), Measured(found.difference)
-    if found.difference is not None and found.error is not None:
-        ends = paired_interval(found.difference, found.error, found.units, confidence, spec.width)
-        deciding = Measured(found.difference, *(ends or ()))
-    low, high = found.interval or (None, None)
-    difference = Difference(found.difference, low, high, difference_word(deciding, spec.higher_is_better))
-    sides = Measured(found.baseline), Measured(found.candidate)
-    return Compared(Metric.of(spec, metric), system, *sides, difference, None, found.detectable)
+    spec, deciding = spec_of(type(benchmark), metric), Measured(paired.difference)
+    if paired.difference is not None and paired.error is not None:
+        ends = paired_interval(paired.difference, paired.error, paired.units, confidence, spec.width)
+        deciding = Measured(paired.difference, *(ends or ()))
+    low, high = paired.interval or (None, None)
+    difference = Difference(paired.difference, low, high, difference_word(deciding, spec.higher_is_better))
+    sides = Measured(paired.baseline), Measured(paired.candidate)
+    return Compared(Metric.of(spec, metric), system, *sides, difference, None, paired.detectable)
 
 
 def page_link(folder: str, output: str, run: str) -> str | None:

@@ -160,7 +160,7 @@ def within_limit(cards: Sequence[Card]) -> tuple[Card, ...]:
 
     Of the cards of one sample the first alone holds its picture.
     """
-    kept, drawings, pictures = [], MAX_DRAWINGS_LENGTH, MAX_PICTURES_LENGTH
+    shown, drawings, pictures = [], MAX_DRAWINGS_LENGTH, MAX_PICTURES_LENGTH
     with_picture: set[str] = set()
     for card in cards:
         drawings -= sum(len(side.drawing or "") for side in card.sides)
@@ -178,8 +178,8 @@ def within_limit(cards: Sequence[Card]) -> tuple[Card, ...]:
                 card = msgspec.structs.replace(card, picture="", picture_problem=TOO_MANY)
             elif not is_first:
                 card = msgspec.structs.replace(card, picture="")
-        kept.append(card)
-    return tuple(kept)
+        shown.append(card)
+    return tuple(shown)
 
 
 def words_of(benchmark: AnyBenchmark, details: bytes | None) -> tuple[str, ...]:
@@ -223,10 +223,10 @@ def drawings_of(
     return drawings
 
 
-def _decoded(found: Beginning, kind: Any) -> tuple[Any, str]:
+def _decoded(beginning: Beginning, kind: Any) -> tuple[Any, str]:
     """Returns a record, or None and why it cannot be read."""
     try:
-        return msgspec.json.decode(found.payload, type=kind), ""
+        return msgspec.json.decode(beginning.payload, type=kind), ""
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         return None, explain(error)
 
@@ -240,17 +240,17 @@ def _fitting(drawing: str | RejectedRecord) -> tuple[str | None, str]:
     return drawable(drawing), ""
 
 
-def record_text(found: Beginning) -> str:
+def record_text(beginning: Beginning) -> str:
     """Returns a record for a person: a line for each field, long ones broken, without its sample_id.
 
     Text of a field is shown as it is, not as JSON writes it.
     """
-    record, _ = _decoded(found, Any)
+    record, _ = _decoded(beginning, Any)
     if isinstance(record, Mapping):
         text = "\n".join(f"{name}: {_broken(value, '')}" for name, value in record.items() if name != "sample_id")
     else:
-        text = found.payload.decode("utf-8", "replace")
-    left_out = max(0, len(text) - MAX_RECORD_LENGTH) + max(0, found.size - MAX_RECORD_BYTES)
+        text = beginning.payload.decode("utf-8", "replace")
+    left_out = max(0, len(text) - MAX_RECORD_LENGTH) + max(0, beginning.size - MAX_RECORD_BYTES)
     return text[:MAX_RECORD_LENGTH] + (f"\n… ({left_out:,} more characters)" if left_out else "")
 
 

@@ -96,9 +96,9 @@ class Metric(msgspec.Struct, frozen=True):
         return cls(name, spec.meaning, spec.higher_is_better, *spec.bounds, spec.main is not None, values)
 
 
-def measured(found: Mapping[str, Any], name: str) -> Measured:
+def measured(entry: Mapping[str, Any], name: str) -> Measured:
     """Returns a metric of a system or slice of summary.json with its interval."""
-    return Measured(found["values"].get(name), *(found["intervals"].get(name) or (None, None)))
+    return Measured(entry["values"].get(name), *(entry["intervals"].get(name) or (None, None)))
 
 
 class Compared(msgspec.Struct, frozen=True):
@@ -127,7 +127,7 @@ class Bar(msgspec.Struct, frozen=True):
     system: whose color it has; None: that of its verdict.
     """
 
-    found: Measured
+    measured: Measured
     low: float
     high: float
     line: float | None = None
@@ -434,9 +434,9 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
                 return None
         return address
 
-    def address(self, found: Link) -> str | None:
+    def address(self, link: Link) -> str | None:
         """Returns where a link leads; None where that is nowhere in this page."""
-        return found.address if found.filters is None else self.link(found.filters, found.system)
+        return link.address if link.filters is None else self.link(link.filters, link.system)
 
     def data(self) -> dict[str, Any]:
         """Returns the parts that the scripts of a page read."""

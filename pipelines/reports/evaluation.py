@@ -90,10 +90,10 @@ def build_run(
     main = benchmark.main_metrics()
     metrics = tuple(doc.Metric.of(kind.spec_of(name), name, list(summary["systems"].values())) for name in main)
     differences = tuple(
-        msgspec.structs.replace(found, candidate=each.values[number])
-        for each in metrics
+        msgspec.structs.replace(compared, candidate=metric.values[number])
+        for metric in metrics
         for number, name in enumerate(systems)
-        if (found := against.found.get((name, "", each.name)))
+        if (compared := against.differences.get((name, "", metric.name)))
     )
     slices = tuple(by_evidence(_slices(summary, main, against), metrics, lead_first(kind)))
     gates = tuple(msgspec.convert(each, GateVerdict) for each in summary.get("gates", ()))
@@ -115,7 +115,7 @@ def build_run(
         sample_metrics=tuple(doc.Metric.of(spec, spec.name) for spec in benchmark.sample_metrics),
         draw=tuple(_draw_commands(summary, run)),
     )  # fmt: skip
-    pairs = [pair.found[key] for name in main if (key := (systems[-1], "", name)) in pair.found]
+    pairs = [pair.differences[key] for name in main if (key := (systems[-1], "", name)) in pair.differences]
     configuration = (
         doc.Text("Configuration with all defaults", "heading"),
         doc.Text(json.dumps(summary["config"], indent=1, ensure_ascii=False), "code"),
@@ -144,32 +144,32 @@ def build_run(
 
 def _remarks(summary: Mapping[str, Any]) -> Iterator[doc.Text]:
     """Yields the warnings, and how the run was scored."""
-    found, of_all = summary["systems"], {each: list(summary["systems"]) for each in summary.get("warnings", ())}
-    systems = {each: [name for name in found if each in found[name].get("warnings", ())]
-               for system in found.values() for each in system.get("warnings", ())}  # fmt: skip
-    for each, names in {**of_all, **systems}.items():
-        is_named = len(found) > 1 and each not in of_all
-        yield doc.Text(f"{some_of(names, 3)}: {each}." if is_named else f"{each}.", label="Warning")
+    systems, of_all = summary["systems"], {warning: list(summary["systems"]) for warning in summary.get("warnings", ())}
+    of_some = {warning: [name for name in systems if warning in systems[name].get("warnings", ())]
+               for system in systems.values() for warning in system.get("warnings", ())}  # fmt: skip
+    for warning, names in {**of_all, **of_some}.items():
+        is_named = len(systems) > 1 and warning not in of_all
+        yield doc.Text(f"{some_of(names, 3)}: {warning}." if is_named else f"{warning}.", label="Warning")
     yield doc.Text(" ".join(_setting(summary["config"])), "setting")
 
 
 def _coverage(systems: Mapping[str, Any], causes: Sequence[CauseCount]) -> Iterator[doc.Block]:
     """Yields what became of every record, in one line where all were scored."""
-    of = {name: system["coverage"] for name, system in systems.items()}
-    sides = [side for each in of.values() for side in (each["ground_truth"], each["predictions"])]
+    coverages = {name: system["coverage"] for name, system in systems.items()}
+    sides = [side for each in coverages.values() for side in (each["ground_truth"], each["predictions"])]
     if not causes and all(counts["scored"] == counts["read"] for counts in sides):
         each = f" in each of {len(systems)} systems" if len(systems) > 1 else ""
         yield doc.Text(f"Every record was read, paired and scored: {sides[0]['read'] if sides else 0:,} samples{each}.")
     else:
         rows: list[Sequence[doc.Cells]] = [
-            (name, *_became(found["ground_truth"], number), *_became(found["predictions"], None))
-            for number, (name, found) in enumerate(of.items())
+            (name, *_became(coverage["ground_truth"], number), *_became(coverage["predictions"], None))
+            for number, (name, coverage) in enumerate(coverages.items())
         ]
         header = ("system", "ground truth", "what became of it", "predictions", "what became of them")
         yield doc.Table("Records of each side", header, rows)
     extra = [
         (name, label.replace("_", " "), count)
-        for name in of for label, count in of[name].items() if not isinstance(count, (bool, Mapping))
+        for name in coverages for label, count in coverages[name].items() if not isinstance(count, (bool, Mapping))
     ]  # fmt: skip
     if extra:
         yield doc.Table(
@@ -177,7 +177,7 @@ def _coverage(systems: Mapping[str, Any], causes: Sequence[CauseCount]) -> Itera
         )
     if causes:
         yield doc.Text("Quarantine", "heading")
-        rows = [_cause(each, list(of)) for each in sorted(causes, key=lambda each: each.order)]
+        rows = [_cause(each, list(coverages)) for each in sorted(causes, key=lambda each: each.order)]
         yield doc.Table("Quarantined records by cause", ("records", "side", "stage", "cause", "the first"), rows)
         yield doc.Text("Every quarantined record is in quarantine/, with its text.")
 
@@ -187,15 +187,15 @@ def _became(counts: Mapping[str, int], system: int | None) -> tuple[doc.Cell, do
     return counts["read"], doc.Counts({status: count for status, count in counts.items() if status != "read"}, system)
 
 
-def _cause(found: CauseCount, systems: Sequence[str]) -> Sequence[doc.Cells]:
+def _cause(cause_count: CauseCount, systems: Sequence[str]) -> Sequence[doc.Cells]:
     """Returns a cause of the quarantine; its count and its examples lead to the samples that it cost."""
-    (cause,) = quarantine_causes([found])
+    (cause,) = quarantine_causes([cause_count])
     is_truth = cause.side == "ground_truth"
     status = {"status": "rejected" if is_truth else "missing_prediction"}
     system = 0 if is_truth else systems.index(cause.side)
     is_sample = cause.cause not in ("duplicate", "unmatched")
     examples: list[doc.Cell] = []
-    for entry, record in zip(found.examples, cause.examples, strict=True):
+    for entry, record in zip(cause_count.examples, cause.examples, strict=True):
         # The sample of a prediction that was not paired is not known, that of one whose ground truth was rejected is.
         is_known = cause.cause != "unmatched" or cause.stage == "score"
         filters = {"id": one_line(entry.sample_id, MAX_ID_LENGTH)} if entry.sample_id and is_known else None
@@ -214,7 +214,7 @@ def _metrics(
     metrics, systems, places = document.metrics, document.systems, summary.get("ranking_by", {})
     if len(systems) > 2:
         numbers = [(each["place"], systems.index(each["system"])) for each in places.get("places", ())]
-        has_intervals = any(found.low is not None for metric in metrics for found in metric.values)
+        has_intervals = any(value.low is not None for metric in metrics for value in metric.values)
         share = "the samples cannot tell apart" if has_intervals else "are equal"
         yield doc.Text("Ranking", "heading")
         ranked_by = places.get("metric", "name")
@@ -244,31 +244,31 @@ def _slice_blocks(document: doc.Document) -> Iterator[doc.Block]:
         return
     yield doc.Slot("slices")
     below = "the baseline" if document.differences else "all samples"
-    said = "Each bar is an interval on the range of its metric, with the value as a dot; the thin line is the value of "
-    said += f"all samples. Slices come first that are below {below} by most, by the end of the interval nearest to it, "
-    said += "not by noise."
+    note = "Each bar is an interval on the range of its metric, with the value as a dot; the thin line is the value of "
+    note += f"all samples. Slices come first that are below {below} by most, by the end of the interval nearest to it, "
+    note += "not by noise."
     if document.differences:
-        said += " A difference from the baseline is called better or worse where its interval, widened for all slices "
-        said += "and main metrics at once (Bonferroni), leaves zero out."
-    yield doc.Text(said, "caption", where="page")
+        note += " A difference from the baseline is called better or worse where its interval, widened for all slices "
+        note += "and main metrics at once (Bonferroni), leaves zero out."
+    yield doc.Text(note, "caption", where="page")
     yield from tables.slice_blocks(document.slices, document.metrics, document.systems, False, "summary.json")
 
 
 def _tables(kind: type[AnyBenchmark], metrics: Sequence[doc.Metric], systems: Mapping[str, Any]) -> Iterator[doc.Block]:
     """Yields all other metrics, and the tables of the benchmark."""
-    found = list(systems.values())
+    all_systems = list(systems.values())
     main = [each.name for each in metrics]
-    others = dict.fromkeys(name for each in found for name in each["values"] if name not in main)
+    others = dict.fromkeys(name for each in all_systems for name in each["values"] if name not in main)
     if others:
-        rest = [doc.Metric.of(kind.spec_of(name), name, found) for name in others]
+        rest = [doc.Metric.of(kind.spec_of(name), name, all_systems) for name in others]
         yield tables.metric_table(f"{len(rest)} other metrics", rest, list(systems), folded=True)
     for number, (name, system) in enumerate(systems.items()):
         for place, table in enumerate(data_tables(system)):
             is_folded = number > 0 or place >= MAX_OPEN_TABLES
             yield tables.benchmark_table(table, number, name if len(systems) > 1 else "", is_folded)
     if any(tables.is_matrix(table) for system in systems.values() for table in data_tables(system)):
-        said = "Rows of a confusion matrix are the ground truth, columns the prediction; the darker, the larger the "
-        yield doc.Text(f"{said}share of the row. Correct cells have a frame.", "caption", where="page")
+        caption = "Rows of a confusion matrix are the ground truth, columns the prediction; the darker, the larger the "
+        yield doc.Text(f"{caption}share of the row. Correct cells have a frame.", "caption", where="page")
 
 
 def data_tables(system: Mapping[str, Any]) -> list[Table]:
@@ -277,25 +277,25 @@ def data_tables(system: Mapping[str, Any]) -> list[Table]:
 
 
 def _worst(metric: str, worst: Mapping[str, Sequence[Worst]]) -> Iterator[doc.Block]:
-    for name, found in worst.items():
-        if found:
+    for name, samples in worst.items():
+        if samples:
             yield doc.Text(
                 f"Worst samples of {name}" if len(worst) > 1 else "Worst samples", "heading", where="markdown"
             )
-            rows = [(sample_id, value, status.replace("_", " ")) for value, sample_id, status in found]
+            rows = [(sample_id, value, status.replace("_", " ")) for value, sample_id, status in samples]
             yield doc.Table("Worst samples", ("sample_id", metric, "status"), rows, where="markdown")
 
 
 def provenance_blocks(runs: Mapping[str, Mapping[str, Any]], command: Sequence[str]) -> Iterator[doc.Block]:
     """Yields what runs were made from, by their names, and the command that was typed; what is equal is said once."""
-    found = [facts_of(run) for run in runs.values()]
+    all_facts = [facts_of(run) for run in runs.values()]
     if len(runs) > 1:
-        for facts, run in zip(found, runs.values(), strict=True):
+        for facts, run in zip(all_facts, runs.values(), strict=True):
             facts |= {"command": shlex.join(run.get("command") or ())} if run else {}
-    if any(found):
+    if any(all_facts):
         rows = []
-        for name in dict.fromkeys(name for facts in found for name in facts):
-            first, *others = (facts.get(name) or "–" for facts in found)
+        for name in dict.fromkeys(name for facts in all_facts for name in facts):
+            first, *others = (facts.get(name) or "–" for facts in all_facts)
             rows.append((name, first, *("the same" if other == first else other for other in others)))
         yield doc.Table("Provenance", ("", *runs), rows)
     else:
@@ -307,10 +307,10 @@ def provenance_blocks(runs: Mapping[str, Mapping[str, Any]], command: Sequence[s
 
 def _slices(summary: Mapping[str, Any], names: Sequence[str], against: Against) -> Iterator[doc.Slice]:
     for number, (system_name, system) in enumerate(summary["systems"].items()):
-        for label, found in system["slices"].items():
-            samples = sum(found["coverage"]["ground_truth"].values())
-            values = tuple(doc.measured(found, name) for name in names)
-            moved = [against.found.get((system_name, label, name)) for name in names if against.found]
+        for label, slice_summary in system["slices"].items():
+            samples = sum(slice_summary["coverage"]["ground_truth"].values())
+            values = tuple(doc.measured(slice_summary, name) for name in names)
+            moved = [against.differences.get((system_name, label, name)) for name in names if against.differences]
             differences = tuple(each.difference if each else doc.Difference() for each in moved)
             yield doc.Slice(one_line(label), number, samples, values, differences, columns_of(label))
 
@@ -386,8 +386,8 @@ def with_samples(document: doc.Document, result: Run, paths: Sequence[str], card
     """
     specs, systems = result.configuration.benchmark.sample_metrics, list(result.systems)
     total = sum(truth_count(system.counts) for system in result.sums.systems.values())
-    found = [each for system in result.summary.document()["systems"].values() for each in data_tables(system)]
-    matrices = {each.title for each in found if tables.is_matrix(each)} if total <= MAX_ROWS_OF_CELLS else set()
+    all_tables = [each for system in result.summary.document()["systems"].values() for each in data_tables(system)]
+    matrices = {each.title for each in all_tables if tables.is_matrix(each)} if total <= MAX_ROWS_OF_CELLS else set()
     spread = None
     try:
         rows = _rows(paths, result, ["statistics"] if matrices else [], min(1.0, MAX_ROWS / max(1, total)))
@@ -417,9 +417,9 @@ def samples_shown(
 ) -> doc.Document:
     """Returns the document with a table of samples. spread: the rows of which the distributions are, if not `table`."""
     metrics, source = document.sample_metrics, spread or table
-    found = distributions(source, specs, len(document.systems))
-    chosen = "" if found else "No sample has a value."
-    if found and len(source.ids) < source.total:
+    metric_distributions = distributions(source, specs, len(document.systems))
+    chosen = "" if metric_distributions else "No sample has a value."
+    if metric_distributions and len(source.ids) < source.total:
         chosen = f"Of {len(source.ids):,} of the {source.total:,} rows, chosen by a hash of their sample_id."
     if any(card.change is not None for card in cards):
         main = next(each for each in metrics if each.main)
@@ -432,7 +432,7 @@ def samples_shown(
         table = msgspec.structs.replace(table, metrics={**table.metrics, change.name: changes})
     short = [msgspec.structs.replace(card, sample_id=one_line(card.sample_id, MAX_ID_LENGTH)) for card in cards]
     return msgspec.structs.replace(
-        document, samples=table, cards=within_limit(short), sample_metrics=metrics, distributions=found,
+        document, samples=table, cards=within_limit(short), sample_metrics=metrics, distributions=metric_distributions,
         samples_note="" if table.ids else "This run has no samples.", distributions_note=chosen,
     )  # fmt: skip
 
@@ -446,10 +446,10 @@ def _rows(samples: Sequence[str], result: Run, more: Sequence[str] = (), share: 
     """
     benchmark, columns = result.configuration.benchmark, result.configuration.columns()
     metrics = benchmark.sample_metric_names()
-    wanted = ["sample_id", "system", "status", *(f"{SLICE_PREFIX}{name}" for name in columns), *metrics, *more]
+    names = ["sample_id", "system", "status", *(f"{SLICE_PREFIX}{name}" for name in columns), *metrics, *more]
     schema = sample_schema(metrics, columns)
-    parts = [pa.schema([schema.field(name) for name in wanted]).empty_table()]
+    parts = [pa.schema([schema.field(name) for name in names]).empty_table()]
     for path in samples:
-        batches = [each if share >= 1 else hashed_share(each, share) for each in read_rows(path, wanted, where)]
+        batches = [each if share >= 1 else hashed_share(each, share) for each in read_rows(path, names, where)]
         parts.append(pa.Table.from_batches(batches, parts[0].schema))
     return pa.concat_tables(parts)

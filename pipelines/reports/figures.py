@@ -27,10 +27,10 @@ class CellWriter:
         match value:
             case tuple():
                 return Markup(" ").join(map(self.html, value))
-            case doc.Bar(found, low, high, line, system):
-                verdict = found.verdict if isinstance(found, doc.Difference) else ""
+            case doc.Bar(measured, low, high, line, system):
+                verdict = measured.verdict if isinstance(measured, doc.Difference) else ""
                 ink = _INKS.get(verdict, "var(--soft)") if system is None else f"var(--system-{system % 6})"
-                return self.html(found) + whisker(found, low, high, line, ink)
+                return self.html(measured) + whisker(measured, low, high, line, ink)
             case doc.Measured():
                 write = typeset if isinstance(value, doc.Difference) else number
                 if value.low is None:
@@ -72,13 +72,13 @@ class CellWriter:
         is_long = isinstance(value, str) and len(value) > 60
         return Markup(' class="number"' if is_number else ' class="text"' if is_long else "")
 
-    def _counts(self, found: doc.Counts) -> Markup:
+    def _counts(self, counts: doc.Counts) -> Markup:
         bars, parts = Markup(""), Markup("")
-        for status, count in found.counts.items():
+        for status, count in counts.counts.items():
             if not count:
                 continue
             name, text = status.replace("_", "-"), f"{count:,} {status_text(status)}"
-            link = None if found.system is None else self._document.link({"status": status}, found.system)
+            link = None if counts.system is None else self._document.link({"status": status}, counts.system)
             bars += Markup('<span class="{}" style="flex-grow: {}"></span>').format(name, count)
             part = Markup('<span class="part"><i class="swatch {}" aria-hidden="true"></i>{}</span>')
             parts += part.format(name, self.linked(text, link))
@@ -99,24 +99,24 @@ def breakable(text: str) -> Markup:
     return Markup("<wbr>").join(map(shown, re.split(r"(?<=[._=])(?=.)", clipped(text))))
 
 
-def whisker(found: doc.Measured | doc.Difference, low: float, high: float, line: float | None, ink: str) -> Markup:
+def whisker(measured: doc.Measured | doc.Difference, low: float, high: float, line: float | None, ink: str) -> Markup:
     """Returns a bar from the ends of an interval, with a dot at the value, on a range; `line` is a thin line across."""
-    places = {"from": found.low, "to": found.high, "at": found.value, "line-at": line}
+    places = {"from": measured.low, "to": measured.high, "at": measured.value, "line-at": line}
     known = {name: (value - low) / ((high - low) or 1) for name, value in places.items() if value is not None}
     style = "".join(f"--{name}:{place:.4f};" for name, place in known.items())
     return Markup('<i class="whisker" style="{}--ink:{}"></i>').format(style, ink)
 
 
-def histogram(document: doc.Document, found: doc.Distribution, system: int) -> Markup:
+def histogram(document: doc.Document, distribution: doc.Distribution, system: int) -> Markup:
     """Returns the counts of a metric in bins; each bin links to its samples."""
-    counts, edges = found.counts[system], found.edges
-    most = max((max(each, default=0) for each in found.counts), default=0) or 1
+    counts, edges = distribution.counts[system], distribution.edges
+    most = max((max(each, default=0) for each in distribution.counts), default=0) or 1
     # A count is named in the middle of its bin.
     is_counted = edges[1] - edges[0] == 1
     bars = Markup("")
     for count, first, last in zip(counts, edges, edges[1:], strict=False):
         upper = last if last == edges[-1] else last - HALF_STEP
-        link = document.link({"metric": found.name, "from": f"{first:.6g}", "to": f"{upper:.8g}"}, system)
+        link = document.link({"metric": distribution.name, "from": f"{first:.6g}", "to": f"{upper:.8g}"}, system)
         named = f"{(first + last) / 2:g}" if is_counted else f"{first:.4g} to {last:.4g}"
         address = Markup(' href="{}"').format(link) if link and count else ""
         bars += Markup('<a tabindex="-1" title="{}: {:,} samples" style="--share: {:.4f}"{}></a>').format(
@@ -127,4 +127,4 @@ def histogram(document: doc.Document, found: doc.Distribution, system: int) -> M
     return Markup(
         '<div class="figure" role="group" aria-label="Distribution of {} of {}">'
         '<div class="bins" data-most="{:,}" style="--ink: var(--system-{})">{}</div><div class="ticks">{}</div></div>'
-    ).format(shown(found.name), shown(document.systems[system]), most, system % 6, bars, ticks)
+    ).format(shown(distribution.name), shown(document.systems[system]), most, system % 6, bars, ticks)

@@ -39,14 +39,14 @@ NIGHTS_LISTED = 30
 class HistorySources:
     """What a history is made of.
 
-    folder: the one with the runs. output: where the page will be, from which it links the pages of runs. found: the
+    folder: the one with the runs. output: where the page will be, from which it links the pages of runs. histories: the
     history of each benchmark. table: all rows of all runs. unreadable: folders that look like runs and could not be
     read, a line each. command: how the history was asked for. blessed: the folder of the run that a person has blessed.
     """
 
     folder: str
     output: str
-    found: Sequence[History]
+    histories: Sequence[History]
     table: Any = None
     unreadable: Sequence[str] = ()
     command: Sequence[str] = ()
@@ -55,7 +55,7 @@ class HistorySources:
 
 def history_reports(sources: HistorySources, with_page: bool = True) -> Reports:
     """Returns history.md and, where it is asked for, history.html."""
-    documents = [build_history(sources, each) for each in sources.found]
+    documents = [build_history(sources, each) for each in sources.histories]
     page = (lambda: documents) if with_page else None
     return write_reports(documents, REPORT, page, PAGE, "history.md and history.parquet")
 
@@ -97,7 +97,7 @@ def build_history(sources: HistorySources, history: History) -> doc.Document:
         doc.Section("slices", "Slices over time", [*_slice_blocks(slices, left_out)], "page"),
         doc.Section("nights", "Nights", [doc.Slot("nights"), *_night_table(document, len(history.nights))]),
     )
-    if history is sources.found[-1]:
+    if history is sources.histories[-1]:
         command = shlex.join(sources.command)
         sections += (
             doc.Section("unreadable", "Not read", [doc.Text(line, "item") for line in sources.unreadable]),
@@ -129,11 +129,11 @@ def _lead(history: History) -> list[str]:
 def _moved(history: History, system: str, metric: str) -> doc.Difference:
     """Returns the difference of a metric from the last night that it can be compared with."""
     differences = history.differences.get(system, {})
-    found = None if isinstance(differences, str) else differences.get(metric)
-    if found is None:
+    difference = None if isinstance(differences, str) else differences.get(metric)
+    if difference is None:
         return doc.Difference()
-    low, high = found.interval or (None, None)
-    return doc.Difference(found.difference, low, high, found.word)
+    low, high = difference.interval or (None, None)
+    return doc.Difference(difference.difference, low, high, difference.word)
 
 
 def _stored(folder: str, run: str) -> Run | None:
@@ -147,8 +147,8 @@ def _stored(folder: str, run: str) -> Run | None:
 def _failures(last: Run | None) -> list[str]:
     """Returns why the last run fails beside its gates, as its own report says it."""
     try:
-        found = {name: {"coverage": system.coverage} for name, system in last.systems.items()} if last else {}
-        return record_failures(found, last.configuration.settings, stored_causes(last.provenance)) if last else []
+        systems = {name: {"coverage": system.coverage} for name, system in last.systems.items()} if last else {}
+        return record_failures(systems, last.configuration.settings, stored_causes(last.provenance)) if last else []
     except (UsageError, OSError, ValueError, KeyError, TypeError):
         return []
 
@@ -179,18 +179,18 @@ def _slice_differences(
     if last is None or before is None:
         return
     try:
-        found, _ = run_differences(last, before, {system: system})
+        compared, _ = run_differences(last, before, {system: system})
     except (UsageError, OSError, ValueError, KeyError):
         return
-    for label in dict.fromkeys(label for _, label, _ in found if label):
-        moved = (found.get((system, label, name)) for name in metrics)
+    for label in dict.fromkeys(label for _, label, _ in compared if label):
+        moved = (compared.get((system, label, name)) for name in metrics)
         differences = tuple(each.difference if each else doc.Difference() for each in moved)
         yield doc.Slice(one_line(label), number, None, (), differences, columns_of(label))
 
 
 def _night(sources: HistorySources, night: Night, part: int, systems: Sequence[str]) -> doc.Night:
-    found = (night.coverage.get(system) for system in systems)
-    scored = tuple("" if each is None else f"{each.scored:,} of {each.samples:,}" for each in found)
+    coverages = (night.coverage.get(system) for system in systems)
+    scored = tuple("" if each is None else f"{each.scored:,} of {each.samples:,}" for each in coverages)
     link = page_link(sources.folder, sources.output, night.run)
     return doc.Night(night.run, night.started, night.version, link, night.gates, part, scored)
 
@@ -199,8 +199,8 @@ def _tonight(document: doc.Document, history: History) -> Iterator[doc.Block]:
     """Yields what there is to know of the last night, and each of its systems beside the nights before it."""
     nights, latest = history.nights, history.nights[-1]
     lost = [name for night in nights[-2:-1] for name in night.systems if name not in latest.systems]
-    said = [f"tonight has no system {', '.join(lost)}, which the run before has"] if lost else []
-    for warning in said:
+    warnings = [f"tonight has no system {', '.join(lost)}, which the run before has"] if lost else []
+    for warning in warnings:
         yield doc.Text(f"{warning}.", label="Warning")
     for each in history.breaks:
         if each.night is latest:
@@ -211,11 +211,11 @@ def _tonight(document: doc.Document, history: History) -> Iterator[doc.Block]:
     if latest.gates:
         yield doc.Text(("Gates", doc.Word(latest.gates)))
     for system in latest.systems:
-        before, found = history.before(system), history.differences.get(system)
+        before, differences = history.before(system), history.differences.get(system)
         yield doc.Text(system, "heading")
         yield doc.Text(f"{latest.coverage[system]}.")
-        if isinstance(found, str):
-            yield doc.Text(f"Not compared with {before[-1].run}: {found}.")
+        if isinstance(differences, str):
+            yield doc.Text(f"Not compared with {before[-1].run}: {differences}.")
         for drop in history.drops:
             if drop.night is latest and drop.system == system:
                 yield doc.Text(f"{drop}.", label="Warning")
@@ -243,7 +243,7 @@ def _tonight(document: doc.Document, history: History) -> Iterator[doc.Block]:
 def _blessed_blocks(blessed: Against, systems: Sequence[str]) -> Iterator[doc.Block]:
     if blessed.note:
         yield doc.Text(blessed.note)
-    if rows := [found for (_, label, _), found in blessed.found.items() if not label]:
+    if rows := [compared for (_, label, _), compared in blessed.differences.items() if not label]:
         yield compared_table("Against the baseline", rows, systems, ("baseline", "tonight"))
 
 
@@ -324,39 +324,39 @@ def _slices(
     is_wanted &= (pc.field("slice") != "") & pc.field("metric").isin(metrics) & pc.field("run").isin(list(place))
     values: dict[tuple[str, str, str], list[float | None]] = {}
     samples: dict[tuple[str, str], int] = {}
-    found = table.filter(is_wanted).select(["run", "system", "slice", "metric", "value", "samples"])
-    for run, system, label, metric, value, count in zip(*(column.to_pylist() for column in found.columns), strict=True):
+    rows = table.filter(is_wanted).select(["run", "system", "slice", "metric", "value", "samples"])
+    for run, system, label, metric, value, count in zip(*(column.to_pylist() for column in rows.columns), strict=True):
         values.setdefault((system, label, metric), [None] * len(place))[place[run]] = _rounded(value)
         samples[system, label] = count or 0
     measured = [key for key, series in values.items() if any(value is not None for value in series)]
     measured.sort(key=lambda key: (-samples[key[0], key[1]], key[1], key[0], metrics.index(key[2])))
-    kept = measured[: max(1, MAX_SLICE_VALUES // max(1, len(place)))]
+    shown = measured[: max(1, MAX_SLICE_VALUES // max(1, len(place)))]
     series = [
         doc.Series(one_line(label), systems.index(system), metrics.index(metric), tuple(values[system, label, metric]),
                samples=samples[system, label])
-        for system, label, metric in kept
+        for system, label, metric in shown
     ]  # fmt: skip
-    return series, len(measured) - len(kept)
+    return series, len(measured) - len(shown)
 
 
 def _events(history: History, place: Mapping[str, int], systems: Sequence[str]) -> list[doc.Event]:
     """Returns all that happened on nights that are shown, the last first."""
-    found = []
+    dated = []
     for each in history.breaks:
         compared = f"; compared with {each.earlier.run}" if each.earlier else ""
-        found.append((each.night, doc.Event(0, "break", f"{each.reason}{compared}")))
+        dated.append((each.night, doc.Event(0, "break", f"{each.reason}{compared}")))
     for change in history.changes:
         text = f"{fixed(change.before)} to {fixed(change.after)}, {typeset(change.after - change.before)}"
         at = systems.index(change.system), history.metrics.index(change.metric)
-        found.append((change.night, doc.Event(0, "change point", text, *at)))
+        dated.append((change.night, doc.Event(0, "change point", text, *at)))
     for gap in history.gaps:
         text = f"{gap.count:,} missing night{'s' * (gap.count > 1)} after {gap.before.run}"
-        found.append((gap.after, doc.Event(0, "missing before", text)))
-    found += [
+        dated.append((gap.after, doc.Event(0, "missing before", text)))
+    dated += [
         (drop.night, doc.Event(0, "coverage", str(drop), systems.index(drop.system)))
         for drop in history.drops if drop.system in systems
     ]  # fmt: skip
-    events = [msgspec.structs.replace(event, night=place[night.run]) for night, event in found if night.run in place]
+    events = [msgspec.structs.replace(event, night=place[night.run]) for night, event in dated if night.run in place]
     return sorted(events, key=lambda event: -event.night)
 
 

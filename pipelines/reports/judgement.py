@@ -26,17 +26,17 @@ SYSTEMS_NAMED = 3
 _WORST_FIRST: tuple[Judgement, ...] = ("fail", "invalid", "inconclusive")
 
 
-def difference_word(found: Measured, higher_is_better: bool) -> str:
+def difference_word(difference: Measured, higher_is_better: bool) -> str:
     """Returns what is said of a difference: by its interval alone."""
-    if found.value is None:
+    if difference.value is None:
         return "not compared"
-    if found.low is None or found.high is None:
+    if difference.low is None or difference.high is None:
         return "no interval"
-    if found.known == [0, 0, 0]:
+    if difference.known == [0, 0, 0]:
         return "identical"
-    if found.low <= 0 <= found.high:
+    if difference.low <= 0 <= difference.high:
         return "no difference shown"
-    return "better" if (found.low > 0) == higher_is_better else "worse"
+    return "better" if (difference.low > 0) == higher_is_better else "worse"
 
 
 def lead_first(benchmark: type[AnyBenchmark]) -> list[str]:
@@ -44,34 +44,34 @@ def lead_first(benchmark: type[AnyBenchmark]) -> list[str]:
     return list(dict.fromkeys([*(spec.name for spec in benchmark.ranking_metrics()), *benchmark.main_metrics()]))
 
 
-def word_of(found: Compared) -> str:
+def word_of(compared: Compared) -> str:
     """Returns what is said of a metric of all samples."""
-    return difference_word(found.difference, found.metric.higher_is_better)
+    return difference_word(compared.difference, compared.metric.higher_is_better)
 
 
-def moved(name: str, found: Compared) -> str:
+def moved(name: str, compared: Compared) -> str:
     """Returns how a metric moved: `task7.score fell from 0.7280 to 0.5580, −0.1700 (−0.2460 to −0.0940)`."""
-    before, after, difference = found.baseline.value, found.candidate.value, found.difference
+    before, after, difference = compared.baseline.value, compared.candidate.value, compared.difference
     if before is None or after is None or difference.value is None:
         return f"{name} is not measured on both sides"
-    word = word_of(found)
+    word = word_of(compared)
     if word == "identical":
         return f"{name} is {fixed(after)} as before"
     verb = ("fell" if difference.value < 0 else "rose") if word in ("better", "worse") else "went"
     return f"{name} {verb} from {fixed(before)} to {fixed(after)}, {difference.text(signed)}"
 
 
-def evidence(found: Slice, place: int, metric: Metric, overall: Measured | None = None) -> float:
+def evidence(slice_: Slice, place: int, metric: Metric, overall: Measured | None = None) -> float:
     """Returns how much a slice lost at least, of the metric at `place`: to the end of its interval nearest to zero.
 
     overall: the value of all samples, from which a slice that has no baseline is told apart. A slice of few samples has
     little evidence, however far its value fell; -inf: there is none.
     """
     ends: list[float] = []
-    if found.differences:
-        ends = found.differences[place].known[1:]
+    if slice_.differences:
+        ends = slice_.differences[place].known[1:]
     elif overall is not None and overall.value is not None:
-        ends = [end - overall.value for end in found.values[place].known[-2:]]
+        ends = [end - overall.value for end in slice_.values[place].known[-2:]]
     if not ends:
         return -math.inf
     return -ends[-1] if metric.higher_is_better else ends[0]
@@ -84,17 +84,17 @@ def by_evidence(slices: Iterable[Slice], metrics: Sequence[Metric], lead: Sequen
     for place in (places[name] for name in lead if name in places):
         metric = metrics[place]
         overall = metric.values
-        found = [-evidence(each, place, metric, overall[each.system] if overall else None) for each in order]
-        if any(map(math.isfinite, found)):
-            return [order[number] for number in sorted(range(len(order)), key=found.__getitem__)]
+        keys = [-evidence(each, place, metric, overall[each.system] if overall else None) for each in order]
+        if any(map(math.isfinite, keys)):
+            return [order[number] for number in sorted(range(len(order)), key=keys.__getitem__)]
     return order
 
 
 def lost_most(slices: Iterable[Slice], place: int, metric: Metric, systems: Sequence[str]) -> tuple[Link, ...]:
     """Returns the slices that lost most of a metric, with what they lost; those whose interval leaves zero out."""
-    found = [(-evidence(each, place, metric), each) for each in slices if evidence(each, place, metric) > 0]
+    candidates = [(-evidence(each, place, metric), each) for each in slices if evidence(each, place, metric) > 0]
     lost = []
-    for _, each in sorted(found, key=lambda item: (item[0], item[1].label))[:SLICES_NAMED]:
+    for _, each in sorted(candidates, key=lambda item: (item[0], item[1].label))[:SLICES_NAMED]:
         name = f"{each.label} of {systems[each.system]}" if len(systems) > 1 else each.label
         lost.append(Link(f"{name} {each.differences[place].text(signed)}", each.filters, each.system))
     return tuple(lost)
@@ -130,9 +130,9 @@ def judge_difference(
         judgement = "better"
     counts = [f"{word} in {len(places)}" for word, places in decided.items() if places]
     of = f"{len(known)} main metric{'s' * (len(known) > 1)}"
-    said = f"{it} is {' and '.join(counts)} of {of}" if counts else f"No difference is shown in {of}"
+    clause = f"{it} is {' and '.join(counts)} of {of}" if counts else f"No difference is shown in {of}"
     if judgement == "identical":
-        said = f"{it} is equal to the baseline in {of}"
+        clause = f"{it} is equal to the baseline in {of}"
     first = known[0]
     reasons = [
         Link(f"{word}: {moved(names[place], known[place])}", {"why": why}, known[place].system)
@@ -141,7 +141,7 @@ def judge_difference(
         if place
     ]
     lost = lost_most(slices, metrics.index(first.name), first.metric, systems)
-    return Verdict(judgement, f"{moved(names[0], first)}. {said}.", tuple(reasons[:MAX_REASONS]), lost)
+    return Verdict(judgement, f"{moved(names[0], first)}. {clause}.", tuple(reasons[:MAX_REASONS]), lost)
 
 
 def judge_run(
@@ -188,14 +188,14 @@ def _measured(summary: Mapping[str, Any], benchmark: type[AnyBenchmark]) -> tupl
     scored = [system["coverage"]["ground_truth"]["scored"] for system in systems.values()]
     if not any(scored):
         return "Nothing was scored.", False
-    found = [each["values"] for each in systems.values()]
-    metric = next((name for name in lead_first(benchmark) if any(each.get(name) is not None for each in found)), None)
+    scores = [each["values"] for each in systems.values()]
+    metric = next((name for name in lead_first(benchmark) if any(each.get(name) is not None for each in scores)), None)
     if metric is None:
         return f"{max(scored):,} samples were scored, and no metric has a value.", False
     values = [f"{name} has {metric} {measured(systems[name], metric).text(number)}" for name in ranking]
     if len(ranking) == 1:
         return f"{values[0]}; {coverage_text(systems[ranking[0]]['coverage'])}.", True
-    is_scored = all(scored) and all(any(value is not None for value in each.values()) for each in found)
+    is_scored = all(scored) and all(any(value is not None for value in each.values()) for each in scores)
     more = len(values) - SYSTEMS_NAMED
     shown = "; ".join([*values[:SYSTEMS_NAMED], *([f"{more} more systems follow"] if more > 0 else [])])
     places = summary.get("ranking_by", {}).get("places", [])
@@ -225,14 +225,14 @@ def judge_nights(
     if against is not None:
         sentence += f", compared with {', '.join(before)}. {against.sentence}"
     else:
-        said = []
+        clauses = []
         for system in latest.systems[:SYSTEMS_NAMED]:
             metric = next((name for name in lead if (system, name) in latest.points), None)
             value = "no main metric with a value"
             if metric is not None:
                 value = f"{metric} {fixed(latest.points[system, metric].value)}"
-            said.append(f"{system} has {value}")
-        sentence += f". {'; '.join(said)}." if said else "."
+            clauses.append(f"{system} has {value}")
+        sentence += f". {'; '.join(clauses)}." if clauses else "."
     reasons = [*map(Link, (*failures, *_reasons(history))), *(against.reasons if against else ())]
     return Verdict(judgement, sentence, tuple(reasons[:MAX_REASONS]), against.lost if against else ())
 

@@ -14,9 +14,9 @@ from .document import Bar, Cells, Code, Counts, Difference, Link, MatrixCell, Me
 MAX_CELL_LENGTH = 160
 
 
-def difference_text(found: Mapping[str, Any]) -> str:
+def difference_text(values: Mapping[str, Any]) -> str:
     """Returns a difference of comparison.json with its interval, such as `+0.0123 (-0.0020 to +0.0266)`."""
-    return Difference(found["difference"], *(found["interval"] or ())).text(signed)
+    return Difference(values["difference"], *(values["interval"] or ())).text(signed)
 
 
 def verdicts_line(verdicts: Mapping[str, int], slices: int) -> str:
@@ -54,7 +54,7 @@ def cells(value: Cells) -> str:
         case tuple():
             return " ".join(map(cells, value))
         case Bar():
-            return cells(value.found)
+            return cells(value.measured)
         case Difference():
             return value.text(signed)
         case Measured():
@@ -85,9 +85,9 @@ def status_text(status: str) -> str:
     return LEFT_OUT.get(status, status.replace("_", " "))
 
 
-def block_table(found: Table) -> str:
+def block_table(block: Table) -> str:
     """Returns a table of a document."""
-    return table(list(map(cells, found.header)), (map(cells, row) for row in found.rows))
+    return table(list(map(cells, block.header)), (map(cells, row) for row in block.rows))
 
 
 def table(header: Sequence[str], rows: Iterable[Iterable[object]]) -> str:

@@ -49,9 +49,9 @@ class Reports(NamedTuple):
     def about(self) -> dict[str, Any]:
         """Returns what the JSON beside the report says of it: the verdict on two runs, and why there is no page."""
         first = self.documents[0]
-        said: dict[str, Any] = {"judgement": first.verdict.judgement, "sentence": first.verdict.sentence}
-        said |= {name: [each.text for each in getattr(first.verdict, name)] for name in ("reasons", "lost")}
-        return {**({"verdict": said} if first.differences else {}), **problems_of_page(self.problem)}
+        verdict: dict[str, Any] = {"judgement": first.verdict.judgement, "sentence": first.verdict.sentence}
+        verdict |= {name: [each.text for each in getattr(first.verdict, name)] for name in ("reasons", "lost")}
+        return {**({"verdict": verdict} if first.differences else {}), **problems_of_page(self.problem)}
 
 
 def write_reports(
@@ -65,8 +65,8 @@ def write_reports(
 
     Where it cannot be made, the page says why and which `others` have the result: no result is lost for its page.
     """
-    found = [documents] if isinstance(documents, Document) else list(documents)
-    files, reason = {report: render_markdown(found).encode()}, None
+    document_list = [documents] if isinstance(documents, Document) else list(documents)
+    files, reason = {report: render_markdown(document_list).encode()}, None
     if page is not None:
         try:
             made = page()
@@ -75,7 +75,7 @@ def write_reports(
             _log.exception("%s could not be made", page_name)
             reason = writable(f"{type(error).__name__}: {explain(error)}")
             files[page_name] = _NO_PAGE.format(reason=html.escape(reason), others=others).encode()
-    return Reports(files, found, reason)
+    return Reports(files, document_list, reason)
 
 
 def render(documents: Documents) -> bytes:
@@ -138,11 +138,11 @@ def _template(name: str, finalize: Callable[[Any], Markup]) -> jinja2.Template:
         finalize=finalize,
         trim_blocks=True,
         lstrip_blocks=True,
-        loader=jinja2.FunctionLoader(lambda wanted: _asset("templates", wanted)),
+        loader=jinja2.FunctionLoader(lambda asset: _asset("templates", asset)),
     )
     environment.filters |= {
-        "table": lambda found: Markup(markdown.block_table(found)),
-        "paragraph": lambda found: Markup(markdown.cells(found)),
+        "table": lambda table: Markup(markdown.block_table(table)),
+        "paragraph": lambda value: Markup(markdown.cells(value)),
         "whole": lambda text: Markup(html.escape(visible(clipped(text, MAX_CODE_LENGTH)))),
     }
     environment.globals["histogram"] = histogram

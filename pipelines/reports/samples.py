@@ -87,8 +87,8 @@ def rounded(value: float | None) -> float | None:
     """Returns a value of one sample as the page holds it: a whole number without its point, which is shorter."""
     if value is None or not math.isfinite(value):
         return None
-    found = round(value, DECIMALS) + 0.0
-    return int(found) if found.is_integer() and abs(found) < MAX_WHOLE else found
+    number = round(value, DECIMALS) + 0.0
+    return int(number) if number.is_integer() and abs(number) < MAX_WHOLE else number
 
 
 _MEMBER = re.compile(r"((?:\\.|[^\\=])*)=((?:\\.|[^\\,])*)(?:,|$)", re.DOTALL)
@@ -100,8 +100,8 @@ def columns_of(label: str) -> dict[str, str]:
     >>> columns_of("source=web,kind=a\\\\,b=c")
     {'source': 'web', 'kind': 'a,b=c'}
     """
-    found = (re.sub(r"\\(.)", r"\1", text, flags=re.DOTALL) for pair in _MEMBER.findall(label) for text in pair)
-    return {name: _shown(value) for name, value in zip(found, found, strict=True)}
+    texts = (re.sub(r"\\(.)", r"\1", text, flags=re.DOTALL) for pair in _MEMBER.findall(label) for text in pair)
+    return {name: _shown(value) for name, value in zip(texts, texts, strict=True)}
 
 
 def _shown(value: Any) -> str:
@@ -124,28 +124,28 @@ def matrix_cells(
 
     statistics: of each row, as JSON; None where it was not scored.
     """
-    found: dict[str, list[int]] = {}
+    cells: dict[str, list[int]] = {}
     for place, text in enumerate(statistics):
         sums = Sums.of(msgspec.json.decode(text, type=dict[str, float])) if text else Sums()
         for table in benchmark.tables(sums) if text else ():
             for row in table.rows if table.title in titles else ():
                 for column, value in zip(table.header[1:], row[1:], strict=True):
                     if value:
-                        found.setdefault(cell_name(table.title, row[0], column), []).append(place)
-    return found
+                        cells.setdefault(cell_name(table.title, row[0], column), []).append(place)
+    return cells
 
 
 def distributions(table: SampleTable, specs: Sequence[MetricSpec], systems: int) -> tuple[Distribution, ...]:
     """Returns the distribution of each metric that any sample has, the main one first."""
     of_system = np.asarray(table.systems, dtype=np.intp)
-    found = []
+    per_metric = []
     for spec in sorted(specs, key=lambda spec: spec.main is None):
         column = np.asarray([np.nan if value is None else value for value in table.metrics[spec.name]], dtype=float)
         is_finite = np.isfinite(column)
         if is_finite.any():
             values = [column[is_finite & (of_system == system)] for system in range(systems)]
-            found.append(_distribution(spec, values))
-    return tuple(found)
+            per_metric.append(_distribution(spec, values))
+    return tuple(per_metric)
 
 
 def _distribution(spec: MetricSpec, by_system: Sequence[np.ndarray]) -> Distribution:

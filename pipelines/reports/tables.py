@@ -24,8 +24,8 @@ def metric_table(
     rows: list[Sequence[doc.Cells]] = []
     for metric in metrics:
         bounds = 0.0 if metric.low is None else metric.low, 1.0 if metric.high is None else metric.high
-        ends = [[*bounds, *found.known] for found in metric.values]
-        bars = (doc.Bar(found, min(ends[n]), max(ends[n]), system=n) for n, found in enumerate(metric.values))
+        ends = [[*bounds, *value.known] for value in metric.values]
+        bars = (doc.Bar(value, min(ends[n]), max(ends[n]), system=n) for n, value in enumerate(metric.values))
         rows.append((metric, *bars, _direction(metric)))
     return doc.Table(title, ("metric", *systems, "better"), rows, "metrics", folded)
 
@@ -39,8 +39,8 @@ def leaderboard(metrics: Sequence[doc.Metric], systems: Sequence[str], places: S
 
     places: pairs (place, system).
     """
-    ranges = [[end for found in metric.values for end in found.known] or [0.0] for metric in metrics]
-    columns = [[doc.Bar(found, min(ends), max(ends), system=0) for found in metric.values]
+    ranges = [[end for value in metric.values for end in value.known] or [0.0] for metric in metrics]
+    columns = [[doc.Bar(value, min(ends), max(ends), system=0) for value in metric.values]
                for metric, ends in zip(metrics, ranges, strict=True)]  # fmt: skip
     rows: list[Sequence[doc.Cells]] = [
         (place, doc.Link(systems[system], {}, system), *(column[system] for column in columns))
@@ -94,48 +94,48 @@ def slice_blocks(
     shown = [place for place in range(len(metrics)) if any(each.values[place].value is not None for each in slices)]
     many = len(systems) > 1 and not is_compared
     rows: list[Sequence[doc.Cells]] = []
-    for found in slices[:MAX_SLICES_LISTED]:
-        cells: list[doc.Cells] = [found.values[place] for place in shown]
+    for slice_ in slices[:MAX_SLICES_LISTED]:
+        cells: list[doc.Cells] = [slice_.values[place] for place in shown]
         if is_compared:
-            moved = [found.differences[place] for place in shown]
+            moved = [slice_.differences[place] for place in shown]
             cells = [
                 (doc.Difference(each.value), *[doc.Word(each.verdict)] * (each.verdict in MARKED)) for each in moved
             ]
-        rows.append((found.label, *([systems[found.system]] * many), found.samples, *cells))
+        rows.append((slice_.label, *([systems[slice_.system]] * many), slice_.samples, *cells))
     names = (metrics[place].name for place in shown)
     yield doc.Table("Slices", ("slice", *(["system"] * many), "samples", *names), rows, where="markdown")
     if len(slices) > MAX_SLICES_LISTED:
         yield doc.Text(f"{len(slices) - MAX_SLICES_LISTED:,} more slices are in {others}.", where="markdown")
 
 
-def benchmark_table(found: Table, system: int, name: str, folded: bool) -> doc.Table:
+def benchmark_table(table: Table, system: int, name: str, folded: bool) -> doc.Table:
     """Returns a table of a benchmark for one system. name: of the system, where there are several."""
-    title = f"{found.title} – {name}" if name else found.title
-    if is_matrix(found):
+    title = f"{table.title} – {name}" if name else table.title
+    if is_matrix(table):
         rows: list[Sequence[doc.Cells]] = []
-        for label, *values in found.rows:
+        for label, *values in table.rows:
             total = sum(int(count or 0) for count in values) or 1
             cells = [
                 doc.MatrixCell(int(count or 0), int(count or 0) / total, column == label,
-                           {"cell": doc.cell_name(found.title, label, column)}, system)
-                for count, column in zip(values, found.header[1:], strict=True)
+                           {"cell": doc.cell_name(table.title, label, column)}, system)
+                for count, column in zip(values, table.header[1:], strict=True)
             ]  # fmt: skip
             rows.append((str(label), *cells))
-        return doc.Table(title, found.header, rows, "matrix", folded)
-    metrics = {column for row in found.rows for column, value in enumerate(row) if isinstance(value, float)}
+        return doc.Table(title, table.header, rows, "matrix", folded)
+    metrics = {column for row in table.rows for column, value in enumerate(row) if isinstance(value, float)}
     # A column that holds any metric has decimals throughout.
     with_decimals = [
         [float(value) if column in metrics and isinstance(value, int) else value for column, value in enumerate(row)]
-        for row in found.rows
+        for row in table.rows
     ]
-    return doc.Table(title, found.header, with_decimals, folded=folded)
+    return doc.Table(title, table.header, with_decimals, folded=folded)
 
 
-def is_matrix(found: Table) -> bool:
+def is_matrix(table: Table) -> bool:
     """Tells whether a table counts classes against classes: whole numbers, its rows named as some of its columns."""
-    rows: Sequence[Sequence[Any]] = found.rows
+    rows: Sequence[Sequence[Any]] = table.rows
     return (
-        len(set(found.header[1:])) > 1
-        and sum(row[0] in found.header[1:] for row in rows) >= max(1, len(rows) - 2)
+        len(set(table.header[1:])) > 1
+        and sum(row[0] in table.header[1:] for row in rows) >= max(1, len(rows) - 2)
         and all(isinstance(value, int) and value >= 0 for row in rows for value in row[1:])
     )

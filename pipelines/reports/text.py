@@ -23,16 +23,16 @@ def visible(text: str) -> str:
 
     Line ends and tabs stay; a carriage return does not.
     """
-    return _CONTROL.sub(lambda found: f"<U+{ord(found[0]):04X}>", text)
+    return _CONTROL.sub(lambda match: f"<U+{ord(match[0]):04X}>", text)
 
 
 def visible_json(text: str) -> str:
     """Returns JSON with all of its texts `visible`, whatever way a character is written in it."""
 
-    def number(found: re.Match[str]) -> str:
-        code, short, plain = found.groups()
+    def number(match: re.Match[str]) -> str:
+        code, short, plain = match.groups()
         if code is None and short is None and plain is None:
-            return found[0]
+            return match[0]
         return f"<U+{int(code, 16) if code else _ESCAPES[short] if short else ord(plain):04X}>"
 
     return _IN_JSON.sub(number, text)
