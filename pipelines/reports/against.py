@@ -1,8 +1,7 @@
 """The differences of a run from its baseline, and of its two systems, from the stored sums: nothing is scored again.
 
-A difference is better or worse where its interval leaves zero out; that of a slice, where the interval at the
-confidence of all slices and main metrics at once does (Bonferroni): with m of them, each has the confidence
-1 - (1 - c) / m.
+A difference is better or worse if its interval excludes zero. For slices, the confidence of the interval is corrected
+for all slices and main metrics at once (Bonferroni): with m of them, each has the confidence 1 - (1 - c) / m.
 """
 
 from __future__ import annotations
@@ -24,16 +23,16 @@ from .judgement import difference_word
 from .text import some_of
 
 MAX_SLICES = 500
-"""So many slices of a system are compared, the first by name: each takes the metrics of all replicates of both runs."""
+"""At most so many slices of a system are compared, the first by name: each computes all replicates of both runs."""
 SLICES_NAMED = 5
 Key = tuple[str, str, str]
 """(system, label, metric); the label of all samples is empty."""
 
 
 class Against(NamedTuple):
-    """The differences of the main metrics, what is compared in words, or why nothing is, and the folder of the run.
+    """The differences of the main metrics from another run, and the folder of that run.
 
-    link: the address of the page of that run; None where there is none.
+    note: what is compared, or why nothing is. link: the address of the page of that run; None if it has none.
     """
 
     note: str = ""
@@ -46,9 +45,9 @@ NOTHING = Against()
 
 
 def against_baseline(result: Run, baseline: Run | None, name: str = "the baseline") -> Against:
-    """Returns the differences from a baseline, of all samples and of the slices that both have; of none, nothing.
+    """Returns the differences from a baseline, of all samples and of the slices of both; NOTHING without a baseline.
 
-    name: what the baseline is called.
+    name: what the note calls the baseline.
     """
     if baseline is None:
         return NOTHING
@@ -81,9 +80,9 @@ def against_baseline(result: Run, baseline: Run | None, name: str = "the baselin
 def run_differences(
     result: Run, run: Run, systems: Mapping[str, str | None], with_slices: bool = True
 ) -> tuple[dict[Key, Compared], list[str]]:
-    """Returns the differences of a run from another one, and the labels that rest on other samples in the two runs.
+    """Returns the differences of a run from another one, and the labels whose samples differ between the two runs.
 
-    systems: those that are compared, each with its name in the other run.
+    systems: the systems to compare, each with its name in the other run; None if the other run does not have it.
     """
     configuration = result.configuration
     benchmark, confidence = configuration.benchmark, configuration.settings.bootstrap.confidence
@@ -111,7 +110,7 @@ def run_differences(
 
 
 def two_systems(result: Run) -> Against:
-    """Returns the second system of a run less the first; nothing unless there are two, both scored, with replicates."""
+    """Returns the second system of a run less the first; NOTHING unless it has two, both scored, and replicates."""
     drawn = result.configuration.settings.bootstrap
     scored = all(system.counts for system in result.sums.systems.values())
     if len(result.systems) != 2 or not scored or not drawn.replicates:
@@ -125,7 +124,7 @@ def two_systems(result: Run) -> Against:
 def _compared(
     benchmark: AnyBenchmark, metric: str, paired: PairedDifference, confidence: float, system: int = 0
 ) -> Compared:
-    """Returns a paired difference with what is said of it; confidence: of the interval that decides."""
+    """Returns a paired difference with its verdict. confidence: of the interval that decides the verdict."""
     spec, deciding = spec_of(type(benchmark), metric), Measured(paired.difference)
     if paired.difference is not None and paired.error is not None:
         ends = paired_interval(paired.difference, paired.error, paired.units, confidence, spec.width)
@@ -137,9 +136,9 @@ def _compared(
 
 
 def page_link(folder: str, output: str, run: str) -> str | None:
-    """Returns the address of the page of a run, relative to a page in `output`; None where there is none.
+    """Returns the address of the page of a run, relative to a page in `output`; None if it cannot be linked.
 
-    On a disk it is looked for. An object store would have to be asked for each run, so it is taken to be there.
+    On a disk, the page must exist. In an object store it is assumed to: a check would cost a request for each run.
     """
     path = posixpath.normpath(posixpath.join(folder, run, PAGE)) if is_on_disk(folder) else None
     if path is not None:
@@ -150,5 +149,5 @@ def page_link(folder: str, output: str, run: str) -> str | None:
         relative = posixpath.normpath(posixpath.join(run, PAGE))
     else:
         return None
-    # What begins with a dot and a slash is never taken for a scheme.
+    # An address that begins with ./ is never parsed as a scheme.
     return "./" + quote(relative.encode("utf-8", "surrogateescape"))

@@ -1,4 +1,4 @@
-"""Samples to look at, of one run or of two: records as text, what matched what, what changed, and the drawing."""
+"""Sample cards of one run or of two: records as text, what matched what, what changed, and the drawing."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from .samples import rounded
 from .text import drawable, one_line
 
 if TYPE_CHECKING:
-    # Beam is imported with them, and the history of runs has no cards.
+    # These import Beam, and a history has no cards.
     from ...transforms.pick import PickedSample
     from ...transforms.sample_changes import ChangedRecords
 
 MAX_RECORD_LENGTH = 8_000
 MAX_DRAWING_LENGTH = 300_000
 MAX_DRAWINGS_LENGTH = 6_000_000
-"""Of all drawings of a page; those of the last cards are left out beyond it."""
+"""The limit for all drawings of a page; beyond it, the drawings of the last cards are left out."""
 MAX_PICTURES_LENGTH = 6_000_000
-"""Of all real pictures of a page, likewise."""
+"""The same limit for all real pictures of a page."""
 TOO_MANY = "this page holds enough of them; beamscore draw writes it"
 MAX_WORDS = 12
 MAX_WORDS_LENGTH = 400
@@ -37,14 +37,14 @@ SIDES = ("baseline", "candidate")
 
 
 class Beginning(NamedTuple):
-    """The JSON of a record, or its beginning where the whole has more bytes than are kept. size: of the whole."""
+    """The JSON of a record, or only its beginning if it is too large. size: bytes of the whole record."""
 
     payload: bytes
     size: int
 
 
 class Side(NamedTuple):
-    """What a run says of a sample. details: those of its score as JSON; None where they are not known."""
+    """The result of a run for a sample. details: of its score, as JSON; None if they are not known."""
 
     status: str
     metrics: Mapping[str, float | None]
@@ -53,9 +53,7 @@ class Side(NamedTuple):
 
 
 class Look(NamedTuple):
-    """A sample to look at, whose card has no sides yet. source: the file of its ground truth; truth: None where nobody
-    has it.
-    """
+    """A sample whose card has no sides yet. source: the file of its ground truth. truth: None if it is unavailable."""
 
     card: Card
     source: str
@@ -64,9 +62,9 @@ class Look(NamedTuple):
 
 
 def make_cards(benchmark: AnyBenchmark, picked: Sequence[PickedSample], places: str | None = None) -> list[Card]:
-    """Returns the cards of samples that were picked; where one cannot be drawn, its card says why.
+    """Returns the cards of the picked samples. If a sample cannot be drawn, its card says why.
 
-    places: where their real pictures are, see `transforms.pictures`.
+    places: the locations of the real pictures, see `transforms.pictures`.
     """
     main, looks = benchmark.main_sample_metric().name, []
     for each in picked:
@@ -85,7 +83,7 @@ def make_changed(
 ) -> list[Card]:
     """Returns the cards of samples that changed.
 
-    no_records: why there are none, where nobody looked. places: where their real pictures are.
+    no_records: why records are missing, if they were not read. places: the locations of the real pictures.
     """
     main, looks = benchmark.main_sample_metric().name, []
     for each in changed:
@@ -110,7 +108,7 @@ def make_changed(
 def _with_sides(benchmark: AnyBenchmark, looks: Sequence[Look], places: str | None, no_truth: str = "") -> list[Card]:
     """Returns the cards with their sides, ground truth and picture.
 
-    no_truth: why there is no drawing of a sample without ground truth.
+    no_truth: why a sample without ground truth has no drawing.
     """
     pictures = [
         find_picture(look.truth.payload, look.card.sample_id, look.source, places) if look.truth else NO_PICTURE
@@ -138,7 +136,7 @@ def _with_sides(benchmark: AnyBenchmark, looks: Sequence[Look], places: str | No
 
 
 def what_changed(main: str, before: CardSide, after: CardSide) -> Iterator[str]:
-    """Yields what changed, a line each: status, metrics, then what matched what on one side alone."""
+    """Yields a line for each change: status, metrics, then what matched what on only one side."""
     if before.status != after.status:
         yield f"status was {before.status.replace('_', ' ')}, and is {after.status.replace('_', ' ')}"
     names = sorted(before.metrics, key=lambda name: name != main)
@@ -156,9 +154,9 @@ def _number(value: float | None) -> str:
 
 
 def within_limit(cards: Sequence[Card]) -> tuple[Card, ...]:
-    """Returns the cards, the last of them without drawings or real pictures where these are too many for a page.
+    """Returns the cards, the last ones without drawings or real pictures if these are too large for a page.
 
-    Of the cards of one sample the first alone holds its picture.
+    If a sample has several cards, only the first holds its picture.
     """
     shown, drawings, pictures = [], MAX_DRAWINGS_LENGTH, MAX_PICTURES_LENGTH
     with_picture: set[str] = set()
@@ -183,7 +181,7 @@ def within_limit(cards: Sequence[Card]) -> tuple[Card, ...]:
 
 
 def words_of(benchmark: AnyBenchmark, details: bytes | None) -> tuple[str, ...]:
-    """Returns what matched what in words, a line each; of no details, none."""
+    """Returns what matched what in words, one line for each match; empty without details."""
     known = None if details is None else msgspec.json.decode(details)
     if known is None:
         return ()
@@ -191,7 +189,7 @@ def words_of(benchmark: AnyBenchmark, details: bytes | None) -> tuple[str, ...]:
         words = benchmark.explain(known)[:MAX_WORDS]
     except ENVIRONMENT_FAULTS:
         raise
-    except Exception as error:  # noqa: BLE001 - whatever a sample does to these words must not end the run
+    except Exception as error:  # noqa: BLE001 - no sample may end the run through its explanation
         words = [f"{type(error).__name__}: {explain(error)}"]
     return tuple(one_line(line, MAX_WORDS_LENGTH) for line in words)
 
@@ -199,7 +197,7 @@ def words_of(benchmark: AnyBenchmark, details: bytes | None) -> tuple[str, ...]:
 def drawings_of(
     benchmark: AnyBenchmark, samples: Sequence[tuple[Beginning | None, Side, ImageSize | None]], no_truth: str = ""
 ) -> list[tuple[str | None, str]]:
-    """Returns the drawing of each of (ground truth, side, size of the picture), or None and the reason."""
+    """Returns a drawing, or None and the reason, for each (ground truth, side, size of the picture)."""
     if "draw" not in benchmark.abilities():
         return [(None, f"{benchmark.name} has no drawing")] * len(samples)
     drawings: list[tuple[str | None, str]] = [(None, no_truth)] * len(samples)
@@ -214,7 +212,7 @@ def drawings_of(
         if problem:
             drawings[place] = None, one_line(problem, MAX_WORDS_LENGTH)
             continue
-        # A prediction that cannot be decoded was scored as missing, too.
+        # A prediction that cannot be decoded was also scored as missing.
         predicted = None if prediction is None else _decoded(prediction, benchmark.prediction_type)[0]
         known = None if details is None else msgspec.json.decode(details)
         pairs[place] = DrawnPair("", record, predicted, known, image)
@@ -224,7 +222,7 @@ def drawings_of(
 
 
 def _decoded(beginning: Beginning, kind: Any) -> tuple[Any, str]:
-    """Returns a record, or None and why it cannot be read."""
+    """Returns a record, or None and why it cannot be decoded."""
     try:
         return msgspec.json.decode(beginning.payload, type=kind), ""
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -241,9 +239,9 @@ def _fitting(drawing: str | RejectedRecord) -> tuple[str | None, str]:
 
 
 def record_text(beginning: Beginning) -> str:
-    """Returns a record for a person: a line for each field, long ones broken, without its sample_id.
+    """Returns a record as readable text: a line for each field, long fields wrapped, without its sample_id.
 
-    Text of a field is shown as it is, not as JSON writes it.
+    Fields that are strings are shown as plain text, not as JSON.
     """
     record, _ = _decoded(beginning, Any)
     if isinstance(record, Mapping):
@@ -255,7 +253,7 @@ def record_text(beginning: Beginning) -> str:
 
 
 def _broken(value: Any, indent: str) -> str:
-    """Returns a value as JSON; what is longer than a line is broken into a line for each member."""
+    """Returns a value as JSON, with a line for each member if it is longer than a line."""
     if isinstance(value, str) and not indent:
         return value
     text = msgspec.json.format(msgspec.json.encode(value), indent=0).decode()

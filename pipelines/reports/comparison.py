@@ -1,4 +1,4 @@
-"""The document of two runs that are compared, from comparison.json and the samples that changed."""
+"""The document of a comparison of two runs, from comparison.json and the samples that changed."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ LABELS_NAMED = 20
 
 @dataclass(frozen=True)
 class ComparedRuns:
-    """What is told of both runs beside their comparison, baseline first.
+    """What a page shows of both runs in addition to their comparison, baseline first.
 
-    runs: the documents of run.json, empty where there is none. links: the pages of the runs. command: how the
-    comparison was started. no_records: why the page has no records, empty where it has.
+    runs: the documents of run.json, empty if missing. links: the pages of the runs. command: how the comparison was
+    started. no_records: why the page has no records, empty if it has them.
     """
 
     runs: tuple[Mapping[str, Any], Mapping[str, Any]] = field(default=({}, {}))
@@ -50,7 +50,7 @@ def comparison_reports(
     runs: ComparedRuns | None,
     cards: Sequence[doc.Card],
 ) -> Reports:
-    """Returns comparison.md and, where `runs` are given for it, comparison.html.
+    """Returns comparison.md and, unless `runs` is None, comparison.html.
 
     comparison: of comparison.json. first: the rows of the samples that changed most. cards: samples to look at.
     """
@@ -80,7 +80,7 @@ def build_comparison(
     tables = [compared_table("Main metrics of both runs and their difference", differences, (), SIDES)]
     if others:
         tables.append(compared_table(f"{len(others)} other metrics", others, (), SIDES, folded=True))
-    made = dict(zip(SIDES, runs.runs, strict=True))
+    provenance = dict(zip(SIDES, runs.runs, strict=True))
     return doc.Document(
         kind="comparison",
         title=f"{benchmark.name}: {names[1]} against {names[0]}",
@@ -95,7 +95,7 @@ def build_comparison(
             doc.Section("metrics", "Main metrics", tables),
             doc.Section("slices", "Slices", [*_slice_blocks(comparison, slices, metrics)]),
             doc.Section("samples", "Samples that changed", [*_changes(comparison, benchmark, first)]),
-            doc.Section("provenance", "Provenance", [*provenance_blocks(made, runs.command)], "page"),
+            doc.Section("provenance", "Provenance", [*provenance_blocks(provenance, runs.command)], "page"),
         ),
         metrics=metrics,
         lead=lead_first(kind)[0],
@@ -113,9 +113,9 @@ def judge_comparison(
     slices: Sequence[doc.Slice],
     main: Sequence[str],
 ) -> doc.Verdict:
-    """Returns the verdict of a comparison: that of the report of the candidate, where the baseline is its baseline.
+    """Returns the verdict of a comparison, the same as in a report of the candidate with this baseline.
 
-    What holds for all metrics and slices at once is asked of a stricter test, which has words of its own.
+    A stricter test decides what holds for all metrics and slices at once; the sentence says so separately.
     """
     verdict = judge_difference(lead_first(kind), main, differences, slices, ["candidate"], "The candidate")
     if verdict is None and all(values["candidate"] is None for values in comparison["metrics"].values()):
@@ -147,22 +147,22 @@ def _compared(kind: type[AnyBenchmark], name: str, comparison: Mapping[str, Any]
 def _difference(values: Mapping[str, Any]) -> doc.Difference:
     low, high = values["interval"] or (None, None)
     difference = doc.Difference(values["difference"], low, high, values["verdict"])
-    # No test can tell what is equal in every replicate.
+    # A test cannot recognize values that are equal in every replicate.
     return msgspec.structs.replace(difference, verdict="identical") if difference.known == [0, 0, 0] else difference
 
 
 def _slices(comparison: Mapping[str, Any], main: Sequence[str]) -> Iterator[doc.Slice]:
-    for label, each in comparison["slices"].items():
-        row = [each["metrics"].get(name) for name in main]
+    for label, slice_summary in comparison["slices"].items():
+        row = [slice_summary["metrics"].get(name) for name in main]
         values = tuple(doc.Measured(cell and cell["candidate"]) for cell in row)
         differences = tuple(_difference(cell) if cell else doc.Difference() for cell in row)
-        yield doc.Slice(one_line(label), 0, each.get("samples"), values, differences, columns_of(label))
+        yield doc.Slice(one_line(label), 0, slice_summary.get("samples"), values, differences, columns_of(label))
 
 
 def _remarks(comparison: Mapping[str, Any]) -> Iterator[doc.Text]:
-    """Yields how both runs differ in what they were made with, and how they are compared."""
-    for each in comparison["differences"]:
-        yield doc.Text(f"{each}.", label="Warning")
+    """Yields the differences in how both runs were made, and how they are compared."""
+    for difference in comparison["differences"]:
+        yield doc.Text(f"{difference}.", label="Warning")
     bootstrap = comparison["bootstrap"]
     unit = "clusters" if bootstrap["clusters"] else "samples"
     setting = f"Differences are candidate less baseline, with {percent(comparison['confidence'])} intervals of "
@@ -196,7 +196,7 @@ def _slice_blocks(
 def _changes(
     comparison: Mapping[str, Any], benchmark: AnyBenchmark, first: Sequence[Mapping[str, Any]]
 ) -> Iterator[doc.Block]:
-    """Yields how many samples changed by each metric, and those that changed most."""
+    """Yields how many samples changed in each metric, and the samples that changed most."""
     main = benchmark.main_sample_metric().name
     changes, threshold = comparison["changes"]["metrics"], f" by more than {comparison['changes']['threshold']:g}"
     if changes:
@@ -219,13 +219,13 @@ def _changes(
 
 
 def _count(count: int, kind: str) -> doc.Cell:
-    """Returns a count that leads to its samples: what became wrong is among what lost."""
+    """Returns a count linked to its samples; samples that became wrong are among those that lost."""
     filters = {"worse": {"why": "lost"}, "better": {"why": "won"}}.get(kind, {"status": kind})
     return doc.Link(count, filters) if count and kind else count
 
 
 def with_changed(document: doc.Document, comparison: Mapping[str, Any], cards: Sequence[doc.Card]) -> doc.Document:
-    """Returns the document with samples that changed, which are in the order of the cards."""
+    """Returns the document with the samples that changed, in the order of the cards."""
     note = f"Their records are not here. {document.samples_note}." if document.samples_note else ""
     if not cards:
         is_changed = any(count for each in comparison["changes"]["metrics"].values() for count in each.values())

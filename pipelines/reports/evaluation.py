@@ -1,4 +1,4 @@
-"""The document of one run, and the report.md and report.html that it is rendered to where the result is published."""
+"""The document of one run, and the report.md and report.html that are rendered from it when the result is published."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ FILES_NAMED = 5
 MAX_OPEN_TABLES = 4
 MAX_OPEN_COUNTS = 6
 MAX_ROWS_OF_CELLS = 10_000
-"""In larger runs nobody looks up which samples a cell of a confusion matrix counts."""
+"""Above this, the page does not list the samples of each cell of a confusion matrix: nobody looks them up."""
 
 
 class RunSources(NamedTuple):
-    """What the reports of a result are made of, beside the result.
+    """What the reports of a result need in addition to the result.
 
-    summary, run: the documents of summary.json and run.json. samples: the paths of the rows of the samples; None: there
-    is no page. cards: samples to look at. baseline: the run that this one is compared with.
+    summary, run: the documents of summary.json and run.json. samples: the paths of the sample rows; None for no page.
+    cards: samples to look at. baseline: the run that this one is compared with.
     """
 
     summary: Mapping[str, Any]
@@ -54,7 +54,7 @@ class RunSources(NamedTuple):
 
 
 def run_reports(result: Run, sources: RunSources) -> Reports:
-    """Returns report.md and, where there are samples for it, report.html."""
+    """Returns report.md and, if `sources` has samples, report.html."""
     summary, settings = sources.summary, result.configuration.settings
     document = build_run(
         summary,
@@ -83,8 +83,8 @@ def build_run(
 ) -> doc.Document:
     """Returns the document of a run without its samples.
 
-    run: of run.json. failures: why the run fails beside its gates. against: the differences from the baseline; pair: of
-    its two systems. causes: why records were quarantined. worst: by system, the worst samples.
+    run: of run.json. failures: why the run fails, other than its gates. against, pair: the differences from the
+    baseline, and of its two systems. causes: why records were quarantined. worst: the worst samples of each system.
     """
     kind, systems = type(benchmark), tuple(summary["systems"])
     main = benchmark.main_metrics()
@@ -154,12 +154,12 @@ def _remarks(summary: Mapping[str, Any]) -> Iterator[doc.Text]:
 
 
 def _coverage(systems: Mapping[str, Any], causes: Sequence[CauseCount]) -> Iterator[doc.Block]:
-    """Yields what became of every record, in one line where all were scored."""
+    """Yields how many records have each status, in one line if all were scored."""
     coverages = {name: system["coverage"] for name, system in systems.items()}
     sides = [side for each in coverages.values() for side in (each["ground_truth"], each["predictions"])]
     if not causes and all(counts["scored"] == counts["read"] for counts in sides):
-        each = f" in each of {len(systems)} systems" if len(systems) > 1 else ""
-        yield doc.Text(f"Every record was read, paired and scored: {sides[0]['read'] if sides else 0:,} samples{each}.")
+        more = f" in each of {len(systems)} systems" if len(systems) > 1 else ""
+        yield doc.Text(f"Every record was read, paired and scored: {sides[0]['read'] if sides else 0:,} samples{more}.")
     else:
         rows: list[Sequence[doc.Cells]] = [
             (name, *_became(coverage["ground_truth"], number), *_became(coverage["predictions"], None))
@@ -183,12 +183,12 @@ def _coverage(systems: Mapping[str, Any], causes: Sequence[CauseCount]) -> Itera
 
 
 def _became(counts: Mapping[str, int], system: int | None) -> tuple[doc.Cell, doc.Cell]:
-    """Returns the records of a side, and what became of them; system: whose samples the counts lead to, if any."""
+    """Returns how many records a side has, and how many of each status. system: whose samples are linked, if any."""
     return counts["read"], doc.Counts({status: count for status, count in counts.items() if status != "read"}, system)
 
 
 def _cause(cause_count: CauseCount, systems: Sequence[str]) -> Sequence[doc.Cells]:
-    """Returns a cause of the quarantine; its count and its examples lead to the samples that it cost."""
+    """Returns the row of a quarantine cause; its count and its examples link to the samples that it cost."""
     (cause,) = quarantine_causes([cause_count])
     is_truth = cause.side == "ground_truth"
     status = {"status": "rejected" if is_truth else "missing_prediction"}
@@ -196,7 +196,7 @@ def _cause(cause_count: CauseCount, systems: Sequence[str]) -> Sequence[doc.Cell
     is_sample = cause.cause not in ("duplicate", "unmatched")
     examples: list[doc.Cell] = []
     for entry, record in zip(cause_count.examples, cause.examples, strict=True):
-        # The sample of a prediction that was not paired is not known, that of one whose ground truth was rejected is.
+        # The sample of an unpaired prediction is unknown, unless its ground truth was rejected.
         is_known = cause.cause != "unmatched" or cause.stage == "score"
         filters = {"id": one_line(entry.sample_id, MAX_ID_LENGTH)} if entry.sample_id and is_known else None
         examples += [doc.Link(record.place, filters, system), record.error + ";" * (record is not cause.examples[-1])]
@@ -256,11 +256,11 @@ def _slice_blocks(document: doc.Document) -> Iterator[doc.Block]:
 
 def _tables(kind: type[AnyBenchmark], metrics: Sequence[doc.Metric], systems: Mapping[str, Any]) -> Iterator[doc.Block]:
     """Yields all other metrics, and the tables of the benchmark."""
-    all_systems = list(systems.values())
+    system_summaries = list(systems.values())
     main = [each.name for each in metrics]
-    others = dict.fromkeys(name for each in all_systems for name in each["values"] if name not in main)
+    others = dict.fromkeys(name for each in system_summaries for name in each["values"] if name not in main)
     if others:
-        rest = [doc.Metric.of(kind.spec_of(name), name, all_systems) for name in others]
+        rest = [doc.Metric.of(kind.spec_of(name), name, system_summaries) for name in others]
         yield tables.metric_table(f"{len(rest)} other metrics", rest, list(systems), folded=True)
     for number, (name, system) in enumerate(systems.items()):
         for place, table in enumerate(data_tables(system)):
@@ -287,7 +287,7 @@ def _worst(metric: str, worst: Mapping[str, Sequence[Worst]]) -> Iterator[doc.Bl
 
 
 def provenance_blocks(runs: Mapping[str, Mapping[str, Any]], command: Sequence[str]) -> Iterator[doc.Block]:
-    """Yields what runs were made from, by their names, and the command that was typed; what is equal is said once."""
+    """Yields the provenance of named runs, equal values once, and the command as it was typed."""
     all_facts = [facts_of(run) for run in runs.values()]
     if len(runs) > 1:
         for facts, run in zip(all_facts, runs.values(), strict=True):
@@ -329,7 +329,7 @@ def _header(
 
 
 def _draw_commands(summary: Mapping[str, Any], run: Mapping[str, Any] | None) -> Iterator[str]:
-    """Yields for each system the command that draws a sample of it, without its id; none where that is not known."""
+    """Yields the command that draws a sample of each system, without the sample_id; nothing if it is not known."""
     command, config = list((run or {}).get("command") or ()), summary["config"]
     if command[1:2] == ["evaluate"] and command[2:3] and not command[2].startswith("-"):
         options = [f"--set={word}" for flag, word in itertools.pairwise(command) if flag == "--set"]
@@ -341,7 +341,7 @@ def _draw_commands(summary: Mapping[str, Any], run: Mapping[str, Any] | None) ->
 
 
 def _setting(config: Mapping[str, Any]) -> Iterator[str]:
-    """Yields how a run was scored, a sentence each."""
+    """Yields sentences on how a run was scored."""
     if "protocol" in config:
         yield f"Protocol: {config['protocol']}."
     yield f"A missing prediction {'counts as wrong' if config['missing'] == 'wrong' else 'is left out of the score'}."
@@ -353,7 +353,7 @@ def _setting(config: Mapping[str, Any]) -> Iterator[str]:
 
 
 def facts_of(run: Mapping[str, Any]) -> dict[str, str]:
-    """Returns the provenance of a run, a line each: when, where, with what, from what; of none, nothing."""
+    """Returns the provenance of a run by name: when, where, with what, from what; empty if it has none."""
     if not run:
         return {}
     versions = run["versions"]
@@ -382,7 +382,7 @@ def _input(side: Mapping[str, Any]) -> str:
 def with_samples(document: doc.Document, result: Run, paths: Sequence[str], cards: Sequence[doc.Card]) -> doc.Document:
     """Returns the document with the rows of the samples, their distributions, and cards.
 
-    A run of more than MAX_ROWS rows shows those of the cards alone, and the distributions of about MAX_ROWS others.
+    A run of more than MAX_ROWS rows shows only the rows of the cards, and the distributions of about MAX_ROWS rows.
     """
     specs, systems = result.configuration.benchmark.sample_metrics, list(result.systems)
     total = sum(truth_count(system.counts) for system in result.sums.systems.values())
@@ -395,7 +395,7 @@ def with_samples(document: doc.Document, result: Run, paths: Sequence[str], card
             spread = sample_table(rows, systems, specs, total)
             rows = _rows(paths, result, where=is_one_of("sample_id", [card.sample_id for card in cards]))
     except InputProblem:
-        # An earlier attempt to publish has moved the files on, and broke off.
+        # An earlier attempt to publish moved the files and was then interrupted.
         return document
     rows = sort_worst_first(rows, specs)
     table = sample_table(rows, systems, specs, total)
@@ -415,7 +415,7 @@ def samples_shown(
     cards: Sequence[doc.Card],
     spread: doc.SampleTable | None = None,
 ) -> doc.Document:
-    """Returns the document with a table of samples. spread: the rows of which the distributions are, if not `table`."""
+    """Returns the document with a table of samples. spread: the rows for the distributions, if not `table`."""
     metrics, source = document.sample_metrics, spread or table
     metric_distributions = distributions(source, specs, len(document.systems))
     chosen = "" if metric_distributions else "No sample has a value."
@@ -438,11 +438,11 @@ def samples_shown(
 
 
 def _rows(samples: Sequence[str], result: Run, more: Sequence[str] = (), share: float = 1.0, where: Any = None) -> Any:
-    """Returns the rows of a run, those of `where`, or `share` of them by a hash of their sample_id.
+    """Returns the rows of a run: all, those that match `where`, or a `share` selected by a hash of the sample_id.
 
-    more: columns that are wanted beside those that the page shows.
+    more: columns to read in addition to those that the page shows.
 
-    The names of the files, and which rows are in which, differ between equal runs: nothing may follow from them.
+    File names, and which rows are in which file, differ between equal runs: nothing may depend on them.
     """
     benchmark, columns = result.configuration.benchmark, result.configuration.columns()
     metrics = benchmark.sample_metric_names()

@@ -1,4 +1,4 @@
-"""Cells and small figures of a page as HTML and SVG, which need no script."""
+"""Cells and small figures of a page as HTML and SVG, without scripts."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from .markdown import number, status_text
 from .text import clipped, visible
 
 HALF_STEP = 0.00005
-"""Values of samples have four decimals: what is less than an edge is at most this much less."""
+"""Half the step of sample values, which have four decimals: separates an edge from the values below it."""
 _INKS = {"better": "var(--good)", "worse": "var(--bad)"}
 
 
 class CellWriter:
-    """Writes the cells of one document; each name of a metric opens its meaning."""
+    """Writes the cells of one document as HTML. The name of a metric opens its meaning."""
 
     def __init__(self, document: doc.Document) -> None:
         self._document = document
 
     def html(self, value: doc.Cells) -> Markup:
-        """Returns what a cell, or a paragraph, shows."""
+        """Returns the HTML of a cell or a paragraph."""
         match value:
             case tuple():
                 return Markup(" ").join(map(self.html, value))
@@ -58,11 +58,11 @@ class CellWriter:
                 return shown(value)
 
     def linked(self, text: str | int, address: str | None) -> Markup:
-        """Returns a text that leads to an address, where it has one."""
+        """Returns a text, linked to `address` unless that is None."""
         return shown(text) if address is None else Markup('<a href="{}">{}</a>').format(address, shown(text))
 
     def attributes(self, value: doc.Cells) -> Markup:
-        """Returns the attributes of the cell of a table that holds this."""
+        """Returns the HTML attributes of the table cell that holds `value`."""
         if isinstance(value, doc.MatrixCell):
             more = " diagonal" * value.is_correct + " none" * (not value.count)
             return Markup(' class="number{}" style="--shade: {:.3f}"').format(more, value.share)
@@ -86,7 +86,7 @@ class CellWriter:
 
 
 def shown(value: str | float | None) -> Markup:
-    """Returns a text or number as a page shows it, escaped."""
+    """Returns a text or number formatted for a page, escaped."""
     if isinstance(value, Markup):
         return value
     if isinstance(value, str):
@@ -95,12 +95,12 @@ def shown(value: str | float | None) -> Markup:
 
 
 def breakable(text: str) -> Markup:
-    """Returns a name that may be broken behind its dots, underscores and equals signs."""
+    """Returns a name with possible line breaks after dots, underscores and equals signs."""
     return Markup("<wbr>").join(map(shown, re.split(r"(?<=[._=])(?=.)", clipped(text))))
 
 
 def whisker(measured: doc.Measured | doc.Difference, low: float, high: float, line: float | None, ink: str) -> Markup:
-    """Returns a bar from the ends of an interval, with a dot at the value, on a range; `line` is a thin line across."""
+    """Returns an interval as a bar on a range from low to high, with a dot at the value and a thin line at `line`."""
     places = {"from": measured.low, "to": measured.high, "at": measured.value, "line-at": line}
     known = {name: (value - low) / ((high - low) or 1) for name, value in places.items() if value is not None}
     style = "".join(f"--{name}:{place:.4f};" for name, place in known.items())
@@ -111,7 +111,7 @@ def histogram(document: doc.Document, distribution: doc.Distribution, system: in
     """Returns the counts of a metric in bins; each bin links to its samples."""
     counts, edges = distribution.counts[system], distribution.edges
     most = max((max(each, default=0) for each in distribution.counts), default=0) or 1
-    # A count is named in the middle of its bin.
+    # Counts are labeled at the center of their bins.
     is_counted = edges[1] - edges[0] == 1
     bars = Markup("")
     for count, first, last in zip(counts, edges, edges[1:], strict=False):

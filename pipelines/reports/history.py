@@ -1,4 +1,4 @@
-"""The documents of a history: one for each benchmark with runs below a folder."""
+"""The documents of a history: one for each benchmark that has runs in a folder."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .text import one_line
 REPORT, PAGE = "history.md", "history.html"
 MAX_NIGHTS = 1000
 MAX_SLICE_VALUES = 400_000
-"""Of all slices of a benchmark, over all nights; the slices with most samples come first."""
+"""The limit for all slices of a benchmark over all nights; the slices with most samples come first."""
 DECIMALS = 6
 WINDOWS = (7, 30)
 NIGHTS_LISTED = 30
@@ -39,9 +39,9 @@ NIGHTS_LISTED = 30
 class HistorySources:
     """What a history is made of.
 
-    folder: the one with the runs. output: where the page will be, from which it links the pages of runs. histories: the
-    history of each benchmark. table: all rows of all runs. unreadable: folders that look like runs and could not be
-    read, a line each. command: how the history was asked for. blessed: the folder of the run that a person has blessed.
+    folder: the folder with the runs. output: the folder of the page, to which links to runs are relative. histories:
+    one for each benchmark. table: all rows of all runs. unreadable: a line for each folder that looks like a run and
+    could not be read. command: how the history was started. blessed: the folder of the run that a person has blessed.
     """
 
     folder: str
@@ -54,7 +54,7 @@ class HistorySources:
 
 
 def history_reports(sources: HistorySources, with_page: bool = True) -> Reports:
-    """Returns history.md and, where it is asked for, history.html."""
+    """Returns history.md and, if `with_page`, history.html."""
     documents = [build_history(sources, each) for each in sources.histories]
     page = (lambda: documents) if with_page else None
     return write_reports(documents, REPORT, page, PAGE, "history.md and history.parquet")
@@ -109,7 +109,7 @@ def build_history(sources: HistorySources, history: History) -> doc.Document:
 def _neighbors(
     sources: HistorySources, history: History, rows: Sequence[doc.Night], blessed: Against
 ) -> Iterator[tuple[str, doc.Cell]]:
-    """Yields the benchmark, tonight, the night before, and the run that a person has blessed, with their pages."""
+    """Yields the benchmark, and links to the last run, the run before it and the blessed run."""
     yield "benchmark", history.benchmark
     for name, night in zip(("tonight", "last night"), rows[:-3:-1], strict=False):
         yield name, doc.Link(night.run, address=night.link)
@@ -127,7 +127,7 @@ def _lead(history: History) -> list[str]:
 
 
 def _moved(history: History, system: str, metric: str) -> doc.Difference:
-    """Returns the difference of a metric from the last night that it can be compared with."""
+    """Returns the difference of a metric from the last comparable night."""
     differences = history.differences.get(system, {})
     difference = None if isinstance(differences, str) else differences.get(metric)
     if difference is None:
@@ -137,7 +137,7 @@ def _moved(history: History, system: str, metric: str) -> doc.Difference:
 
 
 def _stored(folder: str, run: str) -> Run | None:
-    """Returns a run of the folder; None where it can be read no more."""
+    """Returns a run of the folder; None if it can no longer be read."""
     try:
         return Run.read(run_path(folder, run))
     except (UsageError, OSError, ValueError):
@@ -145,7 +145,7 @@ def _stored(folder: str, run: str) -> Run | None:
 
 
 def _failures(last: Run | None) -> list[str]:
-    """Returns why the last run fails beside its gates, as its own report says it."""
+    """Returns why the last run fails, other than its gates, in the words of its own report."""
     try:
         systems = {name: {"coverage": system.coverage} for name, system in last.systems.items()} if last else {}
         return record_failures(systems, last.configuration.settings, stored_causes(last.provenance)) if last else []
@@ -154,7 +154,7 @@ def _failures(last: Run | None) -> list[str]:
 
 
 def _verdict(last: Run | None, folder: str, history: History, systems: Sequence[str]) -> doc.Verdict:
-    """Returns the verdict of the last night: by its gates, else against the last night that compares with it."""
+    """Returns the verdict of the last night: by its gates, else against the last comparable night."""
     latest, compared = history.nights[-1], []
     slices: list[doc.Slice] = []
     for system in latest.systems:
@@ -175,7 +175,7 @@ def _verdict(last: Run | None, folder: str, history: History, systems: Sequence[
 def _slice_differences(
     last: Run | None, before: Run | None, metrics: Sequence[str], system: str, number: int
 ) -> Iterator[doc.Slice]:
-    """Yields how the slices of a system moved since an earlier night; none where the sums of either cannot be read."""
+    """Yields how the slices of a system changed since an earlier night; nothing if either run cannot be read."""
     if last is None or before is None:
         return
     try:
@@ -196,7 +196,7 @@ def _night(sources: HistorySources, night: Night, part: int, systems: Sequence[s
 
 
 def _tonight(document: doc.Document, history: History) -> Iterator[doc.Block]:
-    """Yields what there is to know of the last night, and each of its systems beside the nights before it."""
+    """Yields warnings, breaks and gates of the last night, and each of its systems next to earlier nights."""
     nights, latest = history.nights, history.nights[-1]
     lost = [name for night in nights[-2:-1] for name in night.systems if name not in latest.systems]
     warnings = [f"tonight has no system {', '.join(lost)}, which the run before has"] if lost else []
@@ -235,7 +235,7 @@ def _tonight(document: doc.Document, history: History) -> Iterator[doc.Block]:
             elif key in latest.unmeasured:
                 gate = latest.unmeasured[key] or "–"
                 rows.append((0.0, (metric, "not measured", *([None] * (1 + len(WINDOWS))), doc.Word(gate))))
-        # What moved most comes first; where nothing is compared, metrics keep their order.
+        # The largest differences come first; metrics that were not compared keep their order.
         rows.sort(key=lambda row: -abs(row[0]))
         yield doc.Table(f"Metrics of {system} tonight", header, [row for _, row in rows], "metrics")
 
@@ -272,7 +272,7 @@ def _slice_blocks(series: Sequence[doc.Series], left_out: int) -> Iterator[doc.B
 
 
 def _night_table(document: doc.Document, total: int) -> Iterator[doc.Block]:
-    """Yields the lines of the last nights, the last first, with a line where scores stop to compare."""
+    """Yields a table of the last nights, newest first, with a line at each break in comparability."""
     history = document.history
     assert history is not None
     whole = [each for each in history.series if not each.label]
@@ -316,7 +316,7 @@ def _series(nights: Sequence[Night], metrics: Sequence[str], systems: Sequence[s
 def _slices(
     history: History, place: Mapping[str, int], systems: Sequence[str], table: Any
 ) -> tuple[list[doc.Series], int]:
-    """Returns the series of the slices, those with most samples first, and how many are left out."""
+    """Returns the series of the slices, largest slices first, and how many series are left out."""
     if table is None:
         return [], 0
     metrics = list(history.metrics)
@@ -340,7 +340,7 @@ def _slices(
 
 
 def _events(history: History, place: Mapping[str, int], systems: Sequence[str]) -> list[doc.Event]:
-    """Returns all that happened on nights that are shown, the last first."""
+    """Returns all events of the nights that are shown, newest first."""
     dated = []
     for each in history.breaks:
         compared = f"; compared with {each.earlier.run}" if each.earlier else ""
@@ -361,7 +361,7 @@ def _events(history: History, place: Mapping[str, int], systems: Sequence[str]) 
 
 
 def _gates(last: Run | None, history: History) -> Iterator[doc.GateLine]:
-    """Yields the bounds of the metrics of all samples in the last run."""
+    """Yields the gate bounds of the last run for metrics of all samples."""
     for gate in last.summary.gates if last else ():
         name, other, reference = gate.get("metric"), gate.get("not_worse_than"), gate.get("reference")
         if name not in history.metrics or gate.get("slice"):
@@ -377,13 +377,13 @@ def _gates(last: Run | None, history: History) -> Iterator[doc.GateLine]:
 
 
 def _median(points: Sequence[Point | None]) -> float | None:
-    """Returns the median of the nights that have the metric; None where none has."""
+    """Returns the median over the nights that have the metric; None if no night has it."""
     values = [point.value for point in points if point is not None]
     return statistics.median(values) if values else None
 
 
 def _blessed(sources: HistorySources, history: History, last: Run | None) -> Against:
-    """Returns the differences from the run that a person has blessed, or why there are none."""
+    """Returns the differences from the blessed run, or why it is not compared."""
     if sources.blessed is None or last is None:
         return NOTHING
     try:

@@ -1,4 +1,4 @@
-"""The tables that reports share."""
+"""Tables that several kinds of reports use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def metric_table(
 ) -> doc.Table:
     """Returns the values of metrics with their intervals, a column for each system.
 
-    A value is drawn between the bounds of its metric, which are 0 and 1 where none are declared.
+    A value is drawn between the bounds of its metric; a bound that is not declared is 0 (low) or 1 (high).
     """
     rows: list[Sequence[doc.Cells]] = []
     for metric in metrics:
@@ -35,7 +35,7 @@ def _direction(metric: doc.Metric) -> str:
 
 
 def leaderboard(metrics: Sequence[doc.Metric], systems: Sequence[str], places: Sequence[tuple[int, int]]) -> doc.Table:
-    """Returns the systems by place with their values, each metric on the range of all systems.
+    """Returns the systems by place with their values. Each metric is drawn on the range of all systems.
 
     places: pairs (place, system).
     """
@@ -52,9 +52,9 @@ def leaderboard(metrics: Sequence[doc.Metric], systems: Sequence[str], places: S
 def compared_table(
     title: str, rows: Sequence[doc.Compared], systems: Sequence[str], sides: Sequence[str], folded: bool | None = None
 ) -> doc.Table:
-    """Returns metrics of two sides with their differences, on a range around zero that all share.
+    """Returns metrics of two sides with their differences, drawn on one common range around zero.
 
-    systems: their names, where there may be several.
+    systems: the names of the systems; with fewer than two, there is no column for them.
     """
     reach = max((abs(end) for row in rows for end in row.difference.known), default=0.0) or 1.0
     has_systems, is_tested = len(systems) > 1, any(row.p is not None for row in rows)
@@ -77,7 +77,7 @@ def compared_table(
 
 
 def gate_blocks(gates: Sequence[GateVerdict]) -> Iterator[doc.Block]:
-    """Yields what each gate says, where there are any."""
+    """Yields the verdicts of the gates; nothing without gates."""
     if gates:
         yield doc.Text("Gates", "heading")
         rows = [
@@ -90,7 +90,7 @@ def gate_blocks(gates: Sequence[GateVerdict]) -> Iterator[doc.Block]:
 def slice_blocks(
     slices: Sequence[doc.Slice], metrics: Sequence[doc.Metric], systems: Sequence[str], is_compared: bool, others: str
 ) -> Iterator[doc.Block]:
-    """Yields the first slices as Markdown has them: their values, or their differences. others: the file with all."""
+    """Yields the first slices for Markdown, with values, or with differences. others: the file with all slices."""
     shown = [place for place in range(len(metrics)) if any(each.values[place].value is not None for each in slices)]
     many = len(systems) > 1 and not is_compared
     rows: list[Sequence[doc.Cells]] = []
@@ -109,7 +109,7 @@ def slice_blocks(
 
 
 def benchmark_table(table: Table, system: int, name: str, folded: bool) -> doc.Table:
-    """Returns a table of a benchmark for one system. name: of the system, where there are several."""
+    """Returns a table of a benchmark for one system. name: of the system if there are several, else empty."""
     title = f"{table.title} – {name}" if name else table.title
     if is_matrix(table):
         rows: list[Sequence[doc.Cells]] = []
@@ -123,7 +123,7 @@ def benchmark_table(table: Table, system: int, name: str, folded: bool) -> doc.T
             rows.append((str(label), *cells))
         return doc.Table(title, table.header, rows, "matrix", folded)
     metrics = {column for row in table.rows for column, value in enumerate(row) if isinstance(value, float)}
-    # A column that holds any metric has decimals throughout.
+    # A column with any float is written with decimals throughout.
     with_decimals = [
         [float(value) if column in metrics and isinstance(value, int) else value for column, value in enumerate(row)]
         for row in table.rows
@@ -132,7 +132,7 @@ def benchmark_table(table: Table, system: int, name: str, folded: bool) -> doc.T
 
 
 def is_matrix(table: Table) -> bool:
-    """Tells whether a table counts classes against classes: whole numbers, its rows named as some of its columns."""
+    """Returns whether a table is a confusion matrix: counts, with rows that are named like some of its columns."""
     rows: Sequence[Sequence[Any]] = table.rows
     return (
         len(set(table.header[1:])) > 1

@@ -1,4 +1,4 @@
-"""Text of unknown origin: cut where it would fill a page, and safe to look at where it is rendered."""
+"""Text of unknown origin: clipped if it would fill a page, and safe to display when it is rendered."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _UNSEEN = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\ufdd0-\ufdef"
     "\ufffe\uffff\U000e0000-\U000e007f"
 )
-"""Controls, marks that steer the direction of text, invisible characters, and code points that are no characters."""
+"""Control characters, bidirectional marks, invisible characters, and code points that are not characters."""
 _CONTROL = re.compile(f"[{_UNSEEN}]")
 _IN_JSON = re.compile(rf"\\(?:u00([01][0-9a-f])|([bfr])|.)|([{_UNSEEN}])")
 _BLANKS = re.compile(r"[ \t\r\n]+")
@@ -19,15 +19,15 @@ _ESCAPES = {"b": 8, "f": 12, "r": 13}
 
 
 def visible(text: str) -> str:
-    """Returns `text` with each character that cannot be seen, or that steers others, as its number: `<U+202E>`.
+    """Returns `text` with each invisible or bidirectional control character as its code point: `<U+202E>`.
 
-    Line ends and tabs stay; a carriage return does not.
+    Line feeds and tabs are unchanged; carriage returns are not.
     """
     return _CONTROL.sub(lambda match: f"<U+{ord(match[0]):04X}>", text)
 
 
 def visible_json(text: str) -> str:
-    """Returns JSON with all of its texts `visible`, whatever way a character is written in it."""
+    """Returns JSON with all of its strings `visible`, whether a character is written literally or escaped."""
 
     def number(match: re.Match[str]) -> str:
         code, short, plain = match.groups()
@@ -39,12 +39,12 @@ def visible_json(text: str) -> str:
 
 
 def drawable(drawing: str) -> str:
-    """Returns an SVG document without the characters that `visible` writes as numbers, which it has no room for."""
+    """Returns an SVG document with U+FFFD for each character that `visible` would write as its code point."""
     return _CONTROL.sub("\ufffd", drawing)
 
 
 def clipped(text: str, limit: int = MAX_TEXT_LENGTH) -> str:
-    """Returns at most `limit` characters of `text`; how many were left out is said."""
+    """Returns at most `limit` characters of `text`, followed by how many were left out."""
     return text if len(text) <= limit else f"{text[:limit]}… ({len(text) - limit:,} more characters)"
 
 
