@@ -84,15 +84,15 @@ def _inputs(sides: Sequence[SystemRun]) -> Inputs:
 
 def _check_unchanged(inputs: Inputs, sides: Sequence[SystemRun]) -> None:
     current = dict(input_sides(inputs.files))
-    known: list[tuple[int, Run, tuple[str, ...]]] = [(GROUND_TRUTH, sides[0].run, ("ground_truth",))]
-    known += [(number, run, ("predictions", system)) for number, (run, system) in enumerate(sides)]
-    for side, run, keys in known:
-        what, of_run = keys[0].replace("_", " "), run.provenance.get("inputs")
+    expected: list[tuple[int, Run, tuple[str, ...]]] = [(GROUND_TRUTH, sides[0].run, ("ground_truth",))]
+    expected += [(number, run, ("predictions", system)) for number, (run, system) in enumerate(sides)]
+    for side, run, keys in expected:
+        what, recorded = keys[0].replace("_", " "), run.provenance.get("inputs")
         for key in (*keys, "digest"):
-            of_run = of_run.get(key) if isinstance(of_run, dict) else None
-        if of_run is None:
+            recorded = recorded.get(key) if isinstance(recorded, dict) else None
+        if recorded is None:
             raise UsageError(f"{run.path} does not say which {what} it read")
-        if side not in current or of_run != current[side].digest:
+        if side not in current or recorded != current[side].digest:
             raise UsageError(f"the {what} of {run.path} have changed since that run")
 
 

@@ -60,7 +60,9 @@ def against_baseline(result: Run, baseline: Run | None, name: str = "the baselin
         if run.run_id != baseline.run_id:
             reasons = reasons or ["another run has replaced it meanwhile"]
         if not reasons:
-            compared, apart = run_differences(result, run, {each: baseline.system_for(each) for each in result.systems})
+            compared, labels = run_differences(
+                result, run, {each: baseline.system_for(each) for each in result.systems}
+            )
             reasons = [] if compared else ["it has no system of the same name"]
     except (UsageError, OSError, ValueError, KeyError) as error:
         reasons = [str(error)]
@@ -71,9 +73,9 @@ def against_baseline(result: Run, baseline: Run | None, name: str = "the baselin
         more = f" Only the first {MAX_SLICES:,} slices by name are compared; beamscore compare tests all."
     if not baseline.rows:
         more += " Its rows (samples/) are missing, so nothing tells which samples changed."
-    samples = f"samples that are not the same in {some_of(apart, SLICES_NAMED)}" if apart else "the same samples"
-    drawn = f"{run.sums.bootstrap.replicates:,} paired bootstrap replicates"
-    note = f"This run less {name}, over {samples}, with intervals of {drawn}.{more}"
+    samples = f"samples that are not the same in {some_of(labels, SLICES_NAMED)}" if labels else "the same samples"
+    replicates = f"{run.sums.bootstrap.replicates:,} paired bootstrap replicates"
+    note = f"This run less {name}, over {samples}, with intervals of {replicates}.{more}"
     return Against(note, compared, baseline.path, link)
 
 
@@ -88,7 +90,7 @@ def run_differences(
     benchmark, confidence = configuration.benchmark, configuration.settings.bootstrap.confidence
     main = benchmark.main_metrics()
     paired: dict[Key, PairedDifference] = {}
-    apart: set[str] = set()
+    labels: set[str] = set()
     for name, other in systems.items():
         if other is None:
             continue
@@ -97,26 +99,26 @@ def run_differences(
             sides = run.measured(other, label), result.measured(name, label)
             by_metric = paired_differences(benchmark, *sides, confidence)
             if any(same_samples(benchmark, metric, *sides) is False for metric in main):
-                apart.add(label or "all samples")
+                labels.add(label or "all samples")
             paired |= {(name, label, metric): by_metric[metric] for metric in main if metric in by_metric}
     tested = sum(bool(label) and each.interval is not None for (_, label, _), each in paired.items())
-    strict = 1 - (1 - confidence) / max(1, tested)
+    corrected = 1 - (1 - confidence) / max(1, tested)
     numbers = {name: number for number, name in enumerate(result.systems)}
     compared = {
-        key: _compared(benchmark, key[2], each, strict if key[1] else confidence, numbers[key[0]])
+        key: _compared(benchmark, key[2], each, corrected if key[1] else confidence, numbers[key[0]])
         for key, each in paired.items()
     }
-    return compared, sorted(apart)
+    return compared, sorted(labels)
 
 
 def two_systems(result: Run) -> Against:
     """Returns the second system of a run less the first; NOTHING unless it has two, both scored, and replicates."""
-    drawn = result.configuration.settings.bootstrap
+    bootstrap = result.configuration.settings.bootstrap
     scored = all(system.counts for system in result.sums.systems.values())
-    if len(result.systems) != 2 or not scored or not drawn.replicates:
+    if len(result.systems) != 2 or not scored or not bootstrap.replicates:
         return NOTHING
     first, second = result.systems
-    note = f"{second} less {first}, with intervals of {drawn.replicates:,} paired bootstrap replicates."
+    note = f"{second} less {first}, with intervals of {bootstrap.replicates:,} paired bootstrap replicates."
     note += "".join(f" {warning}." for warning in (result.places.warnings if result.places else []))
     return Against(note, run_differences(result, result, {second: first}, with_slices=False)[0])
 

@@ -67,14 +67,14 @@ def make_cards(benchmark: AnyBenchmark, picked: Sequence[PickedSample], places: 
     places: the locations of the real pictures, see `transforms.pictures`.
     """
     main, looks = benchmark.main_sample_metric().name, []
-    for each in picked:
-        prediction = None if each.prediction is None else Beginning(each.prediction, each.prediction_size)
-        side = Side(each.status, each.metrics, prediction, each.details)
-        before, value = rounded(each.before), rounded(each.metrics.get(main))
+    for sample in picked:
+        prediction = None if sample.prediction is None else Beginning(sample.prediction, sample.prediction_size)
+        side = Side(sample.status, sample.metrics, prediction, sample.details)
+        before, value = rounded(sample.before), rounded(sample.metrics.get(main))
         change = None if before is None or value is None else rounded(value - before)
         words = (f"{main}: {_number(before)} → {_number(value)}",) if change else ()
-        card = Card(each.sample_id, each.system, each.whys, (), words=words, change=change)
-        looks.append(Look(card, each.source, Beginning(each.truth, each.truth_size), [side]))
+        card = Card(sample.sample_id, sample.system, sample.whys, (), words=words, change=change)
+        looks.append(Look(card, sample.source, Beginning(sample.truth, sample.truth_size), [side]))
     return _with_sides(benchmark, looks, places)
 
 
@@ -86,8 +86,8 @@ def make_changed(
     no_records: why records are missing, if they were not read. places: the locations of the real pictures.
     """
     main, looks = benchmark.main_sample_metric().name, []
-    for each in changed:
-        row = each.row
+    for sample in changed:
+        row = sample.row
         sides = [
             Side(
                 row[f"{name}.status"],
@@ -95,11 +95,11 @@ def make_changed(
                 prediction and Beginning(*prediction),
                 details,
             )
-            for name, details, prediction in zip(SIDES, each.details, each.predictions, strict=True)
+            for name, details, prediction in zip(SIDES, sample.details, sample.predictions, strict=True)
         ]
         whys = (row["kind"], *([] if not row["change"] else ["lost" if row["change"] < 0 else "won"]))
-        card = Card(row["sample_id"], 0, whys, (), change=rounded(row["change"]), slices=each.slices)
-        looks.append(Look(card, each.source, each.truth and Beginning(*each.truth), sides))
+        card = Card(row["sample_id"], 0, whys, (), change=rounded(row["change"]), slices=sample.slices)
+        looks.append(Look(card, sample.source, sample.truth and Beginning(*sample.truth), sides))
     no_records = no_records or "the records of this sample were not found in the inputs of the runs"
     cards = _with_sides(benchmark, looks, places, no_records)
     return [msgspec.structs.replace(card, words=tuple(what_changed(main, *card.sides))) for card in cards]
@@ -114,12 +114,12 @@ def _with_sides(benchmark: AnyBenchmark, looks: Sequence[Look], places: str | No
         find_picture(look.truth.payload, look.card.sample_id, look.source, places) if look.truth else NO_PICTURE
         for look in looks
     ]
-    both = list(zip(looks, pictures, strict=True))
-    sides = [(look.truth, side, picture.size) for look, picture in both for side in look.sides]
+    pictured_looks = list(zip(looks, pictures, strict=True))
+    sides = [(look.truth, side, picture.size) for look, picture in pictured_looks for side in look.sides]
     drawings = iter(drawings_of(benchmark, sides, no_truth))
     cards = []
-    for look, picture in both:
-        shown = tuple(
+    for look, picture in pictured_looks:
+        card_sides = tuple(
             CardSide(
                 side.status,
                 {name: rounded(value) for name, value in side.metrics.items()},
@@ -130,8 +130,8 @@ def _with_sides(benchmark: AnyBenchmark, looks: Sequence[Look], places: str | No
             for side in look.sides
         )
         truth = look.truth and record_text(look.truth)
-        pictured = {"picture": picture.address, "picture_problem": picture.problem}
-        cards.append(msgspec.structs.replace(look.card, sides=shown, truth=truth, **pictured))
+        picture_fields = {"picture": picture.address, "picture_problem": picture.problem}
+        cards.append(msgspec.structs.replace(look.card, sides=card_sides, truth=truth, **picture_fields))
     return cards
 
 

@@ -414,9 +414,9 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
 
         filters: `id`, `status`, `why`, `cell`, `metric` with `from` and `to`, or `slice.NAME`, each with its value.
         """
-        many = self.kind != "comparison" and len(self.systems) > 1
-        named = {**filters, **({"system": self.systems[system]} if many else {})}
-        address = f"{self.samples_page}#samples?{urlencode({name: visible(value) for name, value in named.items()})}"
+        has_systems = self.kind != "comparison" and len(self.systems) > 1
+        query = {**filters, **({"system": self.systems[system]} if has_systems else {})}
+        address = f"{self.samples_page}#samples?{urlencode({name: visible(value) for name, value in query.items()})}"
         table = self.samples
         if table is None or not table.ids:
             return address if self.samples_page else None

@@ -348,8 +348,8 @@ def _setting(config: Mapping[str, Any]) -> Iterator[str]:
     bootstrap = config["bootstrap"]
     if bootstrap["replicates"]:
         unit = f"clusters by {config['cluster']}" if config["cluster"] else "samples"
-        drawn = f"{percent(bootstrap['confidence'])}, {bootstrap['replicates']:,} Poisson-bootstrap replicates"
-        yield f"Intervals: {drawn} over {unit} ({METHODS['bounded']}; {METHODS['one_bound']} with one bound)."
+        intervals = f"{percent(bootstrap['confidence'])}, {bootstrap['replicates']:,} Poisson-bootstrap replicates"
+        yield f"Intervals: {intervals} over {unit} ({METHODS['bounded']}; {METHODS['one_bound']} with one bound)."
 
 
 def facts_of(run: Mapping[str, Any]) -> dict[str, str]:
@@ -357,13 +357,13 @@ def facts_of(run: Mapping[str, Any]) -> dict[str, str]:
     if not run:
         return {}
     versions = run["versions"]
-    named = {"beamscore": versions["beamscore"], "Python": versions["python"], **versions["packages"]}
+    packages = {"beamscore": versions["beamscore"], "Python": versions["python"], **versions["packages"]}
     return {
         "started": f"{run['started']}, {run['seconds']:,.1f} s",
         "run": run["run_id"],
         "runner": f"{run['runner']} on {run['host']}",
         "platform": versions["platform"],
-        "versions": ", ".join(f"{name} {version}" for name, version in {**named, **versions["tools"]}.items()),
+        "versions": ", ".join(f"{name} {version}" for name, version in {**packages, **versions["tools"]}.items()),
         "ground truth": _input(run["inputs"]["ground_truth"]),
         **{predictions_of(name): _input(side) for name, side in run["inputs"]["predictions"].items()},
     }
@@ -373,8 +373,8 @@ def _input(side: Mapping[str, Any]) -> str:
     text = f"{side['records']:,} records"
     if "files" not in side:
         return text
-    left = side["count"] - len(side["files"][:FILES_NAMED])
-    paths = ", ".join(file["path"] for file in side["files"][:FILES_NAMED]) + (f" and {left:,} more" * (left > 0))
+    rest = side["count"] - len(side["files"][:FILES_NAMED])
+    paths = ", ".join(file["path"] for file in side["files"][:FILES_NAMED]) + (f" and {rest:,} more" * (rest > 0))
     files = f"{side['count']:,} file{'s' * (side['count'] != 1)} of {side['bytes']:,} bytes"
     return f"{text} in {files}: {paths}; digest {side['digest']}"
 
@@ -418,9 +418,9 @@ def samples_shown(
     """Returns the document with a table of samples. spread: the rows for the distributions, if not `table`."""
     metrics, source = document.sample_metrics, spread or table
     metric_distributions = distributions(source, specs, len(document.systems))
-    chosen = "" if metric_distributions else "No sample has a value."
+    note = "" if metric_distributions else "No sample has a value."
     if metric_distributions and len(source.ids) < source.total:
-        chosen = f"Of {len(source.ids):,} of the {source.total:,} rows, chosen by a hash of their sample_id."
+        note = f"Of {len(source.ids):,} of the {source.total:,} rows, chosen by a hash of their sample_id."
     if any(card.change is not None for card in cards):
         main = next(each for each in metrics if each.main)
         change = doc.Metric("change", f"{main.name} less that of the baseline, of the samples that are here with their "
@@ -433,7 +433,7 @@ def samples_shown(
     short = [msgspec.structs.replace(card, sample_id=one_line(card.sample_id, MAX_ID_LENGTH)) for card in cards]
     return msgspec.structs.replace(
         document, samples=table, cards=within_limit(short), sample_metrics=metrics, distributions=metric_distributions,
-        samples_note="" if table.ids else "This run has no samples.", distributions_note=chosen,
+        samples_note="" if table.ids else "This run has no samples.", distributions_note=note,
     )  # fmt: skip
 
 

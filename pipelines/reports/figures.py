@@ -64,8 +64,8 @@ class CellWriter:
     def attributes(self, value: doc.Cells) -> Markup:
         """Returns the HTML attributes of the table cell that holds `value`."""
         if isinstance(value, doc.MatrixCell):
-            more = " diagonal" * value.is_correct + " none" * (not value.count)
-            return Markup(' class="number{}" style="--shade: {:.3f}"').format(more, value.share)
+            classes = " diagonal" * value.is_correct + " none" * (not value.count)
+            return Markup(' class="number{}" style="--shade: {:.3f}"').format(classes, value.share)
         first = value[0] if isinstance(value, tuple) and value else value
         first = first.text if isinstance(first, doc.Link) else first
         is_number = first is None or isinstance(first, (int, float, doc.Measured, doc.Difference, doc.Bar))
@@ -101,30 +101,30 @@ def breakable(text: str) -> Markup:
 
 def whisker(measured: doc.Measured | doc.Difference, low: float, high: float, line: float | None, ink: str) -> Markup:
     """Returns an interval as a bar on a range from low to high, with a dot at the value and a thin line at `line`."""
-    places = {"from": measured.low, "to": measured.high, "at": measured.value, "line-at": line}
-    known = {name: (value - low) / ((high - low) or 1) for name, value in places.items() if value is not None}
-    style = "".join(f"--{name}:{place:.4f};" for name, place in known.items())
+    marks = {"from": measured.low, "to": measured.high, "at": measured.value, "line-at": line}
+    positions = {name: (value - low) / ((high - low) or 1) for name, value in marks.items() if value is not None}
+    style = "".join(f"--{name}:{position:.4f};" for name, position in positions.items())
     return Markup('<i class="whisker" style="{}--ink:{}"></i>').format(style, ink)
 
 
 def histogram(document: doc.Document, distribution: doc.Distribution, system: int) -> Markup:
     """Returns the counts of a metric in bins; each bin links to its samples."""
     counts, edges = distribution.counts[system], distribution.edges
-    most = max((max(each, default=0) for each in distribution.counts), default=0) or 1
+    largest = max((max(each, default=0) for each in distribution.counts), default=0) or 1
     # Counts are labeled at the center of their bins.
     is_counted = edges[1] - edges[0] == 1
     bars = Markup("")
     for count, first, last in zip(counts, edges, edges[1:], strict=False):
         upper = last if last == edges[-1] else last - HALF_STEP
         link = document.link({"metric": distribution.name, "from": f"{first:.6g}", "to": f"{upper:.8g}"}, system)
-        named = f"{(first + last) / 2:g}" if is_counted else f"{first:.4g} to {last:.4g}"
+        label = f"{(first + last) / 2:g}" if is_counted else f"{first:.4g} to {last:.4g}"
         address = Markup(' href="{}"').format(link) if link and count else ""
         bars += Markup('<a tabindex="-1" title="{}: {:,} samples" style="--share: {:.4f}"{}></a>').format(
-            named, count, count / most, address
+            label, count, count / largest, address
         )
     ends = (edges[0] + 0.5, edges[-1] - 0.5) if is_counted else (edges[0], (edges[0] + edges[-1]) / 2, edges[-1])
     ticks = Markup("").join(Markup("<span>{:.4g}</span>").format(each) for each in ends)
     return Markup(
         '<div class="figure" role="group" aria-label="Distribution of {} of {}">'
         '<div class="bins" data-most="{:,}" style="--ink: var(--system-{})">{}</div><div class="ticks">{}</div></div>'
-    ).format(shown(distribution.name), shown(document.systems[system]), most, system % 6, bars, ticks)
+    ).format(shown(distribution.name), shown(document.systems[system]), largest, system % 6, bars, ticks)

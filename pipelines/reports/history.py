@@ -202,12 +202,12 @@ def _tonight(document: doc.Document, history: History) -> Iterator[doc.Block]:
     warnings = [f"tonight has no system {', '.join(lost)}, which the run before has"] if lost else []
     for warning in warnings:
         yield doc.Text(f"{warning}.", label="Warning")
-    for each in history.breaks:
-        if each.night is latest:
+    for break_ in history.breaks:
+        if break_.night is latest:
             text = "Tonight cannot be compared with the nights before."
-            if each.earlier is not None:
-                text = f"Tonight is compared with {each.earlier.run} and the nights before that are as it is."
-            yield doc.Text(f"{each.reason}. {text}", label="Break")
+            if break_.earlier is not None:
+                text = f"Tonight is compared with {break_.earlier.run} and the nights before that are as it is."
+            yield doc.Text(f"{break_.reason}. {text}", label="Break")
     if latest.gates:
         yield doc.Text(("Gates", doc.Word(latest.gates)))
     for system in latest.systems:
@@ -275,7 +275,7 @@ def _night_table(document: doc.Document, total: int) -> Iterator[doc.Block]:
     """Yields a table of the last nights, newest first, with a line at each break in comparability."""
     history = document.history
     assert history is not None
-    whole = [each for each in history.series if not each.label]
+    overall = [each for each in history.series if not each.label]
     broken = {event.night: event.text for event in history.events if event.what == "break"}
     flagged = {(event.night, event.system) for event in history.events if event.what == "coverage"}
     rows: list[Sequence[doc.Cells]] = []
@@ -283,7 +283,7 @@ def _night_table(document: doc.Document, total: int) -> Iterator[doc.Block]:
         night = history.nights[number]
         for system, scored in enumerate(night.scored):
             if scored:
-                values = [each.values[number] for each in whole if each.system == system]
+                values = [each.values[number] for each in overall if each.system == system]
                 cell: doc.Cell = doc.Word(scored, True) if (number, system) in flagged else scored
                 name = document.systems[system]
                 rows.append((night.started[:16], night.run, name, *values, cell, night.verdict))
@@ -320,11 +320,11 @@ def _slices(
     if table is None:
         return [], 0
     metrics = list(history.metrics)
-    is_wanted = pc.field("benchmark") == history.benchmark
-    is_wanted &= (pc.field("slice") != "") & pc.field("metric").isin(metrics) & pc.field("run").isin(list(place))
+    condition = pc.field("benchmark") == history.benchmark
+    condition &= (pc.field("slice") != "") & pc.field("metric").isin(metrics) & pc.field("run").isin(list(place))
     values: dict[tuple[str, str, str], list[float | None]] = {}
     samples: dict[tuple[str, str], int] = {}
-    rows = table.filter(is_wanted).select(["run", "system", "slice", "metric", "value", "samples"])
+    rows = table.filter(condition).select(["run", "system", "slice", "metric", "value", "samples"])
     for run, system, label, metric, value, count in zip(*(column.to_pylist() for column in rows.columns), strict=True):
         values.setdefault((system, label, metric), [None] * len(place))[place[run]] = _rounded(value)
         samples[system, label] = count or 0
@@ -342,9 +342,9 @@ def _slices(
 def _events(history: History, place: Mapping[str, int], systems: Sequence[str]) -> list[doc.Event]:
     """Returns all events of the nights that are shown, newest first."""
     dated = []
-    for each in history.breaks:
-        compared = f"; compared with {each.earlier.run}" if each.earlier else ""
-        dated.append((each.night, doc.Event(0, "break", f"{each.reason}{compared}")))
+    for break_ in history.breaks:
+        compared = f"; compared with {break_.earlier.run}" if break_.earlier else ""
+        dated.append((break_.night, doc.Event(0, "break", f"{break_.reason}{compared}")))
     for change in history.changes:
         text = f"{fixed(change.before)} to {fixed(change.after)}, {typeset(change.after - change.before)}"
         at = systems.index(change.system), history.metrics.index(change.metric)

@@ -110,11 +110,11 @@ def _shown(value: Any) -> str:
 
 def slice_column(column: Any) -> list[SliceValue]:
     """Returns the values of a slice column, which holds JSON, each as written in slice labels."""
-    known: dict[str | None, SliceValue] = {}
+    parsed: dict[str | None, SliceValue] = {}
     for text in pc.unique(column).to_pylist():
         value = json.loads(text or "null")
-        known[text] = [*map(_shown, value)] if isinstance(value, list) else _shown(value)
-    return [known[text] for text in column.to_pylist()]
+        parsed[text] = [*map(_shown, value)] if isinstance(value, list) else _shown(value)
+    return [parsed[text] for text in column.to_pylist()]
 
 
 def matrix_cells(

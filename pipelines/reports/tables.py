@@ -91,19 +91,19 @@ def slice_blocks(
     slices: Sequence[doc.Slice], metrics: Sequence[doc.Metric], systems: Sequence[str], is_compared: bool, others: str
 ) -> Iterator[doc.Block]:
     """Yields the first slices for Markdown, with values, or with differences. others: the file with all slices."""
-    shown = [place for place in range(len(metrics)) if any(each.values[place].value is not None for each in slices)]
-    many = len(systems) > 1 and not is_compared
+    places = [place for place in range(len(metrics)) if any(each.values[place].value is not None for each in slices)]
+    has_systems = len(systems) > 1 and not is_compared
     rows: list[Sequence[doc.Cells]] = []
     for slice_ in slices[:MAX_SLICES_LISTED]:
-        cells: list[doc.Cells] = [slice_.values[place] for place in shown]
+        cells: list[doc.Cells] = [slice_.values[place] for place in places]
         if is_compared:
-            moved = [slice_.differences[place] for place in shown]
+            changes = [slice_.differences[place] for place in places]
             cells = [
-                (doc.Difference(each.value), *[doc.Word(each.verdict)] * (each.verdict in MARKED)) for each in moved
+                (doc.Difference(each.value), *[doc.Word(each.verdict)] * (each.verdict in MARKED)) for each in changes
             ]
-        rows.append((slice_.label, *([systems[slice_.system]] * many), slice_.samples, *cells))
-    names = (metrics[place].name for place in shown)
-    yield doc.Table("Slices", ("slice", *(["system"] * many), "samples", *names), rows, where="markdown")
+        rows.append((slice_.label, *([systems[slice_.system]] * has_systems), slice_.samples, *cells))
+    names = (metrics[place].name for place in places)
+    yield doc.Table("Slices", ("slice", *(["system"] * has_systems), "samples", *names), rows, where="markdown")
     if len(slices) > MAX_SLICES_LISTED:
         yield doc.Text(f"{len(slices) - MAX_SLICES_LISTED:,} more slices are in {others}.", where="markdown")
 

@@ -55,5 +55,5 @@ def one_line(text: str, limit: int = MAX_LABEL_LENGTH) -> str:
 
 def some_of(names: Sequence[str], most: int) -> str:
     """Returns the first names, and how many more there are: `a, b and 17 more`."""
-    left = len(names) - most
-    return ", ".join(names[:most]) + (f" and {left:,} more" if left > 0 else "")
+    remaining = len(names) - most
+    return ", ".join(names[:most]) + (f" and {remaining:,} more" if remaining > 0 else "")
