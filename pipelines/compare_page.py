@@ -1,4 +1,4 @@
-"""What comparison.html needs beside the comparison: what each run was, and the samples that changed with records."""
+"""What comparison.html needs in addition to the comparison: details of the runs, and records of changed samples."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from .runs.provenance import input_sides
 from .runs.run import Run
 
 MAX_INPUT_BYTES = 16 << 30
-"""Larger inputs are not read again for the few samples of a page."""
+"""Larger inputs are not read again only for the few samples of a page."""
 
 
 @dataclass(frozen=True)
 class ComparisonPagePlan:
-    """What the page shows beside the comparison. count: how many samples that lost most, and how many that won most.
+    """What the page shows in addition to the comparison. count: of samples that lost most, and of those that won most.
 
-    inputs: of both runs, read again for the records of these samples; None: they are not, and `runs` says why.
+    inputs: of both runs, read again for the records of these samples; None: not read, and `runs` says why.
     """
 
     count: int
@@ -45,7 +45,7 @@ class ComparisonPagePlan:
 def plan_page(
     baseline: SystemRun, candidate: SystemRun, count: int, command: Sequence[str], output: str
 ) -> ComparisonPagePlan:
-    """Returns the plan of the page in `output` of a comparison of two systems."""
+    """Returns the plan of the page that a comparison of two systems writes to `output`."""
     sides = (baseline, candidate)
     runs = ComparedRuns(
         (baseline.run.provenance, candidate.run.provenance),
@@ -61,9 +61,9 @@ def plan_page(
 
 
 def _inputs(sides: Sequence[SystemRun]) -> Inputs:
-    """Returns the ground truth of the baseline, and the predictions of both as its systems `baseline`, `candidate`.
+    """Returns the ground truth of the baseline, with the predictions of both as its systems `baseline`, `candidate`.
 
-    Raises UsageError where files are gone or are no more what the runs read.
+    Raises UsageError if files are missing or have changed since the runs read them.
     """
     before = sides[0].run.configuration
     predictions, fields = {}, {}
@@ -83,23 +83,23 @@ def _inputs(sides: Sequence[SystemRun]) -> Inputs:
 
 
 def _check_unchanged(inputs: Inputs, sides: Sequence[SystemRun]) -> None:
-    found = dict(input_sides(inputs.files))
-    known: list[tuple[int, Run, tuple[str, ...]]] = [(GROUND_TRUTH, sides[0].run, ("ground_truth",))]
-    known += [(number, run, ("predictions", system)) for number, (run, system) in enumerate(sides)]
-    for side, run, keys in known:
-        what, of_run = keys[0].replace("_", " "), run.provenance.get("inputs")
+    current = dict(input_sides(inputs.files))
+    expected: list[tuple[int, Run, tuple[str, ...]]] = [(GROUND_TRUTH, sides[0].run, ("ground_truth",))]
+    expected += [(number, run, ("predictions", system)) for number, (run, system) in enumerate(sides)]
+    for side, run, keys in expected:
+        what, recorded = keys[0].replace("_", " "), run.provenance.get("inputs")
         for key in (*keys, "digest"):
-            of_run = of_run.get(key) if isinstance(of_run, dict) else None
-        if of_run is None:
+            recorded = recorded.get(key) if isinstance(recorded, dict) else None
+        if recorded is None:
             raise UsageError(f"{run.path} does not say which {what} it read")
-        if side not in found or of_run != found[side].digest:
+        if side not in current or recorded != current[side].digest:
             raise UsageError(f"the {what} of {run.path} have changed since that run")
 
 
 class ChangedSamples(beam.PTransform):
-    """Makes what the page shows of the samples that changed most: from ChangedSample to Card.
+    """A transform that takes ChangedSample and returns a Card for each of the samples that changed most.
 
-    benchmark: under the options of the baseline. tables: the rows of both runs.
+    benchmark: with the options of the baseline. tables: the rows of both runs.
     """
 
     def __init__(
@@ -111,12 +111,12 @@ class ChangedSamples(beam.PTransform):
         self._tables = tuple(tables)
 
     def expand(self, changed: beam.PCollection) -> beam.PCollection:
-        """Reads the inputs again, where the plan has any."""
+        """Reads the inputs again, if the plan has any."""
         plan, pictures, records = self._plan, None, None
         if not plan.count:
             return changed.pipeline | "None" >> beam.Create([])
         if plan.inputs is not None:
-            # Where the real pictures of the samples are, the baseline says.
+            # The baseline says where the real pictures of the samples are.
             pictures = plan.inputs.configuration.settings.pictures
             records = plan.inputs.read(changed.pipeline).records
         return (
@@ -127,7 +127,7 @@ class ChangedSamples(beam.PTransform):
 
 
 class DrawChanged(beam.DoFn):
-    """Draws samples that changed: from lists of ChangedRecords to Card."""
+    """Draws changed samples: takes lists of ChangedRecords and returns Cards."""
 
     def __init__(self, benchmark: Benchmark[Any, Any, Any], no_records: str, places: str | None = None) -> None:
         self._benchmark = benchmark
@@ -135,26 +135,26 @@ class DrawChanged(beam.DoFn):
         self._places = places
 
     def setup(self) -> None:
-        """Makes what the benchmark needs in this worker; without it, drawings say what is missing."""
+        """Sets up the benchmark in this worker. If that fails, the cards say why instead of showing drawings."""
         self._problem = ""
         try:
             self._benchmark.setup()
-        except Exception as error:  # noqa: BLE001 - a program that is missing must not end a comparison
+        except Exception as error:  # noqa: BLE001 - a missing program must not end a comparison
             self._problem = explain(error)
 
     def teardown(self) -> None:
-        """Removes what `setup` made."""
+        """Tears down the benchmark, if `setup` succeeded."""
         if not self._problem:
             self._benchmark.teardown()
 
-    def process(self, found: Sequence[ChangedRecords]) -> Sequence[Card]:
-        """Returns what the page shows of a batch of samples."""
+    def process(self, changed: Sequence[ChangedRecords]) -> Sequence[Card]:
+        """Returns the cards of a batch of samples."""
         if self._problem:
-            found = [msgspec.structs.replace(each, truth=None) for each in found]
+            changed = [msgspec.structs.replace(each, truth=None) for each in changed]
         with faults_end_the_bundle("drawing"):
-            return make_changed(self._benchmark, found, self._problem or self._no_records, self._places)
+            return make_changed(self._benchmark, changed, self._problem or self._no_records, self._places)
 
 
 def in_order(changed: Sequence[Card]) -> list[Card]:
-    """Returns samples, those that lost most first and those that won most last, whatever order they came in."""
+    """Returns the cards sorted by change: the largest losses first, the largest gains last; ties by sample_id."""
     return sorted(changed, key=lambda card: (card.change or 0.0, card.sample_id))

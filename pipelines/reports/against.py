@@ -1,8 +1,7 @@
 """The differences of a run from its baseline, and of its two systems, from the stored sums: nothing is scored again.
 
-A difference is better or worse where its interval leaves zero out; that of a slice, where the interval at the
-confidence of all slices and main metrics at once does (Bonferroni): with m of them, each has the confidence
-1 - (1 - c) / m.
+A difference is better or worse if its interval excludes zero. For slices, the confidence of the interval is corrected
+for all slices and main metrics at once (Bonferroni): with m of them, each has the confidence 1 - (1 - c) / m.
 """
 
 from __future__ import annotations
@@ -24,20 +23,20 @@ from .judgement import difference_word
 from .text import some_of
 
 MAX_SLICES = 500
-"""So many slices of a system are compared, the first by name: each takes the metrics of all replicates of both runs."""
+"""At most so many slices of a system are compared, the first by name: each computes all replicates of both runs."""
 SLICES_NAMED = 5
 Key = tuple[str, str, str]
 """(system, label, metric); the label of all samples is empty."""
 
 
 class Against(NamedTuple):
-    """The differences of the main metrics, what is compared in words, or why nothing is, and the folder of the run.
+    """The differences of the main metrics from another run, and the folder of that run.
 
-    link: the address of the page of that run; None where there is none.
+    note: what is compared, or why nothing is. link: the address of the page of that run; None if it has none.
     """
 
     note: str = ""
-    found: Mapping[Key, Compared] = {}
+    differences: Mapping[Key, Compared] = {}
     path: str = ""
     link: str | None = None
 
@@ -46,23 +45,25 @@ NOTHING = Against()
 
 
 def against_baseline(result: Run, baseline: Run | None, name: str = "the baseline") -> Against:
-    """Returns the differences from a baseline, of all samples and of the slices that both have; of none, nothing.
+    """Returns the differences from a baseline, of all samples and of the slices of both; NOTHING without a baseline.
 
-    name: what the baseline is called.
+    name: what the note calls the baseline.
     """
     if baseline is None:
         return NOTHING
     output, name = result.configuration.settings.output, f"{name} {baseline.path}"
     link = None if output is None else page_link(baseline.path, output, ".")
-    found: Mapping[Key, Compared] = {}
+    compared: Mapping[Key, Compared] = {}
     try:
         reasons = differences(result.signature, baseline.signature, PAIRED)
         run = Run.read(baseline.path)
         if run.run_id != baseline.run_id:
             reasons = reasons or ["another run has replaced it meanwhile"]
         if not reasons:
-            found, apart = run_differences(result, run, {each: baseline.system_for(each) for each in result.systems})
-            reasons = [] if found else ["it has no system of the same name"]
+            compared, labels = run_differences(
+                result, run, {each: baseline.system_for(each) for each in result.systems}
+            )
+            reasons = [] if compared else ["it has no system of the same name"]
     except (UsageError, OSError, ValueError, KeyError) as error:
         reasons = [str(error)]
     if reasons:
@@ -72,74 +73,74 @@ def against_baseline(result: Run, baseline: Run | None, name: str = "the baselin
         more = f" Only the first {MAX_SLICES:,} slices by name are compared; beamscore compare tests all."
     if not baseline.rows:
         more += " Its rows (samples/) are missing, so nothing tells which samples changed."
-    samples = f"samples that are not the same in {some_of(apart, SLICES_NAMED)}" if apart else "the same samples"
-    drawn = f"{run.sums.bootstrap.replicates:,} paired bootstrap replicates"
-    note = f"This run less {name}, over {samples}, with intervals of {drawn}.{more}"
-    return Against(note, found, baseline.path, link)
+    samples = f"samples that are not the same in {some_of(labels, SLICES_NAMED)}" if labels else "the same samples"
+    replicates = f"{run.sums.bootstrap.replicates:,} paired bootstrap replicates"
+    note = f"This run less {name}, over {samples}, with intervals of {replicates}.{more}"
+    return Against(note, compared, baseline.path, link)
 
 
 def run_differences(
     result: Run, run: Run, systems: Mapping[str, str | None], with_slices: bool = True
 ) -> tuple[dict[Key, Compared], list[str]]:
-    """Returns the differences of a run from another one, and the labels that rest on other samples in the two runs.
+    """Returns the differences of a run from another one, and the labels whose samples differ between the two runs.
 
-    systems: those that are compared, each with its name in the other run.
+    systems: the systems to compare, each with its name in the other run; None if the other run does not have it.
     """
     configuration = result.configuration
     benchmark, confidence = configuration.benchmark, configuration.settings.bootstrap.confidence
     main = benchmark.main_metrics()
     paired: dict[Key, PairedDifference] = {}
-    apart: set[str] = set()
+    labels: set[str] = set()
     for name, other in systems.items():
         if other is None:
             continue
         slices = ("", *(result.systems[name].slices if with_slices else ()))
         for label in [label for label in slices if run.slice(other, label) is not None][: MAX_SLICES + 1]:
             sides = run.measured(other, label), result.measured(name, label)
-            found = paired_differences(benchmark, *sides, confidence)
+            by_metric = paired_differences(benchmark, *sides, confidence)
             if any(same_samples(benchmark, metric, *sides) is False for metric in main):
-                apart.add(label or "all samples")
-            paired |= {(name, label, metric): found[metric] for metric in main if metric in found}
+                labels.add(label or "all samples")
+            paired |= {(name, label, metric): by_metric[metric] for metric in main if metric in by_metric}
     tested = sum(bool(label) and each.interval is not None for (_, label, _), each in paired.items())
-    strict = 1 - (1 - confidence) / max(1, tested)
+    corrected = 1 - (1 - confidence) / max(1, tested)
     numbers = {name: number for number, name in enumerate(result.systems)}
     compared = {
-        key: _compared(benchmark, key[2], each, strict if key[1] else confidence, numbers[key[0]])
+        key: _compared(benchmark, key[2], each, corrected if key[1] else confidence, numbers[key[0]])
         for key, each in paired.items()
     }
-    return compared, sorted(apart)
+    return compared, sorted(labels)
 
 
 def two_systems(result: Run) -> Against:
-    """Returns the second system of a run less the first; nothing unless there are two, both scored, with replicates."""
-    drawn = result.configuration.settings.bootstrap
+    """Returns the second system of a run less the first; NOTHING unless it has two, both scored, and replicates."""
+    bootstrap = result.configuration.settings.bootstrap
     scored = all(system.counts for system in result.sums.systems.values())
-    if len(result.systems) != 2 or not scored or not drawn.replicates:
+    if len(result.systems) != 2 or not scored or not bootstrap.replicates:
         return NOTHING
     first, second = result.systems
-    note = f"{second} less {first}, with intervals of {drawn.replicates:,} paired bootstrap replicates."
+    note = f"{second} less {first}, with intervals of {bootstrap.replicates:,} paired bootstrap replicates."
     note += "".join(f" {warning}." for warning in (result.places.warnings if result.places else []))
     return Against(note, run_differences(result, result, {second: first}, with_slices=False)[0])
 
 
 def _compared(
-    benchmark: AnyBenchmark, metric: str, found: PairedDifference, confidence: float, system: int = 0
+    benchmark: AnyBenchmark, metric: str, paired: PairedDifference, confidence: float, system: int = 0
 ) -> Compared:
-    """Returns a paired difference with what is said of it; confidence: of the interval that decides."""
-    spec, deciding = spec_of(type(benchmark), metric), Measured(found.difference)
-    if found.difference is not None and found.error is not None:
-        ends = paired_interval(found.difference, found.error, found.units, confidence, spec.width)
-        deciding = Measured(found.difference, *(ends or ()))
-    low, high = found.interval or (None, None)
-    difference = Difference(found.difference, low, high, difference_word(deciding, spec.higher_is_better))
-    sides = Measured(found.baseline), Measured(found.candidate)
-    return Compared(Metric.of(spec, metric), system, *sides, difference, None, found.detectable)
+    """Returns a paired difference with its verdict. confidence: of the interval that decides the verdict."""
+    spec, deciding = spec_of(type(benchmark), metric), Measured(paired.difference)
+    if paired.difference is not None and paired.error is not None:
+        ends = paired_interval(paired.difference, paired.error, paired.units, confidence, spec.width)
+        deciding = Measured(paired.difference, *(ends or ()))
+    low, high = paired.interval or (None, None)
+    difference = Difference(paired.difference, low, high, difference_word(deciding, spec.higher_is_better))
+    sides = Measured(paired.baseline), Measured(paired.candidate)
+    return Compared(Metric.of(spec, metric), system, *sides, difference, None, paired.detectable)
 
 
 def page_link(folder: str, output: str, run: str) -> str | None:
-    """Returns the address of the page of a run, relative to a page in `output`; None where there is none.
+    """Returns the address of the page of a run, relative to a page in `output`; None if it cannot be linked.
 
-    On a disk it is looked for. An object store would have to be asked for each run, so it is taken to be there.
+    On a disk, the page must exist. In an object store it is assumed to: a check would cost a request for each run.
     """
     path = posixpath.normpath(posixpath.join(folder, run, PAGE)) if is_on_disk(folder) else None
     if path is not None:
@@ -150,5 +151,5 @@ def page_link(folder: str, output: str, run: str) -> str | None:
         relative = posixpath.normpath(posixpath.join(run, PAGE))
     else:
         return None
-    # What begins with a dot and a slash is never taken for a scheme.
+    # An address that begins with ./ is never parsed as a scheme.
     return "./" + quote(relative.encode("utf-8", "surrogateescape"))

@@ -1,4 +1,4 @@
-"""Samples to look at, of one run or of two: records as text, what matched what, what changed, and the drawing."""
+"""Sample cards of one run or of two: records as text, what matched what, what changed, and the drawing."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from .samples import rounded
 from .text import drawable, one_line
 
 if TYPE_CHECKING:
-    # Beam is imported with them, and the history of runs has no cards.
+    # These import Beam, and a history has no cards.
     from ...transforms.pick import PickedSample
     from ...transforms.sample_changes import ChangedRecords
 
 MAX_RECORD_LENGTH = 8_000
 MAX_DRAWING_LENGTH = 300_000
 MAX_DRAWINGS_LENGTH = 6_000_000
-"""Of all drawings of a page; those of the last cards are left out beyond it."""
+"""The limit for all drawings of a page; beyond it, the drawings of the last cards are left out."""
 MAX_PICTURES_LENGTH = 6_000_000
-"""Of all real pictures of a page, likewise."""
+"""The same limit for all real pictures of a page."""
 TOO_MANY = "this page holds enough of them; beamscore draw writes it"
 MAX_WORDS = 12
 MAX_WORDS_LENGTH = 400
@@ -37,14 +37,14 @@ SIDES = ("baseline", "candidate")
 
 
 class Beginning(NamedTuple):
-    """The JSON of a record, or its beginning where the whole has more bytes than are kept. size: of the whole."""
+    """The JSON of a record, or only its beginning if it is too large. size: bytes of the whole record."""
 
     payload: bytes
     size: int
 
 
 class Side(NamedTuple):
-    """What a run says of a sample. details: those of its score as JSON; None where they are not known."""
+    """The result of a run for a sample. details: of its score, as JSON; None if they are not known."""
 
     status: str
     metrics: Mapping[str, float | None]
@@ -53,9 +53,7 @@ class Side(NamedTuple):
 
 
 class Look(NamedTuple):
-    """A sample to look at, whose card has no sides yet. source: the file of its ground truth; truth: None where nobody
-    has it.
-    """
+    """A sample whose card has no sides yet. source: the file of its ground truth. truth: None if it is unavailable."""
 
     card: Card
     source: str
@@ -64,19 +62,19 @@ class Look(NamedTuple):
 
 
 def make_cards(benchmark: AnyBenchmark, picked: Sequence[PickedSample], places: str | None = None) -> list[Card]:
-    """Returns the cards of samples that were picked; where one cannot be drawn, its card says why.
+    """Returns the cards of the picked samples. If a sample cannot be drawn, its card says why.
 
-    places: where their real pictures are, see `transforms.pictures`.
+    places: the locations of the real pictures, see `transforms.pictures`.
     """
     main, looks = benchmark.main_sample_metric().name, []
-    for each in picked:
-        prediction = None if each.prediction is None else Beginning(each.prediction, each.prediction_size)
-        side = Side(each.status, each.metrics, prediction, each.details)
-        before, value = rounded(each.before), rounded(each.metrics.get(main))
+    for sample in picked:
+        prediction = None if sample.prediction is None else Beginning(sample.prediction, sample.prediction_size)
+        side = Side(sample.status, sample.metrics, prediction, sample.details)
+        before, value = rounded(sample.before), rounded(sample.metrics.get(main))
         change = None if before is None or value is None else rounded(value - before)
         words = (f"{main}: {_number(before)} → {_number(value)}",) if change else ()
-        card = Card(each.sample_id, each.system, each.whys, (), words=words, change=change)
-        looks.append(Look(card, each.source, Beginning(each.truth, each.truth_size), [side]))
+        card = Card(sample.sample_id, sample.system, sample.whys, (), words=words, change=change)
+        looks.append(Look(card, sample.source, Beginning(sample.truth, sample.truth_size), [side]))
     return _with_sides(benchmark, looks, places)
 
 
@@ -85,11 +83,11 @@ def make_changed(
 ) -> list[Card]:
     """Returns the cards of samples that changed.
 
-    no_records: why there are none, where nobody looked. places: where their real pictures are.
+    no_records: why records are missing, if they were not read. places: the locations of the real pictures.
     """
     main, looks = benchmark.main_sample_metric().name, []
-    for each in changed:
-        row = each.row
+    for sample in changed:
+        row = sample.row
         sides = [
             Side(
                 row[f"{name}.status"],
@@ -97,11 +95,11 @@ def make_changed(
                 prediction and Beginning(*prediction),
                 details,
             )
-            for name, details, prediction in zip(SIDES, each.details, each.predictions, strict=True)
+            for name, details, prediction in zip(SIDES, sample.details, sample.predictions, strict=True)
         ]
         whys = (row["kind"], *([] if not row["change"] else ["lost" if row["change"] < 0 else "won"]))
-        card = Card(row["sample_id"], 0, whys, (), change=rounded(row["change"]), slices=each.slices)
-        looks.append(Look(card, each.source, each.truth and Beginning(*each.truth), sides))
+        card = Card(row["sample_id"], 0, whys, (), change=rounded(row["change"]), slices=sample.slices)
+        looks.append(Look(card, sample.source, sample.truth and Beginning(*sample.truth), sides))
     no_records = no_records or "the records of this sample were not found in the inputs of the runs"
     cards = _with_sides(benchmark, looks, places, no_records)
     return [msgspec.structs.replace(card, words=tuple(what_changed(main, *card.sides))) for card in cards]
@@ -110,18 +108,18 @@ def make_changed(
 def _with_sides(benchmark: AnyBenchmark, looks: Sequence[Look], places: str | None, no_truth: str = "") -> list[Card]:
     """Returns the cards with their sides, ground truth and picture.
 
-    no_truth: why there is no drawing of a sample without ground truth.
+    no_truth: why a sample without ground truth has no drawing.
     """
     pictures = [
         find_picture(look.truth.payload, look.card.sample_id, look.source, places) if look.truth else NO_PICTURE
         for look in looks
     ]
-    both = list(zip(looks, pictures, strict=True))
-    sides = [(look.truth, side, picture.size) for look, picture in both for side in look.sides]
+    pictured_looks = list(zip(looks, pictures, strict=True))
+    sides = [(look.truth, side, picture.size) for look, picture in pictured_looks for side in look.sides]
     drawings = iter(drawings_of(benchmark, sides, no_truth))
     cards = []
-    for look, picture in both:
-        shown = tuple(
+    for look, picture in pictured_looks:
+        card_sides = tuple(
             CardSide(
                 side.status,
                 {name: rounded(value) for name, value in side.metrics.items()},
@@ -132,13 +130,13 @@ def _with_sides(benchmark: AnyBenchmark, looks: Sequence[Look], places: str | No
             for side in look.sides
         )
         truth = look.truth and record_text(look.truth)
-        pictured = {"picture": picture.address, "picture_problem": picture.problem}
-        cards.append(msgspec.structs.replace(look.card, sides=shown, truth=truth, **pictured))
+        picture_fields = {"picture": picture.address, "picture_problem": picture.problem}
+        cards.append(msgspec.structs.replace(look.card, sides=card_sides, truth=truth, **picture_fields))
     return cards
 
 
 def what_changed(main: str, before: CardSide, after: CardSide) -> Iterator[str]:
-    """Yields what changed, a line each: status, metrics, then what matched what on one side alone."""
+    """Yields a line for each change: status, metrics, then what matched what on only one side."""
     if before.status != after.status:
         yield f"status was {before.status.replace('_', ' ')}, and is {after.status.replace('_', ' ')}"
     names = sorted(before.metrics, key=lambda name: name != main)
@@ -156,11 +154,11 @@ def _number(value: float | None) -> str:
 
 
 def within_limit(cards: Sequence[Card]) -> tuple[Card, ...]:
-    """Returns the cards, the last of them without drawings or real pictures where these are too many for a page.
+    """Returns the cards, the last ones without drawings or real pictures if these are too large for a page.
 
-    Of the cards of one sample the first alone holds its picture.
+    If a sample has several cards, only the first holds its picture.
     """
-    kept, drawings, pictures = [], MAX_DRAWINGS_LENGTH, MAX_PICTURES_LENGTH
+    shown, drawings, pictures = [], MAX_DRAWINGS_LENGTH, MAX_PICTURES_LENGTH
     with_picture: set[str] = set()
     for card in cards:
         drawings -= sum(len(side.drawing or "") for side in card.sides)
@@ -178,12 +176,12 @@ def within_limit(cards: Sequence[Card]) -> tuple[Card, ...]:
                 card = msgspec.structs.replace(card, picture="", picture_problem=TOO_MANY)
             elif not is_first:
                 card = msgspec.structs.replace(card, picture="")
-        kept.append(card)
-    return tuple(kept)
+        shown.append(card)
+    return tuple(shown)
 
 
 def words_of(benchmark: AnyBenchmark, details: bytes | None) -> tuple[str, ...]:
-    """Returns what matched what in words, a line each; of no details, none."""
+    """Returns what matched what in words, one line for each match; empty without details."""
     known = None if details is None else msgspec.json.decode(details)
     if known is None:
         return ()
@@ -191,7 +189,7 @@ def words_of(benchmark: AnyBenchmark, details: bytes | None) -> tuple[str, ...]:
         words = benchmark.explain(known)[:MAX_WORDS]
     except ENVIRONMENT_FAULTS:
         raise
-    except Exception as error:  # noqa: BLE001 - whatever a sample does to these words must not end the run
+    except Exception as error:  # noqa: BLE001 - no sample may end the run through its explanation
         words = [f"{type(error).__name__}: {explain(error)}"]
     return tuple(one_line(line, MAX_WORDS_LENGTH) for line in words)
 
@@ -199,7 +197,7 @@ def words_of(benchmark: AnyBenchmark, details: bytes | None) -> tuple[str, ...]:
 def drawings_of(
     benchmark: AnyBenchmark, samples: Sequence[tuple[Beginning | None, Side, ImageSize | None]], no_truth: str = ""
 ) -> list[tuple[str | None, str]]:
-    """Returns the drawing of each of (ground truth, side, size of the picture), or None and the reason."""
+    """Returns a drawing, or None and the reason, for each (ground truth, side, size of the picture)."""
     if "draw" not in benchmark.abilities():
         return [(None, f"{benchmark.name} has no drawing")] * len(samples)
     drawings: list[tuple[str | None, str]] = [(None, no_truth)] * len(samples)
@@ -214,7 +212,7 @@ def drawings_of(
         if problem:
             drawings[place] = None, one_line(problem, MAX_WORDS_LENGTH)
             continue
-        # A prediction that cannot be decoded was scored as missing, too.
+        # A prediction that cannot be decoded was also scored as missing.
         predicted = None if prediction is None else _decoded(prediction, benchmark.prediction_type)[0]
         known = None if details is None else msgspec.json.decode(details)
         pairs[place] = DrawnPair("", record, predicted, known, image)
@@ -223,10 +221,10 @@ def drawings_of(
     return drawings
 
 
-def _decoded(found: Beginning, kind: Any) -> tuple[Any, str]:
-    """Returns a record, or None and why it cannot be read."""
+def _decoded(beginning: Beginning, kind: Any) -> tuple[Any, str]:
+    """Returns a record, or None and why it cannot be decoded."""
     try:
-        return msgspec.json.decode(found.payload, type=kind), ""
+        return msgspec.json.decode(beginning.payload, type=kind), ""
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         return None, explain(error)
 
@@ -240,22 +238,22 @@ def _fitting(drawing: str | RejectedRecord) -> tuple[str | None, str]:
     return drawable(drawing), ""
 
 
-def record_text(found: Beginning) -> str:
-    """Returns a record for a person: a line for each field, long ones broken, without its sample_id.
+def record_text(beginning: Beginning) -> str:
+    """Returns a record as readable text: a line for each field, long fields wrapped, without its sample_id.
 
-    Text of a field is shown as it is, not as JSON writes it.
+    Fields that are strings are shown as plain text, not as JSON.
     """
-    record, _ = _decoded(found, Any)
+    record, _ = _decoded(beginning, Any)
     if isinstance(record, Mapping):
         text = "\n".join(f"{name}: {_broken(value, '')}" for name, value in record.items() if name != "sample_id")
     else:
-        text = found.payload.decode("utf-8", "replace")
-    left_out = max(0, len(text) - MAX_RECORD_LENGTH) + max(0, found.size - MAX_RECORD_BYTES)
+        text = beginning.payload.decode("utf-8", "replace")
+    left_out = max(0, len(text) - MAX_RECORD_LENGTH) + max(0, beginning.size - MAX_RECORD_BYTES)
     return text[:MAX_RECORD_LENGTH] + (f"\n… ({left_out:,} more characters)" if left_out else "")
 
 
 def _broken(value: Any, indent: str) -> str:
-    """Returns a value as JSON; what is longer than a line is broken into a line for each member."""
+    """Returns a value as JSON, with a line for each member if it is longer than a line."""
     if isinstance(value, str) and not indent:
         return value
     text = msgspec.json.format(msgspec.json.encode(value), indent=0).decode()

@@ -1,4 +1,4 @@
-"""The document of two runs that are compared, from comparison.json and the samples that changed."""
+"""The document of a comparison of two runs, from comparison.json and the samples that changed."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ LABELS_NAMED = 20
 
 @dataclass(frozen=True)
 class ComparedRuns:
-    """What is told of both runs beside their comparison, baseline first.
+    """What a page shows of both runs in addition to their comparison, baseline first.
 
-    runs: the documents of run.json, empty where there is none. links: the pages of the runs. command: how the
-    comparison was started. no_records: why the page has no records, empty where it has.
+    runs: the documents of run.json, empty if missing. links: the pages of the runs. command: how the comparison was
+    started. no_records: why the page has no records, empty if it has them.
     """
 
     runs: tuple[Mapping[str, Any], Mapping[str, Any]] = field(default=({}, {}))
@@ -44,43 +44,43 @@ class ComparedRuns:
 
 
 def comparison_reports(
-    found: Mapping[str, Any],
+    comparison: Mapping[str, Any],
     benchmark: AnyBenchmark,
     first: Sequence[Mapping[str, Any]],
     runs: ComparedRuns | None,
     cards: Sequence[doc.Card],
 ) -> Reports:
-    """Returns comparison.md and, where `runs` are given for it, comparison.html.
+    """Returns comparison.md and, unless `runs` is None, comparison.html.
 
-    found: of comparison.json. first: the rows of the samples that changed most. cards: samples to look at.
+    comparison: of comparison.json. first: the rows of the samples that changed most. cards: samples to look at.
     """
-    document = build_comparison(found, benchmark, runs or ComparedRuns(), first)
-    page = None if runs is None else partial(with_changed, document, found, cards)
+    document = build_comparison(comparison, benchmark, runs or ComparedRuns(), first)
+    page = None if runs is None else partial(with_changed, document, comparison, cards)
     return write_reports(document, REPORT, page, PAGE, "comparison.md and comparison.json")
 
 
 def build_comparison(
-    found: Mapping[str, Any],
+    comparison: Mapping[str, Any],
     benchmark: AnyBenchmark,
     runs: ComparedRuns,
     first: Sequence[Mapping[str, Any]] = (),
 ) -> doc.Document:
     """Returns the document of a comparison without the samples that changed."""
     kind = type(benchmark)
-    main = [name for name in benchmark.main_metrics() if name in found["metrics"]]
-    names = tuple(writable(f"{found[side]['run']}:{found[side]['system']}") for side in SIDES)
-    compared = {name: _compared(kind, name, found) for name in found["metrics"]}
+    main = [name for name in benchmark.main_metrics() if name in comparison["metrics"]]
+    names = tuple(writable(f"{comparison[side]['run']}:{comparison[side]['system']}") for side in SIDES)
+    compared = {name: _compared(kind, name, comparison) for name in comparison["metrics"]}
     differences = tuple(compared[name] for name in main)
     metrics = tuple(each.metric for each in differences)
-    slices = tuple(by_evidence(_slices(found, main), metrics, lead_first(kind))[:MAX_SLICES])
+    slices = tuple(by_evidence(_slices(comparison, main), metrics, lead_first(kind))[:MAX_SLICES])
     others = [each for name, each in compared.items() if name not in main]
     started = (run.get("started", "")[:16].replace("T", " ") for run in runs.runs)
     links = ((doc.Link(name, address=link), date) for name, link, date in zip(names, runs.links, started, strict=True))
-    count = {name: count for name, count in found["samples"].items() if count}
+    count = {name: count for name, count in comparison["samples"].items() if count}
     tables = [compared_table("Main metrics of both runs and their difference", differences, (), SIDES)]
     if others:
         tables.append(compared_table(f"{len(others)} other metrics", others, (), SIDES, folded=True))
-    made = dict(zip(SIDES, runs.runs, strict=True))
+    provenance = dict(zip(SIDES, runs.runs, strict=True))
     return doc.Document(
         kind="comparison",
         title=f"{benchmark.name}: {names[1]} against {names[0]}",
@@ -88,14 +88,14 @@ def build_comparison(
         summary=benchmark.summary,
         systems=SIDES,
         header=(("benchmark", benchmark.name), *zip(SIDES, links, strict=True)),
-        verdict=judge_comparison(found, kind, differences, slices, main),
+        verdict=judge_comparison(comparison, kind, differences, slices, main),
         sections=(
-            doc.Section("verdict", "Verdict", [doc.Slot("verdict", "both"), *_remarks(found)]),
+            doc.Section("verdict", "Verdict", [doc.Slot("verdict", "both"), *_remarks(comparison)]),
             doc.Section("coverage", "Samples paired", [doc.Text(doc.Counts(count))]),
             doc.Section("metrics", "Main metrics", tables),
-            doc.Section("slices", "Slices", [*_slice_blocks(found, slices, metrics)]),
-            doc.Section("samples", "Samples that changed", [*_changes(found, benchmark, first)]),
-            doc.Section("provenance", "Provenance", [*provenance_blocks(made, runs.command)], "page"),
+            doc.Section("slices", "Slices", [*_slice_blocks(comparison, slices, metrics)]),
+            doc.Section("samples", "Samples that changed", [*_changes(comparison, benchmark, first)]),
+            doc.Section("provenance", "Provenance", [*provenance_blocks(provenance, runs.command)], "page"),
         ),
         metrics=metrics,
         lead=lead_first(kind)[0],
@@ -107,18 +107,18 @@ def build_comparison(
 
 
 def judge_comparison(
-    found: Mapping[str, Any],
+    comparison: Mapping[str, Any],
     kind: type[AnyBenchmark],
     differences: Sequence[doc.Compared],
     slices: Sequence[doc.Slice],
     main: Sequence[str],
 ) -> doc.Verdict:
-    """Returns the verdict of a comparison: that of the report of the candidate, where the baseline is its baseline.
+    """Returns the verdict of a comparison, the same as in a report of the candidate with this baseline.
 
-    What holds for all metrics and slices at once is asked of a stricter test, which has words of its own.
+    A stricter test decides what holds for all metrics and slices at once; the sentence says so separately.
     """
     verdict = judge_difference(lead_first(kind), main, differences, slices, ["candidate"], "The candidate")
-    if verdict is None and all(values["candidate"] is None for values in found["metrics"].values()):
+    if verdict is None and all(values["candidate"] is None for values in comparison["metrics"].values()):
         return doc.Verdict("fail", "Nothing was scored in the candidate.")
     if verdict is None:
         return doc.Verdict("not judged", "No main metric is measured on both sides.")
@@ -129,7 +129,7 @@ def judge_comparison(
         sentence += f" After correction for all metrics and slices, {', '.join(unsure)} is not significant."
     elif decided:
         sentence += " That holds for all metrics and slices at once."
-    words = [[metric["verdict"] for metric in each["metrics"].values()] for each in found["slices"].values()]
+    words = [[metric["verdict"] for metric in each["metrics"].values()] for each in comparison["slices"].values()]
     if words and verdict.judgement != "identical":
         worse, better = (sum(word in each for each in words) for word in ("worse", "better"))
         counts = f"{worse:,} {'is' if worse == 1 else 'are'} worse in some metric and {better:,} better"
@@ -137,46 +137,46 @@ def judge_comparison(
     return msgspec.structs.replace(verdict, sentence=sentence)
 
 
-def _compared(kind: type[AnyBenchmark], name: str, found: Mapping[str, Any]) -> doc.Compared:
-    values = found["metrics"][name]
+def _compared(kind: type[AnyBenchmark], name: str, comparison: Mapping[str, Any]) -> doc.Compared:
+    values = comparison["metrics"][name]
     before, after = (doc.Measured(values[side]) for side in SIDES)
     metric = doc.Metric.of(kind.spec_of(name), name)
     return doc.Compared(metric, 0, before, after, _difference(values), values["p"], values["detectable"])
 
 
-def _difference(found: Mapping[str, Any]) -> doc.Difference:
-    low, high = found["interval"] or (None, None)
-    difference = doc.Difference(found["difference"], low, high, found["verdict"])
-    # No test can tell what is equal in every replicate.
+def _difference(values: Mapping[str, Any]) -> doc.Difference:
+    low, high = values["interval"] or (None, None)
+    difference = doc.Difference(values["difference"], low, high, values["verdict"])
+    # A test cannot recognize values that are equal in every replicate.
     return msgspec.structs.replace(difference, verdict="identical") if difference.known == [0, 0, 0] else difference
 
 
-def _slices(found: Mapping[str, Any], main: Sequence[str]) -> Iterator[doc.Slice]:
-    for label, each in found["slices"].items():
-        row = [each["metrics"].get(name) for name in main]
+def _slices(comparison: Mapping[str, Any], main: Sequence[str]) -> Iterator[doc.Slice]:
+    for label, slice_summary in comparison["slices"].items():
+        row = [slice_summary["metrics"].get(name) for name in main]
         values = tuple(doc.Measured(cell and cell["candidate"]) for cell in row)
         differences = tuple(_difference(cell) if cell else doc.Difference() for cell in row)
-        yield doc.Slice(one_line(label), 0, each.get("samples"), values, differences, columns_of(label))
+        yield doc.Slice(one_line(label), 0, slice_summary.get("samples"), values, differences, columns_of(label))
 
 
-def _remarks(found: Mapping[str, Any]) -> Iterator[doc.Text]:
-    """Yields how both runs differ in what they were made with, and how they are compared."""
-    for each in found["differences"]:
-        yield doc.Text(f"{each}.", label="Warning")
-    bootstrap = found["bootstrap"]
+def _remarks(comparison: Mapping[str, Any]) -> Iterator[doc.Text]:
+    """Yields the differences in how both runs were made, and how they are compared."""
+    for difference in comparison["differences"]:
+        yield doc.Text(f"{difference}.", label="Warning")
+    bootstrap = comparison["bootstrap"]
     unit = "clusters" if bootstrap["clusters"] else "samples"
-    setting = f"Differences are candidate less baseline, with {percent(found['confidence'])} intervals of "
+    setting = f"Differences are candidate less baseline, with {percent(comparison['confidence'])} intervals of "
     setting += f"{bootstrap['replicates']:,} paired bootstrap replicates over {unit}. A true difference as large as "
     setting += "detectable is found with a chance of 80%."
-    if found["swaps"]:
-        setting += f" p is that of {found['swaps']:,} swaps, of the metric alone; better and worse in the tables hold "
+    if swaps := comparison["swaps"]:
+        setting += f" p is that of {swaps:,} swaps, of the metric alone; better and worse in the tables hold "
         setting += "for all metrics and slices at once."
     yield doc.Text(setting, "setting")
-    yield doc.Text(verdicts_line(found["verdicts"], len(found["slices"])), "setting")
+    yield doc.Text(verdicts_line(comparison["verdicts"], len(comparison["slices"])), "setting")
 
 
 def _slice_blocks(
-    found: Mapping[str, Any], slices: Sequence[doc.Slice], metrics: Sequence[doc.Metric]
+    comparison: Mapping[str, Any], slices: Sequence[doc.Slice], metrics: Sequence[doc.Metric]
 ) -> Iterator[doc.Block]:
     if slices:
         yield doc.Slot("slices")
@@ -189,16 +189,16 @@ def _slice_blocks(
     else:
         yield doc.Text("There are no slices that both runs have.")
     for side in SIDES:
-        if labels := found[f"slices_of_{side}_alone"]:
+        if labels := comparison[f"slices_of_{side}_alone"]:
             yield doc.Text(f"Slices of the {side} alone, not compared: {some_of(labels, LABELS_NAMED)}.")
 
 
 def _changes(
-    found: Mapping[str, Any], benchmark: AnyBenchmark, first: Sequence[Mapping[str, Any]]
+    comparison: Mapping[str, Any], benchmark: AnyBenchmark, first: Sequence[Mapping[str, Any]]
 ) -> Iterator[doc.Block]:
-    """Yields how many samples changed by each metric, and those that changed most."""
+    """Yields how many samples changed in each metric, and the samples that changed most."""
     main = benchmark.main_sample_metric().name
-    changes, threshold = found["changes"]["metrics"], f" by more than {found['changes']['threshold']:g}"
+    changes, threshold = comparison["changes"]["metrics"], f" by more than {comparison['changes']['threshold']:g}"
     if changes:
         kinds = list(next(iter(changes.values())))
         names = [kind.replace("_beyond", threshold).replace("_", " ") for kind in kinds]
@@ -219,16 +219,16 @@ def _changes(
 
 
 def _count(count: int, kind: str) -> doc.Cell:
-    """Returns a count that leads to its samples: what became wrong is among what lost."""
+    """Returns a count linked to its samples; samples that became wrong are among those that lost."""
     filters = {"worse": {"why": "lost"}, "better": {"why": "won"}}.get(kind, {"status": kind})
     return doc.Link(count, filters) if count and kind else count
 
 
-def with_changed(document: doc.Document, found: Mapping[str, Any], cards: Sequence[doc.Card]) -> doc.Document:
-    """Returns the document with samples that changed, which are in the order of the cards."""
+def with_changed(document: doc.Document, comparison: Mapping[str, Any], cards: Sequence[doc.Card]) -> doc.Document:
+    """Returns the document with the samples that changed, in the order of the cards."""
     note = f"Their records are not here. {document.samples_note}." if document.samples_note else ""
     if not cards:
-        is_changed = any(count for each in found["changes"]["metrics"].values() for count in each.values())
+        is_changed = any(count for each in comparison["changes"]["metrics"].values() for count in each.values())
         note = "This page was asked to show none of the samples that changed; changes/ lists them."
         note = note if is_changed else "No sample changed."
     main = next(metric for metric in document.sample_metrics if metric.main)

@@ -1,8 +1,8 @@
-"""The one document of a report, a comparison and a history: pages and Markdown are templates over it.
+"""The common document of reports, comparisons and histories; pages and Markdown are templates over it.
 
 A report is one run, a comparison two, a history many. Each has a verdict, sections of blocks that both formats show in
-the same way, and data that the scripts of a page draw. Texts are as they came, cut where they would fill a page; they
-are escaped where they are rendered.
+the same way, and data that the scripts of a page draw. Texts are not escaped until they are rendered, and are clipped
+if they would fill a page.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ SIGNS: dict[str, str] = {
 
 
 class Link(msgspec.Struct, frozen=True):
-    """A text or a count that leads to samples, or to another page.
+    """A text or a count that links to samples, or to another page.
 
-    filters: of the samples that it leads to, see `Document.link`; None: to none. address: of the other page.
+    filters: select the samples, see `Document.link`; None for no samples. address: of the other page.
     """
 
     text: str | int
@@ -39,7 +39,7 @@ class Link(msgspec.Struct, frozen=True):
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """The judgement, the sentence that says it with its numbers, the reasons, and the slices that lost most."""
+    """The judgement, a sentence with its numbers, the reasons, and the slices that lost most."""
 
     judgement: Judgement
     sentence: str
@@ -48,12 +48,12 @@ class Verdict(msgspec.Struct, frozen=True):
 
     @property
     def sign(self) -> str:
-        """The judgement as a sign, for who does not see its color."""
+        """The judgement as a sign, for readers who cannot see its color."""
         return SIGNS[self.judgement]
 
 
 class Measured(msgspec.Struct, frozen=True):
-    """A value with its interval, where there is one."""
+    """A value with its interval, if it has one."""
 
     value: float | None = None
     low: float | None = None
@@ -61,7 +61,7 @@ class Measured(msgspec.Struct, frozen=True):
 
     @property
     def known(self) -> list[float]:
-        """The value and the ends of its interval, as far as there are any."""
+        """The value and the ends of its interval, without those that are None."""
         return [each for each in (self.value, self.low, self.high) if each is not None]
 
     def text(self, write: Callable[[float | None], str]) -> str:
@@ -70,13 +70,13 @@ class Measured(msgspec.Struct, frozen=True):
 
 
 class Difference(Measured, frozen=True):
-    """A paired difference with its interval, and what is said of it; it may not be known."""
+    """A paired difference with its interval and verdict. The value is None if it is not known."""
 
     verdict: str = "not compared"
 
 
 class Metric(msgspec.Struct, frozen=True):
-    """One metric and its bounds, with the values of all systems. is_change: whether it is a difference of two runs."""
+    """One metric and its bounds, with the values of all systems. is_change: it is a difference of two runs."""
 
     name: str
     meaning: str = ""
@@ -89,22 +89,22 @@ class Metric(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, spec: MetricSpec | None, name: str, systems: Sequence[Mapping[str, Any]] = ()) -> Metric:
-        """Returns what is declared of a metric, which may be nothing, with its values in systems of summary.json."""
+        """Returns the declaration of a metric, if it has one, with its values in systems of summary.json."""
         values = tuple(measured(system, name) for system in systems)
         if spec is None:
             return cls(name, values=values)
         return cls(name, spec.meaning, spec.higher_is_better, *spec.bounds, spec.main is not None, values)
 
 
-def measured(found: Mapping[str, Any], name: str) -> Measured:
+def measured(entry: Mapping[str, Any], name: str) -> Measured:
     """Returns a metric of a system or slice of summary.json with its interval."""
-    return Measured(found["values"].get(name), *(found["intervals"].get(name) or (None, None)))
+    return Measured(entry["values"].get(name), *(entry["intervals"].get(name) or (None, None)))
 
 
 class Compared(msgspec.Struct, frozen=True):
-    """One metric of two sides. p: of the swap test, None where there was none.
+    """One metric of two sides. p: of the swap test, None if it was not run.
 
-    detectable: a true difference as large as this is found with a chance of 80 %; None where that is not known.
+    detectable: a true difference as large as this is detected with a probability of 80 %; None if it is not known.
     """
 
     metric: Metric
@@ -122,12 +122,12 @@ class Compared(msgspec.Struct, frozen=True):
 
 
 class Bar(msgspec.Struct, frozen=True):
-    """A value, or a difference, that a page also draws on a range. line: a value to tell it apart from.
+    """A value, or a difference, that a page also draws on a range. line: a reference value.
 
-    system: whose color it has; None: that of its verdict.
+    system: the one whose color it has; None for the color of its verdict.
     """
 
-    found: Measured
+    measured: Measured
     low: float
     high: float
     line: float | None = None
@@ -145,9 +145,9 @@ class MatrixCell(msgspec.Struct, frozen=True):
 
 
 class Word(msgspec.Struct, frozen=True):
-    """A judgement, such as `worse`; it has a color and a sign in a page, and what matters is bold in Markdown.
+    """A judgement, such as `worse`. Pages show it with a color and a sign; Markdown has important ones in bold.
 
-    is_bad: whether it is bad whatever it says.
+    is_bad: shown as a failure, whatever the text.
     """
 
     text: str
@@ -155,22 +155,22 @@ class Word(msgspec.Struct, frozen=True):
 
 
 class Code(msgspec.Struct, frozen=True):
-    """A name as it is written in a configuration."""
+    """A name as written in a configuration."""
 
     text: str
 
 
 class Counts(msgspec.Struct, frozen=True):
-    """What became of some records, by status. system: whose samples the counts lead to; None: to none."""
+    """Counts of records by status. system: the one whose samples the counts link to; None for no links."""
 
     counts: dict[str, int]
     system: int | None = None
 
 
 Cell = None | str | int | float | Link | Measured | Metric | Bar | MatrixCell | Word | Code | Counts
-"""What a table holds."""
+"""The contents of a table cell."""
 Cells = Cell | tuple[Cell, ...]
-"""Several are shown in a row."""
+"""Several cells are shown side by side."""
 Where = Literal["both", "page", "markdown"]
 
 
@@ -184,7 +184,7 @@ class Text(msgspec.Struct, frozen=True):
 
 
 class Table(msgspec.Struct, frozen=True):
-    """A table, which names its rows in the first column. folded: whether a page hides it, or shows it, below its title;
+    """A table with row names in the first column. folded: whether a page first hides it, or shows it, below its title;
     None: it has no title."""
 
     title: str
@@ -196,7 +196,7 @@ class Table(msgspec.Struct, frozen=True):
 
 
 class Slot(msgspec.Struct, frozen=True):
-    """Where a page has what its data draw."""
+    """The position of an element that a page draws from its data."""
 
     name: Literal["verdict", "slices", "distributions", "samples", "series", "multiples", "nights"]
     where: Where = "page"
@@ -206,7 +206,7 @@ Block = Text | Table | Slot
 
 
 class Section(msgspec.Struct, frozen=True):
-    """A part of a document with a title, in a page a target of links."""
+    """A titled part of a document; in a page, a target of links."""
 
     id: str
     title: str
@@ -215,9 +215,9 @@ class Section(msgspec.Struct, frozen=True):
 
 
 class Slice(msgspec.Struct, frozen=True):
-    """The main metrics of one slice of one system, in their order; samples: None where that is not known.
+    """The main metrics of one slice of one system, in their order. samples: None if it is not known.
 
-    differences: from the baseline, empty where there is none. where: the columns of the slice with their values, as
+    differences: from the baseline, empty without a baseline. where: the columns of the slice with their values, as
     `SampleTable.slices` has them.
     """
 
@@ -230,14 +230,14 @@ class Slice(msgspec.Struct, frozen=True):
 
     @property
     def filters(self) -> dict[str, str]:
-        """The filters that its samples pass."""
+        """The filters that select its samples."""
         return {f"slice.{name}": value for name, value in self.where.items()}
 
 
 class Distribution(msgspec.Struct, frozen=True):
-    """How a per-sample metric is spread: for each system the counts between the N + 1 edges, and quartiles.
+    """The distribution of a per-sample metric: for each system the counts between the N + 1 edges, and quartiles.
 
-    quartiles: lowest, lower quartile, median, upper quartile and highest; empty where the system has no value.
+    quartiles: minimum, lower quartile, median, upper quartile and maximum; empty if the system has no value.
     """
 
     name: str
@@ -248,15 +248,15 @@ class Distribution(msgspec.Struct, frozen=True):
 
 
 SliceValue = str | list[str]
-"""Several of a column that holds lists."""
+"""A list for columns that hold lists."""
 
 
 class SampleTable(msgspec.Struct, frozen=True):
     """Rows of samples by column, the worst first.
 
-    total: how many rows the run has; `ids` may hold fewer. slices: of each column the texts by which samples are
+    total: how many rows the run has; `ids` may hold fewer. slices: for each column the texts by which samples are
     filtered. metrics: values of each per-sample metric, rounded. cells: the rows that a cell of a confusion matrix
-    counts, by `cell_name`; empty where nobody has looked.
+    counts, by `cell_name`; empty if they were not collected.
     """
 
     total: int
@@ -269,14 +269,14 @@ class SampleTable(msgspec.Struct, frozen=True):
 
 
 def cell_name(title: str, row: Any, column: str) -> str:
-    """Returns what a cell of a confusion matrix is called in a filter."""
+    """Returns the name of a cell of a confusion matrix in a filter."""
     return one_line(f"{title}: {row} → {column}")
 
 
 class CardSide(msgspec.Struct, frozen=True):
-    """What one run says of a sample: its status, metrics and prediction, what matched what, and the drawing.
+    """The result of one run for a sample: its status, metrics and prediction, what matched what, and the drawing.
 
-    drawing: an SVG document; problem: why there is none. prediction: None where there was none that could be read.
+    drawing: an SVG document. problem: why it is missing. prediction: None if it is missing or could not be read.
     """
 
     status: str
@@ -288,12 +288,12 @@ class CardSide(msgspec.Struct, frozen=True):
 
 
 class Card(msgspec.Struct, frozen=True):
-    """A sample to look at, in one run or in both that are compared.
+    """A sample to look at, in one run or in both compared runs.
 
-    row: its place among the rows of the page; -1 where that is not known yet. whys: it is shown, the best reason first.
-    change: of the main per-sample metric since the baseline. words: what changed. truth: None where its records are not
-    in the page. slices: the columns to slice by, with their values as JSON, where the rows of the page come from the
-    cards. picture: the real picture as a data URI, for its place in the drawings; picture_problem: why there is none.
+    row: its index in the rows of the page; -1 if it is not known yet. whys: the reasons to show it, the best one first.
+    change: of the main per-sample metric since the baseline. words: what changed. truth: None if its records are not in
+    the page. slices: the columns to slice by, with their values as JSON, if the rows of the page come from the cards.
+    picture: the real picture as a data URI, for its place in the drawings. picture_problem: why it is missing.
     """
 
     sample_id: str
@@ -310,10 +310,10 @@ class Card(msgspec.Struct, frozen=True):
 
 
 class Night(msgspec.Struct, frozen=True):
-    """One run of a history. link: the address of its page, relative to this one; None where there is none.
+    """One run of a history. link: the address of its page, relative to this one; None if it has no page.
 
-    verdict: what all of its gates come to, empty where it has none. part: a number that nights share whose scores can
-    be compared. scored: for each system, how many of its samples were scored, in words; empty where it was not run.
+    verdict: of all of its gates together, empty without gates. part: a number that is equal for nights with comparable
+    scores. scored: for each system, how many of its samples were scored, in words; empty if it was not run.
     """
 
     run: str
@@ -326,9 +326,9 @@ class Night(msgspec.Struct, frozen=True):
 
 
 class Series(msgspec.Struct, frozen=True):
-    """One metric of one slice of one system, a value for each night; None where the night does not have it.
+    """One metric of one slice of one system, with a value for each night; None if the night does not have it.
 
-    label: empty of all samples, which have lows and highs. samples: of the last night that has the slice.
+    label: empty for all samples, which have lows and highs. samples: of the last night that has the slice.
     """
 
     label: str
@@ -344,7 +344,7 @@ EventKind = Literal["break", "change point", "missing before", "coverage"]
 
 
 class Event(msgspec.Struct, frozen=True):
-    """Something that happened on a night: to one metric, and to one system, or to all (-1)."""
+    """An event of a night, for one metric and one system; -1 means all of them."""
 
     night: int
     what: EventKind
@@ -354,7 +354,7 @@ class Event(msgspec.Struct, frozen=True):
 
 
 class GateLine(msgspec.Struct, frozen=True):
-    """A bound of a metric of all samples in the last run."""
+    """A gate bound of the last run for a metric of all samples."""
 
     metric: int
     value: float
@@ -362,7 +362,7 @@ class GateLine(msgspec.Struct, frozen=True):
 
 
 class Nights(msgspec.Struct, frozen=True):
-    """The nights of a history in the order of time. events: the last first."""
+    """The nights of a history, oldest first. events: newest first."""
 
     nights: tuple[Night, ...]
     series: tuple[Series, ...]
@@ -371,11 +371,11 @@ class Nights(msgspec.Struct, frozen=True):
 
 
 class Document(msgspec.Struct, frozen=True, kw_only=True):
-    """What there is to say of one run, of two that are compared, or of many.
+    """The contents of a report on one run, two compared runs, or many runs.
 
-    systems: the names, of a comparison those of its sides. header: names with what they stand for. metrics: the main
-    ones. lead: the one by which slices are ordered. differences: of the main metrics from the baseline. draw: for
-    each system the command that draws a sample of it, without its id. samples_page: where the samples are, if not here.
+    systems: their names; for a comparison, the names of its sides. header: names and values. metrics: the main metrics.
+    lead: the metric by which slices are sorted. differences: of the main metrics from the baseline. draw: for each
+    system the command that draws a sample of it, without its id. samples_page: where the samples are, if not here.
     """
 
     kind: Literal["evaluation", "comparison", "history"]
@@ -401,7 +401,7 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     distributions_note: str = ""
 
     def shown(self, where: Where) -> list[Section]:
-        """Returns the sections that a page, or the Markdown, has, with the blocks that it has of them."""
+        """Returns the sections and blocks that are shown in a page, or in Markdown."""
         sections = (
             msgspec.structs.replace(each, blocks=[block for block in each.blocks if block.where in ("both", where)])
             for each in self.sections
@@ -410,13 +410,13 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
         return [each for each in sections if each.blocks]
 
     def link(self, filters: Mapping[str, str], system: int = 0) -> str | None:
-        """Returns the address of the samples that pass filters, as address.js reads it; None where there are none.
+        """Returns the address of the samples that pass filters, as address.js reads it; None if there are none.
 
         filters: `id`, `status`, `why`, `cell`, `metric` with `from` and `to`, or `slice.NAME`, each with its value.
         """
-        many = self.kind != "comparison" and len(self.systems) > 1
-        named = {**filters, **({"system": self.systems[system]} if many else {})}
-        address = f"{self.samples_page}#samples?{urlencode({name: visible(value) for name, value in named.items()})}"
+        has_systems = self.kind != "comparison" and len(self.systems) > 1
+        query = {**filters, **({"system": self.systems[system]} if has_systems else {})}
+        address = f"{self.samples_page}#samples?{urlencode({name: visible(value) for name, value in query.items()})}"
         table = self.samples
         if table is None or not table.ids:
             return address if self.samples_page else None
@@ -434,9 +434,9 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
                 return None
         return address
 
-    def address(self, found: Link) -> str | None:
-        """Returns where a link leads; None where that is nowhere in this page."""
-        return found.address if found.filters is None else self.link(found.filters, found.system)
+    def address(self, link: Link) -> str | None:
+        """Returns the address of a link; None if this page has no target for it."""
+        return link.address if link.filters is None else self.link(link.filters, link.system)
 
     def data(self) -> dict[str, Any]:
         """Returns the parts that the scripts of a page read."""

@@ -1,4 +1,4 @@
-"""The document of one run, and the report.md and report.html that it is rendered to where the result is published."""
+"""The document of one run, and the report.md and report.html that are rendered from it when the result is published."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ FILES_NAMED = 5
 MAX_OPEN_TABLES = 4
 MAX_OPEN_COUNTS = 6
 MAX_ROWS_OF_CELLS = 10_000
-"""In larger runs nobody looks up which samples a cell of a confusion matrix counts."""
+"""Above this, the page does not list the samples of each cell of a confusion matrix: nobody looks them up."""
 
 
 class RunSources(NamedTuple):
-    """What the reports of a result are made of, beside the result.
+    """What the reports of a result need in addition to the result.
 
-    summary, run: the documents of summary.json and run.json. samples: the paths of the rows of the samples; None: there
-    is no page. cards: samples to look at. baseline: the run that this one is compared with.
+    summary, run: the documents of summary.json and run.json. samples: the paths of the sample rows; None for no page.
+    cards: samples to look at. baseline: the run that this one is compared with.
     """
 
     summary: Mapping[str, Any]
@@ -54,7 +54,7 @@ class RunSources(NamedTuple):
 
 
 def run_reports(result: Run, sources: RunSources) -> Reports:
-    """Returns report.md and, where there are samples for it, report.html."""
+    """Returns report.md and, if `sources` has samples, report.html."""
     summary, settings = sources.summary, result.configuration.settings
     document = build_run(
         summary,
@@ -83,17 +83,17 @@ def build_run(
 ) -> doc.Document:
     """Returns the document of a run without its samples.
 
-    run: of run.json. failures: why the run fails beside its gates. against: the differences from the baseline; pair: of
-    its two systems. causes: why records were quarantined. worst: by system, the worst samples.
+    run: of run.json. failures: why the run fails, other than its gates. against, pair: the differences from the
+    baseline, and of its two systems. causes: why records were quarantined. worst: the worst samples of each system.
     """
     kind, systems = type(benchmark), tuple(summary["systems"])
     main = benchmark.main_metrics()
     metrics = tuple(doc.Metric.of(kind.spec_of(name), name, list(summary["systems"].values())) for name in main)
     differences = tuple(
-        msgspec.structs.replace(found, candidate=each.values[number])
-        for each in metrics
+        msgspec.structs.replace(compared, candidate=metric.values[number])
+        for metric in metrics
         for number, name in enumerate(systems)
-        if (found := against.found.get((name, "", each.name)))
+        if (compared := against.differences.get((name, "", metric.name)))
     )
     slices = tuple(by_evidence(_slices(summary, main, against), metrics, lead_first(kind)))
     gates = tuple(msgspec.convert(each, GateVerdict) for each in summary.get("gates", ()))
@@ -115,7 +115,7 @@ def build_run(
         sample_metrics=tuple(doc.Metric.of(spec, spec.name) for spec in benchmark.sample_metrics),
         draw=tuple(_draw_commands(summary, run)),
     )  # fmt: skip
-    pairs = [pair.found[key] for name in main if (key := (systems[-1], "", name)) in pair.found]
+    pairs = [pair.differences[key] for name in main if (key := (systems[-1], "", name)) in pair.differences]
     configuration = (
         doc.Text("Configuration with all defaults", "heading"),
         doc.Text(json.dumps(summary["config"], indent=1, ensure_ascii=False), "code"),
@@ -144,32 +144,32 @@ def build_run(
 
 def _remarks(summary: Mapping[str, Any]) -> Iterator[doc.Text]:
     """Yields the warnings, and how the run was scored."""
-    found, of_all = summary["systems"], {each: list(summary["systems"]) for each in summary.get("warnings", ())}
-    systems = {each: [name for name in found if each in found[name].get("warnings", ())]
-               for system in found.values() for each in system.get("warnings", ())}  # fmt: skip
-    for each, names in {**of_all, **systems}.items():
-        is_named = len(found) > 1 and each not in of_all
-        yield doc.Text(f"{some_of(names, 3)}: {each}." if is_named else f"{each}.", label="Warning")
+    systems, of_all = summary["systems"], {warning: list(summary["systems"]) for warning in summary.get("warnings", ())}
+    of_some = {warning: [name for name in systems if warning in systems[name].get("warnings", ())]
+               for system in systems.values() for warning in system.get("warnings", ())}  # fmt: skip
+    for warning, names in {**of_all, **of_some}.items():
+        is_named = len(systems) > 1 and warning not in of_all
+        yield doc.Text(f"{some_of(names, 3)}: {warning}." if is_named else f"{warning}.", label="Warning")
     yield doc.Text(" ".join(_setting(summary["config"])), "setting")
 
 
 def _coverage(systems: Mapping[str, Any], causes: Sequence[CauseCount]) -> Iterator[doc.Block]:
-    """Yields what became of every record, in one line where all were scored."""
-    of = {name: system["coverage"] for name, system in systems.items()}
-    sides = [side for each in of.values() for side in (each["ground_truth"], each["predictions"])]
+    """Yields how many records have each status, in one line if all were scored."""
+    coverages = {name: system["coverage"] for name, system in systems.items()}
+    sides = [side for each in coverages.values() for side in (each["ground_truth"], each["predictions"])]
     if not causes and all(counts["scored"] == counts["read"] for counts in sides):
-        each = f" in each of {len(systems)} systems" if len(systems) > 1 else ""
-        yield doc.Text(f"Every record was read, paired and scored: {sides[0]['read'] if sides else 0:,} samples{each}.")
+        more = f" in each of {len(systems)} systems" if len(systems) > 1 else ""
+        yield doc.Text(f"Every record was read, paired and scored: {sides[0]['read'] if sides else 0:,} samples{more}.")
     else:
         rows: list[Sequence[doc.Cells]] = [
-            (name, *_became(found["ground_truth"], number), *_became(found["predictions"], None))
-            for number, (name, found) in enumerate(of.items())
+            (name, *_became(coverage["ground_truth"], number), *_became(coverage["predictions"], None))
+            for number, (name, coverage) in enumerate(coverages.items())
         ]
         header = ("system", "ground truth", "what became of it", "predictions", "what became of them")
         yield doc.Table("Records of each side", header, rows)
     extra = [
         (name, label.replace("_", " "), count)
-        for name in of for label, count in of[name].items() if not isinstance(count, (bool, Mapping))
+        for name in coverages for label, count in coverages[name].items() if not isinstance(count, (bool, Mapping))
     ]  # fmt: skip
     if extra:
         yield doc.Table(
@@ -177,26 +177,26 @@ def _coverage(systems: Mapping[str, Any], causes: Sequence[CauseCount]) -> Itera
         )
     if causes:
         yield doc.Text("Quarantine", "heading")
-        rows = [_cause(each, list(of)) for each in sorted(causes, key=lambda each: each.order)]
+        rows = [_cause(each, list(coverages)) for each in sorted(causes, key=lambda each: each.order)]
         yield doc.Table("Quarantined records by cause", ("records", "side", "stage", "cause", "the first"), rows)
         yield doc.Text("Every quarantined record is in quarantine/, with its text.")
 
 
 def _became(counts: Mapping[str, int], system: int | None) -> tuple[doc.Cell, doc.Cell]:
-    """Returns the records of a side, and what became of them; system: whose samples the counts lead to, if any."""
+    """Returns how many records a side has, and how many of each status. system: whose samples are linked, if any."""
     return counts["read"], doc.Counts({status: count for status, count in counts.items() if status != "read"}, system)
 
 
-def _cause(found: CauseCount, systems: Sequence[str]) -> Sequence[doc.Cells]:
-    """Returns a cause of the quarantine; its count and its examples lead to the samples that it cost."""
-    (cause,) = quarantine_causes([found])
+def _cause(cause_count: CauseCount, systems: Sequence[str]) -> Sequence[doc.Cells]:
+    """Returns the row of a quarantine cause; its count and its examples link to the samples that it cost."""
+    (cause,) = quarantine_causes([cause_count])
     is_truth = cause.side == "ground_truth"
     status = {"status": "rejected" if is_truth else "missing_prediction"}
     system = 0 if is_truth else systems.index(cause.side)
     is_sample = cause.cause not in ("duplicate", "unmatched")
     examples: list[doc.Cell] = []
-    for entry, record in zip(found.examples, cause.examples, strict=True):
-        # The sample of a prediction that was not paired is not known, that of one whose ground truth was rejected is.
+    for entry, record in zip(cause_count.examples, cause.examples, strict=True):
+        # The sample of an unpaired prediction is unknown, unless its ground truth was rejected.
         is_known = cause.cause != "unmatched" or cause.stage == "score"
         filters = {"id": one_line(entry.sample_id, MAX_ID_LENGTH)} if entry.sample_id and is_known else None
         examples += [doc.Link(record.place, filters, system), record.error + ";" * (record is not cause.examples[-1])]
@@ -214,7 +214,7 @@ def _metrics(
     metrics, systems, places = document.metrics, document.systems, summary.get("ranking_by", {})
     if len(systems) > 2:
         numbers = [(each["place"], systems.index(each["system"])) for each in places.get("places", ())]
-        has_intervals = any(found.low is not None for metric in metrics for found in metric.values)
+        has_intervals = any(value.low is not None for metric in metrics for value in metric.values)
         share = "the samples cannot tell apart" if has_intervals else "are equal"
         yield doc.Text("Ranking", "heading")
         ranked_by = places.get("metric", "name")
@@ -244,31 +244,31 @@ def _slice_blocks(document: doc.Document) -> Iterator[doc.Block]:
         return
     yield doc.Slot("slices")
     below = "the baseline" if document.differences else "all samples"
-    said = "Each bar is an interval on the range of its metric, with the value as a dot; the thin line is the value of "
-    said += f"all samples. Slices come first that are below {below} by most, by the end of the interval nearest to it, "
-    said += "not by noise."
+    note = "Each bar is an interval on the range of its metric, with the value as a dot; the thin line is the value of "
+    note += f"all samples. Slices come first that are below {below} by most, by the end of the interval nearest to it, "
+    note += "not by noise."
     if document.differences:
-        said += " A difference from the baseline is called better or worse where its interval, widened for all slices "
-        said += "and main metrics at once (Bonferroni), leaves zero out."
-    yield doc.Text(said, "caption", where="page")
+        note += " A difference from the baseline is called better or worse where its interval, widened for all slices "
+        note += "and main metrics at once (Bonferroni), leaves zero out."
+    yield doc.Text(note, "caption", where="page")
     yield from tables.slice_blocks(document.slices, document.metrics, document.systems, False, "summary.json")
 
 
 def _tables(kind: type[AnyBenchmark], metrics: Sequence[doc.Metric], systems: Mapping[str, Any]) -> Iterator[doc.Block]:
     """Yields all other metrics, and the tables of the benchmark."""
-    found = list(systems.values())
+    system_summaries = list(systems.values())
     main = [each.name for each in metrics]
-    others = dict.fromkeys(name for each in found for name in each["values"] if name not in main)
+    others = dict.fromkeys(name for each in system_summaries for name in each["values"] if name not in main)
     if others:
-        rest = [doc.Metric.of(kind.spec_of(name), name, found) for name in others]
+        rest = [doc.Metric.of(kind.spec_of(name), name, system_summaries) for name in others]
         yield tables.metric_table(f"{len(rest)} other metrics", rest, list(systems), folded=True)
     for number, (name, system) in enumerate(systems.items()):
         for place, table in enumerate(data_tables(system)):
             is_folded = number > 0 or place >= MAX_OPEN_TABLES
             yield tables.benchmark_table(table, number, name if len(systems) > 1 else "", is_folded)
     if any(tables.is_matrix(table) for system in systems.values() for table in data_tables(system)):
-        said = "Rows of a confusion matrix are the ground truth, columns the prediction; the darker, the larger the "
-        yield doc.Text(f"{said}share of the row. Correct cells have a frame.", "caption", where="page")
+        caption = "Rows of a confusion matrix are the ground truth, columns the prediction; the darker, the larger the "
+        yield doc.Text(f"{caption}share of the row. Correct cells have a frame.", "caption", where="page")
 
 
 def data_tables(system: Mapping[str, Any]) -> list[Table]:
@@ -277,25 +277,25 @@ def data_tables(system: Mapping[str, Any]) -> list[Table]:
 
 
 def _worst(metric: str, worst: Mapping[str, Sequence[Worst]]) -> Iterator[doc.Block]:
-    for name, found in worst.items():
-        if found:
+    for name, samples in worst.items():
+        if samples:
             yield doc.Text(
                 f"Worst samples of {name}" if len(worst) > 1 else "Worst samples", "heading", where="markdown"
             )
-            rows = [(sample_id, value, status.replace("_", " ")) for value, sample_id, status in found]
+            rows = [(sample_id, value, status.replace("_", " ")) for value, sample_id, status in samples]
             yield doc.Table("Worst samples", ("sample_id", metric, "status"), rows, where="markdown")
 
 
 def provenance_blocks(runs: Mapping[str, Mapping[str, Any]], command: Sequence[str]) -> Iterator[doc.Block]:
-    """Yields what runs were made from, by their names, and the command that was typed; what is equal is said once."""
-    found = [facts_of(run) for run in runs.values()]
+    """Yields the provenance of named runs, equal values once, and the command as it was typed."""
+    all_facts = [facts_of(run) for run in runs.values()]
     if len(runs) > 1:
-        for facts, run in zip(found, runs.values(), strict=True):
+        for facts, run in zip(all_facts, runs.values(), strict=True):
             facts |= {"command": shlex.join(run.get("command") or ())} if run else {}
-    if any(found):
+    if any(all_facts):
         rows = []
-        for name in dict.fromkeys(name for facts in found for name in facts):
-            first, *others = (facts.get(name) or "–" for facts in found)
+        for name in dict.fromkeys(name for facts in all_facts for name in facts):
+            first, *others = (facts.get(name) or "–" for facts in all_facts)
             rows.append((name, first, *("the same" if other == first else other for other in others)))
         yield doc.Table("Provenance", ("", *runs), rows)
     else:
@@ -307,10 +307,10 @@ def provenance_blocks(runs: Mapping[str, Mapping[str, Any]], command: Sequence[s
 
 def _slices(summary: Mapping[str, Any], names: Sequence[str], against: Against) -> Iterator[doc.Slice]:
     for number, (system_name, system) in enumerate(summary["systems"].items()):
-        for label, found in system["slices"].items():
-            samples = sum(found["coverage"]["ground_truth"].values())
-            values = tuple(doc.measured(found, name) for name in names)
-            moved = [against.found.get((system_name, label, name)) for name in names if against.found]
+        for label, slice_summary in system["slices"].items():
+            samples = sum(slice_summary["coverage"]["ground_truth"].values())
+            values = tuple(doc.measured(slice_summary, name) for name in names)
+            moved = [against.differences.get((system_name, label, name)) for name in names if against.differences]
             differences = tuple(each.difference if each else doc.Difference() for each in moved)
             yield doc.Slice(one_line(label), number, samples, values, differences, columns_of(label))
 
@@ -329,7 +329,7 @@ def _header(
 
 
 def _draw_commands(summary: Mapping[str, Any], run: Mapping[str, Any] | None) -> Iterator[str]:
-    """Yields for each system the command that draws a sample of it, without its id; none where that is not known."""
+    """Yields the command that draws a sample of each system, without the sample_id; nothing if it is not known."""
     command, config = list((run or {}).get("command") or ()), summary["config"]
     if command[1:2] == ["evaluate"] and command[2:3] and not command[2].startswith("-"):
         options = [f"--set={word}" for flag, word in itertools.pairwise(command) if flag == "--set"]
@@ -341,29 +341,29 @@ def _draw_commands(summary: Mapping[str, Any], run: Mapping[str, Any] | None) ->
 
 
 def _setting(config: Mapping[str, Any]) -> Iterator[str]:
-    """Yields how a run was scored, a sentence each."""
+    """Yields sentences on how a run was scored."""
     if "protocol" in config:
         yield f"Protocol: {config['protocol']}."
     yield f"A missing prediction {'counts as wrong' if config['missing'] == 'wrong' else 'is left out of the score'}."
     bootstrap = config["bootstrap"]
     if bootstrap["replicates"]:
         unit = f"clusters by {config['cluster']}" if config["cluster"] else "samples"
-        drawn = f"{percent(bootstrap['confidence'])}, {bootstrap['replicates']:,} Poisson-bootstrap replicates"
-        yield f"Intervals: {drawn} over {unit} ({METHODS['bounded']}; {METHODS['one_bound']} with one bound)."
+        intervals = f"{percent(bootstrap['confidence'])}, {bootstrap['replicates']:,} Poisson-bootstrap replicates"
+        yield f"Intervals: {intervals} over {unit} ({METHODS['bounded']}; {METHODS['one_bound']} with one bound)."
 
 
 def facts_of(run: Mapping[str, Any]) -> dict[str, str]:
-    """Returns the provenance of a run, a line each: when, where, with what, from what; of none, nothing."""
+    """Returns the provenance of a run by name: when, where, with what, from what; empty if it has none."""
     if not run:
         return {}
     versions = run["versions"]
-    named = {"beamscore": versions["beamscore"], "Python": versions["python"], **versions["packages"]}
+    packages = {"beamscore": versions["beamscore"], "Python": versions["python"], **versions["packages"]}
     return {
         "started": f"{run['started']}, {run['seconds']:,.1f} s",
         "run": run["run_id"],
         "runner": f"{run['runner']} on {run['host']}",
         "platform": versions["platform"],
-        "versions": ", ".join(f"{name} {version}" for name, version in {**named, **versions["tools"]}.items()),
+        "versions": ", ".join(f"{name} {version}" for name, version in {**packages, **versions["tools"]}.items()),
         "ground truth": _input(run["inputs"]["ground_truth"]),
         **{predictions_of(name): _input(side) for name, side in run["inputs"]["predictions"].items()},
     }
@@ -373,8 +373,8 @@ def _input(side: Mapping[str, Any]) -> str:
     text = f"{side['records']:,} records"
     if "files" not in side:
         return text
-    left = side["count"] - len(side["files"][:FILES_NAMED])
-    paths = ", ".join(file["path"] for file in side["files"][:FILES_NAMED]) + (f" and {left:,} more" * (left > 0))
+    rest = side["count"] - len(side["files"][:FILES_NAMED])
+    paths = ", ".join(file["path"] for file in side["files"][:FILES_NAMED]) + (f" and {rest:,} more" * (rest > 0))
     files = f"{side['count']:,} file{'s' * (side['count'] != 1)} of {side['bytes']:,} bytes"
     return f"{text} in {files}: {paths}; digest {side['digest']}"
 
@@ -382,12 +382,12 @@ def _input(side: Mapping[str, Any]) -> str:
 def with_samples(document: doc.Document, result: Run, paths: Sequence[str], cards: Sequence[doc.Card]) -> doc.Document:
     """Returns the document with the rows of the samples, their distributions, and cards.
 
-    A run of more than MAX_ROWS rows shows those of the cards alone, and the distributions of about MAX_ROWS others.
+    A run of more than MAX_ROWS rows shows only the rows of the cards, and the distributions of about MAX_ROWS rows.
     """
     specs, systems = result.configuration.benchmark.sample_metrics, list(result.systems)
     total = sum(truth_count(system.counts) for system in result.sums.systems.values())
-    found = [each for system in result.summary.document()["systems"].values() for each in data_tables(system)]
-    matrices = {each.title for each in found if tables.is_matrix(each)} if total <= MAX_ROWS_OF_CELLS else set()
+    all_tables = [each for system in result.summary.document()["systems"].values() for each in data_tables(system)]
+    matrices = {each.title for each in all_tables if tables.is_matrix(each)} if total <= MAX_ROWS_OF_CELLS else set()
     spread = None
     try:
         rows = _rows(paths, result, ["statistics"] if matrices else [], min(1.0, MAX_ROWS / max(1, total)))
@@ -395,7 +395,7 @@ def with_samples(document: doc.Document, result: Run, paths: Sequence[str], card
             spread = sample_table(rows, systems, specs, total)
             rows = _rows(paths, result, where=is_one_of("sample_id", [card.sample_id for card in cards]))
     except InputProblem:
-        # An earlier attempt to publish has moved the files on, and broke off.
+        # An earlier attempt to publish moved the files and was then interrupted.
         return document
     rows = sort_worst_first(rows, specs)
     table = sample_table(rows, systems, specs, total)
@@ -415,12 +415,12 @@ def samples_shown(
     cards: Sequence[doc.Card],
     spread: doc.SampleTable | None = None,
 ) -> doc.Document:
-    """Returns the document with a table of samples. spread: the rows of which the distributions are, if not `table`."""
+    """Returns the document with a table of samples. spread: the rows for the distributions, if not `table`."""
     metrics, source = document.sample_metrics, spread or table
-    found = distributions(source, specs, len(document.systems))
-    chosen = "" if found else "No sample has a value."
-    if found and len(source.ids) < source.total:
-        chosen = f"Of {len(source.ids):,} of the {source.total:,} rows, chosen by a hash of their sample_id."
+    metric_distributions = distributions(source, specs, len(document.systems))
+    note = "" if metric_distributions else "No sample has a value."
+    if metric_distributions and len(source.ids) < source.total:
+        note = f"Of {len(source.ids):,} of the {source.total:,} rows, chosen by a hash of their sample_id."
     if any(card.change is not None for card in cards):
         main = next(each for each in metrics if each.main)
         change = doc.Metric("change", f"{main.name} less that of the baseline, of the samples that are here with their "
@@ -432,24 +432,24 @@ def samples_shown(
         table = msgspec.structs.replace(table, metrics={**table.metrics, change.name: changes})
     short = [msgspec.structs.replace(card, sample_id=one_line(card.sample_id, MAX_ID_LENGTH)) for card in cards]
     return msgspec.structs.replace(
-        document, samples=table, cards=within_limit(short), sample_metrics=metrics, distributions=found,
-        samples_note="" if table.ids else "This run has no samples.", distributions_note=chosen,
+        document, samples=table, cards=within_limit(short), sample_metrics=metrics, distributions=metric_distributions,
+        samples_note="" if table.ids else "This run has no samples.", distributions_note=note,
     )  # fmt: skip
 
 
 def _rows(samples: Sequence[str], result: Run, more: Sequence[str] = (), share: float = 1.0, where: Any = None) -> Any:
-    """Returns the rows of a run, those of `where`, or `share` of them by a hash of their sample_id.
+    """Returns the rows of a run: all, those that match `where`, or a `share` selected by a hash of the sample_id.
 
-    more: columns that are wanted beside those that the page shows.
+    more: columns to read in addition to those that the page shows.
 
-    The names of the files, and which rows are in which, differ between equal runs: nothing may follow from them.
+    File names, and which rows are in which file, differ between equal runs: nothing may depend on them.
     """
     benchmark, columns = result.configuration.benchmark, result.configuration.columns()
     metrics = benchmark.sample_metric_names()
-    wanted = ["sample_id", "system", "status", *(f"{SLICE_PREFIX}{name}" for name in columns), *metrics, *more]
+    names = ["sample_id", "system", "status", *(f"{SLICE_PREFIX}{name}" for name in columns), *metrics, *more]
     schema = sample_schema(metrics, columns)
-    parts = [pa.schema([schema.field(name) for name in wanted]).empty_table()]
+    parts = [pa.schema([schema.field(name) for name in names]).empty_table()]
     for path in samples:
-        batches = [each if share >= 1 else hashed_share(each, share) for each in read_rows(path, wanted, where)]
+        batches = [each if share >= 1 else hashed_share(each, share) for each in read_rows(path, names, where)]
         parts.append(pa.Table.from_batches(batches, parts[0].schema))
     return pa.concat_tables(parts)

@@ -1,4 +1,4 @@
-"""Cells and small figures of a page as HTML and SVG, which need no script."""
+"""Cells and small figures of a page as HTML and SVG, without scripts."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from .markdown import number, status_text
 from .text import clipped, visible
 
 HALF_STEP = 0.00005
-"""Values of samples have four decimals: what is less than an edge is at most this much less."""
+"""Half the step of sample values, which have four decimals: separates an edge from the values below it."""
 _INKS = {"better": "var(--good)", "worse": "var(--bad)"}
 
 
 class CellWriter:
-    """Writes the cells of one document; each name of a metric opens its meaning."""
+    """Writes the cells of one document as HTML. The name of a metric opens its meaning."""
 
     def __init__(self, document: doc.Document) -> None:
         self._document = document
 
     def html(self, value: doc.Cells) -> Markup:
-        """Returns what a cell, or a paragraph, shows."""
+        """Returns the HTML of a cell or a paragraph."""
         match value:
             case tuple():
                 return Markup(" ").join(map(self.html, value))
-            case doc.Bar(found, low, high, line, system):
-                verdict = found.verdict if isinstance(found, doc.Difference) else ""
+            case doc.Bar(measured, low, high, line, system):
+                verdict = measured.verdict if isinstance(measured, doc.Difference) else ""
                 ink = _INKS.get(verdict, "var(--soft)") if system is None else f"var(--system-{system % 6})"
-                return self.html(found) + whisker(found, low, high, line, ink)
+                return self.html(measured) + whisker(measured, low, high, line, ink)
             case doc.Measured():
                 write = typeset if isinstance(value, doc.Difference) else number
                 if value.low is None:
@@ -58,27 +58,27 @@ class CellWriter:
                 return shown(value)
 
     def linked(self, text: str | int, address: str | None) -> Markup:
-        """Returns a text that leads to an address, where it has one."""
+        """Returns a text, linked to `address` unless that is None."""
         return shown(text) if address is None else Markup('<a href="{}">{}</a>').format(address, shown(text))
 
     def attributes(self, value: doc.Cells) -> Markup:
-        """Returns the attributes of the cell of a table that holds this."""
+        """Returns the HTML attributes of the table cell that holds `value`."""
         if isinstance(value, doc.MatrixCell):
-            more = " diagonal" * value.is_correct + " none" * (not value.count)
-            return Markup(' class="number{}" style="--shade: {:.3f}"').format(more, value.share)
+            classes = " diagonal" * value.is_correct + " none" * (not value.count)
+            return Markup(' class="number{}" style="--shade: {:.3f}"').format(classes, value.share)
         first = value[0] if isinstance(value, tuple) and value else value
         first = first.text if isinstance(first, doc.Link) else first
         is_number = first is None or isinstance(first, (int, float, doc.Measured, doc.Difference, doc.Bar))
         is_long = isinstance(value, str) and len(value) > 60
         return Markup(' class="number"' if is_number else ' class="text"' if is_long else "")
 
-    def _counts(self, found: doc.Counts) -> Markup:
+    def _counts(self, counts: doc.Counts) -> Markup:
         bars, parts = Markup(""), Markup("")
-        for status, count in found.counts.items():
+        for status, count in counts.counts.items():
             if not count:
                 continue
             name, text = status.replace("_", "-"), f"{count:,} {status_text(status)}"
-            link = None if found.system is None else self._document.link({"status": status}, found.system)
+            link = None if counts.system is None else self._document.link({"status": status}, counts.system)
             bars += Markup('<span class="{}" style="flex-grow: {}"></span>').format(name, count)
             part = Markup('<span class="part"><i class="swatch {}" aria-hidden="true"></i>{}</span>')
             parts += part.format(name, self.linked(text, link))
@@ -86,7 +86,7 @@ class CellWriter:
 
 
 def shown(value: str | float | None) -> Markup:
-    """Returns a text or number as a page shows it, escaped."""
+    """Returns a text or number formatted for a page, escaped."""
     if isinstance(value, Markup):
         return value
     if isinstance(value, str):
@@ -95,36 +95,36 @@ def shown(value: str | float | None) -> Markup:
 
 
 def breakable(text: str) -> Markup:
-    """Returns a name that may be broken behind its dots, underscores and equals signs."""
+    """Returns a name with possible line breaks after dots, underscores and equals signs."""
     return Markup("<wbr>").join(map(shown, re.split(r"(?<=[._=])(?=.)", clipped(text))))
 
 
-def whisker(found: doc.Measured | doc.Difference, low: float, high: float, line: float | None, ink: str) -> Markup:
-    """Returns a bar from the ends of an interval, with a dot at the value, on a range; `line` is a thin line across."""
-    places = {"from": found.low, "to": found.high, "at": found.value, "line-at": line}
-    known = {name: (value - low) / ((high - low) or 1) for name, value in places.items() if value is not None}
-    style = "".join(f"--{name}:{place:.4f};" for name, place in known.items())
+def whisker(measured: doc.Measured | doc.Difference, low: float, high: float, line: float | None, ink: str) -> Markup:
+    """Returns an interval as a bar on a range from low to high, with a dot at the value and a thin line at `line`."""
+    marks = {"from": measured.low, "to": measured.high, "at": measured.value, "line-at": line}
+    positions = {name: (value - low) / ((high - low) or 1) for name, value in marks.items() if value is not None}
+    style = "".join(f"--{name}:{position:.4f};" for name, position in positions.items())
     return Markup('<i class="whisker" style="{}--ink:{}"></i>').format(style, ink)
 
 
-def histogram(document: doc.Document, found: doc.Distribution, system: int) -> Markup:
+def histogram(document: doc.Document, distribution: doc.Distribution, system: int) -> Markup:
     """Returns the counts of a metric in bins; each bin links to its samples."""
-    counts, edges = found.counts[system], found.edges
-    most = max((max(each, default=0) for each in found.counts), default=0) or 1
-    # A count is named in the middle of its bin.
+    counts, edges = distribution.counts[system], distribution.edges
+    largest = max((max(each, default=0) for each in distribution.counts), default=0) or 1
+    # Counts are labeled at the center of their bins.
     is_counted = edges[1] - edges[0] == 1
     bars = Markup("")
     for count, first, last in zip(counts, edges, edges[1:], strict=False):
         upper = last if last == edges[-1] else last - HALF_STEP
-        link = document.link({"metric": found.name, "from": f"{first:.6g}", "to": f"{upper:.8g}"}, system)
-        named = f"{(first + last) / 2:g}" if is_counted else f"{first:.4g} to {last:.4g}"
+        link = document.link({"metric": distribution.name, "from": f"{first:.6g}", "to": f"{upper:.8g}"}, system)
+        label = f"{(first + last) / 2:g}" if is_counted else f"{first:.4g} to {last:.4g}"
         address = Markup(' href="{}"').format(link) if link and count else ""
         bars += Markup('<a tabindex="-1" title="{}: {:,} samples" style="--share: {:.4f}"{}></a>').format(
-            named, count, count / most, address
+            label, count, count / largest, address
         )
     ends = (edges[0] + 0.5, edges[-1] - 0.5) if is_counted else (edges[0], (edges[0] + edges[-1]) / 2, edges[-1])
     ticks = Markup("").join(Markup("<span>{:.4g}</span>").format(each) for each in ends)
     return Markup(
         '<div class="figure" role="group" aria-label="Distribution of {} of {}">'
         '<div class="bins" data-most="{:,}" style="--ink: var(--system-{})">{}</div><div class="ticks">{}</div></div>'
-    ).format(shown(found.name), shown(document.systems[system]), most, system % 6, bars, ticks)
+    ).format(shown(distribution.name), shown(document.systems[system]), largest, system % 6, bars, ticks)

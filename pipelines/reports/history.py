@@ -1,4 +1,4 @@
-"""The documents of a history: one for each benchmark with runs below a folder."""
+"""The documents of a history: one for each benchmark that has runs in a folder."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from .text import one_line
 REPORT, PAGE = "history.md", "history.html"
 MAX_NIGHTS = 1000
 MAX_SLICE_VALUES = 400_000
-"""Of all slices of a benchmark, over all nights; the slices with most samples come first."""
+"""The limit for all slices of a benchmark over all nights; the slices with most samples come first."""
 DECIMALS = 6
 WINDOWS = (7, 30)
 NIGHTS_LISTED = 30
@@ -39,14 +39,14 @@ NIGHTS_LISTED = 30
 class HistorySources:
     """What a history is made of.
 
-    folder: the one with the runs. output: where the page will be, from which it links the pages of runs. found: the
-    history of each benchmark. table: all rows of all runs. unreadable: folders that look like runs and could not be
-    read, a line each. command: how the history was asked for. blessed: the folder of the run that a person has blessed.
+    folder: the folder with the runs. output: the folder of the page, to which links to runs are relative. histories:
+    one for each benchmark. table: all rows of all runs. unreadable: a line for each folder that looks like a run and
+    could not be read. command: how the history was started. blessed: the folder of the run that a person has blessed.
     """
 
     folder: str
     output: str
-    found: Sequence[History]
+    histories: Sequence[History]
     table: Any = None
     unreadable: Sequence[str] = ()
     command: Sequence[str] = ()
@@ -54,8 +54,8 @@ class HistorySources:
 
 
 def history_reports(sources: HistorySources, with_page: bool = True) -> Reports:
-    """Returns history.md and, where it is asked for, history.html."""
-    documents = [build_history(sources, each) for each in sources.found]
+    """Returns history.md and, if `with_page`, history.html."""
+    documents = [build_history(sources, each) for each in sources.histories]
     page = (lambda: documents) if with_page else None
     return write_reports(documents, REPORT, page, PAGE, "history.md and history.parquet")
 
@@ -97,7 +97,7 @@ def build_history(sources: HistorySources, history: History) -> doc.Document:
         doc.Section("slices", "Slices over time", [*_slice_blocks(slices, left_out)], "page"),
         doc.Section("nights", "Nights", [doc.Slot("nights"), *_night_table(document, len(history.nights))]),
     )
-    if history is sources.found[-1]:
+    if history is sources.histories[-1]:
         command = shlex.join(sources.command)
         sections += (
             doc.Section("unreadable", "Not read", [doc.Text(line, "item") for line in sources.unreadable]),
@@ -109,7 +109,7 @@ def build_history(sources: HistorySources, history: History) -> doc.Document:
 def _neighbors(
     sources: HistorySources, history: History, rows: Sequence[doc.Night], blessed: Against
 ) -> Iterator[tuple[str, doc.Cell]]:
-    """Yields the benchmark, tonight, the night before, and the run that a person has blessed, with their pages."""
+    """Yields the benchmark, and links to the last run, the run before it and the blessed run."""
     yield "benchmark", history.benchmark
     for name, night in zip(("tonight", "last night"), rows[:-3:-1], strict=False):
         yield name, doc.Link(night.run, address=night.link)
@@ -127,17 +127,17 @@ def _lead(history: History) -> list[str]:
 
 
 def _moved(history: History, system: str, metric: str) -> doc.Difference:
-    """Returns the difference of a metric from the last night that it can be compared with."""
+    """Returns the difference of a metric from the last comparable night."""
     differences = history.differences.get(system, {})
-    found = None if isinstance(differences, str) else differences.get(metric)
-    if found is None:
+    difference = None if isinstance(differences, str) else differences.get(metric)
+    if difference is None:
         return doc.Difference()
-    low, high = found.interval or (None, None)
-    return doc.Difference(found.difference, low, high, found.word)
+    low, high = difference.interval or (None, None)
+    return doc.Difference(difference.difference, low, high, difference.word)
 
 
 def _stored(folder: str, run: str) -> Run | None:
-    """Returns a run of the folder; None where it can be read no more."""
+    """Returns a run of the folder; None if it can no longer be read."""
     try:
         return Run.read(run_path(folder, run))
     except (UsageError, OSError, ValueError):
@@ -145,16 +145,16 @@ def _stored(folder: str, run: str) -> Run | None:
 
 
 def _failures(last: Run | None) -> list[str]:
-    """Returns why the last run fails beside its gates, as its own report says it."""
+    """Returns why the last run fails, other than its gates, in the words of its own report."""
     try:
-        found = {name: {"coverage": system.coverage} for name, system in last.systems.items()} if last else {}
-        return record_failures(found, last.configuration.settings, stored_causes(last.provenance)) if last else []
+        systems = {name: {"coverage": system.coverage} for name, system in last.systems.items()} if last else {}
+        return record_failures(systems, last.configuration.settings, stored_causes(last.provenance)) if last else []
     except (UsageError, OSError, ValueError, KeyError, TypeError):
         return []
 
 
 def _verdict(last: Run | None, folder: str, history: History, systems: Sequence[str]) -> doc.Verdict:
-    """Returns the verdict of the last night: by its gates, else against the last night that compares with it."""
+    """Returns the verdict of the last night: by its gates, else against the last comparable night."""
     latest, compared = history.nights[-1], []
     slices: list[doc.Slice] = []
     for system in latest.systems:
@@ -175,47 +175,47 @@ def _verdict(last: Run | None, folder: str, history: History, systems: Sequence[
 def _slice_differences(
     last: Run | None, before: Run | None, metrics: Sequence[str], system: str, number: int
 ) -> Iterator[doc.Slice]:
-    """Yields how the slices of a system moved since an earlier night; none where the sums of either cannot be read."""
+    """Yields how the slices of a system changed since an earlier night; nothing if either run cannot be read."""
     if last is None or before is None:
         return
     try:
-        found, _ = run_differences(last, before, {system: system})
+        compared, _ = run_differences(last, before, {system: system})
     except (UsageError, OSError, ValueError, KeyError):
         return
-    for label in dict.fromkeys(label for _, label, _ in found if label):
-        moved = (found.get((system, label, name)) for name in metrics)
+    for label in dict.fromkeys(label for _, label, _ in compared if label):
+        moved = (compared.get((system, label, name)) for name in metrics)
         differences = tuple(each.difference if each else doc.Difference() for each in moved)
         yield doc.Slice(one_line(label), number, None, (), differences, columns_of(label))
 
 
 def _night(sources: HistorySources, night: Night, part: int, systems: Sequence[str]) -> doc.Night:
-    found = (night.coverage.get(system) for system in systems)
-    scored = tuple("" if each is None else f"{each.scored:,} of {each.samples:,}" for each in found)
+    coverages = (night.coverage.get(system) for system in systems)
+    scored = tuple("" if each is None else f"{each.scored:,} of {each.samples:,}" for each in coverages)
     link = page_link(sources.folder, sources.output, night.run)
     return doc.Night(night.run, night.started, night.version, link, night.gates, part, scored)
 
 
 def _tonight(document: doc.Document, history: History) -> Iterator[doc.Block]:
-    """Yields what there is to know of the last night, and each of its systems beside the nights before it."""
+    """Yields warnings, breaks and gates of the last night, and each of its systems next to earlier nights."""
     nights, latest = history.nights, history.nights[-1]
     lost = [name for night in nights[-2:-1] for name in night.systems if name not in latest.systems]
-    said = [f"tonight has no system {', '.join(lost)}, which the run before has"] if lost else []
-    for warning in said:
+    warnings = [f"tonight has no system {', '.join(lost)}, which the run before has"] if lost else []
+    for warning in warnings:
         yield doc.Text(f"{warning}.", label="Warning")
-    for each in history.breaks:
-        if each.night is latest:
+    for break_ in history.breaks:
+        if break_.night is latest:
             text = "Tonight cannot be compared with the nights before."
-            if each.earlier is not None:
-                text = f"Tonight is compared with {each.earlier.run} and the nights before that are as it is."
-            yield doc.Text(f"{each.reason}. {text}", label="Break")
+            if break_.earlier is not None:
+                text = f"Tonight is compared with {break_.earlier.run} and the nights before that are as it is."
+            yield doc.Text(f"{break_.reason}. {text}", label="Break")
     if latest.gates:
         yield doc.Text(("Gates", doc.Word(latest.gates)))
     for system in latest.systems:
-        before, found = history.before(system), history.differences.get(system)
+        before, differences = history.before(system), history.differences.get(system)
         yield doc.Text(system, "heading")
         yield doc.Text(f"{latest.coverage[system]}.")
-        if isinstance(found, str):
-            yield doc.Text(f"Not compared with {before[-1].run}: {found}.")
+        if isinstance(differences, str):
+            yield doc.Text(f"Not compared with {before[-1].run}: {differences}.")
         for drop in history.drops:
             if drop.night is latest and drop.system == system:
                 yield doc.Text(f"{drop}.", label="Warning")
@@ -235,7 +235,7 @@ def _tonight(document: doc.Document, history: History) -> Iterator[doc.Block]:
             elif key in latest.unmeasured:
                 gate = latest.unmeasured[key] or "–"
                 rows.append((0.0, (metric, "not measured", *([None] * (1 + len(WINDOWS))), doc.Word(gate))))
-        # What moved most comes first; where nothing is compared, metrics keep their order.
+        # The largest differences come first; metrics that were not compared keep their order.
         rows.sort(key=lambda row: -abs(row[0]))
         yield doc.Table(f"Metrics of {system} tonight", header, [row for _, row in rows], "metrics")
 
@@ -243,7 +243,7 @@ def _tonight(document: doc.Document, history: History) -> Iterator[doc.Block]:
 def _blessed_blocks(blessed: Against, systems: Sequence[str]) -> Iterator[doc.Block]:
     if blessed.note:
         yield doc.Text(blessed.note)
-    if rows := [found for (_, label, _), found in blessed.found.items() if not label]:
+    if rows := [compared for (_, label, _), compared in blessed.differences.items() if not label]:
         yield compared_table("Against the baseline", rows, systems, ("baseline", "tonight"))
 
 
@@ -272,10 +272,10 @@ def _slice_blocks(series: Sequence[doc.Series], left_out: int) -> Iterator[doc.B
 
 
 def _night_table(document: doc.Document, total: int) -> Iterator[doc.Block]:
-    """Yields the lines of the last nights, the last first, with a line where scores stop to compare."""
+    """Yields a table of the last nights, newest first, with a line at each break in comparability."""
     history = document.history
     assert history is not None
-    whole = [each for each in history.series if not each.label]
+    overall = [each for each in history.series if not each.label]
     broken = {event.night: event.text for event in history.events if event.what == "break"}
     flagged = {(event.night, event.system) for event in history.events if event.what == "coverage"}
     rows: list[Sequence[doc.Cells]] = []
@@ -283,7 +283,7 @@ def _night_table(document: doc.Document, total: int) -> Iterator[doc.Block]:
         night = history.nights[number]
         for system, scored in enumerate(night.scored):
             if scored:
-                values = [each.values[number] for each in whole if each.system == system]
+                values = [each.values[number] for each in overall if each.system == system]
                 cell: doc.Cell = doc.Word(scored, True) if (number, system) in flagged else scored
                 name = document.systems[system]
                 rows.append((night.started[:16], night.run, name, *values, cell, night.verdict))
@@ -316,52 +316,52 @@ def _series(nights: Sequence[Night], metrics: Sequence[str], systems: Sequence[s
 def _slices(
     history: History, place: Mapping[str, int], systems: Sequence[str], table: Any
 ) -> tuple[list[doc.Series], int]:
-    """Returns the series of the slices, those with most samples first, and how many are left out."""
+    """Returns the series of the slices, largest slices first, and how many series are left out."""
     if table is None:
         return [], 0
     metrics = list(history.metrics)
-    is_wanted = pc.field("benchmark") == history.benchmark
-    is_wanted &= (pc.field("slice") != "") & pc.field("metric").isin(metrics) & pc.field("run").isin(list(place))
+    condition = pc.field("benchmark") == history.benchmark
+    condition &= (pc.field("slice") != "") & pc.field("metric").isin(metrics) & pc.field("run").isin(list(place))
     values: dict[tuple[str, str, str], list[float | None]] = {}
     samples: dict[tuple[str, str], int] = {}
-    found = table.filter(is_wanted).select(["run", "system", "slice", "metric", "value", "samples"])
-    for run, system, label, metric, value, count in zip(*(column.to_pylist() for column in found.columns), strict=True):
+    rows = table.filter(condition).select(["run", "system", "slice", "metric", "value", "samples"])
+    for run, system, label, metric, value, count in zip(*(column.to_pylist() for column in rows.columns), strict=True):
         values.setdefault((system, label, metric), [None] * len(place))[place[run]] = _rounded(value)
         samples[system, label] = count or 0
     measured = [key for key, series in values.items() if any(value is not None for value in series)]
     measured.sort(key=lambda key: (-samples[key[0], key[1]], key[1], key[0], metrics.index(key[2])))
-    kept = measured[: max(1, MAX_SLICE_VALUES // max(1, len(place)))]
+    shown = measured[: max(1, MAX_SLICE_VALUES // max(1, len(place)))]
     series = [
         doc.Series(one_line(label), systems.index(system), metrics.index(metric), tuple(values[system, label, metric]),
                samples=samples[system, label])
-        for system, label, metric in kept
+        for system, label, metric in shown
     ]  # fmt: skip
-    return series, len(measured) - len(kept)
+    return series, len(measured) - len(shown)
 
 
 def _events(history: History, place: Mapping[str, int], systems: Sequence[str]) -> list[doc.Event]:
-    """Returns all that happened on nights that are shown, the last first."""
-    found = []
-    for each in history.breaks:
-        compared = f"; compared with {each.earlier.run}" if each.earlier else ""
-        found.append((each.night, doc.Event(0, "break", f"{each.reason}{compared}")))
+    """Returns all events of the nights that are shown, newest first."""
+    dated = []
+    for break_ in history.breaks:
+        compared = f"; compared with {break_.earlier.run}" if break_.earlier else ""
+        dated.append((break_.night, doc.Event(0, "break", f"{break_.reason}{compared}")))
     for change in history.changes:
         text = f"{fixed(change.before)} to {fixed(change.after)}, {typeset(change.after - change.before)}"
         at = systems.index(change.system), history.metrics.index(change.metric)
-        found.append((change.night, doc.Event(0, "change point", text, *at)))
+        dated.append((change.night, doc.Event(0, "change point", text, *at)))
     for gap in history.gaps:
         text = f"{gap.count:,} missing night{'s' * (gap.count > 1)} after {gap.before.run}"
-        found.append((gap.after, doc.Event(0, "missing before", text)))
-    found += [
+        dated.append((gap.after, doc.Event(0, "missing before", text)))
+    dated += [
         (drop.night, doc.Event(0, "coverage", str(drop), systems.index(drop.system)))
         for drop in history.drops if drop.system in systems
     ]  # fmt: skip
-    events = [msgspec.structs.replace(event, night=place[night.run]) for night, event in found if night.run in place]
+    events = [msgspec.structs.replace(event, night=place[night.run]) for night, event in dated if night.run in place]
     return sorted(events, key=lambda event: -event.night)
 
 
 def _gates(last: Run | None, history: History) -> Iterator[doc.GateLine]:
-    """Yields the bounds of the metrics of all samples in the last run."""
+    """Yields the gate bounds of the last run for metrics of all samples."""
     for gate in last.summary.gates if last else ():
         name, other, reference = gate.get("metric"), gate.get("not_worse_than"), gate.get("reference")
         if name not in history.metrics or gate.get("slice"):
@@ -377,13 +377,13 @@ def _gates(last: Run | None, history: History) -> Iterator[doc.GateLine]:
 
 
 def _median(points: Sequence[Point | None]) -> float | None:
-    """Returns the median of the nights that have the metric; None where none has."""
+    """Returns the median over the nights that have the metric; None if no night has it."""
     values = [point.value for point in points if point is not None]
     return statistics.median(values) if values else None
 
 
 def _blessed(sources: HistorySources, history: History, last: Run | None) -> Against:
-    """Returns the differences from the run that a person has blessed, or why there are none."""
+    """Returns the differences from the blessed run, or why it is not compared."""
     if sources.blessed is None or last is None:
         return NOTHING
     try:

@@ -1,7 +1,7 @@
-"""The verdict of a run, a comparison or a history: computed once, from what its document says.
+"""The verdict of a run, a comparison or a history, computed once from the contents of its document.
 
-One test decides what is said of two runs, whether one of them is judged against its baseline or both are compared: a
-difference is better or worse where its paired interval leaves zero out.
+One test decides the verdict on two runs, whether a run is judged against its baseline or two runs are compared: a
+difference is better or worse if its paired interval excludes zero.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ SYSTEMS_NAMED = 3
 _WORST_FIRST: tuple[Judgement, ...] = ("fail", "invalid", "inconclusive")
 
 
-def difference_word(found: Measured, higher_is_better: bool) -> str:
-    """Returns what is said of a difference: by its interval alone."""
-    if found.value is None:
+def difference_word(difference: Measured, higher_is_better: bool) -> str:
+    """Returns the verdict on a difference, by its interval alone."""
+    if difference.value is None:
         return "not compared"
-    if found.low is None or found.high is None:
+    if difference.low is None or difference.high is None:
         return "no interval"
-    if found.known == [0, 0, 0]:
+    if difference.known == [0, 0, 0]:
         return "identical"
-    if found.low <= 0 <= found.high:
+    if difference.low <= 0 <= difference.high:
         return "no difference shown"
-    return "better" if (found.low > 0) == higher_is_better else "worse"
+    return "better" if (difference.low > 0) == higher_is_better else "worse"
 
 
 def lead_first(benchmark: type[AnyBenchmark]) -> list[str]:
@@ -44,59 +44,59 @@ def lead_first(benchmark: type[AnyBenchmark]) -> list[str]:
     return list(dict.fromkeys([*(spec.name for spec in benchmark.ranking_metrics()), *benchmark.main_metrics()]))
 
 
-def word_of(found: Compared) -> str:
-    """Returns what is said of a metric of all samples."""
-    return difference_word(found.difference, found.metric.higher_is_better)
+def word_of(compared: Compared) -> str:
+    """Returns the verdict on a metric of all samples."""
+    return difference_word(compared.difference, compared.metric.higher_is_better)
 
 
-def moved(name: str, found: Compared) -> str:
-    """Returns how a metric moved: `task7.score fell from 0.7280 to 0.5580, −0.1700 (−0.2460 to −0.0940)`."""
-    before, after, difference = found.baseline.value, found.candidate.value, found.difference
+def moved(name: str, compared: Compared) -> str:
+    """Returns how a metric changed: `task7.score fell from 0.7280 to 0.5580, −0.1700 (−0.2460 to −0.0940)`."""
+    before, after, difference = compared.baseline.value, compared.candidate.value, compared.difference
     if before is None or after is None or difference.value is None:
         return f"{name} is not measured on both sides"
-    word = word_of(found)
+    word = word_of(compared)
     if word == "identical":
         return f"{name} is {fixed(after)} as before"
     verb = ("fell" if difference.value < 0 else "rose") if word in ("better", "worse") else "went"
     return f"{name} {verb} from {fixed(before)} to {fixed(after)}, {difference.text(signed)}"
 
 
-def evidence(found: Slice, place: int, metric: Metric, overall: Measured | None = None) -> float:
-    """Returns how much a slice lost at least, of the metric at `place`: to the end of its interval nearest to zero.
+def evidence(slice_: Slice, place: int, metric: Metric, overall: Measured | None = None) -> float:
+    """Returns the least loss of a slice in the metric at `place`, by the end of its interval nearest to zero.
 
-    overall: the value of all samples, from which a slice that has no baseline is told apart. A slice of few samples has
-    little evidence, however far its value fell; -inf: there is none.
+    overall: the value of all samples, the reference for a slice without baseline. A slice of few samples has little
+    evidence, however far its value fell. Without an interval the result is -inf.
     """
     ends: list[float] = []
-    if found.differences:
-        ends = found.differences[place].known[1:]
+    if slice_.differences:
+        ends = slice_.differences[place].known[1:]
     elif overall is not None and overall.value is not None:
-        ends = [end - overall.value for end in found.values[place].known[-2:]]
+        ends = [end - overall.value for end in slice_.values[place].known[-2:]]
     if not ends:
         return -math.inf
     return -ends[-1] if metric.higher_is_better else ends[0]
 
 
 def by_evidence(slices: Iterable[Slice], metrics: Sequence[Metric], lead: Sequence[str]) -> list[Slice]:
-    """Returns slices in the order of how much they lost at least of the first of the lead metrics that they have."""
+    """Returns slices sorted by `evidence`, largest loss first, in the first lead metric for which any slice has it."""
     order = sorted(slices, key=lambda each: (each.label, each.system))
     places = {each.name: place for place, each in enumerate(metrics)}
     for place in (places[name] for name in lead if name in places):
         metric = metrics[place]
         overall = metric.values
-        found = [-evidence(each, place, metric, overall[each.system] if overall else None) for each in order]
-        if any(map(math.isfinite, found)):
-            return [order[number] for number in sorted(range(len(order)), key=found.__getitem__)]
+        keys = [-evidence(each, place, metric, overall[each.system] if overall else None) for each in order]
+        if any(map(math.isfinite, keys)):
+            return [order[number] for number in sorted(range(len(order)), key=keys.__getitem__)]
     return order
 
 
 def lost_most(slices: Iterable[Slice], place: int, metric: Metric, systems: Sequence[str]) -> tuple[Link, ...]:
-    """Returns the slices that lost most of a metric, with what they lost; those whose interval leaves zero out."""
-    found = [(-evidence(each, place, metric), each) for each in slices if evidence(each, place, metric) > 0]
+    """Returns the slices that lost most in a metric, with their loss. Only intervals that exclude zero count."""
+    candidates = [(-evidence(each, place, metric), each) for each in slices if evidence(each, place, metric) > 0]
     lost = []
-    for _, each in sorted(found, key=lambda item: (item[0], item[1].label))[:SLICES_NAMED]:
-        name = f"{each.label} of {systems[each.system]}" if len(systems) > 1 else each.label
-        lost.append(Link(f"{name} {each.differences[place].text(signed)}", each.filters, each.system))
+    for _, slice_ in sorted(candidates, key=lambda item: (item[0], item[1].label))[:SLICES_NAMED]:
+        name = f"{slice_.label} of {systems[slice_.system]}" if len(systems) > 1 else slice_.label
+        lost.append(Link(f"{name} {slice_.differences[place].text(signed)}", slice_.filters, slice_.system))
     return tuple(lost)
 
 
@@ -108,10 +108,10 @@ def judge_difference(
     systems: Sequence[str],
     it: str,
 ) -> Verdict | None:
-    """Returns the verdict on main metrics against a baseline, the lead metric first; None where none was compared.
+    """Returns the verdict on main metrics against a baseline, the lead metric first; None if none was compared.
 
-    lead: the metrics by which the benchmark ranks, the lead metric first. metrics: the main ones, in the order of
-    `slices`. systems: their names. it: what is judged.
+    lead: the metrics by which the benchmark ranks, the lead metric first. metrics: the main metrics, in the order of
+    `slices`. systems: their names. it: the subject of the sentence.
     """
     known = [each for each in differences if each.difference.value is not None]
     if not known:
@@ -129,10 +129,10 @@ def judge_difference(
     elif decided["better"]:
         judgement = "better"
     counts = [f"{word} in {len(places)}" for word, places in decided.items() if places]
-    of = f"{len(known)} main metric{'s' * (len(known) > 1)}"
-    said = f"{it} is {' and '.join(counts)} of {of}" if counts else f"No difference is shown in {of}"
+    scope = f"{len(known)} main metric{'s' * (len(known) > 1)}"
+    clause = f"{it} is {' and '.join(counts)} of {scope}" if counts else f"No difference is shown in {scope}"
     if judgement == "identical":
-        said = f"{it} is equal to the baseline in {of}"
+        clause = f"{it} is equal to the baseline in {scope}"
     first = known[0]
     reasons = [
         Link(f"{word}: {moved(names[place], known[place])}", {"why": why}, known[place].system)
@@ -141,7 +141,7 @@ def judge_difference(
         if place
     ]
     lost = lost_most(slices, metrics.index(first.name), first.metric, systems)
-    return Verdict(judgement, f"{moved(names[0], first)}. {said}.", tuple(reasons[:MAX_REASONS]), lost)
+    return Verdict(judgement, f"{moved(names[0], first)}. {clause}.", tuple(reasons[:MAX_REASONS]), lost)
 
 
 def judge_run(
@@ -151,9 +151,9 @@ def judge_run(
     failures: Sequence[str],
     against: Verdict | None = None,
 ) -> Verdict:
-    """Returns the verdict of a run: by its gates, else by its baseline; one with a system that scored nothing fails.
+    """Returns the verdict of a run: by its gates, else by its baseline. A run fails if any system scored nothing.
 
-    failures: why the run fails beside its gates. against: the verdict on its difference from the baseline.
+    failures: why the run fails, other than its gates. against: the verdict on its difference from the baseline.
     """
     sentence, is_scored = _measured(summary, benchmark)
     systems = list(summary["systems"])
@@ -183,19 +183,19 @@ def judge_run(
 
 
 def _measured(summary: Mapping[str, Any], benchmark: type[AnyBenchmark]) -> tuple[str, bool]:
-    """Returns in a sentence what a run measured, and whether each of its systems has scores."""
+    """Returns a sentence on what a run measured, and whether each of its systems has scores."""
     systems, ranking = summary["systems"], summary["ranking"]
     scored = [system["coverage"]["ground_truth"]["scored"] for system in systems.values()]
     if not any(scored):
         return "Nothing was scored.", False
-    found = [each["values"] for each in systems.values()]
-    metric = next((name for name in lead_first(benchmark) if any(each.get(name) is not None for each in found)), None)
+    scores = [each["values"] for each in systems.values()]
+    metric = next((name for name in lead_first(benchmark) if any(each.get(name) is not None for each in scores)), None)
     if metric is None:
         return f"{max(scored):,} samples were scored, and no metric has a value.", False
     values = [f"{name} has {metric} {measured(systems[name], metric).text(number)}" for name in ranking]
     if len(ranking) == 1:
         return f"{values[0]}; {coverage_text(systems[ranking[0]]['coverage'])}.", True
-    is_scored = all(scored) and all(any(value is not None for value in each.values()) for each in found)
+    is_scored = all(scored) and all(any(value is not None for value in each.values()) for each in scores)
     more = len(values) - SYSTEMS_NAMED
     shown = "; ".join([*values[:SYSTEMS_NAMED], *([f"{more} more systems follow"] if more > 0 else [])])
     places = summary.get("ranking_by", {}).get("places", [])
@@ -208,10 +208,10 @@ def _measured(summary: Mapping[str, Any], benchmark: type[AnyBenchmark]) -> tupl
 def judge_nights(
     history: History, lead: Sequence[str], against: Verdict | None, failures: Sequence[str] = ()
 ) -> Verdict:
-    """Returns the verdict of the last run: that of its gates, else of its differences from the last comparable night.
+    """Returns the verdict of the last run: by its gates, else by its differences from the last comparable night.
 
-    lead: the metrics, the lead metric first. against: the verdict on its differences. failures: why it fails beside its
-    gates.
+    lead: the metrics, the lead metric first. against: the verdict on its differences. failures: why it fails, other
+    than its gates.
     """
     latest = history.nights[-1]
     judgement: Judgement = "not judged" if against is None else against.judgement
@@ -225,14 +225,14 @@ def judge_nights(
     if against is not None:
         sentence += f", compared with {', '.join(before)}. {against.sentence}"
     else:
-        said = []
+        clauses = []
         for system in latest.systems[:SYSTEMS_NAMED]:
             metric = next((name for name in lead if (system, name) in latest.points), None)
             value = "no main metric with a value"
             if metric is not None:
                 value = f"{metric} {fixed(latest.points[system, metric].value)}"
-            said.append(f"{system} has {value}")
-        sentence += f". {'; '.join(said)}." if said else "."
+            clauses.append(f"{system} has {value}")
+        sentence += f". {'; '.join(clauses)}." if clauses else "."
     reasons = [*map(Link, (*failures, *_reasons(history))), *(against.reasons if against else ())]
     return Verdict(judgement, sentence, tuple(reasons[:MAX_REASONS]), against.lost if against else ())
 

@@ -1,4 +1,4 @@
-"""Markdown: text of unknown origin as nothing but text, numbers as people read them, and tables that line up."""
+"""Markdown: text of unknown origin escaped to plain text, readable numbers, and aligned tables."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from .document import Bar, Cells, Code, Counts, Difference, Link, MatrixCell, Me
 MAX_CELL_LENGTH = 160
 
 
-def difference_text(found: Mapping[str, Any]) -> str:
+def difference_text(values: Mapping[str, Any]) -> str:
     """Returns a difference of comparison.json with its interval, such as `+0.0123 (-0.0020 to +0.0266)`."""
-    return Difference(found["difference"], *(found["interval"] or ())).text(signed)
+    return Difference(values["difference"], *(values["interval"] or ())).text(signed)
 
 
 def verdicts_line(verdicts: Mapping[str, int], slices: int) -> str:
-    """Returns in one sentence how many metrics of how many slices are better or worse."""
+    """Returns a sentence: how many metrics of how many slices are better or worse."""
     counts = ", ".join(f"{count} {name}" for name, count in verdicts.items())
     return f"Metrics of all samples and of {slices} slices: {counts}."
 
 
 def samples_line(counts: Mapping[str, int]) -> str:
-    """Returns in one sentence how many samples were compared, and how many could not be."""
+    """Returns a sentence: how many samples were compared, and how many could not be."""
     others = [f"{count} {LEFT_OUT[name]}" for name, count in counts.items() if count and name in LEFT_OUT]
     return f"{counts.get('compared', 0)} samples compared" + (f"; {', '.join(others)}" if others else "") + "."
 
@@ -40,7 +40,7 @@ LEFT_OUT = {
 
 
 def number(value: float | str | None) -> str:
-    """Returns a metric with its decimals (`fixed`), a count, which is an int, as it is, and a dash for neither."""
+    """Returns a float with fixed decimals (`fixed`), an int unchanged, text escaped, and a dash for None."""
     if value is None:
         return "–"
     if isinstance(value, str):
@@ -49,12 +49,12 @@ def number(value: float | str | None) -> str:
 
 
 def cells(value: Cells) -> str:
-    """Returns what a document holds in a cell, or in a paragraph, as it is written in a table."""
+    """Returns the contents of a cell, or of a paragraph, as Markdown for a table."""
     match value:
         case tuple():
             return " ".join(map(cells, value))
         case Bar():
-            return cells(value.found)
+            return cells(value.measured)
         case Difference():
             return value.text(signed)
         case Measured():
@@ -81,17 +81,17 @@ MARKED = ("better", "worse", "fail", "invalid", "inconclusive")
 
 
 def status_text(status: str) -> str:
-    """Returns what became of a record in words."""
+    """Returns the status of a record in words."""
     return LEFT_OUT.get(status, status.replace("_", " "))
 
 
-def block_table(found: Table) -> str:
-    """Returns a table of a document."""
-    return table(list(map(cells, found.header)), (map(cells, row) for row in found.rows))
+def block_table(block: Table) -> str:
+    """Returns a table of a document as Markdown."""
+    return table(list(map(cells, block.header)), (map(cells, row) for row in block.rows))
 
 
 def table(header: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
-    """Returns a Markdown table, with columns as wide as their widest cell; cells must have been escaped."""
+    """Returns a Markdown table with columns as wide as their widest cell. Cells must already be escaped."""
     head, *body = [[str(each).strip(" ") for each in row] for row in (header, *rows)]
     widths = [max(len(column[0]) + 2, *map(len, column)) for column in zip(head, *body, strict=True)]
     lines = [" | ".join(map(str.ljust, row, widths)) for row in (head, *body)]
@@ -100,10 +100,10 @@ def table(header: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
 
 
 def cell(text: str) -> str:
-    """Returns text of unknown origin as the content of a Markdown cell: one line, not too long, and nothing but text.
+    """Returns text of unknown origin as the content of a Markdown cell: one line, truncated, and nothing but text.
 
-    Words stand as they are. All else stands as code, in which GitHub looks neither for Markdown nor for addresses,
-    names of users and issues, formulas or emoji.
+    Plain words are unchanged. All else is written as code, in which GitHub interprets no Markdown, addresses, names of
+    users and issues, formulas or emoji.
     """
     line = truncated(_one_line(text), MAX_CELL_LENGTH)
     return line if _WORDS.fullmatch(line) and not _LINKED.search(line) else code(line)
@@ -113,15 +113,15 @@ _WORDS = re.compile(r"(?:[^\W_]+(?:(?:[_=-]|, ?| |(?<=\d)\.(?=\d))[^\W_]+)*)?")
 
 
 def prose(text: str) -> str:
-    """Returns text of unknown origin as Markdown on one line, with all as code that is neither a word nor a number."""
+    """Returns text of unknown origin as one line of Markdown; all that is neither word nor number is code."""
     groups = groupby(_one_line(text).split(" "), _is_plain)
     written = [" ".join(tokens) if is_plain else _code_in_prose(" ".join(tokens)) for is_plain, tokens in groups]
-    # A number and a dot, or a sign, would begin a list.
+    # A leading number with a dot, or a sign, would begin a list.
     return " ".join(written) if not _ITEM.match(written[0]) else code(text)
 
 
 def _code_in_prose(text: str) -> str:
-    """Returns text as code; what ends a clause stands behind it."""
+    """Returns text as code; punctuation at its end follows the code."""
     clause = text.rstrip(".,:")
     return code(text) if clause[-1:] in ("", " ") else code(clause) + text[len(clause) :]
 
@@ -132,15 +132,15 @@ def _is_plain(token: str) -> bool:
 
 _PLAIN = re.compile(r"\(?[+−-]?[^\W_]+(?:(?:[_=,-]|(?<=\d)\.(?=\d))[^\W_]+)*%?\)?[.,;:]?|[%–—]+")
 _LINKED = re.compile(r"\bGH-\d|\b[0-9a-f]{7,40}\b", re.IGNORECASE)
-"""What GitHub takes for an issue or a commit."""
+"""What GitHub links as an issue or a commit."""
 _ITEM = re.compile(r"\d+[.)](?: |$)|[+-](?: |$)")
 
 
 def code(text: str) -> str:
     """Returns text of unknown origin as code in a Markdown cell.
 
-    A `|` stands between two pieces of code, where every reader of tables knows it for escaped, even after a backslash;
-    so does a `<`, lest a reader that knows no code takes what follows for HTML.
+    A `|` is placed between two pieces of code, where every parser of tables accepts its escape, even after a backslash.
+    So is a `<`, as a parser without support for code would read what follows as HTML.
     """
     return "".join(_BETWEEN_CODE.get(piece) or _code(piece) for piece in re.split(r"([|<])", _one_line(text)))
 
@@ -151,7 +151,7 @@ _BETWEEN_CODE = {"|": "\\|", "<": "&lt;"}
 def _code(piece: str) -> str:
     longest = max(map(len, re.findall("`+", piece)), default=0)
     quote = "`" * (longest + 1)
-    # One space at either end is taken for the border of the code.
+    # Markdown strips one space at either end of code.
     if piece.strip(" ") and ({piece[0], piece[-1]} == {" "} or "`" in (piece[0], piece[-1])):
         piece = f" {piece} "
     return f"{quote}{piece}{quote}" if piece else ""

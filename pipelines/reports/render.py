@@ -1,4 +1,4 @@
-"""Renders documents: as one HTML file that asks no network for anything, and as Markdown."""
+"""Renders documents as one self-contained HTML file, which makes no network requests, and as Markdown."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .text import clipped, visible, visible_json
 
 _log = logging.getLogger(__name__)
 SCRIPTS = ("base", "address", "table")
-"""The scripts of every page; those of its kind follow, of which the last fills it."""
+"""The scripts of every page. The scripts of its kind follow; the last one fills the page."""
 SCRIPTS_OF_KIND = {"history": ("history",), "evaluation": ("slices", "samples"), "comparison": ("slices", "samples")}
 _NO_PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>beamscore</title></head>
@@ -40,18 +40,18 @@ Documents = Sequence[Document]
 
 
 class Reports(NamedTuple):
-    """The files of a report by name, the documents behind it, and why its page could not be made."""
+    """The files of a report by name, its documents, and why its page could not be made, if so."""
 
     files: dict[str, bytes]
     documents: Documents
     problem: str | None
 
     def about(self) -> dict[str, Any]:
-        """Returns what the JSON beside the report says of it: the verdict on two runs, and why there is no page."""
+        """Returns the entries for the JSON next to the report: the verdict on two runs, and why the page is missing."""
         first = self.documents[0]
-        said: dict[str, Any] = {"judgement": first.verdict.judgement, "sentence": first.verdict.sentence}
-        said |= {name: [each.text for each in getattr(first.verdict, name)] for name in ("reasons", "lost")}
-        return {**({"verdict": said} if first.differences else {}), **problems_of_page(self.problem)}
+        verdict: dict[str, Any] = {"judgement": first.verdict.judgement, "sentence": first.verdict.sentence}
+        verdict |= {name: [each.text for each in getattr(first.verdict, name)] for name in ("reasons", "lost")}
+        return {**({"verdict": verdict} if first.differences else {}), **problems_of_page(self.problem)}
 
 
 def write_reports(
@@ -61,25 +61,25 @@ def write_reports(
     page_name: str,
     others: str,
 ) -> Reports:
-    """Returns the Markdown of documents and, where `page` makes its documents, the page.
+    """Returns the Markdown of documents and, unless `page` is None, the page of the documents that it returns.
 
-    Where it cannot be made, the page says why and which `others` have the result: no result is lost for its page.
+    If the page cannot be made, it says why and which `others` have the result: an error here never loses a result.
     """
-    found = [documents] if isinstance(documents, Document) else list(documents)
-    files, reason = {report: render_markdown(found).encode()}, None
+    document_list = [documents] if isinstance(documents, Document) else list(documents)
+    files, reason = {report: render_markdown(document_list).encode()}, None
     if page is not None:
         try:
-            made = page()
-            files[page_name] = render([made] if isinstance(made, Document) else made)
-        except Exception as error:  # noqa: BLE001 - the result is there, and must be published
+            content = page()
+            files[page_name] = render([content] if isinstance(content, Document) else content)
+        except Exception as error:  # noqa: BLE001 - the result is complete, and must be published
             _log.exception("%s could not be made", page_name)
             reason = writable(f"{type(error).__name__}: {explain(error)}")
             files[page_name] = _NO_PAGE.format(reason=html.escape(reason), others=others).encode()
-    return Reports(files, found, reason)
+    return Reports(files, document_list, reason)
 
 
 def render(documents: Documents) -> bytes:
-    """Returns the page as UTF-8: scripts, styles and data inside, and a policy that forbids every request."""
+    """Returns the page as UTF-8, with scripts, styles and data inline, and a policy that forbids every request."""
     scripts = [_asset("scripts", f"{name}.js") for name in (*SCRIPTS, *SCRIPTS_OF_KIND[documents[0].kind])]
     policy = "; ".join(
         (
@@ -104,19 +104,19 @@ def render(documents: Documents) -> bytes:
 
 
 def pack(documents: Documents) -> str:
-    """Returns what the scripts read as JSON, compressed with gzip, in base64; equal pages give equal text."""
-    content = visible_json(msgspec.json.encode([document.data() for document in documents]).decode())
-    return base64.b64encode(gzip.compress(content.encode(), compresslevel=6, mtime=0)).decode("ascii")
+    """Returns the JSON data for the scripts, gzipped, in base64. Equal documents give equal text."""
+    text = visible_json(msgspec.json.encode([document.data() for document in documents]).decode())
+    return base64.b64encode(gzip.compress(text.encode(), compresslevel=6, mtime=0)).decode("ascii")
 
 
 def render_markdown(documents: Documents) -> str:
-    """Returns the documents in Markdown."""
+    """Returns the documents as Markdown."""
     text = _template("report.md.jinja", _as_markdown).render(documents=documents)
     return re.sub(r"\n{3,}", "\n\n", text.strip()) + "\n"
 
 
 def _as_markdown(value: Any) -> Markup:
-    """Returns what is in Markdown for a value of a template: escaped, so that Jinja leaves it as it is."""
+    """Returns a template value as escaped Markdown, marked so that Jinja does not escape it again."""
     return value if isinstance(value, Markup) else Markup(markdown.prose(clipped(value)))
 
 
@@ -126,7 +126,7 @@ def _asset(folder: str, name: str) -> str:
 
 
 def _source_hash(script: str) -> str:
-    """Returns what a policy calls a script that may run: the hash of all that stands between its tags."""
+    """Returns the source expression that allows a script in a policy: the hash of all text between its tags."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode('ascii')}'"
 
 
@@ -138,11 +138,11 @@ def _template(name: str, finalize: Callable[[Any], Markup]) -> jinja2.Template:
         finalize=finalize,
         trim_blocks=True,
         lstrip_blocks=True,
-        loader=jinja2.FunctionLoader(lambda wanted: _asset("templates", wanted)),
+        loader=jinja2.FunctionLoader(lambda asset: _asset("templates", asset)),
     )
     environment.filters |= {
-        "table": lambda found: Markup(markdown.block_table(found)),
-        "paragraph": lambda found: Markup(markdown.cells(found)),
+        "table": lambda table: Markup(markdown.block_table(table)),
+        "paragraph": lambda value: Markup(markdown.cells(value)),
         "whole": lambda text: Markup(html.escape(visible(clipped(text, MAX_CODE_LENGTH)))),
     }
     environment.globals["histogram"] = histogram

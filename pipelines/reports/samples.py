@@ -1,4 +1,4 @@
-"""The rows of samples for the page, from the tables that a run writes, and how their metrics are spread."""
+"""The sample rows of a page, from the tables that a run writes, and the distributions of their metrics."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from .document import Distribution, SampleTable, SliceValue, cell_name
 from .text import MAX_ID_LENGTH, one_line
 
 MAX_ROWS = 100_000
-"""A page with more rows would take seconds to open; beyond, it holds some of them and says where the rest is."""
+"""A page with more rows would take seconds to open. Beyond this it holds some rows and says where the rest is."""
 MAX_VALUE_LENGTH = 120
 MAX_LABELS = 10_000
 DECIMALS = 4
 MAX_WHOLE = 1e15
 BINS = 20
 EDGE_DECIMALS = 10
-"""So that an edge such as 0.15 is the number that a person would write."""
+"""Rounds an edge such as 0.15 to the number that a person would write."""
 _HASHES = 1 << 32
 _QUARTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
@@ -40,8 +40,8 @@ def sample_table(
 ) -> SampleTable:
     """Returns the rows of an Arrow table for the page, in the order of the table; see `sort_worst_first`.
 
-    total: the number of rows of the run, by default those given. A column with more than 10,000 different labels cannot
-    be filtered by, and is left out.
+    total: the number of rows of the run, by default of `rows`. A column with more than 10,000 distinct labels cannot be
+    filtered by, and is left out.
     """
     slices: dict[str, Sequence[SliceValue]] = {
         name.removeprefix(SLICE_PREFIX): slice_column(rows[name])
@@ -60,9 +60,9 @@ def sample_table(
 
 
 def sort_worst_first(rows: Any, specs: Sequence[MetricSpec]) -> Any:
-    """Returns an Arrow table of rows, the worst by the main per-sample metric first, those without a value of it last.
+    """Returns an Arrow table sorted by the main per-sample metric, the worst rows first, rows without a value last.
 
-    Rows of equal value are in order of sample_id and system.
+    Rows of equal value are sorted by sample_id and system.
     """
     main = next(spec for spec in specs if spec.main is not None)
     columns = (rows[name].to_pylist() for name in (main.name, "sample_id", "system"))
@@ -74,9 +74,9 @@ def sort_worst_first(rows: Any, specs: Sequence[MetricSpec]) -> Any:
 
 
 def hashed_share(rows: Any, share: float) -> Any:
-    """Returns those rows of an Arrow table whose sample_id has one of the lowest hashes: about `share` of all.
+    """Returns the rows of an Arrow table whose sample_id has one of the lowest hashes: about `share` of all.
 
-    Which these are depends on nothing but the sample_ids.
+    The selection depends on nothing but the sample_ids.
     """
     bound = share * _HASHES
     chosen = [bucket_of(each.encode(), _HASHES) < bound for each in rows["sample_id"].to_pylist()]
@@ -84,24 +84,24 @@ def hashed_share(rows: Any, share: float) -> Any:
 
 
 def rounded(value: float | None) -> float | None:
-    """Returns a value of one sample as the page holds it: a whole number without its point, which is shorter."""
+    """Returns a value of one sample, rounded for the page: an int if whole, which is shorter; None if not finite."""
     if value is None or not math.isfinite(value):
         return None
-    found = round(value, DECIMALS) + 0.0
-    return int(found) if found.is_integer() and abs(found) < MAX_WHOLE else found
+    number = round(value, DECIMALS) + 0.0
+    return int(number) if number.is_integer() and abs(number) < MAX_WHOLE else number
 
 
 _MEMBER = re.compile(r"((?:\\.|[^\\=])*)=((?:\\.|[^\\,])*)(?:,|$)", re.DOTALL)
 
 
 def columns_of(label: str) -> dict[str, str]:
-    """Returns the columns of a slice with their values, as the page filters by them, from its label.
+    """Returns the columns of a slice with their values, parsed from its label, as the page filters by them.
 
     >>> columns_of("source=web,kind=a\\\\,b=c")
     {'source': 'web', 'kind': 'a,b=c'}
     """
-    found = (re.sub(r"\\(.)", r"\1", text, flags=re.DOTALL) for pair in _MEMBER.findall(label) for text in pair)
-    return {name: _shown(value) for name, value in zip(found, found, strict=True)}
+    texts = (re.sub(r"\\(.)", r"\1", text, flags=re.DOTALL) for pair in _MEMBER.findall(label) for text in pair)
+    return {name: _shown(value) for name, value in zip(texts, texts, strict=True)}
 
 
 def _shown(value: Any) -> str:
@@ -109,12 +109,12 @@ def _shown(value: Any) -> str:
 
 
 def slice_column(column: Any) -> list[SliceValue]:
-    """Returns the values of a column to slice by, given as JSON, each as the label of its slice has it."""
-    known: dict[str | None, SliceValue] = {}
+    """Returns the values of a slice column, which holds JSON, each as written in slice labels."""
+    parsed: dict[str | None, SliceValue] = {}
     for text in pc.unique(column).to_pylist():
         value = json.loads(text or "null")
-        known[text] = [*map(_shown, value)] if isinstance(value, list) else _shown(value)
-    return [known[text] for text in column.to_pylist()]
+        parsed[text] = [*map(_shown, value)] if isinstance(value, list) else _shown(value)
+    return [parsed[text] for text in column.to_pylist()]
 
 
 def matrix_cells(
@@ -122,30 +122,30 @@ def matrix_cells(
 ) -> dict[str, list[int]]:
     """Returns the rows that each cell of the confusion matrices with these titles counts, by `cell_name`.
 
-    statistics: of each row, as JSON; None where it was not scored.
+    statistics: of each row, as JSON; None if it was not scored.
     """
-    found: dict[str, list[int]] = {}
+    cells: dict[str, list[int]] = {}
     for place, text in enumerate(statistics):
         sums = Sums.of(msgspec.json.decode(text, type=dict[str, float])) if text else Sums()
         for table in benchmark.tables(sums) if text else ():
             for row in table.rows if table.title in titles else ():
                 for column, value in zip(table.header[1:], row[1:], strict=True):
                     if value:
-                        found.setdefault(cell_name(table.title, row[0], column), []).append(place)
-    return found
+                        cells.setdefault(cell_name(table.title, row[0], column), []).append(place)
+    return cells
 
 
 def distributions(table: SampleTable, specs: Sequence[MetricSpec], systems: int) -> tuple[Distribution, ...]:
-    """Returns the distribution of each metric that any sample has, the main one first."""
+    """Returns the distribution of each metric that any sample has, the main metric first."""
     of_system = np.asarray(table.systems, dtype=np.intp)
-    found = []
+    per_metric = []
     for spec in sorted(specs, key=lambda spec: spec.main is None):
         column = np.asarray([np.nan if value is None else value for value in table.metrics[spec.name]], dtype=float)
         is_finite = np.isfinite(column)
         if is_finite.any():
             values = [column[is_finite & (of_system == system)] for system in range(systems)]
-            found.append(_distribution(spec, values))
-    return tuple(found)
+            per_metric.append(_distribution(spec, values))
+    return tuple(per_metric)
 
 
 def _distribution(spec: MetricSpec, by_system: Sequence[np.ndarray]) -> Distribution:
@@ -156,9 +156,9 @@ def _distribution(spec: MetricSpec, by_system: Sequence[np.ndarray]) -> Distribu
 
 
 def bin_edges(bounds: tuple[float | None, float | None], values: np.ndarray) -> np.ndarray:
-    """Returns the edges of the bins of `values`, of which there is one at least: between the bounds, or the extremes.
+    """Returns the edges of the bins of `values`, which must not be empty: between the bounds, or the extremes.
 
-    Values that are all whole numbers and few, such as counts, get a bin each, with the number in its middle.
+    If all values are whole numbers in a small range, such as counts, each number is the center of its own bin.
     """
     low, high = float(values.min()), float(values.max())
     whole = bounds != (0.0, 1.0) and high - low < BINS and bool((values == np.round(values)).all())

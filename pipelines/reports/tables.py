@@ -1,4 +1,4 @@
-"""The tables that reports share."""
+"""Tables that several kinds of reports use."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def metric_table(
 ) -> doc.Table:
     """Returns the values of metrics with their intervals, a column for each system.
 
-    A value is drawn between the bounds of its metric, which are 0 and 1 where none are declared.
+    A value is drawn between the bounds of its metric; a bound that is not declared is 0 (low) or 1 (high).
     """
     rows: list[Sequence[doc.Cells]] = []
     for metric in metrics:
         bounds = 0.0 if metric.low is None else metric.low, 1.0 if metric.high is None else metric.high
-        ends = [[*bounds, *found.known] for found in metric.values]
-        bars = (doc.Bar(found, min(ends[n]), max(ends[n]), system=n) for n, found in enumerate(metric.values))
+        ends = [[*bounds, *value.known] for value in metric.values]
+        bars = (doc.Bar(value, min(ends[n]), max(ends[n]), system=n) for n, value in enumerate(metric.values))
         rows.append((metric, *bars, _direction(metric)))
     return doc.Table(title, ("metric", *systems, "better"), rows, "metrics", folded)
 
@@ -35,12 +35,12 @@ def _direction(metric: doc.Metric) -> str:
 
 
 def leaderboard(metrics: Sequence[doc.Metric], systems: Sequence[str], places: Sequence[tuple[int, int]]) -> doc.Table:
-    """Returns the systems by place with their values, each metric on the range of all systems.
+    """Returns the systems by place with their values. Each metric is drawn on the range of all systems.
 
     places: pairs (place, system).
     """
-    ranges = [[end for found in metric.values for end in found.known] or [0.0] for metric in metrics]
-    columns = [[doc.Bar(found, min(ends), max(ends), system=0) for found in metric.values]
+    ranges = [[end for value in metric.values for end in value.known] or [0.0] for metric in metrics]
+    columns = [[doc.Bar(value, min(ends), max(ends), system=0) for value in metric.values]
                for metric, ends in zip(metrics, ranges, strict=True)]  # fmt: skip
     rows: list[Sequence[doc.Cells]] = [
         (place, doc.Link(systems[system], {}, system), *(column[system] for column in columns))
@@ -52,9 +52,9 @@ def leaderboard(metrics: Sequence[doc.Metric], systems: Sequence[str], places: S
 def compared_table(
     title: str, rows: Sequence[doc.Compared], systems: Sequence[str], sides: Sequence[str], folded: bool | None = None
 ) -> doc.Table:
-    """Returns metrics of two sides with their differences, on a range around zero that all share.
+    """Returns metrics of two sides with their differences, drawn on one common range around zero.
 
-    systems: their names, where there may be several.
+    systems: the names of the systems; with fewer than two, there is no column for them.
     """
     reach = max((abs(end) for row in rows for end in row.difference.known), default=0.0) or 1.0
     has_systems, is_tested = len(systems) > 1, any(row.p is not None for row in rows)
@@ -77,7 +77,7 @@ def compared_table(
 
 
 def gate_blocks(gates: Sequence[GateVerdict]) -> Iterator[doc.Block]:
-    """Yields what each gate says, where there are any."""
+    """Yields the verdicts of the gates; nothing without gates."""
     if gates:
         yield doc.Text("Gates", "heading")
         rows = [
@@ -90,52 +90,52 @@ def gate_blocks(gates: Sequence[GateVerdict]) -> Iterator[doc.Block]:
 def slice_blocks(
     slices: Sequence[doc.Slice], metrics: Sequence[doc.Metric], systems: Sequence[str], is_compared: bool, others: str
 ) -> Iterator[doc.Block]:
-    """Yields the first slices as Markdown has them: their values, or their differences. others: the file with all."""
-    shown = [place for place in range(len(metrics)) if any(each.values[place].value is not None for each in slices)]
-    many = len(systems) > 1 and not is_compared
+    """Yields the first slices for Markdown, with values, or with differences. others: the file with all slices."""
+    places = [place for place in range(len(metrics)) if any(each.values[place].value is not None for each in slices)]
+    has_systems = len(systems) > 1 and not is_compared
     rows: list[Sequence[doc.Cells]] = []
-    for found in slices[:MAX_SLICES_LISTED]:
-        cells: list[doc.Cells] = [found.values[place] for place in shown]
+    for slice_ in slices[:MAX_SLICES_LISTED]:
+        cells: list[doc.Cells] = [slice_.values[place] for place in places]
         if is_compared:
-            moved = [found.differences[place] for place in shown]
+            changes = [slice_.differences[place] for place in places]
             cells = [
-                (doc.Difference(each.value), *[doc.Word(each.verdict)] * (each.verdict in MARKED)) for each in moved
+                (doc.Difference(each.value), *[doc.Word(each.verdict)] * (each.verdict in MARKED)) for each in changes
             ]
-        rows.append((found.label, *([systems[found.system]] * many), found.samples, *cells))
-    names = (metrics[place].name for place in shown)
-    yield doc.Table("Slices", ("slice", *(["system"] * many), "samples", *names), rows, where="markdown")
+        rows.append((slice_.label, *([systems[slice_.system]] * has_systems), slice_.samples, *cells))
+    names = (metrics[place].name for place in places)
+    yield doc.Table("Slices", ("slice", *(["system"] * has_systems), "samples", *names), rows, where="markdown")
     if len(slices) > MAX_SLICES_LISTED:
         yield doc.Text(f"{len(slices) - MAX_SLICES_LISTED:,} more slices are in {others}.", where="markdown")
 
 
-def benchmark_table(found: Table, system: int, name: str, folded: bool) -> doc.Table:
-    """Returns a table of a benchmark for one system. name: of the system, where there are several."""
-    title = f"{found.title} – {name}" if name else found.title
-    if is_matrix(found):
+def benchmark_table(table: Table, system: int, name: str, folded: bool) -> doc.Table:
+    """Returns a table of a benchmark for one system. name: of the system if there are several, else empty."""
+    title = f"{table.title} – {name}" if name else table.title
+    if is_matrix(table):
         rows: list[Sequence[doc.Cells]] = []
-        for label, *values in found.rows:
+        for label, *values in table.rows:
             total = sum(int(count or 0) for count in values) or 1
             cells = [
                 doc.MatrixCell(int(count or 0), int(count or 0) / total, column == label,
-                           {"cell": doc.cell_name(found.title, label, column)}, system)
-                for count, column in zip(values, found.header[1:], strict=True)
+                           {"cell": doc.cell_name(table.title, label, column)}, system)
+                for count, column in zip(values, table.header[1:], strict=True)
             ]  # fmt: skip
             rows.append((str(label), *cells))
-        return doc.Table(title, found.header, rows, "matrix", folded)
-    metrics = {column for row in found.rows for column, value in enumerate(row) if isinstance(value, float)}
-    # A column that holds any metric has decimals throughout.
+        return doc.Table(title, table.header, rows, "matrix", folded)
+    metrics = {column for row in table.rows for column, value in enumerate(row) if isinstance(value, float)}
+    # A column with any float is written with decimals throughout.
     with_decimals = [
         [float(value) if column in metrics and isinstance(value, int) else value for column, value in enumerate(row)]
-        for row in found.rows
+        for row in table.rows
     ]
-    return doc.Table(title, found.header, with_decimals, folded=folded)
+    return doc.Table(title, table.header, with_decimals, folded=folded)
 
 
-def is_matrix(found: Table) -> bool:
-    """Tells whether a table counts classes against classes: whole numbers, its rows named as some of its columns."""
-    rows: Sequence[Sequence[Any]] = found.rows
+def is_matrix(table: Table) -> bool:
+    """Returns whether a table is a confusion matrix: counts, with rows that are named like some of its columns."""
+    rows: Sequence[Sequence[Any]] = table.rows
     return (
-        len(set(found.header[1:])) > 1
-        and sum(row[0] in found.header[1:] for row in rows) >= max(1, len(rows) - 2)
+        len(set(table.header[1:])) > 1
+        and sum(row[0] in table.header[1:] for row in rows) >= max(1, len(rows) - 2)
         and all(isinstance(value, int) and value >= 0 for row in rows for value in row[1:])
     )

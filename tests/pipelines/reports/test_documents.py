@@ -96,7 +96,7 @@ def test_the_difference_of_two_systems_is_what_compare_finds(tmp_path: Path, pag
     found = {row[0].name: row[1:] for row in rows_of(pages[0], "Difference of the systems")}
     assert {"exact_match", "similarity"} <= found.keys()
     for name, (before, after, bar, _, detectable, _) in found.items():
-        said, difference = compared[name], bar.found
+        said, difference = compared[name], bar.measured
         assert (difference.value, [difference.low, difference.high]) == (said["difference"], said["interval"])
         assert (before.value, after.value, detectable) == (said["baseline"], said["candidate"], said["detectable"])
     # 28 of 60 samples are lost: 58/60 became 30/60.
