@@ -28,8 +28,8 @@ def as_usage_error(error: BaseException) -> UsageError | None:
     if isinstance(error, InputProblem) and InputProblem.MARK not in error.message:
         return UsageError(error.message)
     # A runner may raise the same type again, made of the whole text: then the mark stands there twice.
-    found = re.search(rf"(?:{re.escape(InputProblem.MARK)} )+(.*?)(?:\\n|\n| \[while running|$)", str(error))
-    return UsageError(found.group(1).strip().rstrip("'\"")) if found else None
+    match = re.search(rf"(?:{re.escape(InputProblem.MARK)} )+(.*?)(?:\\n|\n| \[while running|$)", str(error))
+    return UsageError(match.group(1).strip().rstrip("'\"")) if match else None
 
 
 @contextlib.contextmanager
@@ -58,9 +58,9 @@ def one_line(error: BaseException) -> str:
     return " ".join(str(error).split())[:200]
 
 
-def not_positive(found: Any) -> str:
+def not_positive(value: Any) -> str:
     """Returns that a count of processes, or of anything that there is at least one of, is wrong."""
-    return f"must be a whole number of at least 1, not {shown(found)}"
+    return f"must be a whole number of at least 1, not {shown(value)}"
 
 
 def shown(value: Any) -> str:

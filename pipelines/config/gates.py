@@ -72,8 +72,8 @@ def split_override(override: str) -> tuple[list[str], str, str]:
 
     The key of a gate, which has the name of a metric and a slice, may hold dots, and an equals sign.
     """
-    if found := _OVERRIDE.match(override):
-        return ["gates", found["gate"], found["key"]], "=", override[found.end() :]
+    if match := _OVERRIDE.match(override):
+        return ["gates", match["gate"], match["key"]], "=", override[match.end() :]
     key, equals, text = override.partition("=")
     if key.startswith("gates."):
         return ["gates", *key.removeprefix("gates.").rsplit(".", 1)], equals, text

@@ -169,8 +169,8 @@ def check(raw: dict[str, Any], source: str) -> Configuration:
     name = raw.get("benchmark")
     if not isinstance(name, str) or not is_benchmark(name):
         known = ", ".join(benchmark_names())
-        found = "it is missing" if name is None else f"found {shown(name)}{nearest(str(name), benchmark_names())}"
-        raise UsageError(f"{source}: benchmark: {found}; allowed: {known}")
+        problem = "it is missing" if name is None else f"found {shown(name)}{nearest(str(name), benchmark_names())}"
+        raise UsageError(f"{source}: benchmark: {problem}; allowed: {known}")
     kind = check_benchmark(name)
     shared = {field.encode_name for field in msgspec.structs.fields(Settings)}
     own = {field.encode_name for field in msgspec.structs.fields(kind.options_type)}

@@ -70,7 +70,7 @@ def every_eval_ever(
     }
 
 
-def _results(run: Run, found: SystemSummary, data: dict[str, Any]) -> list[dict[str, Any]]:
+def _results(run: Run, summary: SystemSummary, data: dict[str, Any]) -> list[dict[str, Any]]:
     benchmark = type(run.configuration.benchmark)
     return [
         {
@@ -78,9 +78,9 @@ def _results(run: Run, found: SystemSummary, data: dict[str, Any]) -> list[dict[
             "evaluation_name": benchmark.name,
             "source_data": data,
             "metric_config": _metric(benchmark.name, name, spec_of(benchmark, name)),
-            "score_details": {"score": value, "uncertainty": _uncertainty(run, found, name)},
+            "score_details": {"score": value, "uncertainty": _uncertainty(run, summary, name)},
         }
-        for name, value in found.values.items()
+        for name, value in summary.values.items()
         if value is not None
     ]
 
@@ -98,11 +98,11 @@ def _metric(benchmark: str, name: str, spec: MetricSpec) -> dict[str, Any]:
     }
 
 
-def _uncertainty(run: Run, found: SystemSummary, name: str) -> dict[str, Any]:
+def _uncertainty(run: Run, summary: SystemSummary, name: str) -> dict[str, Any]:
     """Returns the interval and the standard error of a metric, as far as there are any, and the number of samples."""
     settings = run.configuration.settings
-    interval, error = found.intervals.get(name), found.errors.get(name)
-    known: dict[str, Any] = {"num_samples": found.measured_samples(settings.missing)}
+    interval, error = summary.intervals.get(name), summary.errors.get(name)
+    known: dict[str, Any] = {"num_samples": summary.measured_samples(settings.missing)}
     if interval is not None:
         known["num_bootstrap_samples"] = settings.bootstrap.replicates
         known["confidence_interval"] = {

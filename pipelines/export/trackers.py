@@ -98,9 +98,9 @@ def log_offline(run: Run, system: str, folder: str, project: str | None = None) 
 
 def metrics(run: Run, system: str) -> dict[str, float]:
     """Returns what is logged as metrics: each that has a value, and the ends of its interval."""
-    found = run.systems[system]
-    values = {name: value for name, value in found.values.items() if value is not None}
-    ends = [(name, interval) for name, interval in found.intervals.items() if name in values and interval is not None]
+    summary = run.systems[system]
+    values = {name: value for name, value in summary.values.items() if value is not None}
+    ends = [(name, interval) for name, interval in summary.intervals.items() if name in values and interval is not None]
     values |= {f"{name}.{end}": value for name, pair in ends for end, value in zip(("low", "high"), pair, strict=True)}
     names = entry_names(values)
     return {names[name]: value for name, value in values.items()}
@@ -114,9 +114,9 @@ def parameters(run: Run) -> dict[str, str]:
 
 
 def tags(run: Run, system: str) -> dict[str, str]:
-    """Returns by what a run is found again: its id, system, version, signature, ground truth and gates."""
+    """Returns the tags that identify a run: its id, system, version, signature, ground truth and gates."""
     summary = run.summary
-    found = {
+    entries = {
         "run": run.path,
         "run_id": run.run_id,
         "system": system,
@@ -126,7 +126,7 @@ def tags(run: Run, system: str) -> dict[str, str]:
         "ground_truth": "" if summary.fingerprint is None else summary.fingerprint.hash,
         "gates": gates_passed(summary.gates) if summary.gates else "",
     }
-    return {f"beamscore.{name}": text for name, text in found.items() if text}
+    return {f"beamscore.{name}": text for name, text in entries.items() if text}
 
 
 def run_name(run: Run, system: str) -> str:
@@ -138,20 +138,20 @@ def run_name(run: Run, system: str) -> str:
 def entry_names(names: Iterable[str]) -> dict[str, str]:
     """Returns for each of some different names one that MLflow accepts, all different, also regardless of case.
 
-    `task1.f1[pie]` becomes `task1.f1.pie`. A name with other characters that MLflow does not take, or that is too long
-    or taken, ends with a hash of the original.
+    `task1.f1[pie]` becomes `task1.f1.pie`. A name ends with a hash of the original if it has other characters that
+    MLflow does not accept, is too long, or is already used.
     """
-    found: dict[str, str] = {}
-    taken: set[str] = set()
+    renamed: dict[str, str] = {}
+    used: set[str] = set()
     for name in names:
         dotted = name.replace("[", ".").removesuffix("]")
         plain = _NOT_TAKEN.sub("_", dotted).lstrip(".")
-        if plain != dotted or not plain or len(plain) > MAX_NAME_LENGTH or plain.casefold() in taken:
+        if plain != dotted or not plain or len(plain) > MAX_NAME_LENGTH or plain.casefold() in used:
             digest = hashlib.blake2b(name.encode("utf-8", "backslashreplace"), digest_size=8).hexdigest()
             plain = f"{plain[: MAX_NAME_LENGTH - len(digest) - 1]}-{digest}"
-        taken.add(plain.casefold())
-        found[name] = plain
-    return found
+        used.add(plain.casefold())
+        renamed[name] = plain
+    return renamed
 
 
 def _flat(prefix: str, value: Any) -> Iterator[tuple[str, str]]:

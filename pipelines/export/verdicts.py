@@ -31,9 +31,9 @@ def junit(title: str, verdicts: Sequence[Verdict], others: Sequence[str] = ()) -
         if kind == "system-out":
             ET.SubElement(case, kind).text = printable(reason)
             continue
-        told = ET.SubElement(case, kind, message=printable(f"{word}: {reason}" if word else reason))
+        element = ET.SubElement(case, kind, message=printable(f"{word}: {reason}" if word else reason))
         if kind != "skipped":
-            told.set("type", word or "fail")
+            element.set("type", word or "fail")
     counts = {"tests": kinds.total(), "failures": kinds["failure"], "errors": kinds["error"]}
     for name, count in {**counts, "skipped": kinds["skipped"]}.items():
         suite.set(name, str(count))

@@ -68,10 +68,10 @@ class Inputs:
     def _columns_of(self, side: int, kind: type[msgspec.Struct], more: Sequence[str] = ()) -> SideColumns:
         known = record_fields(kind)
         repeats = side != GROUND_TRUTH and self.configuration.settings.repeats
-        wanted = None if self.whole else frozenset([*known, *more, *([REPEAT] if repeats else [])])
+        needed = None if self.whole else frozenset([*known, *more, *([REPEAT] if repeats else [])])
         structured = frozenset(name for name, is_text in known.items() if not is_text)
         fields = self.configuration.fields_of(None if side == GROUND_TRUTH else self.systems[side])
-        return SideColumns(wanted, structured, tuple(more), fields, text_fields(kind), repeats)
+        return SideColumns(needed, structured, tuple(more), fields, text_fields(kind), repeats)
 
     def files_of(self, side: int) -> list[SourceFile]:
         """Returns the files of a side."""
@@ -139,32 +139,32 @@ def _check_files(inputs: Inputs) -> tuple[str, ...]:
 
 def preview(files: Iterable[SourceFile], columns: SideColumns, limits: RecordLimits) -> FirstRecords:
     """Returns what the first records of some files hold; a file that cannot be read has none."""
-    found, taken = FirstRecords(), 0
+    first, bytes_read = FirstRecords(), 0
     for number, file in enumerate(files):
         if number >= FILES_LOOKED_AT:
-            found.whole = False
+            first.whole = False
             break
         try:
-            found.fields = dict.fromkeys(known_fields(file, columns.fields) or (), 0) | found.fields
+            first.fields = dict.fromkeys(known_fields(file, columns.fields) or (), 0) | first.fields
             for item in read_part(_whole(file), columns, limits):
-                if max(found.records, found.rejected) >= RECORDS_LOOKED_AT or taken >= BYTES_LOOKED_AT:
-                    found.whole = False
-                    return found
+                if max(first.records, first.rejected) >= RECORDS_LOOKED_AT or bytes_read >= BYTES_LOOKED_AT:
+                    first.whole = False
+                    return first
                 if isinstance(item, Line):
-                    taken += item.length
+                    bytes_read += item.length
                     problem = "it is larger than limits.record_bytes" if item.length > limits.record_bytes else None
                     payload = item.text
                     with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
                         payload = columns.fields.of_json(item.text)
                 else:
-                    taken += len(item.payload)
+                    bytes_read += len(item.payload)
                     problem, payload = item.error, item.payload
-                origin = Origin(file.side, file.number, found.records, 0, file.path)
+                origin = Origin(file.side, file.number, first.records, 0, file.path)
                 encoding = JSON if isinstance(item, Line) else MSGPACK
-                found.add(EncodedRecord.of(origin, encoding, payload), problem)
+                first.add(EncodedRecord.of(origin, encoding, payload), problem)
         except InputProblem as error:
-            found.reject(error.message)
-    return found
+            first.reject(error.message)
+    return first
 
 
 def _whole(file: SourceFile) -> Part:

@@ -95,16 +95,16 @@ def record_type(inputs: Inputs, side: int) -> type[msgspec.Struct]:
     return benchmark.truth_type if side == GROUND_TRUTH else benchmark.prediction_type
 
 
-def other_records(inputs: Inputs, side: int, found: FirstRecords, certain: bool = False) -> str | None:
+def other_records(inputs: Inputs, side: int, first: FirstRecords, certain: bool = False) -> str | None:
     """Returns in one line that no record of a side has a field of the benchmark; None where one may have.
 
-    found: the first records of the side. certain: whether it is known that the others have none either.
+    first: the first records of the side. certain: whether it is known that the others have none either.
     """
     benchmark, fields = inputs.configuration.benchmark.name, record_fields(record_type(inputs, side))
-    if not found.records or found.fields.keys() & fields.keys():
+    if not first.records or first.fields.keys() & fields.keys():
         return None
-    others = {name: count for name, count in found.fields.items() if name != "sample_id"}
-    none = "no record has" if certain or found.whole else f"none of the first {found.records:,} records has"
+    others = {name: count for name, count in first.fields.items() if name != "sample_id"}
+    none = "no record has" if certain or first.whole else f"none of the first {first.records:,} records has"
     has = f"they have {listed(others)}{_hint(others, fields, benchmark)}" if others else "they have a sample_id alone"
     return f"{side_label(inputs, side)}: {none} a field that {benchmark} reads, {listed(fields)}; {has}"
 
@@ -120,9 +120,9 @@ def doubtful_sides(inputs: Inputs) -> list[str]:
     """Returns a line for each side that is empty, or none of whose first records has a field of the benchmark."""
     lines = []
     for side in (GROUND_TRUTH, *range(len(inputs.systems))):
-        found = inputs.first_records(side)
-        is_empty = found.whole and not found.records and not found.rejected
-        lines.append(no_record(inputs, side) if is_empty else other_records(inputs, side, found))
+        first = inputs.first_records(side)
+        is_empty = first.whole and not first.records and not first.rejected
+        lines.append(no_record(inputs, side) if is_empty else other_records(inputs, side, first))
     return [line for line in lines if line is not None]
 
 
@@ -147,15 +147,15 @@ def without_values(configuration: Configuration, column: str) -> str:
     return f"no ground-truth record has a value in the column {printable(column)}, by which the run {use}"
 
 
-def _hint(found: Mapping[str, int], fields: Iterable[str], name: str) -> str:
+def _hint(names: Mapping[str, int], fields: Iterable[str], name: str) -> str:
     """Returns the field that was meant, or the benchmarks whose fields these are, or what else may help."""
-    for each in itertools.islice((each for each in found if len(each) <= MAX_NAME_LENGTH), RECORDS_LOOKED_AT):
+    for each in itertools.islice((each for each in names if len(each) <= MAX_NAME_LENGTH), RECORDS_LOOKED_AT):
         for meant in difflib.get_close_matches(each, list(fields), n=1, cutoff=ALIKE):
             return f" (did you mean {meant}?)"
     others = [
         each
         for each, kind in usable_benchmarks().items()
-        if each != name and found.keys() & {*record_fields(kind.truth_type), *record_fields(kind.prediction_type)}
+        if each != name and names.keys() & {*record_fields(kind.truth_type), *record_fields(kind.prediction_type)}
     ]
     if others:
         return f" (did you mean the benchmark {' or '.join(others)}?)"

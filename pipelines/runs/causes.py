@@ -89,8 +89,8 @@ def most_frequent(
     causes: Sequence[QuarantineCause], sides: Collection[str], without: Collection[str] = ("duplicate", "unmatched")
 ) -> QuarantineCause | None:
     """Returns the cause for which most records of some sides were rejected; the first of those as frequent."""
-    found = (each for each in causes if each.side in sides and each.cause not in without)
-    return max(found, key=lambda each: each.records, default=None)
+    candidates = (each for each in causes if each.side in sides and each.cause not in without)
+    return max(candidates, key=lambda each: each.records, default=None)
 
 
 def most_often(cause: QuarantineCause | None) -> str:

@@ -58,7 +58,7 @@ def document(
     """
     written = {label: _slice(setting, slices[label], largest) for label in sorted(slices)}
     overall = written.pop("", {"metrics": {}})
-    verdicts = Counter(each["verdict"] for found in (overall, *written.values()) for each in found["metrics"].values())
+    verdicts = Counter(each["verdict"] for part in (overall, *written.values()) for each in part["metrics"].values())
     return {
         "format": COMPARISON_FORMAT,
         "benchmark": setting.benchmark.name,
@@ -78,25 +78,25 @@ def document(
     }
 
 
-def _slice(setting: ComparisonSetting, found: ComparedSlice, largest: npt.NDArray[Any] | None) -> dict[str, Any]:
-    metrics = {name: _metric(setting, name, each, largest) for name, each in found.metrics.items()}
-    return {**({} if found.samples is None else {"samples": found.samples}), "metrics": metrics}
+def _slice(setting: ComparisonSetting, compared: ComparedSlice, largest: npt.NDArray[Any] | None) -> dict[str, Any]:
+    metrics = {name: _metric(setting, name, each, largest) for name, each in compared.metrics.items()}
+    return {**({} if compared.samples is None else {"samples": compared.samples}), "metrics": metrics}
 
 
 def _metric(
     setting: ComparisonSetting, name: str, compared: ComparedMetric, largest: npt.NDArray[Any] | None
 ) -> dict[str, Any]:
-    found, test = compared.difference, compared.test
+    difference, test = compared.difference, compared.test
     word, simultaneous = verdict(type(setting.benchmark), name, compared, largest, setting.confidence)
     return {
-        "baseline": found.baseline,
-        "candidate": found.candidate,
-        "difference": found.difference,
-        "interval": found.interval,
+        "baseline": difference.baseline,
+        "candidate": difference.candidate,
+        "difference": difference.difference,
+        "interval": difference.interval,
         "p": None if test is None else test.p,
         "simultaneous_p": simultaneous,
         "verdict": word,
-        "detectable": found.detectable,
-        "units": round(found.units),
+        "detectable": difference.detectable,
+        "units": round(difference.units),
         "differing_samples": None if test is None else test.differing_samples,
     }

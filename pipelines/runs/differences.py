@@ -117,8 +117,8 @@ def signature(summary: Summary) -> str:
 
 def scoring_version(version: str) -> str:
     """Returns the part of a version that changes when a score may change: the major and the minor number."""
-    found = re.match(r"\d+\.\d+", version)
-    return found.group() if found else version
+    match = re.match(r"\d+\.\d+", version)
+    return match.group() if match else version
 
 
 def _versions(ours: RunSignature, theirs: RunSignature, strictness: Strictness, it: str) -> Iterator[str]:

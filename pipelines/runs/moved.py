@@ -108,21 +108,21 @@ def _change(before: _Row, after: _Row) -> dict[str, float]:
 
 def _rows(run: Run, system: str, part: SlicePart | None) -> dict[str, _Row]:
     """Returns the rows of a system by sample; raises UsageError where they are not there, not whole or too many."""
-    found: dict[str, _Row] = {}
+    rows: dict[str, _Row] = {}
     columns = [*COLUMNS, *(f"{SLICE_PREFIX}{name}" for name in (part.columns if part else ()))]
     if not run.rows:
         raise UsageError("a run has no rows (samples/)")
     try:
         for path in run.rows:
             for batch in read_rows(path, columns, pc.field("system") == system):
-                rows = zip(*(column.to_pylist() for column in batch.columns), strict=True)
-                for sample_id, status, statistics, *cells in rows:
+                records = zip(*(column.to_pylist() for column in batch.columns), strict=True)
+                for sample_id, status, statistics, *cells in records:
                     if part is None or part.holds(cells):
-                        found[sample_id] = status, statistics or ""
-                if len(found) > MAX_ROWS:
+                        rows[sample_id] = status, statistics or ""
+                if len(rows) > MAX_ROWS:
                     raise UsageError(f"a run has more than {MAX_ROWS:,} samples")
     except InputProblem as error:
         raise UsageError(error.message) from error
     except ValueError as error:
         raise UsageError(f"{path}: the rows of the run cannot be read ({one_line(error)})") from error
-    return found
+    return rows

@@ -99,7 +99,7 @@ def input_sides(files: Iterable[SourceFile]) -> tuple[tuple[int, InputSide], ...
     by_side: dict[int, list[SourceFile]] = {}
     for file in files:
         by_side.setdefault(file.side, []).append(file)
-    return tuple((side, _input_side(found)) for side, found in sorted(by_side.items()))
+    return tuple((side, _input_side(side_files)) for side, side_files in sorted(by_side.items()))
 
 
 def _input_side(files: Sequence[SourceFile]) -> InputSide:
@@ -130,8 +130,8 @@ def _checksum(path: str) -> str | None:
     if is_on_disk(path):
         return None
     with contextlib.suppress(OSError, ValueError, NotImplementedError), beam_files(path) as files:
-        found = files.checksum(path)
-        return str(found) if found else None
+        checksum = files.checksum(path)
+        return str(checksum) if checksum else None
     return None
 
 

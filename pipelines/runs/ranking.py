@@ -68,7 +68,7 @@ def rank_with_ties(run: Run) -> Ranking | None:
         return None
     values = {name: [run.systems[name].values.get(spec.name) for spec in metrics] for name in order}
     of_metrics = zip(metrics, zip(*values.values(), strict=True), strict=True)
-    spec = next((spec for spec, found in of_metrics if any(value is not None for value in found)), metrics[0])
+    spec = next((spec for spec, column in of_metrics if any(value is not None for value in column)), metrics[0])
     measured = {name: run.measured(name, "") for name in order}
     confidence = run.configuration.settings.bootstrap.confidence
     leader, *others = order
