@@ -1,4 +1,4 @@
-"""What an evaluation would do, told by scoring the first records of its inputs: `evaluate --check`."""
+"""What an evaluation would do, from scoring the first records of its inputs: `evaluate --check`."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ SAMPLES_SCORED = 64
 
 @dataclass
 class Findings:
-    """What a check says: lines for a person, and the problems, each of which would spoil the run."""
+    """The result of a check: lines to show, and the problems that would spoil the run."""
 
     lines: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
 
 def check_inputs(inputs: Inputs, layout: Layout) -> Findings:
-    """Looks at the first records of each side, scores some, and says what the run would do.
+    """Reads the first records of each side, scores some, and returns what the run would do.
 
-    A problem is what would keep the run from scoring anything. Nothing is written but a probe in an output folder that
-    is there already.
+    A problem is anything that would keep the run from scoring. Nothing is written except a probe in an existing output
+    folder.
     """
     configuration = inputs.configuration
     settings, benchmark = configuration.settings, configuration.benchmark
@@ -50,7 +50,7 @@ def check_inputs(inputs: Inputs, layout: Layout) -> Findings:
 
 
 def _side(inputs: Inputs, side: int, first: FirstRecords, findings: Findings) -> None:
-    """Says what a side holds."""
+    """Adds the content of a side to the findings."""
     label, files = side_label(inputs, side), inputs.files_of(side)
     size, count = sum(file.size for file in files), max(first.records, first.rejected)
     plural, more = "" if len(files) == 1 else "s", "" if first.whole else " and more"
@@ -83,7 +83,7 @@ def _side(inputs: Inputs, side: int, first: FirstRecords, findings: Findings) ->
 def _score(
     configuration: Configuration, name: str, truths: FirstRecords, predictions: FirstRecords, findings: Findings
 ) -> None:
-    """Says how the first samples of a system that have a prediction are scored."""
+    """Adds the scores of the first samples of a system that have a prediction."""
     common = [sample_id for sample_id in predictions.by_id if sample_id in truths.by_id]
     whole = truths.whole and predictions.whole
     among = "all" if whole else "the first"
@@ -102,7 +102,7 @@ def _score(
     for each in common[:SAMPLES_SCORED]:
         with contextlib.suppress(msgspec.MsgspecError, ValueError, RecursionError):
             pairs.append([records.by_id[each].decode(dict[str, Any]) for records in (truths, predictions)])
-    # The records have the benchmark's own names already; replicates are not told.
+    # The records already have the field names of the benchmark; replicates are not shown.
     bootstrap = msgspec.structs.replace(configuration.settings.bootstrap, replicates=0)
     settings = msgspec.structs.replace(configuration.settings, fields={}, bootstrap=bootstrap)
     with Scorer(Configuration(settings, configuration.benchmark)) as scorer:
@@ -120,7 +120,7 @@ def _score(
 
 
 def _output(output: str, layout: Layout, inputs: Inputs, findings: Findings) -> None:
-    """Says what is in the output folder, if it exists, and whether it can be written."""
+    """Adds what the output folder contains, if it exists, and whether it can be written."""
     try:
         check_not_replaced(output, layout, (file.path for file in inputs.files))
         published = find_published(output, layout)

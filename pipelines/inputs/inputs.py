@@ -1,4 +1,4 @@
-"""The inputs of a pipeline: found, checked, and read."""
+"""The inputs of a pipeline: lists, checks and reads them."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ FILES_LOOKED_AT = 100
 
 @dataclass(frozen=True)
 class Inputs:
-    """The files of a run, found and checked.
+    """The existing files of a run, checked.
 
     systems: the names of the systems, in the order of their numbers. more_columns: the ground-truth columns that
-    are needed beside those of the record type. whole: whether all columns of Parquet files are read. warnings: what
-    a person should know before the run, a line each.
+    are needed in addition to the record type. whole: whether all columns of Parquet files are read. warnings: to show
+    before the run, one line each.
     """
 
     configuration: Configuration
@@ -46,7 +46,7 @@ class Inputs:
     warnings: tuple[str, ...] = ()
 
     def read(self, pipeline: beam.Pipeline) -> beam.pvalue.DoOutputsTuple:
-        """Reads all files; see ReadRecords. In this process, nothing is gained by deferring what is read."""
+        """Reads all files; see ReadRecords. In a local run, deferring reads has no benefit."""
         bundle_bytes = None if launch.is_local(pipeline.options) else BYTES_PER_BUNDLE
         buckets, folder = bucket_count(self.files), launch.block_folder(pipeline)
         plan = ReadPlan(self.systems, self.columns, self.limits, buckets, folder, bundle_bytes)
@@ -60,7 +60,7 @@ class Inputs:
 
     @cached_property
     def columns(self) -> dict[int, SideColumns]:
-        """What the readers must know of the columns of each side."""
+        """The columns of each side, for the readers."""
         benchmark = self.configuration.benchmark
         systems = {system: self._columns_of(system, benchmark.prediction_type) for system in range(len(self.systems))}
         return {GROUND_TRUTH: self._columns_of(GROUND_TRUTH, benchmark.truth_type, self.more_columns), **systems}
@@ -78,17 +78,17 @@ class Inputs:
         return [file for file in self.files if file.side == side]
 
     def first_records(self, side: int) -> FirstRecords:
-        """Returns what the first records of a side hold."""
+        """Returns a summary of the first records of a side."""
         return preview(self.files_of(side), self.columns[side], self.limits)
 
 
 def find_inputs(
     configuration: Configuration, more_columns: Sequence[str], predictions: bool = True, whole: bool = False
 ) -> Inputs:
-    """Finds the files of a configuration, and looks into them for the columns that the run needs.
+    """Finds the files of a configuration, and checks that they have the columns that the run needs.
 
     predictions: whether the run needs any. whole: whether it needs the records with all their columns. Raises
-    UsageError where an input is missing or lacks a column.
+    UsageError if an input is missing or lacks a column.
     """
     settings = configuration.settings
     if not settings.ground_truth:
@@ -108,10 +108,10 @@ def find_inputs(
 
 
 def _check_files(inputs: Inputs) -> tuple[str, ...]:
-    """Looks into the first file of each side, and further where a column is missing; returns what is to be warned of.
+    """Checks the first file of each side, and more files if a column is missing; returns warnings.
 
-    Some files say which columns they have: one that no file of the ground truth has is a problem. Of JSONL only the
-    first records are looked at, and a column that stands nowhere in them may come later.
+    If the files list their columns, a column that no ground-truth file has is a problem. JSONL does not: only its first
+    records are read, and a column that is in none of them may come later, so it is a warning.
     """
     for file in {file.side: file for file in reversed(inputs.files)}.values():
         known_fields(file, inputs.columns[file.side].fields)
@@ -138,7 +138,7 @@ def _check_files(inputs: Inputs) -> tuple[str, ...]:
 
 
 def preview(files: Iterable[SourceFile], columns: SideColumns, limits: RecordLimits) -> FirstRecords:
-    """Returns what the first records of some files hold; a file that cannot be read has none."""
+    """Returns a summary of the first records of some files; a file that cannot be read has none."""
     first, bytes_read = FirstRecords(), 0
     for number, file in enumerate(files):
         if number >= FILES_LOOKED_AT:

@@ -1,4 +1,4 @@
-"""The document of a comparison: every metric of every slice, with what the tests say of it."""
+"""The document of a comparison: every metric of every slice, with the results of the tests."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ VERDICTS = ("better", "worse", "no difference shown", "too few differ", "not tes
 class ComparisonSetting:
     """What is compared, and how.
 
-    benchmark: under the options of the baseline. baseline, candidate: (run, system). metrics: the names of the metrics
-    of all samples. corpora: the sums of all samples of each run. seed, replicates: of the bootstrap. differences: what
-    sets the runs apart, which the user has allowed. one_sided: the labels of the slices that the baseline alone has,
-    and the candidate alone. threshold: of a large change of a per-sample metric.
+    benchmark: with the options of the baseline. baseline, candidate: (run, system). metrics: the names of the metrics
+    of all samples. corpora: the sums of all samples of each run. seed, replicates: of the bootstrap. differences: how
+    the runs differ, as allowed by the user. one_sided: the labels of the slices that only the baseline has, and that
+    only the candidate has. threshold: of a large change of a per-sample metric.
     """
 
     benchmark: AnyBenchmark
@@ -53,8 +53,8 @@ def document(
 ) -> dict[str, Any]:
     """Returns the document of comparison.json.
 
-    counts: of the samples, by what became of them. slices: by label, that of all samples under the empty one. largest:
-    see `verdict`. changes: of each per-sample metric, how many samples changed in which way.
+    counts: of the samples, by outcome. slices: by label; the label of all samples is empty. largest: see `verdict`.
+    changes: by per-sample metric, how many samples changed in which way.
     """
     written = {label: _slice(setting, slices[label], largest) for label in sorted(slices)}
     overall = written.pop("", {"metrics": {}})

@@ -1,4 +1,4 @@
-"""The documents of a run: what is written to summary.json and sums.json, and checked as it is read back."""
+"""The documents of a run: the content of summary.json and sums.json, checked when it is read back."""
 
 from __future__ import annotations
 

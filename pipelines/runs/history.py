@@ -62,7 +62,7 @@ class Coverage:
 
     @property
     def samples(self) -> int:
-        """How many samples there are."""
+        """The number of samples."""
         return self.scored + self.missing + self.rejected
 
     @property
@@ -111,7 +111,7 @@ class Night:
 
 @dataclass(frozen=True)
 class Break:
-    """A night whose scores cannot be compared with those of the night before, and why.
+    """A night that cannot be compared with the night before, and why.
 
     earlier: the last comparable night before it; None if there is none.
     """

@@ -3,7 +3,7 @@
 A look is a run with new predictions. A run that is repeated or judged again has equal predictions, the same verdict,
 and no further chance to fail. A new baseline restarts the count.
 
-Each look whose number is a multiple of `WEEK` closes a week: a gate with `looks` then also judges the mean of the last
+A look closes a week if its number is a multiple of `WEEK`: a gate with `looks` then also judges the mean of the last
 `WEEK` runs, which scatters less than one run. The chance of a false failure is split evenly between looks and weeks,
 and each half is shared by all of its kind (Bonferroni).
 """

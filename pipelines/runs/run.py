@@ -218,7 +218,7 @@ class Run:
 
     @property
     def signature(self) -> RunSignature:
-        """What the run scored, and with what: decides whether its scores compare with a different run."""
+        """What the run scored, and with what; determines whether its scores compare with those of a different run."""
         summary, versions = self.summary, self.provenance.get("versions")
         return RunSignature(summary.benchmark, summary.version, summary.config, versions, summary.fingerprint)
 
@@ -229,7 +229,7 @@ class Run:
 
     @property
     def quarantine(self) -> list[str]:
-        """The files that list what was quarantined."""
+        """The files that list the quarantined records."""
         return [] if self.published is None else self.published.folder("quarantine")
 
     @property
@@ -401,7 +401,7 @@ def _no_samples(key: SliceKey, values: dict[str, float | None]) -> SliceResult:
 
 
 def _coverage(counted: Mapping[str, int], truths: Sums, predictions: Sums) -> dict[str, Any]:
-    """Returns the coverage of a system. truths, predictions: what was counted of each side before scoring."""
+    """Returns the coverage of a system. truths, predictions: the counts of each side before scoring."""
     counts = dict(counted)
     for side, outcomes in (("ground_truth", truths), ("predictions", predictions)):
         for status in ("read", *STATUSES[side]):
