@@ -1,4 +1,4 @@
-"""The settings of a run, common to all benchmarks and checked strictly, next to the options of the benchmark."""
+"""The settings of a run, the same for all benchmarks, checked strictly; a benchmark has its own options too."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def check(raw: dict[str, Any], source: str) -> Configuration:
     settings = _convert({key: raw[key] for key in raw if key in shared}, Settings, source)
     options = _convert({key: raw[key] for key in raw if key in own}, kind.options_type, source)
     for key, value in msgspec.structs.asdict(options).items():
-        # NaN passes the comparisons with bounds.
+        # Comparisons with a bound do not reject NaN.
         if isinstance(value, float) and not math.isfinite(value):
             raise UsageError(f"{source}: {key}: found {value}; allowed: a finite number")
     if GROUND_TRUTH_FIELDS in settings.predictions:

@@ -114,9 +114,9 @@ def _score(
         findings.lines.append(f"  slices so far: {listed(result.slices)}")
     if result.rejected:
         first = result.rejected[0]
-        whose = shown(first.sample_id or "")
+        example = shown(first.sample_id or "")
         count = len({each.sample_id for each in result.rejected})
-        findings.lines.append(f"  {count} of them would be rejected, such as {whose}: {first.message}")
+        findings.lines.append(f"  {count} of them would be rejected, such as {example}: {first.message}")
 
 
 def _output(output: str, layout: Layout, inputs: Inputs, findings: Findings) -> None:

@@ -100,8 +100,8 @@ def find_inputs(
     with as_input_errors():
         files = match_files(GROUND_TRUTH, settings.ground_truth, "--ground-truth ")
         for system, (name, globs) in enumerate(systems.items()):
-            named = "" if name == DEFAULT_SYSTEM else f"{name}="
-            files += match_files(system, globs, f"--predictions {named}")
+            prefix = "" if name == DEFAULT_SYSTEM else f"{name}="
+            files += match_files(system, globs, f"--predictions {prefix}")
         inputs = Inputs(configuration, tuple(files), tuple(systems), tuple(more_columns), whole)
         check_field_sides(settings)
         return replace(inputs, warnings=_check_files(inputs))

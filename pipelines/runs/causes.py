@@ -55,7 +55,7 @@ class QuarantineCause(msgspec.Struct, frozen=True):
     examples: Annotated[list[QuarantinedRecord], msgspec.Meta(min_length=1)]
 
     def __str__(self) -> str:
-        """Returns the cause and its remedy, such as `this is not JSON (p.jsonl:3); mend the record, or ...`."""
+        """Returns the cause and its remedy, such as `this is not JSON (p.jsonl:3); fix the record, or ...`."""
         return f"{self.examples[0].error} ({self.examples[0].place}); {REMEDIES[self.cause]}"
 
 

@@ -13,7 +13,7 @@ from ...transforms.hashes import fingerprint_text
 from ...transforms.repeats import MISSING_REPEATS
 
 if TYPE_CHECKING:
-    # Whoever uses the Python API on records in memory needs no Beam.
+    # The Python API on records in memory must work without Beam.
     from ...transforms.totals import SliceResult
 
 Word = Literal["pass", "inconclusive", "invalid", "fail"]
@@ -87,7 +87,7 @@ class Fingerprint(msgspec.Struct, frozen=True):
 class SliceSummary(msgspec.Struct, frozen=True, kw_only=True):
     """One slice in summary.json.
 
-    predictions_fingerprint: None, errors, the standard errors: empty in a run of an earlier version.
+    In a run of an earlier version, predictions_fingerprint is None, and errors (standard errors) is empty.
     """
 
     coverage: Coverage
@@ -143,7 +143,7 @@ class SystemSummary(SliceSummary, frozen=True, kw_only=True):
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """summary.json. signature: for citation in a paper; empty, and fingerprint None, in one of an earlier version."""
+    """summary.json. signature: for citation; in a run of an earlier version it is empty, and fingerprint None."""
 
     benchmark: str
     version: str = ""

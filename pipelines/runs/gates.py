@@ -1,12 +1,12 @@
-"""Evaluates the gates of a run: pass, fail, inconclusive or invalid, each with its numbers and the reason in words.
+"""Evaluates the gates of a run: pass, fail, inconclusive or invalid, each with its numbers and the reason as text.
 
 A bound is judged on the interval of the metric, a comparison on the interval of the paired difference: pass only if
 the whole interval is on the good side, fail if it is on the bad side, else inconclusive. If anything is missing (the
 slice, the value, the interval, the baseline), the gate is invalid: no gate passes without something to judge.
 
 A gate with `looks` is judged that often on the same samples, and each look may fail by chance. So it fails only if the
-interval at a higher confidence is on the bad side (see `looks`). A pass is about one run and keeps its confidence. Once
-in a week of looks, the gate can also fail on the mean of the last runs.
+interval at a higher confidence is on the bad side (see `looks`). A pass is about one run and keeps its confidence. At
+the end of a week of looks, the gate can also fail on the mean of the last runs.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class _Side(NamedTuple):
 
 
 class _GateEvaluator:
-    """Evaluates one gate of a configuration on a system of a run; the name is empty if there is no other system."""
+    """Evaluates one gate of a configuration on a system of a run; `system` is empty if there is no other system."""
 
     def __init__(self, configuration: Configuration, run: Run, baseline: Run | None, key: str, system: str) -> None:
         self.settings, self.benchmark = configuration.settings, configuration.benchmark

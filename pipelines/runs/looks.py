@@ -59,10 +59,10 @@ def count_look(blessed: str, baseline: Run, run: Run) -> int:
     """
     judged, look = _since_blessing(blessed, baseline), _key_of(run)
     if look not in judged and look != _key_of(baseline):
-        here, folder = posixpath.dirname(blessed), run.path
+        parent, folder = posixpath.dirname(blessed), run.path
         if is_on_disk(blessed) and is_on_disk(folder):
-            here, folder = os.path.abspath(here), os.path.abspath(folder)
-        judged[look] = folder.removeprefix(here.rstrip("/") + "/").rstrip("/")
+            parent, folder = os.path.abspath(parent), os.path.abspath(folder)
+        judged[look] = folder.removeprefix(parent.rstrip("/") + "/").rstrip("/")
         _write(blessed, baseline, judged)
     return len(judged)
 

@@ -209,9 +209,9 @@ def luck_warnings(metrics: Sequence[str], baseline: Run, median: Run) -> Iterato
             pair = paired.get(metric)
             if pair is None or pair.difference is None or not pair.error or pair.error <= ROUNDING:
                 continue
-            above = spec_of(type(benchmark), metric).goodness(pair.difference) / pair.error
-            if above > 1:
+            errors = spec_of(type(benchmark), metric).goodness(pair.difference) / pair.error
+            if errors > 1:
                 yield (
-                    f"the baseline {baseline.path} is better than the median of recent nights by {above:.1f} standard "
+                    f"the baseline {baseline.path} is better than the median of recent nights by {errors:.1f} standard "
                     f"errors in {metric} of {system}: gates that compare with it fail more often than promised"
                 )
