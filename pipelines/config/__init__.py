@@ -1,1 +1,1 @@
-"""The configuration of a run, checked, with errors in words."""
+"""The configuration of a run, its checks and its error messages."""

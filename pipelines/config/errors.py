@@ -1,4 +1,4 @@
-"""The one kind of error that a person is told in one line, without a traceback, and the words of such lines."""
+"""The error that users see as one line without a traceback, and helpers for the text of such lines."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ class UsageError(Exception):
 
 
 def as_usage_error(error: BaseException) -> UsageError | None:
-    """Returns the problem with an input that a runner reported, however deep it has wrapped it; None for others."""
+    """Returns an input problem that a runner reported, at any depth of wrapping; None for other errors."""
     if isinstance(error, UsageError):
         return error
     if isinstance(error, BrokenBenchmark):
         return UsageError(str(error))
     if isinstance(error, InputProblem) and InputProblem.MARK not in error.message:
         return UsageError(error.message)
-    # A runner may raise the same type again, made of the whole text: then the mark stands there twice.
-    found = re.search(rf"(?:{re.escape(InputProblem.MARK)} )+(.*?)(?:\\n|\n| \[while running|$)", str(error))
-    return UsageError(found.group(1).strip().rstrip("'\"")) if found else None
+    # A runner may raise the same type again with the whole text, so the mark may be duplicated.
+    match = re.search(rf"(?:{re.escape(InputProblem.MARK)} )+(.*?)(?:\\n|\n| \[while running|$)", str(error))
+    return UsageError(match.group(1).strip().rstrip("'\"")) if match else None
 
 
 @contextlib.contextmanager
 def as_input_errors(option: str = "") -> Iterator[None]:
-    """Raises a problem with an input as a UsageError; `option`, with which the input was given, is put before it."""
+    """Raises input problems as UsageError, prefixed with `option`, the option that gave the input."""
     try:
         yield
     except Exception as error:
@@ -46,7 +46,7 @@ def as_input_errors(option: str = "") -> Iterator[None]:
 
 @contextlib.contextmanager
 def as_output_errors(output: str, hint: str = "") -> Iterator[None]:
-    """Raises that an output cannot be written as a UsageError; `hint` is put behind it."""
+    """Raises errors from writing an output as UsageError; `hint` is appended."""
     try:
         yield
     except (OSError, ValueError) as error:
@@ -54,17 +54,17 @@ def as_output_errors(output: str, hint: str = "") -> Iterator[None]:
 
 
 def one_line(error: BaseException) -> str:
-    """Returns the message of an error as one line that is not too long."""
+    """Returns the message of an error as one line of at most 200 characters."""
     return " ".join(str(error).split())[:200]
 
 
-def not_positive(found: Any) -> str:
-    """Returns that a count of processes, or of anything that there is at least one of, is wrong."""
-    return f"must be a whole number of at least 1, not {shown(found)}"
+def not_positive(value: Any) -> str:
+    """Returns the message for a count, such as of processes, that must be at least 1."""
+    return f"must be a whole number of at least 1, not {shown(value)}"
 
 
 def shown(value: Any) -> str:
-    """Returns a value as an error shows it, written as YAML writes it and truncated where it is long."""
+    """Returns a value for an error message, null and booleans as in YAML, truncated if it is long."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     return truncated(repr(value), 80)

@@ -1,4 +1,4 @@
-"""The gates of a configuration: what must hold of a run, checked so that none can pass or fail by a slip."""
+"""The gates of a configuration: conditions on a run, checked so that none passes or fails by a mistake."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ AnyBenchmark = type[Benchmark[Any, Any, Any]]
 
 
 class Gate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What must hold of a metric.
+    """A condition on a metric.
 
     minimum, maximum: bounds of its value. not_worse_than: `baseline`, or the name of another system of the run; the
-    metric may be worse than there by `margin` at most, in the direction of the metric. name: what the gate is called,
-    by default as its key. tier: an advisory gate never changes the exit code. system: the one system that is judged,
-    by default every one. judge: by the whole interval, or by the value alone. looks: how many runs the gate is to judge
-    until another baseline is blessed; the chance of a false failure is shared among them. inconclusive: what this
-    verdict counts as, by default what the configuration says for all.
+    metric may be worse than that by at most `margin`, in the direction of the metric. name: of the gate, by default its
+    key. tier: an advisory gate never changes the exit code. system: the only system to judge, by default all. judge: by
+    the whole interval, or by the value alone. looks: how many runs the gate will judge before a new baseline is
+    blessed; they share the chance of a false failure. inconclusive: what this verdict counts as, by default as the
+    configuration says for all gates.
     """
 
     minimum: float | None = None
@@ -51,14 +51,14 @@ _OVERRIDE = re.compile(rf"gates\.(?P<gate>.+?)\.(?P<key>{'|'.join(GATE_KEYS)})\s
 
 @dataclass(frozen=True)
 class GateTarget:
-    """What a gate looks at: a metric, of all samples or of the slice with this label."""
+    """The target of a gate: a metric of all samples, or of the slice with this label."""
 
     metric: str
     label: str
 
 
 def gate_target(key: str, kind: AnyBenchmark) -> GateTarget | None:
-    """Returns what a key such as `cdm` or `cdm @ source=scan` names; None where no metric of the benchmark is meant."""
+    """Returns the target that a key such as `cdm` or `cdm @ source=scan` names; None if it names no metric."""
     places = [at for at, character in enumerate(key) if character == "@"]
     for at in places:
         metric, label = key[:at].strip(), key[at + 1 :].strip()
@@ -68,12 +68,12 @@ def gate_target(key: str, kind: AnyBenchmark) -> GateTarget | None:
 
 
 def split_override(override: str) -> tuple[list[str], str, str]:
-    """Returns the keys, the equals sign if there is one, and the value of KEY=VALUE, in which dots lead into groups.
+    """Returns the keys, the equals sign if there is one, and the value of KEY=VALUE; dots separate nested keys.
 
-    The key of a gate, which has the name of a metric and a slice, may hold dots, and an equals sign.
+    The key of a gate contains the name of a metric and a slice, so it may have dots and an equals sign.
     """
-    if found := _OVERRIDE.match(override):
-        return ["gates", found["gate"], found["key"]], "=", override[found.end() :]
+    if match := _OVERRIDE.match(override):
+        return ["gates", match["gate"], match["key"]], "=", override[match.end() :]
     key, equals, text = override.partition("=")
     if key.startswith("gates."):
         return ["gates", *key.removeprefix("gates.").rsplit(".", 1)], equals, text
@@ -81,10 +81,10 @@ def split_override(override: str) -> tuple[list[str], str, str]:
 
 
 def check_gates(gates: Mapping[str, Gate], kind: AnyBenchmark, replicates: int, source: str) -> None:
-    """Refuses a gate that could never pass, never fail, or that judges nothing.
+    """Rejects gates that could never pass, could never fail, or judge nothing.
 
-    Raises UsageError for a metric that the benchmark does not have, a gate without a bound, a bound that is no finite
-    number or outside of what the metric can be, and one that needs intervals where the run has none.
+    Raises UsageError for a metric that the benchmark does not have, a gate without a bound, a bound that is not finite
+    or is outside the range of the metric, and a gate that needs intervals if the run has none.
     """
     names: dict[str, str] = {}
     for key, gate in gates.items():
@@ -109,7 +109,7 @@ def check_gates(gates: Mapping[str, Gate], kind: AnyBenchmark, replicates: int, 
 
 
 def _problems(gate: Gate, spec: MetricSpec, replicates: int) -> Iterator[str]:
-    """Yields why a gate on a metric could never pass, never fail or judges nothing, after the key that is wrong."""
+    """Yields the wrong key of a gate, and why the gate could never pass, could never fail or judges nothing."""
     (low, high), least, most = spec.bounds, gate.minimum, gate.maximum
     ends = [f"at least {low:g}" if low is not None else "", f"at most {high:g}" if high is not None else ""]
     always = f"the metric is always {' and '.join(filter(None, ends))}"
@@ -144,7 +144,7 @@ def check_targets(
     systems: Sequence[str],
     slices: Iterable[Sequence[str]],
 ) -> None:
-    """Refuses a gate on a slice or a system that the run will not have.
+    """Rejects gates on a slice or a system that the run will not have.
 
     slices: the columns of each slice of the run. Raises UsageError.
     """
@@ -168,6 +168,6 @@ def check_targets(
 
 
 def label_columns(label: str) -> tuple[str, ...]:
-    """Returns the columns of the label of a slice, such as `first=x,second=y`, in which `\\` quotes a character."""
+    """Returns the columns of the label of a slice, such as `first=x,second=y`; `\\` escapes a character."""
     columns = re.findall(r"(?:^|,)((?:\\.|[^\\,=])*)(?:=(?:\\.|[^\\,])*)?", label, re.DOTALL)
     return tuple(re.sub(r"\\(.)", r"\1", column, flags=re.DOTALL) for column in columns)

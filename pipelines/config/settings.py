@@ -1,4 +1,4 @@
-"""The settings of a run: what every benchmark shares, checked strictly, beside the benchmark's own options."""
+"""The settings of a run, the same for all benchmarks, checked strictly; a benchmark has its own options too."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .gates import Gate, Inconclusive, SystemName, check_gates, split_override
 GROUND_TRUTH_FIELDS, PREDICTION_FIELDS = "ground_truth", "predictions"
 
 DEFAULT_SYSTEM = "predictions"
-"""The system of predictions that are given without a name."""
+"""The name of the system if predictions have no name."""
 
 _Struct = TypeVar("_Struct", bound=msgspec.Struct)
 
@@ -40,8 +40,8 @@ class BootstrapSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
 class LimitSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Limits that keep one record or one setting from filling the memory.
 
-    record_bytes, depth: of one record, its bytes, and how deep its arrays and objects are nested. slices_per_sample:
-    how many slices one sample may belong to, as crossed columns with lists multiply. slices: how many a run may have.
+    record_bytes: the size of one record. depth: how deep its arrays and objects may be nested. slices_per_sample: how
+    many slices one sample may belong to; crossed columns with lists multiply. slices: how many a run may have.
     """
 
     record_bytes: Annotated[int, Meta(ge=1, le=1 << 30)] = 16 << 20
@@ -53,7 +53,7 @@ class LimitSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class PageSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How many samples of each system report.html holds with their records and drawings.
 
-    worst: by the main per-sample metric. flips: those on which systems differ most. random: chosen by a hash.
+    worst: by the main per-sample metric. flips: where systems differ most. random: chosen by a hash.
     """
 
     worst: Annotated[int, Meta(ge=0, le=1000)] = 100
@@ -62,21 +62,21 @@ class PageSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """What every benchmark shares.
+    """The settings that all benchmarks share.
 
-    ground_truth, predictions, output: as on the command line, which wins. missing: whether a missing prediction counts
-    as wrong or is left out. max_rejected_fraction: how many of the records of a side may be rejected before the run
-    fails. max_missing_fraction: how many of the samples of a system, but for rejected ones, may lack a prediction.
-    slices: columns to slice by, each `column` or `first,second`. cluster: the column of samples that belong together,
-    for the bootstrap; a sample where it is null or absent is a cluster of its own. repeats: whether predictions have a
-    field `repeat`, so that a system may have several for a sample, see `metrics.repeats`. derived: metrics made of
-    metrics, by name the formula, see `metrics.derived`. gates: by metric, or `metric @ slice`. inconclusive: what a
-    gate counts as that neither passes nor fails; `pass` leaves the exit code as it is. worst_samples: how many the
-    report lists. page: the samples that report.html shows. fields: where the benchmark's fields are in the records of
-    `ground_truth`, of `predictions` (all systems) or of one system by its name, as {field: path}. pictures: where the
-    real pictures of samples are, for pages and drawings: a pattern with `{sample_id}`, or the folder to which
-    `image.path` of a ground-truth record is relative; None: to the file of the record. sample_id_type: whether a
-    sample_id may be an integer, which is compared by its decimal text (`any`), or must be a `string`.
+    ground_truth, predictions, output: as on the command line, which takes precedence. missing: whether a missing
+    prediction counts as wrong or is left out. max_rejected_fraction: the share of the records of a side that may be
+    rejected before the run fails. max_missing_fraction: the share of the samples of a system, without rejected ones,
+    that may lack a prediction. slices: columns to slice by, each `column` or `first,second`. cluster: the column of
+    samples that belong together, for the bootstrap; a sample without a value is a cluster of its own. repeats:
+    whether predictions have a field `repeat`, so that a system may have several for a sample; see `metrics.repeats`.
+    derived: formulas of derived metrics by name; see `metrics.derived`. gates: by metric, or `metric @ slice`.
+    inconclusive: what a gate counts as if it neither passes nor fails; `pass` does not change the exit code.
+    worst_samples: how many the report lists. page: the samples that report.html shows. fields: the paths of the fields
+    in the records of `ground_truth`, of `predictions` (all systems) or of one system by its name, as {field: path}.
+    pictures: the real pictures of samples, for pages and drawings: a pattern with `{sample_id}`, or the folder that
+    `image.path` of a ground-truth record is relative to; None: relative to the file of the record. sample_id_type:
+    `any`: a sample_id may also be an integer, compared by its decimal text; `string`: it must be a string.
     """
 
     benchmark: str
@@ -103,7 +103,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
 @dataclass(frozen=True)
 class Configuration:
-    """A checked configuration: the shared settings, and the benchmark under its own options."""
+    """A checked configuration: the shared settings, and the benchmark with its own options."""
 
     settings: Settings
     benchmark: Benchmark[Any, Any, Any]
@@ -111,9 +111,9 @@ class Configuration:
     def resolved(self) -> dict[str, Any]:
         """Returns the whole configuration with all defaults, as the summary shows it.
 
-        The output folder and the samples of the page are left out: the same input gives the same summary, wherever it
-        is written and whatever a person wants to look at. Derived metrics, repeats and `pictures` are there only where
-        given.
+        The output folder and the samples of the page are left out: the summary must not depend on where it is written
+        or on what a user wants to view. Derived metrics, repeats and `pictures` are included only if they are
+        set.
         """
         options = msgspec.to_builtins(self.benchmark.options)
         shared = msgspec.to_builtins(self.settings)
@@ -124,7 +124,7 @@ class Configuration:
         return {**shared, **options}
 
     def fields_of(self, system: str | None) -> FieldMap:
-        """Returns where the fields of a system, of the ground truth for None, stand in its records."""
+        """Returns the paths of the fields in the records of a system; None is the ground truth."""
         sides = self.settings.fields
         if system is None:
             fields = sides.get(GROUND_TRUTH_FIELDS, {})
@@ -146,31 +146,31 @@ class Configuration:
         return tuple(dict.fromkeys(column for each in self.slice_columns() for column in each))
 
     def truth_columns(self) -> tuple[str, ...]:
-        """Returns the ground-truth columns that the run needs beside those of the benchmark, each once."""
+        """Returns the ground-truth columns that the run needs in addition to the benchmark, each once."""
         cluster = (self.settings.cluster,) if self.settings.cluster else ()
         return tuple(dict.fromkeys((*self.columns(), *cluster)))
 
 
 def load(path: str, overrides: Sequence[str], command_line: Mapping[str, Any]) -> Configuration:
-    """Reads the configuration `path`, sets `overrides` (KEY=VALUE) and then what the command line says.
+    """Reads the configuration `path`, then applies `overrides` (KEY=VALUE) and the command line.
 
-    `path` may be the name of a benchmark instead, for its published defaults. Raises UsageError where anything is
-    wrong, naming the key, what was found and what is allowed.
+    `path` may also be the name of a benchmark, for its published defaults. Raises UsageError if anything is wrong,
+    with the key, its value and the allowed values.
     """
     raw = overridden({"benchmark": path} if is_benchmark(path) else _read_yaml(path), overrides)
     return check({**raw, **{key: value for key, value in command_line.items() if value}}, path)
 
 
 def check(raw: dict[str, Any], source: str) -> Configuration:
-    """Returns the configuration that `raw` holds; `source` names it in errors.
+    """Returns the configuration in `raw`; `source` is its name in errors.
 
-    Raises UsageError where a key is unknown or a value impossible.
+    Raises UsageError if a key is unknown or a value is invalid.
     """
     name = raw.get("benchmark")
     if not isinstance(name, str) or not is_benchmark(name):
         known = ", ".join(benchmark_names())
-        found = "it is missing" if name is None else f"found {shown(name)}{nearest(str(name), benchmark_names())}"
-        raise UsageError(f"{source}: benchmark: {found}; allowed: {known}")
+        problem = "it is missing" if name is None else f"found {shown(name)}{nearest(str(name), benchmark_names())}"
+        raise UsageError(f"{source}: benchmark: {problem}; allowed: {known}")
     kind = check_benchmark(name)
     shared = {field.encode_name for field in msgspec.structs.fields(Settings)}
     own = {field.encode_name for field in msgspec.structs.fields(kind.options_type)}
@@ -184,7 +184,7 @@ def check(raw: dict[str, Any], source: str) -> Configuration:
     settings = _convert({key: raw[key] for key in raw if key in shared}, Settings, source)
     options = _convert({key: raw[key] for key in raw if key in own}, kind.options_type, source)
     for key, value in msgspec.structs.asdict(options).items():
-        # No comparison with a bound tells NaN from a number.
+        # Comparisons with a bound do not reject NaN.
         if isinstance(value, float) and not math.isfinite(value):
             raise UsageError(f"{source}: {key}: found {value}; allowed: a finite number")
     if GROUND_TRUTH_FIELDS in settings.predictions:
@@ -203,7 +203,7 @@ def check(raw: dict[str, Any], source: str) -> Configuration:
 
 
 def check_benchmark(name: str) -> type[Benchmark[Any, Any, Any]]:
-    """Returns the benchmark of this name; raises UsageError where there is none, or it cannot be used."""
+    """Returns the benchmark of this name; raises UsageError if it does not exist or cannot be used."""
     if not is_benchmark(name):
         near = nearest(name, benchmark_names())
         raise UsageError(f"there is no benchmark {name}{near}; there are {', '.join(benchmark_names())}")
@@ -216,7 +216,7 @@ def check_benchmark(name: str) -> type[Benchmark[Any, Any, Any]]:
 def _with_derived(
     kind: type[Benchmark[Any, Any, Any]], settings: Settings, source: str
 ) -> type[Benchmark[Any, Any, Any]]:
-    """Returns the benchmark with the derived metrics; raises UsageError where one cannot be."""
+    """Returns the benchmark with the derived metrics; raises UsageError if one is invalid."""
     from ...metrics.derived import DefinitionError, with_derived
 
     try:
@@ -248,7 +248,7 @@ def _check_columns(settings: Settings, source: str) -> None:
 
 
 def check_field_sides(settings: Settings) -> None:
-    """Raises UsageError where the fields of a system are given that has no predictions."""
+    """Raises UsageError if `fields` names a system without predictions."""
     sides = list(dict.fromkeys([GROUND_TRUTH_FIELDS, PREDICTION_FIELDS, *settings.predictions]))
     for side in settings.fields:
         if side not in sides:
@@ -274,10 +274,10 @@ def _read_yaml(path: str) -> dict[str, Any]:
 
 
 class _Loader(yaml.SafeLoader):
-    """YAML as SafeLoader reads it, but a key that is given twice is an error, and 1e-9 is a number."""
+    """SafeLoader, except that a duplicate key is an error, and 1e-9 is a number."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """Returns a mapping whose keys are plain text and different."""
+        """Returns a mapping; raises MarkedYAMLError unless its keys are plain text and unique."""
         seen = set()
         for key, _ in node.value:
             problem = None if isinstance(key, yaml.ScalarNode) else "a key must be plain text"
@@ -295,11 +295,11 @@ _Loader.add_implicit_resolver(
 
 
 def load_yaml(text: bytes | str) -> Any:
-    """Returns the value of one YAML document; raises yaml.YAMLError where it is no YAML, or has a key twice."""
+    """Returns the value of one YAML document; raises yaml.YAMLError if it is invalid or has a duplicate key."""
     try:
         return yaml.load(text, Loader=_Loader)
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-        # The parser's own constructors raise these, such as for !!bool x.
+        # The constructors of the parser raise these, such as for !!bool x.
         raise yaml.YAMLError(f"a value is not what its tag says, or nested too deeply: {error!r}") from error
 
 
@@ -311,7 +311,7 @@ def _yaml_problem(error: yaml.YAMLError) -> str:
 
 
 def overridden(raw: dict[str, Any], overrides: Sequence[str]) -> dict[str, Any]:
-    """Returns a configuration, not yet checked, with the KEY=VALUE of `overrides` set; raises UsageError."""
+    """Returns an unchecked configuration with `overrides` (KEY=VALUE) applied; raises UsageError."""
     for override in overrides:
         path, equals, text = split_override(override)
         override = truncated(override, 80)
@@ -337,7 +337,7 @@ def _convert(raw: dict[str, Any], kind: type[_Struct], source: str) -> _Struct:
 
 
 def _explain(value: Any, kind: Any, path: Sequence[Any] = ()) -> str:
-    """Says what is wrong with `value`, which is no `kind`, in one line: the key, what was found and what is allowed."""
+    """Returns one line on why `value` is not a `kind`: the key, its value and what is allowed."""
     kinds = (kind, *get_args(kind))
     struct = next((each for each in kinds if isinstance(each, type) and issubclass(each, msgspec.Struct)), None)
     inner: dict[Any, Any] = {}
@@ -351,7 +351,7 @@ def _explain(value: Any, kind: Any, path: Sequence[Any] = ()) -> str:
     for name in inner:
         if name in value and _misfit(value[name], inner[name]):
             return _explain(value[name], inner[name], [*path, name])
-    # Where each key alone is right, the type itself says what does not go together.
+    # If each key alone is valid, the type itself reports which values are incompatible.
     problem = _misfit(value, kind)
     if get_origin(kind) is Literal:
         problem = f"allowed: {', '.join(sorted(map(str, get_args(kind))))}"
@@ -359,7 +359,7 @@ def _explain(value: Any, kind: Any, path: Sequence[Any] = ()) -> str:
 
 
 def _misfit(value: Any, kind: Any) -> str:
-    """Returns what `value` must be, in the words of msgspec; nothing where it is a `kind`."""
+    """Returns what `value` must be, as msgspec says it; empty if it is a `kind`."""
     try:
         msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
@@ -368,15 +368,15 @@ def _misfit(value: Any, kind: Any) -> str:
 
 
 def predictions_of(system: str) -> str:
-    """Returns what messages call the predictions of a system: those without a name are just `predictions`."""
+    """Returns the name of the predictions of a system in messages; without a name just `predictions`."""
     return f"predictions{of_system(system)}"
 
 
 def label_of(system: str) -> str:
-    """Returns what stands before a message on the one system that it is about; nothing where that has no name."""
+    """Returns the prefix of a message about one system; empty if the system has no name."""
     return "" if system == DEFAULT_SYSTEM else f"{system}: "
 
 
 def of_system(system: str) -> str:
-    """Returns ` of NAME`; nothing for predictions without a name."""
+    """Returns ` of NAME`; empty for predictions without a name."""
     return "" if system == DEFAULT_SYSTEM else f" of {system}"

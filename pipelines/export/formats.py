@@ -1,4 +1,4 @@
-"""Finished runs in the formats of others.
+"""Finished runs in the formats of other tools.
 
 Every Eval Ever (https://github.com/evaleval/every_eval_ever), the scores of Inspect (https://inspect.aisi.org.uk), and
 the metadata of a model card (https://huggingface.co/docs/hub/model-cards).
@@ -20,7 +20,7 @@ from ..runs.run import Run
 
 SCHEMA_VERSION = "0.3.0"
 RELATIONSHIPS = ("first_party", "third_party", "collaborative", "other")
-"""Of whoever evaluates to whoever made the model."""
+"""Of the evaluator to the maker of the model."""
 DEFAULT_TASK = "image-to-text"
 
 
@@ -36,7 +36,7 @@ def every_eval_ever(
     """Returns the record of a system in Every Eval Ever: a result for each metric of all samples that has a value.
 
     now: seconds since 1970. model: its id, such as ORGANIZATION/NAME; None: the name of the system. dataset: its name;
-    None: that of the benchmark. organization: who evaluated. relationship: one of RELATIONSHIPS.
+    None: the name of the benchmark. organization: who evaluated. relationship: one of RELATIONSHIPS.
     """
     summary, model = run.summary, model or system
     data = {
@@ -70,7 +70,7 @@ def every_eval_ever(
     }
 
 
-def _results(run: Run, found: SystemSummary, data: dict[str, Any]) -> list[dict[str, Any]]:
+def _results(run: Run, summary: SystemSummary, data: dict[str, Any]) -> list[dict[str, Any]]:
     benchmark = type(run.configuration.benchmark)
     return [
         {
@@ -78,9 +78,9 @@ def _results(run: Run, found: SystemSummary, data: dict[str, Any]) -> list[dict[
             "evaluation_name": benchmark.name,
             "source_data": data,
             "metric_config": _metric(benchmark.name, name, spec_of(benchmark, name)),
-            "score_details": {"score": value, "uncertainty": _uncertainty(run, found, name)},
+            "score_details": {"score": value, "uncertainty": _uncertainty(run, summary, name)},
         }
-        for name, value in found.values.items()
+        for name, value in summary.values.items()
         if value is not None
     ]
 
@@ -98,11 +98,11 @@ def _metric(benchmark: str, name: str, spec: MetricSpec) -> dict[str, Any]:
     }
 
 
-def _uncertainty(run: Run, found: SystemSummary, name: str) -> dict[str, Any]:
-    """Returns the interval and the standard error of a metric, as far as there are any, and the number of samples."""
+def _uncertainty(run: Run, summary: SystemSummary, name: str) -> dict[str, Any]:
+    """Returns the number of samples, and the interval and the standard error of a metric if they are known."""
     settings = run.configuration.settings
-    interval, error = found.intervals.get(name), found.errors.get(name)
-    known: dict[str, Any] = {"num_samples": found.measured_samples(settings.missing)}
+    interval, error = summary.intervals.get(name), summary.errors.get(name)
+    known: dict[str, Any] = {"num_samples": summary.measured_samples(settings.missing)}
     if interval is not None:
         known["num_bootstrap_samples"] = settings.bootstrap.replicates
         known["confidence_interval"] = {
@@ -149,7 +149,7 @@ def model_index(
     task on the Hub.
     """
     benchmark, confidence = run.configuration.benchmark, run.configuration.settings.bootstrap.confidence
-    where = dataset or benchmark.name
+    dataset_name = dataset or benchmark.name
     models = []
     for name, system in run.systems.items():
         metrics = []
@@ -158,6 +158,6 @@ def model_index(
                 low, high = system.intervals.get(metric) or (None, None)
                 args = {} if low is None else {"args": {"confidence": confidence, "low": low, "high": high}}
                 metrics.append({"type": metric, "name": metric, "value": value, **args})
-        result = {"task": {"type": task}, "dataset": {"type": where, "name": where}, "metrics": metrics}
+        result = {"task": {"type": task}, "dataset": {"type": dataset_name, "name": dataset_name}, "metrics": metrics}
         models.append({"name": model or name, "results": [result]})
     return {"model-index": models}

@@ -1,4 +1,4 @@
-"""A system of a finished run as a run of MLflow, with the files of the run, or as one of Weights & Biases."""
+"""A system of a finished run as a run of MLflow, with its files, or as a run of Weights & Biases."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from ..runs.run import Run
 MAX_NAME_LENGTH = 250
 MAX_PARAMETER_LENGTH = 6000
 ENTRIES_AT_ONCE = 100
-"""How many parameters MLflow takes in one request."""
+"""How many parameters MLflow accepts in one request."""
 
 _NOT_TAKEN = re.compile(r"[^A-Za-z0-9_.\- ]")
 
 
 def log_run(run: Run, system: str, tracking_uri: str | None = None, experiment: str | None = None) -> str:
-    """Logs a system of a finished run as a new run of MLflow, and returns the id of that.
+    """Logs a system of a finished run as a new run of MLflow, and returns its id.
 
-    Every metric that has a value is logged under `entry_names`, its interval as NAME.low and NAME.high. tracking_uri:
-    None: as MLflow is set up. experiment: its name; None: that of the benchmark; made unless it is there.
+    Every metric with a value is logged under the name from `entry_names`, its interval as NAME.low and NAME.high.
+    tracking_uri: None: as MLflow is set up. experiment: its name; None: the benchmark; created if it does not exist.
 
     Raises UsageError if MLflow is not installed, or its server or a file of the run cannot be reached.
     """
@@ -67,10 +67,10 @@ def log_run(run: Run, system: str, tracking_uri: str | None = None, experiment: 
 
 
 def log_offline(run: Run, system: str, folder: str, project: str | None = None) -> str:
-    """Writes a system of a finished run below `folder`/wandb, and returns the folder of the new run there.
+    """Writes a system of a finished run below `folder`/wandb, and returns the folder of the new run.
 
-    Its summary has the metrics and the ends of their intervals under the names that `entry_names` gives, its
-    configuration the settings and options of the run and what identifies it. project: None: the name of the benchmark.
+    Its summary has the metrics and the ends of their intervals under the names from `entry_names`. Its configuration
+    has the settings and options of the run and its `tags`. project: None: the name of the benchmark.
 
     Raises UsageError if W&B is not installed or the folder cannot be written.
     """
@@ -97,26 +97,26 @@ def log_offline(run: Run, system: str, folder: str, project: str | None = None) 
 
 
 def metrics(run: Run, system: str) -> dict[str, float]:
-    """Returns what is logged as metrics: each that has a value, and the ends of its interval."""
-    found = run.systems[system]
-    values = {name: value for name, value in found.values.items() if value is not None}
-    ends = [(name, interval) for name, interval in found.intervals.items() if name in values and interval is not None]
+    """Returns the metrics to log: each with a value, and the ends of its interval."""
+    summary = run.systems[system]
+    values = {name: value for name, value in summary.values.items() if value is not None}
+    ends = [(name, interval) for name, interval in summary.intervals.items() if name in values and interval is not None]
     values |= {f"{name}.{end}": value for name, pair in ends for end, value in zip(("low", "high"), pair, strict=True)}
     names = entry_names(values)
     return {names[name]: value for name, value in values.items()}
 
 
 def parameters(run: Run) -> dict[str, str]:
-    """Returns the settings and options of a run: a mapping as one parameter for each of its keys, lists as JSON."""
+    """Returns the settings and options of a run: one parameter for each key of a mapping, lists as JSON."""
     texts = dict(_flat("", run.summary.config))
     names = entry_names(texts)
     return {names[name]: text[:MAX_PARAMETER_LENGTH] for name, text in texts.items()}
 
 
 def tags(run: Run, system: str) -> dict[str, str]:
-    """Returns by what a run is found again: its id, system, version, signature, ground truth and gates."""
+    """Returns the tags that identify a run: its id, system, version, signature, ground truth and gates."""
     summary = run.summary
-    found = {
+    entries = {
         "run": run.path,
         "run_id": run.run_id,
         "system": system,
@@ -126,32 +126,32 @@ def tags(run: Run, system: str) -> dict[str, str]:
         "ground_truth": "" if summary.fingerprint is None else summary.fingerprint.hash,
         "gates": gates_passed(summary.gates) if summary.gates else "",
     }
-    return {f"beamscore.{name}": text for name, text in found.items() if text}
+    return {f"beamscore.{name}": text for name, text in entries.items() if text}
 
 
 def run_name(run: Run, system: str) -> str:
-    """Returns what the run is called in MLflow: its folder, and the system if there are several."""
+    """Returns the name of the run in MLflow: its folder, and the system if there are several."""
     folder = posixpath.basename(run.path.rstrip("/")) or run.path
     return folder if len(run.systems) == 1 else f"{folder}:{system}"
 
 
 def entry_names(names: Iterable[str]) -> dict[str, str]:
-    """Returns for each of some different names one that MLflow accepts, all different, also regardless of case.
+    """Returns a name that MLflow accepts for each of these unique names; all are unique regardless of case.
 
-    `task1.f1[pie]` becomes `task1.f1.pie`. A name with other characters that MLflow does not take, or that is too long
-    or taken, ends with a hash of the original.
+    `task1.f1[pie]` becomes `task1.f1.pie`. A name ends with a hash of the original if it has other characters that
+    MLflow does not accept, is too long, or is already used.
     """
-    found: dict[str, str] = {}
-    taken: set[str] = set()
+    renamed: dict[str, str] = {}
+    used: set[str] = set()
     for name in names:
         dotted = name.replace("[", ".").removesuffix("]")
         plain = _NOT_TAKEN.sub("_", dotted).lstrip(".")
-        if plain != dotted or not plain or len(plain) > MAX_NAME_LENGTH or plain.casefold() in taken:
+        if plain != dotted or not plain or len(plain) > MAX_NAME_LENGTH or plain.casefold() in used:
             digest = hashlib.blake2b(name.encode("utf-8", "backslashreplace"), digest_size=8).hexdigest()
             plain = f"{plain[: MAX_NAME_LENGTH - len(digest) - 1]}-{digest}"
-        taken.add(plain.casefold())
-        found[name] = plain
-    return found
+        used.add(plain.casefold())
+        renamed[name] = plain
+    return renamed
 
 
 def _flat(prefix: str, value: Any) -> Iterator[tuple[str, str]]:
@@ -163,7 +163,7 @@ def _flat(prefix: str, value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _log_files(client: Any, run_id: str, published: Published | None) -> None:
-    """Logs the files of a result under their names in it; those of an object store are fetched one by one."""
+    """Logs the files of a result under their names in it; files of an object store are fetched one by one."""
     for name, path in sorted({} if published is None else dict(published.files).items()):
         folder = posixpath.dirname(name) or None
         if is_on_disk(path):

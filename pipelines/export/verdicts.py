@@ -18,8 +18,8 @@ Verdict = Mapping[str, Any]
 def junit(title: str, verdicts: Sequence[Verdict], others: Sequence[str] = ()) -> bytes:
     """Returns a JUnit report: a test case for each verdict, and one for each line in `others`, which all fail.
 
-    A gate that fails or is inconclusive is a failure, an invalid one an error; one that changes no exit code, as it is
-    advisory or inconclusive ones pass, is skipped with its reason.
+    A gate that fails or is inconclusive is a failure, an invalid one an error. A gate that does not change the exit
+    code (it is advisory, or inconclusive gates pass) is skipped with its reason.
     """
     root = ET.Element("testsuites")
     suite = ET.SubElement(root, "testsuite", name=printable(title))
@@ -31,9 +31,9 @@ def junit(title: str, verdicts: Sequence[Verdict], others: Sequence[str] = ()) -
         if kind == "system-out":
             ET.SubElement(case, kind).text = printable(reason)
             continue
-        told = ET.SubElement(case, kind, message=printable(f"{word}: {reason}" if word else reason))
+        element = ET.SubElement(case, kind, message=printable(f"{word}: {reason}" if word else reason))
         if kind != "skipped":
-            told.set("type", word or "fail")
+            element.set("type", word or "fail")
     counts = {"tests": kinds.total(), "failures": kinds["failure"], "errors": kinds["error"]}
     for name, count in {**counts, "skipped": kinds["skipped"]}.items():
         suite.set(name, str(count))
@@ -57,8 +57,8 @@ def markdown(
 ) -> str:
     """Returns the verdicts as short Markdown, the bad ones first.
 
-    others: lines that fail the run beside its gates. moved: by the place of a verdict in `verdicts`, the samples that
-    moved its metric most, or why they are not known. systems: by name, each with its coverage as in summary.json.
+    others: lines that fail the run in addition to its gates. moved: by the index in `verdicts`, the samples that moved
+    the metric most, or why they are not known. systems: by name, each with its coverage as in summary.json.
     """
     bad = [each["verdict"] for each in verdicts if each["blocks"]]
     words = [*(["fail"] if others else []), *(word for word in ("fail", "invalid", "inconclusive") if word in bad)]
@@ -84,9 +84,9 @@ def markdown(
 
 
 def annotation_lines(title: str, verdicts: Sequence[Verdict], others: Sequence[str] = ()) -> Iterator[str]:
-    """Yields a workflow command of GitHub Actions for each verdict that is no pass, and one for each line in `others`.
+    """Yields a workflow command of GitHub Actions for each verdict that is not a pass and each line in `others`.
 
-    What changes the exit code is an error, all else a warning; errors come first, as GitHub shows ten of each kind.
+    Those that change the exit code are errors, the rest warnings; errors come first: GitHub shows ten of each kind.
     """
     # In a property a colon and a comma would end the value.
     name = _escaped(title).replace(":", "%3A").replace(",", "%2C")

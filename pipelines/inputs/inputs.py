@@ -1,4 +1,4 @@
-"""The inputs of a pipeline: found, checked, and read."""
+"""The inputs of a pipeline: lists, checks and reads them."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ FILES_LOOKED_AT = 100
 
 @dataclass(frozen=True)
 class Inputs:
-    """The files of a run, found and checked.
+    """The existing files of a run, checked.
 
     systems: the names of the systems, in the order of their numbers. more_columns: the ground-truth columns that
-    are needed beside those of the record type. whole: whether all columns of Parquet files are read. warnings: what
-    a person should know before the run, a line each.
+    are needed in addition to the record type. whole: whether all columns of Parquet files are read. warnings: to show
+    before the run, one line each.
     """
 
     configuration: Configuration
@@ -46,7 +46,7 @@ class Inputs:
     warnings: tuple[str, ...] = ()
 
     def read(self, pipeline: beam.Pipeline) -> beam.pvalue.DoOutputsTuple:
-        """Reads all files; see ReadRecords. In this process, nothing is gained by deferring what is read."""
+        """Reads all files; see ReadRecords. In a local run, deferring reads has no benefit."""
         bundle_bytes = None if launch.is_local(pipeline.options) else BYTES_PER_BUNDLE
         buckets, folder = bucket_count(self.files), launch.block_folder(pipeline)
         plan = ReadPlan(self.systems, self.columns, self.limits, buckets, folder, bundle_bytes)
@@ -60,7 +60,7 @@ class Inputs:
 
     @cached_property
     def columns(self) -> dict[int, SideColumns]:
-        """What the readers must know of the columns of each side."""
+        """The columns of each side, for the readers."""
         benchmark = self.configuration.benchmark
         systems = {system: self._columns_of(system, benchmark.prediction_type) for system in range(len(self.systems))}
         return {GROUND_TRUTH: self._columns_of(GROUND_TRUTH, benchmark.truth_type, self.more_columns), **systems}
@@ -68,27 +68,27 @@ class Inputs:
     def _columns_of(self, side: int, kind: type[msgspec.Struct], more: Sequence[str] = ()) -> SideColumns:
         known = record_fields(kind)
         repeats = side != GROUND_TRUTH and self.configuration.settings.repeats
-        wanted = None if self.whole else frozenset([*known, *more, *([REPEAT] if repeats else [])])
+        needed = None if self.whole else frozenset([*known, *more, *([REPEAT] if repeats else [])])
         structured = frozenset(name for name, is_text in known.items() if not is_text)
         fields = self.configuration.fields_of(None if side == GROUND_TRUTH else self.systems[side])
-        return SideColumns(wanted, structured, tuple(more), fields, text_fields(kind), repeats)
+        return SideColumns(needed, structured, tuple(more), fields, text_fields(kind), repeats)
 
     def files_of(self, side: int) -> list[SourceFile]:
         """Returns the files of a side."""
         return [file for file in self.files if file.side == side]
 
     def first_records(self, side: int) -> FirstRecords:
-        """Returns what the first records of a side hold."""
+        """Returns a summary of the first records of a side."""
         return preview(self.files_of(side), self.columns[side], self.limits)
 
 
 def find_inputs(
     configuration: Configuration, more_columns: Sequence[str], predictions: bool = True, whole: bool = False
 ) -> Inputs:
-    """Finds the files of a configuration, and looks into them for the columns that the run needs.
+    """Finds the files of a configuration, and checks that they have the columns that the run needs.
 
     predictions: whether the run needs any. whole: whether it needs the records with all their columns. Raises
-    UsageError where an input is missing or lacks a column.
+    UsageError if an input is missing or lacks a column.
     """
     settings = configuration.settings
     if not settings.ground_truth:
@@ -100,18 +100,18 @@ def find_inputs(
     with as_input_errors():
         files = match_files(GROUND_TRUTH, settings.ground_truth, "--ground-truth ")
         for system, (name, globs) in enumerate(systems.items()):
-            named = "" if name == DEFAULT_SYSTEM else f"{name}="
-            files += match_files(system, globs, f"--predictions {named}")
+            prefix = "" if name == DEFAULT_SYSTEM else f"{name}="
+            files += match_files(system, globs, f"--predictions {prefix}")
         inputs = Inputs(configuration, tuple(files), tuple(systems), tuple(more_columns), whole)
         check_field_sides(settings)
         return replace(inputs, warnings=_check_files(inputs))
 
 
 def _check_files(inputs: Inputs) -> tuple[str, ...]:
-    """Looks into the first file of each side, and further where a column is missing; returns what is to be warned of.
+    """Checks the first file of each side, and more files if a column is missing; returns warnings.
 
-    Some files say which columns they have: one that no file of the ground truth has is a problem. Of JSONL only the
-    first records are looked at, and a column that stands nowhere in them may come later.
+    If the files list their columns, a column that no ground-truth file has is a problem. JSONL does not: only its first
+    records are read, and a column that is in none of them may come later, so it is a warning.
     """
     for file in {file.side: file for file in reversed(inputs.files)}.values():
         known_fields(file, inputs.columns[file.side].fields)
@@ -138,33 +138,33 @@ def _check_files(inputs: Inputs) -> tuple[str, ...]:
 
 
 def preview(files: Iterable[SourceFile], columns: SideColumns, limits: RecordLimits) -> FirstRecords:
-    """Returns what the first records of some files hold; a file that cannot be read has none."""
-    found, taken = FirstRecords(), 0
+    """Returns a summary of the first records of some files; a file that cannot be read has none."""
+    first, bytes_read = FirstRecords(), 0
     for number, file in enumerate(files):
         if number >= FILES_LOOKED_AT:
-            found.whole = False
+            first.whole = False
             break
         try:
-            found.fields = dict.fromkeys(known_fields(file, columns.fields) or (), 0) | found.fields
+            first.fields = dict.fromkeys(known_fields(file, columns.fields) or (), 0) | first.fields
             for item in read_part(_whole(file), columns, limits):
-                if max(found.records, found.rejected) >= RECORDS_LOOKED_AT or taken >= BYTES_LOOKED_AT:
-                    found.whole = False
-                    return found
+                if max(first.records, first.rejected) >= RECORDS_LOOKED_AT or bytes_read >= BYTES_LOOKED_AT:
+                    first.whole = False
+                    return first
                 if isinstance(item, Line):
-                    taken += item.length
+                    bytes_read += item.length
                     problem = "it is larger than limits.record_bytes" if item.length > limits.record_bytes else None
                     payload = item.text
                     with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
                         payload = columns.fields.of_json(item.text)
                 else:
-                    taken += len(item.payload)
+                    bytes_read += len(item.payload)
                     problem, payload = item.error, item.payload
-                origin = Origin(file.side, file.number, found.records, 0, file.path)
+                origin = Origin(file.side, file.number, first.records, 0, file.path)
                 encoding = JSON if isinstance(item, Line) else MSGPACK
-                found.add(EncodedRecord.of(origin, encoding, payload), problem)
+                first.add(EncodedRecord.of(origin, encoding, payload), problem)
         except InputProblem as error:
-            found.reject(error.message)
-    return found
+            first.reject(error.message)
+    return first
 
 
 def _whole(file: SourceFile) -> Part:

@@ -1,1 +1,1 @@
-"""Finished runs: their documents, what makes two comparable, gates, rankings and history."""
+"""Finished runs: documents, comparability, gates, rankings and history."""

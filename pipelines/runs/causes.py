@@ -1,7 +1,7 @@
-"""Why records were quarantined, by cause, and why a run scored nothing: said with what fixes it.
+"""Why records were quarantined, by cause, and why a run scored nothing, with a remedy for each.
 
-Whether nothing was scored is told by the counts of its document, on whatever runner it ran. The files are looked at
-again only then, to say what they hold.
+The counts in the document of a run show whether nothing was scored, on any runner. Only then are the files read again,
+to report what they hold.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..config.settings import predictions_of
 from ..inputs.mismatch import Inputs, no_record, other_ids, other_records
 
 if TYPE_CHECKING:
-    # Whoever uses the Python API on records in memory needs no Beam.
+    # The Python API on records in memory must work without Beam.
     from ...transforms.records import CauseCount
 
 MAX_ERROR_LENGTH = 300
@@ -39,7 +39,7 @@ REMEDIES: dict[Cause, str] = {
 
 
 class QuarantinedRecord(msgspec.Struct, frozen=True):
-    """Where a record is that was quarantined, and why."""
+    """The place of a quarantined record, and the reason."""
 
     place: str
     error: str
@@ -55,12 +55,12 @@ class QuarantineCause(msgspec.Struct, frozen=True):
     examples: Annotated[list[QuarantinedRecord], msgspec.Meta(min_length=1)]
 
     def __str__(self) -> str:
-        """Says the cause and what fixes it, such as `this is not JSON (p.jsonl:3); mend the record, or ...`."""
+        """Returns the cause and its remedy, such as `this is not JSON (p.jsonl:3); fix the record, or ...`."""
         return f"{self.examples[0].error} ({self.examples[0].place}); {REMEDIES[self.cause]}"
 
 
 def quarantine_causes(causes: Iterable[CauseCount]) -> list[QuarantineCause]:
-    """Returns the causes as run.json holds them, in their order."""
+    """Returns the causes in the form of run.json, in order."""
     return [
         QuarantineCause(first.side, first.stage, first.cause, each.count, [_record(entry) for entry in each.examples])
         for each in sorted(causes, key=lambda each: each.order)
@@ -78,7 +78,7 @@ def _record(entry: Quarantined) -> QuarantinedRecord:
 
 
 def stored_causes(run: Mapping[str, Any]) -> list[QuarantineCause]:
-    """Returns the causes that a run.json holds; none of a run that was made before they were written."""
+    """Returns the causes in a run.json; empty for a run of a version that did not write them."""
     try:
         return msgspec.convert(run.get("quarantine", []), list[QuarantineCause])
     except msgspec.ValidationError:
@@ -88,18 +88,18 @@ def stored_causes(run: Mapping[str, Any]) -> list[QuarantineCause]:
 def most_frequent(
     causes: Sequence[QuarantineCause], sides: Collection[str], without: Collection[str] = ("duplicate", "unmatched")
 ) -> QuarantineCause | None:
-    """Returns the cause for which most records of some sides were rejected; the first of those as frequent."""
-    found = (each for each in causes if each.side in sides and each.cause not in without)
-    return max(found, key=lambda each: each.records, default=None)
+    """Returns the cause with the most rejected records of these sides; the first on ties."""
+    candidates = (each for each in causes if each.side in sides and each.cause not in without)
+    return max(candidates, key=lambda each: each.records, default=None)
 
 
 def most_often(cause: QuarantineCause | None) -> str:
-    """Returns the end of a line that names the most frequent cause; empty where it is not known."""
+    """Returns the end of a line that names the most frequent cause; empty if it is not known."""
     return "" if cause is None else f"; most often: {cause}"
 
 
 def duplicate_warnings(causes: Iterable[QuarantineCause]) -> list[str]:
-    """Returns a warning for each side of a run in which sample_ids are duplicated."""
+    """Returns a warning for each side of a run with duplicate sample_ids."""
     return [
         f"the {'ground truth' if each.side == 'ground_truth' else predictions_of(each.side)}: "
         f"{each.records:,} record{'s' * (each.records > 1)} with a duplicate sample_id: "
@@ -115,10 +115,10 @@ def why_unscored(
     causes: Sequence[QuarantineCause] = (),
     rejected: str = "quarantine/",
 ) -> dict[str, str]:
-    """Returns the reason for each system of a summary of which nothing was scored or measured, in a line each.
+    """Returns the reason for each system of a summary without any scored or measured sample, one line each.
 
-    Where the ground truth is the reason, it is given once, under the empty name. causes: why records were quarantined.
-    rejected: where what was rejected is listed.
+    If the ground truth is the reason, it is returned once, under the empty name. causes: why records were quarantined.
+    rejected: where rejected records are listed.
     """
     systems = document["systems"]
     coverages = [system["coverage"] for system in systems.values()]
@@ -134,7 +134,7 @@ def why_unscored(
 
 
 def _wrong_side(coverages: Sequence[Mapping[str, Any]], side: str, number: int, inputs: Inputs) -> str | None:
-    """Returns what is wrong with a side of which no record was scored that has any field of the benchmark."""
+    """Returns what is wrong with a side if none of its scored records has a field of the benchmark, else None."""
     if not coverages[0][side]["read"]:
         return f"the {no_record(inputs, number)}; nothing was scored"
     if any(
@@ -154,7 +154,7 @@ def _no_score(
     causes: Sequence[QuarantineCause],
     rejected: str,
 ) -> str | None:
-    """Returns why no sample of a system was scored, or none gave a value."""
+    """Returns why no sample of a system was scored, or why no metric has a value; else None."""
     truths, predictions = (system["coverage"][side] for side in ("ground_truth", "predictions"))
     if truths["scored"]:
         measured = any(value is not None for value in system["values"].values())

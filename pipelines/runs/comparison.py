@@ -1,4 +1,4 @@
-"""The document of a comparison: every metric of every slice, with what the tests say of it."""
+"""The document of a comparison: every metric of every slice, with the results of the tests."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ VERDICTS = ("better", "worse", "no difference shown", "too few differ", "not tes
 class ComparisonSetting:
     """What is compared, and how.
 
-    benchmark: under the options of the baseline. baseline, candidate: (run, system). metrics: the names of the metrics
-    of all samples. corpora: the sums of all samples of each run. seed, replicates: of the bootstrap. differences: what
-    sets the runs apart, which the user has allowed. one_sided: the labels of the slices that the baseline alone has,
-    and the candidate alone. threshold: of a large change of a per-sample metric.
+    benchmark: with the options of the baseline. baseline, candidate: (run, system). metrics: the names of the metrics
+    of all samples. corpora: the sums of all samples of each run. seed, replicates: of the bootstrap. differences: how
+    the runs differ, as allowed by the user. one_sided: the labels of the slices that only the baseline has, and that
+    only the candidate has. threshold: of a large change of a per-sample metric.
     """
 
     benchmark: AnyBenchmark
@@ -53,12 +53,12 @@ def document(
 ) -> dict[str, Any]:
     """Returns the document of comparison.json.
 
-    counts: of the samples, by what became of them. slices: by label, that of all samples under the empty one. largest:
-    see `verdict`. changes: of each per-sample metric, how many samples changed in which way.
+    counts: of the samples, by outcome. slices: by label; the label of all samples is empty. largest: see `verdict`.
+    changes: by per-sample metric, how many samples changed in which way.
     """
     written = {label: _slice(setting, slices[label], largest) for label in sorted(slices)}
     overall = written.pop("", {"metrics": {}})
-    verdicts = Counter(each["verdict"] for found in (overall, *written.values()) for each in found["metrics"].values())
+    verdicts = Counter(each["verdict"] for part in (overall, *written.values()) for each in part["metrics"].values())
     return {
         "format": COMPARISON_FORMAT,
         "benchmark": setting.benchmark.name,
@@ -78,25 +78,25 @@ def document(
     }
 
 
-def _slice(setting: ComparisonSetting, found: ComparedSlice, largest: npt.NDArray[Any] | None) -> dict[str, Any]:
-    metrics = {name: _metric(setting, name, each, largest) for name, each in found.metrics.items()}
-    return {**({} if found.samples is None else {"samples": found.samples}), "metrics": metrics}
+def _slice(setting: ComparisonSetting, compared: ComparedSlice, largest: npt.NDArray[Any] | None) -> dict[str, Any]:
+    metrics = {name: _metric(setting, name, each, largest) for name, each in compared.metrics.items()}
+    return {**({} if compared.samples is None else {"samples": compared.samples}), "metrics": metrics}
 
 
 def _metric(
     setting: ComparisonSetting, name: str, compared: ComparedMetric, largest: npt.NDArray[Any] | None
 ) -> dict[str, Any]:
-    found, test = compared.difference, compared.test
+    difference, test = compared.difference, compared.test
     word, simultaneous = verdict(type(setting.benchmark), name, compared, largest, setting.confidence)
     return {
-        "baseline": found.baseline,
-        "candidate": found.candidate,
-        "difference": found.difference,
-        "interval": found.interval,
+        "baseline": difference.baseline,
+        "candidate": difference.candidate,
+        "difference": difference.difference,
+        "interval": difference.interval,
         "p": None if test is None else test.p,
         "simultaneous_p": simultaneous,
         "verdict": word,
-        "detectable": found.detectable,
-        "units": round(found.units),
+        "detectable": difference.detectable,
+        "units": round(difference.units),
         "differing_samples": None if test is None else test.differing_samples,
     }

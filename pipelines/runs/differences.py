@@ -1,4 +1,4 @@
-"""Why the scores of two runs do not compare: one rule, as strict as each use of it needs."""
+"""Why the scores of two runs do not compare: one rule, with the strictness that each use needs."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ NOT_SCORING = (
     *("ground_truth", "predictions", "output", "slices", "limits", "worst_samples", "pictures"),
     *("gates", "inconclusive", "max_rejected_fraction", "max_missing_fraction", "sample_id_type", "derived"),
 )
-"""The keys of a configuration that do not change what a sample scores, nor what the bootstrap draws; of `bootstrap`
-its confidence does not either. Of `derived` two runs may have different metrics, but none of one name by two formulas.
+"""The keys of a configuration that change neither the score of a sample nor the draws of the bootstrap; nor does
+`bootstrap.confidence`. Two runs may have different `derived` metrics, but not two formulas for the same name.
 """
 
 
 class RunSignature(msgspec.Struct, frozen=True):
-    """With what a run scored, and what.
+    """What a run scored, and with what.
 
-    config: as it is in summary.json. versions: those of run.json; None: not known. fingerprint: of the ground truth;
-    None: not known.
+    config: as in summary.json. versions: as in run.json; None: not known. fingerprint: of the ground truth; None: not
+    known.
     """
 
     benchmark: str
@@ -45,11 +45,11 @@ class RunSignature(msgspec.Struct, frozen=True):
 
 
 class Strictness(NamedTuple):
-    """What must be the same for a use of two runs; the benchmark always.
+    """What must be the same in two runs for a use; the benchmark always must be.
 
-    options: those by which a sample is scored from its two records, those by which replicates are drawn too, or the
-    confidence of the intervals too; "compared" is all of the second but the replicates. exact_version: to the last
-    number; else the first two, since no others change a score. surroundings: the versions of packages and programs.
+    options: "scored": the options that score a sample from its two records; "drawn": also those that draw replicates;
+    "all": also the confidence of the intervals; "compared": as "drawn", without the replicates. exact_version: the
+    whole version, else its first two numbers: no others change a score. surroundings: versions of packages and tools.
     """
 
     options: Literal["scored", "compared", "drawn", "all"] = "drawn"
@@ -59,21 +59,21 @@ class Strictness(NamedTuple):
 
 
 PAIRED = Strictness(ground_truth=True)
-"""For the difference of stored sums, as gates and the history compute it."""
+"""For differences of stored sums, in gates and in the history."""
 SCORED_ALIKE = Strictness()
 """For runs over other samples, and for one sample in two runs."""
 CONFIGURED = Strictness(options="all")
-"""For a configuration and the run whose gates it has, whose intervals are those of its confidence."""
+"""For a configuration whose gates judge a run: the intervals of the run have its confidence."""
 COMPARED = Strictness(options="compared", exact_version=True, ground_truth=True)
-"""For the comparison of rows, which draws replicates of its own."""
+"""For the comparison of rows, which draws its own replicates."""
 REUSED = Strictness(options="scored", exact_version=True, surroundings=True)
 """For scores that must be the same to the last bit."""
 
 
 def differences(ours: RunSignature, theirs: RunSignature, strictness: Strictness, it: str = "it") -> list[str]:
-    """Returns why the scores of a run, `theirs`, do not compare with ours, each in words; none where they do.
+    """Returns why the scores of a run, `theirs`, do not compare with ours, as texts; empty if they do.
 
-    it: what the run is called. What is not known compares with nothing. Runs of two benchmarks differ in nothing else.
+    it: what the run is called. Unknown values compare with nothing. Different benchmarks are the only reason reported.
     """
     if ours.benchmark != theirs.benchmark:
         return [f"{it} is a run of {theirs.benchmark}, not of {ours.benchmark}"]
@@ -86,7 +86,7 @@ _NOT_COMPARED = {"all": (), "drawn": (), "compared": ("bootstrap",), "scored": (
 
 
 def scoring_keys(config: Mapping[str, Any], options: str = "drawn") -> dict[str, Any]:
-    """Returns the part of a resolved configuration that `options` of Strictness names."""
+    """Returns the part of a resolved configuration that `Strictness.options` selects."""
     keys = {key: value for key, value in config.items() if key not in (*NOT_SCORING, *_NOT_COMPARED[options])}
     if options == "drawn" and isinstance(drawn := keys.get("bootstrap"), Mapping):
         keys["bootstrap"] = {key: value for key, value in drawn.items() if key != "confidence"}
@@ -94,19 +94,19 @@ def scoring_keys(config: Mapping[str, Any], options: str = "drawn") -> dict[str,
 
 
 def scoring_hash(config: Mapping[str, Any], derived: Mapping[str, str] | None = None) -> str:
-    """Returns a hash, in hex, of the part of a resolved configuration by which samples are scored.
+    """Returns a hash, in hex, of the part of a resolved configuration that determines scores.
 
-    derived: metrics of the configuration that the hash is of too.
+    derived: derived metrics to include in the hash.
     """
     keys = {**scoring_keys(config), **({"derived": derived} if derived else {})}
     return hashlib.blake2b(msgspec.json.encode(keys, order="sorted"), digest_size=8).hexdigest()
 
 
 def signature(summary: Summary) -> str:
-    """Returns one line by which a paper cites a run: what scored, by which protocol and options, and over what.
+    """Returns one line for citing a run in a paper: version, benchmark, protocol, options and ground truth.
 
-    Such as `beamscore 0.3.0 chart published missing=wrong n=60 gt=85e20da7 options=3f2a`: of the ground truth the
-    number of samples and the beginning of its fingerprint, of the options that of their hash.
+    Such as `beamscore 0.3.0 chart published missing=wrong n=60 gt=85e20da7 options=3f2a`: `n` and `gt` are the size and
+    the start of the fingerprint of the ground truth; `options` is the start of their hash.
     """
     config, truths = summary.config, summary.fingerprint
     options = scoring_hash(config, config.get("derived"))
@@ -116,35 +116,35 @@ def signature(summary: Summary) -> str:
 
 
 def scoring_version(version: str) -> str:
-    """Returns the part of a version that changes when a score may change: the major and the minor number."""
-    found = re.match(r"\d+\.\d+", version)
-    return found.group() if found else version
+    """Returns the major and the minor number of a version: scores may change only if these change."""
+    match = re.match(r"\d+\.\d+", version)
+    return match.group() if match else version
 
 
 def _versions(ours: RunSignature, theirs: RunSignature, strictness: Strictness, it: str) -> Iterator[str]:
-    here, there = (
+    our_version, their_version = (
         (version if strictness.exact_version else scoring_version(version))
         for version in (ours.version, theirs.version)
     )
-    if not there or here != there:
+    if not their_version or our_version != their_version:
         made = f"beamscore {theirs.version}" if theirs.version else "an earlier version of beamscore"
         yield f"{it} was made by {made}, which may score otherwise than {ours.version or 'an earlier one'}"
 
 
 def _options(ours: RunSignature, theirs: RunSignature, strictness: Strictness, it: str) -> Iterator[str]:
-    here, there = (scoring_keys(each.config, strictness.options) for each in (ours, theirs))
-    for key in sorted({*here, *there}):
-        if here.get(key) != there.get(key):
-            yield f"{it} used {key}: {_value(there.get(key))} instead of {_value(here.get(key))}"
+    our_keys, their_keys = (scoring_keys(each.config, strictness.options) for each in (ours, theirs))
+    for key in sorted({*our_keys, *their_keys}):
+        if our_keys.get(key) != their_keys.get(key):
+            yield f"{it} used {key}: {_value(their_keys.get(key))} instead of {_value(our_keys.get(key))}"
     if strictness.options != "scored":
-        ours_derived, theirs_derived = (each.config.get("derived") or {} for each in (ours, theirs))
-        for name in redefined(ours_derived, theirs_derived):
-            was, now = _value(theirs_derived[name]), _value(ours_derived[name])
+        our_derived, their_derived = (each.config.get("derived") or {} for each in (ours, theirs))
+        for name in redefined(our_derived, their_derived):
+            was, now = _value(their_derived[name]), _value(our_derived[name])
             yield f"{it} used derived.{name}: {was} instead of {now}"
 
 
 def redefined(ours: Mapping[str, str], theirs: Mapping[str, str]) -> list[str]:
-    """Returns the derived metrics that both define, by different formulas."""
+    """Returns the derived metrics that both define with different formulas."""
     return [name for name in ours if name in theirs and ours[name] != theirs[name]]
 
 
@@ -154,26 +154,26 @@ def _value(value: Any) -> str:
 
 
 def surroundings(ours: RunSignature, theirs: RunSignature, it: str = "it") -> Iterator[str]:
-    """Yields in words which versions of packages and programs differ, that may change a score in its last digits."""
+    """Yields the differing versions of packages and programs: they may change the last digits of a score."""
     for kind in ("packages", "tools"):
         here, there = (each.versions.get(kind) if isinstance(each.versions, dict) else None for each in (ours, theirs))
         if there is None or here != there:
             yield f"{it} used other versions of {kind}{_of_each(here, there)}"
 
 
-def _of_each(here: Any, there: Any) -> str:
-    if not isinstance(here, dict) or not isinstance(there, dict):
+def _of_each(ours: Any, theirs: Any) -> str:
+    if not isinstance(ours, dict) or not isinstance(theirs, dict):
         return ""
-    names = [name for name in sorted({*here, *there}) if here.get(name) != there.get(name)]
-    return ": " + ", ".join(f"{name} {there.get(name, 'none')}, not {here.get(name, 'none')}" for name in names)
+    names = [name for name in sorted({*ours, *theirs}) if ours.get(name) != theirs.get(name)]
+    return ": " + ", ".join(f"{name} {theirs.get(name, 'none')}, not {ours.get(name, 'none')}" for name in names)
 
 
 def _ground_truth(ours: RunSignature, theirs: RunSignature, it: str) -> Iterator[str]:
-    here, there = ours.fingerprint, theirs.fingerprint
-    if here is None or there is None:
+    our_truth, their_truth = ours.fingerprint, theirs.fingerprint
+    if our_truth is None or their_truth is None:
         yield "the ground truth of a run has no fingerprint, so nothing tells whether both have the same"
-    elif here != there:
+    elif our_truth != their_truth:
         yield (
-            f"{it} has a different ground truth: {there.samples} samples ({there.hash[:8]}) instead of "
-            f"{here.samples} ({here.hash[:8]})"
+            f"{it} has a different ground truth: {their_truth.samples} samples ({their_truth.hash[:8]}) instead of "
+            f"{our_truth.samples} ({our_truth.hash[:8]})"
         )

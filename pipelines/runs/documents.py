@@ -1,4 +1,4 @@
-"""The documents of a run: what is written to summary.json and sums.json, and checked as it is read back."""
+"""The documents of a run: the content of summary.json and sums.json, checked when it is read back."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ...transforms.hashes import fingerprint_text
 from ...transforms.repeats import MISSING_REPEATS
 
 if TYPE_CHECKING:
-    # Whoever uses the Python API on records in memory needs no Beam.
+    # The Python API on records in memory must work without Beam.
     from ...transforms.totals import SliceResult
 
 Word = Literal["pass", "inconclusive", "invalid", "fail"]
-"""What a gate says of a system."""
+"""The verdict of a gate on a system."""
 Interval = tuple[float, float]
 
 SUMS_FORMAT = 2
@@ -26,16 +26,16 @@ STATUSES = {
     "ground_truth": ("scored", "missing_prediction", "rejected", "duplicate"),
     "predictions": ("scored", "unmatched", "duplicate", "rejected"),
 }
-"""What may become of a record, by side."""
+"""The possible outcomes of a record, by side."""
 
 Coverage = dict[str, dict[str, int] | int | bool]
-"""What became of the records of each side, by side, and counts of a benchmark's own."""
+"""The record counts of each side by outcome, and the counts of the benchmark itself."""
 
 
 def coverage_document(counts: Mapping[str, int]) -> dict[str, Any]:
     """Returns the coverage of a system.
 
-    counts: by SIDE.read and SIDE.STATUS, and those of the benchmark by names without a dot.
+    counts: by SIDE.read and SIDE.STATUS; the counts of the benchmark have names without a dot.
     """
     sides: dict[str, Any] = {
         side: {status: counts.get(f"{side}.{status}", 0) for status in ("read", *statuses)}
@@ -46,7 +46,7 @@ def coverage_document(counts: Mapping[str, int]) -> dict[str, Any]:
 
 
 def slice_coverage(counts: Mapping[str, int]) -> dict[str, Any]:
-    """Returns the coverage of a slice, which knows of no record that could not be read."""
+    """Returns the coverage of a slice, without the records that could not be read."""
     sides: dict[str, Any] = {side: {} for side in STATUSES}
     for name in sorted(counts):
         side, dot, status = name.partition(".")
@@ -60,7 +60,7 @@ def _extra_counts(counts: Mapping[str, int]) -> dict[str, int]:
 
 
 def coverage_text(coverage: Mapping[str, Any]) -> str:
-    """Returns what became of the records of a system, such as `171 of 396 samples scored, 225 without a prediction`."""
+    """Returns the record counts of a system as text, such as `171 of 396 samples scored, 225 without a prediction`."""
     truths, predictions = coverage["ground_truth"], coverage["predictions"]
     parts = [f"{truths['scored']} of {truths['read']} samples scored"]
     parts += [
@@ -87,7 +87,7 @@ class Fingerprint(msgspec.Struct, frozen=True):
 class SliceSummary(msgspec.Struct, frozen=True, kw_only=True):
     """One slice in summary.json.
 
-    predictions_fingerprint: None, errors, the standard errors: empty in a run of an earlier version.
+    In a run of an earlier version, predictions_fingerprint is None, and errors (standard errors) is empty.
     """
 
     coverage: Coverage
@@ -98,33 +98,33 @@ class SliceSummary(msgspec.Struct, frozen=True, kw_only=True):
     units: dict[str, int | float] = {}
 
     @classmethod
-    def of(cls, found: SliceResult, coverage: Mapping[str, Any], **more: Any) -> Any:
-        """Returns the summary of a slice that was computed."""
+    def of(cls, result: SliceResult, coverage: Mapping[str, Any], **more: Any) -> Any:
+        """Returns the summary of a computed slice."""
         return cls(
             coverage=dict(coverage),
-            predictions_fingerprint=fingerprint_text(found.predictions),
-            values=found.values,
-            intervals=found.intervals,
-            errors=found.errors,
+            predictions_fingerprint=fingerprint_text(result.predictions),
+            values=result.values,
+            intervals=result.intervals,
+            errors=result.errors,
             # Some are estimated.
-            units={metric: round(units) for metric, units in found.units.items()},
+            units={metric: round(units) for metric, units in result.units.items()},
             **more,
         )
 
     def counts(self, side: str) -> dict[str, int]:
-        """Returns what became of the records of one side."""
-        found = self.coverage.get(side, {})
-        return found if isinstance(found, dict) else {}
+        """Returns the record counts of one side by outcome."""
+        counts = self.coverage.get(side, {})
+        return counts if isinstance(counts, dict) else {}
 
     @property
     def samples(self) -> int:
-        """How many samples the slice has, whatever became of them; a duplicate is none of its own."""
+        """How many samples the slice has, scored or not; duplicates do not count."""
         return sum(self.counts("ground_truth").get(name, 0) for name in ("scored", "missing_prediction", "rejected"))
 
     def measured_samples(self, missing: str) -> int:
-        """Returns how many samples the metrics rest on: those compared where two runs are.
+        """Returns how many samples the metrics rest on; these are compared between two runs.
 
-        missing: what a missing prediction means; it is one of them where it counts as wrong.
+        missing: what a missing prediction means; the sample is included if it counts as wrong.
         """
         counts = self.counts("ground_truth")
         return counts.get("scored", 0) + (counts.get("missing_prediction", 0) if missing == "wrong" else 0)
@@ -138,12 +138,12 @@ class SystemSummary(SliceSummary, frozen=True, kw_only=True):
     warnings: list[str] = []
 
     def slice(self, label: str) -> SliceSummary | None:
-        """Returns a slice, of all samples where the label is empty; None where there is none."""
+        """Returns a slice, all samples if the label is empty; None if it does not exist."""
         return self.slices.get(label) if label else self
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """summary.json. signature: what a paper cites it by; empty, and fingerprint None, in one of an earlier version."""
+    """summary.json. signature: for citation; in a run of an earlier version it is empty, and fingerprint None."""
 
     benchmark: str
     version: str = ""
@@ -158,7 +158,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     systems: dict[str, SystemSummary]
 
     def document(self) -> dict[str, Any]:
-        """Returns the content of summary.json; what is optional is there only where there is any."""
+        """Returns the content of summary.json; optional fields are left out if they are empty."""
         written: dict[str, Any] = msgspec.to_builtins(self)
         for document in (written, *written["systems"].values()):
             for name in ("intervals_method", "warnings", "gates", "ranking_by"):
@@ -170,7 +170,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 class SliceSums(msgspec.Struct, frozen=True, kw_only=True):
     """The exact sums of one slice in sums.json, in units of 2**-52, with their replicates.
 
-    counts: what became of its samples, by SIDE.STATUS, and the counts of the benchmark.
+    counts: of its samples, by SIDE.STATUS, and the counts of the benchmark.
     """
 
     sums: dict[str, int]
@@ -178,13 +178,13 @@ class SliceSums(msgspec.Struct, frozen=True, kw_only=True):
     replicates: PackedReplicates
 
     @classmethod
-    def of(cls, found: SliceResult, **more: Any) -> Any:
-        """Returns the sums of a slice that was computed."""
-        counts = {name: found.coverage[name] for name in sorted(found.coverage)}
-        return cls(sums=found.sums.units(), counts=counts, replicates=found.replicates, **more)
+    def of(cls, result: SliceResult, **more: Any) -> Any:
+        """Returns the sums of a computed slice."""
+        counts = {name: result.coverage[name] for name in sorted(result.coverage)}
+        return cls(sums=result.sums.units(), counts=counts, replicates=result.replicates, **more)
 
     def table(self, replicates: int) -> SumTable:
-        """Returns the sums of the slice and, below, of each replicate; raises ValueError where they do not fit."""
+        """Returns the sums of the slice and, below, of each replicate; raises ValueError if they do not fit."""
         return self.replicates.unpack(replicates).under(Sums(self.sums))
 
 
@@ -195,7 +195,7 @@ class SystemSums(SliceSums, frozen=True, kw_only=True):
     slices: dict[str, SliceSums]
 
     def slice(self, label: str) -> SliceSums | None:
-        """Returns the sums of a slice, of all samples where the label is empty; None where there is none."""
+        """Returns the sums of a slice, of all samples if the label is empty; None if it does not exist."""
         return self.slices.get(label) if label else self
 
 
@@ -225,7 +225,7 @@ class RunSums(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StoredProvenance(msgspec.Struct, frozen=True):
-    """run.json, as far as it must be whole."""
+    """The required fields of run.json."""
 
     format: int
     run_id: str
@@ -239,15 +239,15 @@ WORST_LAST: tuple[Word, ...] = ("pass", "inconclusive", "invalid", "fail")
 
 
 def worst_verdict(verdicts: Iterable[Any]) -> Word | None:
-    """Returns the worst of some verdicts; None of none."""
+    """Returns the worst verdict; None if there are none."""
     return max(verdicts, key=WORST_LAST.index, default=None)
 
 
 class GateVerdict(msgspec.Struct, frozen=True, kw_only=True):
-    """What a gate says of one system; `blocks` tells whether it changes the exit code.
+    """The verdict of a gate on one system; `blocks`: whether it changes the exit code.
 
     value, interval: of the metric. reference: its value in the baseline or the other system. difference: value -
-    reference, with its own interval. A number that is not known, or that the gate does not ask for, is null.
+    reference, with its own interval. A number is null if it is not known, or if the gate does not need it.
     """
 
     gate: str
@@ -271,13 +271,13 @@ class GateVerdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def gates_passed(verdicts: Sequence[GateVerdict | Mapping[str, Any]]) -> str:
-    """Returns how many verdicts, also as in summary.json, are a pass, such as `3 of 3 gates pass`."""
+    """Returns how many verdicts, as structs or as in summary.json, are a pass, such as `3 of 3 gates pass`."""
     words = [each["verdict"] if isinstance(each, Mapping) else each.verdict for each in verdicts]
     return f"{words.count('pass')} of {len(words)} gates pass"
 
 
 def verdict_lines(document: Mapping[str, Any]) -> list[str]:
-    """Returns the verdict that run.json or comparison.json holds, for a console; of one without a verdict, nothing."""
+    """Returns the verdict in run.json or comparison.json as lines for a console; empty if it has none."""
     verdict = document.get("verdict")
     if verdict is None:
         return []

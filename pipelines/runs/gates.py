@@ -1,12 +1,12 @@
-"""Evaluates the gates of a run: pass, fail, inconclusive or invalid, each with its numbers and the reason in words.
+"""Evaluates the gates of a run: pass, fail, inconclusive or invalid, each with its numbers and the reason as text.
 
-A bound is judged on the interval of the metric, a comparison on the interval of the paired difference: pass only where
-the whole of it lies on the good side, fail where it lies on the bad side, inconclusive between. Whatever is missing
-(the slice, the value, the interval, the baseline) makes a gate invalid: none passes where there is nothing to judge.
+A bound is judged on the interval of the metric, a comparison on the interval of the paired difference: pass only if
+the whole interval is on the good side, fail if it is on the bad side, else inconclusive. If anything is missing (the
+slice, the value, the interval, the baseline), the gate is invalid: no gate passes without something to judge.
 
-A gate with `looks` is judged that often on the same samples, and each look may fail by chance. So it fails only where
-the interval at a higher confidence lies on the bad side, see `looks`, while a pass, which speaks of one run, keeps its
-confidence. Once a week of looks it fails for the mean of the last runs too.
+A gate with `looks` is judged that often on the same samples, and each look may fail by chance. So it fails only if the
+interval at a higher confidence is on the bad side (see `looks`). A pass is about one run and keeps its confidence. At
+the end of a week of looks, the gate can also fail on the mean of the last runs.
 """
 
 from __future__ import annotations
@@ -44,24 +44,24 @@ _NO_INTERVAL = "fewer than half of the replicates have a value, or there are non
 
 
 def with_verdicts(run: Run, baseline: Run | None) -> Run:
-    """Returns a run that is about to be written with the verdicts of the gates of its configuration."""
+    """Returns the run, not yet written, with the verdicts of the gates of its configuration."""
     return run.changed(gates=msgspec.to_builtins(gate_verdicts(run.configuration, run, baseline)))
 
 
 def gate_verdicts(configuration: Configuration, run: Run, baseline: Run | None = None) -> list[GateVerdict]:
-    """Returns the verdict of each gate on each system of a run that it is about, in order of the gates.
+    """Returns the verdicts in the order of the gates, one for each system that a gate applies to.
 
-    baseline: the run that they compare with.
+    baseline: the run that gates compare with.
     """
-    found = []
+    verdicts = []
     for key, gate in configuration.settings.gates.items():
         systems = [gate.system] if gate.system else [name for name in run.systems if name != gate.not_worse_than]
-        found += [_GateEvaluator(configuration, run, baseline, key, name).verdict() for name in systems or [""]]
-    return found
+        verdicts += [_GateEvaluator(configuration, run, baseline, key, name).verdict() for name in systems or [""]]
+    return verdicts
 
 
 class _Check(NamedTuple):
-    """What one bound or comparison of a gate says."""
+    """The result of one bound or comparison of a gate."""
 
     word: Word
     reason: str
@@ -71,8 +71,8 @@ class _Check(NamedTuple):
 
 
 class _Side(NamedTuple):
-    """One side of a comparison. samples: how many were measured. left_out: how many were not, as they were rejected, or
-    lack a prediction and missing ones are left out."""
+    """One side of a comparison. samples: how many were measured. left_out: how many were not: they were rejected, or
+    they lack a prediction and missing predictions are left out."""
 
     name: str
     samples: int
@@ -81,7 +81,7 @@ class _Side(NamedTuple):
 
 
 class _GateEvaluator:
-    """Evaluates one gate of a configuration on a system of a run; an empty name: there is no other system."""
+    """Evaluates one gate of a configuration on a system of a run; `system` is empty if there is no other system."""
 
     def __init__(self, configuration: Configuration, run: Run, baseline: Run | None, key: str, system: str) -> None:
         self.settings, self.benchmark = configuration.settings, configuration.benchmark
@@ -94,20 +94,20 @@ class _GateEvaluator:
         self.confidence = self.settings.bootstrap.confidence
         counted = self.gate.not_worse_than == BASELINE and baseline is not None and baseline.judged is not None
         self.weekly = counted and self.gate.looks >= WEEK
-        # At which it fails: the chance of a false failure is that of all its looks.
+        # The gate fails at this confidence: all its looks share the chance of a false failure.
         self.look_confidence = look_confidence(self.confidence, self.gate.looks, self.weekly)
 
     def verdict(self) -> GateVerdict:
-        """Returns the verdict: the worst of the checks, with the reasons of those that are as bad."""
-        gate, found = self.gate, self._slice()
+        """Returns the worst verdict of the checks, with the reasons of all checks that have it."""
+        gate, summary = self.gate, self._slice()
         value, within, checks = None, None, []
-        if isinstance(found, str):
-            checks = [_invalid(found)]
-        elif (value := found.values.get(self.metric)) is None or not math.isfinite(value):
+        if isinstance(summary, str):
+            checks = [_invalid(summary)]
+        elif (value := summary.values.get(self.metric)) is None or not math.isfinite(value):
             value, checks = None, [_invalid("the metric was not measured")]
         else:
-            within = _usable(found.intervals.get(self.metric), value)
-            if not found.measured_samples(self.settings.missing):
+            within = _usable(summary.intervals.get(self.metric), value)
+            if not summary.measured_samples(self.settings.missing):
                 checks = [_invalid("no sample was measured")]
             else:
                 checks = [*self._bounds(value, within), *(self._compare() if gate.not_worse_than is not None else ())]
@@ -137,28 +137,28 @@ class _GateEvaluator:
         )
 
     def _slice(self) -> SliceSummary | str:
-        """Returns what the gate is about, or why there is nothing."""
+        """Returns the slice that the gate is about, or why there is none."""
         if not self.system:
             return f"the run has only {self.gate.not_worse_than}, and needs another system to compare"
         whole = self.run.systems.get(self.system)
         if whole is None:
             return f"the run has no system {self.system}{nearest(self.system, list(self.run.systems))}"
-        found = whole.slice(self.label)
-        return found or f"the run has no slice {self.label}{nearest(self.label, ['', *whole.slices])}"
+        summary = whole.slice(self.label)
+        return summary or f"the run has no slice {self.label}{nearest(self.label, ['', *whole.slices])}"
 
-    def _bounds(self, value: float, found: Interval | None) -> Iterator[_Check]:
-        """Yields what the bounds say of a value with this interval."""
+    def _bounds(self, value: float, value_interval: Interval | None) -> Iterator[_Check]:
+        """Yields the check of a value with this interval against each bound."""
         gate, text = self.gate, f"{value:.6g}"
         if gate.minimum is None and gate.maximum is None:
             return
         ends: Interval = (value, value)
         look = ends
         if gate.judge == "interval":
-            if found is None:
+            if value_interval is None:
                 yield _invalid(f"{text} has no interval: {_NO_INTERVAL}")
                 return
-            ends, look = found, self._look_interval(value, found)
-            text += f" ({found[0]:.6g} to {found[1]:.6g})"
+            ends, look = value_interval, self._look_interval(value, value_interval)
+            text += f" ({value_interval[0]:.6g} to {value_interval[1]:.6g})"
         for name, bound, good, bad, sign in (
             ("minimum", gate.minimum, "at least", "below", 1),
             ("maximum", gate.maximum, "at most", "above", -1),
@@ -176,16 +176,16 @@ class _GateEvaluator:
             else:
                 yield _Check("inconclusive", f"{text}: the interval contains the {name} {bound:g}")
 
-    def _look_interval(self, value: float, found: Interval) -> Interval:
-        """Returns the interval of a value at the confidence at which the gate fails."""
+    def _look_interval(self, value: float, value_interval: Interval) -> Interval:
+        """Returns the interval of a value at the confidence that a failure needs."""
         if self.gate.looks == 1:
-            return found
+            return value_interval
         measured, name = self.run.measured(self.system, self.label), self.metric
         more = measured.errors[name], measured.replicates[name], measured.units[name]
-        return _usable(interval(self.spec, value, *more, self.look_confidence), value) or found
+        return _usable(interval(self.spec, value, *more, self.look_confidence), value) or value_interval
 
     def _compare(self) -> Iterator[_Check]:
-        """Yields what the paired difference from what the gate compares with says."""
+        """Yields the checks of the paired difference from the baseline or the other system."""
         theirs, ours = self._reference(), self._side(self.run, self.system, "")
         if isinstance(theirs, str):
             yield _invalid(theirs)
@@ -205,7 +205,7 @@ class _GateEvaluator:
                 yield from self._week(theirs.measured)
 
     def _reference(self) -> _Side | str:
-        """Returns what the system is compared with, or why there is nothing."""
+        """Returns the side that the system is compared with, or why there is none."""
         other, baseline = self.gate.not_worse_than or "", self.baseline
         if other != BASELINE:
             if other not in self.run.systems:
@@ -217,52 +217,52 @@ class _GateEvaluator:
             return f"cannot be compared with the baseline {baseline.path}: {reasons[0]}; evaluate it again"
         name = baseline.system_for(self.system)
         if name is None:
-            there = ", ".join(baseline.systems)
-            return f"the baseline has no system {self.system}; give --baseline RUN:SYSTEM with one of {there}"
+            names = ", ".join(baseline.systems)
+            return f"the baseline has no system {self.system}; give --baseline RUN:SYSTEM with one of {names}"
         return self._side(baseline, name, "the baseline") or f"the baseline has no slice {self.label}"
 
     def _side(self, run: Run, system: str, name: str) -> _Side | None:
-        """Returns one side of a comparison; None where it has no such slice."""
-        found = run.slice(system, self.label)
-        if found is None:
+        """Returns one side of a comparison; None if the run has no such slice."""
+        summary = run.slice(system, self.label)
+        if summary is None:
             return None
-        samples = found.measured_samples(run.configuration.settings.missing)
-        return _Side(name, samples, found.samples - samples, run.measured(system, self.label))
+        samples = summary.measured_samples(run.configuration.settings.missing)
+        return _Side(name, samples, summary.samples - samples, run.measured(system, self.label))
 
     def _difference(self, paired: PairedDifference, look: Interval | None, ours: _Side, theirs: _Side) -> _Check:
-        """Returns what a paired difference says; look: its interval at the confidence at which the gate fails."""
+        """Returns the check of a paired difference; look: its interval at the confidence that a failure needs."""
         gate, goodness = self.gate, self.spec.goodness
         difference = paired.difference if paired.difference is not None else math.nan
-        found = _usable(paired.interval, difference)
-        numbers = (paired.baseline, difference, found)
+        difference_interval = _usable(paired.interval, difference)
+        numbers = (paired.baseline, difference, difference_interval)
         by_interval = gate.judge == "interval"
-        if by_interval and found is None:
+        if by_interval and difference_interval is None:
             reason = f"{_signed(difference)} from {theirs.name} has no interval: {_NO_INTERVAL}"
             return _Check("invalid", reason, *numbers)
-        ends = found if by_interval and found is not None else (difference, difference)
+        ends = difference_interval if by_interval and difference_interval is not None else (difference, difference)
         look = ends if look is None or gate.looks == 1 else look
         beyond = f" beyond the margin of {gate.margin:g}" if gate.margin else ""
         word: Word = "inconclusive"
         if min(map(goodness, ends)) >= self.limit:
             hidden = self._hidden(paired, ends, ours, theirs)
             if hidden:
-                said = f"; {hidden}, which may hide a loss{beyond}"
+                claim = f"; {hidden}, which may hide a loss{beyond}"
             else:
-                word, said = "pass", f", within the margin of {gate.margin:g}" if gate.margin else ", no loss"
+                word, claim = "pass", f", within the margin of {gate.margin:g}" if gate.margin else ", no loss"
                 if by_interval and not paired.same_predictions and self.spec.width is None:
-                    said += " on these samples (without two bounds of the metric, losses outside them are not covered)"
+                    claim += " on these samples (without two bounds of the metric, losses outside them are not covered)"
         elif max(map(goodness, look)) < self.limit:
-            word, said = "fail", self._worse
+            word, claim = "fail", self._worse
         elif max(map(goodness, ends)) < self.limit:
-            said = f", a loss{beyond} that {_ONLY_LOOK.format(gate.looks)}"
+            claim = f", a loss{beyond} that {_ONLY_LOOK.format(gate.looks)}"
         else:
-            said = f", too wide to tell whether it is a loss{beyond}"
-        text = f"{_signed(difference)}{_between(found) if by_interval else ''} from {theirs.name}"
-        return _Check(word, f"{text}{said}{self._margin_in_errors(paired)}", *numbers)
+            claim = f", too wide to tell whether it is a loss{beyond}"
+        text = f"{_signed(difference)}{_between(difference_interval) if by_interval else ''} from {theirs.name}"
+        return _Check(word, f"{text}{claim}{self._margin_in_errors(paired)}", *numbers)
 
     @property
     def limit(self) -> float:
-        """The goodness of a difference, below which it is a loss."""
+        """A difference is a loss if its goodness is below this."""
         return -self.gate.margin - ROUNDING
 
     @property
@@ -270,7 +270,7 @@ class _GateEvaluator:
         return f", worse by more than the margin of {self.gate.margin:g}" if self.gate.margin else ", worse"
 
     def _hidden(self, paired: PairedDifference, ends: Interval, ours: _Side, theirs: _Side) -> str | None:
-        """Returns why a difference that passes may hide a loss all the same; None where it does not."""
+        """Returns why a difference that passes may still hide a loss; None if it does not."""
         apart, reason = self._apart(ours, theirs)
         shift = math.inf if self.spec.width is None else apart * self.spec.width
         if apart and min(map(self.spec.goodness, ends)) - shift < self.limit:
@@ -281,15 +281,15 @@ class _GateEvaluator:
         return None
 
     def _apart(self, ours: _Side, theirs: _Side) -> tuple[float, str]:
-        """Returns what one side alone measured, as a share of what both did, and in words; 0 of the same samples."""
+        """Returns the share of samples that only one side measured, and a text; 0 if both have the same samples."""
         same = same_samples(self.benchmark, self.metric, ours.measured, theirs.measured)
         more = abs(ours.samples - theirs.samples)
         if same and (self.spec.per_sample is not None or not more):
             return 0.0, ""
-        # Of as many, as were left out on both sides, each may have left out its own.
+        # The samples left out on one side may all differ from those left out on the other.
         samples = max(more, ours.left_out + theirs.left_out)
         if not samples:
-            # Another run may have put other samples into a slice.
+            # A different run may have other samples in the slice.
             other_slice = self.gate.not_worse_than == BASELINE and self.label and same is False
             return (math.inf, "the slice has other samples there") if other_slice else (0.0, "")
         further = max(distance(part, ours.measured, theirs.measured) for part in self.spec.parts or (self.metric,))
@@ -299,7 +299,7 @@ class _GateEvaluator:
         return share, f"up to {samples} samples may have been measured on one side alone"
 
     def _margin_in_errors(self, paired: PairedDifference) -> str:
-        """Returns the margin in standard errors, in words; of one below 2, also how often it fails by chance."""
+        """Returns the margin in standard errors, as text; below 2, also how often it fails by chance."""
         if not paired.error or paired.error <= ROUNDING or paired.units <= 1:
             return ""
         margin = self.gate.margin / paired.error
@@ -308,7 +308,7 @@ class _GateEvaluator:
             return text
         confidences = [(NIGHTS, self.look_confidence)]
         if self.weekly:
-            # The mean of a week has a smaller standard error, so this is a little more than it fails.
+            # The mean of a week has a smaller standard error, so this slightly overstates its failures.
             confidences.append((NIGHTS // WEEK, week_confidence(self.confidence, self.gate.looks)))
         failures = 0.0
         for times, confidence in confidences:
@@ -318,7 +318,7 @@ class _GateEvaluator:
         return f"{text}, which an unchanged system with random answers would fail {often} times in {NIGHTS} nights"
 
     def _week(self, theirs: Measured) -> Iterator[_Check]:
-        """Yields what the mean of the last runs says, if this one closes a week of looks: a failure, or nothing bad."""
+        """Yields a check of the mean of the last runs if this run closes a week of looks: a failure, or a pass."""
         assert self.baseline is not None
         assert self.baseline.judged is not None
         try:
@@ -331,8 +331,8 @@ class _GateEvaluator:
         sides, lacking = {}, []
         for run in [*earlier, self.run]:
             name = self.system if run is self.run else run.system_for(self.system)
-            found = None if name is None else run.slice(name, self.label)
-            if name is None or found is None or found.values.get(self.metric) is None:
+            summary = None if name is None else run.slice(name, self.label)
+            if name is None or summary is None or summary.values.get(self.metric) is None:
                 lacking.append(run.path)
             else:
                 sides[run.systems[name].predictions_fingerprint or run.path] = run.measured(name, self.label)
@@ -357,11 +357,11 @@ def _invalid(reason: str) -> _Check:
     return _Check("invalid", reason)
 
 
-def _usable(found: Sequence[float] | None, value: float) -> Interval | None:
-    """Returns an interval that says something of its value: two finite numbers, the value between them."""
-    if found is None:
+def _usable(ends: Sequence[float] | None, value: float) -> Interval | None:
+    """Returns the interval if it is usable: two finite numbers with the value between them; else None."""
+    if ends is None:
         return None
-    low, high = found
+    low, high = ends
     # A value at a bound may lie a rounding error beyond it.
     return (low, high) if math.isfinite(low + high) and low - ROUNDING <= value <= high + ROUNDING else None
 
@@ -370,12 +370,12 @@ def _signed(number: float) -> str:
     return f"{number + 0.0:+.4g}"
 
 
-def _between(found: Interval | None, more: str = "") -> str:
-    return "" if found is None else f" ({_signed(found[0])} to {_signed(found[1])}{more})"
+def _between(ends: Interval | None, more: str = "") -> str:
+    return "" if ends is None else f" ({_signed(ends[0])} to {_signed(ends[1])}{more})"
 
 
 class Decision(NamedTuple):
-    """What the command says of a run after it was judged, a line each."""
+    """What the command reports for a judged run, one line each."""
 
     failures: list[str]
     inconclusive: list[str]
@@ -383,7 +383,7 @@ class Decision(NamedTuple):
 
 
 def decide(verdicts: Sequence[Mapping[str, Any]], skipped: Sequence[str] = ()) -> Decision:
-    """Returns what verdicts, as in summary.json, mean for the command; those on systems in `skipped` are left out."""
+    """Sorts verdicts, as in summary.json, by their effect on the command; systems in `skipped` are left out."""
     decision = Decision([], [], [])
     for each in verdicts:
         if each["system"] in skipped or each["verdict"] == "pass":
@@ -403,10 +403,10 @@ def decide(verdicts: Sequence[Mapping[str, Any]], skipped: Sequence[str] = ()) -
 def record_failures(
     systems: Mapping[str, Any], settings: Settings, causes: Sequence[QuarantineCause] = ()
 ) -> list[str]:
-    """Returns why a run fails in addition to its gates, a line each, from the coverage of its systems.
+    """Returns why a run fails in addition to its gates, one line each, from the coverage of its systems.
 
-    A system of which nothing was scored fails: a rate of failures among nothing is 0. causes: why records were
-    quarantined, of which a line names the most frequent.
+    A system fails if nothing was scored: a failure rate over no samples would be 0. causes: why records were
+    quarantined; a line names the most frequent cause.
     """
     unscored = [
         f"{label_of(name)}nothing was scored: no readable prediction has a readable ground truth"
@@ -420,29 +420,29 @@ def record_failures(
 def coverage_failures(
     systems: Mapping[str, Any], settings: Settings, causes: Sequence[QuarantineCause] = ()
 ) -> list[str]:
-    """Returns, a line each, the sides of which too much was rejected or missing, and counts that do not add up."""
-    most, failures = settings.max_rejected_fraction, []
+    """Returns a line for each side with too much rejected or missing, and for counts that do not add up."""
+    allowed, failures = settings.max_rejected_fraction, []
     for name, system in systems.items():
         coverage, label = system["coverage"], label_of(name)
         failures += [
-            f"{text}, more than max_rejected_fraction {most:g} allows{often}; see quarantine/"
+            f"{text}, more than max_rejected_fraction {allowed:g} allows{often}; see quarantine/"
             for text, share, often in _rejections(name, coverage, causes)
-            if share > most
+            if share > allowed
         ]
         missing, what = coverage["ground_truth"]["missing_prediction"], "samples"
-        due = coverage["ground_truth"]["scored"] + missing
+        expected = coverage["ground_truth"]["scored"] + missing
         if COUNTED_REPEATS in coverage:
-            due, what, missing = coverage[COUNTED_REPEATS], "repeats of samples", coverage.get(MISSING_REPEATS, 0)
-        if due and missing / due > settings.max_missing_fraction:
+            expected, what, missing = coverage[COUNTED_REPEATS], "repeats of samples", coverage.get(MISSING_REPEATS, 0)
+        if expected and missing / expected > settings.max_missing_fraction:
             limit = f"more than max_missing_fraction {settings.max_missing_fraction:g} allows"
-            failures.append(f"{label}{missing} of {due} {what} have no prediction, {limit}")
+            failures.append(f"{label}{missing} of {expected} {what} have no prediction, {limit}")
         if not coverage["balanced"]:
             failures.append(f"{label}the record counts do not add up: {coverage}")
     return failures
 
 
 def rejection_notes(systems: Mapping[str, Any], settings: Settings, causes: Sequence[QuarantineCause]) -> list[str]:
-    """Returns, a line each, the sides of which some records were rejected, and not too many, with the usual cause."""
+    """Returns a line for each side with rejected records within the limit, with the most frequent cause."""
     return [
         f"{text}{often}"
         for name, system in systems.items()
@@ -454,11 +454,11 @@ def rejection_notes(systems: Mapping[str, Any], settings: Settings, causes: Sequ
 def _rejections(
     name: str, coverage: Mapping[str, Any], causes: Sequence[QuarantineCause]
 ) -> Iterator[tuple[str, float, str]]:
-    """Yields of each side with rejected records how many, in words, their share, and the most frequent cause."""
+    """Yields the count as text, the share and the most frequent cause for each side with rejected records."""
     sides = ("ground_truth", "ground_truth", "ground-truth records"), ("predictions", name, "predictions")
     for side, quarantined_as, label in sides:
         rejected, read = coverage[side]["rejected"], coverage[side]["read"]
         if rejected:
             text = f"{label_of(name)}{rejected} of {read} {label} were rejected"
-            # Counts that do not add up may have nothing that was read.
+            # If the counts do not add up, nothing may have been read.
             yield text, rejected / (read or 1), most_often(most_frequent(causes, (quarantined_as,)))

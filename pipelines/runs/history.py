@@ -1,6 +1,6 @@
-"""What a series of nights says: which can be compared, change points, breaks, coverage, missing nights, the median.
+"""The analysis of a series of nights: comparable nights, change points, breaks, coverage, missing nights, the median.
 
-The median of recent nights is a fair baseline, as the best owes its place to luck. Where a system decodes anew every
+The median of recent nights is a fair baseline; the best night owes its place to luck. If a system decodes anew every
 night, its scores scatter, and the best of seven nights is about 1.35 standard deviations above their mean: all later
 nights then seem to have lost that much.
 """
@@ -31,14 +31,14 @@ from .run import Run
 
 MAX_MAIN_METRICS = 8
 NIGHTLY_S = 12 * 3600.0
-"""Runs that are further apart than this, in the median, are taken for nights that should come regularly."""
+"""Runs whose median distance is larger than this are treated as regular nights."""
 MISSING_FROM = 1.5
 COVERAGE_WINDOW = 30
 MAX_UNSCORED_RISE = 0.01
-"""A night is flagged where the share of samples without a score is above the usual one by more than this."""
+"""A night is flagged if its share of samples without a score exceeds the usual share by more than this."""
 RECENT = 7
 MIN_NIGHTS = 3
-"""The median of fewer nights says little of the next."""
+"""The median of fewer nights says little about the next one."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Coverage:
-    """What became of the samples of a system on one night. missing: those without a prediction."""
+    """The sample counts of a system on one night. missing: samples without a prediction."""
 
     scored: int
     missing: int
@@ -62,16 +62,16 @@ class Coverage:
 
     @property
     def samples(self) -> int:
-        """How many samples there are."""
+        """The number of samples."""
         return self.scored + self.missing + self.rejected
 
     @property
     def unscored(self) -> float:
-        """The share of samples without a score; 0 of none."""
+        """The share of samples without a score; 0 if there are no samples."""
         return (self.missing + self.rejected) / self.samples if self.samples else 0.0
 
     def __str__(self) -> str:
-        """Says it in words, such as `171 of 396 samples scored, 225 without a prediction`."""
+        """Returns the counts as text, such as `171 of 396 samples scored, 225 without a prediction`."""
         counts = {"without a prediction": self.missing, "rejected": self.rejected}
         parts = [f"{count:,} {what}" for what, count in counts.items() if count]
         return ", ".join([f"{self.scored:,} of {self.samples:,} samples scored", *parts])
@@ -82,8 +82,8 @@ class Night:
     """One run of a benchmark.
 
     points: by system and metric, of all samples. unmeasured: the metrics without a value, with the verdict of their
-    gates. coverage: by system. gates: what all gates of the run come to, also those on slices; empty where it has none.
-    derived: the formulas of its derived metrics, by name.
+    gates. coverage: by system. gates: the overall verdict of all gates of the run, including gates on slices; empty if
+    it has none. derived: the formulas of its derived metrics, by name.
     """
 
     run: str
@@ -99,21 +99,21 @@ class Night:
 
     @property
     def systems(self) -> tuple[str, ...]:
-        """The systems of the run, also those of which nothing was measured."""
+        """The systems of the run, including systems without any measured metric."""
         return tuple(dict.fromkeys(name for name, _ in (*self.points, *self.unmeasured)))
 
     @property
     def comparable_by(self) -> tuple[str, ...]:
-        """What a night must have in common with another for their scores to be comparable."""
-        # Of a ground truth that is not known nothing tells that another night has it.
+        """The scores of two nights are comparable if this is equal."""
+        # If the ground truth is not known, no other night can be shown to have the same.
         return self.ground_truth or f"only {self.run}", scoring_version(self.version), self.scoring
 
 
 @dataclass(frozen=True)
 class Break:
-    """A night whose scores cannot be compared with those of the night before, and why.
+    """A night that cannot be compared with the night before, and why.
 
-    earlier: the last night before it with which they can be compared; None where there is none.
+    earlier: the last comparable night before it; None if there is none.
     """
 
     night: Night
@@ -123,7 +123,7 @@ class Break:
 
 @dataclass(frozen=True)
 class Gap:
-    """Nights that are missing: some `count` between two runs."""
+    """Missing nights: about `count` of them between two runs."""
 
     before: Night
     after: Night
@@ -134,7 +134,7 @@ class Gap:
 class CoverageDrop:
     """A night on which more samples of a system than usual have no score.
 
-    usual: their share on the nights before; None of the first night, on which none should be without.
+    usual: the share on the nights before; None on the first night, when every sample should have a score.
     """
 
     night: Night
@@ -142,7 +142,7 @@ class CoverageDrop:
     usual: float | None
 
     def __str__(self) -> str:
-        """Says it in words, with the shares in percent."""
+        """Returns the drop as text, with the shares in percent."""
         unscored = self.night.coverage[self.system].unscored
         text = f"{100 * unscored:.1f} % of the samples were not scored"
         return text if self.usual is None else f"{text}, {100 * self.usual:.1f} % on the nights before"
@@ -150,7 +150,7 @@ class CoverageDrop:
 
 @dataclass(frozen=True)
 class Change:
-    """A night from which on a metric is another one. before: the mean since the change point before it."""
+    """A night since which a metric has a different level. before: the mean since the previous change point."""
 
     system: str
     metric: str
@@ -161,7 +161,7 @@ class Change:
 
 @dataclass(frozen=True)
 class NightDifference:
-    """One metric of a night less that of an earlier one. word: whether it is better or worse, by the interval."""
+    """One metric of a night minus its value on an earlier night. word: better or worse, by the interval."""
 
     difference: float
     interval: Interval | None
@@ -173,10 +173,10 @@ Differences = Mapping[str, NightDifference]
 
 @dataclass(frozen=True)
 class History:
-    """The nights of one benchmark, in the order of time, and what they tell.
+    """The nights of one benchmark in order of time, and their analysis.
 
-    differences: by system of the last night, those of its metrics from the last night that it can be compared with, or
-    why they are not known; see `with_differences`.
+    differences: by system of the last night, the differences of its metrics from the last comparable night, or why they
+    are not known; see `with_differences`.
     """
 
     benchmark: str
@@ -194,20 +194,20 @@ class History:
         return _kind(self.benchmark, self.nights)
 
     def before(self, system: str) -> list[Night]:
-        """Returns the nights before the last one with which a system of it can be compared."""
+        """Returns the earlier nights that a system of the last night can be compared with."""
         *earlier, latest = self.nights
         return [night for night in earlier if night.comparable_by == latest.comparable_by and system in night.systems]
 
 
 def _kind(benchmark: str, nights: Sequence[Night]) -> type[AnyBenchmark]:
-    """Returns a benchmark with the derived metrics of all nights, as the last defines them, and over repeats if any."""
+    """Returns a benchmark with the derived metrics of all nights (the last definition wins), and repeats if any."""
     plain = benchmark_class(benchmark)
     if any(metric == REPEATS for night in nights for _, metric in night.points):
         plain = with_repeats(plain)
     try:
         return with_derived(plain, {name: formula for night in nights for name, formula in night.derived.items()})
     except DefinitionError:
-        # Another version took it.
+        # A different version accepted it.
         return plain
 
 
@@ -238,7 +238,7 @@ def _nights(table: Any) -> dict[str, list[Night]]:
 
 def histories(table: Any) -> list[History]:
     """Returns the history of each benchmark in the table of all runs."""
-    found = []
+    results = []
     for benchmark, nights in _nights(table).items():
         known = list(dict.fromkeys(metric for night in nights for _, metric in night.points))
         main = [metric for metric in _kind(benchmark, nights).main_metrics() if metric in known]
@@ -248,8 +248,8 @@ def histories(table: Any) -> list[History]:
         changes = [change for each in series for change in _changes(*each, tested)]
         changes.sort(key=lambda change: (change.night.started, change.system, change.metric))
         breaks, gaps, drops = tuple(_breaks(nights)), tuple(_gaps(nights)), tuple(_drops(nights))
-        found.append(History(benchmark, metrics, tuple(nights), breaks, gaps, tuple(changes), drops))
-    return found
+        results.append(History(benchmark, metrics, tuple(nights), breaks, gaps, tuple(changes), drops))
+    return results
 
 
 def _breaks(nights: Sequence[Night]) -> Iterator[Break]:
@@ -269,23 +269,23 @@ def _breaks(nights: Sequence[Night]) -> Iterator[Break]:
 
 
 def _series(nights: Sequence[Night], metrics: Sequence[str]) -> Iterator[tuple[str, str, list[Night]]]:
-    """Yields each metric of each system on nights that can be compared, with those that have it by one formula."""
+    """Yields each metric of each system with the comparable nights that define it by the same formula."""
     parts: dict[tuple[str, ...], list[Night]] = {}
     for night in nights:
         parts.setdefault(night.comparable_by, []).append(night)
     for part in parts.values():
         for system in dict.fromkeys(name for night in part for name in night.systems):
             for metric in metrics:
-                having: dict[str, list[Night]] = {}
+                by_formula: dict[str, list[Night]] = {}
                 for night in part:
                     if (system, metric) in night.points:
-                        having.setdefault(night.derived.get(metric, ""), []).append(night)
-                for found in having.values():
-                    yield system, metric, found
+                        by_formula.setdefault(night.derived.get(metric, ""), []).append(night)
+                for same_formula in by_formula.values():
+                    yield system, metric, same_formula
 
 
 def _drops(nights: Sequence[Night]) -> Iterator[CoverageDrop]:
-    """Yields the nights on which more samples of a system have no score than in the median of the nights before."""
+    """Yields the nights with more unscored samples of a system than the median of the nights before."""
     shares: dict[str, list[float]] = {}
     for night in nights:
         for system, coverage in night.coverage.items():
@@ -306,7 +306,7 @@ def _changes(system: str, metric: str, nights: Sequence[Night], tested: int) -> 
 
 
 def _gaps(nights: Sequence[Night]) -> Iterator[Gap]:
-    """Yields where runs that come every night, or every week, have left one out."""
+    """Yields the gaps in a series of runs that are made every night, or every week."""
     steps = [after - before for before, after in itertools.pairwise(seconds(night.started) for night in nights)]
     if len(steps) < 2 or (usual := statistics.median(steps)) < NIGHTLY_S:
         return
@@ -316,7 +316,7 @@ def _gaps(nights: Sequence[Night]) -> Iterator[Gap]:
 
 
 def with_differences(folder: str, history: History) -> History:
-    """Returns a history in which each system of the last night is compared with the last night that allows it."""
+    """Returns a history that compares each system of the last night with the last comparable night."""
     latest = run_path(folder, history.nights[-1].run)
     compared = {
         system: _night_differences(run_path(folder, before[-1].run), latest, system)
@@ -327,19 +327,19 @@ def with_differences(folder: str, history: History) -> History:
 
 
 def _night_differences(before: str, latest: str, system: str) -> Differences | str:
-    """Returns the difference of each metric of a system in two runs; where their sums cannot be read, the reason."""
+    """Returns the difference of each metric of a system in two runs, or why their sums cannot be read."""
     try:
         runs = [Run.read(path) for path in (before, latest)]
         measured = [run.measured(system, "") for run in runs]
         configuration = runs[1].configuration
         benchmark, confidence = configuration.benchmark, configuration.settings.bootstrap.confidence
         paired = paired_differences(benchmark, measured[0], measured[1], confidence)
-        other = redefined(*(run.configuration.settings.derived for run in runs))
+        redefined_metrics = redefined(*(run.configuration.settings.derived for run in runs))
     except (UsageError, ValueError, KeyError) as error:
         return one_line(error)
-    found = {}
+    compared = {}
     for metric, each in paired.items():
-        if each.difference is None or metric in other:
+        if each.difference is None or metric in redefined_metrics:
             continue
         word = ""
         if each.interval is not None:
@@ -347,12 +347,12 @@ def _night_differences(before: str, latest: str, system: str) -> Differences | s
             word = "no difference shown" if low <= 0 <= high else "better" if low > 0 else "worse"
             if same_samples(benchmark, metric, *measured) is False:
                 word += ", of other samples"
-        found[metric] = NightDifference(each.difference, each.interval, word)
-    return found
+        compared[metric] = NightDifference(each.difference, each.interval, word)
+    return compared
 
 
 def recent_nights(history: History, count: int = RECENT) -> list[Night]:
-    """Returns the last `count` nights that compare with the last one, none from before a metric changed."""
+    """Returns the last `count` nights that compare with the last one and follow the last change of a metric."""
     latest = history.nights[-1]
     changed = max((change.night.started for change in history.changes), default="")
     return [
@@ -366,9 +366,9 @@ def recent_nights(history: History, count: int = RECENT) -> list[Night]:
 
 
 def median_night(nights: Sequence[Night], metrics: Sequence[str]) -> Night:
-    """Returns the night that is nearest to the medians of the nights; of several, the last.
+    """Returns the night nearest to the medians of the nights; the last one on ties.
 
-    Its distance is the largest |value - median| / standard error of a system and metric. Of an even number of nights
+    Its distance is the largest |value - median| / standard error of a system and metric. With an even number of nights
     the median is the lower of the two in the middle.
     """
     points = [key for key in nights[-1].points if key[1] in metrics and all(key in night.points for night in nights)]

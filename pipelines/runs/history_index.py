@@ -36,56 +36,56 @@ SCHEMA = pa.schema(
 )
 """A row for each run, system, slice and metric. run: its folder, below the folder of the history. scoring: a hash of
 the options by which samples are scored. ground_truth: the fingerprint. slice: empty for all samples. error: the
-standard error; null in a run that was made before it was written. samples: of the slice; scored, missing, rejected:
-what became of them, missing those without a prediction. verdict: the worst of the gates on this metric, else null.
-gates: what all gates of the run come to, the worst of those that change its exit code, else pass; null where it has
-none. derived: the derived metrics of the run, by name their formulas, as JSON; null where it has none."""
+standard error; null in a run of a version that did not write it. samples: of the slice; scored, missing, rejected: how
+many of them are so, missing without a prediction. verdict: the worst of the gates on this metric, else null. gates: the
+worst verdict of the gates that change the exit code, else pass; null if the run has no gates. derived: the formulas of
+the derived metrics of the run by name, as JSON; null if it has none."""
 
 
 @dataclass(frozen=True)
 class Index:
-    """The table of all runs, in the order of time, and a line for each folder that looks like a run and is none."""
+    """The table of all runs, in order of time, and a line for each folder that cannot be read as a run."""
 
     table: Any
     unreadable: list[str]
 
 
 def index_runs(folder: str) -> Index:
-    """Returns the runs below a folder; raises UsageError where it cannot be listed."""
+    """Returns the runs below a folder; raises UsageError if it cannot be listed."""
     try:
         runs = find_runs(folder)
     except (OSError, ValueError) as error:
         raise UsageError(f"{folder}: cannot be listed: {one_line(error)}") from error
     unreadable, copies, tables, first = list[str](), list[str](), dict[tuple[str, str], Any](), dict[str, str]()
     with concurrent.futures.ThreadPoolExecutor(READERS) as threads:
-        for run, found in zip(runs, threads.map(lambda run: _read(folder, run), runs), strict=True):
-            if isinstance(found, str):
-                unreadable.append(found)
+        for run, entry in zip(runs, threads.map(lambda run: _read(folder, run), runs), strict=True):
+            if isinstance(entry, str):
+                unreadable.append(entry)
                 continue
-            started, run_id, rows = found
-            if (copied := first.setdefault(run_id or run, run)) == run:
+            started, run_id, rows = entry
+            if (original := first.setdefault(run_id or run, run)) == run:
                 tables[started, run] = rows
             else:
-                copies.append(f"{run}: a copy of {copied}; left out")
+                copies.append(f"{run}: a copy of {original}; left out")
     order = [tables[key] for key in sorted(tables)]
     return Index(pa.concat_tables([SCHEMA.empty_table(), *order]).combine_chunks(), [*unreadable, *copies])
 
 
 def find_runs(folder: str) -> list[str]:
-    """Returns the run folders below a folder, by their path in it: those with a commit, or a summary under its name."""
-    found = set()
+    """Returns the paths of the runs below a folder, relative to it: folders with a commit or a summary.json."""
+    folders = set()
     for name in _files(folder):
         parent, _, last = name.rpartition("/")
-        above = posixpath.dirname(parent)
+        grandparent = posixpath.dirname(parent)
         if last == SUMMARY and RUNS not in parent.split("/"):
-            found.add(parent or ".")
-        elif last == RUN and posixpath.basename(above) == RUNS:
-            found.add(posixpath.dirname(above) or ".")
-    return sorted(found)
+            folders.add(parent or ".")
+        elif last == RUN and posixpath.basename(grandparent) == RUNS:
+            folders.add(posixpath.dirname(grandparent) or ".")
+    return sorted(folders)
 
 
 def _files(folder: str) -> Iterator[str]:
-    """Yields the files below a folder, by their path in it; of an object store, by one listing."""
+    """Yields the files below a folder, relative to it; an object store is listed once."""
     if not is_on_disk(folder):
         if has_folders(folder):
             raise ValueError("history reads disks and object stores; copy the runs to one")
@@ -108,43 +108,43 @@ def encode_table(table: Any) -> bytes:
     return content
 
 
-def _read(folder: str, run: str) -> tuple[str, str, Any] | str:
-    """Returns when a run started, its id and its rows, or in a line why there are none."""
+def _read(folder: str, path: str) -> tuple[str, str, Any] | str:
+    """Returns the start of a run, its id and its rows, or one line that says why it has none."""
     try:
-        found = Run.read(run_path(folder, run))
+        run = Run.read(run_path(folder, path))
     except UsageError as error:
         return str(error)
-    if not found.provenance:
-        return f"{found.path}: it has no run.json that says when it was made; evaluate it again"
-    if not is_benchmark(found.summary.benchmark):
-        return f"{found.path}: its benchmark {found.summary.benchmark} is not installed here"
+    if not run.provenance:
+        return f"{run.path}: it has no run.json that says when it was made; evaluate it again"
+    if not is_benchmark(run.summary.benchmark):
+        return f"{run.path}: its benchmark {run.summary.benchmark} is not installed here"
     try:
-        started = found.provenance["started"]
+        started = run.provenance["started"]
         seconds(started)
-        return started, found.run_id, pa.Table.from_pylist(list(_rows(found, run)), SCHEMA)
+        return started, run.run_id, pa.Table.from_pylist(list(_rows(run, path)), SCHEMA)
     except (KeyError, ValueError, OverflowError) as error:
-        return f"{found.path}: this is no run that can be read: {one_line(error)}"
+        return f"{run.path}: this is no run that can be read: {one_line(error)}"
 
 
 def run_path(folder: str, run: str) -> str:
-    """Returns the path of a run that is `run` below a folder; `.` is the folder itself."""
+    """Returns the path of `run`, relative to a folder; `.` is the folder itself."""
     if is_on_disk(folder):
         return posixpath.normpath(posixpath.join(folder, run))
     return folder.rstrip("/") if run == "." else posixpath.join(folder, run)
 
 
-def _rows(found: Run, run: str) -> Iterator[dict[str, Any]]:
-    summary = found.summary
+def _rows(run: Run, path: str) -> Iterator[dict[str, Any]]:
+    summary = run.summary
     fingerprint, derived = summary.fingerprint, summary.config.get("derived")
-    # Also a gate on what the run does not have, which is on no other row.
+    # Includes gates on metrics that the run does not have: no other row shows them.
     blocking = [each["verdict"] for each in summary.gates if each["blocks"]]
     verdicts: dict[tuple[str, str, str], list[str]] = {}
     for each in summary.gates:
         verdicts.setdefault((each["system"], each["slice"] or "", each["metric"]), []).append(each["verdict"])
     common = {
-        "run": run,
-        "run_id": found.run_id,
-        "started": found.provenance["started"],
+        "run": path,
+        "run_id": run.run_id,
+        "started": run.provenance["started"],
         "benchmark": summary.benchmark,
         "version": summary.version,
         "scoring": scoring_hash(summary.config),

@@ -1,11 +1,11 @@
-"""The runs that gates have judged against a baseline since it was blessed: a file beside blessed.txt counts them.
+"""The runs that gates have judged since a baseline was blessed: a file next to blessed.txt counts them.
 
-A look is a run with new predictions: equal ones, of a run that is repeated or judged again, have the same verdict, and
-no further chance to fail. Another baseline starts the count anew.
+A look is a run with new predictions. A run that is repeated or judged again has equal predictions, the same verdict,
+and no further chance to fail. A new baseline restarts the count.
 
-Each look that is a multiple of `WEEK` closes a week: a gate with `looks` then also judges the mean of the last `WEEK`
-runs, whose decoding scatters less than that of one. The chance of a false failure is split evenly between the looks and
-the weeks, and each half is shared by all of its kind (Bonferroni).
+A look closes a week if its number is a multiple of `WEEK`: a gate with `looks` then also judges the mean of the last
+`WEEK` runs, which scatters less than one run. The chance of a false failure is split evenly between looks and weeks,
+and each half is shared by all of its kind (Bonferroni).
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ WEEK = 7
 class Looks(msgspec.Struct, frozen=True):
     """The content of the file.
 
-    baseline: the id of the run. judged: the folder of each run by its predictions, in order, relative to the file if
-    it is below its folder.
+    baseline: the id of the run. judged: the folder of each run by its predictions, in order; relative if it is below
+    the folder of the file.
     """
 
     baseline: str
@@ -42,45 +42,45 @@ class Looks(msgspec.Struct, frozen=True):
 
 
 def looks_path(blessed: str) -> str:
-    """Returns the path of the file that counts the looks at the run that a file such as blessed.txt names."""
+    """Returns the path of the file with the looks at the baseline that a file such as blessed.txt names."""
     return f"{blessed.removesuffix('.txt')}.looks.json"
 
 
 def start_looks(blessed: str, baseline: Run) -> None:
-    """Starts the count anew; raises OSError where it cannot be written."""
+    """Restarts the count; raises OSError if it cannot be written."""
     _write(blessed, baseline, {})
 
 
 def count_look(blessed: str, baseline: Run, run: Run) -> int:
-    """Counts a run that was judged, and returns the number of all of them.
+    """Counts a judged run, and returns the number of all looks.
 
-    blessed: the file that names the baseline. A run with the predictions of an earlier one, or of the baseline, is none
-    of its own. Raises OSError where the count cannot be written.
+    blessed: the file that names the baseline. A run is not counted if an earlier run or the baseline has the same
+    predictions. Raises OSError if the count cannot be written.
     """
     judged, look = _since_blessing(blessed, baseline), _key_of(run)
     if look not in judged and look != _key_of(baseline):
-        here, folder = posixpath.dirname(blessed), run.path
+        parent, folder = posixpath.dirname(blessed), run.path
         if is_on_disk(blessed) and is_on_disk(folder):
-            here, folder = os.path.abspath(here), os.path.abspath(folder)
-        judged[look] = folder.removeprefix(here.rstrip("/") + "/").rstrip("/")
+            parent, folder = os.path.abspath(parent), os.path.abspath(folder)
+        judged[look] = folder.removeprefix(parent.rstrip("/") + "/").rstrip("/")
         _write(blessed, baseline, judged)
     return len(judged)
 
 
 def judged_runs(blessed: str, baseline: Run, labels: Iterable[str], run: Run | None) -> tuple[JudgedRuns, list[str]]:
-    """Returns the runs that were judged before, and why one of them is left out of the mean of a week, a line each.
+    """Returns the runs judged before, and a line for each that is left out of the mean of a week.
 
-    labels: the slices that gates are about. run: the one that is judged; None: its predictions are not known yet. Only
-    the weeks that it may close are read: the next one, and the last, which equal predictions close again.
+    labels: the slices that gates are about. run: the run to judge; None: its predictions are not known yet. Only the
+    weeks that it may close are read: the next one, and the last one, which equal predictions close again.
     """
     judged = _since_blessing(blessed, baseline)
     numbers = {**{key: number for number, key in enumerate(judged, start=1)}, _key_of(baseline): 0}
     ends = [len(judged), len(judged) + 1] if run is None else [number_of(numbers, run)]
-    due = {number for end in ends if end and end % WEEK == 0 for number in range(end - WEEK + 1, end)}
+    week_numbers = {number for end in ends if end and end % WEEK == 0 for number in range(end - WEEK + 1, end)}
     runs: dict[int, Run | None] = {}
     left_out = []
     for number, (key, folder) in enumerate(judged.items(), start=1):
-        if number in due:
+        if number in week_numbers:
             try:
                 runs[number] = _judged_run(below(blessed, folder), key, baseline, labels)
             except UsageError as error:
@@ -90,38 +90,38 @@ def judged_runs(blessed: str, baseline: Run, labels: Iterable[str], run: Run | N
 
 
 def _judged_run(path: str, key: str, baseline: Run, labels: Iterable[str]) -> Run:
-    """Returns a run that was judged before; raises UsageError where it has no part in a mean."""
-    found = load_baseline(path, labels)
-    if _key_of(found) != key:
+    """Returns a run that was judged before; raises UsageError if it cannot be part of a mean."""
+    run = load_baseline(path, labels)
+    if _key_of(run) != key:
         raise UsageError(f"{path}: a different run has replaced the judged one")
-    for reason in differences(baseline.signature, found.signature, PAIRED, it=path):
+    for reason in differences(baseline.signature, run.signature, PAIRED, it=path):
         raise UsageError(reason)
-    return found
+    return run
 
 
 def number_of(numbers: Mapping[str, int], run: Run) -> int:
-    """Returns which look a run is: that of its predictions, or the next; 0 where they are those of the baseline."""
+    """Returns the number of the look of a run: by its predictions, else the next; 0 for those of the baseline."""
     return numbers.get(_key_of(run), max(numbers.values()) + 1)
 
 
 def runs_of_week(judged: JudgedRuns, run: Run) -> list[Run] | None:
-    """Returns the earlier runs of the week that a run closes; None where it closes none.
+    """Returns the earlier runs of the week that a run closes; None if it closes none.
 
-    Raises UsageError where it closed a week before the last, which was not read.
+    Raises UsageError if it closed a week before the last one: that week was not read.
     """
     number = number_of(judged.numbers, run)
     if not number or number % WEEK:
         return None
-    wanted = range(number - WEEK + 1, number)
-    if not judged.runs.keys() >= {*wanted}:
+    week = range(number - WEEK + 1, number)
+    if not judged.runs.keys() >= {*week}:
         raise UsageError(
             f"these predictions were look {number}, the end of a week; judge that week again with beamscore gate"
         )
-    return [earlier for each in wanted if (earlier := judged.runs[each]) is not None]
+    return [earlier for each in week if (earlier := judged.runs[each]) is not None]
 
 
 def mean_of(runs: Sequence[Measured], metric: str) -> Measured:
-    """Returns the mean of a metric over runs that all have it, of its value and of each replicate."""
+    """Returns the mean of a metric (its value and each replicate) over runs that all have it."""
     return Measured(
         values={metric: fmean(each.values[metric] or 0.0 for each in runs)},
         replicates={metric: np.mean([each.replicates[metric] for each in runs], axis=0)},
@@ -131,20 +131,20 @@ def mean_of(runs: Sequence[Measured], metric: str) -> Measured:
 
 
 def look_confidence(confidence: float, looks: int, weekly: bool) -> float:
-    """Returns the confidence at which one look may fail; weekly: whether the means of weeks are judged too."""
+    """Returns the confidence that a failure of one look needs; weekly: whether means of weeks are judged too."""
     shares = 2 * looks if weekly and looks >= WEEK else looks
     return 1 - (1 - confidence) / shares
 
 
 def week_confidence(confidence: float, looks: int) -> float:
-    """Returns the confidence at which the mean of one week may fail a gate with at least `WEEK` looks."""
+    """Returns the confidence that the mean of one week needs to fail a gate with at least `WEEK` looks."""
     return 1 - (1 - confidence) / (2 * (looks // WEEK))
 
 
 def too_many_looks(gates: Mapping[str, Gate], looks: int, baseline: str) -> list[str]:
     """Returns a line for each gate that has judged more runs against a baseline than its `looks`.
 
-    One that is not looked at twice has no count.
+    Gates with a single look are not counted.
     """
     return [
         f"gate {gate.name or key}: {looks} runs were judged against {baseline}, more than its looks: {gate.looks}; "
@@ -160,15 +160,15 @@ def is_counted(gate: Gate) -> bool:
 
 
 def unwritten(blessed: str, error: Exception) -> str:
-    """Returns what is said where the count cannot be written."""
+    """Returns the message for a count that cannot be written."""
     return f"{looks_path(blessed)}: the runs judged since the baseline was blessed cannot be counted: {one_line(error)}"
 
 
 def _since_blessing(blessed: str, baseline: Run) -> dict[str, str]:
-    """Returns the runs that were judged; none where there is no file, or it is damaged or of another baseline."""
+    """Returns the judged runs; empty if the file is missing, damaged or of a different baseline."""
     with contextlib.suppress(OSError, ValueError, msgspec.MsgspecError):
-        found = msgspec.json.decode(read_bytes(looks_path(blessed)), type=Looks)
-        return found.judged if found.baseline == _id_of(baseline) else {}
+        looks = msgspec.json.decode(read_bytes(looks_path(blessed)), type=Looks)
+        return looks.judged if looks.baseline == _id_of(baseline) else {}
     return {}
 
 
@@ -182,6 +182,6 @@ def _id_of(baseline: Run) -> str:
 
 
 def _key_of(run: Run) -> str:
-    """Returns the fingerprints of the predictions of all systems; the id of a run of which they are not known."""
+    """Returns the fingerprints of the predictions of all systems, or the id of the run if one is not known."""
     known = [each.predictions_fingerprint for each in run.systems.values() if each.predictions_fingerprint is not None]
     return " ".join(sorted(known)) if len(known) == len(run.systems) else run.run_id

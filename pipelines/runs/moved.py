@@ -1,8 +1,8 @@
 """The samples that moved a metric most between two runs, from the statistics in their rows.
 
-A sample moves a metric by what the metric of the corpus would lose if its statistics were those of the other run. All
+The effect of a sample is the loss in the metric of the corpus if its statistics were those of the other run. All
 samples are weighed by the gradient of the metric at the sums (the infinitesimal jackknife: Efron, "Nonparametric
-Estimates of Standard Error", Biometrika 68, 1981), and of the first some hundred the effect is computed as it is.
+Estimates of Standard Error", Biometrika 68, 1981). The effect of the first few hundred is then computed exactly.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ COLUMNS = ["sample_id", "status", "statistics"]
 
 
 class MovedSample(NamedTuple):
-    """A sample, the change of the metric that it alone makes, and what became of it in either run."""
+    """A sample, the change of the metric that it alone causes, and its status in both runs."""
 
     sample_id: str
     effect: float
@@ -38,20 +38,20 @@ class MovedSample(NamedTuple):
 
 
 class SlicePart(NamedTuple):
-    """A slice: the columns of the run, those of each slice as indexes into them, and the label."""
+    """A slice: the columns of the run, the columns of each slice as indexes into them, and the label."""
 
     columns: tuple[str, ...]
     slices: tuple[tuple[int, ...], ...]
     label: str
 
     def holds(self, cells: Sequence[str | None]) -> bool:
-        """Tells whether a sample with these values of the columns, as JSON, is in the slice."""
+        """Returns whether a sample with these column values, as JSON, is in the slice."""
         values = [None if cell is None else json.loads(cell) for cell in cells]
         return self.label in slice_labels(self.columns, self.slices, values)
 
 
 _Row = tuple[str, str]
-"""The status of a sample, and its statistics as JSON; none where they are empty."""
+"""The status of a sample, and its statistics as JSON; an empty text if it has none."""
 
 
 def moved_most(
@@ -64,10 +64,10 @@ def moved_most(
     part: SlicePart | None = None,
     count: int = 5,
 ) -> list[MovedSample]:
-    """Returns the `count` samples that moved a metric most, between two runs, each with its system.
+    """Returns the `count` samples that moved a metric most between two runs, each given with its system.
 
-    corpus: the sums of all samples of our run. sums: of those whose metric it is. part: their slice; None: all samples.
-    Raises UsageError where either run has no rows with statistics, more than MAX_ROWS, or damaged ones.
+    corpus: the sums of all samples of our run. sums: of the samples of `part`. part: a slice; None: all samples. Raises
+    UsageError if either run has no rows with statistics, more than MAX_ROWS, or damaged ones.
     """
     before, after = _rows(*theirs, part), _rows(*ours, part)
     pairs = {sample_id: (before.get(sample_id, ("not there", "")), row) for sample_id, row in after.items()}
@@ -79,7 +79,7 @@ def moved_most(
 
     def slope(name: str) -> float:
         if name not in gradient:
-            # One more of it, or one less where the metric is not defined so.
+            # One more of it, or one less if the metric is then undefined.
             steps = ((step, Sums.merged((sums, Sums({name: step * UNITS_PER_ONE})))) for step in (1, -1))
             moved = ((step, benchmark.values_within(shifted, corpus).get(metric)) for step, shifted in steps)
             gradient[name] = next((step * (each - value) for step, each in moved if each is not None), 0.0)
@@ -100,29 +100,29 @@ def moved_most(
 
 
 def _change(before: _Row, after: _Row) -> dict[str, float]:
-    """Returns what a sample adds now more than before, by the name of the statistic."""
+    """Returns the nonzero changes of the statistics of a sample, by name."""
     then, now = (msgspec.json.decode(row[1] or "{}", type=dict[str, float]) for row in (before, after))
     changes = {name: now.get(name, 0.0) - then.get(name, 0.0) for name in {**now, **then}}
     return {name: change for name, change in changes.items() if change}
 
 
 def _rows(run: Run, system: str, part: SlicePart | None) -> dict[str, _Row]:
-    """Returns the rows of a system by sample; raises UsageError where they are not there, not whole or too many."""
-    found: dict[str, _Row] = {}
+    """Returns the rows of a system by sample; raises UsageError if they are missing, damaged or too many."""
+    rows: dict[str, _Row] = {}
     columns = [*COLUMNS, *(f"{SLICE_PREFIX}{name}" for name in (part.columns if part else ()))]
     if not run.rows:
         raise UsageError("a run has no rows (samples/)")
     try:
         for path in run.rows:
             for batch in read_rows(path, columns, pc.field("system") == system):
-                rows = zip(*(column.to_pylist() for column in batch.columns), strict=True)
-                for sample_id, status, statistics, *cells in rows:
+                records = zip(*(column.to_pylist() for column in batch.columns), strict=True)
+                for sample_id, status, statistics, *cells in records:
                     if part is None or part.holds(cells):
-                        found[sample_id] = status, statistics or ""
-                if len(found) > MAX_ROWS:
+                        rows[sample_id] = status, statistics or ""
+                if len(rows) > MAX_ROWS:
                     raise UsageError(f"a run has more than {MAX_ROWS:,} samples")
     except InputProblem as error:
         raise UsageError(error.message) from error
     except ValueError as error:
         raise UsageError(f"{path}: the rows of the run cannot be read ({one_line(error)})") from error
-    return found
+    return rows

@@ -1,4 +1,4 @@
-"""Which finished runs the texts on a command line name, and the run that others are compared with."""
+"""The finished runs that texts on a command line name, and the baseline that others are compared with."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ class SystemRun(NamedTuple):
 
     @property
     def overall(self) -> SystemSummary:
-        """What summary.json says of it."""
+        """The system in summary.json."""
         return self.run.systems[self.system]
 
     @property
     def sums(self) -> SystemSums:
-        """Its stored sums; raises UsageError where they are damaged."""
+        """Its stored sums; raises UsageError if they are damaged."""
         return self.run.sums.systems[self.system]
 
     @property
@@ -55,35 +55,35 @@ class SystemRun(NamedTuple):
 
 
 def open_system(text: str) -> SystemRun:
-    """Returns the only system of the run in the folder `text`, or, of `RUN:SYSTEM`, that system of it.
+    """Returns the only system of the run in the folder `text`, or the system that `RUN:SYSTEM` names.
 
-    Raises UsageError where there is no finished run, or it does not say which of its systems.
+    Raises UsageError if there is no finished run, or if it has several systems and `text` names none.
     """
     path, system = split_system(text)
     run = Run.read(path)
-    there = list(run.systems)
-    if system is None and len(there) > 1:
+    names = list(run.systems)
+    if system is None and len(names) > 1:
         raise UsageError(
-            f"{path}: it holds {len(there)} systems; give one of {', '.join(f'{path}:{name}' for name in there)}"
+            f"{path}: it holds {len(names)} systems; give one of {', '.join(f'{path}:{name}' for name in names)}"
         )
-    system = there[0] if system is None else system
-    if system not in there:
-        raise UsageError(f"{path}:{system}: there is no such system in this run; there are {', '.join(there)}")
-    # A configuration that cannot be read is told before it is compared.
+    system = names[0] if system is None else system
+    if system not in names:
+        raise UsageError(f"{path}:{system}: there is no such system in this run; there are {', '.join(names)}")
+    # Reports a configuration that cannot be read before the comparison.
     run.configuration  # noqa: B018
     return SystemRun(run, system)
 
 
 def split_system(text: str) -> tuple[str, str | None]:
-    """Returns the folder of a run and the system that RUN or RUN:SYSTEM names; None where it names none.
+    """Returns the folder and the system that RUN or RUN:SYSTEM names; the system is None if not named.
 
-    What follows the last colon is a system where `text`, which may have colons of its own as addresses and times have,
-    is neither a run nor a path that exists.
+    The part after the last colon is a system unless `text` is itself a run or an existing path: addresses and times
+    have colons of their own.
     """
-    found = _SYSTEM.fullmatch(text)
-    if found is None or os.path.exists(text) or _is_run(text):
+    match = _SYSTEM.fullmatch(text)
+    if match is None or os.path.exists(text) or _is_run(text):
         return text, None
-    return found["run"], found["system"]
+    return match["run"], match["system"]
 
 
 def _is_run(path: str) -> bool:
@@ -95,70 +95,70 @@ def _is_run(path: str) -> bool:
 
 
 def narrowed(run: Run, system: str) -> Run:
-    """Returns what there is of a system in a finished run: its metrics, sums and verdicts; the rows are those of all.
+    """Returns a run with one of its systems: metrics, sums and verdicts. The rows still have all systems.
 
     Raises UsageError if the sums of the run are damaged.
     """
     if len(run.systems) == 1:
         return run
     gates = [each for each in run.summary.gates if each.get("system") in (None, system)]
-    found = run.changed(systems={system: run.systems[system]}, ranking=[system], ranking_by={}, gates=gates)
-    found.sums = msgspec.structs.replace(run.sums, systems={system: run.sums.systems[system]})
+    narrow = run.changed(systems={system: run.systems[system]}, ranking=[system], ranking_by={}, gates=gates)
+    narrow.sums = msgspec.structs.replace(run.sums, systems={system: run.sums.systems[system]})
     if run.provenance:
         inputs: dict[str, Any] = dict(run.provenance["inputs"])
         predictions = inputs.get("predictions", {})
         inputs["predictions"] = {name: side for name, side in predictions.items() if name == system}
-        found.provenance = {**run.provenance, "systems": [system], "inputs": inputs}
-    return found
+        narrow.provenance = {**run.provenance, "systems": [system], "inputs": inputs}
+    return narrow
 
 
-def find_baseline(given: str) -> tuple[str, str | None]:
-    """Returns the folder of the run that a person means, and the system after a colon, if there is one.
+def find_baseline(reference: str) -> tuple[str, str | None]:
+    """Returns the folder of the run that the user means, and the system after a colon, if there is one.
 
-    `given` is a run folder, RUN:SYSTEM, or a text file, such as blessed.txt, whose last line that is neither empty nor
-    a comment (after `#`) is one of these, relative to the folder of the file. Raises UsageError where it names none.
+    `reference` is a run folder, RUN:SYSTEM, or a text file such as blessed.txt. The last line of the file that is not
+    empty or a comment (after `#`) is one of these, relative to its folder. Raises UsageError if it names none.
     """
-    run, system = split_system(given)
-    if system is not None or not given.endswith(".txt") or _is_run(given):
+    run, system = split_system(reference)
+    if system is not None or not reference.endswith(".txt") or _is_run(reference):
         return run, system
     try:
-        lines = read_bytes(given, MAX_BLESSED_BYTES).decode().splitlines()
+        lines = read_bytes(reference, MAX_BLESSED_BYTES).decode().splitlines()
     except (OSError, ValueError) as error:
-        raise UsageError(f"{given}: cannot be read: {one_line(error)}") from error
+        raise UsageError(f"{reference}: cannot be read: {one_line(error)}") from error
     named = [text for line in lines if (text := re.split(r"(?:^|\s)#", line)[0].strip())]
     if not named:
-        raise UsageError(f"{given}: it names no run; write the folder of a finished run as its last line")
-    return split_system(below(given, named[-1]))
+        raise UsageError(f"{reference}: it names no run; write the folder of a finished run as its last line")
+    return split_system(below(reference, named[-1]))
 
 
 def below(file: str, run: str) -> str:
-    """Returns the path of a run that a file names: relative to the folder of the file, unless it is a whole one."""
+    """Returns the path of a run that a file names: relative to the folder of the file, unless absolute."""
     return run if "://" in run or os.path.isabs(run) else posixpath.join(posixpath.dirname(file), run)
 
 
-def load_baseline(given: str, labels: Iterable[str]) -> Run:
-    """Reads the run that `given` names, see `find_baseline`, with those of its slices that have one of the `labels`.
+def load_baseline(reference: str, labels: Iterable[str]) -> Run:
+    """Reads the run that `reference` names (see `find_baseline`), with the slices whose label is in `labels`.
 
-    It goes to the worker that publishes. Raises UsageError where there is no such run, or it cannot be read.
+    It is sent to the worker that publishes. Raises UsageError if there is no such run, or if it cannot be read.
     """
-    path, system = find_baseline(given)
+    path, system = find_baseline(reference)
     try:
         run = Run.read(path, sums=True)
     except UsageError as error:
-        # Of a file the reader must know that it is what names the run.
-        raise error if path == given else UsageError(f"{given}: {error}") from error
+        # The message says which file names the run.
+        raise error if path == reference else UsageError(f"{reference}: {error}") from error
     if system is not None and system not in run.systems:
-        raise UsageError(f"{given}: the run has no system {system}; it has {', '.join(run.systems)}")
-    wanted = frozenset(labels)
-    check_measured(run, wanted)
-    kept = run.changed(systems=_with_slices(run.systems, wanted))
-    kept.sums = msgspec.structs.replace(run.sums, systems=_with_slices(run.sums.systems, wanted))
-    kept.system = system
-    return kept
+        raise UsageError(f"{reference}: the run has no system {system}; it has {', '.join(run.systems)}")
+    label_set = frozenset(labels)
+    check_measured(run, label_set)
+    baseline = run.changed(systems=_with_slices(run.systems, label_set))
+    baseline.sums = msgspec.structs.replace(run.sums, systems=_with_slices(run.sums.systems, label_set))
+    baseline.system = system
+    return baseline
 
 
 def check_measured(run: Run, labels: Iterable[str]) -> None:
-    """Computes the metrics of slices that are there, so that damage is told before anything is scored or judged."""
+    """Computes the metrics of existing slices, to report damage before anything is scored or judged."""
     for label in labels:
         for name in run.systems:
             if run.slice(name, label) is not None:
@@ -175,7 +175,7 @@ def _with_slices(systems: Mapping[str, Any], labels: Container[str]) -> dict[str
 
 
 def age_warnings(run: Run) -> list[str]:
-    """Returns what should make a person think before others are compared with a run: its age, and its own gates."""
+    """Returns what makes a run doubtful as a baseline: its age, and its own gates that did not pass."""
     warnings = []
     try:
         age = (time.time() - seconds(str(run.provenance.get("ended")))) / 86400
@@ -192,9 +192,9 @@ def age_warnings(run: Run) -> list[str]:
 
 
 def luck_warnings(metrics: Sequence[str], baseline: Run, median: Run) -> Iterator[str]:
-    """Yields where a baseline is better than a median night by more than the standard error of their difference.
+    """Yields a warning if a baseline beats the median night by more than the standard error of the difference.
 
-    Runs that do not compare yield nothing. Raises UsageError where their sums are damaged.
+    Runs that do not compare yield nothing. Raises UsageError if their sums are damaged.
     """
     if differences(median.signature, baseline.signature, PAIRED):
         return
@@ -206,12 +206,12 @@ def luck_warnings(metrics: Sequence[str], baseline: Run, median: Run) -> Iterato
         sides = median.measured(system, ""), baseline.measured(theirs, "")
         paired = paired_differences(benchmark, *sides, median.configuration.settings.bootstrap.confidence)
         for metric in metrics:
-            found = paired.get(metric)
-            if found is None or found.difference is None or not found.error or found.error <= ROUNDING:
+            pair = paired.get(metric)
+            if pair is None or pair.difference is None or not pair.error or pair.error <= ROUNDING:
                 continue
-            above = spec_of(type(benchmark), metric).goodness(found.difference) / found.error
-            if above > 1:
+            errors = spec_of(type(benchmark), metric).goodness(pair.difference) / pair.error
+            if errors > 1:
                 yield (
-                    f"the baseline {baseline.path} is better than the median of recent nights by {above:.1f} standard "
+                    f"the baseline {baseline.path} is better than the median of recent nights by {errors:.1f} standard "
                     f"errors in {metric} of {system}: gates that compare with it fail more often than promised"
                 )

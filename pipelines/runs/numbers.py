@@ -1,4 +1,4 @@
-"""Numbers as a person reads them: rounded, and never so far that they say another thing than they are."""
+"""Numbers for people: rounded, but never so far that they become misleading."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import math
 DECIMALS = 4
 MAX_DECIMALS = 10
 NEGLIGIBLE = 1e-9
-"""What is this near to a whole number is told as that: it comes from rounding, or is no matter to anybody."""
+"""A value this near to a whole number is shown as that: the difference is a rounding error or negligible."""
 
 
 def decimals(value: float) -> int:
-    """Returns how many decimals show a number: four, or as many more as tell it from a whole one.
+    """Returns how many decimals to show: four, or as many more as distinguish it from a whole number.
 
-    A value of 0.99996 is not 1.0000, and a difference of 0.00004 not 0.0000: who reads that takes it for all, or none.
+    A value of 0.99996 is not 1.0000, and a difference of 0.00004 not 0.0000: a reader would take it for all, or none.
     """
     places = DECIMALS
     if math.isfinite(value) and abs(value - round(value)) > NEGLIGIBLE:
@@ -33,7 +33,7 @@ def fixed(value: float) -> str:
 
 
 def signed(value: float | None) -> str:
-    """Returns a difference with its `decimals` and its sign, which 0 has not; a dash where there is none.
+    """Returns a difference with its `decimals` and its sign; 0 has no sign, and None is a dash.
 
     >>> signed(0.25), signed(-0.00004), signed(0.0), signed(None)
     ('+0.2500', '-0.00004', '0.0000', '–')
@@ -59,5 +59,5 @@ def percent(share: float) -> str:
 
 
 def count_of(number: int, what: str) -> str:
-    """Returns a number of things in words."""
+    """Returns a count with its noun, in the plural unless it is 1."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -1,4 +1,4 @@
-"""run.json: where a result comes from, and whatever else differs between runs of equal input."""
+"""run.json: the origin of a result, and everything else that differs between runs of equal input."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ...transforms.records import GROUND_TRUTH
 
 RUN_FORMAT = 1
 MAX_FILES_LISTED = 1000
-"""Of how many files of a side each is listed; the number, the bytes and the digest are those of all."""
+"""How many files of a side are listed; the count, the bytes and the digest are of all files."""
 CHECKSUM_THREADS = 16
 
 PACKAGES = ("apache-beam", "msgspec", "numpy", "pyarrow", "rapidfuzz", "scipy", "shapely")
@@ -34,10 +34,10 @@ HIDDEN = "***"
 
 
 class InputFile(msgspec.Struct, frozen=True):
-    """A file that a run read, as its filesystem told of it before the run.
+    """A file that a run read, as its filesystem described it before the run.
 
-    modified: the time of the last change in UTC, checksum: the filesystem's own, such as an etag; None where it tells
-    none, as a disk tells no checksum.
+    modified: the time of the last change in UTC. checksum: of the filesystem itself, such as an etag. None: not
+    reported; a disk reports no checksum.
     """
 
     path: str
@@ -57,11 +57,11 @@ class InputSide(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Invocation:
-    """How a run was started: what the command knows before the run.
+    """How a run was started, as known before the run.
 
     command: what was typed, without secrets. started: seconds since 1970. inputs: by side, GROUND_TRUTH or the number
-    of a system. sources: the finished runs that a result was made of, as `merge` makes one. baseline, reused: the runs
-    that gates compare with, and of which unchanged samples take their scores.
+    of a system. sources: the finished runs that `merge` made a result of. baseline: the run that gates compare with.
+    reused: the run that provides the scores of unchanged samples.
     """
 
     command: tuple[str, ...] = ()
@@ -74,7 +74,7 @@ class Invocation:
 
     @classmethod
     def now(cls, command: Sequence[str], runner: str, files: Iterable[SourceFile] = ()) -> Invocation:
-        """Returns what is known of a run that is about to start and to read `files`."""
+        """Returns the invocation of a run that starts now and reads `files`."""
         return cls(tuple(without_secrets(command)), runner, time.time(), input_sides(files))
 
 
@@ -95,11 +95,11 @@ def without_secrets(command: Sequence[str]) -> list[str]:
 
 
 def input_sides(files: Iterable[SourceFile]) -> tuple[tuple[int, InputSide], ...]:
-    """Returns what the filesystems tell of the files of each side; a file that is gone meanwhile has no checksum."""
+    """Returns the files of each side as the filesystems report them; a file removed meanwhile has no checksum."""
     by_side: dict[int, list[SourceFile]] = {}
     for file in files:
         by_side.setdefault(file.side, []).append(file)
-    return tuple((side, _input_side(found)) for side, found in sorted(by_side.items()))
+    return tuple((side, _input_side(side_files)) for side, side_files in sorted(by_side.items()))
 
 
 def _input_side(files: Sequence[SourceFile]) -> InputSide:
@@ -121,17 +121,17 @@ def _input_side(files: Sequence[SourceFile]) -> InputSide:
 
 
 def _text(path: str) -> str:
-    """Returns a path as text that JSON can hold, even where it is not UTF-8."""
+    """Returns a path as text that JSON can hold, even if it is not UTF-8."""
     return path.encode("utf-8", "backslashreplace").decode()
 
 
 def _checksum(path: str) -> str | None:
-    # A disk of this machine tells the size again.
+    # For a local disk, Beam returns only the size.
     if is_on_disk(path):
         return None
     with contextlib.suppress(OSError, ValueError, NotImplementedError), beam_files(path) as files:
-        found = files.checksum(path)
-        return str(found) if found else None
+        checksum = files.checksum(path)
+        return str(checksum) if checksum else None
     return None
 
 
@@ -141,14 +141,14 @@ def utc(seconds: float) -> str:
 
 
 def seconds(time: str) -> float:
-    """Returns a time as `utc` writes it in seconds since 1970; raises ValueError where it is none."""
+    """Returns a time in the format of `utc` as seconds since 1970; raises ValueError if it is invalid."""
     return datetime.fromisoformat(time.replace("Z", "+00:00")).timestamp()
 
 
 def versions(benchmark: Benchmark[Any, Any, Any]) -> dict[str, Any]:
     """Returns the versions of this machine: the project, Python, the platform, packages and the benchmark's programs.
 
-    A benchmark of another package is told with the version of that package.
+    For a benchmark of another package, the version of that package is included.
     """
     home = type(benchmark).__module__.partition(".")[0]
     packages = {}
@@ -174,9 +174,9 @@ def run_document(
     records: Mapping[int, int],
     causes: Sequence[Any] = (),
 ) -> dict[str, Any]:
-    """Returns the document of run.json, made where and when the result is published.
+    """Returns the document of run.json, made at the place and time of publication.
 
-    records: how many records were read of each side, by its number. causes: why records were quarantined, see
+    records: how many records of each side were read, by its number. causes: why records were quarantined, see
     `quarantine_causes`.
     """
     ended = time.time()
@@ -212,7 +212,7 @@ def run_document(
 
 
 def problems_of_page(problem: str | None) -> dict[str, str]:
-    """Returns what run.json says of a page that could not be made: why; of one that was made, nothing."""
+    """Returns the entry of run.json that says why the page could not be made; empty if it was made."""
     return {} if problem is None else {PAGE_PROBLEM: problem}
 
 

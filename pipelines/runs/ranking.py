@@ -1,4 +1,4 @@
-"""The systems of a run in order, with ties: two that the corpus cannot tell apart share a place."""
+"""The systems of a run in order, with ties: systems that the corpus cannot distinguish share a place."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 class Place(msgspec.Struct, frozen=True):
     """The place of a system, from 1, as in summary.json.
 
-    tied: whether it shares its place with the system above, as the interval of the difference holds 0, or both are
-    equal in all metrics by which systems are ranked. difference: to the first system of the place before or of its own,
-    with its interval; None for the first system of all.
+    tied: whether it shares its place with the system above, because the interval of the difference contains 0, or both
+    are equal in all ranking metrics. difference: to the first system of the previous place or of its own, with its
+    interval; None for the first system of all.
     """
 
     system: str
@@ -31,7 +31,7 @@ class Place(msgspec.Struct, frozen=True):
 
 
 class Ranking(msgspec.Struct, frozen=True):
-    """The places of the systems by one metric, and what a reader should know of them."""
+    """The places of the systems by one metric, and warnings about them."""
 
     metric: str
     places: list[Place]
@@ -57,10 +57,10 @@ def rank(values: Mapping[str, Mapping[str, float | None]], ranking: Sequence[Met
 
 
 def rank_with_ties(run: Run) -> Ranking | None:
-    """Returns the places of the systems of a run, best first; None of a single one, or without such a metric.
+    """Returns the places of the systems of a run, best first; None for a single system, or without a metric.
 
-    The metric is the first by which systems are ranked that any system has. A system shares the place of the first one
-    of the group above while the paired interval of their difference holds 0, or both are equal in all such metrics.
+    The metric is the first ranking metric that any system has. A system shares the place of the first system of the
+    group above if the paired interval of their difference contains 0, or both are equal in all ranking metrics.
     """
     benchmark, order = run.configuration.benchmark, run.summary.ranking
     metrics = benchmark.ranking_metrics()
@@ -68,7 +68,7 @@ def rank_with_ties(run: Run) -> Ranking | None:
         return None
     values = {name: [run.systems[name].values.get(spec.name) for spec in metrics] for name in order}
     of_metrics = zip(metrics, zip(*values.values(), strict=True), strict=True)
-    spec = next((spec for spec, found in of_metrics if any(value is not None for value in found)), metrics[0])
+    spec = next((spec for spec, column in of_metrics if any(value is not None for value in column)), metrics[0])
     measured = {name: run.measured(name, "") for name in order}
     confidence = run.configuration.settings.bootstrap.confidence
     leader, *others = order
@@ -84,7 +84,7 @@ def rank_with_ties(run: Run) -> Ranking | None:
 
 
 def _other_samples(run: Run, spec: MetricSpec, measured: Mapping[str, Measured]) -> list[str]:
-    """Returns a warning where systems did not score the same samples: their differences are not paired then."""
+    """Returns a warning if systems did not score the same samples: their differences are then not paired."""
     benchmark, (first, *others) = run.configuration.benchmark, run.summary.ranking
     same = {name: same_samples(benchmark, spec.name, measured[first], measured[name]) for name in others}
     counts = {name: run.systems[name].measured_samples("wrong") for name in measured}

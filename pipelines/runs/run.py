@@ -1,4 +1,4 @@
-"""A run: what an evaluation writes, and every command that reads finished runs starts from."""
+"""A run: an evaluation writes one, and commands that read finished runs start from one."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ RUN = "run.json"
 LAYOUT = Layout("evaluation", (REPORT, PAGE, SUMS, SUMMARY, RUN), ("samples", "quarantine"), SUMMARY)
 REPEATS_NAMED = 5
 MIN_SAMPLES, MIN_CLUSTERS = 20, 6
-"""Fewer units than these, behind a metric, make its interval rough."""
+"""With fewer units than these, the interval of a metric is rough."""
 
 Worst = tuple[float, str, str]
 """The value, the sample_id and the status of a sample."""
@@ -67,8 +67,8 @@ _Document = TypeVar("_Document")
 class JudgedRuns:
     """The runs that gates have judged since a baseline was blessed; see `looks`.
 
-    numbers: which look each was, from 1, by its predictions; those of the baseline are 0. runs: those that were read,
-    by number; None: it cannot be compared with the baseline.
+    numbers: the number of each look, from 1, by its predictions; the baseline is 0. runs: the runs that were read, by
+    number; None: the run cannot be compared with the baseline.
     """
 
     numbers: Mapping[str, int]
@@ -79,14 +79,14 @@ class JudgedRuns:
 class Run:
     """A run: its documents, and its metrics computed again from its sums.
 
-    path: its folder; empty, and published None, of a run that is about to be written. provenance: run.json; empty of
-    one of an earlier version.
+    path: its folder; empty, and published None, if the run is not yet written. provenance: run.json; empty in a run of
+    an earlier version.
 
-    Of a run that others are compared with, there are also system: the one that every system is compared with, None: the
-    one of the same name; and judged: the runs that were judged before, None: they are not counted.
+    Only in a baseline: system: the system that every other one is compared with; None: the one of the same name.
+    judged: the runs that were judged before; None: they are not counted.
 
-    Of a run that is about to be written, there are also places: its systems in order, with ties; worst: the worst
-    samples of each system; causes: why records were quarantined.
+    Only in a run that is not yet written: places: its systems in order, with ties. worst: the worst samples of each
+    system. causes: why records were quarantined.
     """
 
     path: str
@@ -109,16 +109,16 @@ class Run:
         worst: Mapping[int, Sequence[Worst]],
         causes: Sequence[CauseCount],
     ) -> Run:
-        """Returns the run of one evaluation, from the parts that the pipeline gathered."""
+        """Returns the run of one evaluation, from the results of the pipeline."""
         by_name: dict[str, dict[str, SliceResult]] = {name: {} for name in names}
         for each in slices:
             by_name[names[each.key.system]][each.key.label] = each
         truths = outcomes.get(GROUND_TRUTH, Sums())
         coverages = {}
-        for number, (name, found) in enumerate(by_name.items()):
-            if "" not in found:
-                found[""] = _no_samples(SliceKey(number), configuration.benchmark.values(Sums()))
-            coverages[name] = _coverage(found[""].coverage, truths, outcomes.get(number, Sums()))
+        for number, (name, by_label) in enumerate(by_name.items()):
+            if "" not in by_label:
+                by_label[""] = _no_samples(SliceKey(number), configuration.benchmark.values(Sums()))
+            coverages[name] = _coverage(by_label[""].coverage, truths, outcomes.get(number, Sums()))
         warnings = []
         if truths["read"] != truths["rejected"]:
             absent = [column for column in configuration.truth_columns() if not truths[presence(column)]]
@@ -137,22 +137,22 @@ class Run:
         causes: Sequence[CauseCount],
         warnings: list[str],
     ) -> Run:
-        """Returns the run of these slices, ranked, with everything in an order that depends on nothing but its input.
+        """Returns the run of these slices, ranked; the order of everything depends only on its input.
 
-        slices: by the names of the systems, in order, and by label; that of all samples is empty.
+        slices: by the names of the systems, in order, and by label; the label of all samples is empty.
         """
         benchmark, drawn = configuration.benchmark, configuration.settings.bootstrap
         systems, sums = {}, {}
-        for name, found in slices.items():
-            labels = sorted(label for label in found if label)
+        for name, by_label in slices.items():
+            labels = sorted(label for label in by_label if label)
             summaries = {
-                label: SliceSummary.of(found[label], slice_coverage(found[label].coverage)) for label in labels
+                label: SliceSummary.of(by_label[label], slice_coverage(by_label[label].coverage)) for label in labels
             }
-            more = {"tables": found[""].tables, "slices": summaries}
-            system = SystemSummary.of(found[""], coverages[name], **more)
+            more = {"tables": by_label[""].tables, "slices": summaries}
+            system = SystemSummary.of(by_label[""], coverages[name], **more)
             systems[name] = msgspec.structs.replace(system, warnings=_few_units(configuration, system))
-            slice_sums = {label: SliceSums.of(found[label]) for label in labels}
-            sums[name] = SystemSums.of(found[""], coverage=coverages[name], slices=slice_sums)
+            slice_sums = {label: SliceSums.of(by_label[label]) for label in labels}
+            sums[name] = SystemSums.of(by_label[""], coverage=coverages[name], slices=slice_sums)
         first = next(iter(slices.values()))[""]
         common: dict[str, Any] = {
             "benchmark": benchmark.name,
@@ -173,7 +173,7 @@ class Run:
         run = cls(
             "",
             summary,
-            worst={name: sorted(found, key=order)[:most] for name, found in worst.items()},
+            worst={name: sorted(samples, key=order)[:most] for name, samples in worst.items()},
             causes=sorted(causes, key=lambda each: each.order),
         )
         run.configuration = configuration
@@ -184,10 +184,10 @@ class Run:
 
     @classmethod
     def read(cls, path: str, *, sums: bool = False) -> Run:
-        """Returns the finished run in a folder; sums.json, which is large, is read when it is needed, or with `sums`.
+        """Returns the finished run in a folder; sums.json is large and is read when needed, or now with `sums`.
 
-        It is opened again where another run replaces it while it is read. Raises UsageError, in one line, where the
-        folder holds no run that this version can read.
+        It is opened again if another run replaces it while it is read. Raises UsageError, in one line, if the folder
+        holds no run that this version can read.
         """
         while True:
             published = open_result(path)
@@ -205,10 +205,10 @@ class Run:
     def published_at(cls, path: str, published: Published) -> Run:
         """Returns the run of these files in a folder; raises as `read` does."""
         run = cls(path, _decoded(path, published, SUMMARY, Summary), published=published)
-        if RUN in published.files and (found := _decoded(path, published, RUN, dict[str, Any])):
+        if RUN in published.files and (provenance := _decoded(path, published, RUN, dict[str, Any])):
             if (written := _decoded(path, published, RUN, StoredProvenance).format) != RUN_FORMAT:
                 raise _problem(path, RUN, _OTHER_FORMAT.format(written, RUN_FORMAT))
-            run.provenance = found
+            run.provenance = provenance
         return run
 
     @property
@@ -218,7 +218,7 @@ class Run:
 
     @property
     def signature(self) -> RunSignature:
-        """With what the run scored, and what: by which it is told whether it compares with another."""
+        """What the run scored, and with what; determines whether its scores compare with those of a different run."""
         summary, versions = self.summary, self.provenance.get("versions")
         return RunSignature(summary.benchmark, summary.version, summary.config, versions, summary.fingerprint)
 
@@ -229,25 +229,25 @@ class Run:
 
     @property
     def quarantine(self) -> list[str]:
-        """The files that list what was quarantined."""
+        """The files that list the quarantined records."""
         return [] if self.published is None else self.published.folder("quarantine")
 
     @property
     def run_id(self) -> str:
-        """The id of the run; empty where it is not known."""
+        """The id of the run; empty if it is not known."""
         return (self.published and self.published.run_id) or str(self.provenance.get("run_id", ""))
 
     @cached_property
     def configuration(self) -> Configuration:
-        """The configuration, checked; of a run that is read without its gates, which an earlier version may have taken.
+        """The configuration, checked; for a stored run without its gates, which an earlier version may have accepted.
 
-        Raises UsageError where this version does not take it, or the benchmark is not installed.
+        Raises UsageError if this version does not accept it, or if the benchmark is not installed.
         """
         return settings.check({**self.summary.config, "gates": {}}, posixpath.join(self.path, SUMMARY))
 
     @cached_property
     def sums(self) -> RunSums:
-        """The exact sums of the run; of a run that is read, checked against its summary."""
+        """The exact sums of the run; for a stored run, checked against its summary."""
         assert self.published is not None
         sums = _decoded(self.path, self.published, SUMS, RunSums)
         if sums.format not in READABLE_SUMS or sums.unit_bits != FRACTION_BITS:
@@ -259,31 +259,31 @@ class Run:
         return sums
 
     def changed(self, **changes: Any) -> Run:
-        """Returns the run with other parts of its summary."""
+        """Returns a copy of the run with these fields of its summary replaced."""
         run = copy.copy(self)
         run.summary = msgspec.structs.replace(self.summary, **changes)
         return run
 
     def slice(self, system: str, label: str) -> SliceSummary | None:
-        """Returns a slice of the summary, of all samples where the label is empty; None where there is none."""
+        """Returns a slice of the summary, all samples if the label is empty; None if it does not exist."""
         return self.systems[system].slice(label) if system in self.systems else None
 
     def slice_sums(self, system: str, label: str) -> SliceSums | None:
-        """Returns the sums of a slice; None where there is none."""
-        found = self.sums.systems.get(system)
-        return None if found is None else found.slice(label)
+        """Returns the sums of a slice; None if it does not exist."""
+        system_sums = self.sums.systems.get(system)
+        return None if system_sums is None else system_sums.slice(label)
 
     def corpus(self, system: str) -> Sums:
-        """Returns the sums of all samples of a system that is there."""
+        """Returns the sums of all samples of an existing system."""
         return Sums(self.sums.systems[system].sums)
 
     def measured(self, system: str, label: str) -> Measured:
-        """Returns the metrics of a slice that is there, with their replicates, computed again from its sums.
+        """Returns the metrics of an existing slice with their replicates, computed again from its sums.
 
-        Raises UsageError where they are not those of the summary, or the replicates are damaged.
+        Raises UsageError if they differ from the summary, or if the replicates are damaged.
         """
-        sums, found = self.slice_sums(system, label), self.slice(system, label)
-        if sums is None or found is None:
+        sums, summary = self.slice_sums(system, label), self.slice(system, label)
+        if sums is None or summary is None:
             raise _problem(self.path, SUMS, f"there is no slice {label!r} of {system}")
         try:
             table = sums.table(self.sums.bootstrap.replicates)
@@ -291,24 +291,24 @@ class Run:
             raise _problem(self.path, SUMS, one_line(error)) from error
         configuration, corpus = self.configuration, self.corpus(system)
         clustered = configuration.settings.cluster is not None
-        measured = measure(configuration.benchmark, corpus, table, clustered, found.predictions_fingerprint)
-        if measured.values != found.values:
+        measured = measure(configuration.benchmark, corpus, table, clustered, summary.predictions_fingerprint)
+        if measured.values != summary.values:
             raise _problem(self.path, SUMS, "its sums do not give the values of summary.json")
         return measured
 
     def system_for(self, name: str) -> str | None:
-        """Returns the system that one of another run is compared with: `system`, the one of its name, or the only one.
+        """Returns the system to compare a system `name` of a different run with; None if there is none.
 
-        None where there is none of these.
+        It is `system` if set, else the one of the same name, else the only one.
         """
         if self.system is not None or name in self.systems:
             return self.system or name
         return next(iter(self.systems)) if len(self.systems) == 1 else None
 
     def earlier_rows(self, configuration: Configuration, systems: Sequence[str]) -> EarlierRows | None:
-        """Returns the rows in which a run of these systems finds what its samples scored before.
+        """Returns the rows that hold the earlier scores of the samples of these systems.
 
-        None where there are none, or the scores do not compare. Raises UsageError where a file is damaged.
+        None if there are none, or if the scores do not compare. Raises UsageError if a file is damaged.
         """
         if not self.rows or differences(RunSignature.of(configuration), self.signature, SCORED_ALIKE):
             return None
@@ -326,7 +326,7 @@ _OTHER_RUN = "it belongs to another run than summary.json"
 
 
 def _decoded(path: str, published: Published, name: str, kind: type[_Document]) -> _Document:
-    """Returns a document of a finished run; raises UsageError, in one line, where it is damaged."""
+    """Returns a document of a finished run; raises UsageError, in one line, if it is damaged."""
     if name not in published.files:
         raise _problem(path, name, "there is no such file")
     try:
@@ -342,34 +342,34 @@ def _problem(path: str, name: str, reason: str) -> UsageError:
 def open_result(output: str) -> Published:
     """Returns the paths of the files of the result in the folder `output`, all of one run.
 
-    A run that replaces the result meanwhile removes the files; whoever finds one gone opens the result again.
-    Raises UsageError where there is no result.
+    A run that replaces the result meanwhile removes the files; if one is gone, the caller opens the result again.
+    Raises UsageError if there is no result.
     """
     try:
-        found = find_published(output, LAYOUT)
+        published = find_published(output, LAYOUT)
     except (OSError, ValueError) as error:
         raise UsageError(f"{output}: no finished run can be read here ({one_line(error)})") from error
-    if found is None:
+    if published is None:
         path = posixpath.join(output, SUMMARY)
         raise UsageError(f"{path}: no finished run is here (no such file); give its --output folder")
-    return found
+    return published
 
 
 def _few_units(configuration: Configuration, system: SystemSummary) -> list[str]:
-    """Returns a warning where main metrics rest on too few units for their intervals to be trusted, one for slices."""
+    """Returns a warning if main metrics rest on too few units to trust their intervals, and one for slices."""
     if not configuration.settings.bootstrap.replicates:
         return []
     what, least = ("clusters", MIN_CLUSTERS) if configuration.settings.cluster else ("samples", MIN_SAMPLES)
     main = configuration.benchmark.main_metrics()
 
-    def few(found: SliceSummary) -> str:
-        units = {metric: found.units[metric] for metric in main if found.values.get(metric) is not None}
+    def few(part: SliceSummary) -> str:
+        units = {metric: part.units[metric] for metric in main if part.values.get(metric) is not None}
         return ", ".join(f"{metric} on {count}" for metric, count in units.items() if count < least)
 
     warnings = []
     if counts := few(system):
         warnings.append(f"the interval of a metric that rests on fewer than {least} {what} is rough: {counts}")
-    if slices := sum(few(found) != "" for found in system.slices.values()):
+    if slices := sum(few(part) != "" for part in system.slices.values()):
         warnings.append(
             f"in {slices} of {len(system.slices)} slices a main metric rests on fewer than {least} "
             f"{what}, which makes its interval rough; units in summary.json has the numbers"
@@ -378,14 +378,14 @@ def _few_units(configuration: Configuration, system: SystemSummary) -> list[str]
 
 
 def _rare_repeats(system: str, outcomes: Sums | None) -> list[str]:
-    """Returns a warning where a system has fewer than half as many predictions of some repeats as of another."""
+    """Returns a warning if some repeats have less than half the predictions of the most frequent repeat."""
     counts = {label: outcomes[outcome_of(label)] for _, label in labels_of(0, outcomes)} if outcomes else {}
     rare = {label: count for label, count in sorted(counts.items()) if 2 * count < max(counts.values())}
     if not rare:
         return []
-    told = ", ".join(f"{label} has {count:g}" for label, count in [*rare.items()][:REPEATS_NAMED])
+    examples = ", ".join(f"{label} has {count:g}" for label, count in [*rare.items()][:REPEATS_NAMED])
     most = f"the most frequent has {max(counts.values()):g} predictions"
-    return [f"the {predictions_of(system)}: repeats that few samples have may be mistyped: {told}; {most}"]
+    return [f"the {predictions_of(system)}: repeats that few samples have may be mistyped: {examples}; {most}"]
 
 
 def worst_first(benchmark: Benchmark[Any, Any, Any]) -> Callable[[Worst], Worst]:
@@ -401,7 +401,7 @@ def _no_samples(key: SliceKey, values: dict[str, float | None]) -> SliceResult:
 
 
 def _coverage(counted: Mapping[str, int], truths: Sums, predictions: Sums) -> dict[str, Any]:
-    """Returns the coverage of a system. truths, predictions: what was counted of each side before scoring."""
+    """Returns the coverage of a system. truths, predictions: the counts of each side before scoring."""
     counts = dict(counted)
     for side, outcomes in (("ground_truth", truths), ("predictions", predictions)):
         for status in ("read", *STATUSES[side]):
