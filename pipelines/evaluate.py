@@ -137,7 +137,7 @@ class PublishRun(beam.PTransform):
 
     def expand(self, evaluated: tuple[beam.PCollection, ...]) -> beam.PCollection:
         """Writes rows and the quarantine, picks and draws samples, and publishes all of it with the documents."""
-        plan, found = self._plan, Evaluated(*evaluated)
+        plan, outputs = self._plan, Evaluated(*evaluated)
         configuration, benchmark = plan.configuration, plan.configuration.benchmark
         picks = plan.picks()
         rows, quarantine = (StagedFolder(plan.output, plan.run_id, folder) for folder in LAYOUT.folders)
@@ -145,15 +145,15 @@ class PublishRun(beam.PTransform):
         metrics, columns = benchmark.sample_metric_names(), configuration.columns()
         open_rows = partial(SampleWriter, plan.systems, metrics, columns, signature)
         file_s = ROWS_FILE_S if plan.resume else None
-        picked = found.batches | "Pick" >> PickSamples(picks)
+        picked = outputs.batches | "Pick" >> PickSamples(picks)
         parts = {
-            "slices": found.slices,
-            "outcomes": found.outcomes,
+            "slices": outputs.slices,
+            "outcomes": outputs.outcomes,
             "worst": picked.listed,
-            "causes": found.quarantine | "Causes" >> CountCauses(),
-            "samples_files": found.samples
+            "causes": outputs.quarantine | "Causes" >> CountCauses(),
+            "samples_files": outputs.samples
             | "WriteSamples" >> beam.ParDo(StageBundles(rows, ".parquet", open_rows, file_s)).with_output_types(str),
-            "quarantine_files": found.quarantine
+            "quarantine_files": outputs.quarantine
             | "WriteQuarantine"
             >> beam.ParDo(StageBundles(quarantine, ".jsonl", QuarantineWriter)).with_output_types(str),
         }
@@ -170,8 +170,8 @@ class PublishRun(beam.PTransform):
 
 def _with_rows(pipeline: beam.Pipeline, plan: EvaluationPlan, records: beam.PCollection) -> beam.PCollection:
     """Returns the blocks of the records, and those of the rows of earlier runs that join them."""
-    found = {REUSED_ROWS: plan.reuse, EARLIER_ROWS: plan.earlier if plan.page else None}
-    sources = {side: source for side, source in found.items() if source is not None}
+    optional = {REUSED_ROWS: plan.reuse, EARLIER_ROWS: plan.earlier if plan.page else None}
+    sources = {side: source for side, source in optional.items() if source is not None}
     if not sources:
         return records
     rows = ReadRowBlocks(sources, bucket_count(plan.inputs.files), block_folder(pipeline))
@@ -219,12 +219,12 @@ def make_result(
     samples_folder: where the files of the samples are staged, which report.html shows; None: there is no such page.
     """
     outcomes = dict(parts["outcomes"])
-    found = Run.of(configuration, systems, parts["slices"], outcomes, dict(parts["worst"]), parts["causes"])
+    run = Run.of(configuration, systems, parts["slices"], outcomes, dict(parts["worst"]), parts["causes"])
     records = {side: round(counts["read"]) for side, counts in outcomes.items()}
     cards = [card for _, card in sorted(parts.get("cards", ()), key=itemgetter(0))]
     names = sorted(parts["samples_files"])
     samples = None if samples_folder is None else [posixpath.join(samples_folder, name) for name in names]
-    files = result_files(found, run_id, invocation, records, baseline, samples, cards)
+    files = result_files(run, run_id, invocation, records, baseline, samples, cards)
     if not names:
         files[f"samples/samples-{run_id}.parquet"] = no_samples(
             configuration.benchmark.sample_metric_names(), configuration.columns()
@@ -233,7 +233,7 @@ def make_result(
 
 
 def result_files(
-    found: Run,
+    run: Run,
     run_id: str,
     invocation: Invocation,
     records: Mapping[int, int],
@@ -246,25 +246,25 @@ def result_files(
     records: how many were read of each side. samples: the files of the samples, which report.html shows with the
     `cards`; None: there is no such page.
     """
-    found = with_verdicts(found, baseline)
-    causes = quarantine_causes(found.causes)
-    run = run_document(invocation, run_id, found.configuration.benchmark, list(found.systems), records, causes)
-    return files_of(found, run, samples, cards, baseline)
+    run = with_verdicts(run, baseline)
+    causes = quarantine_causes(run.causes)
+    provenance = run_document(invocation, run_id, run.configuration.benchmark, list(run.systems), records, causes)
+    return files_of(run, provenance, samples, cards, baseline)
 
 
 def files_of(
-    found: Run,
-    run: Mapping[str, Any],
+    run: Run,
+    provenance: Mapping[str, Any],
     samples: Sequence[str] | None,
     cards: Sequence[Card] = (),
     baseline: Run | None = None,
 ) -> dict[str, bytes]:
     """Returns the documents of a run as it is, by name; run: run.json, empty of one of an earlier version."""
-    document = found.summary.document()
-    reports = run_reports(found, RunSources(document, run, samples, cards, baseline))
+    document = run.summary.document()
+    reports = run_reports(run, RunSources(document, provenance, samples, cards, baseline))
     return {
         **reports.files,
-        SUMS: encode_json(found.sums.document()),
+        SUMS: encode_json(run.sums.document()),
         SUMMARY: encode_json(document),
-        RUN: encode_json({**run, **reports.about()} if run else run),
+        RUN: encode_json({**provenance, **reports.about()} if provenance else provenance),
     }

@@ -57,10 +57,10 @@ def check_arguments(
     """
     if unknown := arguments.keys() - Arguments.__annotations__:
         raise TypeError(f"there is no argument {min(unknown)}; there are {', '.join(Arguments.__annotations__)}")
-    given: dict[str, Any] = {**arguments, "ground_truth": ground_truth, "limits": limits or {}}
-    options = given.pop("options", None)
-    given |= {name: given.get(name) or {} for name in ("fields", "derived")}
-    shared = {name: _plain(value) for name, value in given.items()}
+    values: dict[str, Any] = {**arguments, "ground_truth": ground_truth, "limits": limits or {}}
+    options = values.pop("options", None)
+    values |= {name: values.get(name) or {} for name in ("fields", "derived")}
+    shared = {name: _plain(value) for name, value in values.items()}
     drawn = {name: shared.pop(name) for name in BootstrapSettings.__struct_fields__ if name in shared}
     try:
         settings.check_benchmark(benchmark)

@@ -24,9 +24,9 @@ class EvaluateRows(beam.PTransform):
 
     def expand(self, sides: Any) -> dict[str, beam.PCollection]:
         """Evaluates, and names the outputs."""
-        found: Evaluation = sides | self._evaluate
-        sums = found.sums | "SumsRow" >> beam.Map(_row).with_output_types(SUMS_ROW)
-        return {**found._asdict(), "sums": sums}
+        evaluation: Evaluation = sides | self._evaluate
+        sums = evaluation.sums | "SumsRow" >> beam.Map(_row).with_output_types(SUMS_ROW)
+        return {**evaluation._asdict(), "sums": sums}
 
 
 def _row(document: bytes) -> beam.Row:

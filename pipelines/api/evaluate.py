@@ -136,8 +136,8 @@ def compare(
 
         sides = [side if isinstance(side, Result) else os.fspath(side) for side in (baseline, candidate)]
         document, main = compare_runs(sides[0], sides[1], allow_differences, threshold)
-    verdict, found = document["verdict"], (document["metrics"], document["slices"], document["samples"])
-    return Comparison(verdict["judgement"], verdict["sentence"], *found, document, main)
+    verdict, results = document["verdict"], (document["metrics"], document["slices"], document["samples"])
+    return Comparison(verdict["judgement"], verdict["sentence"], *results, document, main)
 
 
 @cache

@@ -105,22 +105,22 @@ def compare_runs(
     """Returns comparison.json of two results or finished runs, and the main metrics; see `compare`."""
     if not threshold >= 0:
         raise ValueError(f"threshold: must be a number of at least 0, not {threshold}")
-    given = {"baseline": baseline, "candidate": candidate}
+    sides = {"baseline": baseline, "candidate": candidate}
     with _in_words(), tempfile.TemporaryDirectory(prefix="beamscore-") as scratch:
-        for name, result in given.items():
+        for name, result in sides.items():
             if isinstance(result, Result):
                 _save(result, os.path.join(scratch, name))
         before, after = (
             open_system(os.path.join(scratch, name) if isinstance(each, Result) else each)
-            for name, each in given.items()
+            for name, each in sides.items()
         )
-        found = allowed_differences(before, after, allow_differences, "allow_differences=True")
-        plan = plan_comparison(before, after, found, threshold, most=0)
+        reasons = allowed_differences(before, after, allow_differences, "allow_differences=True")
+        plan = plan_comparison(before, after, reasons, threshold, most=0)
         options, run_id, output = PipelineOptions([]), new_run_id(), os.path.join(scratch, "comparison")
         launch.use_processes(options, 1, plan.size)
         build = partial(build_comparison, plan=plan, output=output, run_id=run_id)
         document = json.loads(run_and_publish(options, build, output, run_id, COMPARISON_LAYOUT).read(COMPARISON))
-    for name, result in given.items():
+    for name, result in sides.items():
         if isinstance(result, Result):
             # What was saved is gone.
             document[name]["run"] = name

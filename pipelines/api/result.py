@@ -73,8 +73,8 @@ class Result:
 
     def __repr__(self) -> str:
         """Returns the main metrics with their intervals, and the number of samples, in one line."""
-        found = [(name, self.values.get(name), self.intervals.get(name)) for name in self.main_metrics]
-        metrics = ", ".join(f"{name} {_number(value)}{_ends(interval)}" for name, value, interval in found)
+        main = [(name, self.values.get(name), self.intervals.get(name)) for name in self.main_metrics]
+        metrics = ", ".join(f"{name} {_number(value)}{_ends(interval)}" for name, value, interval in main)
         return f"Result({self.benchmark}: {metrics}; {count_of(self.samples.num_rows, 'sample')})"
 
     def to_pandas(self) -> Any:
@@ -139,10 +139,10 @@ class Comparison:
         """
         columns = ("slice", "metric", "baseline", "candidate", "difference", "low", "high", "p", "verdict")
         rows = [
-            (label, name, *(found[key] for key in columns[2:5]), *(found["interval"] or (None, None)), found["p"],
-             found["verdict"])
+            (label, name, *(entry[key] for key in columns[2:5]), *(entry["interval"] or (None, None)), entry["p"],
+             entry["verdict"])
             for label, each in {"": {"metrics": self.metrics}, **self.slices}.items()
-            for name, found in each["metrics"].items()
+            for name, entry in each["metrics"].items()
         ]  # fmt: skip
         return _frame(columns, rows)
 

@@ -141,9 +141,9 @@ class Totals:
             were = "was" if len(both) == 1 else "were"
             raise ValueError(f"{count_of(len(both), 'sample')} {were} scored by both, such as {both[0]!r}")
         slices = dict(self.slices)
-        for key, found in other.slices.items():
-            slices[key] = SliceTotals(BootstrapSums(found.sums.bootstrap))
-            for each in (self.slices.get(key), found):
+        for key, totals in other.slices.items():
+            slices[key] = SliceTotals(BootstrapSums(totals.sums.bootstrap))
+            for each in (self.slices.get(key), totals):
                 if each is not None:
                     slices[key].merge(each)
         merged = {
@@ -219,11 +219,11 @@ class Scorer:
             raise TypeError("a ground-truth record must be a mapping, not None")
         first = self._totals.numbered
         ids = list(map(str, range(first, first + len(truths))))
-        given = zip(ids, predictions, strict=True)
+        numbered = zip(ids, predictions, strict=True)
         return (
             len(ids),
             [{**record, SAMPLE_ID: each} for each, record in zip(ids, truths, strict=True)],
-            [{**record, SAMPLE_ID: each} for each, record in given if record is not None],
+            [{**record, SAMPLE_ID: each} for each, record in numbered if record is not None],
         )
 
     def _by_id(
@@ -242,7 +242,7 @@ class Scorer:
         if table is not None:
             data = table
             seen.fields.update(dict.fromkeys(fields.present(table.column_names), 0))
-        encoder, found = RecordEncoder(side, 0, IN_MEMORY), dict[tuple[str, str], EncodedRecord]()
+        encoder, records = RecordEncoder(side, 0, IN_MEMORY), dict[tuple[str, str], EncodedRecord]()
         for number, text in enumerate(json_records(data, {path[0] for path in paths if len(path) == 1})):
             sample_id, mapped, problem = _identified(text, fields)
             record = EncodedRecord(encoder.encode(number, number + 1, JSON, mapped))
@@ -259,30 +259,30 @@ class Scorer:
             except ValueError as error:
                 added.reject(record, sample_id, "no_repeat", str(error))
                 continue
-            if key in found or sample_id in known:
+            if key in records or sample_id in known:
                 what = f"repeat {key[1]} of the sample_id" if repeated else "sample_id"
                 added.reject(record, sample_id, "duplicate", f"the {what} is duplicated; the first record counts")
             else:
-                found[key] = record
+                records[key] = record
         # Messages ask for the first sample_id alone, and the records need not be kept.
         seen.by_id = dict.fromkeys(list(seen.by_id)[:1], EncodedRecord(b""))
-        return found
+        return records
 
     def _look_for_columns(self, added: Totals, truths: Collection[EncodedRecord], all_columns: bool) -> None:
         """Takes note of the columns in which a ground truth has a value.
 
         Raises ValueError where no ground truth has a column that there must be.
         """
-        wanted = self._configuration.truth_columns()
-        reader, absent = ColumnsReader(wanted), set(wanted)
+        columns = self._configuration.truth_columns()
+        reader, absent = ColumnsReader(columns), set(columns)
         for record in truths:
             if not absent:
                 break
             with contextlib.suppress(*_DECODING_ERRORS):
-                absent -= {name for name, value in zip(wanted, reader.read(record), strict=True) if value is not None}
-        added.outcomes[GROUND_TRUTH] += Counter(presence(column) for column in wanted if column not in absent)
+                absent -= {name for name, value in zip(columns, reader.read(record), strict=True) if value is not None}
+        added.outcomes[GROUND_TRUTH] += Counter(presence(column) for column in columns if column not in absent)
         known = added.seen[GROUND_TRUTH].fields
-        for column in wanted:
+        for column in columns:
             if all_columns and truths and column in absent and column not in known:
                 raise ValueError(no_column("ground_truth", column, list(known)))
 
@@ -332,9 +332,9 @@ class Scorer:
         slices = {SliceKey(0): SliceTotals(BootstrapSums(core.bootstrap)), **totals.slices}
         corpus = corpus_sums(benchmark, slices[SliceKey(0)].sums.sums())
         clustered = core.scoring.cluster is not None
-        found = list(slice_results(benchmark, core.confidence, slices.items(), corpus, clustered))
+        results = list(slice_results(benchmark, core.confidence, slices.items(), corpus, clustered))
         outcomes = {side: Sums.of(counts) for side, counts in totals.outcomes.items()}
-        run = Run.of(configuration, Totals.systems, found, outcomes, {}, [])
+        run = Run.of(configuration, Totals.systems, results, outcomes, {}, [])
         document = {
             "systems": {system: {"coverage": run.systems[system].coverage, "values": run.systems[system].values}}
         }

@@ -255,9 +255,9 @@ def _gathered(
 
 def _metric_rows(result: Run) -> Iterator[beam.Row]:
     for name, system in result.systems.items():
-        for label, found in {"": system, **system.slices}.items():
-            for metric, value in found.values.items():
-                low, high = found.intervals.get(metric) or (None, None)
+        for label, slice_result in {"": system, **system.slices}.items():
+            for metric, value in slice_result.values.items():
+                low, high = slice_result.intervals.get(metric) or (None, None)
                 yield beam.Row(
                     system=name,
                     slice=label,
@@ -265,7 +265,7 @@ def _metric_rows(result: Run) -> Iterator[beam.Row]:
                     value=_float(value),
                     low=_float(low),
                     high=_float(high),
-                    units=round(found.units[metric]),
+                    units=round(slice_result.units[metric]),
                 )
 
 

@@ -36,13 +36,13 @@ def score_in_processes(
         threads = stack.enter_context(ThreadPoolExecutor(count))
         try:
             shares = [pickle.dumps((benchmark, missing, pairs[n::count]), protocol=5) for n in range(count)]
-            found = list(threads.map(_ask, workers, shares))
+            outcomes = list(threads.map(_ask, workers, shares))
         except BaseException:
             # Nobody waits for what they are doing, least of all after Ctrl-C.
             for worker in workers:
                 worker.terminate()
             raise
-    return [found[number % count][number // count] for number in range(len(pairs))]
+    return [outcomes[number % count][number // count] for number in range(len(pairs))]
 
 
 def _started() -> subprocess.Popen[bytes]:

@@ -66,9 +66,9 @@ class NamedGlobs(argparse.Action):
         named: list[str] = []
         name = ""
         for value in values:
-            found = _NAMED.match(value)
-            name = f"{found[1]}=" if found else name
-            named.append(value if found else name + value)
+            match = _NAMED.match(value)
+            name = f"{match[1]}=" if match else name
+            named.append(value if match else name + value)
         setattr(namespace, self.dest, [*getattr(namespace, self.dest), *named])
         if self.dest == "predictions" and len(values) > 1 and not name and not any(map(_PATTERN.search, values)):
             text = f"--predictions: {len(values)} paths without a name are one system; NAME=PATH makes one of each"
@@ -80,9 +80,9 @@ def systems(predictions: Sequence[str]) -> dict[str, list[str]]:
     from ..config.settings import DEFAULT_SYSTEM
 
     named: dict[str, list[str]] = {}
-    for each in predictions:
-        found = _NAMED.match(each)
-        name, glob = (found[1], found[2]) if found else (DEFAULT_SYSTEM, each)
+    for argument in predictions:
+        match = _NAMED.match(argument)
+        name, glob = (match[1], match[2]) if match else (DEFAULT_SYSTEM, argument)
         named.setdefault(name, []).append(glob)
     return named
 
@@ -93,9 +93,9 @@ def configuration_of(parsed: argparse.Namespace) -> Configuration:
         # NumPy and the benchmark are imported with it.
         from ..config import settings
 
-        given = {name: getattr(parsed, name, None) for name in ("ground_truth", "predictions", "output", "slices")}
-        given["predictions"] = systems(given["predictions"] or ())
-        parsed.configuration = settings.load(parsed.config, parsed.set, given)
+        options = {name: getattr(parsed, name, None) for name in ("ground_truth", "predictions", "output", "slices")}
+        options["predictions"] = systems(options["predictions"] or ())
+        parsed.configuration = settings.load(parsed.config, parsed.set, options)
     configuration: Configuration = parsed.configuration
     return configuration
 

@@ -64,21 +64,21 @@ def run_and_publish(
     ):
         launch.run(options, build, partial(mark_abandoned, output, run_id))
         on_success()
-        found = find_published(output, layout)
-        if found is None or found.run_id != run_id:
+        published = find_published(output, layout)
+        if published is None or published.run_id != run_id:
             raise TakenOver(output)
-        return found
+        return published
 
 
 def _held(output: str, run_id: str, layout: Layout) -> str:
     """Returns what an output holds after a run that was interrupted."""
     try:
-        found = find_published(output, layout)
+        published = find_published(output, layout)
     except OSError:
         return f"{output} cannot be read, to tell whether it holds the earlier result or the new one"
-    if found is None:
+    if published is None:
         return f"{output} holds no result"
-    return f"{output} holds the {'new result, whole' if found.run_id == run_id else 'earlier result, as it was'}"
+    return f"{output} holds the {'new result, whole' if published.run_id == run_id else 'earlier result, as it was'}"
 
 
 def hand_over(

@@ -68,12 +68,12 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         raise UsageError(f"--samples {parsed.samples}: must be a whole number from 0 to {MAX_SAMPLES}")
     path = partial(launch.path_for_workers, options)
     baseline, candidate = open_system(path(parsed.baseline)), open_system(path(parsed.candidate))
-    found = allowed_differences(baseline, candidate, parsed.allow_differences, "--allow-differences")
-    warn(found)
+    reasons = allowed_differences(baseline, candidate, parsed.allow_differences, "--allow-differences")
+    warn(reasons)
     before, after = baseline.run.signature, candidate.run.signature
     if before.versions and after.versions:
         warn(surroundings(before, after, it="the candidate"))
-    plan = plan_comparison(baseline, candidate, found, parsed.threshold, parsed.changes)
+    plan = plan_comparison(baseline, candidate, reasons, parsed.threshold, parsed.changes)
     if parsed.output is None and (launch.is_detached(options) or not launch.is_local(options)):
         raise UsageError("give --output DIR: the workers of this runner share no folder with the command")
     if parsed.output is not None and not parsed.no_html:
@@ -91,13 +91,13 @@ def allowed_differences(baseline: SystemRun, candidate: SystemRun, allowed: bool
     Raises UsageError, which names the `option` that allows it, if they do not compare and it is not allowed.
     """
     before, after = baseline.run.signature, candidate.run.signature
-    found = differences(before, after, COMPARED, it="the candidate")
+    reasons = differences(before, after, COMPARED, it="the candidate")
     hint = ""
     if before.benchmark == after.benchmark:
         hint = f"; give {option} to compare the samples with the same ground truth"
-    if found and not (hint and allowed):
-        raise UsageError(f"{baseline.name} and {candidate.name} cannot be compared: {'; '.join(found)}{hint}")
-    return found
+    if reasons and not (hint and allowed):
+        raise UsageError(f"{baseline.name} and {candidate.name} cannot be compared: {'; '.join(reasons)}{hint}")
+    return reasons
 
 
 def _compare(plan: ComparisonPlan, folder: str, parsed: argparse.Namespace, options: PipelineOptions) -> int:
@@ -146,7 +146,7 @@ class ComparisonPlan:
     def size(self) -> int:
         """The bytes of the rows of both sides, in their files."""
         files = [path for side in (self.baseline, self.candidate) for path in side.run.rows]
-        return sum(entry.size_in_bytes for found in FileSystems.match(files) for entry in found.metadata_list)
+        return sum(entry.size_in_bytes for match in FileSystems.match(files) for entry in match.metadata_list)
 
 
 def plan_comparison(
@@ -225,9 +225,9 @@ def build_comparison(pipeline: beam.Pipeline, plan: ComparisonPlan, output: str,
         StagedFolder(output, run_id, "changes"), plan.compare.changes.columns(), plan.compare.changes.most
     )
     parts = {
-        "slices": slices | "WithoutSwaps" >> beam.Map(lambda found: replace(found, largest=None)),
+        "slices": slices | "WithoutSwaps" >> beam.Map(lambda comparison: replace(comparison, largest=None)),
         "largest": slices
-        | "Largest" >> beam.Map(lambda found: found.largest)
+        | "Largest" >> beam.Map(lambda comparison: comparison.largest)
         | "LargestOfAll" >> beam.CombineGlobally(largest_of_all).without_defaults(),
         "counts": compared.counts | "Counts" >> beam.CombinePerKey(sum),
         "metrics": compared.metrics,
@@ -257,9 +257,9 @@ def compared_slice(item: tuple[str, PairSums], setting: ComparisonSetting) -> Co
     )
 
 
-def largest_of_all(found: Iterable[FloatArray]) -> FloatArray | None:
+def largest_of_all(largest: Iterable[FloatArray]) -> FloatArray | None:
     """Returns the largest of some arrays, place by place; of none, None."""
-    arrays = [each for each in found if each is not None]
+    arrays = [each for each in largest if each is not None]
     return np.maximum.reduce(arrays) if arrays else None
 
 
@@ -279,10 +279,10 @@ def make_result(
     if regrouped:
         text = f"{regrouped} samples have another cluster or other values to slice by in the candidate"
         setting = replace(setting, differences=(*setting.differences, f"{text}: the baseline's are used"))
-    slices = {found.label: found for found in parts["slices"]}
+    slices = {each.label: each for each in parts["slices"]}
     largest = parts["largest"][0] if parts["largest"] else None
-    found = document(setting, counts, slices, largest, merged_counts(parts["metrics"]))
+    comparison = document(setting, counts, slices, largest, merged_counts(parts["metrics"]))
     first = [row for rows in parts["first"] for row in rows]
     cards = in_order(parts["changed"]) if page is not None else []
-    reports = comparison_reports(found, setting.benchmark, first, None if page is None else page.runs, cards)
-    return {**reports.files, COMPARISON: encode_json({**found, **reports.about()})}
+    reports = comparison_reports(comparison, setting.benchmark, first, None if page is None else page.runs, cards)
+    return {**reports.files, COMPARISON: encode_json({**comparison, **reports.about()})}

@@ -86,13 +86,13 @@ def print_comparison(metrics: Mapping[str, Mapping[str, Any]], names: Sequence[s
     console = _Output()
     table = Table("metric", "baseline", "candidate", "difference", "p", "verdict")
     for name in names:
-        found = metrics[name]
-        if found["baseline"] is not None or found["candidate"] is not None:
-            p = "–" if found["p"] is None else f"{found['p']:.3f}"
-            values = number(found["baseline"]), number(found["candidate"])
-            is_identical = found["difference"] == 0 and found["interval"] == [0, 0]
-            verdict = "identical" if is_identical else found["verdict"]
-            table.add_row(*map(Text, (name, *values, difference_text(found), p, verdict)))
+        metric = metrics[name]
+        if metric["baseline"] is not None or metric["candidate"] is not None:
+            p = "–" if metric["p"] is None else f"{metric['p']:.3f}"
+            values = number(metric["baseline"]), number(metric["candidate"])
+            is_identical = metric["difference"] == 0 and metric["interval"] == [0, 0]
+            verdict = "identical" if is_identical else metric["verdict"]
+            table.add_row(*map(Text, (name, *values, difference_text(metric), p, verdict)))
     console.print(table)
 
 
@@ -185,9 +185,9 @@ class MetricsFile:
 
     def add_values(self, document: Mapping[str, Any], metrics: Sequence[str]) -> None:
         """Takes the main metrics of a summary."""
-        for system, found in document["systems"].items():
+        for system, result in document["systems"].items():
             for name in metrics:
-                if (value := found["values"].get(name)) is not None:
+                if (value := result["values"].get(name)) is not None:
                     self.values.append(("value", {"system": system, "metric": name}, value))
 
     def _write(self) -> None:

@@ -75,12 +75,12 @@ def find_role_files(converter: Converter, inputs: Iterable[str]) -> list[RoleFil
             raise UsageError(f"--input {each}: there is no role {role}; the roles are {known}")
         if not glob.endswith("/") and os.path.isdir(glob):
             raise UsageError(f"--input {each}: this is a folder; give a pattern of files, such as '{glob}/*'")
-        found = match_glob(glob, f"--input {role}=")
-        files.update(dict.fromkeys(RoleFile(role, path, size) for path, size, _ in sorted(found)))
+        matches = match_glob(glob, f"--input {role}=")
+        files.update(dict.fromkeys(RoleFile(role, path, size) for path, size, _ in sorted(matches)))
     if files and all(file.role in converter.additions for file in files):
-        wanted = ", ".join(role for role in converter.roles if role not in converter.additions)
+        required = ", ".join(role for role in converter.roles if role not in converter.additions)
         raise UsageError(
-            f"--input: {', '.join(sorted(converter.additions))} alone make no records; give {wanted}=GLOB too"
+            f"--input: {', '.join(sorted(converter.additions))} alone make no records; give {required}=GLOB too"
         )
     return list(files)
 
@@ -116,13 +116,13 @@ def read_parts(file: RoleFile, converter: Converter) -> Iterator[KeyedRecord | T
     try:
         with faults_end_the_bundle("converting", _is_of_the_file), open_uncompressed(file.path) as stream:
             # All or nothing: of a file that breaks off no part counts.
-            found = list(converter.parts(file.role, _COMPRESSED.sub("", file.path), stream))
+            parts = list(converter.parts(file.role, _COMPRESSED.sub("", file.path), stream))
     except InputProblem:
         raise
     except Exception as error:  # noqa: BLE001 - whatever a file does to a converter must not end the run
         yield _rejected(file.path, error)
         return
-    for part in found:
+    for part in parts:
         if isinstance(part, UnreadableSource):
             yield _rejected(file.path, part)
         elif writable(part[0]) != part[0]:

@@ -106,11 +106,11 @@ def reused_run(path: str | None, configuration: Configuration) -> Run | None:
     """Returns the run that --reuse names; warns where its scores may be others than ours, and returns none."""
     if path is None:
         return None
-    found = Run.read(path)
-    reasons = differences(_signature_here(configuration), found.signature, REUSED)
+    earlier = Run.read(path)
+    reasons = differences(_signature_here(configuration), earlier.signature, REUSED)
     if reasons:
         warn([f"nothing is reused of {path}: {reasons[0]}"])
-    return None if reasons else found
+    return None if reasons else earlier
 
 
 def _signature_here(configuration: Configuration) -> RunSignature:
@@ -163,9 +163,9 @@ def _check(configuration: Configuration, options: PipelineOptions) -> int:
     inputs = find_inputs(configuration, configuration.truth_columns())
     warn(inputs.warnings)
     check_tools(configuration, options)
-    found = check_inputs(inputs, LAYOUT)
-    for line in found.lines:
+    findings = check_inputs(inputs, LAYOUT)
+    for line in findings.lines:
         print(printable(line))
-    for problem in found.problems:
+    for problem in findings.problems:
         say("ERROR", printable(problem))
-    return WRONG_USAGE if found.problems else DONE
+    return WRONG_USAGE if findings.problems else DONE

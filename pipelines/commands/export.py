@@ -54,13 +54,13 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
                 logged = log_offline(run, name, folder, parsed.experiment)
                 print(printable(f"{run.path}:{name}: written to {logged}; wandb sync sends it"))
         case "every-eval-ever":
-            found = open_system(parsed.run)
-            given = {name: value for name in EXPORTS[parsed.to][1:] if (value := getattr(parsed, name)) is not None}
-            _write(parsed.output, [encode_json(every_eval_ever(*found, time.time(), **given))])
+            system = open_system(parsed.run)
+            fields = {name: value for name in EXPORTS[parsed.to][1:] if (value := getattr(parsed, name)) is not None}
+            _write(parsed.output, [encode_json(every_eval_ever(*system, time.time(), **fields))])
         case "inspect":
-            found = open_system(parsed.run)
-            require_rows(found.run)
-            _write(parsed.output, (line + b"\n" for line in sample_scores(*found)))
+            system = open_system(parsed.run)
+            require_rows(system.run)
+            _write(parsed.output, (line + b"\n" for line in sample_scores(*system)))
         case "model-index":
             card = model_index(_narrowed(parsed.run), parsed.model, parsed.dataset, parsed.task or DEFAULT_TASK)
             _write(parsed.output, [yaml.safe_dump(card, sort_keys=False, allow_unicode=True).encode()])
@@ -95,20 +95,20 @@ def _to_github(judged: JudgedRun, output: str | None) -> None:
 
 def _judged(text: str) -> JudgedRun:
     """Returns a run with its verdicts; raises UsageError for one without: nobody should take silence for a pass."""
-    found = _narrowed(text)
-    if not found.summary.gates:
+    run = _narrowed(text)
+    if not run.summary.gates:
         raise UsageError(f"{text}: there are no verdicts to export; the configuration of the run has no gates")
-    return JudgedRun.of(found)
+    return JudgedRun.of(run)
 
 
 def _narrowed(text: str) -> Run:
     """Returns the run that RUN names, or, of RUN:SYSTEM, what there is of that system in it."""
     path, system = split_system(text)
-    found = Run.read(path)
+    run = Run.read(path)
     if system is None:
         # A configuration that cannot be read is told before anything is written.
-        found.configuration  # noqa: B018
-        return found
+        run.configuration  # noqa: B018
+        return run
     return narrowed(*open_system(text))
 
 

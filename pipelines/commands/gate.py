@@ -37,32 +37,32 @@ Verdicts = Sequence[Mapping[str, Any]]
 def run(parsed: argparse.Namespace, _: object) -> int:
     """Judges; 1 where a gate fails or is invalid, 4 where one is inconclusive."""
     remove_verdicts(parsed)
-    found = Run.read(parsed.run, sums=True)
-    configuration = _configuration(parsed, found)
+    run = Run.read(parsed.run, sums=True)
+    configuration = _configuration(parsed, run)
     if not configuration.settings.gates:
         where = parsed.config or parsed.run
         raise UsageError(f"{where}: no gates are defined; give --config FILE with gates")
     require_baseline(parsed, configuration)
-    baseline = read_baseline(parsed, configuration, found)
-    own = baseline is not None and bool(baseline.run_id) and baseline.run_id == found.run_id
-    if baseline is not None and own and (baseline.system is None or len(found.summary.systems) == 1):
+    baseline = read_baseline(parsed, configuration, run)
+    own = baseline is not None and bool(baseline.run_id) and baseline.run_id == run.run_id
+    if baseline is not None and own and (baseline.system is None or len(run.summary.systems) == 1):
         raise UsageError(f"--baseline {parsed.baseline}: the baseline is the run itself")
-    check_measured(found, _labels(configuration))
-    verdicts = msgspec.to_builtins(gate_verdicts(configuration, found, baseline))
-    judged = JudgedRun(found, configuration, verdicts, stored_failures(found, configuration), baseline)
+    check_measured(run, _labels(configuration))
+    verdicts = msgspec.to_builtins(gate_verdicts(configuration, run, baseline))
+    judged = JudgedRun(run, configuration, verdicts, stored_failures(run, configuration), baseline)
     if not parsed.quiet:
         print_verdicts(verdicts)
     return judged.conclude(parsed, decide(verdicts))
 
 
-def _configuration(parsed: argparse.Namespace, found: Run) -> Configuration:
+def _configuration(parsed: argparse.Namespace, run: Run) -> Configuration:
     """Returns the configuration whose gates are judged; raises UsageError where it scores otherwise than the run."""
     if parsed.config is None:
-        changed = copy.deepcopy(found.summary.config)
+        changed = copy.deepcopy(run.summary.config)
         configuration = settings.check(settings.overridden(changed, parsed.set), parsed.run)
     else:
         configuration = settings.load(parsed.config, parsed.set, {})
-    reasons = differences(RunSignature.of(configuration), found.signature, CONFIGURED, it=parsed.run)
+    reasons = differences(RunSignature.of(configuration), run.signature, CONFIGURED, it=parsed.run)
     if reasons:
         where = f"{parsed.config}: " if parsed.config else ""
         raise UsageError(f"{where}{reasons[0]}; evaluate it again, or give --set KEY=VALUE as it was made")
@@ -75,17 +75,17 @@ def _labels(configuration: Configuration) -> list[str]:
     return [target.label for target in targets if target is not None]
 
 
-def stored_failures(found: Run, configuration: Configuration) -> list[str]:
+def stored_failures(run: Run, configuration: Configuration) -> list[str]:
     """Returns why a finished run fails in addition to its gates; raises UsageError if its coverage is damaged."""
     try:
-        return record_failures(coverages(found), configuration.settings, stored_causes(found.provenance))
+        return record_failures(coverages(run), configuration.settings, stored_causes(run.provenance))
     except (KeyError, TypeError) as error:
-        raise UsageError(f"{found.path}: the coverage in summary.json is not that of a run") from error
+        raise UsageError(f"{run.path}: the coverage in summary.json is not that of a run") from error
 
 
-def coverages(found: Run) -> dict[str, Any]:
+def coverages(run: Run) -> dict[str, Any]:
     """Returns the systems of a run by name, each with its coverage as in summary.json."""
-    return {name: {"coverage": system.coverage} for name, system in found.summary.systems.items()}
+    return {name: {"coverage": system.coverage} for name, system in run.summary.systems.items()}
 
 
 def require_baseline(parsed: argparse.Namespace, configuration: Configuration) -> None:
@@ -191,17 +191,17 @@ class JudgedRun:
 
 def _moved(judged: JudgedRun) -> dict[int, list[MovedSample] | str]:
     """Returns the samples that moved the metric of each bad comparison with the baseline, by its place, or why not."""
-    wanted = [
+    places = [
         place
         for place, each in enumerate(judged.verdicts)
         if each["verdict"] in ("fail", "inconclusive") and each["difference"] and each["not_worse_than"] == BASELINE
     ]
     ours, baseline, benchmark = judged.run, judged.baseline, judged.configuration.benchmark
-    if baseline is None or not wanted:
+    if baseline is None or not places:
         return {}
     theirs = Run.read(baseline.path)
-    found: dict[int, list[MovedSample] | str] = {}
-    for place in wanted:
+    moved: dict[int, list[MovedSample] | str] = {}
+    for place in places:
         each = judged.verdicts[place]
         sums, other = ours.slice_sums(each["system"], each["slice"] or ""), baseline.system_for(each["system"])
         if sums is not None and other is not None:
@@ -212,10 +212,10 @@ def _moved(judged: JudgedRun) -> dict[int, list[MovedSample] | str]:
             whole = Sums(sums.sums)
             try:
                 corpus = ours.corpus(each["system"])
-                found[place] = moved_most(benchmark, each["metric"], corpus, whole, *sides, part)
+                moved[place] = moved_most(benchmark, each["metric"], corpus, whole, *sides, part)
             except UsageError as error:
-                found[place] = str(error)
-    return found
+                moved[place] = str(error)
+    return moved
 
 
 def report_run(parsed: argparse.Namespace, judged: JudgedRun, decision: Decision) -> int:

@@ -27,22 +27,22 @@ def run(parsed: argparse.Namespace, _: object) -> int:
     """Reads all runs, and writes history.parquet, history.md and history.html."""
     output = parsed.output or parsed.folder
     index = _index(parsed.folder)
-    found = [with_differences(parsed.folder, each) for each in histories(index.table)]
-    for each in found:
-        warn([f"{drop.night.run}: {drop.system}: {drop}" for drop in each.drops if drop.night is each.nights[-1]])
+    series = [with_differences(parsed.folder, each) for each in histories(index.table)]
+    for history in series:
+        warn([f"{drop.night.run}: {drop.system}: {drop}" for drop in history.drops if drop.night is history.nights[-1]])
     blessed = _blessed(parsed.folder)
     if blessed is not None:
         # A blessed run that is better than the recent nights makes them seem worse than they are.
-        for each in found:
-            nights = recent_nights(each)
+        for history in series:
+            nights = recent_nights(history)
             if len(nights) >= MIN_NIGHTS:
                 try:
-                    median = Run.read(run_path(parsed.folder, median_night(nights, each.metrics).run))
-                    lucky = luck_warnings(each.metrics, Run.read(blessed), median)
+                    median = Run.read(run_path(parsed.folder, median_night(nights, history.metrics).run))
+                    lucky = luck_warnings(history.metrics, Run.read(blessed), median)
                     warn([f"{text}; see beamscore bless" for text in lucky])
                 except UsageError as error:
                     warn([str(error)])
-    sources = HistorySources(parsed.folder, output, found, index.table, index.unreadable, parsed.command_line, blessed)
+    sources = HistorySources(parsed.folder, output, series, index.table, index.unreadable, parsed.command_line, blessed)
     reports = history_reports(sources, with_page=not parsed.no_html)
     problem = reports.about().get(PAGE_PROBLEM)
     with as_output_errors(f"--output {output}", "; give another --output"):
@@ -51,12 +51,12 @@ def run(parsed: argparse.Namespace, _: object) -> int:
             write_file(posixpath.join(output, name), content)
         if parsed.no_html:
             delete_files([posixpath.join(output, PAGE)])
-    count = sum(len(each.nights) for each in found)
+    count = sum(len(each.nights) for each in series)
     print(count_of(count, "run"))
-    for each in found:
-        for change in each.changes[-5:]:
+    for history in series:
+        for change in history.changes[-5:]:
             text = f"{change.metric} of {change.system} changed from {fixed(change.before)} to {fixed(change.after)}"
-            print(printable(f"{each.benchmark}: {text} with {change.night.run}"))
+            print(printable(f"{history.benchmark}: {text} with {change.night.run}"))
     print(f"report: {posixpath.join(output, REPORT if parsed.no_html or problem else PAGE)}")
     return without_page(DONE, PAGE, problem, REPORT)
 
@@ -94,11 +94,11 @@ def _blessed(folder: str) -> str | None:
 def bless(parsed: argparse.Namespace, _: object) -> int:
     """Writes the median of the recent nights to blessed.txt, and starts the count of looks anew."""
     folder, path = parsed.folder, posixpath.join(parsed.folder, BLESSED)
-    found = histories(_index(folder).table)
-    if len(found) > 1:
-        names = " and ".join(each.benchmark for each in found)
+    series = histories(_index(folder).table)
+    if len(series) > 1:
+        names = " and ".join(each.benchmark for each in series)
         raise UsageError(f"{folder}: it holds runs of {names}; give a folder with those of one")
-    (history,) = found
+    (history,) = series
     nights = recent_nights(history, parsed.nights)
     counted = count_of(len(nights), "night")
     if len(nights) < MIN_NIGHTS:

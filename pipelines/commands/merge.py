@@ -52,13 +52,13 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     runs = _runs(parsed, options)
     configuration = merged_configuration(runs, parsed.output)
     baseline = read_baseline(parsed, configuration)
-    files = (path for found in runs if found.published for path in found.published.files.values())
+    files = (path for each in runs if each.published for path in each.published.files.values())
     check_not_replaced(parsed.output, LAYOUT, files)
     prepare_output(parsed.output)
     started = Invocation.now(parsed.command_line, launch.runner_name(options))
     sources = [{"path": each.path, "run_id": each.run_id, "inputs": each.provenance.get("inputs")} for each in runs]
     plan = MergePlan(
-        tuple((found.path, found.run_id) for found in runs),
+        tuple((each.path, each.run_id) for each in runs),
         configuration,
         launch.path_for_workers(options, parsed.output),
         new_run_id(),
@@ -82,13 +82,13 @@ def _runs(parsed: argparse.Namespace, options: PipelineOptions) -> list[Run]:
         raise UsageError(f"--output {parsed.output}: this is one of the runs that are merged; give a folder of its own")
     runs = [Run.read(launch.path_for_workers(options, path)) for path in parsed.runs]
     ids: dict[str, str] = {}
-    for found in runs:
-        if found.run_id and ids.setdefault(found.run_id, found.path) != found.path:
-            raise UsageError(f"{found.path}: this is a copy of {ids[found.run_id]}; merge each run once")
+    for run in runs:
+        if run.run_id and ids.setdefault(run.run_id, run.path) != run.path:
+            raise UsageError(f"{run.path}: this is a copy of {ids[run.run_id]}; merge each run once")
     if len(set(folders)) < len(folders):
         raise UsageError("a run is given twice; merge each run once")
-    for found in runs:
-        require_rows(found)
+    for run in runs:
+        require_rows(run)
     return runs
 
 
@@ -131,7 +131,7 @@ def build_merge(pipeline: beam.Pipeline, plan: MergePlan, runs: Sequence[Run]) -
         ids
         | "AllIds" >> beam.Flatten()
         | "RunsOfId" >> beam.CombinePerKey(lambda runs: functools.reduce(operator.or_, runs, 0))
-        | "Overlaps" >> beam.Filter(lambda found: found[1].bit_count() > 1)
+        | "Overlaps" >> beam.Filter(lambda item: item[1].bit_count() > 1)
     )
     most, metric = max(1, plan.configuration.settings.worst_samples), benchmark.main_sample_metric().name
     parts = {
@@ -199,10 +199,10 @@ def merged_configuration(runs: Sequence[Run], output: str) -> Configuration:
             ]
         if reasons:
             raise UsageError(f"{run.path}: cannot be merged with {first.path}: {reasons[0]}")
-    given = [run.configuration.settings for run in runs]
+    stored = [run.configuration.settings for run in runs]
     inputs = {
-        "ground_truth": _unique(each.ground_truth for each in given),
-        "predictions": {name: _unique(each.predictions.get(name, []) for each in given) for name in first.systems},
+        "ground_truth": _unique(each.ground_truth for each in stored),
+        "predictions": {name: _unique(each.predictions.get(name, []) for each in stored) for name in first.systems},
     }
     return settings.check({**first.summary.config, **inputs, "output": output}, first.path)
 
@@ -232,8 +232,8 @@ def merged_run(
                 f"{name}: together the runs have {len(totals) - 1} slices, more than the {shared.limits.slices} of "
                 "limits.slices"
             )
-        corpus, found = totals[""].sums.sums(), [(SliceKey(number), each) for each in totals.values()]
-        slices[name] = dict(zip(totals, slice_results(benchmark, confidence, found, corpus, clustered), strict=True))
+        corpus, keyed = totals[""].sums.sums(), [(SliceKey(number), each) for each in totals.values()]
+        slices[name] = dict(zip(totals, slice_results(benchmark, confidence, keyed, corpus, clustered), strict=True))
     coverages = {name: _coverage([run.systems[name].coverage for run in runs]) for name in first.systems}
     # A column that one of them has is not missing from all.
     warnings = [each for each in first.summary.warnings if all(each in run.summary.warnings for run in others)]
@@ -251,9 +251,9 @@ def _totals(runs: Sequence[Run], system: str) -> dict[str, SliceTotals]:
                 more = SliceTotals(BootstrapSums(bootstrap, stored.table(bootstrap.replicates)), dict(stored.counts))
                 if not label and run.summary.fingerprint is not None:
                     more.fingerprint = int(run.summary.fingerprint.hash, 16)
-                found = run.slice(system, label)
-                if found is not None and found.predictions_fingerprint is not None:
-                    more.predictions = int(found.predictions_fingerprint, 16)
+                result = run.slice(system, label)
+                if result is not None and result.predictions_fingerprint is not None:
+                    more.predictions = int(result.predictions_fingerprint, 16)
                 totals.setdefault(label, SliceTotals(BootstrapSums(bootstrap))).merge(more)
             except (ValueError, OverflowError) as error:
                 raise UsageError(

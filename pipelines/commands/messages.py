@@ -121,13 +121,13 @@ def is_interrupt(error: BaseException) -> bool:
 
 
 @contextlib.contextmanager
-def describe_output_on_interrupt(tell: Callable[[], str]) -> Iterator[None]:
+def describe_output_on_interrupt(describe: Callable[[], str]) -> Iterator[None]:
     """Raises Interrupted where an interrupt ends this block; `tell` is asked what the output holds then."""
     try:
         yield
     except BaseException as error:
         if is_interrupt(error):
-            raise Interrupted(tell()) from error
+            raise Interrupted(describe()) from error
         raise
 
 

@@ -34,22 +34,22 @@ from .common import require_rows, write_records
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     """Selects; the inputs are those that the run's summary names, unless they have moved."""
     path, named = split_system(parsed.run)
-    found = Run.read(path)
-    summary = found.summary
+    run = Run.read(path)
+    summary = run.summary
     if named and parsed.system not in (None, named):
         raise UsageError(f"{parsed.run} and --system {parsed.system}: these are two systems; give one")
     if parsed.below is not None and math.isnan(parsed.below):
         raise UsageError("--below nan: must be a number")
-    kind = type(found.configuration.benchmark)
+    kind = type(run.configuration.benchmark)
     value, system = parsed.value or kind.main_sample_metric().name, parsed.system or named or summary.ranking[0]
     if value not in kind.sample_metric_names():
         raise UsageError(f"--value {value}: no such metric; there are {', '.join(kind.sample_metric_names())}")
     if system not in summary.systems:
-        given = f"--system {system}" if parsed.system else parsed.run
-        raise UsageError(f"{given}: not in this run; there are {', '.join(summary.systems)}")
+        argument = f"--system {system}" if parsed.system else parsed.run
+        raise UsageError(f"{argument}: not in this run; there are {', '.join(summary.systems)}")
     inputs = _inputs(parsed, summary.config, system)
-    require_rows(found)
-    files = tuple(launch.path_for_workers(options, path) for path in found.rows)
+    require_rows(run)
+    files = tuple(launch.path_for_workers(options, path) for path in run.rows)
     below, listed = parsed.below, None
     if parsed.samples is None:
         below = 1.0 if below is None else below

@@ -56,16 +56,16 @@ def _rule(parsed: argparse.Namespace) -> Callable[[str], str | int]:
         if parsed.folds < 2:
             raise UsageError(f"--folds {parsed.folds}: cross validation needs at least 2")
         return partial(fold, folds=parsed.folds, seed=parsed.seed)
-    given = DEFAULT_FRACTIONS if parsed.fractions is None else parsed.fractions
+    text = DEFAULT_FRACTIONS if parsed.fractions is None else parsed.fractions
     try:
-        return partial(part, fractions=_fractions(given), seed=parsed.seed)
+        return partial(part, fractions=_fractions(text), seed=parsed.seed)
     except (ValueError, ArithmeticError) as error:
-        raise UsageError(f"--fractions {given}: {error}; give NAME=X,... that add up to 1") from error
+        raise UsageError(f"--fractions {text}: {error}; give NAME=X,... that add up to 1") from error
 
 
-def _fractions(given: str) -> dict[str, Fraction]:
+def _fractions(text: str) -> dict[str, Fraction]:
     fractions: dict[str, Fraction] = {}
-    for each in given.split(","):
+    for each in text.split(","):
         name, _, number = (part.strip() for part in each.partition("="))
         if not name or name in fractions:
             raise ValueError(f"each part needs a name of its own, not {each!r}")

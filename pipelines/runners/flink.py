@@ -34,10 +34,10 @@ def check_addresses(options: PipelineOptions) -> None:
         # Its job server runs here; another one may know the cluster by a name that is unknown here.
         addresses["--flink_master"] = options.view_as(FlinkRunnerOptions).flink_master
     for flag, address in addresses.items():
-        found = re.fullmatch(r"(?:https?://)?([^:/\[\]]+):(\d{1,5})/?", address or "")
-        if found:
+        match = re.fullmatch(r"(?:https?://)?([^:/\[\]]+):(\d{1,5})/?", address or "")
+        if match:
             try:
-                socket.create_connection((found[1], int(found[2])), timeout=_SECONDS).close()
+                socket.create_connection((match[1], int(match[2])), timeout=_SECONDS).close()
             except (OSError, OverflowError) as error:
                 raise UsageError(f"{flag} {address}: nothing answers there: {error}") from error
 

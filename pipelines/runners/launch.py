@@ -79,14 +79,14 @@ def _name_runner(options: StandardOptions) -> None:
 
     Raises UsageError where Beam has no such runner; one that is given by its module is left to it.
     """
-    given = options.runner
-    if given is None or "." in given:
+    runner = options.runner
+    if runner is None or "." in runner:
         return
     known = {name.lower(): name for name in StandardOptions.KNOWN_RUNNER_NAMES if name not in NOT_FOR_US}
-    name = known.get(given.lower()) or known.get(f"{given.lower()}runner")
+    name = known.get(runner.lower()) or known.get(f"{runner.lower()}runner")
     if name is None:
-        hint = nearest(given, list(known.values()))
-        raise UsageError(f"--runner {given}: Beam has no such runner{hint}; there are {', '.join(known.values())}")
+        hint = nearest(runner, list(known.values()))
+        raise UsageError(f"--runner {runner}: Beam has no such runner{hint}; there are {', '.join(known.values())}")
     options.runner = name
 
 

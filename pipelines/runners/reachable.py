@@ -33,19 +33,19 @@ def check_reachable(paths: Iterable[str]) -> None:
     within SECONDS, and where the package that the filesystem needs is not installed.
     """
     for path in paths:
-        found = _BUCKET.search(path)
-        if found is None or found[0] in _answered:
+        match = _BUCKET.search(path)
+        if match is None or match[0] in _answered:
             continue
-        _check_package(path, found[0].partition("://")[0].lower())
+        _check_package(path, match[0].partition("://")[0].lower())
         # Left behind where it does not end: what holds it is out of reach.
-        asking = threading.Thread(target=_ask, args=(path[found.start() :],), daemon=True)
+        asking = threading.Thread(target=_ask, args=(path[match.start() :],), daemon=True)
         asking.start()
         asking.join(SECONDS)
         if asking.is_alive():
             raise UsageError(
                 f"{path}: nothing answers within {SECONDS} seconds; check the bucket, the credentials and the network"
             )
-        _answered.add(found[0])
+        _answered.add(match[0])
 
 
 def _check_package(path: str, scheme: str) -> None:
