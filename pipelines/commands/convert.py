@@ -1,4 +1,4 @@
-"""`beamscore convert`: turns a benchmark's own file layout into records, by a map over files and a group by sample."""
+"""`beamscore convert`: converts a benchmark's own file layout to records, by a map over files and a group by sample."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from .messages import DONE
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
-    """Converts; 1 where a source could not be read, with the list of those in OUTPUT.rejected.jsonl."""
+    """Converts; returns 1 if a source could not be read; OUTPUT.rejected.jsonl lists these sources."""
     kind = check_benchmark(parsed.benchmark)
     converter = kind.converter
     if converter is None:
@@ -52,7 +52,7 @@ _COMPRESSED = re.compile(r"\.(?:gz|bz2|zst)\Z", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class RoleFile:
-    """One file, the role that it plays, and its bytes."""
+    """A file with its role, and its size in bytes."""
 
     role: str
     path: str
@@ -60,10 +60,10 @@ class RoleFile:
 
 
 def find_role_files(converter: Converter, inputs: Iterable[str]) -> list[RoleFile]:
-    """Returns the files that `inputs`, each [ROLE=]GLOB, name.
+    """Returns the files that match `inputs`, each [ROLE=]GLOB.
 
-    Raises UsageError where a role is unknown, a glob is a folder, or no file makes a record alone; InputProblem where a
-    glob matches nothing.
+    Raises UsageError if a role is unknown, a glob is a folder, or no file makes a record alone; InputProblem if a glob
+    matches nothing.
     """
     files: dict[RoleFile, None] = {}
     for each in inputs:
@@ -112,10 +112,10 @@ _PARTS = msgspec.msgpack.Decoder(Part)
 
 
 def read_parts(file: RoleFile, converter: Converter) -> Iterator[KeyedRecord | TaggedOutput]:
-    """Yields each part of a file by its key, both as bytes, or what is wrong with the file or with one part of it."""
+    """Yields each part of a file by its key, both as bytes, or the error of the file or of one of its parts."""
     try:
         with faults_end_the_bundle("converting", _is_of_the_file), open_uncompressed(file.path) as stream:
-            # All or nothing: of a file that breaks off no part counts.
+            # All or nothing: no part of a truncated file counts.
             parts = list(converter.parts(file.role, _COMPRESSED.sub("", file.path), stream))
     except InputProblem:
         raise
@@ -134,9 +134,9 @@ def read_parts(file: RoleFile, converter: Converter) -> Iterator[KeyedRecord | T
 def build_records(
     bucket: tuple[int, Iterable[Block]], converter: Converter, needed: frozenset[str]
 ) -> Iterator[tuple[str, bytes] | TaggedOutput]:
-    """Yields the records of the keys of a bucket as JSON by sample_id, or what is wrong with their parts.
+    """Yields the records of the keys of a bucket as JSON by sample_id, or the errors of their parts.
 
-    needed: the roles of which each key needs a part.
+    needed: each key must have a part of each of these roles.
     """
     parts = itertools.chain.from_iterable(map(unpack, bucket[1]))
     with sorted_on_disk(parts) as ordered:
@@ -162,9 +162,9 @@ def _built(
 
 
 def _is_of_the_file(error: BaseException) -> bool:
-    """Tells whether an error is of one file: it cannot be opened, or a library cannot read what is in it.
+    """Returns whether an error concerns one file: it cannot be opened, or a library cannot read its content.
 
-    What the system says of a disk or of memory has a number; what a library says of a broken image has none.
+    Errors of the system, such as a full disk, have a number; a library's error about a broken image has none.
     """
     cannot_open = isinstance(error, (FileNotFoundError, PermissionError, IsADirectoryError))
     return cannot_open or (isinstance(error, OSError) and error.errno is None)

@@ -26,11 +26,11 @@ from .messages import DONE, warn
 
 MAX_PICTURES = 10_000
 NAMED = 5
-"""So many samples that cannot be drawn are named."""
+"""The maximum number of samples that cannot be drawn and are named."""
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
-    """Draws the samples; of several systems, the prediction of the first. 2 where one cannot be drawn."""
+    """Draws the samples, with the prediction of the first system; exits with code 2 if one cannot be drawn."""
     configuration = configuration_of(parsed)
     if "draw" not in configuration.benchmark.abilities():
         raise unsupported("draw", configuration.benchmark.name)
@@ -70,7 +70,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
 
 
 def _samples_to_draw(parsed: argparse.Namespace) -> list[str]:
-    """Returns the samples that are drawn, each once; raises UsageError where there are none, or too many."""
+    """Returns the ids of the samples to draw, without duplicates; raises UsageError if there are none, or too many."""
     samples = dict.fromkeys(parsed.sample)
     if parsed.samples is not None:
         with as_input_errors("--samples"):
@@ -83,7 +83,7 @@ def _samples_to_draw(parsed: argparse.Namespace) -> list[str]:
 
 
 def _targets(parsed: argparse.Namespace, samples: Sequence[str]) -> Mapping[str, str]:
-    """Returns where the picture of each sample goes."""
+    """Returns the path of the picture of each sample."""
     is_folder = parsed.samples is not None or len(samples) > 1
     if is_folder and parsed.output.endswith(".svg"):
         raise UsageError(f"--output {parsed.output}: several samples are drawn; give the folder for their pictures")
