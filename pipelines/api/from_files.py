@@ -1,4 +1,4 @@
-"""Files and finished runs for the Python API: the pipeline of the command, in this process."""
+"""Files and finished runs for the Python API: runs the pipeline of the command in this process."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from .scorer import result_of
 
 @contextlib.contextmanager
 def _in_words() -> Iterator[None]:
-    """Runs pipelines in this process, and raises what is wrong as the errors of the Python API."""
+    """Runs pipelines in this process, and converts their errors to those of the Python API."""
     try:
         with launch.run_in_this_process():
             yield
@@ -53,9 +53,9 @@ def _in_words() -> Iterator[None]:
 
 
 def evaluate_files(configuration: Configuration, processes: int) -> Result:
-    """Returns the result of an evaluation of the files that a configuration names.
+    """Returns the result of evaluating the files that a configuration names.
 
-    Raises ValueError where an input is wrong, MissingTool where a program is not installed, OSError where this machine
+    Raises ValueError if an input is wrong, MissingTool if a program is not installed, OSError if this machine
     failed.
     """
     with _in_words(), tempfile.TemporaryDirectory(prefix="beamscore-") as folder:
@@ -78,9 +78,9 @@ def evaluate_files(configuration: Configuration, processes: int) -> Result:
 def load(run: str | os.PathLike[str]) -> Result:
     """Returns the result of a finished run, with the rows of all its samples.
 
-    run: its folder, or FOLDER:SYSTEM where it has several systems.
+    run: its folder, or FOLDER:SYSTEM if it has several systems.
 
-    Raises ValueError where there is no such run or system, or it is damaged.
+    Raises ValueError if there is no such run or system, or it is damaged.
     """
     with _in_words():
         system = open_system(os.fspath(run))
@@ -122,7 +122,7 @@ def compare_runs(
         document = json.loads(run_and_publish(options, build, output, run_id, COMPARISON_LAYOUT).read(COMPARISON))
     for name, result in sides.items():
         if isinstance(result, Result):
-            # What was saved is gone.
+            # The saved copy no longer exists.
             document[name]["run"] = name
     return document, tuple(plan.setting.benchmark.main_metrics())
 
@@ -174,7 +174,7 @@ def _created(folder: StagedFolder, name: str) -> Iterator[BinaryIO]:
 
 
 def _worst(result: Result, configuration: Configuration) -> list[Worst]:
-    """Returns the worst samples of a result that have a value, as many as reports list."""
+    """Returns the worst samples of a result that have a value, as many as the reports list."""
     benchmark, most = configuration.benchmark, configuration.settings.worst_samples
     name = benchmark.main_sample_metric().name
     rows = result.samples.select([name, "sample_id", "status"]).filter(pc.field(name).is_valid())
@@ -183,7 +183,7 @@ def _worst(result: Result, configuration: Configuration) -> list[Worst]:
 
 
 def _causes(entries: Sequence[Quarantined]) -> list[CauseCount]:
-    """Returns how often each cause is in the quarantine, the most frequent first."""
+    """Returns the number of quarantined records of each cause, the most frequent first."""
     counts: dict[tuple[str, str, str], CauseCount] = {}
     for entry in entries:
         key = entry.side, entry.stage, entry.cause

@@ -36,7 +36,7 @@ from .messages import DONE, WRONG_USAGE, say, warn
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
-    """Evaluates; 1 where a gate or the fraction of rejected records failed, or nothing was scored, 4 inconclusive."""
+    """Evaluates; code 1 if a gate or the limit of rejected records failed, or nothing was scored, 4 if inconclusive."""
     remove_verdicts(parsed)
     configuration = configuration_of(parsed)
     require_baseline(parsed, configuration)
@@ -81,7 +81,7 @@ def _evaluate(
 ) -> int:
     """Evaluates, and returns the exit code.
 
-    Of a system of which nothing was scored, the reason for that is told, and nothing else that is wrong with it.
+    If nothing of a system was scored, only the reason for that is reported, and no other failure of the system.
     """
 
     def build(pipeline: beam.Pipeline) -> None:
@@ -103,7 +103,7 @@ def _evaluate(
 
 
 def reused_run(path: str | None, configuration: Configuration) -> Run | None:
-    """Returns the run that --reuse names; warns where its scores may be others than ours, and returns none."""
+    """Returns the run of --reuse; if its scores may differ from ours, it warns and returns None."""
     if path is None:
         return None
     earlier = Run.read(path)
@@ -118,15 +118,15 @@ def _signature_here(configuration: Configuration) -> RunSignature:
 
 
 def reused_of(files: Iterable[str], configuration: Configuration) -> ReusedRows:
-    """Returns the rows of these files, of which those that were scored as under this configuration are taken."""
+    """Returns the rows of these files; only rows scored as under this configuration are reused."""
     benchmark, missing = configuration.benchmark, configuration.settings.missing
     return ReusedRows(tuple(files), benchmark.sample_metric_names(), scoring_signature(benchmark, missing))
 
 
 def resumed(plan: EvaluationPlan) -> EvaluationPlan:
-    """Returns the plan of a run that begins with the rows that interrupted runs have kept, and keeps its own.
+    """Returns the plan of a run that starts from the rows kept by interrupted runs, and keeps its own.
 
-    The run must own its output: what runs that were killed have left is kept only then.
+    The run must own its output: only then are the leftovers of killed runs kept.
     """
     files = list(plan.reuse.files) if plan.reuse is not None else []
     here = _signature_here(plan.configuration)
@@ -144,7 +144,7 @@ def resumed(plan: EvaluationPlan) -> EvaluationPlan:
 
 
 def _check_options(parsed: argparse.Namespace, configuration: Configuration, is_detached: bool) -> None:
-    """Refuses options that would have no effect: nobody should wait for verdicts, say, that never come."""
+    """Rejects options that would have no effect, so that no user waits for verdicts, say, that never come."""
     for name in ("junit", "markdown"):
         path = getattr(parsed, name)
         if path and not configuration.settings.gates:
@@ -159,7 +159,7 @@ def _check_options(parsed: argparse.Namespace, configuration: Configuration, is_
 
 
 def _check(configuration: Configuration, options: PipelineOptions) -> int:
-    """Says what the run would do; 2 where it could score nothing."""
+    """Prints what the run would do; returns 2 if it could score nothing."""
     inputs = find_inputs(configuration, configuration.truth_columns())
     warn(inputs.warnings)
     check_tools(configuration, options)

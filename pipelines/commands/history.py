@@ -1,4 +1,4 @@
-"""`beamscore history`: all finished runs below a folder, in time; `beamscore bless`: which of them is the baseline."""
+"""`beamscore history`: all finished runs below a folder, by time; `beamscore bless`: makes one the baseline."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def run(parsed: argparse.Namespace, _: object) -> int:
         warn([f"{drop.night.run}: {drop.system}: {drop}" for drop in history.drops if drop.night is history.nights[-1]])
     blessed = _blessed(parsed.folder)
     if blessed is not None:
-        # A blessed run that is better than the recent nights makes them seem worse than they are.
+        # A blessed run that is better than the recent nights makes them look worse than they are.
         for history in series:
             nights = recent_nights(history)
             if len(nights) >= MIN_NIGHTS:
@@ -62,7 +62,7 @@ def run(parsed: argparse.Namespace, _: object) -> int:
 
 
 def _index(folder: str) -> Index:
-    """Returns the runs below a folder, and warns of those that cannot be read; UsageError if there are none."""
+    """Returns the runs below a folder, and warns of unreadable ones; raises UsageError if there are none."""
     index = index_runs(folder)
     if not len(index.table):
         none = "no finished runs in this folder; pass the parent of the --output folders"
@@ -74,7 +74,7 @@ def _index(folder: str) -> Index:
 
 
 def _blessed(folder: str) -> str | None:
-    """Returns the run that blessed.txt in the folder names, and warns of an old one; None where there is none."""
+    """Returns the run that blessed.txt in the folder names, and warns if it is old; None if there is none."""
     path, run = posixpath.join(folder, BLESSED), None
     try:
         if not exists(path):
@@ -82,7 +82,7 @@ def _blessed(folder: str) -> str | None:
         run, _ = find_baseline(path)
         warn(age_warnings(Run.read(run)))
     except UsageError as error:
-        # Of a run the reader must know that the file names it.
+        # The warning about a run must say that the file names it.
         warn([str(error) if run is None else f"{path}: {error}"])
     except (OSError, ValueError) as error:
         warn([f"{path}: {one_line(error)}"])
@@ -92,7 +92,7 @@ def _blessed(folder: str) -> str | None:
 
 
 def bless(parsed: argparse.Namespace, _: object) -> int:
-    """Writes the median of the recent nights to blessed.txt, and starts the count of looks anew."""
+    """Writes the median of the recent nights to blessed.txt, and resets the count of looks."""
     folder, path = parsed.folder, posixpath.join(parsed.folder, BLESSED)
     series = histories(_index(folder).table)
     if len(series) > 1:
@@ -109,7 +109,7 @@ def bless(parsed: argparse.Namespace, _: object) -> int:
     with as_output_errors(path):
         before = read_bytes(path, MAX_BLESSED_BYTES).decode() if exists(path) else ""
         if before:
-            # The baseline until now may have been better than the nights that it judged; one that is gone was not.
+            # The old baseline may have been better than the nights that it judged; a deleted one is ignored.
             with contextlib.suppress(UsageError):
                 warn(list(luck_warnings(history.metrics, Run.read(find_baseline(path)[0]), blessed)))
         text = before if before.endswith("\n") or not before else f"{before}\n"

@@ -1,6 +1,6 @@
-"""`beamscore merge`: one run of runs over disjoint samples, without scoring again.
+"""`beamscore merge`: merges runs over disjoint samples into one, without scoring again.
 
-Their sums are added, their rows and quarantine are copied.
+Their sums are added; their rows and quarantine are copied.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ OVERLAPS_SHOWN = 5
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
-    """Merges, and judges the gates of the runs on the whole."""
+    """Merges, and evaluates the gates of the runs on the merged run."""
     remove_verdicts(parsed)
     runs = _runs(parsed, options)
     configuration = merged_configuration(runs, parsed.output)
@@ -74,7 +74,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
 
 
 def _runs(parsed: argparse.Namespace, options: PipelineOptions) -> list[Run]:
-    """Returns the runs that are merged; raises UsageError where one is given twice, or is the output."""
+    """Returns the runs to merge; raises UsageError if one is given twice, or is the output."""
     if len(parsed.runs) < 2:
         raise UsageError("give at least two runs to merge")
     folders = [os.path.abspath(path) for path in parsed.runs]
@@ -94,9 +94,9 @@ def _runs(parsed: argparse.Namespace, options: PipelineOptions) -> list[Run]:
 
 @dataclass(frozen=True)
 class MergePlan:
-    """The runs that are merged, by folder with the id that each must still have, and where the result goes.
+    """The runs to merge, each as its folder and the id that it must still have, and the output.
 
-    page: whether there is a report.html, which has the rows of all samples and none of their records.
+    page: whether to write report.html, which has the rows of all samples but not their records.
     """
 
     runs: tuple[tuple[str, str], ...]
@@ -110,14 +110,14 @@ class MergePlan:
 
 @dataclass(frozen=True)
 class _File:
-    """A file of one of the runs, by the place of the run."""
+    """A file of one of the runs, with the index of the run."""
 
     run: int
     path: str
 
 
 def build_merge(pipeline: beam.Pipeline, plan: MergePlan, runs: Sequence[Run]) -> None:
-    """Wires the pipeline; `runs` are those of the plan, for their files."""
+    """Wires the pipeline; runs: those of the plan, for their files."""
     benchmark = plan.configuration.benchmark
     samples = [_File(number, path) for number, run in enumerate(runs) for path in run.rows]
     entries = [_File(number, path) for number, run in enumerate(runs) for path in run.quarantine]
@@ -148,7 +148,7 @@ def build_merge(pipeline: beam.Pipeline, plan: MergePlan, runs: Sequence[Run]) -
 
 
 def _make(plan: MergePlan, parts: dict[str, list[Any]]) -> dict[str, bytes]:
-    """Returns the files of the merged result; raises InputProblem where runs have samples in common."""
+    """Returns the files of the merged result; raises InputProblem if runs have samples in common."""
     (count,), (shown,) = parts["overlaps"], parts["first_overlaps"]
     if count:
         named = ", ".join(f"{printable(sample)} ({_named(plan, runs)})" for sample, runs in shown)
@@ -173,10 +173,10 @@ def _make(plan: MergePlan, parts: dict[str, list[Any]]) -> dict[str, bytes]:
 
 
 def merged_configuration(runs: Sequence[Run], output: str) -> Configuration:
-    """Returns the configuration of one evaluation of all inputs of the runs: that of the first, with those of all.
+    """Returns the configuration of one evaluation of all inputs: the first run's, with the inputs of all runs.
 
-    Raises UsageError where the runs do not fit together: benchmark, version, options, systems, slices, or one lacks a
-    fingerprint, so that all of them together would have a wrong one.
+    Raises UsageError if the runs do not match in benchmark, version, options, systems or slices, or if one lacks a
+    fingerprint, so that the merged run would have a wrong one.
     """
     first = runs[0]
     for run in runs:
@@ -219,7 +219,7 @@ def merged_run(
 ) -> Run:
     """Returns the run of one evaluation of all samples of the runs; worst, causes: of all their rows and entries.
 
-    Raises UsageError where stored sums are damaged, or there are more slices than the configuration allows.
+    Raises UsageError if stored sums are damaged, or there are more slices than the configuration allows.
     """
     first, *others = runs
     shared, benchmark = configuration.settings, configuration.benchmark
@@ -235,7 +235,7 @@ def merged_run(
         corpus, keyed = totals[""].sums.sums(), [(SliceKey(number), each) for each in totals.values()]
         slices[name] = dict(zip(totals, slice_results(benchmark, confidence, keyed, corpus, clustered), strict=True))
     coverages = {name: _coverage([run.systems[name].coverage for run in runs]) for name in first.systems}
-    # A column that one of them has is not missing from all.
+    # A column that exists in one of them is not missing from all.
     warnings = [each for each in first.summary.warnings if all(each in run.summary.warnings for run in others)]
     return Run.finalised(configuration, slices, coverages, worst, causes, warnings)
 
@@ -263,7 +263,7 @@ def _totals(runs: Sequence[Run], system: str) -> dict[str, SliceTotals]:
 
 
 def _coverage(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Returns the coverage of all records of the runs: each count is a sum."""
+    """Returns the coverage of all records of the runs, the sum of each count."""
     merged: dict[str, Any] = {}
     for side, statuses in STATUSES.items():
         merged[side] = {name: sum(part[side][name] for part in parts) for name in ("read", *statuses)}
@@ -277,21 +277,21 @@ def _named(plan: MergePlan, runs: int) -> str:
 
 
 def _sample_ids(file: _File, system: str) -> Iterator[tuple[str, int]]:
-    """Yields each sample of a run with the bit of the run; all systems have the same."""
+    """Yields each sample of a run with the bit of the run; all systems have the same samples."""
     for batch in read_rows(file.path, ["sample_id"], ds.field("system") == system):
         for sample_id in batch.column(0).to_pylist():
             yield sample_id, 1 << file.run
 
 
 def _quarantined_ids(file: _File) -> Iterator[tuple[str, int]]:
-    """Yields what was quarantined too: a prediction that one run could not pair may belong to a sample of another."""
+    """Yields quarantined samples too: a prediction that one run could not pair may match a sample of another."""
     for entry in _entries(file):
         if entry.sample_id is not None:
             yield entry.sample_id, 1 << file.run
 
 
 def _worst_of_file(file: _File, metric: str) -> Iterator[tuple[str, Worst]]:
-    """Yields the rows in a file that have a value, by system."""
+    """Yields the rows of a file that have a value of the metric, by system."""
     for batch in read_rows(file.path, [metric, "sample_id", "status", "system"], ds.field(metric).is_valid()):
         for *sample, name in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             yield name, tuple(sample)
@@ -307,9 +307,9 @@ def _entries(file: _File) -> Iterator[Quarantined]:
 
 
 def _copy(plan: MergePlan, folder: str, suffix: str) -> beam.ParDo:
-    """Returns what copies each file to one of its own in a staged folder, and yields its name there."""
+    """Returns a transform that copies each file to its own file in a staged folder, and yields its name there."""
     staged = StagedFolder(plan.output, plan.run_id, folder)
-    # A file ends at once, as Parquet files are not joined by writing one behind the other.
+    # Each file is closed at once, as Parquet files cannot be concatenated.
     return beam.ParDo(StageBundles(staged, suffix, _Copier, file_s=0.0)).with_output_types(str)
 
 
@@ -325,4 +325,4 @@ class _Copier:
             shutil.copyfileobj(source, self._stream, COPY_BYTES)
 
     def close(self) -> None:
-        """No-op: all is written."""
+        """No-op."""

@@ -1,6 +1,6 @@
-"""What a command says on standard error, the codes that it ends with, and what Ctrl-C and SIGTERM do.
+"""The messages of a command on standard error, its exit codes, and its handling of Ctrl-C and SIGTERM.
 
-Messages are lines for a person, or a JSON object a line for a log collector.
+Messages are plain lines for a person, or one JSON object per line for a log collector.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _as_json = False
 
 
 def use_format(name: str, verbose: bool) -> None:
-    """Says how messages are written from now on, `text` or `json`, also those of Beam's log.
+    """Sets the format of messages and of Beam's log, `text` or `json`.
 
-    Beam's own are kept off the console, unless a person wants to see them.
+    Beam's log is kept off the console unless `verbose` is set.
     """
     global _as_json
     _as_json = name == "json"
@@ -41,7 +41,7 @@ def use_format(name: str, verbose: bool) -> None:
 
 
 def say(level: Level, message: str, **fields: Any) -> None:
-    """Writes one line; the fields stand in JSON alone."""
+    """Writes one line; the fields appear only in JSON."""
     if _as_json:
         print(_json(level, message, fields), file=sys.stderr, flush=True)
     else:
@@ -56,12 +56,12 @@ def warn(warnings: Iterable[str]) -> None:
 
 
 def stop_output() -> None:
-    """Lets what is left to print go nowhere: whoever reads the output, `head` say, has seen enough."""
+    """Discards further output: its reader, such as `head`, has closed the pipe."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def say_defect(error: BaseException) -> None:
-    """Writes an error whole, with its traceback."""
+    """Writes an error with its traceback."""
     lines = traceback.format_exception(error)
     if _as_json:
         say("ERROR", lines[-1].strip(), traceback="".join(lines))
@@ -87,12 +87,12 @@ _came = threading.Event()
 
 
 class Interrupted(KeyboardInterrupt):
-    """An interrupt of a command that knows what its output holds; the message is one line."""
+    """An interrupt of a command; the message says in one line what its output holds."""
 
 
 @contextlib.contextmanager
 def signals() -> Iterator[None]:
-    """Makes Ctrl-C and SIGTERM raise KeyboardInterrupt for as long as this block lasts."""
+    """Makes Ctrl-C and SIGTERM raise KeyboardInterrupt within this block."""
 
     def interrupt(number: int, frame: object) -> NoReturn:
         _came.set()
@@ -116,13 +116,13 @@ def signals() -> Iterator[None]:
 
 
 def is_interrupt(error: BaseException) -> bool:
-    """Tells whether an interrupt ended the command: a runner may wrap it into an error of its own."""
+    """Returns whether an interrupt ended the command: a runner may wrap it in an error of its own."""
     return isinstance(error, KeyboardInterrupt) or _came.is_set()
 
 
 @contextlib.contextmanager
 def describe_output_on_interrupt(describe: Callable[[], str]) -> Iterator[None]:
-    """Raises Interrupted where an interrupt ends this block; `tell` is asked what the output holds then."""
+    """Raises Interrupted if an interrupt ends this block; `describe` then says what the output holds."""
     try:
         yield
     except BaseException as error:
@@ -132,7 +132,7 @@ def describe_output_on_interrupt(describe: Callable[[], str]) -> Iterator[None]:
 
 
 def without_page(code: int, page: str, problem: str | None, instead: str) -> int:
-    """Returns the exit code of a command whose page could not be made, if there is a problem, and says so."""
+    """Returns `code`; if the page has a problem, reports it and returns CRASHED in place of 0."""
     if problem is None:
         return code
     say("ERROR", printable(f"{page} could not be made: {problem}; {instead} has the result"))
