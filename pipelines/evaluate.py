@@ -55,17 +55,16 @@ Documents = dict[str, bytes]
 Around = Callable[[Callable[[dict[str, list[Any]]], Documents], dict[str, list[Any]]], Documents]
 
 ROWS_FILE_S = 30.0
-"""How long a worker of a run that may be resumed writes to one file of rows: what is lost of it at most."""
+"""How long a worker of a resumable run writes to one file of rows: an interrupt loses at most this much."""
 
 
 @dataclass(frozen=True)
 class EvaluationPlan:
-    """A configuration with its inputs found and checked: all that the pipeline is built from.
+    """A configuration with its located and checked inputs: all that the pipeline is built from.
 
-    invocation: how the run was started, for run.json. baseline: the run that gates compare with. reuse: the
-    rows of an earlier run, of which unchanged samples take their scores. page: whether there is a report.html. resume:
-    whether another run shall be able to go on where this one is interrupted. earlier: the rows of the baseline, for the
-    samples that changed since.
+    invocation: how the run was started, for run.json. baseline: the run that gates compare with. reuse: the rows of an
+    earlier run, whose scores unchanged samples reuse. page: whether there is a report.html. resume: whether a later run
+    can resume this one if it is interrupted. earlier: the rows of the baseline, for the samples that changed since.
     """
 
     configuration: Configuration
@@ -85,11 +84,11 @@ class EvaluationPlan:
         return self.inputs.systems
 
     def core(self) -> EvaluationCore:
-        """Returns what the core must know."""
+        """Returns the core of the evaluation."""
         return core_of(self.configuration, self.systems, self.reuse)
 
     def picks(self) -> Selection:
-        """Returns which samples are picked: those that report.md names, and where there is a page, what it shows."""
+        """Returns which samples are picked: those that report.md lists, and those on the page if there is one."""
         configuration = self.configuration
         settings, metric = configuration.settings, configuration.benchmark.main_sample_metric()
         if not self.page:
@@ -100,10 +99,10 @@ class EvaluationPlan:
 
 
 def plan_evaluation(configuration: Configuration, run_id: str) -> EvaluationPlan:
-    """Finds the inputs of a run, and makes sure that there is a place for its result.
+    """Locates the inputs of a run, and checks that its output can be written.
 
-    Raises UsageError where an input is missing or wrong, InputProblem where the output cannot be written or would
-    replace an input.
+    Raises UsageError if an input is missing or wrong, InputProblem if the output cannot be written or would replace an
+    input.
     """
     settings = configuration.settings
     inputs = find_inputs(configuration, configuration.truth_columns())
@@ -125,9 +124,9 @@ def build_evaluation(pipeline: beam.Pipeline, plan: EvaluationPlan) -> None:
 
 
 class PublishRun(beam.PTransform):
-    """Publishes a run: from Evaluated to whether the result is in its place; see transforms.publish.Publish.
+    """Publishes a run: from Evaluated to whether the result was published; see transforms.publish.Publish.
 
-    around: makes the documents by calling what it is given; by default nothing is done around that.
+    around: wraps the function that makes the documents, which it must call; None: no wrapper.
     """
 
     def __init__(self, plan: EvaluationPlan, around: Around | None = None) -> None:
@@ -136,7 +135,7 @@ class PublishRun(beam.PTransform):
         self._around = around
 
     def expand(self, evaluated: tuple[beam.PCollection, ...]) -> beam.PCollection:
-        """Writes rows and the quarantine, picks and draws samples, and publishes all of it with the documents."""
+        """Writes rows and the quarantine, picks and draws samples, and publishes them with the documents."""
         plan, outputs = self._plan, Evaluated(*evaluated)
         configuration, benchmark = plan.configuration, plan.configuration.benchmark
         picks = plan.picks()
@@ -169,7 +168,7 @@ class PublishRun(beam.PTransform):
 
 
 def _with_rows(pipeline: beam.Pipeline, plan: EvaluationPlan, records: beam.PCollection) -> beam.PCollection:
-    """Returns the blocks of the records, and those of the rows of earlier runs that join them."""
+    """Returns the blocks of the records together with those of the rows of earlier runs."""
     optional = {REUSED_ROWS: plan.reuse, EARLIER_ROWS: plan.earlier if plan.page else None}
     sources = {side: source for side, source in optional.items() if source is not None}
     if not sources:
@@ -179,7 +178,7 @@ def _with_rows(pipeline: beam.Pipeline, plan: EvaluationPlan, records: beam.PCol
 
 
 class DrawCards(beam.DoFn):
-    """Draws samples that were picked: from lists of PickedSample to pairs (its place in order, Card).
+    """Draws picked samples: from lists of PickedSample to pairs (sort key, Card).
 
     places: where their real pictures are, see `transforms.pictures`.
     """
@@ -189,12 +188,12 @@ class DrawCards(beam.DoFn):
         self._places = places
 
     def setup(self) -> None:
-        """Makes what the benchmark needs in this worker."""
+        """Sets up the benchmark in this worker."""
         with faults_end_the_bundle("the start of drawing"):
             self._benchmark.setup()
 
     def teardown(self) -> None:
-        """Removes what `setup` made."""
+        """Tears down the benchmark."""
         self._benchmark.teardown()
 
     def process(self, samples: Sequence[PickedSample]) -> Iterator[tuple[Any, Card]]:
@@ -213,10 +212,10 @@ def make_result(
     samples_folder: str | None,
     parts: dict[str, list[Any]],
 ) -> dict[str, bytes]:
-    """Returns the files that stand at the top of the output folder, by name.
+    """Returns the files at the top of the output folder, by name.
 
-    A run without any sample gets a file of no rows too, so that whoever reads the samples finds their columns.
-    samples_folder: where the files of the samples are staged, which report.html shows; None: there is no such page.
+    A run without any sample gets a file without rows too, so that readers of the samples find their columns.
+    samples_folder: where the files of the samples are staged, which report.html shows; None: no such page.
     """
     outcomes = dict(parts["outcomes"])
     run = Run.of(configuration, systems, parts["slices"], outcomes, dict(parts["worst"]), parts["causes"])
@@ -241,10 +240,10 @@ def result_files(
     samples: Sequence[str] | None,
     cards: Sequence[Card] = (),
 ) -> dict[str, bytes]:
-    """Returns the documents of a run that was computed, with the verdicts of its gates, by name.
+    """Returns the documents of a computed run, with the verdicts of its gates, by name.
 
-    records: how many were read of each side. samples: the files of the samples, which report.html shows with the
-    `cards`; None: there is no such page.
+    records: the number of records read from each side. samples: the files of the samples, which report.html shows with
+    the `cards`; None: no such page.
     """
     run = with_verdicts(run, baseline)
     causes = quarantine_causes(run.causes)
@@ -259,7 +258,7 @@ def files_of(
     cards: Sequence[Card] = (),
     baseline: Run | None = None,
 ) -> dict[str, bytes]:
-    """Returns the documents of a run as it is, by name; run: run.json, empty of one of an earlier version."""
+    """Returns the documents of a run as it is, by name; provenance: run.json, empty for a run of an earlier version."""
     document = run.summary.document()
     reports = run_reports(run, RunSources(document, provenance, samples, cards, baseline))
     return {
