@@ -61,12 +61,12 @@ def check_arguments(
     options = values.pop("options", None)
     values |= {name: values.get(name) or {} for name in ("fields", "derived")}
     shared = {name: _plain(value) for name, value in values.items()}
-    drawn = {name: shared.pop(name) for name in BootstrapSettings.__struct_fields__ if name in shared}
+    bootstrap = {name: shared.pop(name) for name in BootstrapSettings.__struct_fields__ if name in shared}
     try:
         settings.check_benchmark(benchmark)
         own = _options(options, benchmark)
         sides = {name: list(predictions) for name in systems}
-        raw = {**own, **shared, "benchmark": benchmark, "bootstrap": drawn, "predictions": sides}
+        raw = {**own, **shared, "benchmark": benchmark, "bootstrap": bootstrap, "predictions": sides}
         configuration = settings.check(raw, benchmark)
         settings.check_field_sides(configuration.settings)
         number = _plain(processes)

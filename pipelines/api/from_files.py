@@ -90,8 +90,8 @@ def load(run: str | os.PathLike[str]) -> Result:
 def _read(system: SystemRun, warnings: list[str]) -> Result:
     run = system.run
     schema = sample_schema(run.configuration.benchmark.sample_metric_names(), run.configuration.columns())
-    where = pc.field("system") == system.system
-    batches = [batch for path in run.rows for batch in read_rows(path, schema.names, where)]
+    condition = pc.field("system") == system.system
+    batches = [batch for path in run.rows for batch in read_rows(path, schema.names, condition)]
     lines = [line for path in run.quarantine for line in read_bytes(path).splitlines()]
     entries = [msgspec.json.decode(line, type=Quarantined) for line in lines]
     entries = [entry for entry in entries if entry.side in ("ground_truth", system.system)]

@@ -143,9 +143,9 @@ class Totals:
         slices = dict(self.slices)
         for key, totals in other.slices.items():
             slices[key] = SliceTotals(BootstrapSums(totals.sums.bootstrap))
-            for each in (self.slices.get(key), totals):
-                if each is not None:
-                    slices[key].merge(each)
+            for part in (self.slices.get(key), totals):
+                if part is not None:
+                    slices[key].merge(part)
         merged = {
             "slices": slices,
             "outcomes": {side: counts + other.outcomes[side] for side, counts in self.outcomes.items()},
@@ -361,9 +361,9 @@ class Scorer:
     def _scores_as(self) -> tuple[Any, ...]:
         """Returns what must be equal in two scorers for their sums to be of one evaluation."""
         settings, benchmark = self._configuration.settings, self._configuration.benchmark
-        drawn = self._core.bootstrap
+        bootstrap = self._core.bootstrap
         how = settings.missing, settings.slices, settings.cluster, settings.repeats
-        return benchmark.name, benchmark.options, *how, drawn
+        return benchmark.name, benchmark.options, *how, bootstrap
 
     def reset(self) -> None:
         """Discards all samples so far."""

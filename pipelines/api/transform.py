@@ -178,8 +178,8 @@ class Evaluate(beam.PTransform):
             prepare_output(output)
         except InputProblem as error:
             raise ValueError(error.message) from None
-        started = Invocation.now(["beamscore.Evaluate"], launch.runner_name(pipeline.options))
-        return EvaluationPlan(configuration, inputs, output, new_run_id(), started, page=True)
+        invocation = Invocation.now(["beamscore.Evaluate"], launch.runner_name(pipeline.options))
+        return EvaluationPlan(configuration, inputs, output, new_run_id(), invocation, page=True)
 
 
 _SIDES = (GROUND_TRUTH_FIELDS, PREDICTION_FIELDS)

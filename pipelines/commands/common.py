@@ -152,8 +152,8 @@ def write_records(
         return DONE
     with open_file(rejected.path) as stream:
         count = sum(1 for _ in stream)
-    these = "record or source was" if count == 1 else "records or sources were"
-    say("ERROR", f"{count} {these} rejected; {rejected.path} says which and why", rejected=count)
+    subject = "record or source was" if count == 1 else "records or sources were"
+    say("ERROR", f"{count} {subject} rejected; {rejected.path} says which and why", rejected=count)
     return FAILED
 
 
@@ -183,8 +183,8 @@ def require_rows(run: Run) -> None:
 
 def unsupported(ability: Ability, name: str) -> UsageError:
     """Returns the error of a command that needs an ability that the benchmark `name` lacks."""
-    having = [each for each, kind in usable_benchmarks().items() if ability in kind.abilities()]
-    return UsageError(f"{ability} does not support the benchmark {name}, only {', '.join(having)}")
+    supporting = [each for each, kind in usable_benchmarks().items() if ability in kind.abilities()]
+    return UsageError(f"{ability} does not support the benchmark {name}, only {', '.join(supporting)}")
 
 
 def check_tools(configuration: Configuration, options: PipelineOptions | None = None) -> None:

@@ -133,10 +133,10 @@ def progress_line(systems: int, quiet: bool, is_local: bool = True) -> Iterator[
 
 def _show_progress(progress: Progress, systems: int) -> None:
     (task,) = progress.tasks
-    seen = PROGRESS.with_others()
-    if seen.samples_scored and task.total is None:
-        progress.reset(task.id, description="scoring", total=seen.truths_read * systems)
-    done = seen.records_read if task.total is None else seen.samples_scored
+    totals = PROGRESS.with_others()
+    if totals.samples_scored and task.total is None:
+        progress.reset(task.id, description="scoring", total=totals.truths_read * systems)
+    done = totals.records_read if task.total is None else totals.samples_scored
     progress.update(task.id, completed=done, rate=f"{task.speed:,.0f}/s" if task.speed else "")
 
 
@@ -145,12 +145,12 @@ def _say_progress(systems: int, counted: bool, seconds: float) -> None:
     if not counted:
         say("INFO", f"running for {seconds:.0f} s; see the runner for its progress", seconds=round(seconds))
         return
-    seen = PROGRESS.with_others()
-    counts = {"records_read": seen.records_read, "samples_scored": seen.samples_scored}
-    text = f"{seen.records_read:,} records read"
-    if seen.samples_scored:
-        expected = counts["samples_expected"] = seen.truths_read * systems
-        text = f"{seen.samples_scored:,} of {expected:,} samples scored"
+    totals = PROGRESS.with_others()
+    counts = {"records_read": totals.records_read, "samples_scored": totals.samples_scored}
+    text = f"{totals.records_read:,} records read"
+    if totals.samples_scored:
+        expected = counts["samples_expected"] = totals.truths_read * systems
+        text = f"{totals.samples_scored:,} of {expected:,} samples scored"
     say("INFO", f"{text} after {seconds:.0f} s", seconds=round(seconds), **counts)
 
 

@@ -66,15 +66,15 @@ def find_role_files(converter: Converter, inputs: Iterable[str]) -> list[RoleFil
     matches nothing.
     """
     files: dict[RoleFile, None] = {}
-    for each in inputs:
-        role, equals, glob = each.partition("=")
+    for argument in inputs:
+        role, equals, glob = argument.partition("=")
         if not equals or "/" in role:
-            role, glob = next(iter(converter.roles)), each
+            role, glob = next(iter(converter.roles)), argument
         if role not in converter.roles:
             known = "; ".join(f"{name}: {meaning}" for name, meaning in converter.roles.items())
-            raise UsageError(f"--input {each}: there is no role {role}; the roles are {known}")
+            raise UsageError(f"--input {argument}: there is no role {role}; the roles are {known}")
         if not glob.endswith("/") and os.path.isdir(glob):
-            raise UsageError(f"--input {each}: this is a folder; give a pattern of files, such as '{glob}/*'")
+            raise UsageError(f"--input {argument}: this is a folder; give a pattern of files, such as '{glob}/*'")
         matches = match_glob(glob, f"--input {role}=")
         files.update(dict.fromkeys(RoleFile(role, path, size) for path, size, _ in sorted(matches)))
     if files and all(file.role in converter.additions for file in files):

@@ -58,26 +58,26 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         files = tuple(launch.path_for_workers(options, path) for path in baseline.rows)
         plan = replace(plan, earlier=None if earlier is None else replace(earlier, files=files))
     warn(plan.inputs.warnings)
-    started = Invocation.now(parsed.command_line, launch.runner_name(options), plan.inputs.files)
+    invocation = Invocation.now(parsed.command_line, launch.runner_name(options), plan.inputs.files)
     if baseline is not None:
-        started = replace(started, baseline={"path": baseline.path, "run_id": baseline.run_id})
+        invocation = replace(invocation, baseline={"path": baseline.path, "run_id": baseline.run_id})
     if reused is not None:
-        started = replace(started, reused={"path": reused.path, "run_id": reused.run_id})
-    plan = replace(plan, output=launch.path_for_workers(options, plan.output), invocation=started)
+        invocation = replace(invocation, reused={"path": reused.path, "run_id": reused.run_id})
+    plan = replace(plan, output=launch.path_for_workers(options, plan.output), invocation=invocation)
     launch.use_processes(options, parsed.processes, sum(file.size for file in plan.inputs.files))
     check_tools(configuration, options)
     if launch.is_detached(options):
         build = partial(build_evaluation, plan=plan)
-        gates = ", which judges no gates; `beamscore gate` does when it has ended"
-        return hand_over(options, build, plan.output, plan.run_id, LAYOUT, gates)
-    watched = console.MetricsFile(parsed.metrics_file, configuration.benchmark.name)
-    with watched.kept():
-        watched.exit_code = _evaluate(parsed, options, plan, watched)
-    return watched.exit_code
+        note = ", which judges no gates; `beamscore gate` does when it has ended"
+        return hand_over(options, build, plan.output, plan.run_id, LAYOUT, note)
+    metrics_file = console.MetricsFile(parsed.metrics_file, configuration.benchmark.name)
+    with metrics_file.kept():
+        metrics_file.exit_code = _evaluate(parsed, options, plan, metrics_file)
+    return metrics_file.exit_code
 
 
 def _evaluate(
-    parsed: argparse.Namespace, options: PipelineOptions, plan: EvaluationPlan, watched: console.MetricsFile
+    parsed: argparse.Namespace, options: PipelineOptions, plan: EvaluationPlan, metrics_file: console.MetricsFile
 ) -> int:
     """Evaluates, and returns the exit code.
 
@@ -87,12 +87,12 @@ def _evaluate(
     def build(pipeline: beam.Pipeline) -> None:
         build_evaluation(pipeline, resumed(plan) if plan.resume else plan)
 
-    done = partial(remove_kept, plan.output) if plan.resume else lambda: None
+    on_success = partial(remove_kept, plan.output) if plan.resume else lambda: None
     with console.progress_line(len(plan.systems), parsed.quiet, launch.is_local(options)):
-        published = run_and_publish(options, build, plan.output, plan.run_id, LAYOUT, done)
+        published = run_and_publish(options, build, plan.output, plan.run_id, LAYOUT, on_success)
     run, configuration = Run.published_at(plan.output, published), plan.configuration
     document, causes = run.summary.document(), stored_causes(run.provenance)
-    watched.add_values(document, configuration.benchmark.main_metrics())
+    metrics_file.add_values(document, configuration.benchmark.main_metrics())
     unscored = why_unscored(document, plan.inputs, causes)
     failures, decision = list(unscored.values()), decide([])
     if "" not in unscored:
@@ -129,17 +129,17 @@ def resumed(plan: EvaluationPlan) -> EvaluationPlan:
     The run must own its output: only then are the leftovers of killed runs kept.
     """
     files = list(plan.reuse.files) if plan.reuse is not None else []
-    here = _signature_here(plan.configuration)
+    signature = _signature_here(plan.configuration)
     for run in kept_runs(plan.output):
         try:
-            reasons = differences(here, msgspec.json.decode(run.start, type=RunSignature), REUSED)
+            reasons = differences(signature, msgspec.json.decode(run.start, type=RunSignature), REUSED)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             reasons = [one_line(error)]
         if reasons:
             warn([f"nothing is taken from the interrupted run {run.run_id}: {reasons[0]}"])
         else:
             files += run.files
-    ask_to_keep(plan.output, plan.run_id, msgspec.json.encode(here))
+    ask_to_keep(plan.output, plan.run_id, msgspec.json.encode(signature))
     return replace(plan, reuse=reused_of(files, plan.configuration)) if files else plan
 
 

@@ -40,12 +40,12 @@ def run(parsed: argparse.Namespace, _: object) -> int:
     run = Run.read(parsed.run, sums=True)
     configuration = _configuration(parsed, run)
     if not configuration.settings.gates:
-        where = parsed.config or parsed.run
-        raise UsageError(f"{where}: no gates are defined; give --config FILE with gates")
+        source = parsed.config or parsed.run
+        raise UsageError(f"{source}: no gates are defined; give --config FILE with gates")
     require_baseline(parsed, configuration)
     baseline = read_baseline(parsed, configuration, run)
-    own = baseline is not None and bool(baseline.run_id) and baseline.run_id == run.run_id
-    if baseline is not None and own and (baseline.system is None or len(run.summary.systems) == 1):
+    is_same_run = baseline is not None and bool(baseline.run_id) and baseline.run_id == run.run_id
+    if baseline is not None and is_same_run and (baseline.system is None or len(run.summary.systems) == 1):
         raise UsageError(f"--baseline {parsed.baseline}: the baseline is the run itself")
     check_measured(run, _labels(configuration))
     verdicts = msgspec.to_builtins(gate_verdicts(configuration, run, baseline))
@@ -64,8 +64,8 @@ def _configuration(parsed: argparse.Namespace, run: Run) -> Configuration:
         configuration = settings.load(parsed.config, parsed.set, {})
     reasons = differences(RunSignature.of(configuration), run.signature, CONFIGURED, it=parsed.run)
     if reasons:
-        where = f"{parsed.config}: " if parsed.config else ""
-        raise UsageError(f"{where}{reasons[0]}; evaluate it again, or give --set KEY=VALUE as it was made")
+        prefix = f"{parsed.config}: " if parsed.config else ""
+        raise UsageError(f"{prefix}{reasons[0]}; evaluate it again, or give --set KEY=VALUE as it was made")
     return configuration
 
 
@@ -202,17 +202,17 @@ def _moved(judged: JudgedRun) -> dict[int, list[MovedSample] | str]:
     theirs = Run.read(baseline.path)
     moved: dict[int, list[MovedSample] | str] = {}
     for place in places:
-        each = judged.verdicts[place]
-        sums, other = ours.slice_sums(each["system"], each["slice"] or ""), baseline.system_for(each["system"])
+        verdict = judged.verdicts[place]
+        sums, other = ours.slice_sums(verdict["system"], verdict["slice"] or ""), baseline.system_for(verdict["system"])
         if sums is not None and other is not None:
             part = None
-            if each["slice"]:
-                part = SlicePart(ours.configuration.columns(), ours.configuration.slice_indexes(), each["slice"])
-            sides = (ours, each["system"]), (theirs, other)
+            if verdict["slice"]:
+                part = SlicePart(ours.configuration.columns(), ours.configuration.slice_indexes(), verdict["slice"])
+            sides = (ours, verdict["system"]), (theirs, other)
             whole = Sums(sums.sums)
             try:
-                corpus = ours.corpus(each["system"])
-                moved[place] = moved_most(benchmark, each["metric"], corpus, whole, *sides, part)
+                corpus = ours.corpus(verdict["system"])
+                moved[place] = moved_most(benchmark, verdict["metric"], corpus, whole, *sides, part)
             except UsageError as error:
                 moved[place] = str(error)
     return moved

@@ -65,10 +65,10 @@ def _index(folder: str) -> Index:
     """Returns the runs below a folder, and warns of unreadable ones; raises UsageError if there are none."""
     index = index_runs(folder)
     if not len(index.table):
-        none = "no finished runs in this folder; pass the parent of the --output folders"
+        problem = "no finished runs in this folder; pass the parent of the --output folders"
         if index.unreadable:
-            none = f"no run below this folder can be read, such as {index.unreadable[0]}"
-        raise UsageError(f"{folder}: {none}")
+            problem = f"no run below this folder can be read, such as {index.unreadable[0]}"
+        raise UsageError(f"{folder}: {problem}")
     warn(index.unreadable)
     return index
 

@@ -124,6 +124,6 @@ def _failed(error: BaseException) -> int:
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         say("ERROR", f"{error}: a disk is full, or standard output goes to one; make room and run again")
         return WRONG_USAGE
-    # A defect is shown with its traceback, and has another exit code than wrong usage.
+    # A defect is shown with its traceback, and has a different exit code from wrong usage.
     say_defect(error)
     return CRASHED

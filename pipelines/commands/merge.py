@@ -55,14 +55,14 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     files = (path for each in runs if each.published for path in each.published.files.values())
     check_not_replaced(parsed.output, LAYOUT, files)
     prepare_output(parsed.output)
-    started = Invocation.now(parsed.command_line, launch.runner_name(options))
+    invocation = Invocation.now(parsed.command_line, launch.runner_name(options))
     sources = [{"path": each.path, "run_id": each.run_id, "inputs": each.provenance.get("inputs")} for each in runs]
     plan = MergePlan(
         tuple((each.path, each.run_id) for each in runs),
         configuration,
         launch.path_for_workers(options, parsed.output),
         new_run_id(),
-        replace(started, sources=tuple(sources)),
+        replace(invocation, sources=tuple(sources)),
         baseline,
         page=not parsed.no_html,
     )

@@ -83,7 +83,7 @@ class _JsonFormatter(logging.Formatter):
         return _json(record.levelname, record.getMessage(), fields)
 
 
-_came = threading.Event()
+_interrupted = threading.Event()
 
 
 class Interrupted(KeyboardInterrupt):
@@ -95,7 +95,7 @@ def signals() -> Iterator[None]:
     """Makes Ctrl-C and SIGTERM raise KeyboardInterrupt within this block."""
 
     def interrupt(number: int, frame: object) -> NoReturn:
-        _came.set()
+        _interrupted.set()
         terminate_workers()
         # The threads that talk to the workers are about to fail.
         threading.excepthook = lambda _: None
@@ -104,7 +104,7 @@ def signals() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    _came.clear()
+    _interrupted.clear()
     before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
@@ -112,12 +112,12 @@ def signals() -> Iterator[None]:
         for number, handler in before.items():
             signal.signal(number, handler)
         threading.excepthook = threading.__excepthook__
-        _came.clear()
+        _interrupted.clear()
 
 
 def is_interrupt(error: BaseException) -> bool:
     """Returns whether an interrupt ended the command: a runner may wrap it in an error of its own."""
-    return isinstance(error, KeyboardInterrupt) or _came.is_set()
+    return isinstance(error, KeyboardInterrupt) or _interrupted.is_set()
 
 
 @contextlib.contextmanager

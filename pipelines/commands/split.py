@@ -65,10 +65,10 @@ def _rule(parsed: argparse.Namespace) -> Callable[[str], str | int]:
 
 def _fractions(text: str) -> dict[str, Fraction]:
     fractions: dict[str, Fraction] = {}
-    for each in text.split(","):
-        name, _, number = (part.strip() for part in each.partition("="))
+    for assignment in text.split(","):
+        name, _, number = (part.strip() for part in assignment.partition("="))
         if not name or name in fractions:
-            raise ValueError(f"each part needs a name of its own, not {each!r}")
+            raise ValueError(f"each part needs a name of its own, not {assignment!r}")
         fractions[name] = Fraction(number)
         if fractions[name] < 0:
             raise ValueError(f"fractions must be between 0 and 1, not {number}")

@@ -40,15 +40,15 @@ def command_line(arguments: Sequence[str]) -> list[str]:
     Raises UsageError if `config` is missing.
     """
     config, line = "", []
-    for each in arguments:
-        name, _, text = each.removeprefix("--").partition("=")
+    for argument in arguments:
+        name, _, text = argument.removeprefix("--").partition("=")
         if name == "config":
             config = text
         elif name in _FLAGS:
             values = [text] if name == "output" else text.split(SEPARATOR)
             line += [f"{_FLAGS[name]}={value.strip()}" for value in values if value.strip()]
         else:
-            line.append(each)
+            line.append(argument)
     if not config:
         raise UsageError("--config is missing; give a YAML file, or the name of a benchmark")
     return ["evaluate", config, "--quiet", *line]
