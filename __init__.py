@@ -3,9 +3,9 @@
     result = beamscore.evaluate("formula", ground_truth=truths, predictions=predictions)
     result.values["cdm"]
 
-`evaluate` scores records in memory or files, `score` one pair, a `Scorer` whatever a loop gives it bit by bit, and
-`Evaluate` the collections of a Beam pipeline. `load` reads a finished run, `compare` tells which of two is better.
-The sums are those of the command `beamscore`, to the last bit.
+`evaluate` scores records in memory or files, `score` one pair, a `Scorer` the samples of a loop incrementally, and
+`Evaluate` the collections of a Beam pipeline. `load` reads a finished run, `compare` reports which of two is better.
+The sums are bit-identical to those of the command `beamscore`.
 docs/how-to/python.md and docs/how-to/embed.md explain each with examples.
 """
 
@@ -45,7 +45,7 @@ __all__ = [
 
 __version__ = VERSION
 
-# The libraries behind them take a second to import, so each is imported where it is first used.
+# The libraries behind them take a second to import, so each is imported at its first use.
 _MODULES = {
     ".metrics.benchmark": ("MissingTool", "RejectedRecord"),
     ".pipelines.api.evaluate": ("PairScore", "benchmarks", "compare", "evaluate", "score"),
@@ -57,7 +57,7 @@ _MODULES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Returns a public name that has not been used yet."""
+    """Imports and returns a public name at its first use."""
     for module, names in _MODULES.items():
         if name in names:
             from .transforms.process import quiet_root_logger

@@ -55,17 +55,16 @@ Documents = dict[str, bytes]
 Around = Callable[[Callable[[dict[str, list[Any]]], Documents], dict[str, list[Any]]], Documents]
 
 ROWS_FILE_S = 30.0
-"""How long a worker of a run that may be resumed writes to one file of rows: what is lost of it at most."""
+"""How long a worker of a resumable run writes to one file of rows: an interrupt loses at most this much."""
 
 
 @dataclass(frozen=True)
 class EvaluationPlan:
-    """A configuration with its inputs found and checked: all that the pipeline is built from.
+    """A configuration with its located and checked inputs: all that the pipeline is built from.
 
-    invocation: how the run was started, for run.json. baseline: the run that gates compare with. reuse: the
-    rows of an earlier run, of which unchanged samples take their scores. page: whether there is a report.html. resume:
-    whether another run shall be able to go on where this one is interrupted. earlier: the rows of the baseline, for the
-    samples that changed since.
+    invocation: how the run was started, for run.json. baseline: the run that gates compare with. reuse: the rows of an
+    earlier run, whose scores unchanged samples reuse. page: whether there is a report.html. resume: whether a later run
+    can resume this one if it is interrupted. earlier: the rows of the baseline, for the samples that changed since.
     """
 
     configuration: Configuration
@@ -85,11 +84,11 @@ class EvaluationPlan:
         return self.inputs.systems
 
     def core(self) -> EvaluationCore:
-        """Returns what the core must know."""
+        """Returns the core of the evaluation."""
         return core_of(self.configuration, self.systems, self.reuse)
 
     def picks(self) -> Selection:
-        """Returns which samples are picked: those that report.md names, and where there is a page, what it shows."""
+        """Returns which samples are picked: those that report.md lists, and those on the page if there is one."""
         configuration = self.configuration
         settings, metric = configuration.settings, configuration.benchmark.main_sample_metric()
         if not self.page:
@@ -100,10 +99,10 @@ class EvaluationPlan:
 
 
 def plan_evaluation(configuration: Configuration, run_id: str) -> EvaluationPlan:
-    """Finds the inputs of a run, and makes sure that there is a place for its result.
+    """Locates the inputs of a run, and checks that its output can be written.
 
-    Raises UsageError where an input is missing or wrong, InputProblem where the output cannot be written or would
-    replace an input.
+    Raises UsageError if an input is missing or wrong, InputProblem if the output cannot be written or would replace an
+    input.
     """
     settings = configuration.settings
     inputs = find_inputs(configuration, configuration.truth_columns())
@@ -125,9 +124,9 @@ def build_evaluation(pipeline: beam.Pipeline, plan: EvaluationPlan) -> None:
 
 
 class PublishRun(beam.PTransform):
-    """Publishes a run: from Evaluated to whether the result is in its place; see transforms.publish.Publish.
+    """Publishes a run: from Evaluated to whether the result was published; see transforms.publish.Publish.
 
-    around: makes the documents by calling what it is given; by default nothing is done around that.
+    around: wraps the function that makes the documents, which it must call; None: no wrapper.
     """
 
     def __init__(self, plan: EvaluationPlan, around: Around | None = None) -> None:
@@ -136,8 +135,8 @@ class PublishRun(beam.PTransform):
         self._around = around
 
     def expand(self, evaluated: tuple[beam.PCollection, ...]) -> beam.PCollection:
-        """Writes rows and the quarantine, picks and draws samples, and publishes all of it with the documents."""
-        plan, found = self._plan, Evaluated(*evaluated)
+        """Writes rows and the quarantine, picks and draws samples, and publishes them with the documents."""
+        plan, outputs = self._plan, Evaluated(*evaluated)
         configuration, benchmark = plan.configuration, plan.configuration.benchmark
         picks = plan.picks()
         rows, quarantine = (StagedFolder(plan.output, plan.run_id, folder) for folder in LAYOUT.folders)
@@ -145,15 +144,15 @@ class PublishRun(beam.PTransform):
         metrics, columns = benchmark.sample_metric_names(), configuration.columns()
         open_rows = partial(SampleWriter, plan.systems, metrics, columns, signature)
         file_s = ROWS_FILE_S if plan.resume else None
-        picked = found.batches | "Pick" >> PickSamples(picks)
+        picked = outputs.batches | "Pick" >> PickSamples(picks)
         parts = {
-            "slices": found.slices,
-            "outcomes": found.outcomes,
+            "slices": outputs.slices,
+            "outcomes": outputs.outcomes,
             "worst": picked.listed,
-            "causes": found.quarantine | "Causes" >> CountCauses(),
-            "samples_files": found.samples
+            "causes": outputs.quarantine | "Causes" >> CountCauses(),
+            "samples_files": outputs.samples
             | "WriteSamples" >> beam.ParDo(StageBundles(rows, ".parquet", open_rows, file_s)).with_output_types(str),
-            "quarantine_files": found.quarantine
+            "quarantine_files": outputs.quarantine
             | "WriteQuarantine"
             >> beam.ParDo(StageBundles(quarantine, ".jsonl", QuarantineWriter)).with_output_types(str),
         }
@@ -169,9 +168,9 @@ class PublishRun(beam.PTransform):
 
 
 def _with_rows(pipeline: beam.Pipeline, plan: EvaluationPlan, records: beam.PCollection) -> beam.PCollection:
-    """Returns the blocks of the records, and those of the rows of earlier runs that join them."""
-    found = {REUSED_ROWS: plan.reuse, EARLIER_ROWS: plan.earlier if plan.page else None}
-    sources = {side: source for side, source in found.items() if source is not None}
+    """Returns the blocks of the records together with those of the rows of earlier runs."""
+    optional = {REUSED_ROWS: plan.reuse, EARLIER_ROWS: plan.earlier if plan.page else None}
+    sources = {side: source for side, source in optional.items() if source is not None}
     if not sources:
         return records
     rows = ReadRowBlocks(sources, bucket_count(plan.inputs.files), block_folder(pipeline))
@@ -179,7 +178,7 @@ def _with_rows(pipeline: beam.Pipeline, plan: EvaluationPlan, records: beam.PCol
 
 
 class DrawCards(beam.DoFn):
-    """Draws samples that were picked: from lists of PickedSample to pairs (its place in order, Card).
+    """Draws picked samples: from lists of PickedSample to pairs (sort key, Card).
 
     places: where their real pictures are, see `transforms.pictures`.
     """
@@ -189,12 +188,12 @@ class DrawCards(beam.DoFn):
         self._places = places
 
     def setup(self) -> None:
-        """Makes what the benchmark needs in this worker."""
+        """Sets up the benchmark in this worker."""
         with faults_end_the_bundle("the start of drawing"):
             self._benchmark.setup()
 
     def teardown(self) -> None:
-        """Removes what `setup` made."""
+        """Tears down the benchmark."""
         self._benchmark.teardown()
 
     def process(self, samples: Sequence[PickedSample]) -> Iterator[tuple[Any, Card]]:
@@ -213,18 +212,18 @@ def make_result(
     samples_folder: str | None,
     parts: dict[str, list[Any]],
 ) -> dict[str, bytes]:
-    """Returns the files that stand at the top of the output folder, by name.
+    """Returns the files at the top of the output folder, by name.
 
-    A run without any sample gets a file of no rows too, so that whoever reads the samples finds their columns.
-    samples_folder: where the files of the samples are staged, which report.html shows; None: there is no such page.
+    A run without any sample gets a file without rows too, so that readers of the samples find their columns.
+    samples_folder: where the files of the samples are staged, which report.html shows; None: no such page.
     """
     outcomes = dict(parts["outcomes"])
-    found = Run.of(configuration, systems, parts["slices"], outcomes, dict(parts["worst"]), parts["causes"])
+    run = Run.of(configuration, systems, parts["slices"], outcomes, dict(parts["worst"]), parts["causes"])
     records = {side: round(counts["read"]) for side, counts in outcomes.items()}
     cards = [card for _, card in sorted(parts.get("cards", ()), key=itemgetter(0))]
     names = sorted(parts["samples_files"])
     samples = None if samples_folder is None else [posixpath.join(samples_folder, name) for name in names]
-    files = result_files(found, run_id, invocation, records, baseline, samples, cards)
+    files = result_files(run, run_id, invocation, records, baseline, samples, cards)
     if not names:
         files[f"samples/samples-{run_id}.parquet"] = no_samples(
             configuration.benchmark.sample_metric_names(), configuration.columns()
@@ -233,7 +232,7 @@ def make_result(
 
 
 def result_files(
-    found: Run,
+    run: Run,
     run_id: str,
     invocation: Invocation,
     records: Mapping[int, int],
@@ -241,30 +240,30 @@ def result_files(
     samples: Sequence[str] | None,
     cards: Sequence[Card] = (),
 ) -> dict[str, bytes]:
-    """Returns the documents of a run that was computed, with the verdicts of its gates, by name.
+    """Returns the documents of a computed run, with the verdicts of its gates, by name.
 
-    records: how many were read of each side. samples: the files of the samples, which report.html shows with the
-    `cards`; None: there is no such page.
+    records: the number of records read from each side. samples: the files of the samples, which report.html shows with
+    the `cards`; None: no such page.
     """
-    found = with_verdicts(found, baseline)
-    causes = quarantine_causes(found.causes)
-    run = run_document(invocation, run_id, found.configuration.benchmark, list(found.systems), records, causes)
-    return files_of(found, run, samples, cards, baseline)
+    run = with_verdicts(run, baseline)
+    causes = quarantine_causes(run.causes)
+    provenance = run_document(invocation, run_id, run.configuration.benchmark, list(run.systems), records, causes)
+    return files_of(run, provenance, samples, cards, baseline)
 
 
 def files_of(
-    found: Run,
-    run: Mapping[str, Any],
+    run: Run,
+    provenance: Mapping[str, Any],
     samples: Sequence[str] | None,
     cards: Sequence[Card] = (),
     baseline: Run | None = None,
 ) -> dict[str, bytes]:
-    """Returns the documents of a run as it is, by name; run: run.json, empty of one of an earlier version."""
-    document = found.summary.document()
-    reports = run_reports(found, RunSources(document, run, samples, cards, baseline))
+    """Returns the documents of a run as it is, by name; provenance: run.json, empty for a run of an earlier version."""
+    document = run.summary.document()
+    reports = run_reports(run, RunSources(document, provenance, samples, cards, baseline))
     return {
         **reports.files,
-        SUMS: encode_json(found.sums.document()),
+        SUMS: encode_json(run.sums.document()),
         SUMMARY: encode_json(document),
-        RUN: encode_json({**run, **reports.about()} if run else run),
+        RUN: encode_json({**provenance, **reports.about()} if provenance else provenance),
     }

@@ -1,1 +1,1 @@
-"""What the Python API is made of: scoring in memory, without Beam, and of files, with it."""
+"""The Python API: scoring of records in memory, without Beam, and of files, with Beam."""

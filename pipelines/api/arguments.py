@@ -1,4 +1,4 @@
-"""The arguments of the Python API as a configuration, which the checks of the command then judge."""
+"""Converts the arguments of the Python API to a configuration, with the checks of the command."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ SampleIdType = Literal["any", "string"]
 
 
 class Arguments(TypedDict, total=False):
-    """What `evaluate`, `Scorer` and `Evaluate` take alike; what is not given has the default of the command.
+    """The arguments that `evaluate`, `Scorer` and `Evaluate` share; their defaults are those of the command.
 
     options: those of the benchmark's configuration. missing ("wrong"), slices, cluster, repeats (False), derived,
-    fields, sample_id_type ("any"): as the settings of those names. replicates (200), confidence (0.95), seed (0): of
-    the intervals; no replicates, no intervals.
+    fields, sample_id_type ("any"): as the settings of the same name. replicates (200), confidence (0.95), seed (0): of
+    the intervals; without replicates there are no intervals.
     """
 
     options: Mapping[str, Any] | None
@@ -49,24 +49,24 @@ def check_arguments(
     limits: Mapping[str, int] | None = None,
     **arguments: Unpack[Arguments],
 ) -> Configuration:
-    """Returns the configuration that arguments give.
+    """Returns the configuration for the arguments.
 
-    systems: the names of the systems. predictions, ground_truth: the paths of each side; none of records in memory.
+    systems: the names of the systems. predictions, ground_truth: the paths of each side; empty for records in memory.
 
-    Raises ValueError where one is wrong, in the words of the command, TypeError where there is no such argument.
+    Raises ValueError if one is wrong, with the message of the command, TypeError if there is no such argument.
     """
     if unknown := arguments.keys() - Arguments.__annotations__:
         raise TypeError(f"there is no argument {min(unknown)}; there are {', '.join(Arguments.__annotations__)}")
-    given: dict[str, Any] = {**arguments, "ground_truth": ground_truth, "limits": limits or {}}
-    options = given.pop("options", None)
-    given |= {name: given.get(name) or {} for name in ("fields", "derived")}
-    shared = {name: _plain(value) for name, value in given.items()}
-    drawn = {name: shared.pop(name) for name in BootstrapSettings.__struct_fields__ if name in shared}
+    values: dict[str, Any] = {**arguments, "ground_truth": ground_truth, "limits": limits or {}}
+    options = values.pop("options", None)
+    values |= {name: values.get(name) or {} for name in ("fields", "derived")}
+    shared = {name: _plain(value) for name, value in values.items()}
+    bootstrap = {name: shared.pop(name) for name in BootstrapSettings.__struct_fields__ if name in shared}
     try:
         settings.check_benchmark(benchmark)
         own = _options(options, benchmark)
         sides = {name: list(predictions) for name in systems}
-        raw = {**own, **shared, "benchmark": benchmark, "bootstrap": drawn, "predictions": sides}
+        raw = {**own, **shared, "benchmark": benchmark, "bootstrap": bootstrap, "predictions": sides}
         configuration = settings.check(raw, benchmark)
         settings.check_field_sides(configuration.settings)
         number = _plain(processes)
@@ -78,7 +78,7 @@ def check_arguments(
 
 
 def _options(options: Any, benchmark: str) -> dict[str, Any]:
-    """Returns options, none of which is a setting: that would be a second way to give an argument."""
+    """Returns the options; raises UsageError if one is a setting, which would be a second way to pass an argument."""
     if not isinstance(options, Mapping | None):
         raise UsageError(f"{benchmark}: options: must be a mapping of names to values, not {type(options).__name__}")
     shared = {field.encode_name for field in msgspec.structs.fields(Settings)}
@@ -89,7 +89,7 @@ def _options(options: Any, benchmark: str) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Returns a value as YAML would give it: numbers of NumPy as Python's, other collections than text as lists."""
+    """Returns a value as YAML would load it: NumPy numbers as Python numbers, collections other than text as lists."""
     if isinstance(value, Mapping):
         return {name: _plain(each) for name, each in value.items()}
     if hasattr(value, "tolist"):

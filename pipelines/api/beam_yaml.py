@@ -13,7 +13,7 @@ SUMS_ROW = RowTypeConstraint.from_fields([("document", str)])
 
 
 class EvaluateRows(beam.PTransform):
-    """`Evaluate` with outputs by name, each of rows: those of Evaluation; `sums` is Row(document).
+    """`Evaluate` with the outputs of Evaluation as a mapping, all of them rows; `sums` is Row(document).
 
     Beam YAML names the outputs of a transform by the keys of a mapping.
     """
@@ -23,10 +23,10 @@ class EvaluateRows(beam.PTransform):
         self._evaluate = Evaluate(benchmark, **arguments)
 
     def expand(self, sides: Any) -> dict[str, beam.PCollection]:
-        """Evaluates, and names the outputs."""
-        found: Evaluation = sides | self._evaluate
-        sums = found.sums | "SumsRow" >> beam.Map(_row).with_output_types(SUMS_ROW)
-        return {**found._asdict(), "sums": sums}
+        """Returns the outputs by name."""
+        evaluation: Evaluation = sides | self._evaluate
+        sums = evaluation.sums | "SumsRow" >> beam.Map(_row).with_output_types(SUMS_ROW)
+        return {**evaluation._asdict(), "sums": sums}
 
 
 def _row(document: bytes) -> beam.Row:

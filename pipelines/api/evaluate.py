@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PairScore:
-    """The score of one pair: its per-sample metrics, the statistics behind them, and what matched what."""
+    """The score of one pair: its per-sample metrics, the statistics behind them, and the details of the matching."""
 
     metrics: dict[str, float | None]
     statistics: dict[str, float]
@@ -34,7 +34,7 @@ class PairScore:
 
 
 def benchmarks() -> dict[str, str]:
-    """Returns the benchmarks that are installed, each with what it scores."""
+    """Returns the installed benchmarks, each with a summary of what it scores."""
     return {name: kind.summary for name, kind in usable_benchmarks().items()}
 
 
@@ -48,9 +48,9 @@ def score(
 
     truth, prediction: records of the benchmark, without `sample_id`. options: those of its configuration.
 
-    Raises RejectedRecord where a record cannot be scored, ValueError where there is no such benchmark or option,
-    TypeError where a record is no mapping, and MissingTool where a program that the benchmark needs is not installed. A
-    fault of the machine, such as a full disk, is raised as it is.
+    Raises RejectedRecord if a record cannot be scored, ValueError if there is no such benchmark or option, TypeError if
+    a record is not a mapping, and MissingTool if a program that the benchmark needs is not installed. A fault of the
+    machine, such as a full disk, is raised unchanged.
     """
     kind = _ready(benchmark, json.dumps(dict(options or {}), sort_keys=True))
     pair: Pair[Any, Any] = Pair("", _decode(truth, kind.truth_type, "ground_truth"), None)
@@ -80,19 +80,19 @@ def evaluate(
     Each side is a path or glob, a list of them, or records in memory: any iterable of mappings, an Arrow table, a
     pandas or Polars frame. Records in memory are scored without Beam and without files, in this process or in
     `processes` workers; two sides of files by the pipeline of the command. The other arguments are those of `Scorer`:
-    options, missing, slices, cluster, repeats, replicates, confidence, seed, fields, sample_id_type. Where nothing was
+    options, missing, slices, cluster, repeats, replicates, confidence, seed, fields, sample_id_type. If nothing was
     scored, it warns and says why.
 
-    Raises ValueError where an argument or an input is wrong, also where no ground truth has a column to slice or draw
-    by, TypeError where a side is neither files nor records, MissingTool where a program that the benchmark needs is not
-    installed, and OSError, MemoryError or BrokenProcessPool where the machine fails.
+    Raises ValueError if an argument or an input is wrong, also if no ground truth has a column to slice or draw by,
+    TypeError if a side is neither files nor records, MissingTool if a program that the benchmark needs is not
+    installed, and OSError, MemoryError or BrokenProcessPool if the machine fails.
     """
     files = [_paths(side) for side in (ground_truth, predictions)]
     configuration = check_arguments(
         benchmark, processes=processes, ground_truth=files[0] or (), predictions=files[1] or (), **arguments
     )
     if all(files):
-        # Beam is imported in there.
+        # This imports Beam.
         with quiet_root_logger:
             from .from_files import evaluate_files
 
@@ -108,7 +108,7 @@ def evaluate(
 
 
 def _paths(side: Any) -> list[str] | None:
-    """Returns the paths of a side; None where it holds records."""
+    """Returns the paths of a side; None if it holds records."""
     if isinstance(side, (str, os.PathLike)):
         return [os.fspath(side)]
     if isinstance(side, (list, tuple)) and side and all(isinstance(each, (str, os.PathLike)) for each in side):
@@ -123,26 +123,26 @@ def compare(
     allow_differences: bool = False,
     threshold: float = 0.1,
 ) -> Comparison:
-    """Returns whether a candidate is better than a baseline: each a result, or a finished run.
+    """Compares a candidate with a baseline, each a result or a finished run, and returns which is better.
 
     A run is its folder, or FOLDER:SYSTEM. allow_differences: compare even if options, versions or ground truth differ.
     threshold: a larger change of a sample is counted in `document["changes"]`.
 
     Raises ValueError if a run cannot be read, or the two do not compare, and OSError if the machine fails.
     """
-    # Beam is imported in there.
+    # This imports Beam.
     with quiet_root_logger:
         from .from_files import compare_runs
 
         sides = [side if isinstance(side, Result) else os.fspath(side) for side in (baseline, candidate)]
         document, main = compare_runs(sides[0], sides[1], allow_differences, threshold)
-    verdict, found = document["verdict"], (document["metrics"], document["slices"], document["samples"])
-    return Comparison(verdict["judgement"], verdict["sentence"], *found, document, main)
+    verdict, results = document["verdict"], (document["metrics"], document["slices"], document["samples"])
+    return Comparison(verdict["judgement"], verdict["sentence"], *results, document, main)
 
 
 @cache
 def _ready(benchmark: str, options: str) -> Benchmark[Any, Any, Any]:
-    """Returns a benchmark that is set up, and stays so until the end of the program: `score` may be called often."""
+    """Returns a benchmark that is set up until the program exits, as `score` may be called often."""
     made = check_arguments(benchmark, options=json.loads(options)).benchmark
     made.setup()
     atexit.register(made.teardown)

@@ -1,4 +1,4 @@
-"""Files and finished runs for the Python API: the pipeline of the command, in this process."""
+"""Files and finished runs for the Python API: runs the pipeline of the command in this process."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from .scorer import result_of
 
 @contextlib.contextmanager
 def _in_words() -> Iterator[None]:
-    """Runs pipelines in this process, and raises what is wrong as the errors of the Python API."""
+    """Runs pipelines in this process, and converts their errors to those of the Python API."""
     try:
         with launch.run_in_this_process():
             yield
@@ -53,9 +53,9 @@ def _in_words() -> Iterator[None]:
 
 
 def evaluate_files(configuration: Configuration, processes: int) -> Result:
-    """Returns the result of an evaluation of the files that a configuration names.
+    """Returns the result of evaluating the files that a configuration names.
 
-    Raises ValueError where an input is wrong, MissingTool where a program is not installed, OSError where this machine
+    Raises ValueError if an input is wrong, MissingTool if a program is not installed, OSError if this machine
     failed.
     """
     with _in_words(), tempfile.TemporaryDirectory(prefix="beamscore-") as folder:
@@ -78,9 +78,9 @@ def evaluate_files(configuration: Configuration, processes: int) -> Result:
 def load(run: str | os.PathLike[str]) -> Result:
     """Returns the result of a finished run, with the rows of all its samples.
 
-    run: its folder, or FOLDER:SYSTEM where it has several systems.
+    run: its folder, or FOLDER:SYSTEM if it has several systems.
 
-    Raises ValueError where there is no such run or system, or it is damaged.
+    Raises ValueError if there is no such run or system, or it is damaged.
     """
     with _in_words():
         system = open_system(os.fspath(run))
@@ -90,8 +90,8 @@ def load(run: str | os.PathLike[str]) -> Result:
 def _read(system: SystemRun, warnings: list[str]) -> Result:
     run = system.run
     schema = sample_schema(run.configuration.benchmark.sample_metric_names(), run.configuration.columns())
-    where = pc.field("system") == system.system
-    batches = [batch for path in run.rows for batch in read_rows(path, schema.names, where)]
+    condition = pc.field("system") == system.system
+    batches = [batch for path in run.rows for batch in read_rows(path, schema.names, condition)]
     lines = [line for path in run.quarantine for line in read_bytes(path).splitlines()]
     entries = [msgspec.json.decode(line, type=Quarantined) for line in lines]
     entries = [entry for entry in entries if entry.side in ("ground_truth", system.system)]
@@ -105,24 +105,24 @@ def compare_runs(
     """Returns comparison.json of two results or finished runs, and the main metrics; see `compare`."""
     if not threshold >= 0:
         raise ValueError(f"threshold: must be a number of at least 0, not {threshold}")
-    given = {"baseline": baseline, "candidate": candidate}
+    sides = {"baseline": baseline, "candidate": candidate}
     with _in_words(), tempfile.TemporaryDirectory(prefix="beamscore-") as scratch:
-        for name, result in given.items():
+        for name, result in sides.items():
             if isinstance(result, Result):
                 _save(result, os.path.join(scratch, name))
         before, after = (
             open_system(os.path.join(scratch, name) if isinstance(each, Result) else each)
-            for name, each in given.items()
+            for name, each in sides.items()
         )
-        found = allowed_differences(before, after, allow_differences, "allow_differences=True")
-        plan = plan_comparison(before, after, found, threshold, most=0)
+        reasons = allowed_differences(before, after, allow_differences, "allow_differences=True")
+        plan = plan_comparison(before, after, reasons, threshold, most=0)
         options, run_id, output = PipelineOptions([]), new_run_id(), os.path.join(scratch, "comparison")
         launch.use_processes(options, 1, plan.size)
         build = partial(build_comparison, plan=plan, output=output, run_id=run_id)
         document = json.loads(run_and_publish(options, build, output, run_id, COMPARISON_LAYOUT).read(COMPARISON))
-    for name, result in given.items():
+    for name, result in sides.items():
         if isinstance(result, Result):
-            # What was saved is gone.
+            # The saved copy no longer exists.
             document[name]["run"] = name
     return document, tuple(plan.setting.benchmark.main_metrics())
 
@@ -174,7 +174,7 @@ def _created(folder: StagedFolder, name: str) -> Iterator[BinaryIO]:
 
 
 def _worst(result: Result, configuration: Configuration) -> list[Worst]:
-    """Returns the worst samples of a result that have a value, as many as reports list."""
+    """Returns the worst samples of a result that have a value, as many as the reports list."""
     benchmark, most = configuration.benchmark, configuration.settings.worst_samples
     name = benchmark.main_sample_metric().name
     rows = result.samples.select([name, "sample_id", "status"]).filter(pc.field(name).is_valid())
@@ -183,7 +183,7 @@ def _worst(result: Result, configuration: Configuration) -> list[Worst]:
 
 
 def _causes(entries: Sequence[Quarantined]) -> list[CauseCount]:
-    """Returns how often each cause is in the quarantine, the most frequent first."""
+    """Returns the number of quarantined records of each cause, the most frequent first."""
     counts: dict[tuple[str, str, str], CauseCount] = {}
     for entry in entries:
         key = entry.side, entry.stage, entry.cause

@@ -1,4 +1,4 @@
-"""What the Python API returns of many samples, and of two results that are compared."""
+"""The results that the Python API returns: of an evaluation, and of a comparison."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TEXTS, _COUNTS = ("slice", "metric", "verdict"), ("samples",)
 
 @dataclass(frozen=True)
 class Rejected:
-    """A record that was not scored, and why: the cause in a word, such as `invalid`, and in a sentence."""
+    """A record that was not scored, with its cause as a word, such as `invalid`, and as a message."""
 
     side: Side
     sample_id: str | None
@@ -34,7 +34,7 @@ class Rejected:
 
 @dataclass(frozen=True)
 class SliceResult:
-    """The metrics of a set of samples, their intervals by name (None where there is none), and how many samples."""
+    """The metrics of a set of samples, their intervals by name (None if there is none), and the number of samples."""
 
     values: dict[str, float | None]
     intervals: dict[str, Interval | None]
@@ -42,7 +42,7 @@ class SliceResult:
 
 
 class Origin(NamedTuple):
-    """What a result of one system is saved as: its run, not published where records in memory were scored."""
+    """The run and the quarantine that a result is saved as; the run of records in memory is not published."""
 
     run: Run
     quarantine: list[Quarantined]
@@ -52,10 +52,10 @@ class Origin(NamedTuple):
 class Result:
     """The result of an evaluation.
 
-    values, intervals: of all samples, by metric. slices: by label, such as `source=web`. coverage: what became of the
-    records of each side, as in `summary.json`. samples: an Arrow table with a row for each sample, the columns of
+    values, intervals: of all samples, by metric. slices: by label, such as `source=web`. coverage: the record counts of
+    each side by status, as in `summary.json`. samples: an Arrow table with a row for each sample, with the columns of
     `samples/*.parquet` of a run. rejected: the records that were not scored. sums: the exact sums behind the values, in
-    units of 2**-52, as in `sums.json`. warnings: what is odd about the records, a line each, such as that nothing was
+    units of 2**-52, as in `sums.json`. warnings: anomalies of the records, a line each, such as that nothing was
     scored, and why. origin: what `save` writes.
     """
 
@@ -73,14 +73,14 @@ class Result:
 
     def __repr__(self) -> str:
         """Returns the main metrics with their intervals, and the number of samples, in one line."""
-        found = [(name, self.values.get(name), self.intervals.get(name)) for name in self.main_metrics]
-        metrics = ", ".join(f"{name} {_number(value)}{_ends(interval)}" for name, value, interval in found)
+        main = [(name, self.values.get(name), self.intervals.get(name)) for name in self.main_metrics]
+        metrics = ", ".join(f"{name} {_number(value)}{_ends(interval)}" for name, value, interval in main)
         return f"Result({self.benchmark}: {metrics}; {count_of(self.samples.num_rows, 'sample')})"
 
     def to_pandas(self) -> Any:
-        """Returns the metrics of all samples (an empty slice) and of each slice as a frame of pandas, a row for each.
+        """Returns the metrics of all samples (an empty slice) and of each slice as a pandas DataFrame, a row for each.
 
-        Columns: slice, metric, value, low and high (the interval; NaN where there is none), samples.
+        Columns: slice, metric, value, low and high (the interval; NaN if there is none), samples.
         """
         whole = SliceResult(self.values, self.intervals, self.samples.num_rows)
         columns = ("slice", "metric", "value", "low", "high", "samples")
@@ -96,7 +96,7 @@ class Result:
 
         folder: on any filesystem of Beam. Raises ValueError if it cannot be written, or another run owns it.
         """
-        # Beam is imported in there.
+        # This imports Beam.
         from ...transforms.process import quiet_root_logger
 
         with quiet_root_logger:
@@ -105,7 +105,7 @@ class Result:
             save(self, folder)
 
     def warn(self) -> None:
-        """Warns whoever called the caller of this."""
+        """Issues the warnings at the caller of the calling function."""
         for line in self.warnings:
             warnings.warn(line, stacklevel=3)
 
@@ -114,10 +114,10 @@ class Result:
 class Comparison:
     """Whether a candidate is better than a baseline.
 
-    judgement: in a word, such as `better`, `worse`, `identical` or `no difference shown`. sentence: why. metrics: of
+    judgement: the verdict, such as `better`, `worse`, `identical` or `no difference shown`. sentence: why. metrics: of
     all samples, by name: a mapping with `baseline`, `candidate`, `difference`, its `interval`, `p` and `verdict`.
-    slices: by label, each with `metrics`. samples: how many were compared, and how many could not be. document: the
-    content of comparison.json.
+    slices: by label, each with `metrics`. samples: the numbers of samples that were and were not compared. document:
+    the content of comparison.json.
     """
 
     judgement: str
@@ -133,22 +133,22 @@ class Comparison:
         return f"Comparison({self.judgement}: {self.sentence})"
 
     def to_pandas(self) -> Any:
-        """Returns the metrics of all samples (an empty slice) and of each slice as a frame of pandas, a row for each.
+        """Returns the metrics of all samples (an empty slice) and of each slice as a pandas DataFrame, a row for each.
 
         Columns: slice, metric, baseline, candidate, difference, low and high (its interval), p, verdict.
         """
         columns = ("slice", "metric", "baseline", "candidate", "difference", "low", "high", "p", "verdict")
         rows = [
-            (label, name, *(found[key] for key in columns[2:5]), *(found["interval"] or (None, None)), found["p"],
-             found["verdict"])
+            (label, name, *(entry[key] for key in columns[2:5]), *(entry["interval"] or (None, None)), entry["p"],
+             entry["verdict"])
             for label, each in {"": {"metrics": self.metrics}, **self.slices}.items()
-            for name, found in each["metrics"].items()
+            for name, entry in each["metrics"].items()
         ]  # fmt: skip
         return _frame(columns, rows)
 
 
 def _frame(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> Any:
-    """Returns a frame of pandas; by way of Arrow, so that a column without any value has its type."""
+    """Returns a pandas DataFrame, converted from Arrow so that a column without any value has its type."""
     types = [pa.string() if name in _TEXTS else pa.int64() if name in _COUNTS else pa.float64() for name in columns]
     records = [dict(zip(columns, row, strict=True)) for row in rows]
     return pa.Table.from_pylist(records, pa.schema(list(zip(columns, types, strict=True)))).to_pandas()

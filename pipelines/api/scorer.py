@@ -1,4 +1,4 @@
-"""Scores records in memory, in this process or in a few workers, with the functions of the pipeline, without Beam."""
+"""Scores records in memory without Beam, in this process or a few workers, with the functions of the pipeline."""
 
 from __future__ import annotations
 
@@ -67,12 +67,12 @@ if TYPE_CHECKING:
 
 ROWS_PER_BATCH = 1024
 IN_MEMORY = "memory"
-"""What the quarantine calls the source of records that come from no file."""
+"""The source, in the quarantine, of records that are not from a file."""
 _DECODING_ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 def core_of(configuration: Configuration, systems: tuple[str, ...], reuse: ReusedRows | None = None) -> EvaluationCore:
-    """Returns what the core must know of a configuration and the names of the systems."""
+    """Returns the core for a configuration and the names of the systems."""
     settings, drawn = configuration.settings, configuration.settings.bootstrap
     slicing = Slicing(configuration.columns(), configuration.slice_indexes(), settings.limits.slices_per_sample)
     scoring = ScoringPlan(
@@ -82,11 +82,11 @@ def core_of(configuration: Configuration, systems: tuple[str, ...], reuse: Reuse
 
 
 class Totals:
-    """What has been scored so far, and what messages ask of both sides; see pipelines.inputs.mismatch.Inputs.
+    """The scores so far, and what messages need of both sides; see pipelines.inputs.mismatch.Inputs.
 
-    slices: the totals of each slice. outcomes: by side, what reading and pairing counted, see `ReadRecords`. seen: the
-    first records of each side. numbered: how many samples were paired by position. repeats: those of the predictions,
-    where there are any; the same in each update, as a sample has none of the repeats of later ones.
+    slices: the totals of each slice. outcomes: the counts of reading and pairing by side, see `ReadRecords`. seen: the
+    first records of each side. numbered: the number of samples paired by position. repeats: those of the predictions,
+    if any; they are the same in each update, as an earlier sample lacks the repeats of later ones.
     """
 
     systems = (DEFAULT_SYSTEM,)
@@ -103,35 +103,35 @@ class Totals:
         self._last: dict[str, ScoredSample] = {}
 
     def first_records(self, side: int) -> FirstRecords:
-        """Returns what the first records of a side hold."""
+        """Returns the first records of a side."""
         return self.seen[side]
 
     @property
     def rows(self) -> dict[str, ScoredSample]:
         """The row of each sample, by its id."""
-        # What an interrupt breaks off here is done once more, with the same result.
+        # An interrupted update is repeated by the next call, with the same result.
         self._rows.update(self._last)
         self._last = {}
         return self._rows
 
     def add(self, samples: list[ScoredSample], core: EvaluationCore) -> None:
-        """Adds scored samples, the first ones."""
+        """Adds scored samples; nothing may have been added before."""
         sums = PartialSums(replace(core, max_slices=sys.maxsize))
         sums.add_samples(samples)
         self.slices = dict(sums.take())
         self._last = {sample.sample_id: sample for sample in samples}
 
     def reject(self, record: EncodedRecord, sample_id: str | None, cause: Cause, message: str) -> None:
-        """Adds a record that is of no sample."""
+        """Adds a record that belongs to no sample."""
         stage: Stage = "pair" if cause in ("duplicate", "unmatched") else "read"
         self.outcomes[record.side][cause if stage == "pair" else "rejected"] += 1
         side = side_name(record.side, self.systems)
         self.quarantine.append(quarantined(record, side, sample_id, stage, cause, message))
 
     def merge(self, other: Totals) -> None:
-        """Adds what `other` has scored, all or nothing, also where an interrupt comes in between.
+        """Adds the scores of `other`, all or nothing, even if interrupted.
 
-        Raises ValueError where both scored a sample of the same id, or have other repeats.
+        Raises ValueError if both scored a sample of the same id, or their repeats differ.
         """
         if self.rows and other.rows and self.repeats != other.repeats:
             ours, theirs = (", ".join(sorted(each)) or "none" for each in (self.repeats, other.repeats))
@@ -141,11 +141,11 @@ class Totals:
             were = "was" if len(both) == 1 else "were"
             raise ValueError(f"{count_of(len(both), 'sample')} {were} scored by both, such as {both[0]!r}")
         slices = dict(self.slices)
-        for key, found in other.slices.items():
-            slices[key] = SliceTotals(BootstrapSums(found.sums.bootstrap))
-            for each in (self.slices.get(key), found):
-                if each is not None:
-                    slices[key].merge(each)
+        for key, totals in other.slices.items():
+            slices[key] = SliceTotals(BootstrapSums(totals.sums.bootstrap))
+            for part in (self.slices.get(key), totals):
+                if part is not None:
+                    slices[key].merge(part)
         merged = {
             "slices": slices,
             "outcomes": {side: counts + other.outcomes[side] for side, counts in self.outcomes.items()},
@@ -155,20 +155,20 @@ class Totals:
             "repeats": self.repeats | other.repeats,
             "_last": dict(other.rows),
         }
-        # One step, which no interrupt divides.
+        # One atomic step.
         self.__dict__.update(merged)
 
 
 class Scorer:
-    """Scores what a loop gives it bit by bit, such as the validation of a training run.
+    """Scores samples incrementally, such as in the validation loop of a training run.
 
     options: those of the benchmark's configuration. missing ("wrong"), slices, cluster, repeats (False), fields,
-    sample_id_type ("any"): as the settings of those names. replicates (200), confidence (0.95), seed (0): of the
-    intervals; no replicates, no intervals. processes: worker processes that score; each is started anew for every
-    `update`, so more than one pays off for large ones. benchmark: its name; within this package also a checked
-    configuration.
+    sample_id_type ("any"): as the settings of the same name. replicates (200), confidence (0.95), seed (0): of the
+    intervals; without replicates there are no intervals. processes: worker processes that score; they are restarted for
+    every `update`, so more than one pays off only for large updates. benchmark: its name; within this package also a
+    checked configuration.
 
-    Raises ValueError where an argument is wrong, in the words of the command.
+    Raises ValueError if an argument is wrong, with the message of the command.
     """
 
     def __init__(self, benchmark: str | Configuration, *, processes: int = 1, **arguments: Unpack[Arguments]) -> None:
@@ -181,18 +181,18 @@ class Scorer:
         self._open = False
 
     def update(self, truths: Any, predictions: Any) -> None:
-        """Scores more samples: all of them, or none where it raises or is interrupted.
+        """Scores more samples: all of them, or none if it raises or is interrupted.
 
         truths, predictions: tables or iterables of records, paired by `sample_id`. Two sequences of equal length whose
-        records have none are paired by position; a prediction may then be None.
+        records have no `sample_id` are paired by position; a prediction may then be None.
 
-        Raises ValueError where sequences without `sample_id` differ in length, or there are other repeats than before,
-        TypeError where a side holds no records, and OSError, MemoryError or BrokenProcessPool where the machine fails.
+        Raises ValueError if sequences without `sample_id` differ in length, or the repeats differ from earlier ones,
+        TypeError if a side holds no records, and OSError, MemoryError or BrokenProcessPool if the machine fails.
         """
         self._update(truths, predictions)
 
     def _update(self, truths: Any, predictions: Any, all_columns: bool = False) -> None:
-        """Scores more samples. all_columns: whether a column must be there that no ground truth has."""
+        """Scores more samples. all_columns: whether each column must exist in some ground truth."""
         if not self._open:
             self._configuration.benchmark.setup()
             self._open = True
@@ -207,7 +207,7 @@ class Scorer:
         self._totals.merge(added)
 
     def _numbered(self, truths: Any, predictions: Any) -> tuple[int, Any, Any]:
-        """Returns how many samples are paired by position, and both sides; those get ids."""
+        """Returns the number of samples paired by position, and both sides, with ids for these samples."""
         has_own_ids = any(SAMPLE_ID in fields for fields in self._configuration.settings.fields.values())
         if has_own_ids or not (_unnamed(truths) and _unnamed(predictions)):
             return 0, truths, predictions
@@ -219,19 +219,19 @@ class Scorer:
             raise TypeError("a ground-truth record must be a mapping, not None")
         first = self._totals.numbered
         ids = list(map(str, range(first, first + len(truths))))
-        given = zip(ids, predictions, strict=True)
+        numbered = zip(ids, predictions, strict=True)
         return (
             len(ids),
             [{**record, SAMPLE_ID: each} for each, record in zip(ids, truths, strict=True)],
-            [{**record, SAMPLE_ID: each} for each, record in given if record is not None],
+            [{**record, SAMPLE_ID: each} for each, record in numbered if record is not None],
         )
 
     def _by_id(
         self, added: Totals, side: int, data: Any, known: Container[str]
     ) -> dict[tuple[str, str], EncodedRecord]:
-        """Returns the records of a side by sample_id and repeat, which is empty where there are none.
+        """Returns the records of a side by sample_id and repeat, which is empty if there are none.
 
-        One without, or with one that was there before, is rejected.
+        A record without them, or with those of an earlier record, is rejected.
         """
         repeated = side != GROUND_TRUTH and self._configuration.settings.repeats
         benchmark, seen = self._configuration.benchmark, added.seen[side]
@@ -242,7 +242,7 @@ class Scorer:
         if table is not None:
             data = table
             seen.fields.update(dict.fromkeys(fields.present(table.column_names), 0))
-        encoder, found = RecordEncoder(side, 0, IN_MEMORY), dict[tuple[str, str], EncodedRecord]()
+        encoder, records = RecordEncoder(side, 0, IN_MEMORY), dict[tuple[str, str], EncodedRecord]()
         for number, text in enumerate(json_records(data, {path[0] for path in paths if len(path) == 1})):
             sample_id, mapped, problem = _identified(text, fields)
             record = EncodedRecord(encoder.encode(number, number + 1, JSON, mapped))
@@ -259,30 +259,30 @@ class Scorer:
             except ValueError as error:
                 added.reject(record, sample_id, "no_repeat", str(error))
                 continue
-            if key in found or sample_id in known:
+            if key in records or sample_id in known:
                 what = f"repeat {key[1]} of the sample_id" if repeated else "sample_id"
                 added.reject(record, sample_id, "duplicate", f"the {what} is duplicated; the first record counts")
             else:
-                found[key] = record
-        # Messages ask for the first sample_id alone, and the records need not be kept.
+                records[key] = record
+        # Messages need only the first sample_id, so the records are not kept.
         seen.by_id = dict.fromkeys(list(seen.by_id)[:1], EncodedRecord(b""))
-        return found
+        return records
 
     def _look_for_columns(self, added: Totals, truths: Collection[EncodedRecord], all_columns: bool) -> None:
-        """Takes note of the columns in which a ground truth has a value.
+        """Counts the columns in which a ground truth has a value.
 
-        Raises ValueError where no ground truth has a column that there must be.
+        Raises ValueError if no ground truth has a required column.
         """
-        wanted = self._configuration.truth_columns()
-        reader, absent = ColumnsReader(wanted), set(wanted)
+        columns = self._configuration.truth_columns()
+        reader, absent = ColumnsReader(columns), set(columns)
         for record in truths:
             if not absent:
                 break
             with contextlib.suppress(*_DECODING_ERRORS):
-                absent -= {name for name, value in zip(wanted, reader.read(record), strict=True) if value is not None}
-        added.outcomes[GROUND_TRUTH] += Counter(presence(column) for column in wanted if column not in absent)
+                absent -= {name for name, value in zip(columns, reader.read(record), strict=True) if value is not None}
+        added.outcomes[GROUND_TRUTH] += Counter(presence(column) for column in columns if column not in absent)
         known = added.seen[GROUND_TRUTH].fields
-        for column in wanted:
+        for column in columns:
             if all_columns and truths and column in absent and column not in known:
                 raise ValueError(no_column("ground_truth", column, list(known)))
 
@@ -292,7 +292,7 @@ class Scorer:
         truths: Mapping[tuple[str, str], EncodedRecord],
         predictions: Mapping[tuple[str, str], EncodedRecord],
     ) -> None:
-        """Scores what is paired, and counts what is not."""
+        """Scores the paired records, and rejects predictions without a ground truth."""
         plan, repeats = self._core.scoring, None
         batch = ScoredBatch(plan.names)
         of_sample: defaultdict[str, list[EncodedRecord]] = defaultdict(list)
@@ -321,7 +321,7 @@ class Scorer:
         added.add(batch.samples, self._core)
 
     def compute(self) -> Result:
-        """Returns the result of all samples so far; warns where nothing was scored, and says why."""
+        """Returns the result of all samples so far; if nothing was scored, warns and says why."""
         result = self._result()
         result.warn()
         return result
@@ -332,9 +332,9 @@ class Scorer:
         slices = {SliceKey(0): SliceTotals(BootstrapSums(core.bootstrap)), **totals.slices}
         corpus = corpus_sums(benchmark, slices[SliceKey(0)].sums.sums())
         clustered = core.scoring.cluster is not None
-        found = list(slice_results(benchmark, core.confidence, slices.items(), corpus, clustered))
+        results = list(slice_results(benchmark, core.confidence, slices.items(), corpus, clustered))
         outcomes = {side: Sums.of(counts) for side, counts in totals.outcomes.items()}
-        run = Run.of(configuration, Totals.systems, found, outcomes, {}, [])
+        run = Run.of(configuration, Totals.systems, results, outcomes, {}, [])
         document = {
             "systems": {system: {"coverage": run.systems[system].coverage, "values": run.systems[system].values}}
         }
@@ -350,27 +350,27 @@ class Scorer:
         return result_of(run, system, samples, warnings, Origin(run, list(totals.quarantine)))
 
     def merge(self, other: Scorer) -> None:
-        """Adds what `other` has scored, of other samples: all of it, or nothing where it raises or is interrupted.
+        """Adds the scores of `other`, of different samples: all, or none if it raises or is interrupted.
 
-        Raises ValueError where both scored a sample of the same id, or under other options.
+        Raises ValueError if both scored a sample of the same id, or their options differ.
         """
         if self._scores_as() != other._scores_as():
             raise ValueError("the scorers have other benchmarks, options or settings")
         self._totals.merge(other._totals)
 
     def _scores_as(self) -> tuple[Any, ...]:
-        """Returns what two scorers must share for their sums to be of one evaluation."""
+        """Returns what must be equal in two scorers for their sums to be of one evaluation."""
         settings, benchmark = self._configuration.settings, self._configuration.benchmark
-        drawn = self._core.bootstrap
+        bootstrap = self._core.bootstrap
         how = settings.missing, settings.slices, settings.cluster, settings.repeats
-        return benchmark.name, benchmark.options, *how, drawn
+        return benchmark.name, benchmark.options, *how, bootstrap
 
     def reset(self) -> None:
-        """Forgets all samples so far."""
+        """Discards all samples so far."""
         self._totals = Totals(self._configuration)
 
     def close(self) -> None:
-        """Removes what scoring needed, such as a scratch folder; the next `update` makes it anew."""
+        """Removes the resources of scoring, such as a scratch folder; the next `update` recreates them."""
         if self._open:
             self._configuration.benchmark.teardown()
             self._open = False
@@ -410,7 +410,7 @@ def result_of(run: Run, system: str, samples: pa.Table, warnings: list[str], ori
 
 
 def _identified(record: bytes, fields: FieldMap) -> tuple[str, bytes, tuple[Cause, str] | None]:
-    """Returns the sample_id of a record, the record under the names of the benchmark, and why it is rejected."""
+    """Returns the sample_id of a record, the record with the field names of the benchmark, and why it is rejected."""
     try:
         mapped = fields.of_json(record)
         sample_id = KEY_ONLY.decode(mapped).sample_id
@@ -423,7 +423,7 @@ def _identified(record: bytes, fields: FieldMap) -> tuple[str, bytes, tuple[Caus
 
 
 def _unnamed(side: Any) -> bool:
-    """Tells whether a side is a sequence of records, or None, none of which has a `sample_id`."""
+    """Returns whether a side is a sequence of records or None, all without a `sample_id`."""
     return isinstance(side, (list, tuple)) and all(
         record is None or (isinstance(record, Mapping) and SAMPLE_ID not in record) for record in side
     )
@@ -433,10 +433,10 @@ def json_records(data: Any, structured: Collection[str]) -> Iterator[bytes]:
     """Yields each record of `data` as the JSON object that the pipeline would read.
 
     data: an iterable of records, see `fields_of`, or a table: Arrow, pandas, Polars or anything else with the Arrow
-    C stream interface. In a table a null is an absent field, and where a column of `structured` holds text, it is JSON.
-    Numbers and arrays of NumPy are written as plain ones, NaN as null.
+    C stream interface. In a table a null is an absent field, and text in a column of `structured` is JSON. Numbers and
+    arrays of NumPy are written as plain ones, NaN as null.
 
-    Raises TypeError where a record is not a mapping or cannot be written as JSON.
+    Raises TypeError if a record is not a mapping or cannot be written as JSON.
     """
     if isinstance(data, pa.Table):
         parsed = {each.name for each in data.schema if isinstance(each.type, pa.JsonType) or each.name in structured}
@@ -451,7 +451,7 @@ def json_records(data: Any, structured: Collection[str]) -> Iterator[bytes]:
 
 
 def as_table(data: Any) -> pa.Table | None:
-    """Returns a table as one of Arrow; None for data that are no table."""
+    """Returns a table as an Arrow table; None if the data are not a table."""
     if isinstance(data, pa.RecordBatch):
         return pa.Table.from_batches([data])
     if isinstance(data, pa.Table) or hasattr(data, "__arrow_c_stream__"):

@@ -1,4 +1,4 @@
-"""`beamscore.Evaluate`: the evaluation as a transform, for pipelines of other people."""
+"""`beamscore.Evaluate`: the evaluation as a transform, for use in other pipelines."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 BUCKETS = 256
-"""Of a collection nobody knows the size. So many workers at most pair and score at once; a bucket of any size works, as
-it is sorted on disk."""
+"""The default, as the size of a collection is unknown. At most this many workers pair and score at once; a bucket may
+have any size, as it is sorted on disk."""
 MAX_BUCKETS = 10_000
 
 _LOG = logging.getLogger(__name__)
 
 
-# Beam makes a schema of no other spelling.
+# Beam infers a schema only from this spelling.
 OPTIONAL_FLOAT, OPTIONAL_TEXT = Optional[float], Optional[str]  # noqa: UP045
 
 
@@ -79,14 +79,14 @@ COVERAGE_ROW = _row_type(system=str, side=str, status=str, count=int)
 class Evaluation(NamedTuple):
     """The result of `Evaluate` as collections.
 
-    metrics: Row(system, slice, metric, value, low, high, units); of all samples, the slice is empty. value: None where
-    the metric was not measured; low, high: the interval, None where there is none. units: how many samples or clusters
-    the metric rests on.
+    metrics: Row(system, slice, metric, value, low, high, units); the slice is empty for all samples. value: None if the
+    metric was not measured; low, high: the interval, None if there is none. units: the number of samples or clusters
+    behind the metric.
     samples: Row(sample_id, system, status, metrics, details, prediction_status, slices, statistics, unit, truth_hash,
     prediction_hash), one for each sample and system. metrics: by name. details, statistics: JSON.
     rejected: Row(side, sample_id, cause, error, text), one for each record that was not scored.
-    coverage: Row(system, side, status, count): how many records of each side were read, and became what; the counts of
-    the benchmark's own have no side.
+    coverage: Row(system, side, status, count): the number of records of each side that were read, and that have each
+    status; the benchmark's own counts have no side.
     sums: one element, the content of `sums.json`: the exact sums behind the metrics, with their replicates.
     """
 
@@ -102,25 +102,25 @@ class Evaluate(beam.PTransform):
 
     Input: `{"ground_truth": truths, NAME: predictions, ...}`, or a pair (truths, predictions) of one system, which is
     called `predictions`. Records are mappings, Beam Rows, NamedTuples, dataclasses or msgspec structs, bounded and in
-    the global window. A null is an absent field; in a field that is never plain text, text is JSON. Of several records
-    of one side with the same sample_id, the one with the smallest content hash counts: a collection has no first.
+    the global window. A null is an absent field; in a field that is never plain text, text is JSON. If several records
+    of one side have the same sample_id, the one with the smallest content hash counts: a collection has no order.
 
     Output: Evaluation.
 
     Args:
         benchmark: its name.
         options: those of the benchmark's configuration.
-        slices, cluster, missing, repeats, fields, limits, sample_id_type: as the settings of those names.
-        replicates, confidence, seed: of the intervals; no replicates, no intervals.
-        unpack: makes a record of each element; of those of all predictions, or by side, as {"ground_truth": f,
-            "predictions": f, NAME: f}. What it raises rejects the element. See `unpack_inference`.
-        buckets: how many groups the samples are paired in: so many workers at most score at once. The result does not
-            depend on it.
+        slices, cluster, missing, repeats, fields, limits, sample_id_type: as the settings of the same name.
+        replicates, confidence, seed: of the intervals; without replicates there are no intervals.
+        unpack: converts an element to a record; one function for all predictions, or by side, as {"ground_truth": f,
+            "predictions": f, NAME: f}. An element for which it raises is rejected. See `unpack_inference`.
+        buckets: the number of groups in which samples are paired: at most this many workers score at once. The result
+            does not depend on it.
         output: a folder in which the run is published as by `beamscore evaluate`, with its report.
 
     Raises:
-        ValueError: an argument or the input is wrong, in the words of the command.
-        TypeError: the input is no mapping or pair of collections.
+        ValueError: an argument or the input is wrong; the message is that of the command.
+        TypeError: the input is not a mapping or pair of collections.
     """
 
     def __init__(
@@ -143,12 +143,12 @@ class Evaluate(beam.PTransform):
                 raise ValueError(f"unpack.{side}: must be a function, not {type(function).__name__}")
         self._buckets = buckets
         self._output = output
-        # Sides have names only when there are collections; whatever else is wrong is said here.
+        # The names of the sides are known only with the collections; all else is checked here.
         named = dict.fromkeys([*(arguments.get("fields") or {}), *self._unpack])
         self._check(systems=[name for name in named if name not in _SIDES] or [DEFAULT_SYSTEM])
 
     def expand(self, sides: Any) -> Evaluation:
-        """Encodes both sides, evaluates, and makes rows of the result; publishes it where there is an output."""
+        """Encodes both sides, evaluates, and converts the result to rows; publishes it if there is an output."""
         truths, predictions = _sides(sides)
         configuration = self._check(systems=list(predictions))
         for side in self._unpack:
@@ -178,15 +178,15 @@ class Evaluate(beam.PTransform):
             prepare_output(output)
         except InputProblem as error:
             raise ValueError(error.message) from None
-        started = Invocation.now(["beamscore.Evaluate"], launch.runner_name(pipeline.options))
-        return EvaluationPlan(configuration, inputs, output, new_run_id(), started, page=True)
+        invocation = Invocation.now(["beamscore.Evaluate"], launch.runner_name(pipeline.options))
+        return EvaluationPlan(configuration, inputs, output, new_run_id(), invocation, page=True)
 
 
 _SIDES = (GROUND_TRUTH_FIELDS, PREDICTION_FIELDS)
 
 
 def _sides(sides: Any) -> tuple[beam.PCollection, dict[str, beam.PCollection]]:
-    """Returns the collection of ground truth, and those of predictions by system."""
+    """Returns the collection of ground truth, and the collections of predictions by system."""
     if isinstance(sides, (tuple, list)) and len(sides) == 2:
         sides = {GROUND_TRUTH_FIELDS: sides[0], DEFAULT_SYSTEM: sides[1]}
     if not isinstance(sides, Mapping) or not all(isinstance(each, beam.PCollection) for each in sides.values()):
@@ -212,7 +212,7 @@ def _sides(sides: Any) -> tuple[beam.PCollection, dict[str, beam.PCollection]]:
 def _own(
     plan: EvaluationPlan, make: Callable[[dict[str, list[Any]]], dict[str, bytes]], parts: Any
 ) -> dict[str, bytes]:
-    """Makes the documents of a run that owns its output from here on: nobody else waits for it, or cleans up."""
+    """Makes the documents of a run that owns its output from here on: no other process waits for it or cleans up."""
     own_output(plan.output, Claim(plan.run_id, Process.of(os.getpid()), is_job=True, detached=True), LAYOUT)
     try:
         return make(parts)
@@ -227,7 +227,7 @@ def _published(is_published: bool, plan: EvaluationPlan) -> None:
 
 
 def _rows(evaluated: Evaluated, configuration: Configuration, systems: tuple[str, ...]) -> Evaluation:
-    """Returns the rows of a result; the totals, which fit into memory, are gathered for those about all of them."""
+    """Returns the rows of a result; the totals, which fit into memory, are gathered for rows that need all of them."""
     slices, outcomes = beam.pvalue.AsList(evaluated.slices), beam.pvalue.AsDict(evaluated.outcomes)
     start = evaluated.slices.pipeline | "Start" >> beam.Create([None])
     totals = start | "Gather" >> beam.Map(_gathered, configuration, systems, slices, outcomes)
@@ -255,9 +255,9 @@ def _gathered(
 
 def _metric_rows(result: Run) -> Iterator[beam.Row]:
     for name, system in result.systems.items():
-        for label, found in {"": system, **system.slices}.items():
-            for metric, value in found.values.items():
-                low, high = found.intervals.get(metric) or (None, None)
+        for label, slice_result in {"": system, **system.slices}.items():
+            for metric, value in slice_result.values.items():
+                low, high = slice_result.intervals.get(metric) or (None, None)
                 yield beam.Row(
                     system=name,
                     slice=label,
@@ -265,7 +265,7 @@ def _metric_rows(result: Run) -> Iterator[beam.Row]:
                     value=_float(value),
                     low=_float(low),
                     high=_float(high),
-                    units=round(found.units[metric]),
+                    units=round(slice_result.units[metric]),
                 )
 
 
@@ -309,10 +309,10 @@ def _sums(result: Run) -> bytes:
 
 
 def unpack_inference(element: Any) -> dict[str, Any]:
-    """Returns the record of a PredictionResult of Beam's RunInference: what the model answered, with the sample_id.
+    """Returns the record of a PredictionResult of Beam's RunInference: the output of the model, with the sample_id.
 
-    The answer is a record without `sample_id`; that is the key, where the model handler is keyed, or else that of the
-    example. Raises TypeError where the answer is no record, AttributeError where the element is no PredictionResult.
+    The output is a record; its `sample_id`, if absent, is the key of a keyed model handler, otherwise that of the
+    example. Raises TypeError if the output is not a record, AttributeError if the element is not a PredictionResult.
     """
     key, result = element if isinstance(element, tuple) and not hasattr(element, "inference") else (None, element)
     record = fields_of(result.inference)

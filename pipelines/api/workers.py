@@ -1,7 +1,7 @@
 """Worker processes that score for the Python API.
 
-They are started as programs of their own, not forked or spawned: a notebook or training loop need not be importable,
-and its threads and devices are not copied.
+They are started as separate programs, not forked or spawned: a notebook or training loop need not be importable, and
+its threads and devices are not copied.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from ...metrics.benchmark import Benchmark, Pair
 from ...metrics.scoring import Missing, Outcome, score_pairs
 
 MIN_PAIRS = 64
-"""Fewer are not worth one more process."""
+"""The minimum number of pairs per process."""
 
 
 def score_in_processes(
     benchmark: Benchmark[Any, Any, Any], pairs: Sequence[Pair[Any, Any]], missing: Missing, processes: int
 ) -> list[Outcome]:
-    """Returns the outcome of each pair, in order, as `metrics.scoring.score_pairs` does, from several processes.
+    """Returns the outcome of each pair, in order, like `metrics.scoring.score_pairs`, but in several processes.
 
-    Raises what `score_pairs` raises, and BrokenProcessPool where a process ends early.
+    Raises what `score_pairs` raises, and BrokenProcessPool if a process ends early.
     """
     count = max(1, min(processes, len(pairs) // MIN_PAIRS))
     with contextlib.ExitStack() as stack:
@@ -36,18 +36,18 @@ def score_in_processes(
         threads = stack.enter_context(ThreadPoolExecutor(count))
         try:
             shares = [pickle.dumps((benchmark, missing, pairs[n::count]), protocol=5) for n in range(count)]
-            found = list(threads.map(_ask, workers, shares))
+            outcomes = list(threads.map(_ask, workers, shares))
         except BaseException:
-            # Nobody waits for what they are doing, least of all after Ctrl-C.
+            # Their results are no longer needed, least of all after Ctrl-C.
             for worker in workers:
                 worker.terminate()
             raise
-    return [found[number % count][number // count] for number in range(len(pairs))]
+    return [outcomes[number % count][number // count] for number in range(len(pairs))]
 
 
 def _started() -> subprocess.Popen[bytes]:
     code = f"import sys; sys.path[:] = {sys.path!r}; from beamscore.pipelines.api.workers import serve; serve()"
-    # Ctrl-C reaches every process of a terminal, but not one of a session of its own: this process ends its workers.
+    # Ctrl-C reaches every process of a terminal, but not one in its own session: this process ends its workers.
     return subprocess.Popen(
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
     )
@@ -66,9 +66,9 @@ def _ask(worker: subprocess.Popen[bytes], share: bytes) -> list[Outcome]:
 def serve() -> None:
     """Scores the pairs on standard input, and writes the outcome of each, or an error, on standard output."""
     results = sys.stdout.buffer
-    # Whatever a benchmark prints must not get between the results.
+    # Output that a benchmark prints must not mix with the results.
     sys.stdout = sys.stderr
-    # What the benchmark has made is removed then.
+    # The exit runs the teardown of the benchmark.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     benchmark, missing, pairs = pickle.load(sys.stdin.buffer)
     try:
@@ -77,7 +77,7 @@ def serve() -> None:
             answer: list[Outcome] | Exception = score_pairs(benchmark, pairs, missing)
         finally:
             benchmark.teardown()
-    except Exception as error:  # noqa: BLE001 - whoever gave the pairs gets it
+    except Exception as error:  # noqa: BLE001 - it is returned to the parent process
         answer = error
     pickle.dump(answer, results, protocol=5)
     results.flush()

@@ -1,7 +1,7 @@
-"""The command line: what each command takes.
+"""The command line: the arguments and options of each command.
 
-Beam and the scientific libraries take seconds to import, so that nothing here imports them: help and what is wrong with
-a command line come at once. What a command does stands in the module of its name, as `run(parsed, options)`.
+Beam and the scientific libraries take seconds to import, so nothing here imports them: help and usage errors appear at
+once. Each command is implemented in the module of its name, as `run(parsed, options)`.
 """
 
 from __future__ import annotations
@@ -38,37 +38,37 @@ EXPORTS = {
     "junit": ("output",),
     "github": ("output",),
 }
-"""What `export` exports to, each with the options that have an effect there."""
+"""The targets of `export`, each with the options that have an effect on it."""
 
 _NAMED = re.compile(r"([A-Za-z0-9_.-]+)=(.*)", re.DOTALL)
 _PATTERN = re.compile(r"[*?[]")
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser that ends with one line."""
+    """An argument parser whose errors are one line."""
 
     def error(self, message: str) -> NoReturn:
-        """Raises UsageError instead of ending the process."""
+        """Raises UsageError instead of exiting."""
         if "required: CONFIG" in message:
             message += "; give it first, as --ground-truth and --predictions take all paths that follow them"
         raise UsageError(f"{message}; see {self.prog} --help")
 
 
 class NamedGlobs(argparse.Action):
-    """Adds globs that may have a name, NAME=GLOB: one without belongs to the name before it, behind the same option.
+    """Adds globs that may have a name, NAME=GLOB. One without a name belongs to the preceding name of the option.
 
-    Several paths of predictions, none of them a pattern and none with a name, may be what the shell made of a pattern:
-    `notes` of the namespace says what they are taken for.
+    Several paths of predictions without patterns or names may be a pattern that the shell expanded: `notes` of the
+    namespace says how they are interpreted.
     """
 
     def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
-        """Adds `values`, each with its name."""
+        """Appends `values`, each with its name."""
         named: list[str] = []
         name = ""
         for value in values:
-            found = _NAMED.match(value)
-            name = f"{found[1]}=" if found else name
-            named.append(value if found else name + value)
+            match = _NAMED.match(value)
+            name = f"{match[1]}=" if match else name
+            named.append(value if match else name + value)
         setattr(namespace, self.dest, [*getattr(namespace, self.dest), *named])
         if self.dest == "predictions" and len(values) > 1 and not name and not any(map(_PATTERN.search, values)):
             text = f"--predictions: {len(values)} paths without a name are one system; NAME=PATH makes one of each"
@@ -80,28 +80,28 @@ def systems(predictions: Sequence[str]) -> dict[str, list[str]]:
     from ..config.settings import DEFAULT_SYSTEM
 
     named: dict[str, list[str]] = {}
-    for each in predictions:
-        found = _NAMED.match(each)
-        name, glob = (found[1], found[2]) if found else (DEFAULT_SYSTEM, each)
+    for argument in predictions:
+        match = _NAMED.match(argument)
+        name, glob = (match[1], match[2]) if match else (DEFAULT_SYSTEM, argument)
         named.setdefault(name, []).append(glob)
     return named
 
 
 def configuration_of(parsed: argparse.Namespace) -> Configuration:
-    """Returns the configuration of a command that takes one, which is read once; raises UsageError."""
+    """Returns the configuration of a command that has one; it is read once. Raises UsageError if it is wrong."""
     if parsed.configuration is None:
-        # NumPy and the benchmark are imported with it.
+        # This imports NumPy and the benchmark.
         from ..config import settings
 
-        given = {name: getattr(parsed, name, None) for name in ("ground_truth", "predictions", "output", "slices")}
-        given["predictions"] = systems(given["predictions"] or ())
-        parsed.configuration = settings.load(parsed.config, parsed.set, given)
+        options = {name: getattr(parsed, name, None) for name in ("ground_truth", "predictions", "output", "slices")}
+        options["predictions"] = systems(options["predictions"] or ())
+        parsed.configuration = settings.load(parsed.config, parsed.set, options)
     configuration: Configuration = parsed.configuration
     return configuration
 
 
 def positive(text: str) -> int:
-    """Returns a whole number of at least 1; raises ArgumentTypeError for anything else."""
+    """Returns an integer of at least 1; raises ArgumentTypeError for anything else."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(not_positive(text))
     return int(text)
@@ -276,11 +276,11 @@ COMMANDS = {
         _option("--output PATH", "the picture, FILE.svg; of several samples, the folder for them", required=True),
     ),
 }
-"""Each command, a module of this folder: what it does, and its options; of those in a list, at most one is given."""
+"""Each command, a module of this folder: its help text and its options. The options of a list exclude each other."""
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
-    """Keeps each command on one line: argparse forgets that commands are indented twice when it makes room."""
+    """Keeps each command on one line: argparse ignores the double indent of commands when it computes the width."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog)
@@ -288,7 +288,7 @@ class _Help(argparse.RawDescriptionHelpFormatter):
 
 
 def parser() -> argparse.ArgumentParser:
-    """Returns the parser of the command line; what it does not know is meant for Beam."""
+    """Returns the parser of the command line; unknown options are those of Beam."""
     whole = Parser(
         prog="beamscore",
         description="Scores machine predictions against ground truth as the benchmarks define it.",

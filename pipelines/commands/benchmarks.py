@@ -16,7 +16,7 @@ WIDTH = 100
 
 
 def run(parsed: argparse.Namespace, _: object) -> int:
-    """Prints every benchmark, or the one that is named, in at most 100 columns where the names allow it."""
+    """Prints every benchmark, or the named one, in at most 100 columns if the names are short enough."""
     names = [parsed.name] if parsed.name else benchmark_names()
     if parsed.name:
         check_benchmark(parsed.name)
@@ -43,5 +43,5 @@ def _listed(title: str, specs: Sequence[MetricSpec]) -> Iterator[str]:
 
 
 def _wrapped(start: str, text: str) -> str:
-    """Returns `text` after `start`, further lines below its beginning."""
+    """Returns `text` after `start`, with further lines indented to its column."""
     return textwrap.fill(text, WIDTH, initial_indent=start, subsequent_indent=" " * len(start), break_on_hyphens=False)

@@ -1,4 +1,4 @@
-"""What the commands share: how they run a pipeline that publishes, or one that writes records."""
+"""Shared by the commands: running a pipeline that publishes, or one that writes records."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ def run_and_publish(
 ) -> Published:
     """Runs a pipeline that publishes to the folder `output`, and returns its result.
 
-    The run owns the output for that time. Of a run that fails, nothing stays there. A job that goes on after an
-    interrupt, until its runner has cancelled it, publishes nothing. on_success: is called when the pipeline has ended.
+    The run owns the output for that time. A run that fails leaves nothing in it. A job that goes on after an interrupt,
+    until its runner has cancelled it, publishes nothing. on_success: called when the pipeline has finished.
 
-    Raises UsageError where another run owns the output, or it cannot be written.
+    Raises UsageError if another run owns the output, or it cannot be written.
     """
     claim = Claim(run_id, Process.of(os.getpid()), is_job=not launch.is_local(options))
     with (
@@ -64,21 +64,21 @@ def run_and_publish(
     ):
         launch.run(options, build, partial(mark_abandoned, output, run_id))
         on_success()
-        found = find_published(output, layout)
-        if found is None or found.run_id != run_id:
+        published = find_published(output, layout)
+        if published is None or published.run_id != run_id:
             raise TakenOver(output)
-        return found
+        return published
 
 
 def _held(output: str, run_id: str, layout: Layout) -> str:
-    """Returns what an output holds after a run that was interrupted."""
+    """Describes the content of an output after an interrupted run."""
     try:
-        found = find_published(output, layout)
+        published = find_published(output, layout)
     except OSError:
         return f"{output} cannot be read, to tell whether it holds the earlier result or the new one"
-    if found is None:
+    if published is None:
         return f"{output} holds no result"
-    return f"{output} holds the {'new result, whole' if found.run_id == run_id else 'earlier result, as it was'}"
+    return f"{output} holds the {'new result, whole' if published.run_id == run_id else 'earlier result, as it was'}"
 
 
 def hand_over(
@@ -89,7 +89,7 @@ def hand_over(
     layout: Layout,
     note: str = "",
 ) -> int:
-    """Starts a job that publishes to the folder `output`, which it owns, when this command has ended, and says so."""
+    """Starts a job that owns the folder `output` and publishes to it after this command has ended, and says so."""
     claim = Claim(run_id, Process.of(os.getpid()), is_job=True, detached=True, lease_s=DETACHED_LEASE_S)
     with as_input_errors():
         own_output(output, claim, layout)
@@ -111,14 +111,14 @@ def write_records(
     columns: Columns,
     nothing: str = "",
 ) -> int:
-    """Runs a pipeline that writes records to --output, and says how many and where; 1 where anything was rejected.
+    """Runs a pipeline that writes records to --output, and prints how many and where; returns 1 if any was rejected.
 
-    build: returns the records as WriteRecords takes them, and likewise the lines on what was rejected, for a list in
-    addition; without any there is no list. inputs: the files that it reads, none of which it may replace. columns: see
-    WriteRecords. nothing: why it is an error where no record was written; there is no file then. Where the command
-    leaves before the job ends, the list tells by itself: one of an earlier run is removed by the job.
+    build: returns the records and the lines of the list of rejected ones, both as WriteRecords accepts them; without
+    such lines there is no list. inputs: the files that it reads; it may replace none of them. columns: see
+    WriteRecords. nothing: the error message if no record was written; then there is no file. If the command exits
+    before the job ends, only the list shows what was rejected: the job removes the list of an earlier run.
 
-    Raises UsageError where --output is no file name.
+    Raises UsageError if --output is not a file name.
     """
     if not parsed.output:
         raise UsageError("give --output FILE")
@@ -152,8 +152,8 @@ def write_records(
         return DONE
     with open_file(rejected.path) as stream:
         count = sum(1 for _ in stream)
-    these = "record or source was" if count == 1 else "records or sources were"
-    say("ERROR", f"{count} {these} rejected; {rejected.path} says which and why", rejected=count)
+    subject = "record or source was" if count == 1 else "records or sources were"
+    say("ERROR", f"{count} {subject} rejected; {rejected.path} says which and why", rejected=count)
     return FAILED
 
 
@@ -166,7 +166,7 @@ def _counted(record: tuple[str, bytes]) -> tuple[str, bytes]:
 
 
 def _amount(result: Any, write: WriteRecords, is_local: bool) -> str:
-    """Returns how many records were written, in how many files; nothing where a runner elsewhere does not count."""
+    """Returns the number of records and files that were written, as text; empty if a remote runner does not count."""
     counted = result.metrics().query(MetricsFilter().with_namespace(NAMESPACE).with_name(_COUNTER))["counters"]
     count = sum(each.result or 0 for each in counted)
     if not counted and not is_local:
@@ -176,21 +176,21 @@ def _amount(result: Any, write: WriteRecords, is_local: bool) -> str:
 
 
 def require_rows(run: Run) -> None:
-    """Raises UsageError where a run has no rows: one without samples has a file of none."""
+    """Raises UsageError if a run has no file of rows; a run without samples has an empty one."""
     if not run.rows:
         raise UsageError(f"{run.path}: the rows of the run are missing: samples/ holds no samples-*.parquet")
 
 
 def unsupported(ability: Ability, name: str) -> UsageError:
-    """Returns the error of a command that needs an ability which the benchmark called `name` lacks."""
-    having = [each for each, kind in usable_benchmarks().items() if ability in kind.abilities()]
-    return UsageError(f"{ability} does not support the benchmark {name}, only {', '.join(having)}")
+    """Returns the error of a command that needs an ability that the benchmark `name` lacks."""
+    supporting = [each for each, kind in usable_benchmarks().items() if ability in kind.abilities()]
+    return UsageError(f"{ability} does not support the benchmark {name}, only {', '.join(supporting)}")
 
 
 def check_tools(configuration: Configuration, options: PipelineOptions | None = None) -> None:
-    """Raises UsageError where the workers lack what the benchmark needs: a program, or a file that only we have.
+    """Raises UsageError if the workers lack what the benchmark needs: a program, or a file that only we have.
 
-    options: of the run; None: it works on this machine.
+    options: those of the run; None: it runs on this machine.
     """
     if options is not None and not launch.is_local(options):
         if file := configuration.benchmark.file:

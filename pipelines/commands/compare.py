@@ -1,6 +1,6 @@
-"""`beamscore compare`: whether one system is better than another, in what, and on which samples.
+"""`beamscore compare`: whether one system is better than another, by which metrics, and on which samples.
 
-The rows of both runs are read, paired, added up and tested; what comes out is published.
+The rows of both runs are read, paired, summed and tested; the result is published.
 """
 
 from __future__ import annotations
@@ -61,24 +61,24 @@ LAYOUT = Layout("comparison", (REPORT, PAGE, COMPARISON), ("changes",))
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
-    """Compares; whatever comes out of it, the exit code is 0, but 3 where the page could not be made."""
+    """Compares; the exit code is 0 whatever the result, but 3 if the page could not be made."""
     if not math.isfinite(parsed.threshold) or parsed.threshold < 0:
         raise UsageError(f"--threshold {parsed.threshold}: must be a number of at least 0")
     if not 0 <= parsed.samples <= MAX_SAMPLES:
         raise UsageError(f"--samples {parsed.samples}: must be a whole number from 0 to {MAX_SAMPLES}")
     path = partial(launch.path_for_workers, options)
     baseline, candidate = open_system(path(parsed.baseline)), open_system(path(parsed.candidate))
-    found = allowed_differences(baseline, candidate, parsed.allow_differences, "--allow-differences")
-    warn(found)
+    reasons = allowed_differences(baseline, candidate, parsed.allow_differences, "--allow-differences")
+    warn(reasons)
     before, after = baseline.run.signature, candidate.run.signature
     if before.versions and after.versions:
         warn(surroundings(before, after, it="the candidate"))
-    plan = plan_comparison(baseline, candidate, found, parsed.threshold, parsed.changes)
+    plan = plan_comparison(baseline, candidate, reasons, parsed.threshold, parsed.changes)
     if parsed.output is None and (launch.is_detached(options) or not launch.is_local(options)):
         raise UsageError("give --output DIR: the workers of this runner share no folder with the command")
     if parsed.output is not None and not parsed.no_html:
         plan = replace(plan, page=plan_page(baseline, candidate, parsed.samples, parsed.command_line, parsed.output))
-    # Without a folder for the result, the console has all that there is to say.
+    # Without a folder for the result, only the console shows it.
     made = contextlib.nullcontext(parsed.output) if parsed.output else tempfile.TemporaryDirectory(prefix="beamscore-")
     with made as folder:
         prepare_output(folder)
@@ -86,18 +86,18 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
 
 
 def allowed_differences(baseline: SystemRun, candidate: SystemRun, allowed: bool, option: str) -> list[str]:
-    """Returns what sets two systems apart.
+    """Returns the differences between two systems.
 
-    Raises UsageError, which names the `option` that allows it, if they do not compare and it is not allowed.
+    Raises UsageError, which names the `option` that allows them, if the systems differ and that is not allowed.
     """
     before, after = baseline.run.signature, candidate.run.signature
-    found = differences(before, after, COMPARED, it="the candidate")
+    reasons = differences(before, after, COMPARED, it="the candidate")
     hint = ""
     if before.benchmark == after.benchmark:
         hint = f"; give {option} to compare the samples with the same ground truth"
-    if found and not (hint and allowed):
-        raise UsageError(f"{baseline.name} and {candidate.name} cannot be compared: {'; '.join(found)}{hint}")
-    return found
+    if reasons and not (hint and allowed):
+        raise UsageError(f"{baseline.name} and {candidate.name} cannot be compared: {'; '.join(reasons)}{hint}")
+    return reasons
 
 
 def _compare(plan: ComparisonPlan, folder: str, parsed: argparse.Namespace, options: PipelineOptions) -> int:
@@ -124,7 +124,7 @@ def _compare(plan: ComparisonPlan, folder: str, parsed: argparse.Namespace, opti
 class ComparisonPlan:
     """A comparison that has been checked: all that the pipeline is built from.
 
-    page: what comparison.html shows; None: there is none.
+    page: the content of comparison.html; None: no page.
     """
 
     baseline: SystemRun
@@ -144,9 +144,9 @@ class ComparisonPlan:
 
     @property
     def size(self) -> int:
-        """The bytes of the rows of both sides, in their files."""
+        """The size of the files of rows of both sides, in bytes."""
         files = [path for side in (self.baseline, self.candidate) for path in side.run.rows]
-        return sum(entry.size_in_bytes for found in FileSystems.match(files) for entry in found.metadata_list)
+        return sum(entry.size_in_bytes for match in FileSystems.match(files) for entry in match.metadata_list)
 
 
 def plan_comparison(
@@ -154,10 +154,10 @@ def plan_comparison(
 ) -> ComparisonPlan:
     """Returns the plan of a comparison of two sides.
 
-    differences: what sets them apart. threshold: of a large change of a per-sample metric. most: how many samples that
-    changed are listed.
+    differences: those between the sides. threshold: a larger change of a per-sample metric is a large one. most: the
+    maximum number of changed samples that are listed.
 
-    Raises UsageError or InputProblem where a side lacks what is needed.
+    Raises UsageError or InputProblem if a side lacks what is needed.
     """
     configuration, sides = baseline.run.configuration, (baseline, candidate)
     settings, benchmark = configuration.settings, configuration.benchmark
@@ -225,9 +225,9 @@ def build_comparison(pipeline: beam.Pipeline, plan: ComparisonPlan, output: str,
         StagedFolder(output, run_id, "changes"), plan.compare.changes.columns(), plan.compare.changes.most
     )
     parts = {
-        "slices": slices | "WithoutSwaps" >> beam.Map(lambda found: replace(found, largest=None)),
+        "slices": slices | "WithoutSwaps" >> beam.Map(lambda comparison: replace(comparison, largest=None)),
         "largest": slices
-        | "Largest" >> beam.Map(lambda found: found.largest)
+        | "Largest" >> beam.Map(lambda comparison: comparison.largest)
         | "LargestOfAll" >> beam.CombineGlobally(largest_of_all).without_defaults(),
         "counts": compared.counts | "Counts" >> beam.CombinePerKey(sum),
         "metrics": compared.metrics,
@@ -241,7 +241,7 @@ def build_comparison(pipeline: beam.Pipeline, plan: ComparisonPlan, output: str,
 
 
 def compared_slice(item: tuple[str, PairSums], setting: ComparisonSetting) -> ComparedSlice:
-    """Returns the comparison of a slice, by its label, from what its samples add up to."""
+    """Returns the comparison of a slice from the sums of its samples; item: its label and the sums."""
     label, sums = item
     differing = {name: sums.differing_in(number) for number, name in enumerate(setting.metrics)}
     return compare_slice(
@@ -257,18 +257,18 @@ def compared_slice(item: tuple[str, PairSums], setting: ComparisonSetting) -> Co
     )
 
 
-def largest_of_all(found: Iterable[FloatArray]) -> FloatArray | None:
-    """Returns the largest of some arrays, place by place; of none, None."""
-    arrays = [each for each in found if each is not None]
+def largest_of_all(largest: Iterable[FloatArray]) -> FloatArray | None:
+    """Returns the elementwise maximum of arrays; None if there are none."""
+    arrays = [each for each in largest if each is not None]
     return np.maximum.reduce(arrays) if arrays else None
 
 
 def make_result(
     setting: ComparisonSetting, parts: dict[str, list[Any]], page: ComparisonPagePlan | None = None
 ) -> dict[str, bytes]:
-    """Returns comparison.json and comparison.md, and comparison.html where there is a plan of the page.
+    """Returns comparison.json and comparison.md, and comparison.html if there is a plan of the page.
 
-    Raises InputProblem where there is no sample that both sides scored.
+    Raises InputProblem if no sample was scored by both sides.
     """
     counts = dict(parts["counts"])
     if not counts.get("compared"):
@@ -279,10 +279,10 @@ def make_result(
     if regrouped:
         text = f"{regrouped} samples have another cluster or other values to slice by in the candidate"
         setting = replace(setting, differences=(*setting.differences, f"{text}: the baseline's are used"))
-    slices = {found.label: found for found in parts["slices"]}
+    slices = {each.label: each for each in parts["slices"]}
     largest = parts["largest"][0] if parts["largest"] else None
-    found = document(setting, counts, slices, largest, merged_counts(parts["metrics"]))
+    comparison = document(setting, counts, slices, largest, merged_counts(parts["metrics"]))
     first = [row for rows in parts["first"] for row in rows]
     cards = in_order(parts["changed"]) if page is not None else []
-    reports = comparison_reports(found, setting.benchmark, first, None if page is None else page.runs, cards)
-    return {**reports.files, COMPARISON: encode_json({**found, **reports.about()})}
+    reports = comparison_reports(comparison, setting.benchmark, first, None if page is None else page.runs, cards)
+    return {**reports.files, COMPARISON: encode_json({**comparison, **reports.about()})}

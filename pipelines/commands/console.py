@@ -1,4 +1,4 @@
-"""What a run says while it lasts and at its end: progress, the main metrics, and a file of metrics for Prometheus."""
+"""The output of a run during and after it: progress, the main metrics, and a file of metrics for Prometheus."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ LINE_INTERVAL_S = 30.0
 
 
 class _Output(Console):
-    """Standard output as rich writes to it; it goes on where its reader has left: the exit code is still to come."""
+    """Standard output for rich; it ignores that its reader has left, as the exit code is still to come."""
 
     def __init__(self) -> None:
         super().__init__(highlight=False, width=None if sys.stdout.isatty() else 200)
 
     def on_broken_pipe(self) -> None:
-        """Goes on; rich would end the process with code 1, as if a gate had failed."""
+        """Continues; rich would exit with code 1, as if a gate had failed."""
         stop_output()
 
 
 def print_metrics(document: Mapping[str, Any], metrics: Sequence[str], report: str, notes: Sequence[str] = ()) -> None:
-    """Prints the main metrics of a summary, a column for each system, best first, and where the report is.
+    """Prints the main metrics of a summary, a column for each system, best first, and the path of the report.
 
-    notes: what there is to say of the coverage, a line each.
+    notes: remarks on the coverage, a line each.
     """
     console = _Output()
     table = Table("metric", *document["ranking"])
@@ -79,20 +79,20 @@ def print_verdicts(verdicts: Sequence[Mapping[str, Any]]) -> None:
 
 
 def print_comparison(metrics: Mapping[str, Mapping[str, Any]], names: Sequence[str]) -> None:
-    """Prints some metrics of a comparison: both values, the difference with its interval, p and the verdict.
+    """Prints metrics of a comparison: both values, the difference with its interval, p and the verdict.
 
-    A metric that no replicate tells apart is called identical.
+    A metric that differs in no replicate is called identical.
     """
     console = _Output()
     table = Table("metric", "baseline", "candidate", "difference", "p", "verdict")
     for name in names:
-        found = metrics[name]
-        if found["baseline"] is not None or found["candidate"] is not None:
-            p = "–" if found["p"] is None else f"{found['p']:.3f}"
-            values = number(found["baseline"]), number(found["candidate"])
-            is_identical = found["difference"] == 0 and found["interval"] == [0, 0]
-            verdict = "identical" if is_identical else found["verdict"]
-            table.add_row(*map(Text, (name, *values, difference_text(found), p, verdict)))
+        metric = metrics[name]
+        if metric["baseline"] is not None or metric["candidate"] is not None:
+            p = "–" if metric["p"] is None else f"{metric['p']:.3f}"
+            values = number(metric["baseline"]), number(metric["candidate"])
+            is_identical = metric["difference"] == 0 and metric["interval"] == [0, 0]
+            verdict = "identical" if is_identical else metric["verdict"]
+            table.add_row(*map(Text, (name, *values, difference_text(metric), p, verdict)))
     console.print(table)
 
 
@@ -104,14 +104,14 @@ def _metric(system: Mapping[str, Any], metric: str) -> str:
 
 @contextlib.contextmanager
 def progress_line(systems: int, quiet: bool, is_local: bool = True) -> Iterator[None]:
-    """Shows how far a local run is: records read, then samples scored, the rate, and the time left.
+    """Shows the progress of a local run: records read, then samples scored, the rate, and the time left.
 
-    is_local: whether the workers are on this machine. Where standard error is no terminal, or the workers are
-    elsewhere, there is a plain line each LINE_INTERVAL_S; with `quiet` there is nothing.
+    is_local: whether the workers are on this machine. If standard error is not a terminal, or the workers are remote, a
+    plain line is written every LINE_INTERVAL_S; with `quiet`, nothing.
     """
     PROGRESS.records_read = PROGRESS.truths_read = PROGRESS.samples_scored = 0
     with contextlib.ExitStack() as stack:
-        # The worker processes that this one will start say there how far they are.
+        # The worker processes of this one will report their progress there.
         os.environ[PROGRESS_FOLDER] = stack.enter_context(tempfile.TemporaryDirectory(prefix="beamscore-"))
         stack.callback(os.environ.pop, PROGRESS_FOLDER)
         if is_local and sys.stderr.isatty() and not quiet:
@@ -133,31 +133,31 @@ def progress_line(systems: int, quiet: bool, is_local: bool = True) -> Iterator[
 
 def _show_progress(progress: Progress, systems: int) -> None:
     (task,) = progress.tasks
-    seen = PROGRESS.with_others()
-    if seen.samples_scored and task.total is None:
-        progress.reset(task.id, description="scoring", total=seen.truths_read * systems)
-    done = seen.records_read if task.total is None else seen.samples_scored
+    totals = PROGRESS.with_others()
+    if totals.samples_scored and task.total is None:
+        progress.reset(task.id, description="scoring", total=totals.truths_read * systems)
+    done = totals.records_read if task.total is None else totals.samples_scored
     progress.update(task.id, completed=done, rate=f"{task.speed:,.0f}/s" if task.speed else "")
 
 
 def _say_progress(systems: int, counted: bool, seconds: float) -> None:
-    """Writes a line; counted: whether the counts of the workers can be read here, else it tells the time alone."""
+    """Writes a line; counted: whether the counts of the workers can be read here, otherwise it has only the time."""
     if not counted:
         say("INFO", f"running for {seconds:.0f} s; see the runner for its progress", seconds=round(seconds))
         return
-    seen = PROGRESS.with_others()
-    counts = {"records_read": seen.records_read, "samples_scored": seen.samples_scored}
-    text = f"{seen.records_read:,} records read"
-    if seen.samples_scored:
-        expected = counts["samples_expected"] = seen.truths_read * systems
-        text = f"{seen.samples_scored:,} of {expected:,} samples scored"
+    totals = PROGRESS.with_others()
+    counts = {"records_read": totals.records_read, "samples_scored": totals.samples_scored}
+    text = f"{totals.records_read:,} records read"
+    if totals.samples_scored:
+        expected = counts["samples_expected"] = totals.truths_read * systems
+        text = f"{totals.samples_scored:,} of {expected:,} samples scored"
     say("INFO", f"{text} after {seconds:.0f} s", seconds=round(seconds), **counts)
 
 
 class MetricsFile:
     """A file of metrics in the text format of Prometheus, as the textfile collector of node_exporter reads it.
 
-    path: None for no file. It is written as a whole when the run starts, and when it has ended, however it ended, then
+    path: None for no file. It is written atomically when the run starts, and again when it has ended, however it ended,
     with the exit code and the main metrics of each system. The times are those of this machine.
     """
 
@@ -170,7 +170,7 @@ class MetricsFile:
 
     @contextlib.contextmanager
     def kept(self) -> Iterator[None]:
-        """Writes the file before this block and after it; raises UsageError where it cannot be written before."""
+        """Writes the file before this block and after it; raises UsageError if it cannot be written before it."""
         with as_output_errors(f"--metrics-file {self._path}"):
             self._write()
         try:
@@ -184,10 +184,10 @@ class MetricsFile:
                 self._write()
 
     def add_values(self, document: Mapping[str, Any], metrics: Sequence[str]) -> None:
-        """Takes the main metrics of a summary."""
-        for system, found in document["systems"].items():
+        """Adds the main metrics of a summary."""
+        for system, result in document["systems"].items():
             for name in metrics:
-                if (value := found["values"].get(name)) is not None:
+                if (value := result["values"].get(name)) is not None:
                     self.values.append(("value", {"system": system, "metric": name}, value))
 
     def _write(self) -> None:

@@ -1,4 +1,4 @@
-"""`beamscore convert`: turns a benchmark's own file layout into records, by a map over files and a group by sample."""
+"""`beamscore convert`: converts a benchmark's own file layout to records, by a map over files and a group by sample."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from .messages import DONE
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
-    """Converts; 1 where a source could not be read, with the list of those in OUTPUT.rejected.jsonl."""
+    """Converts; returns 1 if a source could not be read; OUTPUT.rejected.jsonl lists these sources."""
     kind = check_benchmark(parsed.benchmark)
     converter = kind.converter
     if converter is None:
@@ -52,7 +52,7 @@ _COMPRESSED = re.compile(r"\.(?:gz|bz2|zst)\Z", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class RoleFile:
-    """One file, the role that it plays, and its bytes."""
+    """A file with its role, and its size in bytes."""
 
     role: str
     path: str
@@ -60,27 +60,27 @@ class RoleFile:
 
 
 def find_role_files(converter: Converter, inputs: Iterable[str]) -> list[RoleFile]:
-    """Returns the files that `inputs`, each [ROLE=]GLOB, name.
+    """Returns the files that match `inputs`, each [ROLE=]GLOB.
 
-    Raises UsageError where a role is unknown, a glob is a folder, or no file makes a record alone; InputProblem where a
-    glob matches nothing.
+    Raises UsageError if a role is unknown, a glob is a folder, or no file makes a record alone; InputProblem if a glob
+    matches nothing.
     """
     files: dict[RoleFile, None] = {}
-    for each in inputs:
-        role, equals, glob = each.partition("=")
+    for argument in inputs:
+        role, equals, glob = argument.partition("=")
         if not equals or "/" in role:
-            role, glob = next(iter(converter.roles)), each
+            role, glob = next(iter(converter.roles)), argument
         if role not in converter.roles:
             known = "; ".join(f"{name}: {meaning}" for name, meaning in converter.roles.items())
-            raise UsageError(f"--input {each}: there is no role {role}; the roles are {known}")
+            raise UsageError(f"--input {argument}: there is no role {role}; the roles are {known}")
         if not glob.endswith("/") and os.path.isdir(glob):
-            raise UsageError(f"--input {each}: this is a folder; give a pattern of files, such as '{glob}/*'")
-        found = match_glob(glob, f"--input {role}=")
-        files.update(dict.fromkeys(RoleFile(role, path, size) for path, size, _ in sorted(found)))
+            raise UsageError(f"--input {argument}: this is a folder; give a pattern of files, such as '{glob}/*'")
+        matches = match_glob(glob, f"--input {role}=")
+        files.update(dict.fromkeys(RoleFile(role, path, size) for path, size, _ in sorted(matches)))
     if files and all(file.role in converter.additions for file in files):
-        wanted = ", ".join(role for role in converter.roles if role not in converter.additions)
+        required = ", ".join(role for role in converter.roles if role not in converter.additions)
         raise UsageError(
-            f"--input: {', '.join(sorted(converter.additions))} alone make no records; give {wanted}=GLOB too"
+            f"--input: {', '.join(sorted(converter.additions))} alone make no records; give {required}=GLOB too"
         )
     return list(files)
 
@@ -112,17 +112,17 @@ _PARTS = msgspec.msgpack.Decoder(Part)
 
 
 def read_parts(file: RoleFile, converter: Converter) -> Iterator[KeyedRecord | TaggedOutput]:
-    """Yields each part of a file by its key, both as bytes, or what is wrong with the file or with one part of it."""
+    """Yields each part of a file by its key, both as bytes, or the error of the file or of one of its parts."""
     try:
         with faults_end_the_bundle("converting", _is_of_the_file), open_uncompressed(file.path) as stream:
-            # All or nothing: of a file that breaks off no part counts.
-            found = list(converter.parts(file.role, _COMPRESSED.sub("", file.path), stream))
+            # All or nothing: no part of a truncated file counts.
+            parts = list(converter.parts(file.role, _COMPRESSED.sub("", file.path), stream))
     except InputProblem:
         raise
     except Exception as error:  # noqa: BLE001 - whatever a file does to a converter must not end the run
         yield _rejected(file.path, error)
         return
-    for part in found:
+    for part in parts:
         if isinstance(part, UnreadableSource):
             yield _rejected(file.path, part)
         elif writable(part[0]) != part[0]:
@@ -134,9 +134,9 @@ def read_parts(file: RoleFile, converter: Converter) -> Iterator[KeyedRecord | T
 def build_records(
     bucket: tuple[int, Iterable[Block]], converter: Converter, needed: frozenset[str]
 ) -> Iterator[tuple[str, bytes] | TaggedOutput]:
-    """Yields the records of the keys of a bucket as JSON by sample_id, or what is wrong with their parts.
+    """Yields the records of the keys of a bucket as JSON by sample_id, or the errors of their parts.
 
-    needed: the roles of which each key needs a part.
+    needed: each key must have a part of each of these roles.
     """
     parts = itertools.chain.from_iterable(map(unpack, bucket[1]))
     with sorted_on_disk(parts) as ordered:
@@ -162,9 +162,9 @@ def _built(
 
 
 def _is_of_the_file(error: BaseException) -> bool:
-    """Tells whether an error is of one file: it cannot be opened, or a library cannot read what is in it.
+    """Returns whether an error concerns one file: it cannot be opened, or a library cannot read its content.
 
-    What the system says of a disk or of memory has a number; what a library says of a broken image has none.
+    Errors of the system, such as a full disk, have a number; a library's error about a broken image has none.
     """
     cannot_open = isinstance(error, (FileNotFoundError, PermissionError, IsADirectoryError))
     return cannot_open or (isinstance(error, OSError) and error.errno is None)

@@ -26,31 +26,31 @@ from .messages import DONE, warn
 
 MAX_PICTURES = 10_000
 NAMED = 5
-"""So many samples that cannot be drawn are named."""
+"""The maximum number of samples that cannot be drawn and are named."""
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
-    """Draws the samples; of several systems, the prediction of the first. 2 where one cannot be drawn."""
+    """Draws the samples, with the prediction of the first system; exits with code 2 if one cannot be drawn."""
     configuration = configuration_of(parsed)
     if "draw" not in configuration.benchmark.abilities():
         raise unsupported("draw", configuration.benchmark.name)
-    wanted = _wanted(parsed)
-    target = _targets(parsed, wanted)
+    samples = _samples_to_draw(parsed)
+    target = _targets(parsed, samples)
     check_tools(configuration)
     inputs = find_inputs(configuration, ())
-    folder = posixpath.dirname(target[wanted[0]]) or "."
+    folder = posixpath.dirname(target[samples[0]]) or "."
     prepare_output(folder)
     prefix = f".draw-{new_run_id()}"
     staged = posixpath.join(launch.path_for_workers(options, folder), prefix)
     try:
-        launch.run(options, lambda pipeline: _build(pipeline, inputs, wanted, staged))
-        there = {name for name in list_folder(folder) if name.startswith(prefix)}
-        drawn = [each for each in wanted if staged_name(prefix, each, PICTURE) in there]
+        launch.run(options, lambda pipeline: _build(pipeline, inputs, samples, staged))
+        staged_names = {name for name in list_folder(folder) if name.startswith(prefix)}
+        drawn = [each for each in samples if staged_name(prefix, each, PICTURE) in staged_names]
         problems = {
             each: f"cannot be drawn: {read_bytes(posixpath.join(folder, name)).decode()}"
-            if (name := staged_name(prefix, each, PROBLEM)) in there
+            if (name := staged_name(prefix, each, PROBLEM)) in staged_names
             else "not found in the ground truth"
-            for each in wanted
+            for each in samples
             if each not in drawn
         }
         rename_files([(posixpath.join(folder, staged_name(prefix, each, PICTURE)), target[each]) for each in drawn])
@@ -69,35 +69,35 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     return DONE
 
 
-def _wanted(parsed: argparse.Namespace) -> list[str]:
-    """Returns the samples that are drawn, each once; raises UsageError where there are none, or too many."""
-    wanted = dict.fromkeys(parsed.sample)
+def _samples_to_draw(parsed: argparse.Namespace) -> list[str]:
+    """Returns the ids of the samples to draw, without duplicates; raises UsageError if there are none, or too many."""
+    samples = dict.fromkeys(parsed.sample)
     if parsed.samples is not None:
         with as_input_errors("--samples"):
-            wanted |= dict.fromkeys(itertools.islice(sample_ids(parsed.samples), MAX_PICTURES + 1))
-    if len(wanted) > MAX_PICTURES:
+            samples |= dict.fromkeys(itertools.islice(sample_ids(parsed.samples), MAX_PICTURES + 1))
+    if len(samples) > MAX_PICTURES:
         raise UsageError(f"--samples {parsed.samples}: more than {MAX_PICTURES:,} samples; give a shorter list")
-    if not wanted:
+    if not samples:
         raise UsageError("there is no sample to draw; give --sample ID, or --samples FILE with a sample_id in each row")
-    return list(wanted)
+    return list(samples)
 
 
-def _targets(parsed: argparse.Namespace, wanted: Sequence[str]) -> Mapping[str, str]:
-    """Returns where the picture of each sample goes."""
-    is_folder = parsed.samples is not None or len(wanted) > 1
+def _targets(parsed: argparse.Namespace, samples: Sequence[str]) -> Mapping[str, str]:
+    """Returns the path of the picture of each sample."""
+    is_folder = parsed.samples is not None or len(samples) > 1
     if is_folder and parsed.output.endswith(".svg"):
         raise UsageError(f"--output {parsed.output}: several samples are drawn; give the folder for their pictures")
     if not is_folder and not parsed.output.endswith(".svg"):
         raise UsageError(f"--output {parsed.output}: must end with .svg")
     if not is_folder:
-        return {wanted[0]: parsed.output}
-    return {each: posixpath.join(parsed.output, file_name(each)) for each in wanted}
+        return {samples[0]: parsed.output}
+    return {each: posixpath.join(parsed.output, file_name(each)) for each in samples}
 
 
-def _build(pipeline: beam.Pipeline, inputs: Inputs, wanted: Sequence[str], staged: str) -> None:
+def _build(pipeline: beam.Pipeline, inputs: Inputs, samples: Sequence[str], staged: str) -> None:
     configuration = inputs.configuration
     _ = (
         inputs.read(pipeline).records
-        | "Only" >> beam.FlatMap(only_samples, wanted).with_output_types(tuple[int, bytes])
+        | "Only" >> beam.FlatMap(only_samples, samples).with_output_types(tuple[int, bytes])
         | "Pair" >> PairBySample(inputs.systems)
     ).batches | "Draw" >> beam.ParDo(DrawSamples(configuration.benchmark, staged, configuration.settings.pictures))

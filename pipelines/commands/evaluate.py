@@ -36,7 +36,7 @@ from .messages import DONE, WRONG_USAGE, say, warn
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
-    """Evaluates; 1 where a gate or the fraction of rejected records failed, or nothing was scored, 4 inconclusive."""
+    """Evaluates; code 1 if a gate or the limit of rejected records failed, or nothing was scored, 4 if inconclusive."""
     remove_verdicts(parsed)
     configuration = configuration_of(parsed)
     require_baseline(parsed, configuration)
@@ -58,41 +58,41 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         files = tuple(launch.path_for_workers(options, path) for path in baseline.rows)
         plan = replace(plan, earlier=None if earlier is None else replace(earlier, files=files))
     warn(plan.inputs.warnings)
-    started = Invocation.now(parsed.command_line, launch.runner_name(options), plan.inputs.files)
+    invocation = Invocation.now(parsed.command_line, launch.runner_name(options), plan.inputs.files)
     if baseline is not None:
-        started = replace(started, baseline={"path": baseline.path, "run_id": baseline.run_id})
+        invocation = replace(invocation, baseline={"path": baseline.path, "run_id": baseline.run_id})
     if reused is not None:
-        started = replace(started, reused={"path": reused.path, "run_id": reused.run_id})
-    plan = replace(plan, output=launch.path_for_workers(options, plan.output), invocation=started)
+        invocation = replace(invocation, reused={"path": reused.path, "run_id": reused.run_id})
+    plan = replace(plan, output=launch.path_for_workers(options, plan.output), invocation=invocation)
     launch.use_processes(options, parsed.processes, sum(file.size for file in plan.inputs.files))
     check_tools(configuration, options)
     if launch.is_detached(options):
         build = partial(build_evaluation, plan=plan)
-        gates = ", which judges no gates; `beamscore gate` does when it has ended"
-        return hand_over(options, build, plan.output, plan.run_id, LAYOUT, gates)
-    watched = console.MetricsFile(parsed.metrics_file, configuration.benchmark.name)
-    with watched.kept():
-        watched.exit_code = _evaluate(parsed, options, plan, watched)
-    return watched.exit_code
+        note = ", which judges no gates; `beamscore gate` does when it has ended"
+        return hand_over(options, build, plan.output, plan.run_id, LAYOUT, note)
+    metrics_file = console.MetricsFile(parsed.metrics_file, configuration.benchmark.name)
+    with metrics_file.kept():
+        metrics_file.exit_code = _evaluate(parsed, options, plan, metrics_file)
+    return metrics_file.exit_code
 
 
 def _evaluate(
-    parsed: argparse.Namespace, options: PipelineOptions, plan: EvaluationPlan, watched: console.MetricsFile
+    parsed: argparse.Namespace, options: PipelineOptions, plan: EvaluationPlan, metrics_file: console.MetricsFile
 ) -> int:
     """Evaluates, and returns the exit code.
 
-    Of a system of which nothing was scored, the reason for that is told, and nothing else that is wrong with it.
+    If nothing of a system was scored, only the reason for that is reported, and no other failure of the system.
     """
 
     def build(pipeline: beam.Pipeline) -> None:
         build_evaluation(pipeline, resumed(plan) if plan.resume else plan)
 
-    done = partial(remove_kept, plan.output) if plan.resume else lambda: None
+    on_success = partial(remove_kept, plan.output) if plan.resume else lambda: None
     with console.progress_line(len(plan.systems), parsed.quiet, launch.is_local(options)):
-        published = run_and_publish(options, build, plan.output, plan.run_id, LAYOUT, done)
+        published = run_and_publish(options, build, plan.output, plan.run_id, LAYOUT, on_success)
     run, configuration = Run.published_at(plan.output, published), plan.configuration
     document, causes = run.summary.document(), stored_causes(run.provenance)
-    watched.add_values(document, configuration.benchmark.main_metrics())
+    metrics_file.add_values(document, configuration.benchmark.main_metrics())
     unscored = why_unscored(document, plan.inputs, causes)
     failures, decision = list(unscored.values()), decide([])
     if "" not in unscored:
@@ -103,14 +103,14 @@ def _evaluate(
 
 
 def reused_run(path: str | None, configuration: Configuration) -> Run | None:
-    """Returns the run that --reuse names; warns where its scores may be others than ours, and returns none."""
+    """Returns the run of --reuse; if its scores may differ from ours, it warns and returns None."""
     if path is None:
         return None
-    found = Run.read(path)
-    reasons = differences(_signature_here(configuration), found.signature, REUSED)
+    earlier = Run.read(path)
+    reasons = differences(_signature_here(configuration), earlier.signature, REUSED)
     if reasons:
         warn([f"nothing is reused of {path}: {reasons[0]}"])
-    return None if reasons else found
+    return None if reasons else earlier
 
 
 def _signature_here(configuration: Configuration) -> RunSignature:
@@ -118,33 +118,33 @@ def _signature_here(configuration: Configuration) -> RunSignature:
 
 
 def reused_of(files: Iterable[str], configuration: Configuration) -> ReusedRows:
-    """Returns the rows of these files, of which those that were scored as under this configuration are taken."""
+    """Returns the rows of these files; only rows scored as under this configuration are reused."""
     benchmark, missing = configuration.benchmark, configuration.settings.missing
     return ReusedRows(tuple(files), benchmark.sample_metric_names(), scoring_signature(benchmark, missing))
 
 
 def resumed(plan: EvaluationPlan) -> EvaluationPlan:
-    """Returns the plan of a run that begins with the rows that interrupted runs have kept, and keeps its own.
+    """Returns the plan of a run that starts from the rows kept by interrupted runs, and keeps its own.
 
-    The run must own its output: what runs that were killed have left is kept only then.
+    The run must own its output: only then are the leftovers of killed runs kept.
     """
     files = list(plan.reuse.files) if plan.reuse is not None else []
-    here = _signature_here(plan.configuration)
+    signature = _signature_here(plan.configuration)
     for run in kept_runs(plan.output):
         try:
-            reasons = differences(here, msgspec.json.decode(run.start, type=RunSignature), REUSED)
+            reasons = differences(signature, msgspec.json.decode(run.start, type=RunSignature), REUSED)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             reasons = [one_line(error)]
         if reasons:
             warn([f"nothing is taken from the interrupted run {run.run_id}: {reasons[0]}"])
         else:
             files += run.files
-    ask_to_keep(plan.output, plan.run_id, msgspec.json.encode(here))
+    ask_to_keep(plan.output, plan.run_id, msgspec.json.encode(signature))
     return replace(plan, reuse=reused_of(files, plan.configuration)) if files else plan
 
 
 def _check_options(parsed: argparse.Namespace, configuration: Configuration, is_detached: bool) -> None:
-    """Refuses options that would have no effect: nobody should wait for verdicts, say, that never come."""
+    """Rejects options that would have no effect, so that no user waits for verdicts, say, that never come."""
     for name in ("junit", "markdown"):
         path = getattr(parsed, name)
         if path and not configuration.settings.gates:
@@ -159,13 +159,13 @@ def _check_options(parsed: argparse.Namespace, configuration: Configuration, is_
 
 
 def _check(configuration: Configuration, options: PipelineOptions) -> int:
-    """Says what the run would do; 2 where it could score nothing."""
+    """Prints what the run would do; returns 2 if it could score nothing."""
     inputs = find_inputs(configuration, configuration.truth_columns())
     warn(inputs.warnings)
     check_tools(configuration, options)
-    found = check_inputs(inputs, LAYOUT)
-    for line in found.lines:
+    findings = check_inputs(inputs, LAYOUT)
+    for line in findings.lines:
         print(printable(line))
-    for problem in found.problems:
+    for problem in findings.problems:
         say("ERROR", printable(problem))
-    return WRONG_USAGE if found.problems else DONE
+    return WRONG_USAGE if findings.problems else DONE

@@ -1,4 +1,4 @@
-"""`beamscore export`: hands a finished run to another tool; nothing is scored or judged again."""
+"""`beamscore export`: exports a finished run to another tool; nothing is scored or judged again."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from .gate import JudgedRun
 from .messages import DONE, warn
 
 JOB_SUMMARY = "GITHUB_STEP_SUMMARY"
-"""Where GitHub Actions says to which file the summary of a job is appended."""
+"""The environment variable in which GitHub Actions names the file for the summary of a job."""
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
-    """Exports; the verdicts of the run change no exit code."""
+    """Exports; the verdicts of the run do not change the exit code."""
     for name in {each for names in EXPORTS.values() for each in names} - {*EXPORTS[parsed.to]}:
         if getattr(parsed, name) is not None:
             raise UsageError(f"--{name.replace('_', '-')}: has no effect on --to {parsed.to}")
@@ -54,13 +54,13 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
                 logged = log_offline(run, name, folder, parsed.experiment)
                 print(printable(f"{run.path}:{name}: written to {logged}; wandb sync sends it"))
         case "every-eval-ever":
-            found = open_system(parsed.run)
-            given = {name: value for name in EXPORTS[parsed.to][1:] if (value := getattr(parsed, name)) is not None}
-            _write(parsed.output, [encode_json(every_eval_ever(*found, time.time(), **given))])
+            system = open_system(parsed.run)
+            fields = {name: value for name in EXPORTS[parsed.to][1:] if (value := getattr(parsed, name)) is not None}
+            _write(parsed.output, [encode_json(every_eval_ever(*system, time.time(), **fields))])
         case "inspect":
-            found = open_system(parsed.run)
-            require_rows(found.run)
-            _write(parsed.output, (line + b"\n" for line in sample_scores(*found)))
+            system = open_system(parsed.run)
+            require_rows(system.run)
+            _write(parsed.output, (line + b"\n" for line in sample_scores(*system)))
         case "model-index":
             card = model_index(_narrowed(parsed.run), parsed.model, parsed.dataset, parsed.task or DEFAULT_TASK)
             _write(parsed.output, [yaml.safe_dump(card, sort_keys=False, allow_unicode=True).encode()])
@@ -73,9 +73,9 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
 
 
 def _to_github(judged: JudgedRun, output: str | None) -> None:
-    """Writes the summary of the job, to the file that GitHub Actions names unless one is given, and prints annotations.
+    """Writes the summary of the job, by default to the file that GitHub Actions names, and prints annotations.
 
-    Where the run was judged against a baseline that is still there, the summary names the samples that moved a metric.
+    If the run was judged against a baseline that still exists, the summary lists the samples that moved a metric.
     """
     if "baseline" in judged.run.provenance:
         try:
@@ -94,31 +94,31 @@ def _to_github(judged: JudgedRun, output: str | None) -> None:
 
 
 def _judged(text: str) -> JudgedRun:
-    """Returns a run with its verdicts; raises UsageError for one without: nobody should take silence for a pass."""
-    found = _narrowed(text)
-    if not found.summary.gates:
+    """Returns a run with its verdicts; raises UsageError if it has none: silence must not look like a pass."""
+    run = _narrowed(text)
+    if not run.summary.gates:
         raise UsageError(f"{text}: there are no verdicts to export; the configuration of the run has no gates")
-    return JudgedRun.of(found)
+    return JudgedRun.of(run)
 
 
 def _narrowed(text: str) -> Run:
-    """Returns the run that RUN names, or, of RUN:SYSTEM, what there is of that system in it."""
+    """Returns the run that RUN names, or for RUN:SYSTEM the run narrowed to that system."""
     path, system = split_system(text)
-    found = Run.read(path)
+    run = Run.read(path)
     if system is None:
-        # A configuration that cannot be read is told before anything is written.
-        found.configuration  # noqa: B018
-        return found
+        # A configuration that cannot be read is reported before anything is written.
+        run.configuration  # noqa: B018
+        return run
     return narrowed(*open_system(text))
 
 
 def _write(path: str | None, parts: Iterable[bytes]) -> None:
-    """Writes a document to a file, which is there as a whole or not at all, or to standard output."""
+    """Writes a document atomically to a file, or to standard output."""
     if path is None:
         for part in parts:
             sys.stdout.write(part.decode())
         return
-    # What is wrong with the run is told before the file is begun.
+    # Errors of the run are raised before the file is created.
     parts = iter(parts)
     first, count = next(parts, b""), 0
     with as_output_errors(f"--output {path}"):

@@ -1,4 +1,4 @@
-"""`beamscore gate`: judges the gates of a configuration on a finished run, without scoring again."""
+"""`beamscore gate`: evaluates the gates of a configuration on a finished run, without scoring again."""
 
 from __future__ import annotations
 
@@ -35,61 +35,61 @@ Verdicts = Sequence[Mapping[str, Any]]
 
 
 def run(parsed: argparse.Namespace, _: object) -> int:
-    """Judges; 1 where a gate fails or is invalid, 4 where one is inconclusive."""
+    """Evaluates the gates; returns 1 if one fails or is invalid, 4 if one is inconclusive."""
     remove_verdicts(parsed)
-    found = Run.read(parsed.run, sums=True)
-    configuration = _configuration(parsed, found)
+    run = Run.read(parsed.run, sums=True)
+    configuration = _configuration(parsed, run)
     if not configuration.settings.gates:
-        where = parsed.config or parsed.run
-        raise UsageError(f"{where}: no gates are defined; give --config FILE with gates")
+        source = parsed.config or parsed.run
+        raise UsageError(f"{source}: no gates are defined; give --config FILE with gates")
     require_baseline(parsed, configuration)
-    baseline = read_baseline(parsed, configuration, found)
-    own = baseline is not None and bool(baseline.run_id) and baseline.run_id == found.run_id
-    if baseline is not None and own and (baseline.system is None or len(found.summary.systems) == 1):
+    baseline = read_baseline(parsed, configuration, run)
+    is_same_run = baseline is not None and bool(baseline.run_id) and baseline.run_id == run.run_id
+    if baseline is not None and is_same_run and (baseline.system is None or len(run.summary.systems) == 1):
         raise UsageError(f"--baseline {parsed.baseline}: the baseline is the run itself")
-    check_measured(found, _labels(configuration))
-    verdicts = msgspec.to_builtins(gate_verdicts(configuration, found, baseline))
-    judged = JudgedRun(found, configuration, verdicts, stored_failures(found, configuration), baseline)
+    check_measured(run, _labels(configuration))
+    verdicts = msgspec.to_builtins(gate_verdicts(configuration, run, baseline))
+    judged = JudgedRun(run, configuration, verdicts, stored_failures(run, configuration), baseline)
     if not parsed.quiet:
         print_verdicts(verdicts)
     return judged.conclude(parsed, decide(verdicts))
 
 
-def _configuration(parsed: argparse.Namespace, found: Run) -> Configuration:
-    """Returns the configuration whose gates are judged; raises UsageError where it scores otherwise than the run."""
+def _configuration(parsed: argparse.Namespace, run: Run) -> Configuration:
+    """Returns the configuration with the gates; raises UsageError if it scores differently from the run."""
     if parsed.config is None:
-        changed = copy.deepcopy(found.summary.config)
+        changed = copy.deepcopy(run.summary.config)
         configuration = settings.check(settings.overridden(changed, parsed.set), parsed.run)
     else:
         configuration = settings.load(parsed.config, parsed.set, {})
-    reasons = differences(RunSignature.of(configuration), found.signature, CONFIGURED, it=parsed.run)
+    reasons = differences(RunSignature.of(configuration), run.signature, CONFIGURED, it=parsed.run)
     if reasons:
-        where = f"{parsed.config}: " if parsed.config else ""
-        raise UsageError(f"{where}{reasons[0]}; evaluate it again, or give --set KEY=VALUE as it was made")
+        prefix = f"{parsed.config}: " if parsed.config else ""
+        raise UsageError(f"{prefix}{reasons[0]}; evaluate it again, or give --set KEY=VALUE as it was made")
     return configuration
 
 
 def _labels(configuration: Configuration) -> list[str]:
-    """Returns the labels of the slices that gates are about."""
+    """Returns the labels of the slices that have gates."""
     targets = [gate_target(key, type(configuration.benchmark)) for key in configuration.settings.gates]
     return [target.label for target in targets if target is not None]
 
 
-def stored_failures(found: Run, configuration: Configuration) -> list[str]:
-    """Returns why a finished run fails in addition to its gates; raises UsageError if its coverage is damaged."""
+def stored_failures(run: Run, configuration: Configuration) -> list[str]:
+    """Returns why a finished run fails apart from its gates; raises UsageError if its coverage is damaged."""
     try:
-        return record_failures(coverages(found), configuration.settings, stored_causes(found.provenance))
+        return record_failures(coverages(run), configuration.settings, stored_causes(run.provenance))
     except (KeyError, TypeError) as error:
-        raise UsageError(f"{found.path}: the coverage in summary.json is not that of a run") from error
+        raise UsageError(f"{run.path}: the coverage in summary.json is not that of a run") from error
 
 
-def coverages(found: Run) -> dict[str, Any]:
+def coverages(run: Run) -> dict[str, Any]:
     """Returns the systems of a run by name, each with its coverage as in summary.json."""
-    return {name: {"coverage": system.coverage} for name, system in found.summary.systems.items()}
+    return {name: {"coverage": system.coverage} for name, system in run.summary.systems.items()}
 
 
 def require_baseline(parsed: argparse.Namespace, configuration: Configuration) -> None:
-    """Refuses gates that compare with a baseline where none is given: nobody should wait for verdicts without one."""
+    """Rejects gates that need a baseline if there is none, so that no user waits for verdicts without one."""
     for key, gate in configuration.settings.gates.items():
         if gate.not_worse_than == BASELINE and parsed.baseline is None:
             raise UsageError(
@@ -99,9 +99,9 @@ def require_baseline(parsed: argparse.Namespace, configuration: Configuration) -
 
 
 def read_baseline(parsed: argparse.Namespace, configuration: Configuration, run: Run | None = None) -> Run | None:
-    """Returns the baseline that the command line names, and warns of an old one and of one that nothing needs.
+    """Returns the baseline of the command line; warns if it is old or no gate needs it.
 
-    run: the one that is judged; None: it is not made yet.
+    run: the run that is judged; None: it does not exist yet.
     """
     if parsed.baseline is None:
         return None
@@ -118,13 +118,13 @@ def read_baseline(parsed: argparse.Namespace, configuration: Configuration, run:
 
 
 def _counts_looks(parsed: argparse.Namespace, configuration: Configuration, baseline: Run) -> bool:
-    """Returns whether looks are counted: at a baseline that a file names, which has not the name of its own run."""
+    """Returns whether looks are counted: only at a baseline that a text file, not a run, names."""
     by_name = parsed.baseline.endswith(".txt") and baseline.path != parsed.baseline
     return by_name and any(map(is_counted, configuration.settings.gates.values()))
 
 
 def remove_verdicts(parsed: argparse.Namespace) -> None:
-    """Removes the files of an earlier run: whoever reads them after this one must not take its verdicts for ours."""
+    """Removes the files of an earlier run, so that its verdicts cannot be mistaken for those of this one."""
     for name in ("junit", "markdown"):
         if path := getattr(parsed, name):
             with as_output_errors(f"--{name} {path}"):
@@ -133,7 +133,7 @@ def remove_verdicts(parsed: argparse.Namespace) -> None:
 
 @dataclass(frozen=True)
 class JudgedRun:
-    """A finished run with its verdicts, as in summary.json, and why it fails in addition to these, a line each."""
+    """A finished run with its verdicts, as in summary.json, and its other failures, a line each."""
 
     run: Run
     configuration: Configuration
@@ -143,12 +143,12 @@ class JudgedRun:
 
     @classmethod
     def of(cls, run: Run, baseline: Run | None = None) -> JudgedRun:
-        """Returns a run with the verdicts that it was published with."""
+        """Returns a run with its published verdicts."""
         return cls(run, run.configuration, run.summary.gates, stored_failures(run, run.configuration), baseline)
 
     @property
     def title(self) -> str:
-        """What the verdicts are of."""
+        """The benchmark and the path of the run."""
         return f"{self.configuration.benchmark.name}: {self.run.path}"
 
     def markdown(self) -> str:
@@ -157,9 +157,9 @@ class JudgedRun:
         return markdown(title, self.verdicts, self.failures, _moved(self), coverages(self.run))
 
     def conclude(self, parsed: argparse.Namespace, decision: Decision) -> int:
-        """Says what does not pass, writes the files that were asked for, counts the look, and returns the exit code.
+        """Reports what does not pass, writes the requested files, counts the look, and returns the exit code.
 
-        Raises UsageError where a file cannot be written.
+        Raises UsageError if a file cannot be written.
         """
         warn(decision.warnings)
         for line in [*self.failures, *decision.failures, *decision.inconclusive]:
@@ -177,7 +177,7 @@ class JudgedRun:
         return INCONCLUSIVE if decision.inconclusive else DONE
 
     def _count_look(self, parsed: argparse.Namespace) -> None:
-        """Counts a run that was judged against a blessed baseline, and warns of gates that have judged too many."""
+        """Counts the run if it was judged against a blessed baseline; warns of gates with too many looks."""
         baseline = self.baseline
         if baseline is None or not _counts_looks(parsed, self.configuration, baseline):
             return
@@ -190,36 +190,36 @@ class JudgedRun:
 
 
 def _moved(judged: JudgedRun) -> dict[int, list[MovedSample] | str]:
-    """Returns the samples that moved the metric of each bad comparison with the baseline, by its place, or why not."""
-    wanted = [
+    """Returns the samples that moved the metric of each bad comparison with the baseline, by its index, or why not."""
+    places = [
         place
         for place, each in enumerate(judged.verdicts)
         if each["verdict"] in ("fail", "inconclusive") and each["difference"] and each["not_worse_than"] == BASELINE
     ]
     ours, baseline, benchmark = judged.run, judged.baseline, judged.configuration.benchmark
-    if baseline is None or not wanted:
+    if baseline is None or not places:
         return {}
     theirs = Run.read(baseline.path)
-    found: dict[int, list[MovedSample] | str] = {}
-    for place in wanted:
-        each = judged.verdicts[place]
-        sums, other = ours.slice_sums(each["system"], each["slice"] or ""), baseline.system_for(each["system"])
+    moved: dict[int, list[MovedSample] | str] = {}
+    for place in places:
+        verdict = judged.verdicts[place]
+        sums, other = ours.slice_sums(verdict["system"], verdict["slice"] or ""), baseline.system_for(verdict["system"])
         if sums is not None and other is not None:
             part = None
-            if each["slice"]:
-                part = SlicePart(ours.configuration.columns(), ours.configuration.slice_indexes(), each["slice"])
-            sides = (ours, each["system"]), (theirs, other)
+            if verdict["slice"]:
+                part = SlicePart(ours.configuration.columns(), ours.configuration.slice_indexes(), verdict["slice"])
+            sides = (ours, verdict["system"]), (theirs, other)
             whole = Sums(sums.sums)
             try:
-                corpus = ours.corpus(each["system"])
-                found[place] = moved_most(benchmark, each["metric"], corpus, whole, *sides, part)
+                corpus = ours.corpus(verdict["system"])
+                moved[place] = moved_most(benchmark, verdict["metric"], corpus, whole, *sides, part)
             except UsageError as error:
-                found[place] = str(error)
-    return found
+                moved[place] = str(error)
+    return moved
 
 
 def report_run(parsed: argparse.Namespace, judged: JudgedRun, decision: Decision) -> int:
-    """Says what a run has found, writes its verdicts, and returns the exit code; decision: what the verdicts mean."""
+    """Prints the result of a run, writes its verdicts, and returns the exit code; decision: what the verdicts mean."""
     run, document, made = judged.run, judged.run.summary.document(), judged.run.provenance
     causes, problem = stored_causes(made), made.get(PAGE_PROBLEM)
     if not parsed.quiet:

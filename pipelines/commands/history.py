@@ -1,4 +1,4 @@
-"""`beamscore history`: all finished runs below a folder, in time; `beamscore bless`: which of them is the baseline."""
+"""`beamscore history`: all finished runs below a folder, by time; `beamscore bless`: makes one the baseline."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ def run(parsed: argparse.Namespace, _: object) -> int:
     """Reads all runs, and writes history.parquet, history.md and history.html."""
     output = parsed.output or parsed.folder
     index = _index(parsed.folder)
-    found = [with_differences(parsed.folder, each) for each in histories(index.table)]
-    for each in found:
-        warn([f"{drop.night.run}: {drop.system}: {drop}" for drop in each.drops if drop.night is each.nights[-1]])
+    series = [with_differences(parsed.folder, each) for each in histories(index.table)]
+    for history in series:
+        warn([f"{drop.night.run}: {drop.system}: {drop}" for drop in history.drops if drop.night is history.nights[-1]])
     blessed = _blessed(parsed.folder)
     if blessed is not None:
-        # A blessed run that is better than the recent nights makes them seem worse than they are.
-        for each in found:
-            nights = recent_nights(each)
+        # A blessed run that is better than the recent nights makes them look worse than they are.
+        for history in series:
+            nights = recent_nights(history)
             if len(nights) >= MIN_NIGHTS:
                 try:
-                    median = Run.read(run_path(parsed.folder, median_night(nights, each.metrics).run))
-                    lucky = luck_warnings(each.metrics, Run.read(blessed), median)
+                    median = Run.read(run_path(parsed.folder, median_night(nights, history.metrics).run))
+                    lucky = luck_warnings(history.metrics, Run.read(blessed), median)
                     warn([f"{text}; see beamscore bless" for text in lucky])
                 except UsageError as error:
                     warn([str(error)])
-    sources = HistorySources(parsed.folder, output, found, index.table, index.unreadable, parsed.command_line, blessed)
+    sources = HistorySources(parsed.folder, output, series, index.table, index.unreadable, parsed.command_line, blessed)
     reports = history_reports(sources, with_page=not parsed.no_html)
     problem = reports.about().get(PAGE_PROBLEM)
     with as_output_errors(f"--output {output}", "; give another --output"):
@@ -51,30 +51,30 @@ def run(parsed: argparse.Namespace, _: object) -> int:
             write_file(posixpath.join(output, name), content)
         if parsed.no_html:
             delete_files([posixpath.join(output, PAGE)])
-    count = sum(len(each.nights) for each in found)
+    count = sum(len(each.nights) for each in series)
     print(count_of(count, "run"))
-    for each in found:
-        for change in each.changes[-5:]:
+    for history in series:
+        for change in history.changes[-5:]:
             text = f"{change.metric} of {change.system} changed from {fixed(change.before)} to {fixed(change.after)}"
-            print(printable(f"{each.benchmark}: {text} with {change.night.run}"))
+            print(printable(f"{history.benchmark}: {text} with {change.night.run}"))
     print(f"report: {posixpath.join(output, REPORT if parsed.no_html or problem else PAGE)}")
     return without_page(DONE, PAGE, problem, REPORT)
 
 
 def _index(folder: str) -> Index:
-    """Returns the runs below a folder, and warns of those that cannot be read; UsageError if there are none."""
+    """Returns the runs below a folder, and warns of unreadable ones; raises UsageError if there are none."""
     index = index_runs(folder)
     if not len(index.table):
-        none = "no finished runs in this folder; pass the parent of the --output folders"
+        problem = "no finished runs in this folder; pass the parent of the --output folders"
         if index.unreadable:
-            none = f"no run below this folder can be read, such as {index.unreadable[0]}"
-        raise UsageError(f"{folder}: {none}")
+            problem = f"no run below this folder can be read, such as {index.unreadable[0]}"
+        raise UsageError(f"{folder}: {problem}")
     warn(index.unreadable)
     return index
 
 
 def _blessed(folder: str) -> str | None:
-    """Returns the run that blessed.txt in the folder names, and warns of an old one; None where there is none."""
+    """Returns the run that blessed.txt in the folder names, and warns if it is old; None if there is none."""
     path, run = posixpath.join(folder, BLESSED), None
     try:
         if not exists(path):
@@ -82,7 +82,7 @@ def _blessed(folder: str) -> str | None:
         run, _ = find_baseline(path)
         warn(age_warnings(Run.read(run)))
     except UsageError as error:
-        # Of a run the reader must know that the file names it.
+        # The warning about a run must say that the file names it.
         warn([str(error) if run is None else f"{path}: {error}"])
     except (OSError, ValueError) as error:
         warn([f"{path}: {one_line(error)}"])
@@ -92,13 +92,13 @@ def _blessed(folder: str) -> str | None:
 
 
 def bless(parsed: argparse.Namespace, _: object) -> int:
-    """Writes the median of the recent nights to blessed.txt, and starts the count of looks anew."""
+    """Writes the median of the recent nights to blessed.txt, and resets the count of looks."""
     folder, path = parsed.folder, posixpath.join(parsed.folder, BLESSED)
-    found = histories(_index(folder).table)
-    if len(found) > 1:
-        names = " and ".join(each.benchmark for each in found)
+    series = histories(_index(folder).table)
+    if len(series) > 1:
+        names = " and ".join(each.benchmark for each in series)
         raise UsageError(f"{folder}: it holds runs of {names}; give a folder with those of one")
-    (history,) = found
+    (history,) = series
     nights = recent_nights(history, parsed.nights)
     counted = count_of(len(nights), "night")
     if len(nights) < MIN_NIGHTS:
@@ -109,7 +109,7 @@ def bless(parsed: argparse.Namespace, _: object) -> int:
     with as_output_errors(path):
         before = read_bytes(path, MAX_BLESSED_BYTES).decode() if exists(path) else ""
         if before:
-            # The baseline until now may have been better than the nights that it judged; one that is gone was not.
+            # The old baseline may have been better than the nights that it judged; a deleted one is ignored.
             with contextlib.suppress(UsageError):
                 warn(list(luck_warnings(history.metrics, Run.read(find_baseline(path)[0]), blessed)))
         text = before if before.endswith("\n") or not before else f"{before}\n"

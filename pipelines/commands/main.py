@@ -1,7 +1,7 @@
-"""The command `beamscore`: reads the command line, imports the command, runs it, and says what went wrong.
+"""The command `beamscore`: parses the command line, imports the command, runs it, and reports errors.
 
 Importing Beam takes a second, SciPy half of one: neither is imported before the command line and the configuration are
-known to be right.
+known to be valid.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from .messages import (
 )
 
 RUN_NO_PIPELINE = ("benchmarks", "bless", "gate", "history")
-"""Commands that use Beam only for paths that are not on a disk."""
+"""Commands that need Beam only for paths that are not on a local disk."""
 
 ELSEWHERE = {"bless": ("history", "bless")}
 """The module and the function of each command that has no module of its own name."""
@@ -48,20 +48,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     0 done; 1 a gate failed; 2 wrong usage or input; 3 a defect; 4 a gate is inconclusive; 130 interrupted, by Ctrl-C
     or SIGTERM.
     """
-    # Else Python looks for garbage once more when it ends, among all objects of the libraries, for half a second.
+    # Otherwise Python collects garbage among all objects of the libraries at exit, for half a second.
     atexit.register(gc.freeze)
-    # Whoever starts the command may have closed them.
+    # The parent process may have closed them.
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
     with signals():
         try:
             return _run(list(sys.argv[1:] if arguments is None else arguments))
-        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - each is told, and told apart by the exit code
+        except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - each is reported, with its own exit code
             return _failed(error)
 
 
 def _run(arguments: list[str]) -> int:
-    # Known before the rest of the command line is found right.
+    # Needed before the rest of the command line is parsed.
     words = " ".join(arguments).replace("=", " ")
     use_format("json" if "--log-format json" in words else "text", "--verbose" in arguments)
     parsed, rest = parser().parse_known_args(arguments)
@@ -72,7 +72,7 @@ def _run(arguments: list[str]) -> int:
             "quote a pattern, or the shell expands it"
         )
     takes_config = hasattr(parsed, "configuration") and "://" not in parsed.config
-    # A command that writes verdicts first removes those of an earlier run, whatever becomes of this one.
+    # A command that writes verdicts first removes those of an earlier run, even if this one fails.
     if takes_config and not (getattr(parsed, "junit", None) or getattr(parsed, "markdown", None)):
         configuration_of(parsed)
     parsed.command_line = ["beamscore", *arguments]
@@ -83,7 +83,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def _with_beam(parsed: argparse.Namespace, rest: Sequence[str], arguments: Sequence[str]) -> int:
-    """Runs a command that needs Beam; rest: those of the arguments that are options of Beam."""
+    """Runs a command that needs Beam; rest: the arguments that are options of Beam."""
     from apache_beam.io.filesystems import FileSystems
 
     from ...transforms.io.storage import new_run_id
@@ -102,14 +102,14 @@ def _with_beam(parsed: argparse.Namespace, rest: Sequence[str], arguments: Seque
 
 
 def _function(command: str) -> Callable[[argparse.Namespace, Any], int]:
-    """Returns what runs a command: `run` in the module of its name, unless ELSEWHERE names another."""
+    """Returns the function of a command: `run` in the module of its name, unless ELSEWHERE names another."""
     module, name = ELSEWHERE.get(command, (command, "run"))
     function: Callable[[argparse.Namespace, Any], int] = getattr(import_module(f".{module}", __package__), name)
     return function
 
 
 def _failed(error: BaseException) -> int:
-    """Says what ended the command, and returns the exit code."""
+    """Reports the error that ended the command, and returns the exit code."""
     if is_interrupt(error):
         say("ERROR", "; ".join(["interrupted", *([printable(str(error))] if isinstance(error, Interrupted) else [])]))
         return INTERRUPTED
@@ -118,12 +118,12 @@ def _failed(error: BaseException) -> int:
         say("ERROR", str(problem))
         return WRONG_USAGE
     if isinstance(error, BrokenPipeError):
-        # Python must not stumble over it again when it ends.
+        # Python must not fail on it again at exit.
         stop_output()
         return DONE
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         say("ERROR", f"{error}: a disk is full, or standard output goes to one; make room and run again")
         return WRONG_USAGE
-    # A defect is shown whole, and told apart from wrong usage by the exit code.
+    # A defect is shown with its traceback, and has a different exit code from wrong usage.
     say_defect(error)
     return CRASHED

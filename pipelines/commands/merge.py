@@ -1,6 +1,6 @@
-"""`beamscore merge`: one run of runs over disjoint samples, without scoring again.
+"""`beamscore merge`: merges runs over disjoint samples into one, without scoring again.
 
-Their sums are added, their rows and quarantine are copied.
+Their sums are added; their rows and quarantine are copied.
 """
 
 from __future__ import annotations
@@ -47,22 +47,22 @@ OVERLAPS_SHOWN = 5
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
-    """Merges, and judges the gates of the runs on the whole."""
+    """Merges, and evaluates the gates of the runs on the merged run."""
     remove_verdicts(parsed)
     runs = _runs(parsed, options)
     configuration = merged_configuration(runs, parsed.output)
     baseline = read_baseline(parsed, configuration)
-    files = (path for found in runs if found.published for path in found.published.files.values())
+    files = (path for each in runs if each.published for path in each.published.files.values())
     check_not_replaced(parsed.output, LAYOUT, files)
     prepare_output(parsed.output)
-    started = Invocation.now(parsed.command_line, launch.runner_name(options))
+    invocation = Invocation.now(parsed.command_line, launch.runner_name(options))
     sources = [{"path": each.path, "run_id": each.run_id, "inputs": each.provenance.get("inputs")} for each in runs]
     plan = MergePlan(
-        tuple((found.path, found.run_id) for found in runs),
+        tuple((each.path, each.run_id) for each in runs),
         configuration,
         launch.path_for_workers(options, parsed.output),
         new_run_id(),
-        replace(started, sources=tuple(sources)),
+        replace(invocation, sources=tuple(sources)),
         baseline,
         page=not parsed.no_html,
     )
@@ -74,7 +74,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
 
 
 def _runs(parsed: argparse.Namespace, options: PipelineOptions) -> list[Run]:
-    """Returns the runs that are merged; raises UsageError where one is given twice, or is the output."""
+    """Returns the runs to merge; raises UsageError if one is given twice, or is the output."""
     if len(parsed.runs) < 2:
         raise UsageError("give at least two runs to merge")
     folders = [os.path.abspath(path) for path in parsed.runs]
@@ -82,21 +82,21 @@ def _runs(parsed: argparse.Namespace, options: PipelineOptions) -> list[Run]:
         raise UsageError(f"--output {parsed.output}: this is one of the runs that are merged; give a folder of its own")
     runs = [Run.read(launch.path_for_workers(options, path)) for path in parsed.runs]
     ids: dict[str, str] = {}
-    for found in runs:
-        if found.run_id and ids.setdefault(found.run_id, found.path) != found.path:
-            raise UsageError(f"{found.path}: this is a copy of {ids[found.run_id]}; merge each run once")
+    for run in runs:
+        if run.run_id and ids.setdefault(run.run_id, run.path) != run.path:
+            raise UsageError(f"{run.path}: this is a copy of {ids[run.run_id]}; merge each run once")
     if len(set(folders)) < len(folders):
         raise UsageError("a run is given twice; merge each run once")
-    for found in runs:
-        require_rows(found)
+    for run in runs:
+        require_rows(run)
     return runs
 
 
 @dataclass(frozen=True)
 class MergePlan:
-    """The runs that are merged, by folder with the id that each must still have, and where the result goes.
+    """The runs to merge, each as its folder and the id that it must still have, and the output.
 
-    page: whether there is a report.html, which has the rows of all samples and none of their records.
+    page: whether to write report.html, which has the rows of all samples but not their records.
     """
 
     runs: tuple[tuple[str, str], ...]
@@ -110,14 +110,14 @@ class MergePlan:
 
 @dataclass(frozen=True)
 class _File:
-    """A file of one of the runs, by the place of the run."""
+    """A file of one of the runs, with the index of the run."""
 
     run: int
     path: str
 
 
 def build_merge(pipeline: beam.Pipeline, plan: MergePlan, runs: Sequence[Run]) -> None:
-    """Wires the pipeline; `runs` are those of the plan, for their files."""
+    """Wires the pipeline; runs: those of the plan, for their files."""
     benchmark = plan.configuration.benchmark
     samples = [_File(number, path) for number, run in enumerate(runs) for path in run.rows]
     entries = [_File(number, path) for number, run in enumerate(runs) for path in run.quarantine]
@@ -131,7 +131,7 @@ def build_merge(pipeline: beam.Pipeline, plan: MergePlan, runs: Sequence[Run]) -
         ids
         | "AllIds" >> beam.Flatten()
         | "RunsOfId" >> beam.CombinePerKey(lambda runs: functools.reduce(operator.or_, runs, 0))
-        | "Overlaps" >> beam.Filter(lambda found: found[1].bit_count() > 1)
+        | "Overlaps" >> beam.Filter(lambda item: item[1].bit_count() > 1)
     )
     most, metric = max(1, plan.configuration.settings.worst_samples), benchmark.main_sample_metric().name
     parts = {
@@ -148,7 +148,7 @@ def build_merge(pipeline: beam.Pipeline, plan: MergePlan, runs: Sequence[Run]) -
 
 
 def _make(plan: MergePlan, parts: dict[str, list[Any]]) -> dict[str, bytes]:
-    """Returns the files of the merged result; raises InputProblem where runs have samples in common."""
+    """Returns the files of the merged result; raises InputProblem if runs have samples in common."""
     (count,), (shown,) = parts["overlaps"], parts["first_overlaps"]
     if count:
         named = ", ".join(f"{printable(sample)} ({_named(plan, runs)})" for sample, runs in shown)
@@ -173,10 +173,10 @@ def _make(plan: MergePlan, parts: dict[str, list[Any]]) -> dict[str, bytes]:
 
 
 def merged_configuration(runs: Sequence[Run], output: str) -> Configuration:
-    """Returns the configuration of one evaluation of all inputs of the runs: that of the first, with those of all.
+    """Returns the configuration of one evaluation of all inputs: the first run's, with the inputs of all runs.
 
-    Raises UsageError where the runs do not fit together: benchmark, version, options, systems, slices, or one lacks a
-    fingerprint, so that all of them together would have a wrong one.
+    Raises UsageError if the runs do not match in benchmark, version, options, systems or slices, or if one lacks a
+    fingerprint, so that the merged run would have a wrong one.
     """
     first = runs[0]
     for run in runs:
@@ -199,10 +199,10 @@ def merged_configuration(runs: Sequence[Run], output: str) -> Configuration:
             ]
         if reasons:
             raise UsageError(f"{run.path}: cannot be merged with {first.path}: {reasons[0]}")
-    given = [run.configuration.settings for run in runs]
+    stored = [run.configuration.settings for run in runs]
     inputs = {
-        "ground_truth": _unique(each.ground_truth for each in given),
-        "predictions": {name: _unique(each.predictions.get(name, []) for each in given) for name in first.systems},
+        "ground_truth": _unique(each.ground_truth for each in stored),
+        "predictions": {name: _unique(each.predictions.get(name, []) for each in stored) for name in first.systems},
     }
     return settings.check({**first.summary.config, **inputs, "output": output}, first.path)
 
@@ -219,7 +219,7 @@ def merged_run(
 ) -> Run:
     """Returns the run of one evaluation of all samples of the runs; worst, causes: of all their rows and entries.
 
-    Raises UsageError where stored sums are damaged, or there are more slices than the configuration allows.
+    Raises UsageError if stored sums are damaged, or there are more slices than the configuration allows.
     """
     first, *others = runs
     shared, benchmark = configuration.settings, configuration.benchmark
@@ -232,10 +232,10 @@ def merged_run(
                 f"{name}: together the runs have {len(totals) - 1} slices, more than the {shared.limits.slices} of "
                 "limits.slices"
             )
-        corpus, found = totals[""].sums.sums(), [(SliceKey(number), each) for each in totals.values()]
-        slices[name] = dict(zip(totals, slice_results(benchmark, confidence, found, corpus, clustered), strict=True))
+        corpus, keyed = totals[""].sums.sums(), [(SliceKey(number), each) for each in totals.values()]
+        slices[name] = dict(zip(totals, slice_results(benchmark, confidence, keyed, corpus, clustered), strict=True))
     coverages = {name: _coverage([run.systems[name].coverage for run in runs]) for name in first.systems}
-    # A column that one of them has is not missing from all.
+    # A column that exists in one of them is not missing from all.
     warnings = [each for each in first.summary.warnings if all(each in run.summary.warnings for run in others)]
     return Run.finalised(configuration, slices, coverages, worst, causes, warnings)
 
@@ -251,9 +251,9 @@ def _totals(runs: Sequence[Run], system: str) -> dict[str, SliceTotals]:
                 more = SliceTotals(BootstrapSums(bootstrap, stored.table(bootstrap.replicates)), dict(stored.counts))
                 if not label and run.summary.fingerprint is not None:
                     more.fingerprint = int(run.summary.fingerprint.hash, 16)
-                found = run.slice(system, label)
-                if found is not None and found.predictions_fingerprint is not None:
-                    more.predictions = int(found.predictions_fingerprint, 16)
+                result = run.slice(system, label)
+                if result is not None and result.predictions_fingerprint is not None:
+                    more.predictions = int(result.predictions_fingerprint, 16)
                 totals.setdefault(label, SliceTotals(BootstrapSums(bootstrap))).merge(more)
             except (ValueError, OverflowError) as error:
                 raise UsageError(
@@ -263,7 +263,7 @@ def _totals(runs: Sequence[Run], system: str) -> dict[str, SliceTotals]:
 
 
 def _coverage(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Returns the coverage of all records of the runs: each count is a sum."""
+    """Returns the coverage of all records of the runs, the sum of each count."""
     merged: dict[str, Any] = {}
     for side, statuses in STATUSES.items():
         merged[side] = {name: sum(part[side][name] for part in parts) for name in ("read", *statuses)}
@@ -277,21 +277,21 @@ def _named(plan: MergePlan, runs: int) -> str:
 
 
 def _sample_ids(file: _File, system: str) -> Iterator[tuple[str, int]]:
-    """Yields each sample of a run with the bit of the run; all systems have the same."""
+    """Yields each sample of a run with the bit of the run; all systems have the same samples."""
     for batch in read_rows(file.path, ["sample_id"], ds.field("system") == system):
         for sample_id in batch.column(0).to_pylist():
             yield sample_id, 1 << file.run
 
 
 def _quarantined_ids(file: _File) -> Iterator[tuple[str, int]]:
-    """Yields what was quarantined too: a prediction that one run could not pair may belong to a sample of another."""
+    """Yields quarantined samples too: a prediction that one run could not pair may match a sample of another."""
     for entry in _entries(file):
         if entry.sample_id is not None:
             yield entry.sample_id, 1 << file.run
 
 
 def _worst_of_file(file: _File, metric: str) -> Iterator[tuple[str, Worst]]:
-    """Yields the rows in a file that have a value, by system."""
+    """Yields the rows of a file that have a value of the metric, by system."""
     for batch in read_rows(file.path, [metric, "sample_id", "status", "system"], ds.field(metric).is_valid()):
         for *sample, name in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             yield name, tuple(sample)
@@ -307,9 +307,9 @@ def _entries(file: _File) -> Iterator[Quarantined]:
 
 
 def _copy(plan: MergePlan, folder: str, suffix: str) -> beam.ParDo:
-    """Returns what copies each file to one of its own in a staged folder, and yields its name there."""
+    """Returns a transform that copies each file to its own file in a staged folder, and yields its name there."""
     staged = StagedFolder(plan.output, plan.run_id, folder)
-    # A file ends at once, as Parquet files are not joined by writing one behind the other.
+    # Each file is closed at once, as Parquet files cannot be concatenated.
     return beam.ParDo(StageBundles(staged, suffix, _Copier, file_s=0.0)).with_output_types(str)
 
 
@@ -325,4 +325,4 @@ class _Copier:
             shutil.copyfileobj(source, self._stream, COPY_BYTES)
 
     def close(self) -> None:
-        """No-op: all is written."""
+        """No-op."""

@@ -1,6 +1,6 @@
-"""What a command says on standard error, the codes that it ends with, and what Ctrl-C and SIGTERM do.
+"""The messages of a command on standard error, its exit codes, and its handling of Ctrl-C and SIGTERM.
 
-Messages are lines for a person, or a JSON object a line for a log collector.
+Messages are plain lines for a person, or one JSON object per line for a log collector.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _as_json = False
 
 
 def use_format(name: str, verbose: bool) -> None:
-    """Says how messages are written from now on, `text` or `json`, also those of Beam's log.
+    """Sets the format of messages and of Beam's log, `text` or `json`.
 
-    Beam's own are kept off the console, unless a person wants to see them.
+    Beam's log is kept off the console unless `verbose` is set.
     """
     global _as_json
     _as_json = name == "json"
@@ -41,7 +41,7 @@ def use_format(name: str, verbose: bool) -> None:
 
 
 def say(level: Level, message: str, **fields: Any) -> None:
-    """Writes one line; the fields stand in JSON alone."""
+    """Writes one line; the fields appear only in JSON."""
     if _as_json:
         print(_json(level, message, fields), file=sys.stderr, flush=True)
     else:
@@ -56,12 +56,12 @@ def warn(warnings: Iterable[str]) -> None:
 
 
 def stop_output() -> None:
-    """Lets what is left to print go nowhere: whoever reads the output, `head` say, has seen enough."""
+    """Discards further output: its reader, such as `head`, has closed the pipe."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def say_defect(error: BaseException) -> None:
-    """Writes an error whole, with its traceback."""
+    """Writes an error with its traceback."""
     lines = traceback.format_exception(error)
     if _as_json:
         say("ERROR", lines[-1].strip(), traceback="".join(lines))
@@ -83,19 +83,19 @@ class _JsonFormatter(logging.Formatter):
         return _json(record.levelname, record.getMessage(), fields)
 
 
-_came = threading.Event()
+_interrupted = threading.Event()
 
 
 class Interrupted(KeyboardInterrupt):
-    """An interrupt of a command that knows what its output holds; the message is one line."""
+    """An interrupt of a command; the message says in one line what its output holds."""
 
 
 @contextlib.contextmanager
 def signals() -> Iterator[None]:
-    """Makes Ctrl-C and SIGTERM raise KeyboardInterrupt for as long as this block lasts."""
+    """Makes Ctrl-C and SIGTERM raise KeyboardInterrupt within this block."""
 
     def interrupt(number: int, frame: object) -> NoReturn:
-        _came.set()
+        _interrupted.set()
         terminate_workers()
         # The threads that talk to the workers are about to fail.
         threading.excepthook = lambda _: None
@@ -104,7 +104,7 @@ def signals() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    _came.clear()
+    _interrupted.clear()
     before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
@@ -112,27 +112,27 @@ def signals() -> Iterator[None]:
         for number, handler in before.items():
             signal.signal(number, handler)
         threading.excepthook = threading.__excepthook__
-        _came.clear()
+        _interrupted.clear()
 
 
 def is_interrupt(error: BaseException) -> bool:
-    """Tells whether an interrupt ended the command: a runner may wrap it into an error of its own."""
-    return isinstance(error, KeyboardInterrupt) or _came.is_set()
+    """Returns whether an interrupt ended the command: a runner may wrap it in an error of its own."""
+    return isinstance(error, KeyboardInterrupt) or _interrupted.is_set()
 
 
 @contextlib.contextmanager
-def describe_output_on_interrupt(tell: Callable[[], str]) -> Iterator[None]:
-    """Raises Interrupted where an interrupt ends this block; `tell` is asked what the output holds then."""
+def describe_output_on_interrupt(describe: Callable[[], str]) -> Iterator[None]:
+    """Raises Interrupted if an interrupt ends this block; `describe` then says what the output holds."""
     try:
         yield
     except BaseException as error:
         if is_interrupt(error):
-            raise Interrupted(tell()) from error
+            raise Interrupted(describe()) from error
         raise
 
 
 def without_page(code: int, page: str, problem: str | None, instead: str) -> int:
-    """Returns the exit code of a command whose page could not be made, if there is a problem, and says so."""
+    """Returns `code`; if the page has a problem, reports it and returns CRASHED in place of 0."""
     if problem is None:
         return code
     say("ERROR", printable(f"{page} could not be made: {problem}; {instead} has the result"))

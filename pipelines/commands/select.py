@@ -32,30 +32,30 @@ from .common import require_rows, write_records
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
-    """Selects; the inputs are those that the run's summary names, unless they have moved."""
+    """Selects; the inputs are those of the run's summary, unless the command line says where they have moved."""
     path, named = split_system(parsed.run)
-    found = Run.read(path)
-    summary = found.summary
+    run = Run.read(path)
+    summary = run.summary
     if named and parsed.system not in (None, named):
         raise UsageError(f"{parsed.run} and --system {parsed.system}: these are two systems; give one")
     if parsed.below is not None and math.isnan(parsed.below):
         raise UsageError("--below nan: must be a number")
-    kind = type(found.configuration.benchmark)
+    kind = type(run.configuration.benchmark)
     value, system = parsed.value or kind.main_sample_metric().name, parsed.system or named or summary.ranking[0]
     if value not in kind.sample_metric_names():
         raise UsageError(f"--value {value}: no such metric; there are {', '.join(kind.sample_metric_names())}")
     if system not in summary.systems:
-        given = f"--system {system}" if parsed.system else parsed.run
-        raise UsageError(f"{given}: not in this run; there are {', '.join(summary.systems)}")
+        argument = f"--system {system}" if parsed.system else parsed.run
+        raise UsageError(f"{argument}: not in this run; there are {', '.join(summary.systems)}")
     inputs = _inputs(parsed, summary.config, system)
-    require_rows(found)
-    files = tuple(launch.path_for_workers(options, path) for path in found.rows)
+    require_rows(run)
+    files = tuple(launch.path_for_workers(options, path) for path in run.rows)
     below, listed = parsed.below, None
     if parsed.samples is None:
         below = 1.0 if below is None else below
     else:
         listed = launch.path_for_workers(options, parsed.samples)
-        # What is wrong with the list is said before anything is read.
+        # Errors in the list are reported before anything is read.
         with as_input_errors("--samples"):
             next(sample_ids(listed), None)
     selection = Selection(files, system, kind.sample_metric_names(), value, below, listed)
@@ -71,7 +71,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
 
 
 def _inputs(parsed: argparse.Namespace, config: Mapping[str, Any], system: str) -> Inputs:
-    """Finds the records that the run scored."""
+    """Returns the records that the run scored."""
     predictions = parsed.predictions or config.get("predictions", {}).get(system)
     changed = {"ground_truth": parsed.ground_truth or config.get("ground_truth"), "predictions": {system: predictions}}
     configuration = settings.check({**config, **changed, "slices": [], "gates": {}}, parsed.run)
@@ -84,10 +84,10 @@ def _inputs(parsed: argparse.Namespace, config: Mapping[str, Any], system: str) 
 
 @dataclass(frozen=True)
 class Selection(RowSource):
-    """Which samples to take: those of `system` whose metric `column` is below `threshold`.
+    """Which samples to select: those of `system` whose metric `column` is below `threshold`.
 
-    files: the rows of the run. metrics: all per-sample metrics. threshold: None: whatever they score. listed: a file
-    whose samples alone are taken.
+    files: the rows of the run. metrics: all per-sample metrics. threshold: None: any score. listed: a file; only its
+    samples are selected.
     """
 
     system: str = ""
@@ -99,18 +99,18 @@ class Selection(RowSource):
 
     @property
     def columns(self) -> list[str]:
-        """What the records do not say."""
+        """The columns of a row that its records do not have."""
         return ["sample_id", "system", "status", *self.metrics, "details"]
 
     def where(self) -> Any:
-        """Reads the list of samples, too."""
+        """Returns the filter of the rows; also reads the list of samples."""
         where = ds.field("system") == self.system
         if self.threshold is not None:
             where &= ds.field(self.column) < self.threshold
         return where if self.listed is None else where & is_one_of("sample_id", sample_ids(self.listed))
 
     def records(self, batch: Any) -> Iterator[tuple[str, bytes]]:
-        """Yields the rows, each as JSON."""
+        """Yields each row as JSON, by sample_id."""
         for row in batch.to_pylist():
             yield row["sample_id"], msgspec.json.encode({**row, "details": json.loads(row["details"])})
 
@@ -120,7 +120,7 @@ def build_selection(
 ) -> tuple[beam.PCollection, beam.PCollection]:
     """Wires the pipeline: the rows of the run are filtered, then paired with the records that they came from.
 
-    The rows are one more side of their samples.
+    The rows are paired as one more side of the samples.
     """
     folder, buckets = launch.block_folder(pipeline), bucket_count(inputs.files)
     rows = pipeline | "Below" >> ReadRowBlocks({len(inputs.systems): selection}, buckets, folder)
@@ -132,7 +132,7 @@ def build_selection(
 
 
 ROWS = "rows of the run"
-"""The name of the side of the rows; no system can be called so."""
+"""The name of the side of the rows; no system can have this name."""
 
 
 def _check_not_gone(entry: Quarantined) -> None:
@@ -145,7 +145,7 @@ def _joined(samples: Sequence[PairedSample]) -> Iterator[dict[str, Any]]:
         *predictions, row = sample.predictions
         if row is not None:
             yield {
-                # sample_id is text, the other cells stay the JSON that they are.
+                # sample_id is text, the other cells stay JSON.
                 **row.decode(dict[str, msgspec.Raw]),
                 "sample_id": sample.sample_id,
                 "ground_truth": _record(sample.truth),
@@ -154,7 +154,7 @@ def _joined(samples: Sequence[PairedSample]) -> Iterator[dict[str, Any]]:
 
 
 def _record(encoded: EncodedRecord) -> Any:
-    """Returns a record as JSON, or the beginning of its text where it is none: a rejected prediction may be that."""
+    """Returns a record as JSON, or the beginning of its text if it is not JSON, as a rejected prediction may be."""
     try:
         return encoded.decode(dict)
     except (msgspec.MsgspecError, ValueError, RecursionError):

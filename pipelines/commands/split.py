@@ -1,7 +1,7 @@
 """`beamscore split`: training, validation and test sets, or folds, as a column of the records.
 
-The draw is a hash of the seed and the group, so that no group is ever torn apart, and neither the order of the samples
-nor the presence of others moves a sample.
+The draw is a hash of the seed and the group, so a group is never split, and neither the order of the samples nor the
+presence of others moves a sample.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from .messages import warn
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
-    """Splits; 1 where a record could not be read or stands twice, with the list of those in OUTPUT.rejected.jsonl."""
+    """Splits; returns 1 if a record was unreadable or duplicated; OUTPUT.rejected.jsonl lists these records."""
     configuration = configuration_of(parsed)
     if parsed.column in ("sample_id", parsed.group):
         raise UsageError(f"--column {parsed.column}: the split needs a column of its own")
@@ -56,19 +56,19 @@ def _rule(parsed: argparse.Namespace) -> Callable[[str], str | int]:
         if parsed.folds < 2:
             raise UsageError(f"--folds {parsed.folds}: cross validation needs at least 2")
         return partial(fold, folds=parsed.folds, seed=parsed.seed)
-    given = DEFAULT_FRACTIONS if parsed.fractions is None else parsed.fractions
+    text = DEFAULT_FRACTIONS if parsed.fractions is None else parsed.fractions
     try:
-        return partial(part, fractions=_fractions(given), seed=parsed.seed)
+        return partial(part, fractions=_fractions(text), seed=parsed.seed)
     except (ValueError, ArithmeticError) as error:
-        raise UsageError(f"--fractions {given}: {error}; give NAME=X,... that add up to 1") from error
+        raise UsageError(f"--fractions {text}: {error}; give NAME=X,... that add up to 1") from error
 
 
-def _fractions(given: str) -> dict[str, Fraction]:
+def _fractions(text: str) -> dict[str, Fraction]:
     fractions: dict[str, Fraction] = {}
-    for each in given.split(","):
-        name, _, number = (part.strip() for part in each.partition("="))
+    for assignment in text.split(","):
+        name, _, number = (part.strip() for part in assignment.partition("="))
         if not name or name in fractions:
-            raise ValueError(f"each part needs a name of its own, not {each!r}")
+            raise ValueError(f"each part needs a name of its own, not {assignment!r}")
         fractions[name] = Fraction(number)
         if fractions[name] < 0:
             raise ValueError(f"fractions must be between 0 and 1, not {number}")
@@ -78,7 +78,7 @@ def _fractions(given: str) -> dict[str, Fraction]:
 
 
 def draw(group: str, seed: int, purpose: str) -> Fraction:
-    """Returns the group's number, uniform over [0, 1) in steps of 2**-64; each seed and each purpose draws anew."""
+    """Returns the group's number, uniform over [0, 1) in steps of 2**-64, independent for each seed and purpose."""
     key = hashlib.blake2b(f"{seed}:{purpose}".encode(), digest_size=32).digest()
     digest = hashlib.blake2b(group.encode("utf-8", "surrogatepass"), digest_size=8, key=key).digest()
     return Fraction(int.from_bytes(digest, "big"), 1 << 64)
@@ -90,9 +90,9 @@ def fold(group: str, folds: int, seed: int) -> int:
 
 
 def part(group: str, fractions: Mapping[str, Fraction], seed: int) -> str:
-    """Returns the part of a group, each part being drawn with its fraction of the groups.
+    """Returns the part of a group; each part has the probability of its fraction.
 
-    fractions: they add up to 1. Their order matters: the parts share the range of the draw from the left.
+    fractions: they add up to 1. Their order matters: they divide the range of the draw from the left.
     """
     drawn = draw(group, seed, "part")
     ends = itertools.accumulate(fractions.values())
@@ -101,9 +101,9 @@ def part(group: str, fractions: Mapping[str, Fraction], seed: int) -> str:
 
 @dataclass(frozen=True)
 class SplitPlan:
-    """How to split. group: the column of what must stay together, or None. column: the one that is written.
+    """How to split. group: the column whose equal values stay together, or None. column: the one to write.
 
-    rule: from a group to its split; a sample without a group is its own.
+    rule: maps a group to its split; a sample without a group is a group of its own.
     """
 
     group: str | None
@@ -117,7 +117,7 @@ class SplitPlan:
 
 
 def build_split(pipeline: beam.Pipeline, inputs: Inputs, plan: SplitPlan) -> tuple[beam.PCollection, beam.PCollection]:
-    """Wires the pipeline: read, take each sample once, draw; returns the records, and lines on what cannot be split."""
+    """Wires the pipeline: read, deduplicate, draw; returns the records, and lines on those that cannot be split."""
     read = inputs.read(pipeline)
     paired = read.records | "Pair" >> PairBySample(inputs.systems)
     split = paired.batches | "Draw" >> beam.FlatMap(with_split, plan).with_outputs("quarantine", main="records")
@@ -126,9 +126,9 @@ def build_split(pipeline: beam.Pipeline, inputs: Inputs, plan: SplitPlan) -> tup
 
 
 def with_split(samples: list[PairedSample], plan: SplitPlan) -> Iterator[tuple[str, bytes] | TaggedOutput]:
-    """Yields whole records with the column of the split, and what cannot be decoded for the quarantine.
+    """Yields all fields of each record with the column of the split, and undecodable records for the quarantine.
 
-    Raises InputProblem where one has the column already.
+    Raises InputProblem if a record already has the column.
     """
     for sample in samples:
         truth = sample.truth

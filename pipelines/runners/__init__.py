@@ -1,1 +1,1 @@
-"""How a pipeline runs: launching it, local worker processes, Flink and Dataflow."""
+"""Running pipelines: the launch, local worker processes, Flink and Dataflow."""

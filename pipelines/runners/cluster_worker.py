@@ -1,4 +1,4 @@
-"""A worker of a cluster: Beam's own, which imports this before it works, and is ours to its end."""
+"""Setup of a worker of a cluster: Beam's worker imports this at its start; the setup lasts until the worker ends."""
 
 from ...transforms.beam_internals import shared_clients
 from ...transforms.process import one_blas_thread

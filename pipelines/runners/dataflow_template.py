@@ -1,4 +1,4 @@
-"""The launcher of a Dataflow Flex Template: turns the template's parameters into `beamscore evaluate`."""
+"""The launcher of a Dataflow Flex Template: converts the template's parameters to `beamscore evaluate`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..commands.messages import WRONG_USAGE, say
 from ..config.errors import UsageError
 
 SEPARATOR = ";"
-"""Stands between the values of a parameter that takes several: each parameter of a template is given once."""
+"""Separates the values of a parameter with several: a template accepts each parameter only once."""
 
 _FLAGS = {
     "ground_truth": "--ground-truth",
@@ -24,8 +24,8 @@ _FLAGS = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Launches an evaluation with the parameters of the template and returns the exit code of the command.
 
-    Dataflow's launcher gives each parameter as --name=value, and beside them the options of the job, such as
-    --template_location; with that one, the command hands the job over and does not wait for its end.
+    Dataflow's launcher passes each parameter as --name=value, in addition to the options of the job, such as
+    --template_location; with that option, the command hands the job over and does not wait for its end.
     """
     try:
         return command.main(command_line(sys.argv[1:] if arguments is None else arguments))
@@ -35,20 +35,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def command_line(arguments: Sequence[str]) -> list[str]:
-    """Returns the command line of `beamscore` that the parameters of the template mean.
+    """Returns the command line of `beamscore` for the parameters of the template.
 
-    Raises UsageError where `config` is missing.
+    Raises UsageError if `config` is missing.
     """
     config, line = "", []
-    for each in arguments:
-        name, _, text = each.removeprefix("--").partition("=")
+    for argument in arguments:
+        name, _, text = argument.removeprefix("--").partition("=")
         if name == "config":
             config = text
         elif name in _FLAGS:
             values = [text] if name == "output" else text.split(SEPARATOR)
             line += [f"{_FLAGS[name]}={value.strip()}" for value in values if value.strip()]
         else:
-            line.append(each)
+            line.append(argument)
     if not config:
         raise UsageError("--config is missing; give a YAML file, or the name of a benchmark")
     return ["evaluate", config, "--quiet", *line]

@@ -1,4 +1,4 @@
-"""What Beam's own interface leaves to do where a job server or a Flink cluster runs the job."""
+"""Checks and cancellation for job servers and Flink clusters that Beam's own interface lacks."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ _SECONDS = 10
 
 
 def check_addresses(options: PipelineOptions) -> None:
-    """Makes sure that something answers where the options say the job server, or the cluster, is.
+    """Checks that the job server and the cluster answer at the addresses in the options.
 
-    Raises UsageError where nothing does: Beam would wait for minutes without a word.
+    Raises UsageError if one does not: Beam would wait for minutes without a message.
     """
     portable = options.view_as(PortableOptions)
     addresses = {"--job_endpoint": portable.job_endpoint, "--artifact_endpoint": portable.artifact_endpoint}
     if options.view_as(StandardOptions).runner == "FlinkRunner":
-        # Its job server runs here; another one may know the cluster by a name that is unknown here.
+        # Its job server runs here; a remote one may know the cluster by a name that is unknown here.
         addresses["--flink_master"] = options.view_as(FlinkRunnerOptions).flink_master
     for flag, address in addresses.items():
-        found = re.fullmatch(r"(?:https?://)?([^:/\[\]]+):(\d{1,5})/?", address or "")
-        if found:
+        match = re.fullmatch(r"(?:https?://)?([^:/\[\]]+):(\d{1,5})/?", address or "")
+        if match:
             try:
-                socket.create_connection((found[1], int(found[2])), timeout=_SECONDS).close()
+                socket.create_connection((match[1], int(match[2])), timeout=_SECONDS).close()
             except (OSError, OverflowError) as error:
                 raise UsageError(f"{flag} {address}: nothing answers there: {error}") from error
 
 
 def cancel_job(options: PipelineOptions) -> None:
-    """Cancels the job of these options where they name both the cluster, by --flink_master, and the job.
+    """Cancels the job of these options if they name both the cluster, by --flink_master, and the job.
 
-    Cancelling a job at Beam's job server ends its wait for the Flink job, which goes on, and whose id Beam does not
-    tell: it is the one of the job's name, which is a name of its own. Where several jobs have it, none is cancelled, as
-    it may be somebody else's; nor where the cluster cannot be asked.
+    Cancelling a job at Beam's job server ends its wait for the Flink job, but not the Flink job. Beam does not report
+    the id of that job, so it is looked up by the job's name, which is unique. If several jobs have the name, none is
+    cancelled, as they may belong to other users; nor if the cluster does not answer.
     """
     master = options.view_as(FlinkRunnerOptions).flink_master
     name = options.view_as(GoogleCloudOptions).job_name

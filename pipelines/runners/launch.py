@@ -1,4 +1,4 @@
-"""Runs a pipeline on the runner that the options name, and says what went wrong in one line."""
+"""Runs a pipeline on the runner of the options, and reports errors in one line."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ LOCAL_RUNNERS = (None, "DirectRunner", "FnApiRunner")
 
 @contextlib.contextmanager
 def run_in_this_process() -> Iterator[None]:
-    """Makes this process ready for runs of Beam; at the end it is as it was before."""
+    """Prepares this process for running Beam within this block, and restores its state at the end."""
     with quiet_root_logger, shared_clients, file_system_options_restored:
         yield
 
 
 def beam_options(flags: Sequence[str]) -> PipelineOptions:
-    """Returns the options of the Beam pipeline that `flags` give.
+    """Returns the options of the Beam pipeline for `flags`.
 
-    Raises UsageError where Beam knows no such option: a mistyped flag would otherwise be ignored.
+    Raises UsageError if Beam has no such option: it would ignore a mistyped flag.
     """
     parser = option_parser()
     try:
@@ -66,38 +66,38 @@ def beam_options(flags: Sequence[str]) -> PipelineOptions:
     _name_runner(options.view_as(StandardOptions))
     setup = options.view_as(SetupOptions)
     if setup.save_main_session is None:
-        # Workers have the package; Dataflow's runner would pickle the script that called it all the same.
+        # Workers have the package; Dataflow's runner would pickle the calling script anyway.
         setup.save_main_session = False
     if not is_local(options):
-        # Beam's workers import it before they work.
+        # Beam's workers import it at their start.
         setup.beam_plugins = [*(setup.beam_plugins or []), CLUSTER_WORKER]
     return options
 
 
 def _name_runner(options: StandardOptions) -> None:
-    """Writes the name of the runner in full, which Beam knows in any case and without its end, such as `flink`.
+    """Sets the full name of the runner: Beam accepts names in any case and without the suffix, such as `flink`.
 
-    Raises UsageError where Beam has no such runner; one that is given by its module is left to it.
+    Raises UsageError if Beam has no such runner; a runner with a module path is left to Beam.
     """
-    given = options.runner
-    if given is None or "." in given:
+    runner = options.runner
+    if runner is None or "." in runner:
         return
     known = {name.lower(): name for name in StandardOptions.KNOWN_RUNNER_NAMES if name not in NOT_FOR_US}
-    name = known.get(given.lower()) or known.get(f"{given.lower()}runner")
+    name = known.get(runner.lower()) or known.get(f"{runner.lower()}runner")
     if name is None:
-        hint = nearest(given, list(known.values()))
-        raise UsageError(f"--runner {given}: Beam has no such runner{hint}; there are {', '.join(known.values())}")
+        hint = nearest(runner, list(known.values()))
+        raise UsageError(f"--runner {runner}: Beam has no such runner{hint}; there are {', '.join(known.values())}")
     options.runner = name
 
 
 NOT_FOR_US = ("BundleBasedDirectRunner",)
-"""Runners of Beam that cannot read a file in parts."""
+"""Runners of Beam that cannot split a file."""
 CLUSTER_WORKER = "beamscore.pipelines.runners.cluster_worker"
 OWN_FLAGS = ("--ground-truth", "--predictions", "--output", "--slice", "--set", "--processes", "--quiet", "--help")
 
 
 def is_local(options: PipelineOptions) -> bool:
-    """Tells whether the pipeline runs on this machine, under this command."""
+    """Returns whether the pipeline runs on this machine, under this command."""
     return options.view_as(StandardOptions).runner in LOCAL_RUNNERS
 
 
@@ -107,12 +107,12 @@ def runner_name(options: PipelineOptions) -> str:
 
 
 def path_for_workers(options: PipelineOptions, path: str) -> str:
-    """Returns a path as the workers know it: those of a cluster have another current folder."""
+    """Returns a path that is valid in the workers: those of a cluster have a different current folder."""
     return path if is_local(options) else _from_root(path)
 
 
 def files_for_workers(options: PipelineOptions, files: Iterable[Any]) -> list[Any]:
-    """Returns files with their `path` as the workers know it; the options, slow to ask, are asked once for all."""
+    """Returns files with a `path` that is valid in the workers; the options, slow to query, are queried once."""
     if is_local(options):
         return list(files)
     return [replace(file, path=_from_root(file.path)) for file in files]
@@ -123,15 +123,15 @@ def _from_root(path: str) -> str:
 
 
 def block_folder(pipeline: beam.Pipeline) -> BlockFolder:
-    """Returns where a pipeline keeps its blocks: those of a local one in the folder that is removed with it."""
+    """Returns where a pipeline stores its blocks: if local, in the folder that is removed with it."""
     return BlockFolder(pipeline.local_tempdir) if is_local(pipeline.options) else IN_PIPELINE
 
 
 def name_job(options: PipelineOptions, command: str, run_id: str) -> None:
-    """Names the job of a cluster: by the name people find it, and `run` cancels it.
+    """Names the job of a cluster: people find the job by its name, and `run` cancels it by its name.
 
-    A name that the options give stays as it is on Dataflow, which runs no two jobs of one name. Elsewhere the run_id
-    follows it, so that no other job has the name.
+    A name from the options is unchanged on Dataflow, which never runs two jobs of the same name. Other runners get the
+    run_id as a suffix, so that no other job has the name.
     """
     cloud = options.view_as(GoogleCloudOptions)
     if is_local(options) or (cloud.job_name and runner_name(options) == "DataflowRunner"):
@@ -140,10 +140,10 @@ def name_job(options: PipelineOptions, command: str, run_id: str) -> None:
 
 
 def is_detached(options: PipelineOptions) -> bool:
-    """Tells whether the command hands its job over and ends before the job does.
+    """Returns whether the command hands its job over and ends before the job does.
 
-    So it is with --no_wait_until_finish, and in the launcher of a Dataflow template, which starts the job only after
-    the program has ended.
+    This is the case with --no_wait_until_finish, and in the launcher of a Dataflow template, which starts the job only
+    after the program has ended.
     """
     handed_over = options.view_as(GoogleCloudOptions).template_location
     return not is_local(options) and bool(handed_over or options.view_as(StandardOptions).no_wait_until_finish)
@@ -154,9 +154,9 @@ def run(
 ) -> beam.runners.runner.PipelineResult:
     """Builds and runs a pipeline, and waits for its end; a job that is interrupted is cancelled.
 
-    abandon: called before the job is cancelled, which may take its time elsewhere, or fail.
+    abandon: called before the job is cancelled, as a remote cancellation may be slow, or fail.
 
-    Raises UsageError where an input turned out to be wrong on the way.
+    Raises UsageError if an input turns out to be wrong during the run.
     """
     result = None
     try:
@@ -164,7 +164,7 @@ def run(
         with as_input_errors():
             state = result.wait_until_finish()
     except KeyboardInterrupt:
-        # The last one is called first, and each of them whatever becomes of the others.
+        # The last callback runs first; each one runs even if others fail.
         with contextlib.ExitStack() as stack:
             stack.callback(flink.cancel_job, options)
             if result is not None:
@@ -177,22 +177,22 @@ def run(
 
 
 def submit(options: PipelineOptions, build: Callable[[beam.Pipeline], Any]) -> beam.runners.runner.PipelineResult:
-    """Builds a pipeline and starts it; a local run has ended then, another goes on.
+    """Builds a pipeline and starts it; a local run has then ended, a remote one goes on.
 
-    Raises UsageError where nothing answers at an address that the options give, the runner lacks a program of its own,
-    there is no temporary folder, or an input turned out to be wrong on the way.
+    Raises UsageError if nothing answers at an address in the options, the runner lacks one of its programs, there is no
+    temporary folder, or an input turns out to be wrong during the run.
     """
     if not is_local(options):
         flink.check_addresses(options)
         cloud = options.view_as(GoogleCloudOptions)
-        # Beam asks for a folder of Dataflow's that does not answer again and again, for many minutes.
+        # Beam retries a folder of Dataflow that does not answer for many minutes.
         check_reachable(path for path in (cloud.temp_location, cloud.staging_location, cloud.template_location) if path)
     with as_input_errors():
-        # Beam's pipelines have a folder there, too.
+        # Beam's pipelines also have a folder there.
         temporary_folder()
     with as_input_errors(), _worker_environment(options) as environment, contextlib.ExitStack() as stack:
         pipeline = empty_pipeline(options, environment)
-        # Beam removes this folder of a pipeline only where it is run.
+        # Beam removes this folder of a pipeline only if the pipeline runs.
         stack.callback(remove_folder, pipeline.local_tempdir)
         build(pipeline)
         try:
@@ -206,7 +206,7 @@ def submit(options: PipelineOptions, build: Callable[[beam.Pipeline], Any]) -> b
 
 
 START_SERVERS = ("FlinkRunner", "SparkRunner", "KafkaStreamsRunner", "PrismRunner", "PortableRunner")
-"""Runners whose job server Beam starts, or finds by an option."""
+"""Runners whose job server Beam starts, or gets from an option."""
 _START = (
     "it needs Java and its job server (such as --flink_job_server_jar FILE), its program (--prism_location FILE), "
     "or the address of one that runs (--runner PortableRunner --job_endpoint HOST:PORT)"
@@ -214,9 +214,9 @@ _START = (
 
 
 def empty_pipeline(options: PipelineOptions, environment: Any = None) -> beam.Pipeline:
-    """Returns an empty pipeline; raises UsageError where the runner cannot be had, or options contradict."""
+    """Returns an empty pipeline; raises UsageError if the runner is unavailable, or options conflict."""
     try:
-        # Elsewhere the options name the runner.
+        # Otherwise the options name the runner.
         runner = local_runner(options, environment) if is_local(options) else None
         return beam.Pipeline(runner=runner, options=options)
     except (ImportError, AttributeError, ValueError) as error:
@@ -225,10 +225,10 @@ def empty_pipeline(options: PipelineOptions, environment: Any = None) -> beam.Pi
 
 
 def use_processes(options: PipelineOptions, processes: int | None, input_bytes: int) -> None:
-    """Makes a local run use several worker processes, unless the options of Beam say how to run it.
+    """Makes a local run use several worker processes, unless the options of Beam set how to run it.
 
-    processes: how many; None takes one for each core where there is much input and there are many cores. With fewer,
-    starting processes and talking to them costs more than they bring.
+    processes: their number; None: one for each core if the input is large and there are many cores. Otherwise starting
+    processes and communicating with them costs more than it gains.
     """
     direct = options.view_as(DirectOptions)
     if not is_local(options) or direct.direct_running_mode != "in_memory" or direct.direct_num_workers != 1:
@@ -243,9 +243,9 @@ def use_processes(options: PipelineOptions, processes: int | None, input_bytes: 
 
 @contextlib.contextmanager
 def _worker_environment(options: PipelineOptions) -> Iterator[Any]:
-    """Yields what starts a worker process of ours where the options ask for processes, else None.
+    """Yields the environment that starts our worker processes if the options request processes, else None.
 
-    The runner would start Beam's worker otherwise, so the option is taken away from it meanwhile.
+    The runner would otherwise start Beam's worker, so the option is removed within this block.
     """
     direct = options.view_as(DirectOptions)
     if not is_local(options) or direct.direct_running_mode != "multi_processing":
@@ -260,7 +260,7 @@ def _worker_environment(options: PipelineOptions) -> Iterator[Any]:
 
 
 def quiet_workers(options: PipelineOptions, verbose: bool) -> None:
-    """Keeps the log of local worker processes off the console, unless the options say what to log."""
+    """Keeps the log of local worker processes off the console, unless the options set a log level."""
     worker = options.view_as(WorkerOptions)
     if is_local(options) and not verbose and worker.default_sdk_harness_log_level is None:
         worker.default_sdk_harness_log_level = "CRITICAL"

@@ -1,10 +1,10 @@
-"""The folders that a command and its worker processes live by, so that neither files nor processes outlive it.
+"""Folders that bound the lifetime of a command and its worker processes: neither files nor processes outlive it.
 
-All temporary files of a command are in one folder beside a lock that the system takes back when the process ends,
-however it ends. So the next command can tell what a killed one has left, and removes it.
+All temporary files of a command are in one folder next to a lock that the system releases when the process ends,
+however it ends. So the next command can recognize the leftovers of a killed one, and removes them.
 
-Beam's runner waits for its workers to end of themselves, which one that waits for data never does. So a worker ends as
-soon as its folder is gone, or the command.
+Beam's runner waits for its workers to exit, but a worker that waits for data never does. So a worker exits as soon as
+its folder or the command is gone.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ REMOVALS = 10
 _OF_JOB_SERVER = "beam-temp*"
 _PREFIX, _LOCK, _NEW_LOCK = "beamscore-run-", ".lock", "lock"
 
-# A worker imports from where its command does. `python -m` would look into the current folder first, where somebody
-# else's package may have the name of one of ours.
+# A worker has the import path of its command. `python -m` would search the current folder first, which may hold an
+# unrelated package with the name of one of ours.
 _WORKER = "import sys; sys.path[:] = {path}; from beamscore.pipelines.runners.lifetime import work; work({parent})"
 
 _folders: set[str] = set()
 
 
 def remove_folder(folder: str) -> None:
-    """Removes a folder in which processes that are about to end, or programs of theirs, may still make files."""
+    """Removes a folder in which processes that are about to end, or their programs, may still create files."""
     removed = _take_name(folder)
     for _ in range(REMOVALS):
         shutil.rmtree(removed, ignore_errors=True)
@@ -49,7 +49,7 @@ def remove_folder(folder: str) -> None:
 
 
 def _take_name(folder: str) -> str:
-    """Renames a folder, so that nothing more can be made in it by its name; returns the new one."""
+    """Renames a folder, so that nothing more can be created in it by its name; returns the new name."""
     removed = f"{folder}-removed"
     with contextlib.suppress(OSError):
         os.rename(folder, removed)
@@ -58,9 +58,9 @@ def _take_name(folder: str) -> str:
 
 @contextlib.contextmanager
 def own_temporary_folder() -> Iterator[None]:
-    """Makes a folder for all temporary files of this process until the block ends; removes those of killed ones.
+    """Creates a folder for all temporary files of this process within this block; removes those of killed processes.
 
-    Where no folder can be made, nothing changes: whoever needs it says so.
+    If no folder can be created, nothing changes: the code that needs it reports the error.
     """
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError):
@@ -71,7 +71,7 @@ def own_temporary_folder() -> Iterator[None]:
             stack.callback(_leave, folder)
             lock = stack.enter_context(open(os.path.join(folder, _NEW_LOCK), "wb"))
             fcntl.flock(lock, fcntl.LOCK_EX)
-            # Only now do others see it.
+            # It becomes visible to other processes only now.
             os.rename(lock.name, folder + _LOCK)
             stack.callback(setattr, tempfile, "tempdir", tempfile.tempdir)
             tempfile.tempdir = folder
@@ -79,7 +79,7 @@ def own_temporary_folder() -> Iterator[None]:
 
 
 def _leave(folder: str) -> None:
-    """Removes a folder, but for one with files of a job server, which Beam stops and removes when Python ends."""
+    """Removes a folder unless it has files of a job server, which Beam stops and removes when Python exits."""
     if not any(Path(folder).glob(_OF_JOB_SERVER)):
         _remove_with_lock(folder)
 
@@ -91,9 +91,9 @@ def _remove_with_lock(folder: str) -> None:
 
 
 def _remove_abandoned(shared: str) -> None:
-    """Removes the folders of processes that have ended: their locks can be taken."""
+    """Removes the folders of processes that have ended: their locks can be acquired."""
     for path in Path(shared).glob(f"{_PREFIX}*{_LOCK}"):
-        # Those of other people cannot be opened, those of living processes not be locked.
+        # Files of other users cannot be opened, those of running processes cannot be locked.
         with contextlib.suppress(OSError), open(path, "r+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             _remove_with_lock(str(path).removesuffix(_LOCK))
@@ -105,8 +105,8 @@ def worker_command() -> Iterator[str]:
     folder = tempfile.mkdtemp(prefix="beamscore-workers-")
     _folders.add(folder)
     try:
-        # Ctrl-C reaches every process of a terminal; the command alone answers it, and ends its workers.
-        # exec: the worker takes the place of the shell that starts it, and is a child of this process.
+        # Ctrl-C reaches every process of a terminal; only the command handles it, and ends its workers.
+        # exec: the worker replaces the shell that starts it, and is a child of this process.
         worker = [sys.executable, "-c", _WORKER.format(path=ascii(sys.path), parent=os.getpid()), folder]
         yield f"trap '' INT; exec {shlex.join(worker)}"
     finally:
@@ -115,13 +115,13 @@ def worker_command() -> Iterator[str]:
 
 
 def terminate_workers() -> None:
-    """Ends all worker processes of this process within a moment."""
+    """Ends all worker processes of this process shortly."""
     for folder in list(_folders):
         _take_name(folder)
 
 
 def live_by(folder: str, parent: int) -> None:
-    """Ends this process, and removes the folder, as soon as that has another name or the process `parent` is gone.
+    """Ends this process and removes the folder as soon as it is renamed or the process `parent` is gone.
 
     All temporary files of this process are in the folder. The parent may have been killed already, while this process
     imported what it needs.
@@ -138,11 +138,11 @@ def _watch(folder: str, parent: int) -> None:
 
 
 def work(parent: int) -> None:
-    """Works until the command, the process `parent`, has no more to do; the argument is the folder that it lives by.
+    """Runs a worker until the command, the process `parent`, needs no more; sys.argv[1] is the folder for `live_by`.
 
-    It is Beam's own worker, but quiet: what it logs goes to the command, which shows it or not.
+    It is Beam's own worker, but quiet: its log goes to the command, which may show it.
     """
-    # It ends at once: Python would look for garbage among all objects of the libraries once more.
+    # For a fast exit: Python would otherwise collect garbage among all objects of the libraries.
     atexit.register(gc.freeze)
     live_by(sys.argv[1], parent)
     with quiet_root_logger:

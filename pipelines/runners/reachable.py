@@ -1,4 +1,4 @@
-"""Whether a filesystem elsewhere answers at all: libraries of clouds look for credentials and buckets for minutes."""
+"""Checks that remote filesystems answer: cloud libraries search for credentials and buckets for minutes."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ _PACKAGES = {
     "hdfs": ("hdfs", "hdfs"),
     "azfs": ("azure.storage.blob", "apache-beam[azure]"),
 }
-"""The package that each filesystem of Beam needs, and what installs it."""
+"""The package that each filesystem of Beam needs, and the requirement that installs it."""
 
 _BUCKET = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/]*")
 _answered: set[str] = set()
 
 
 def check_reachable(paths: Iterable[str]) -> None:
-    """Asks the filesystem of each bucket, once, for one of these paths.
+    """Queries the filesystem of each bucket, once, for one of these paths.
 
-    Whatever it answers will do, as whoever uses the path tells what is wrong. Raises UsageError where nothing comes
-    within SECONDS, and where the package that the filesystem needs is not installed.
+    Any answer is sufficient, as later uses of the path report errors. Raises UsageError if there is no answer within
+    SECONDS, or the package that the filesystem needs is not installed.
     """
     for path in paths:
-        found = _BUCKET.search(path)
-        if found is None or found[0] in _answered:
+        match = _BUCKET.search(path)
+        if match is None or match[0] in _answered:
             continue
-        _check_package(path, found[0].partition("://")[0].lower())
-        # Left behind where it does not end: what holds it is out of reach.
-        asking = threading.Thread(target=_ask, args=(path[found.start() :],), daemon=True)
+        _check_package(path, match[0].partition("://")[0].lower())
+        # If it does not end, it is left behind: it cannot be stopped.
+        asking = threading.Thread(target=_ask, args=(path[match.start() :],), daemon=True)
         asking.start()
         asking.join(SECONDS)
         if asking.is_alive():
             raise UsageError(
                 f"{path}: nothing answers within {SECONDS} seconds; check the bucket, the credentials and the network"
             )
-        _answered.add(found[0])
+        _answered.add(match[0])
 
 
 def _check_package(path: str, scheme: str) -> None:
@@ -59,7 +59,7 @@ def _check_package(path: str, scheme: str) -> None:
 
 
 def _ask(path: str) -> None:
-    # Beam asks for a bucket alone again and again for minutes, as if a server had failed.
+    # Beam retries a path of only a bucket for minutes, as if a server had failed.
     key = path.partition("://")[2].partition("/")[2]
     with contextlib.suppress(Exception):
         FileSystems.exists(path if key else f"{path.rstrip('/')}/.beamscore")
