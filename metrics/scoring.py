@@ -77,9 +77,9 @@ def score_pairs(
     again: Mapping[int, Result | None] = dict.fromkeys(refused)
     if missing == "wrong":
         again = _scored(benchmark, without, score)
-    found = {**results, **again}
+    final = {**results, **again}
     return [
-        _outcome(without.get(number, pair), found.get(number), refused.get(number)) for number, pair in enumerate(pairs)
+        _outcome(without.get(number, pair), final.get(number), refused.get(number)) for number, pair in enumerate(pairs)
     ]
 
 

@@ -1,6 +1,6 @@
-"""Task 4: axis analysis, and task 5: legend analysis. Ticks and legend boxes are found by the id of their text.
+"""Task 4: axis analysis, and task 5: legend analysis. Ticks and legend boxes are matched by the id of their text.
 
-A tick is found by the id of its label and scored by its distance from the true point: 1 up to `tick_close` of the
+A tick is matched by the id of its label and scored by its distance from the true point: 1 up to `tick_close` of the
 image diagonal, 0 from `tick_far`, linear between. On each axis precision = sum of scores / predicted ticks and
 recall = sum of scores / true ticks; an axis without ticks on both sides has 1 and 1.
 

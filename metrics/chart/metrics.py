@@ -147,8 +147,8 @@ def confusion_tables(sums: Sums) -> list[Table]:
 
 def _confusion(task: str, sums: Sums) -> dict[tuple[str, str], float]:
     """Returns the confusion counts of a task by (true class, predicted class)."""
-    found = sums.bracketed(f"{task}.confusion").items()
-    return {(row, column): count for name, count in found for row, _, column in [name.partition("|")]}
+    counts = sums.bracketed(f"{task}.confusion").items()
+    return {(row, column): count for name, count in counts for row, _, column in [name.partition("|")]}
 
 
 def explain(details: Any) -> list[str]:

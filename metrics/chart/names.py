@@ -72,7 +72,7 @@ def without_latex(text: str) -> str:
     # It tries all commands on every text; without a backslash, only the minus and the scripts are replaced.
     text = text.replace("-", "\u2212")
     for scripts in SCRIPTS:
-        text = scripts.sub(lambda found: "".join(found[0][0] + each for each in found[1]), text)
+        text = scripts.sub(lambda match: "".join(match[0][0] + each for each in match[1]), text)
     for script, character in SUBSUPERSCRIPTS:
         text = text.replace(script, character)
     return text

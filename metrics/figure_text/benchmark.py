@@ -24,7 +24,7 @@ from .outcome import Outcome, describe_matches, score_figure
 from .records import FigurePrediction, FigureTextOptions, FigureTruth
 
 REGION_KINDS = ("prediction.located", "prediction.texts", "prediction.readings")
-"""Count the predicted regions of each kind; they tell what a system does: it is measured by that alone."""
+"""Counts of the predicted regions of each kind. They show which tasks a system does; only these are measured."""
 
 
 class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOptions]):

@@ -196,12 +196,12 @@ def _numbers(line: str, most: int) -> tuple[list[float], str]:
     """Returns up to `most` numbers at the start of a line, with what follows them."""
     numbers: list[float] = []
     end = 0
-    while len(numbers) < most and (found := _NUMBER.match(line, end)) and found.end() > end:
-        number = float(found[1])
+    while len(numbers) < most and (match := _NUMBER.match(line, end)) and match.end() > end:
+        number = float(match[1])
         if abs(number) > MAX_COORDINATE:
-            raise ValueError(f"a number of {found[1]:.20} is too large")
+            raise ValueError(f"a number of {match[1]:.20} is too large")
         numbers.append(number)
-        end = found.end()
+        end = match.end()
     return numbers, line[end:]
 
 

@@ -150,8 +150,8 @@ def _formulas(
     start = 0
     with budget.reading(side):
         for page in pages:
-            found = document_formulas(page, dialect or "latex", budget)
-            formulas += [each._replace(offset=start + each.offset) for each in found]
+            on_page = document_formulas(page, dialect or "latex", budget)
+            formulas += [each._replace(offset=start + each.offset) for each in on_page]
             start += len(page)
     if len(formulas) > max_formulas:
         raise RejectedRecord(

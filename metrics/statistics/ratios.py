@@ -39,8 +39,8 @@ def is_measured(value: Value) -> Value:
 def f_measure(precision: Value, recall: Value) -> Value:
     """Returns the harmonic mean 2 P R / (P + R).
 
-    None where both are None; 0 where both are 0 or one is missing: nothing was found of what was there, or
-    something was found where nothing was.
+    None if both are None; 0 if both are 0 or one is missing: either nothing was found of an existing truth, or
+    something was found without any truth.
     """
     if isinstance(precision, np.ndarray) or isinstance(recall, np.ndarray):
         first, second = (np.asarray(each, dtype=np.float64) for each in (precision, recall))

@@ -105,12 +105,12 @@ def _kpsewhich(names: list[str]) -> list[Path]:
 
 
 _FOLDERS: dict[Path, None] = {}
-"""Where files have been found; those of a family of fonts are together."""
+"""The folders of files located so far; the files of a font family are together."""
 
 
 @lru_cache(maxsize=1024)
 def find_file(name: str) -> Path | None:
-    """Returns where TeX finds a file; None where it has none of that name."""
+    """Returns the path at which TeX finds a file; None if it has no file of that name."""
     paths = (folder / name for folder in _FOLDERS)
     path = next((path for path in paths if path.is_file()), None) or next(iter(_kpsewhich([name])), None)
     if path:
