@@ -77,7 +77,7 @@ class RejectedRecord(Exception):
 def record_fields(kind: type[msgspec.Struct]) -> dict[str, bool]:
     """Returns the fields of a record type, and of each whether its value may be plain text.
 
-    Raises TypeError where `kind` is not a struct.
+    Raises TypeError if `kind` is not a struct.
     """
     types = {field.encode_name: field.type for field in msgspec.structs.fields(kind)}
     return {name: _may_be_text(msgspec.inspect.type_info(each)) for name, each in types.items()}
@@ -118,7 +118,7 @@ class MetricSpec:
 
     name: as in `Benchmark.values` or `SampleScore.metrics`; a family is declared once, such as `task1.f1[CLASS]`.
     higher_is_better: the direction in which the metric improves.
-    bounds: the lowest and the highest possible value; None where there is no bound.
+    bounds: the lowest and the highest possible value; None if there is no bound.
     main: its place, from 1, among the metrics that a person reads first; None: not one of them. Of the per-sample
     metrics exactly one is: the report lists the worst samples by it.
     rank: its place, from 1, among the metrics by which systems are ranked; None: not ranked by it.
@@ -131,7 +131,7 @@ class MetricSpec:
     parts: of a metric made of metrics (`metrics.derived`), their names; it rests on as many units as the part that
     rests on the fewest.
     sliced: of a metric made of means over slices, the metrics with the columns of these slices.
-    binary: whether a per-sample metric is 1 where the sample is right, and 0 where it is not: of repeats there is
+    binary: whether a per-sample metric is 1 where the sample is right, and 0 if it is not: of repeats there is
     pass@k then.
     """
 
@@ -159,7 +159,7 @@ class MetricSpec:
         return value if self.higher_is_better else -value
 
     def covers(self, name: str) -> bool:
-        """Tells whether `name` is this metric, or a member of this family, such as `task1.f1[pie]`."""
+        """Returns whether `name` is this metric, or a member of this family, such as `task1.f1[pie]`."""
         parts = map(re.escape, _PLACEHOLDER.split(self.name))
         return re.fullmatch(r"\[.+\]".join(parts), name, re.DOTALL) is not None
 
@@ -240,7 +240,7 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
     timed: ClassVar[tuple[str, ...]] = ()
     """What `take_timings` tells of, such as a program that scoring runs; a distribution NAME_microseconds of each."""
     converter: ClassVar[Converter | None] = None
-    """Reads the benchmark's own layout; None where it has none."""
+    """Reads the benchmark's own layout; None if it has none."""
 
     file: ClassVar[str] = ""
     """FILE.py:CLASS of a benchmark that a single file holds, by its absolute path; see `metrics.registry`."""
@@ -264,7 +264,7 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
     def score_sample(self, truth: TruthT, prediction: PredictionT | None) -> SampleScore:
         """Scores one sample; a missing prediction (None) is scored as wrong.
 
-        Raises RejectedRecord where a record cannot be scored.
+        Raises RejectedRecord if a record cannot be scored.
         """
 
     def score(self, pairs: Sequence[Pair[TruthT, PredictionT]]) -> list[SampleScore | RejectedRecord]:
@@ -280,7 +280,7 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
 
     @abc.abstractmethod
     def values(self, sums: Sums) -> dict[str, float | None]:
-        """Returns the metrics of a set of samples from their sums; None where there is nothing to measure.
+        """Returns the metrics of a set of samples from their sums; None if there is nothing to measure.
 
         It is called for the corpus, for each slice and for each bootstrap replicate, where sums are weighted. The
         statistics named in `corpus_statistics` are then those of the whole corpus; see `values_within`.
@@ -322,7 +322,7 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
 
     @classmethod
     def spec_of(cls, name: str) -> MetricSpec | None:
-        """Returns the declaration of a metric of `values`, or of its family; None where there is none."""
+        """Returns the declaration of a metric of `values`, or of its family; None if there is none."""
         return next((spec for spec in cls.metrics if spec.covers(name)), None)
 
     @classmethod
@@ -354,7 +354,7 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
         width and height of the real picture, for which the drawing leaves a place (`common.svg.Drawing.picture`);
         None: there is no such picture.
 
-        Raises RejectedRecord where a record cannot be scored, NotImplementedError where the benchmark has no picture.
+        Raises RejectedRecord if a record cannot be scored, NotImplementedError where the benchmark has no picture.
         """
         raise NotImplementedError(f"{self.name} has no picture")
 

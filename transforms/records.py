@@ -64,7 +64,7 @@ class Origin(msgspec.Struct, frozen=True, order=True):
     side: GROUND_TRUTH or the number of a system.
     file: the number of the file among all files of its side.
     position: the byte offset of the line, or the number of the row from 0.
-    line: the line or row from 1; 0 where it is not known, in a later part of a large file.
+    line: the line or row from 1; 0 if it is not known, in a later part of a large file.
     """
 
     side: int
@@ -236,7 +236,7 @@ class CauseCount:
 
     @property
     def example(self) -> Quarantined | None:
-        """The first of them; None where there is none."""
+        """The first of them; None if there is none."""
         return next(iter(self.examples), None)
 
     @property

@@ -34,9 +34,9 @@ IdentifiedT = TypeVar("IdentifiedT", Tick, LegendPair)
 
 
 def score_axes(truth: Axes, prediction: Axes | None, image: ImageSize | None, options: ChartOptions) -> TaskScore:
-    """Returns the score of one chart; prediction: None where the prediction has no axes, which scores 0 on both.
+    """Returns the score of one chart; prediction: None if the prediction has no axes, which scores 0 on both.
 
-    Raises RejectedRecord where the ground truth has no size of the image.
+    Raises RejectedRecord if the ground truth has no size of the image.
     """
     if image is None:
         raise RejectedRecord("ground_truth", "task4 needs image.width and image.height")
@@ -98,7 +98,7 @@ def _matched_ticks(
 def score_legend(
     truths: Sequence[LegendPair], predictions: Sequence[LegendPair] | None, options: ChartOptions
 ) -> TaskScore:
-    """Returns the score of one chart; predictions: None where the prediction has no legend."""
+    """Returns the score of one chart; predictions: None if the prediction has no legend."""
     given = predictions or ()
     published = options.protocol == "published"
     waiting = by_identifier(given)

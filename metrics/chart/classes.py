@@ -33,7 +33,7 @@ ELEMENT_KINDS: tuple[ElementKind, ...] = ("box", "scatter", "line", "bar")
 
 
 def element_kind(task: str, chart_class: str) -> ElementKind | None:
-    """Returns how the data of charts of a class compare; None where `task` has no measure for them.
+    """Returns how the data of charts of a class compare; None if `task` has no measure for them.
 
     Raises RejectedRecord for a ground truth without a class.
     """
@@ -46,7 +46,7 @@ def element_kind(task: str, chart_class: str) -> ElementKind | None:
 
 
 def class_of(name: str | None, protocol: Protocol) -> str:
-    """Returns the name of a class as classes are compared; empty where there is none."""
+    """Returns the name of a class as classes are compared; empty if there is none."""
     return normalised_class(compared_text(name, protocol)) if name else ""
 
 
@@ -56,7 +56,7 @@ def normalised_class(name: str) -> str:
 
 
 def score_chart_class(truth: ChartTruth, true_class: str, given: str, options: ChartOptions) -> TaskScore:
-    """Returns the score of the class of one chart, which has one; given: the predicted class, empty where it has none.
+    """Returns the score of the class of one chart, which has one; given: the predicted class, empty if it has none.
 
     A true class that is not one of the option `classes` is counted in the coverage.
     """
@@ -97,7 +97,7 @@ def _as_grouped(name: str) -> str:
 
 IdentifiedRole = tuple["str | None", str]
 WrongRole = tuple["str | None", "str | None", "str | None"]
-"""An id, its true role and the predicted one; None where there is none."""
+"""An id, its true role and the predicted one; None if there is none."""
 
 
 def score_text_roles(truth: Sequence[TextRole], output: PredictedTextRoles | None, options: ChartOptions) -> TaskScore:
@@ -132,7 +132,7 @@ def score_text_roles(truth: Sequence[TextRole], output: PredictedTextRoles | Non
 
 
 def predicted_roles(output: PredictedTextRoles | None, options: ChartOptions) -> Sequence[TextRole] | None:
-    """Returns the roles that a prediction has, None where it has none.
+    """Returns the roles that a prediction has, None if it has none.
 
     Released, they may be called `text_blocks`, of which those up to the first that is no text role count.
     """

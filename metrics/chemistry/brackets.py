@@ -75,7 +75,7 @@ class BracketEnds:
         self._ends: dict[int, int] | None = None
 
     def of(self, start: int) -> int:
-        """Returns the index after what closes the bracket at `start`; raises UnreadableMolecule where nothing does."""
+        """Returns the index after what closes the bracket at `start`; raises UnreadableMolecule if nothing does."""
         if self._ends is None:
             if flat := _FLAT_GROUP.match(self._text, start):
                 return flat.end()

@@ -65,7 +65,7 @@ class FigureTextConverter(Converter):
     def records(self, key: str, parts: Sequence[Part]) -> Iterable[Mapping[str, Any]]:
         """Yields the record of one image.
 
-        Raises UnreadableSource where two files are of the same image, or a line is not as the role says.
+        Raises UnreadableSource if two files are of the same image, or a line is not as the role says.
         """
         if len(parts) != 1:
             raise UnreadableSource(

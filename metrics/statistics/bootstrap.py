@@ -105,8 +105,8 @@ def uniforms_of(unit_hashes: Sequence[int], count: int) -> npt.NDArray[np.uint64
 class BootstrapSums:
     """The exact sums of a set of samples and of its replicates: a commutative monoid under `merge`.
 
-    A few samples are kept as added, more are folded into a table; the difference is not visible from outside: equal sets
-    of samples have equal tables. table: initial sums.
+    A few samples are kept as added, more are folded into a table; this is not visible from outside: equal sets of
+    samples have equal tables. table: initial sums.
 
     Raises ValueError if the table does not have the number of rows of the bootstrap.
     """

@@ -1,9 +1,10 @@
 """The metrics of a set of samples with their replicates, and the number of units behind each.
 
-A metric is a ratio of sums, and for its precision a corpus counts as many units as contribute to its denominator.
-If unit u adds d_u, the count is n = (sum d_u)^2 / sum d_u^2 units, which is their number if all add the same (Kish, Survey Sampling, 1965, section 11.7). A weight of the Poisson bootstrap has mean 1 and variance 1, so
-the replicates D_r of the denominator D have mean D and variance sum d_u^2: the mean of (D_r - D)^2 estimates it without
-bias, whether samples or clusters are drawn, and no additional sum is needed.
+A metric is a ratio of sums, and for its precision a corpus counts as many units as contribute to its denominator. If
+unit u adds d_u, the count is n = (sum d_u)^2 / sum d_u^2 units, which is their number if all add the same (Kish, Survey
+Sampling, 1965, section 11.7). A weight of the Poisson bootstrap has mean 1 and variance 1, so the replicates D_r of the
+denominator D have mean D and variance sum d_u^2: the mean of (D_r - D)^2 estimates it without bias, whether samples or
+clusters are drawn, and no additional sum is needed.
 
 A mean over K classes gives a unit of class k, of n_k units, the weight 1 / n_k, so few units of rare classes make most
 of its variance, and of the error of that variance. The estimate of a variance of independent errors with the
@@ -195,7 +196,7 @@ def spec_of(kind: type[AnyBenchmark], metric: str) -> MetricSpec:
 def _denominators(
     kind: type[AnyBenchmark], metrics: Sequence[str], sums: SumTable, shape: tuple[int, int], clustered: bool
 ) -> tuple[dict[str, FloatArray], dict[str, list[float]]]:
-    """Returns the denominator of each metric in slices with equal numbers of rows [S, 1 + R], and the units that count [S].
+    """Returns the denominator of each metric in slices of the same length [S, 1 + R], and the units that count [S].
 
     Metrics with the same denominator share the array.
     """
@@ -214,8 +215,8 @@ def _denominators(
 def denominator_columns(spec: MetricSpec, metric: str, names: Mapping[str, int]) -> tuple[int, ...]:
     """Returns the columns, by name in `names`, of the statistics that the denominator of a metric adds up.
 
-    A column that the denominator names twice is returned twice. `task1.confusion[CLASS|*]`, declared for `task1.recall[CLASS]`,
-    is `task1.confusion[pie|...]` for `task1.recall[pie]`, with anything after the bar.
+    A column that the denominator names twice is returned twice. `task1.confusion[CLASS|*]`, the denominator of
+    `task1.recall[CLASS]`, is `task1.confusion[pie|...]` for `task1.recall[pie]`, with anything after the bar.
     """
     columns: list[int] = []
     for term in _terms(spec, metric):

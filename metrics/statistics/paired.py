@@ -12,7 +12,7 @@ with probability 1 %, nothing differs in 13 % of corpora of 200 units, and SE is
 that such a loss would reverse, adds 2 (width / n)^2 to SE^2 while fewer than 20 units differ, as if two more differed
 by the whole width of a metric with two bounds. Agresti and Min add pseudo-observations in much the same way ("Simple
 Improved Confidence Intervals for Comparing Matched Proportions", Statistics in Medicine 24, 2005). The sums alone do
-not show how many units differ, only that at least (n SE / width)^2 do: that many would if each differed by the width. Systems
+not show how many units differ, only that at least (n SE / width)^2 do, the case of each differing by the width. Systems
 with the same predictions are equal on any corpus: nothing is added then.
 """
 

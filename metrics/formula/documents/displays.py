@@ -280,7 +280,7 @@ def _without_arguments(content: str, kind: str) -> str:
 
 
 def _only_environment(formula: str) -> tuple[str, str] | None:
-    """The name and content of the environment of rows that is all of `formula`; None where there is none."""
+    """The name and content of the environment of rows that is all of `formula`; None if there is none."""
     first = _ENVIRONMENT.match(formula)
     if not first or first[1] != "begin" or first[2] not in ALIGNED | GATHERED | SINGLE:
         return None
