@@ -1,4 +1,4 @@
-"""Scores a batch of decoded pairs and says what became of each: the core of the pipeline and of the Python API."""
+"""Scores a batch of decoded pairs and returns their outcomes: the core of the pipeline and of the Python API."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ScoreBatch = Callable[[Sequence[Pair[Any, Any]]], "list[Result]"]
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What became of one pair.
+    """The outcome of one pair.
 
     score: None if the sample was rejected, or its prediction is missing and missing predictions are left out. Its
     details are JSON. rejected: why the sample was rejected, if it was. prediction_rejected: why only its prediction was

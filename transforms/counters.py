@@ -1,4 +1,4 @@
-"""What became of records and samples, as metrics of Beam under a fixed set of names."""
+"""Counts of records and samples by status, as metrics of Beam under a fixed set of names."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def picture_path(truth: Any, sample_id: str, source: str, places: str | None) ->
     """Returns the path of the picture of a sample; None if it is not known.
 
     truth: the ground-truth record as JSON holds it. source: the file that it came from. places: a pattern with
-    `{sample_id}`, which needs no `image.path`, or the folder to which that is relative, by default the folder of `source`.
+    `{sample_id}`, which needs no `image.path`, or the folder to which that is relative, by default of `source`.
     """
     if places is not None and SAMPLE_ID in places:
         return places.replace(SAMPLE_ID, sample_id)

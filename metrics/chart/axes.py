@@ -71,14 +71,14 @@ def _axis_score(total: float, truths: int, predictions: int, released: bool, has
 
 
 def _last_of_each_id(axis: Sequence[Tick]) -> list[Tick]:
-    """Returns the ticks of an axis as the released script reads them: the last of each id, and none without one."""
+    """Returns the ticks of an axis as the released script reads them: the last of each id, if they have one."""
     return list({identifier_text(tick.id): tick for tick in axis if tick.id is not None}.values())
 
 
 def _matched_ticks(
     truths: Sequence[Tick], predictions: Sequence[Tick], close: float, far: float
 ) -> tuple[list[dict[str, Any]], float]:
-    """Returns what became of the ticks of one axis, as the details have it, and the sum of the scores."""
+    """Returns the results for the ticks of one axis, as in the details, and the sum of the scores."""
     waiting = by_identifier(predictions)
     total = 0.0
     ticks: list[dict[str, Any]] = []

@@ -79,7 +79,7 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
         return values_of(sums, self.options)
 
     def explain(self, details: Any) -> list[str]:
-        """Returns what became of the class and of the parts of each task."""
+        """Returns the results for the class and for the parts of each task."""
         return explain(details)
 
     def draw(
@@ -98,7 +98,7 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
         return draw_chart(truth, prediction, details, self.options, image)
 
     def tables(self, sums: Sums) -> list[Table]:
-        """Returns the confusion matrices of tasks 1 and 3, where there is one."""
+        """Returns the confusion matrices of tasks 1 and 3, if any."""
         return confusion_tables(sums)
 
     def _score_task(

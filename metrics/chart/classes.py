@@ -79,8 +79,8 @@ def _known_classes(classes: tuple[str, ...], protocol: Protocol) -> frozenset[st
 def _as_ambiguous(truth: ChartTruth, true_class: str, predicted: str, options: ChartOptions) -> tuple[str, str]:
     """Returns true and predicted class of a bar chart, which may be called grouped as well as stacked.
 
-    It may where it says `ambiguous: true`, and, as published, where it has one data series. The released script
-    knows only a list of such charts, which is what `ambiguous` stands for. Published, a prediction of the same
+    This applies if it says `ambiguous: true`, and, as published, if it has one data series. The released script has
+    only a list of such charts, which `ambiguous` represents. Published, a prediction of the same
     orientation becomes the true class; released, both become grouped.
     """
     grouped, others = _as_grouped(true_class), _as_grouped(predicted)
@@ -103,7 +103,7 @@ WrongRole = tuple["str | None", "str | None", "str | None"]
 def score_text_roles(truth: Sequence[TextRole], output: PredictedTextRoles | None, options: ChartOptions) -> TaskScore:
     """Returns the score of the roles of the text blocks of one chart, by id.
 
-    A text whose true role is not scored is left out, with what was predicted for it. A role that is predicted for an id
+    A text whose true role is not scored is omitted, with the roles predicted for it. A role that is predicted for an id
     that the ground truth lacks, and a second role for the same id, count against precision. Where a text has a true
     role that is scored and another that is not, each of both is right. Released, the first is wrong there, since what
     is predicted for the text is left out, and the first id that the ground truth lacks is the last that is read of a
@@ -134,7 +134,7 @@ def score_text_roles(truth: Sequence[TextRole], output: PredictedTextRoles | Non
 def predicted_roles(output: PredictedTextRoles | None, options: ChartOptions) -> Sequence[TextRole] | None:
     """Returns the roles that a prediction has, None if it has none.
 
-    Released, they may be called `text_blocks`, of which those up to the first that is no text role count.
+    Released, they may be called `text_blocks`; only blocks before the first that is not a text role count.
     """
     if output is None:
         return None
@@ -143,7 +143,7 @@ def predicted_roles(output: PredictedTextRoles | None, options: ChartOptions) ->
     roles: list[TextRole] = []
     with suppress(msgspec.ValidationError):
         for entry in output.text_blocks if isinstance(output.text_blocks, list) else ():
-            roles.append(msgspec.convert(entry, TextRole))  # noqa: PERF401 (those before a bad one stay)
+            roles.append(msgspec.convert(entry, TextRole))  # noqa: PERF401 - entries before an invalid one are kept
     return roles
 
 

@@ -271,7 +271,7 @@ def write_probe(folder: str) -> None:
 
 
 def delete_files(paths: Sequence[str]) -> None:
-    """Deletes those of the files that exist."""
+    """Deletes the files that exist."""
     if paths and not has_folders(paths[0]):
         # Deleting an object that does not exist is not an error.
         with beam_files(paths[0]) as files:
