@@ -57,9 +57,9 @@ class ReusedRows(RowSource):
     def records(self, batch: Any) -> Iterator[tuple[str, bytes]]:
         """Yields the unmodified rows of samples that were not rejected."""
         for hashed, *row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            sample_id, status, prediction_status, truth, prediction, statistics, coverage, details, *metrics = row
-            whole = None not in (truth, statistics, coverage, details) and (status, prediction_status) in _REUSABLE
-            whole = whole and (prediction_status is None or prediction is not None)
+            sample_id, status, outcome, truth, prediction, statistics, coverage, details, *metrics = row
+            whole = truth is not None and statistics is not None and (outcome is None or prediction is not None)
+            whole = whole and None not in (coverage, details) and (status, outcome) in _REUSABLE
             texts = [None if text is None else text.encode() for text in row[:_TEXTS]]
             if whole and row_hash(self.signature, texts, metrics) == hashed:
                 content = _ReusedRow(status, truth, prediction, statistics, coverage, details, metrics)
