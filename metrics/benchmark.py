@@ -45,13 +45,13 @@ ENVIRONMENT_FAULTS = (
 )
 """What fails because of the machine (a disk, memory, a program or a process of ours), never because of a record.
 
-Whoever catches whatever a record may do lets these pass: the run fails, or its runner tries the bundle again. Anything
-else that scoring raises, RecursionError too, is of the record.
+Code that catches all errors of a record lets these pass: the run fails, or its runner retries the bundle. Anything
+else that scoring raises, RecursionError too, belongs to the record.
 """
 
 
 def explain(error: BaseException) -> str:
-    """Returns an error in words: its message, or its type where it has none."""
+    """Returns the message of an error, or its type if the message is empty."""
     if isinstance(error, RecursionError):
         return "nested deeper than can be read"
     return str(error) or type(error).__name__
@@ -60,8 +60,8 @@ def explain(error: BaseException) -> str:
 class RejectedRecord(Exception):
     """A record that cannot be scored, with the reason in words that a person can act on.
 
-    `side` says whose fault it is: a rejected `prediction` leaves its sample without a prediction, a rejected
-    `ground_truth` takes the sample out of the score, and `sample` rejects both (a time limit, say).
+    `side` is the side at fault: a rejected `prediction` leaves its sample without a prediction, a rejected
+    `ground_truth` removes the sample from the score, and `sample` rejects both (a time limit, say).
     """
 
     def __init__(self, side: Side, message: str) -> None:
@@ -75,16 +75,16 @@ class RejectedRecord(Exception):
 
 
 def record_fields(kind: type[msgspec.Struct]) -> dict[str, bool]:
-    """Returns the fields of a record type, and of each whether its value may be plain text.
+    """Returns the fields of a record type, each with whether its value may be plain text.
 
-    Raises TypeError where `kind` is not a struct.
+    Raises TypeError if `kind` is not a struct.
     """
     types = {field.encode_name: field.type for field in msgspec.structs.fields(kind)}
     return {name: _may_be_text(msgspec.inspect.type_info(each)) for name, each in types.items()}
 
 
 def text_fields(kind: type[msgspec.Struct]) -> dict[str, bool]:
-    """Returns the fields of a record type whose value may be plain text, and of each whether a record must have it."""
+    """Returns the fields of a record type whose value may be plain text, each with whether a record must have it."""
     may_be_text = record_fields(kind)
     fields = msgspec.structs.fields(kind)
     return {field.encode_name: field.required for field in fields if may_be_text[field.encode_name]}
@@ -114,25 +114,25 @@ class DrawnPair(Pair[TruthT, PredictionT], Generic[TruthT, PredictionT], frozen=
 
 @dataclass(frozen=True, slots=True)
 class MetricSpec:
-    """One metric of a benchmark: its name, its meaning in one line, and what rankings, reports and gates read of it.
+    """One metric of a benchmark: its name, its meaning in one line, and its use in rankings, reports and gates.
 
     name: as in `Benchmark.values` or `SampleScore.metrics`; a family is declared once, such as `task1.f1[CLASS]`.
     higher_is_better: the direction in which the metric improves.
-    bounds: the lowest and the highest possible value; None where there is no bound.
+    bounds: the lowest and the highest possible value; None if there is no bound.
     main: its place, from 1, among the metrics that a person reads first; None: not one of them. Of the per-sample
     metrics exactly one is: the report lists the worst samples by it.
     rank: its place, from 1, among the metrics by which systems are ranked; None: not ranked by it.
     denominator: the statistic whose sum counts what the metric of a corpus is a share or a mean of, or several with
-    ` + ` between them; a `*` in it stands for any text, and the placeholder of a family for the member. From it follows
-    how many samples, or clusters, the metric rests on (`metrics.statistics.measured`).
-    per_sample: what each sample that counts adds to the denominator, where that is always the same.
-    classes: of a mean over classes, in which each counts alike, however few samples it has: the family whose members
-    tell how many each of them has, such as `task1.recall[CLASS]`.
-    parts: of a metric made of metrics (`metrics.derived`), their names; it rests on as many units as the part that
-    rests on the fewest.
+    ` + ` between them; a `*` in it matches any text, and the placeholder of a family the member. It determines
+    how many samples, or clusters, the metric is based on (`metrics.statistics.measured`).
+    per_sample: what each sample that counts adds to the denominator, if that is always the same.
+    classes: for a mean over classes with equal weights, however few samples a class has: the family whose members have
+    the number of samples of each class as denominators, such as `task1.recall[CLASS]`.
+    parts: of a metric made of metrics (`metrics.derived`), their names; it has as many units as the part with the
+    fewest.
     sliced: of a metric made of means over slices, the metrics with the columns of these slices.
-    binary: whether a per-sample metric is 1 where the sample is right, and 0 where it is not: of repeats there is
-    pass@k then.
+    binary: whether a per-sample metric is 1 if the sample is right, and else 0: with repeats there is then a
+    pass@k.
     """
 
     name: str
@@ -155,11 +155,11 @@ class MetricSpec:
         return None if low is None or high is None else high - low
 
     def goodness(self, value: float) -> float:
-        """Returns a number that is higher the better the value is: `value`, or `-value` where lower is better."""
+        """Returns a number that is higher the better the value is: `value`, or `-value` if lower is better."""
         return value if self.higher_is_better else -value
 
     def covers(self, name: str) -> bool:
-        """Tells whether `name` is this metric, or a member of this family, such as `task1.f1[pie]`."""
+        """Returns whether `name` is this metric, or a member of this family, such as `task1.f1[pie]`."""
         parts = map(re.escape, _PLACEHOLDER.split(self.name))
         return re.fullmatch(r"\[.+\]".join(parts), name, re.DOTALL) is not None
 
@@ -177,7 +177,7 @@ class Table:
 
 
 class SampleScore(msgspec.Struct, frozen=True):
-    """What is known of one scored sample.
+    """The score of one sample.
 
     statistics: numbers that add up over samples, by name; finite, at most 2**32 in magnitude.
     metrics: the per-sample metrics, by the names in `Benchmark.sample_metrics`; None or absent: not measured.
@@ -194,9 +194,9 @@ class SampleScore(msgspec.Struct, frozen=True):
 def for_each(
     pairs: Sequence[Pair[TruthT, PredictionT]], function: Callable[[TruthT, PredictionT | None], ResultT]
 ) -> list[ResultT | RejectedRecord]:
-    """Returns what `function` makes of each pair, in order, or the RejectedRecord that it raised.
+    """Returns the result of `function` for each pair, in order, or the RejectedRecord that it raised.
 
-    A RejectedRecord is returned without its traceback, whose frames would hold all that was computed for the batch.
+    A RejectedRecord is returned without its traceback, whose frames would keep everything computed for the batch alive.
     """
     results: list[ResultT | RejectedRecord] = []
     for pair in pairs:
@@ -229,42 +229,42 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
     sample_metrics: ClassVar[tuple[MetricSpec, ...]]
     """Every per-sample metric; exactly one of them is `main`."""
     corpus_statistics: ClassVar[tuple[str, ...]] = ()
-    """Statistics by which `values` decides what holds for a system as a whole, such as which tasks it attempts."""
+    """Statistics from which `values` decides about a system as a whole, such as which tasks it attempts."""
     takes_columns: ClassVar[bool] = False
     """Whether `values` also takes columns, sums of many replicates of many slices at once, and returns columns: it uses
-    nothing but arithmetic and the functions of `metrics.statistics.ratios`. Else it is called for each replicate."""
+    only arithmetic and the functions of `metrics.statistics.ratios`. Otherwise it is called for each replicate."""
     sliced_columns: ClassVar[tuple[str, ...]] = ()
     """The columns of which `values` needs the sums of each slice (`metrics.statistics.sum_table`)."""
     batch_size: ClassVar[int] = 1
-    """How many pairs `score` and `draw_batch` like to get at once."""
+    """The preferred number of pairs in a call of `score` or `draw_batch`."""
     timed: ClassVar[tuple[str, ...]] = ()
-    """What `take_timings` tells of, such as a program that scoring runs; a distribution NAME_microseconds of each."""
+    """The names in `take_timings`, such as a program that scoring runs; each has a distribution NAME_microseconds."""
     converter: ClassVar[Converter | None] = None
-    """Reads the benchmark's own layout; None where it has none."""
+    """Reads the benchmark's own layout; None if it has none."""
 
     file: ClassVar[str] = ""
-    """FILE.py:CLASS of a benchmark that a single file holds, by its absolute path; see `metrics.registry`."""
+    """FILE.py:CLASS, with the absolute path, if the benchmark is a single file; see `metrics.registry`."""
     file_digest: ClassVar[str] = ""
-    """Differs where the file does."""
+    """A hash of the content of the file."""
 
     def __init__(self, options: OptionsT) -> None:
         self.options = options
 
     def setup(self) -> None:
-        """Makes what scoring needs in a worker: scratch folders, processes."""
+        """Creates the resources of scoring in a worker: scratch folders, processes."""
 
     def teardown(self) -> None:
         """Removes what `setup` made."""
 
     def tool_versions(self) -> Mapping[str, str]:
-        """Returns the versions of the programs that scoring runs, such as TeX, by name; a missing one is left out."""
+        """Returns the versions of the programs that scoring runs, such as TeX, by name; without missing ones."""
         return {}
 
     @abc.abstractmethod
     def score_sample(self, truth: TruthT, prediction: PredictionT | None) -> SampleScore:
         """Scores one sample; a missing prediction (None) is scored as wrong.
 
-        Raises RejectedRecord where a record cannot be scored.
+        Raises RejectedRecord if a record cannot be scored.
         """
 
     def score(self, pairs: Sequence[Pair[TruthT, PredictionT]]) -> list[SampleScore | RejectedRecord]:
@@ -280,10 +280,10 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
 
     @abc.abstractmethod
     def values(self, sums: Sums) -> dict[str, float | None]:
-        """Returns the metrics of a set of samples from their sums; None where there is nothing to measure.
+        """Returns the metrics of a set of samples from their sums; None if there is nothing to measure.
 
         It is called for the corpus, for each slice and for each bootstrap replicate, where sums are weighted. The
-        statistics named in `corpus_statistics` are then those of the whole corpus; see `values_within`.
+        statistics named in `corpus_statistics` are then the sums of the whole corpus; see `values_within`.
         """
 
     def values_within(self, sums: Sums, corpus: Sums) -> dict[str, float | None]:
@@ -322,22 +322,22 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
 
     @classmethod
     def spec_of(cls, name: str) -> MetricSpec | None:
-        """Returns the declaration of a metric of `values`, or of its family; None where there is none."""
+        """Returns the declaration of a metric of `values`, or of its family; None if there is none."""
         return next((spec for spec in cls.metrics if spec.covers(name)), None)
 
     @classmethod
     def abilities(cls) -> list[Ability]:
-        """Returns what the benchmark offers beside scoring, sorted: the commands that accept it."""
+        """Returns the abilities in addition to scoring, sorted: the commands that accept the benchmark."""
         offered: dict[Ability, bool] = {
             "convert": cls.converter is not None,
             "draw": cls.draw is not Benchmark.draw,
         }
-        return [ability for ability, there in offered.items() if there]
+        return [ability for ability, is_offered in offered.items() if is_offered]
 
     def explain(self, details: Any) -> list[str]:
-        """Returns what matched what in words, the most telling line first.
+        """Returns lines of text on what matched what, the most important first.
 
-        details: those of a `SampleScore`, as JSON holds them.
+        details: of a `SampleScore`, decoded from JSON.
         """
         return []
 
@@ -350,11 +350,11 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
     ) -> str:
         """Returns a picture of one sample as an SVG document.
 
-        details: those of its `SampleScore`, as JSON holds them; None: the benchmark scores the sample again. image: the
+        details: of its `SampleScore`, decoded from JSON; None: the benchmark scores the sample again. image: the
         width and height of the real picture, for which the drawing leaves a place (`common.svg.Drawing.picture`);
         None: there is no such picture.
 
-        Raises RejectedRecord where a record cannot be scored, NotImplementedError where the benchmark has no picture.
+        Raises RejectedRecord if a record cannot be scored, NotImplementedError if the benchmark has no picture.
         """
         raise NotImplementedError(f"{self.name} has no picture")
 

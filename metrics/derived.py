@@ -43,7 +43,7 @@ NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*")
 
 
 class DefinitionError(ValueError):
-    """A definition that cannot be used. name: of the derived metric. The message, one line, says why."""
+    """An invalid definition. name: of the derived metric. The message, one line, says what is wrong."""
 
     def __init__(self, name: str, message: str) -> None:
         super().__init__(message)
@@ -64,9 +64,9 @@ def _with_derived(kind: type[AnyBenchmark], definitions: Definitions) -> type[An
     first = 1 + max((spec.main or 0 for spec in kind.metrics), default=0)
     specs = []
     for place, (name, formula) in enumerate(definitions, first):
-        found = reader.derived(name)
-        known: dict[str, Any] = {"bounds": found.bounds, "parts": found.metrics, "sliced": found.sliced}
-        specs.append(MetricSpec(name, formula, found.direction >= 0, main=place, **known))
+        computed = reader.derived(name)
+        known: dict[str, Any] = {"bounds": computed.bounds, "parts": computed.metrics, "sliced": computed.sliced}
+        specs.append(MetricSpec(name, formula, computed.direction >= 0, main=place, **known))
     declared = {
         "__module__": kind.__module__,
         "__doc__": kind.__doc__,
@@ -80,7 +80,7 @@ def _with_derived(kind: type[AnyBenchmark], definitions: Definitions) -> type[An
 
 
 class _WithDerived(AnyBenchmark):
-    """What a benchmark with derived metrics does otherwise than the benchmark, `plain`.
+    """A benchmark with derived metrics in addition to those of the benchmark `plain`.
 
     formulas: of each derived metric, after those that it names.
     """
@@ -99,7 +99,7 @@ class _WithDerived(AnyBenchmark):
         return self.values_within(sums, sums)
 
     def values_within(self, sums: Any, corpus: Sums) -> dict[str, Any]:
-        """Returns the metrics of some samples of a corpus, the derived ones last; of a SumTable, columns."""
+        """Returns the metrics of some samples of a corpus, the derived ones last; columns for a SumTable."""
         plain = values_of_rows(self._plain, sums, corpus)
         slices = {
             column: [values_of_rows(self._plain, part, corpus) for part in slices_of(sums, column).values()]
@@ -123,7 +123,7 @@ class _WithDerived(AnyBenchmark):
         return plain | derived
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # The class was made in this process, so that another one cannot import it.
+        # The class was created in this process, so no other process can import it.
         return _rebuilt, (self._plain, self.definitions)
 
 
@@ -132,10 +132,10 @@ def _rebuilt(plain: AnyBenchmark, definitions: Definitions) -> AnyBenchmark:
 
 
 def _computed(node: ast.expr, leaf: Callable[..., Any]) -> Any:
-    """Returns what a formula gives; raises ValueError where it is none.
+    """Returns the result of a formula; raises ValueError if it is invalid.
 
-    leaf: returns what stands for a number, for a metric, or for the mean of a metric over the slices of a column:
-    values, columns of them [R], NaN where there is nothing to measure, or a Range.
+    leaf: returns the operand for a number, a metric, or the mean of a metric over the slices of a column: a value,
+    a column of values [R], NaN if there is nothing to measure, or a Range.
     """
     match node:
         case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
@@ -153,7 +153,7 @@ def _computed(node: ast.expr, leaf: Callable[..., Any]) -> Any:
         case ast.Call(func=ast.Name(id="harmonic_mean"), args=[_, *_] as parts, keywords=[]):
             values = [_computed(each, leaf) for each in parts]
             _check_harmonic([each for each in values if isinstance(each, Range)])
-            # Without `_divided`: it is 0 where one of the parts is.
+            # Not `_divided`: the mean is 0 if one of the parts is.
             return leaf(len(parts)) / _added(leaf(1) / each for each in values)
         case ast.Call(
             func=ast.Name(id="weighted_mean"),
@@ -174,7 +174,7 @@ def _computed(node: ast.expr, leaf: Callable[..., Any]) -> Any:
 
 
 def _divided(one: Any, other: Any) -> Any:
-    """Returns one / other, undefined where `other` is 0."""
+    """Returns one / other, undefined if `other` is 0."""
     return one / other if isinstance(other, Range) else np.where(other == 0, math.nan, one / other)
 
 
@@ -187,10 +187,10 @@ _OPERATIONS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
 
 
 class _Ranges:
-    """Computes the ranges of formulas, and refuses those that cannot be used.
+    """Computes the ranges of formulas, and rejects invalid ones.
 
-    A formula may name another derived metric, wherever it is defined. formulas: of those known, each after those that
-    it names.
+    A formula may name other derived metrics, defined before or after it. formulas: of the metrics computed so far,
+    each after those that it names.
     """
 
     def __init__(self, kind: type[AnyBenchmark], definitions: Mapping[str, str]) -> None:
@@ -201,7 +201,7 @@ class _Ranges:
         self._open: list[str] = []
 
     def leaf(self, part: float | str, column: str | None = None) -> Range:
-        """Returns the range of a number, of a metric, or of a mean over slices, which is that of the metric."""
+        """Returns the range of a number, of a metric, or of a mean over slices, which has the range of its metric."""
         kind = self._kind
         if not isinstance(part, str):
             if not math.isfinite(part):
@@ -227,7 +227,7 @@ class _Ranges:
         )
 
     def derived(self, name: str) -> Range:
-        """Returns the range of a derived metric; raises DefinitionError where it cannot be used."""
+        """Returns the range of a derived metric; raises DefinitionError if it is invalid."""
         if name in self._known:
             return self._known[name]
         definition = self._definitions[name]
@@ -243,11 +243,11 @@ class _Ranges:
             if len(definition) > MAX_CHARACTERS:
                 raise ValueError(f"the formula is longer than {MAX_CHARACTERS} characters")
             formula = ast.parse(definition.strip(), mode="eval").body
-            found: Range = _computed(formula, self.leaf)
-            if not found.metrics:
+            computed: Range = _computed(formula, self.leaf)
+            if not computed.metrics:
                 raise ValueError(f"{shown} names no metric")
-            if found.low == found.high:
-                raise ValueError(f"{shown} is always {found.low:g}")
+            if computed.low == computed.high:
+                raise ValueError(f"{shown} is always {computed.low:g}")
         except DefinitionError:
             raise
         except ValueError as error:
@@ -255,17 +255,17 @@ class _Ranges:
         except (SyntaxError, RecursionError, MemoryError, OverflowError):
             raise DefinitionError(name, f"{shown} is not a formula such as mean(first, second)") from None
         self._open.pop()
-        self.formulas[name], self._known[name] = formula, found
-        return found
+        self.formulas[name], self._known[name] = formula, computed
+        return computed
 
 
 @dataclass(frozen=True)
 class Range:
-    """What is known of a part of a formula before anything is measured.
+    """The range of a part of a formula, known before anything is measured.
 
-    low, high: its bounds, or infinity. direction: 1 where higher is better, -1 where lower is, 0 of a number. metrics:
-    those of the benchmark that it is made of, each once. sliced: those of them of which it takes the mean over the
-    slices of a column, with the column.
+    low, high: its bounds, or infinity. direction: 1 if higher is better, -1 if lower is, 0 for a number. metrics: the
+    metrics of the benchmark in it, each once. sliced: the metrics whose mean over the slices of a column it contains,
+    with the column.
     """
 
     low: float
@@ -276,20 +276,20 @@ class Range:
 
     @property
     def bounds(self) -> tuple[float | None, float | None]:
-        """The bounds as a MetricSpec has them."""
+        """The bounds in the form of a MetricSpec."""
         return None if self.low == -math.inf else self.low, None if self.high == math.inf else self.high
 
     def __add__(self, other: Range) -> Range:
         return self._with(other, [self.low + other.low, self.high + other.high], _common_direction([self, other]))
 
     def __sub__(self, other: Range) -> Range:
-        # Of two metrics, it is the first that should be better than the other.
+        # In a difference of metrics, the first should be better than the second.
         return self._with(other, [self.low - other.high, self.high - other.low], self.direction or -other.direction)
 
     def __mul__(self, other: Range) -> Range:
-        turned = [replace(part, direction=-part.direction) if by.high <= 0 else part
+        oriented = [replace(part, direction=-part.direction) if by.high <= 0 else part
                   for part, by in ((self, other), (other, self))]  # fmt: skip
-        return self._with(other, self._corners(np.multiply, other), _common_direction(turned))
+        return self._with(other, self._corners(np.multiply, other), _common_direction(oriented))
 
     def __truediv__(self, other: Range) -> Range:
         if not other.metrics and other.high <= 0:
@@ -326,7 +326,7 @@ def _added(parts: Iterable[Any]) -> Any:
 
 
 def _name(node: ast.expr) -> str | None:
-    """Returns the name of a metric; None where a node is none."""
+    """Returns the name of a metric; None if a node is not one."""
     match node:
         case ast.Name():
             return node.id

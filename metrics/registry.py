@@ -1,8 +1,8 @@
-"""The benchmarks by name: those of this project, those that other installed packages bring, and those of single files.
+"""The benchmarks by name: from this project, from other installed packages, and from single files.
 
-A package brings a benchmark by an entry point of the group `beamscore.benchmarks`, whose name is that of the benchmark
-and whose value is its class, such as `word_error_rate = my_package.benchmark:WordErrorRate`. A benchmark of a file has
-no other name than the file and its class, such as `my_metric.py:WER`.
+A package provides a benchmark by an entry point of the group `beamscore.benchmarks`, whose name is the name of the
+benchmark and whose value is its class, such as `word_error_rate = my_package.benchmark:WordErrorRate`. The name of a
+benchmark in a file is the file and its class, such as `my_metric.py:WER`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class BrokenBenchmark(Exception):
 
 @functools.cache
 def _installed() -> dict[str, str]:
-    """Returns the benchmarks of other packages, each as `module:attribute`; a name of ours stays ours."""
+    """Returns the benchmarks of other packages, each as `module:attribute`; built-in names take precedence."""
     declared = sorted(entry_points(group=ENTRY_POINTS), key=lambda each: each.value)
     return {each.name: each.value for each in declared if each.name not in BUILT_IN}
 
@@ -53,12 +53,12 @@ def benchmark_names() -> list[str]:
 
 
 def is_benchmark(name: str) -> bool:
-    """Says whether `name` is that of an installed benchmark, or FILE.py:CLASS."""
+    """Returns whether `name` is an installed benchmark, or FILE.py:CLASS."""
     return name in BUILT_IN or _FILE.fullmatch(name) is not None or name in _installed()
 
 
 def usable_benchmarks() -> dict[str, type[Benchmark[Any, Any, Any]]]:
-    """Returns the installed benchmarks by name, without those that are broken."""
+    """Returns the installed benchmarks by name, without broken ones."""
     usable = {}
     for name in benchmark_names():
         try:
@@ -69,10 +69,10 @@ def usable_benchmarks() -> dict[str, type[Benchmark[Any, Any, Any]]]:
 
 
 def benchmark_class(name: str) -> type[Benchmark[Any, Any, Any]]:
-    """Returns the benchmark called `name`, or that of a file, FILE.py:CLASS.
+    """Returns the benchmark called `name`, or the benchmark of a file, FILE.py:CLASS.
 
-    Raises KeyError where there is none, BrokenBenchmark where a package or a file that brings it cannot be imported,
-    or what it declares is no benchmark that can run.
+    Raises KeyError if it does not exist, BrokenBenchmark if its package or file cannot be imported, or does not declare
+    a benchmark that can run.
     """
     if name in BUILT_IN:
         module, _, attribute = BUILT_IN[name].partition(":")
@@ -102,7 +102,7 @@ def benchmark_class(name: str) -> type[Benchmark[Any, Any, Any]]:
 
 
 def _module_of(path: Path) -> ModuleType:
-    """Returns the module that a file holds; one that has changed since is loaded anew."""
+    """Returns the module of a file; loads it again if it has changed."""
     name = f"beamscore_file_{_digest(bytes(path.resolve()) + path.read_bytes())}"
     if name not in sys.modules:
         module = ModuleType(name)
@@ -122,7 +122,7 @@ def _digest(content: bytes) -> str:
 
 
 def _reduced(benchmark: Benchmark[Any, Any, Any]) -> tuple[Any, ...]:
-    """Pickles a benchmark of a file by its path: other processes load it from there, records and options with it."""
+    """Pickles a benchmark of a file by its path: other processes load it, its records and its options from there."""
     import msgspec
 
     return _loaded_again, (benchmark.file, benchmark.file_digest, msgspec.to_builtins(benchmark.options))
@@ -138,7 +138,7 @@ def _loaded_again(file: str, digest: str, options: Any) -> Benchmark[Any, Any, A
 
 
 def _problem(kind: Any) -> str:
-    """Says why a class is no benchmark that can run; the empty string where it is one."""
+    """Returns why a class is not a benchmark that can run; empty if it is."""
     import msgspec
 
     from .benchmark import Benchmark, MetricSpec
@@ -168,7 +168,7 @@ def _problem(kind: Any) -> str:
     read: set[str] = set()
 
     class Alike(Sums):
-        """Sums that are all the same, and remember what is asked of them."""
+        """Sums that are all equal, and record the names that are read."""
 
         total = 0.0
 

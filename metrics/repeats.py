@@ -36,14 +36,14 @@ from .statistics.sums import MAX_STATISTIC, Sums
 AnyBenchmark = Benchmark[Any, Any, Any]
 MAX_REPEATS = 256
 REPEATS = "repeats"
-"""The metric that tells how many repeats a system has."""
+"""The metric that counts the repeats of a system."""
 _COLUMN = ""
-"""No column of the ground truth is called so."""
+"""A name that no column of the ground truth has."""
 
 
 @lru_cache(maxsize=64)
 def with_repeats(kind: type[AnyBenchmark]) -> type[AnyBenchmark]:
-    """Returns the benchmark over repeats, with the metrics that speak of them beside its own."""
+    """Returns the benchmark over repeats, with metrics about the repeats in addition to its own."""
     last = 1 + max((spec.main or 0 for spec in kind.metrics), default=0)
     metrics = [*kind.metrics]
     for number, name in enumerate(kind.main_metrics()):
@@ -61,7 +61,7 @@ def with_repeats(kind: type[AnyBenchmark]) -> type[AnyBenchmark]:
 
 
 def _ranked(kind: type[AnyBenchmark]) -> list[MetricSpec]:
-    """Returns the per-sample metrics of which there are the best and worst of k: the main one, and those of 0 or 1."""
+    """Returns the per-sample metrics that have a best and worst of k: the main one and the binary ones."""
     return [spec for spec in kind.sample_metrics if spec.main is not None or spec.binary]
 
 
@@ -70,20 +70,20 @@ def _names(spec: MetricSpec) -> tuple[str, str]:
 
 
 def _clipped(spec: MetricSpec, value: Any) -> Any:
-    """Returns values within the bounds of a metric; where it has none, within those of what can be summed."""
+    """Returns values clipped to the bounds of a metric; without a bound, to the limits of what can be summed."""
     low, high = spec.bounds
     return np.clip(value, -MAX_STATISTIC if low is None else low, MAX_STATISTIC if high is None else high)
 
 
 def fold_statistics(kind: type[AnyBenchmark], runs: Mapping[str, SampleScore]) -> dict[str, float]:
-    """Returns the statistics of a sample over its repeats, at least one, each with its score."""
+    """Returns the statistics of a sample over its repeats. runs: the score of each repeat; not empty."""
     names = dict.fromkeys(name for score in runs.values() for name in score.statistics)
     folded = {name: mean([score.statistics.get(name, 0) for score in runs.values()]) for name in names}
     for label, score in runs.items():
         folded |= prefixed(score.statistics, _COLUMN, label)
     for spec in _ranked(kind):
-        found = [value for score in runs.values() if (value := score.metrics.get(spec.name)) is not None]
-        values = sorted((float(_clipped(spec, value)) for value in found), key=spec.goodness)
+        defined = [value for score in runs.values() if (value := score.metrics.get(spec.name)) is not None]
+        values = sorted((float(_clipped(spec, value)) for value in defined), key=spec.goodness)
         for place, value in enumerate(values, 1):
             folded[f"@count:{spec.name}[{place}]"] = 1
             if value:
@@ -95,11 +95,11 @@ def fold_metrics(runs: Sequence[Mapping[str, float | None]]) -> dict[str, float 
     """Returns the mean of each per-sample metric over the repeats in which it has a value."""
     names = dict.fromkeys(name for metrics in runs for name in metrics)
     values = {name: [value for metrics in runs if (value := metrics.get(name)) is not None] for name in names}
-    return {name: mean(found) if found else None for name, found in values.items()}
+    return {name: mean(defined) if defined else None for name, defined in values.items()}
 
 
 def mean(values: Sequence[float]) -> float:
-    """Returns the mean of some numbers; of equal ones, that number to the last bit."""
+    """Returns the mean of some numbers; of equal numbers, exactly that number."""
     low = min(values)
     return low + math.fsum(value - low for value in values) / len(values)
 
@@ -110,7 +110,7 @@ def repeats_of(sums: AnySums) -> tuple[str, ...]:
 
 
 class _WithRepeats(AnyBenchmark):
-    """What a benchmark over repeats does otherwise than the benchmark, `one_run`."""
+    """A benchmark over repeats of the benchmark `one_run`."""
 
     one_run: type[AnyBenchmark]
     takes_columns = True
@@ -120,11 +120,11 @@ class _WithRepeats(AnyBenchmark):
         return self.one_run(self.options)
 
     def values(self, sums: Sums) -> dict[str, float | None]:
-        """Returns the means over the repeats, then what there is of repeats alone."""
+        """Returns the means over the repeats, then the metrics about the repeats."""
         return self.values_within(sums, sums)
 
     def values_within(self, sums: Sums, corpus: Sums) -> dict[str, float | None]:
-        """Returns the metrics of some samples of a corpus; of a SumTable, columns."""
+        """Returns the metrics of some samples of a corpus; columns for a SumTable."""
         labels = slices_of(sums, _COLUMN)
         runs = [values_of_rows(self._one_run, part, corpus) for part in [*labels.values()] or [sums]]
         values: dict[str, Any] = {}
@@ -139,7 +139,7 @@ class _WithRepeats(AnyBenchmark):
         """Returns the main metrics of each repeat, then the tables of the benchmark, of all repeats together."""
         main, runs = self.one_run.main_metrics(), slices_of(sums, _COLUMN)
         values = {label: self._one_run.values_within(part, sums) for label, part in runs.items()}
-        rows = [[label, *(found.get(name) for name in main)] for label, found in values.items()]
+        rows = [[label, *(metrics.get(name) for name in main)] for label, metrics in values.items()]
         return [Table("Repeats", ["repeat", *main], rows), *self._one_run.tables(Sums.merged(runs.values()))]
 
     def explain(self, details: Any) -> list[str]:
@@ -151,7 +151,7 @@ class _WithRepeats(AnyBenchmark):
         return [f"repeat {shown}; {name} of each: {values}", *([] if inner is None else self._one_run.explain(inner))]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # The class was made in this process, so that another one cannot import it.
+        # The class was created in this process, so no other process can import it.
         return _rebuilt, (self._one_run,)
 
 
@@ -160,24 +160,24 @@ def _rebuilt(one_run: AnyBenchmark) -> AnyBenchmark:
 
 
 def _mean_and_spread(values: Sequence[Value]) -> tuple[Value, Value]:
-    """Returns the mean of those that are defined, and their sample standard deviation, which needs two."""
+    """Returns the mean of the defined values, and their sample standard deviation, which needs two."""
     rows = np.array(np.broadcast_arrays(*[np.nan if value is None else value for value in values]), dtype=np.float64)
     count = np.sum(~np.isnan(rows), axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         low, high = np.fmin.reduce(rows), np.fmax.reduce(rows)
-        # From the lowest, and one by one: equal numbers have that number as their mean, on every machine.
+        # From the lowest, and one by one: the mean of equal numbers is exactly that number, on every machine.
         middle = np.minimum(low + reduce(operator.add, np.nan_to_num(rows - low)) / count, high)
         variance = reduce(operator.add, np.nan_to_num(rows - middle) ** 2) / (count - 1)
         return _value(middle), _value(np.where(count > 1, np.sqrt(variance), np.nan))
 
 
-def _value(found: Any) -> Value:
-    return found if np.ndim(found) else None if np.isnan(found) else float(found)
+def _value(value: Any) -> Value:
+    return value if np.ndim(value) else None if np.isnan(value) else float(value)
 
 
 def _bests(specs: Sequence[MetricSpec], sums: Any) -> dict[str, Value]:
     """Returns the expected best and worst of k repeats of each metric, for each k that a sample has."""
-    found: dict[str, Value] = {}
+    bests: dict[str, Value] = {}
     for spec in specs:
         counts = {int(k): count for k, count in sums.bracketed(f"@count:{spec.name}").items()}
         totals: dict[int, dict[int, Value]] = {}
@@ -191,5 +191,5 @@ def _bests(specs: Sequence[MetricSpec], sums: Any) -> dict[str, Value]:
                 of_n = reduce(operator.add, (total * ways[i] for i, total in totals[n].items()))
                 whole = whole + of_n / float(math.comb(n, k))
             value = ratio(whole, counts[k])
-            found[f"{name}[{k}]"] = None if value is None else _value(_clipped(spec, value))
-    return found
+            bests[f"{name}[{k}]"] = None if value is None else _value(_clipped(spec, value))
+    return bests

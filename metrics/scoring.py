@@ -1,4 +1,4 @@
-"""Scores a batch of decoded pairs and says what became of each: the core of the pipeline and of the Python API."""
+"""Scores a batch of decoded pairs and returns their outcomes: the core of the pipeline and of the Python API."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ ScoreBatch = Callable[[Sequence[Pair[Any, Any]]], "list[Result]"]
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What became of one pair.
+    """The outcome of one pair.
 
-    score: None where the sample was rejected, or its prediction is missing and missing predictions are left out. Its
-    details are JSON. rejected: why the sample was rejected, where it was. prediction_rejected: why its prediction alone
-    was rejected, after which the sample counts as one without a prediction.
+    score: None if the sample was rejected, or its prediction is missing and missing predictions are left out. Its
+    details are JSON. rejected: why the sample was rejected, if it was. prediction_rejected: why only its prediction was
+    rejected; the sample then counts as one without a prediction.
     """
 
     status: Status
@@ -38,9 +38,9 @@ class Outcome(msgspec.Struct, frozen=True):
 
 
 def prediction_status(outcome: Outcome, has_record: bool, decoded: bool) -> str | None:
-    """Returns what became of the prediction of a pair, by its outcome; None where there was no record of one.
+    """Returns the status of the prediction of a pair, by its outcome; None without a record.
 
-    decoded: whether the record could be decoded; one that could not is rejected. A prediction whose ground truth is
+    decoded: whether the record could be decoded; if not, it is rejected. A prediction whose ground truth is
     rejected is unmatched.
     """
     if not has_record:
@@ -58,12 +58,12 @@ def score_pairs(
     missing: Missing = "wrong",
     score: ScoreBatch | None = None,
 ) -> list[Outcome]:
-    """Returns the outcome of each pair, in order; a missing prediction counts as wrong, or is left out.
+    """Returns the outcome of each pair, in order; a missing prediction counts as wrong, or is omitted.
 
     A pair whose prediction is rejected is scored again without it. `score` scores one batch, by default
-    `benchmark.score`; where it fails as a whole, each pair is scored alone, and the one that fails is rejected.
+    `benchmark.score`; if it fails as a whole, each pair is scored alone, and those that fail are rejected.
 
-    Raises one of ENVIRONMENT_FAULTS where the machine fails: that is of no record, and no pair has an outcome.
+    Raises one of ENVIRONMENT_FAULTS if the machine fails: no record is at fault, and no pair has an outcome.
     """
     score = score or benchmark.score
     due = {number: pair for number, pair in enumerate(pairs) if pair.prediction is not None or missing == "wrong"}
@@ -77,9 +77,9 @@ def score_pairs(
     again: Mapping[int, Result | None] = dict.fromkeys(refused)
     if missing == "wrong":
         again = _scored(benchmark, without, score)
-    found = {**results, **again}
+    final = {**results, **again}
     return [
-        _outcome(without.get(number, pair), found.get(number), refused.get(number)) for number, pair in enumerate(pairs)
+        _outcome(without.get(number, pair), final.get(number), refused.get(number)) for number, pair in enumerate(pairs)
     ]
 
 
@@ -97,9 +97,9 @@ def _scored(
 
 
 def draw_pairs(benchmark: Benchmark[Any, Any, Any], pairs: Sequence[DrawnPair[Any, Any]]) -> list[str | RejectedRecord]:
-    """Returns the picture of each pair, in order, or why there is none.
+    """Returns the picture of each pair, in order, or why it has none.
 
-    Raises one of ENVIRONMENT_FAULTS where the machine fails.
+    Raises one of ENVIRONMENT_FAULTS if the machine fails.
     """
     return _in_batches(pairs, benchmark.draw_batch, benchmark.batch_size, "drawing")
 
@@ -110,7 +110,7 @@ def _in_batches(
     size: int,
     what: str,
 ) -> list[ResultT | RejectedRecord]:
-    """Returns the results of all batches; of one that fails as a whole, those of each pair alone."""
+    """Returns the results of all batches; the pairs of a batch that fails as a whole are processed one by one."""
     results: list[ResultT | RejectedRecord] = []
     for start in range(0, len(pairs), size):
         batch = pairs[start : start + size]
@@ -118,7 +118,7 @@ def _in_batches(
             results += function(batch)
         except ENVIRONMENT_FAULTS:
             raise
-        except Exception as error:  # noqa: BLE001 - whatever a sample does to a metric must not end the run
+        except Exception as error:  # noqa: BLE001 - no failure of a metric on a sample may end the run
             if len(batch) > 1:
                 results += _in_batches(batch, function, 1, what)
                 continue
@@ -130,7 +130,7 @@ def _in_batches(
 
 
 def _checked(result: Result) -> Result:
-    """Returns a score with its details written as JSON; one that cannot be added up, ordered or written is rejected."""
+    """Returns a score with its details as JSON; rejects a score that cannot be added up, ordered or written."""
     if isinstance(result, RejectedRecord):
         return result
     try:
@@ -146,11 +146,11 @@ _DETAILS = msgspec.json.Encoder()
 
 
 def _measured(name: str, value: Any) -> float:
-    """Returns a per-sample metric as a float without the sign of a zero; NaN has no place in the order of samples.
+    """Returns a per-sample metric as a float without the sign of a zero; NaN cannot be ordered.
 
-    Raises ValueError where it is no finite number.
+    Raises ValueError if it is not a finite number.
     """
-    # Asking an abstract class costs more than all else here.
+    # A check against an abstract class costs more than everything else here.
     if isinstance(value, (float, int, Real)):
         with contextlib.suppress(OverflowError):
             number = float(value)

@@ -1,7 +1,7 @@
-"""What the project uses of Apache Beam that Beam does not promise to keep, and its client of S3 with what Beam omits.
+"""The non-public parts of Apache Beam that the project uses, and its client of S3 with what Beam omits.
 
-Everything else in the project goes by Beam's public interface, so a new version of Beam can only break these functions;
-their tests say which.
+Everything else in the project uses Beam's public interface, so a new version of Beam can only break these functions;
+their tests show which.
 """
 
 from __future__ import annotations
@@ -36,27 +36,27 @@ _GOOGLE_ERRORS = {
 
 
 def _store_errors() -> tuple[type[Exception], ...]:
-    found: list[type[Exception]] = [messages.S3ClientError]
+    errors: list[type[Exception]] = [messages.S3ClientError]
     for module, names in _GOOGLE_ERRORS.items():
         with contextlib.suppress(ImportError):
-            found += [getattr(importlib.import_module(module), name) for name in names]
-    return tuple(dict.fromkeys(found))
+            errors += [getattr(importlib.import_module(module), name) for name in names]
+    return tuple(dict.fromkeys(errors))
 
 
 STORE_ERRORS = _store_errors()
-"""What clients of object stores raise through Beam's filesystems; the one of Google Cloud may not be installed."""
+"""Errors of object store clients that pass through Beam's filesystems; the Google Cloud client may be missing."""
 
 
 def list_prefix(prefix: str) -> list[Any]:
-    """Returns the metadata of the files whose paths start with `prefix`, right below it where there are folders.
+    """Returns the metadata of the files whose paths start with `prefix`, only directly below it if there are folders.
 
-    `FileSystems.match` accepts patterns only, and no character of a pattern can be quoted.
+    `FileSystems.match` accepts patterns only, and characters of a pattern cannot be escaped.
     """
     return [entry for entry in FileSystems.get_filesystem(prefix)._list(prefix) if entry.path.startswith(prefix)]
 
 
 def option_parser() -> argparse.ArgumentParser:
-    """Returns a parser of every option that Beam knows; an option that two of Beam's classes declare is there once.
+    """Returns a parser of every option that Beam knows; an option that two of Beam's classes declare is added once.
 
     `PipelineOptions` ignores flags that it does not know.
     """
@@ -83,7 +83,7 @@ def _subclasses(kind: type[Any]) -> Iterator[type[Any]]:
 def local_runner(options: PipelineOptions, environment: Any = None) -> Any:
     """Returns Beam's in-process runner, whose workers are started in `environment` and know the options.
 
-    The DirectRunner first tries to download and start another program, on which a local run must not depend.
+    The DirectRunner first tries to download and start a separate program; a local run must not depend on it.
     """
     encoded = JobServiceHandle.encode_pipeline_options(options.get_all_options())
     info = fn_runner.ExtendedProvisionInfo(beam_provision_api_pb2.ProvisionInfo(pipeline_options=encoded))
@@ -100,7 +100,7 @@ def _options_restored() -> Iterator[None]:
 
 
 file_system_options_restored = Shared(_options_restored)
-"""Sets the options of Beam's filesystems back, which each pipeline sets to its own."""
+"""Restores the options of Beam's filesystems, which each pipeline sets to its own."""
 
 
 def worker_environment(command_line: str) -> Any:
@@ -109,7 +109,7 @@ def worker_environment(command_line: str) -> Any:
 
 
 def run_worker(arguments: list[str]) -> None:
-    """Runs Beam's worker in this process until its runner has no more to do."""
+    """Runs Beam's worker in this process until its runner is done."""
     sdk_worker_main.main(arguments)
 
 
@@ -122,7 +122,7 @@ _clients: dict[int, tuple[Any, Any]] = {}
 
 @contextlib.contextmanager
 def _shared_clients() -> Iterator[None]:
-    # In a process that never leaves this, the end of Python does, when names of modules may be gone.
+    # If a process never leaves this block, the shutdown of Python does, when module globals may be gone.
     module, before = boto3_client, _BeamClient
     module.Client = SharedClient
     try:
@@ -132,25 +132,25 @@ def _shared_clients() -> Iterator[None]:
 
 
 shared_clients = Shared(_shared_clients)
-"""Makes Beam use SharedClient within, wherever it opens a path of S3 in this process."""
+"""Makes Beam use SharedClient within, whenever it opens a path of S3 in this process."""
 
 
 def _shared(options: Any) -> Any:
-    """Returns the client of boto3 for some options, the same for the same object."""
+    """Returns the client of boto3 for some options, the same client for the same object."""
     with _lock:
-        found = _clients.get(id(options))
-        if found is None or found[0] is not options:
+        entry = _clients.get(id(options))
+        if entry is None or entry[0] is not options:
             if len(_clients) >= MAX_CLIENTS:
                 _clients.clear()
-            found = _clients[id(options)] = (options, _BeamClient(options).client)
-        return found[1]
+            entry = _clients[id(options)] = (options, _BeamClient(options).client)
+        return entry[1]
 
 
 _BeamClient: Any = boto3_client.Client
 
 
 class SharedClient(_BeamClient):
-    """Beam's client on connections that all of a process share; what is written is uploaded when it is closed."""
+    """Beam's client on connections shared by the process; a file is uploaded when it is closed."""
 
     def __init__(self, options: Any) -> None:
         if s3io.boto3_client.boto3 is None:
@@ -161,7 +161,7 @@ class SharedClient(_BeamClient):
         self._uploads: dict[str, tuple[Any, IO[bytes]]] = {}
 
     def create_multipart_upload(self, request: Any) -> Any:
-        """Begins an upload, of which S3 is not told yet."""
+        """Begins an upload without a request to S3."""
         name = uuid.uuid4().hex
         self._uploads[name] = request, tempfile.SpooledTemporaryFile(BYTES_IN_MEMORY)  # noqa: SIM115
         return messages.UploadResponse(name)
@@ -172,17 +172,17 @@ class SharedClient(_BeamClient):
         return messages.UploadPartResponse("", request.part_number)
 
     def complete_multipart_upload(self, request: Any) -> None:
-        """Uploads all: boto3 takes one request for a small object, and removes the parts of one that fails."""
+        """Uploads the file: boto3 uses one request for a small object, and removes the parts of a failed upload."""
         from boto3.s3.transfer import TransferConfig
 
-        # Python closes the file of a failed upload at some later time, and that comes here again.
+        # Python closes the file of a failed upload at some later time, which calls this again.
         upload, content = self._uploads.pop(request.upload_id, (None, None))
         if upload is None or content is None:
             raise messages.S3ClientError("the upload has failed before", 400)
         with content:
             content.seek(0)
             try:
-                kind, here = {"ContentType": upload.mime_type}, TransferConfig(use_threads=False)
-                self.client.upload_fileobj(content, upload.bucket, upload.object, kind, Config=here)
+                kind, config = {"ContentType": upload.mime_type}, TransferConfig(use_threads=False)
+                self.client.upload_fileobj(content, upload.bucket, upload.object, kind, Config=config)
             except Exception as error:
                 raise messages.S3ClientError(str(error), boto3_client.get_http_error_code(error)) from error

@@ -1,10 +1,10 @@
-"""Blocks: many encoded records of one bucket in one element, and records in order, on the disk where they are many.
+"""Blocks: many encoded records of one bucket in one element; and sorting of records, on disk if there are many.
 
-A runner spends more on each element that it moves than it takes to read a record. So records are shuffled by the bucket
-of their sample_id, a block at a time; a bucket has all records of its samples.
+For a runner, moving an element costs more than reading a record. So records are shuffled by the bucket of their
+sample_id, a block at a time; a bucket has all records of its samples.
 
-A local runner keeps all that is shuffled in the memory of the command. So a local pipeline writes its blocks to files
-in a folder of the command, and shuffles where they are; on a cluster, whose workers share no disk, blocks travel.
+A local runner keeps all shuffled elements in the memory of the command. So a local pipeline writes its blocks to files
+in a folder of the command, and shuffles their places; on a cluster, whose workers share no disk, it shuffles blocks.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ BYTES_PER_BUCKET = 16 << 20
 BYTES_PER_SMALL_BUCKET = 64 << 10
 BUCKETS_WANTED = 64
 MAX_BUCKETS = 2048
-"""So many buckets that each holds BYTES_PER_BUCKET, but BUCKETS_WANTED for that many workers, unless they would become
-too small; and so few that the blocks of a reader, which holds BYTES_HELD for all buckets, do not become too small."""
+"""Each bucket holds BYTES_PER_BUCKET, but there are at least BUCKETS_WANTED, for as many workers, unless buckets would
+be too small. Never more than this: a reader holds BYTES_HELD for all buckets, and its blocks would be too small."""
 
 BYTES_PER_BLOCK = 1 << 20
 BYTES_HELD = 32 << 20
 
 EXPANSION = 8
-"""How many bytes of records a compressed byte of input stands for, roughly."""
+"""Roughly how many bytes of records a compressed byte of input holds."""
 
 BYTES_IN_MEMORY = 64 << 20
 _BYTES_PER_ITEM = 150
-"""What an item takes in memory beside its bytes: a tuple and two objects."""
+"""The memory of an item in addition to its bytes: a tuple and two objects."""
 
 _LENGTHS = struct.Struct("<QQ")
 
@@ -54,9 +54,9 @@ KeyedRecord = tuple[bytes, bytes]
 """The sample_id in UTF-8, and the bytes of an EncodedRecord."""
 
 BlockPlace = tuple[str, int, int]
-"""The file that has a block, where in it, and how many bytes it has there."""
+"""The file that has a block, its offset, and its size in bytes."""
 Block = bytes | BlockPlace
-"""What travels of a block: all of it, or where it is."""
+"""The shuffled form of a block: its bytes, or its place."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class BlockFolder:
         return bytes if self.path is None else BlockPlace
 
     def writer(self) -> BlockWriter:
-        """Returns what one bundle writes its blocks with."""
+        """Returns the writer of the blocks of one bundle."""
         return BlockWriter(self.path)
 
 
@@ -79,9 +79,9 @@ IN_PIPELINE = BlockFolder()
 
 
 class BlockWriter:
-    """Writes blocks to a file of its own, which is there as long as the folder is.
+    """Writes blocks to its own file, which exists as long as the folder does.
 
-    The file is open only while a block is written: nothing stays open of a bundle that fails.
+    The file is open only while a block is written: a bundle that fails leaves no open file.
     """
 
     def __init__(self, folder: str | None = None) -> None:
@@ -89,12 +89,12 @@ class BlockWriter:
         self._path: str | None = None
 
     def write(self, records: list[KeyedRecord]) -> Block:
-        """Returns what travels of the block of some records; raises InputProblem where it cannot be written."""
+        """Returns the block of some records in its shuffled form; raises InputProblem if it cannot be written."""
         stored = zstd.compress(_ENCODER.encode(records), level=1)
         if self._folder is None:
             return stored
         try:
-            # A file that is gone is not made again: then its folder is about to go, too.
+            # A file that is gone is not made again: its folder is then about to be removed.
             path, mode = self._path or os.path.join(self._folder, f"{uuid.uuid4().hex}.blocks"), "r+b"
             with open(path, mode if self._path else "xb") as file:
                 self._path = path
@@ -106,7 +106,7 @@ class BlockWriter:
 
 
 def unpack(block: Block) -> list[KeyedRecord]:
-    """Returns the records of a block in their order; raises InputProblem where it cannot be read."""
+    """Returns the records of a block in their order; raises InputProblem if it cannot be read."""
     if isinstance(block, bytes):
         return _DECODER.decode(zstd.decompress(block))
     path, start, size = block
@@ -122,18 +122,18 @@ _ENCODER = msgspec.msgpack.Encoder()
 
 
 def bucket_count(files: Iterable[SourceFile]) -> int:
-    """Returns the number of buckets for an input of these files; the result does not depend on it."""
+    """Returns the number of buckets for an input of these files; results do not depend on it."""
     return buckets_for(sum(file.size * (1 if file.is_plain else EXPANSION) for file in files))
 
 
 def buckets_for(size: int) -> int:
-    """Returns the number of buckets for so many bytes of records."""
-    wanted = max(size // BYTES_PER_BUCKET, min(BUCKETS_WANTED, size // BYTES_PER_SMALL_BUCKET), 1)
-    return min(MAX_BUCKETS, wanted)
+    """Returns the number of buckets for `size` bytes of records."""
+    count = max(size // BYTES_PER_BUCKET, min(BUCKETS_WANTED, size // BYTES_PER_SMALL_BUCKET), 1)
+    return min(MAX_BUCKETS, count)
 
 
 class BlockBuffer:
-    """The records that a reader holds until their blocks are large enough; at most BYTES_HELD, and one record."""
+    """The records that a reader holds until their blocks are large enough; at most BYTES_HELD plus one record."""
 
     def __init__(self, buckets: int, writer: BlockWriter) -> None:
         self._buckets = buckets
@@ -143,7 +143,7 @@ class BlockBuffer:
         self._size = 0
 
     def add(self, record: KeyedRecord) -> Iterator[tuple[int, Block]]:
-        """Adds a record; yields the pairs (bucket, block) that became large enough."""
+        """Adds a record; yields pairs (bucket, block) of the blocks that are now large enough."""
         key, encoded = record
         bucket, size = bucket_of(key, self._buckets), len(key) + len(encoded)
         self._records[bucket].append(record)
@@ -155,7 +155,7 @@ class BlockBuffer:
             yield self._block(bucket)
 
     def flush(self) -> Iterator[tuple[int, Block]]:
-        """Yields a block of each bucket that holds anything."""
+        """Yields a block of each bucket that is not empty."""
         while self._records:
             yield self._block(next(iter(self._records)))
 
@@ -165,7 +165,7 @@ class BlockBuffer:
 
 
 def at_end(outputs: Iterable[Any]) -> Iterator[WindowedValue | TaggedOutput]:
-    """Yields outputs, some of them under a tag, as the end of a bundle has to: in the global window."""
+    """Yields outputs, tagged or not, in the global window, as required at the end of a bundle."""
     for each in outputs:
         if isinstance(each, TaggedOutput):
             yield TaggedOutput(each.tag, GlobalWindows.windowed_value(each.value))
@@ -181,21 +181,21 @@ class ToBlocks(beam.DoFn):
         self._folder = folder
 
     def start_bundle(self) -> None:
-        """Starts with no records."""
+        """Creates an empty buffer."""
         self._held = BlockBuffer(self._buckets, self._folder.writer())
 
     def process(self, record: KeyedRecord) -> Iterator[tuple[int, Block]]:
-        """Yields the blocks that became large enough."""
+        """Yields the blocks that are now large enough."""
         yield from self._held.add(record)
 
     def finish_bundle(self) -> Iterator[WindowedValue | TaggedOutput]:
-        """Yields the blocks that are left."""
+        """Yields the remaining blocks."""
         return at_end(self._held.flush())
 
 
-def only_samples(keyed: tuple[int, Block], wanted: Iterable[str]) -> Iterator[tuple[int, Block]]:
-    """Yields (bucket, block) with the records of the samples that are wanted alone, if there are any; they travel."""
-    ids = {sample_id.encode("utf-8", "surrogatepass") for sample_id in wanted}
+def only_samples(keyed: tuple[int, Block], sample_ids: Iterable[str]) -> Iterator[tuple[int, Block]]:
+    """Yields (bucket, block) with the records of these samples only, if any; the block is in memory."""
+    ids = {sample_id.encode("utf-8", "surrogatepass") for sample_id in sample_ids}
     records = [record for record in unpack(keyed[1]) if record[0] in ids]
     if records:
         yield keyed[0], BlockWriter().write(records)
@@ -205,9 +205,9 @@ def only_samples(keyed: tuple[int, Block], wanted: Iterable[str]) -> Iterator[tu
 def sorted_on_disk(
     items: Iterable[KeyedRecord], bytes_in_memory: int = BYTES_IN_MEMORY
 ) -> Iterator[Iterator[KeyedRecord]]:
-    """Gives the items in order; about `bytes_in_memory` of them are held at once, the others in temporary files.
+    """Yields the items in order; about `bytes_in_memory` of them are held at once, the others in temporary files.
 
-    Raises InputProblem where these cannot be written.
+    Raises InputProblem if these cannot be written.
     """
     with contextlib.ExitStack() as files:
         runs: list[IO[bytes]] = []
@@ -234,7 +234,7 @@ def _spilled(items: list[KeyedRecord]) -> IO[bytes]:
     with contextlib.ExitStack() as if_failed:
         try:
             file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - the caller closes it
-            # What it has not written yet, it would try to write again when it is closed.
+            # On closing, the file would try again to write its buffer.
             if_failed.callback(_closed, file)
             for key, value in items:
                 file.write(_LENGTHS.pack(len(key), len(value)))

@@ -1,8 +1,8 @@
-"""From the rows of two systems to what their comparison is made of: sums by slice, counts, samples that changed.
+"""From the rows of two systems to the parts of their comparison: sums by slice, counts, samples that changed.
 
-A bucket has all rows of its samples. Those that both systems scored are paired; each adds to all samples and to its
-slices: the statistics of both systems with the replicates of the bootstrap, and what changed with every swap. What a
-bundle has seen is added up before it travels, so that memory depends on the slices and not on the samples.
+A bucket has all rows of its samples. Samples that both systems scored are paired; each adds to all samples and to its
+slices: the statistics of both systems with the replicates of the bootstrap, and the changes under every swap. A bundle
+adds up its samples before it sends anything, so that memory depends on the slices and not on the samples.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ BASELINE, CANDIDATE = 0, 1
 SUMS_HELD = 64 << 20
 SAMPLES_PER_LOOK = 256
 REGROUPED = "regrouped"
-"""Counts the samples that are compared and have another cluster, or other values to slice by, in the candidate."""
+"""Counts the compared samples whose cluster or values to slice by differ in the candidate."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class ComparePlan:
     """How to compare.
 
     columns, slices: the columns that any slice needs, and those of each slice as indexes into them. masks: for each
-    statistic the set of metrics that change with it, a bit each; `all_metrics` for one that is not there. units_needed:
-    how many units that differ are told apart. changes: what is told of samples that changed. sliced: the columns whose
+    statistic the set of metrics that change with it, a bit each; `all_metrics` for one not in it. units_needed: up to
+    how many differing units are counted. changes: what is reported of samples that changed. sliced: the columns whose
     slices are summed up among all samples too.
     """
 
@@ -59,11 +59,11 @@ class ComparePlan:
 
 @dataclass(slots=True)
 class PairSums:
-    """What the samples of a slice add up to.
+    """The sums over the samples of a slice.
 
     baseline, candidate: the sums of each system with their replicates. changes: the sums of candidate - baseline over
-    all units, and over those that each swap trades. differing: for each set of metrics, as bits, how many samples
-    differ in them and no others, and the smallest hashes of their units, as many as are needed.
+    all units, and over the units that each swap trades. differing: for each set of metrics, as bits, how many samples
+    differ in exactly these metrics, and the smallest `units_needed` hashes of their units.
     """
 
     baseline: BootstrapSums
@@ -95,7 +95,7 @@ class PairSums:
             self._differ(pair.mask, 1, (pair.swap_hash,))
 
     def merge(self, other: PairSums) -> None:
-        """Adds all samples of `other`, which stays as it is."""
+        """Adds all samples of `other`, which is not modified."""
         self.samples += other.samples
         self.baseline.merge(other.baseline)
         self.candidate.merge(other.candidate)
@@ -104,10 +104,10 @@ class PairSums:
             self._differ(mask, count, units)
 
     def differing_in(self, metric: int) -> tuple[int, int]:
-        """Returns how many samples differ in metric number `metric`, and how many units, at most those needed."""
-        found = [each for mask, each in self.differing.items() if mask >> metric & 1]
-        units = {unit for _, smallest in found for unit in smallest}
-        return sum(count for count, _ in found), min(len(units), self.units_needed)
+        """Returns how many samples differ in metric number `metric`, and how many units, at most `units_needed`."""
+        counts = [each for mask, each in self.differing.items() if mask >> metric & 1]
+        units = {unit for _, smallest in counts for unit in smallest}
+        return sum(count for count, _ in counts), min(len(units), self.units_needed)
 
     def _differ(self, mask: int, count: int, units: tuple[int, ...]) -> None:
         before, known = self.differing.get(mask, (0, ()))
@@ -141,14 +141,14 @@ class CompareBuckets(beam.DoFn):
         self._folder = folder
 
     def start_bundle(self) -> None:
-        """Starts with nothing."""
+        """Resets the sums and counts."""
         self._sums: dict[str, PairSums] = {}
         self._counts: dict[str, int] = {}
         self._changes = ChangeCounter(self._plan.changes)
         self._writer = self._folder.writer()
 
     def process(self, bucket: tuple[int, Iterable[Block]]) -> Iterator[TaggedOutput]:
-        """Pairs a bucket, which is sorted by sample_id, and yields the sums where they have become large."""
+        """Pairs a bucket, which is sorted by sample_id, and yields the sums if they have become large."""
         with one_blas_thread, sorted_on_disk(itertools.chain.from_iterable(map(unpack, bucket[1]))) as ordered:
             for number, (before, after) in enumerate(_paired(ordered)):
                 self._add_sample(before, after)
@@ -156,7 +156,7 @@ class CompareBuckets(beam.DoFn):
                     yield from self._flush_sums()
 
     def finish_bundle(self) -> Iterator[WindowedValue | TaggedOutput]:
-        """Yields all that the bundle has seen."""
+        """Yields the sums, counts and changed samples of the bundle."""
         outputs = [*self._flush_sums()]
         outputs += [TaggedOutput("counts", each) for each in self._counts.items()]
         outputs += [TaggedOutput("metrics", each) for each in self._changes.counts()]
@@ -164,7 +164,7 @@ class CompareBuckets(beam.DoFn):
         return at_end(outputs)
 
     def _add_sample(self, before: SampleRow | None, after: SampleRow | None) -> None:
-        """Counts a sample, and compares it where both systems scored it, against the same ground truth."""
+        """Counts a sample, and compares it if both systems scored it against the same ground truth."""
         scored = [row is not None and row.statistics is not None for row in (before, after)]
         if before is None or after is None or not all(scored):
             self._count(_UNPAIRED[scored[BASELINE], scored[CANDIDATE]])
@@ -208,7 +208,7 @@ _ROW = msgspec.msgpack.Decoder(SampleRow)
 
 
 def _paired(ordered: Iterable[KeyedRecord]) -> Iterator[list[SampleRow | None]]:
-    """Yields the rows of each sample, that of the baseline first; raises InputProblem where a run has one twice."""
+    """Yields the rows of each sample, the baseline first; raises InputProblem if a run has a sample twice."""
     for key, records in itertools.groupby(ordered, itemgetter(0)):
         rows: list[SampleRow | None] = [None, None]
         for record in (EncodedRecord(encoded) for _, encoded in records):
@@ -233,7 +233,7 @@ def _scored_pair(before: SampleRow, after: SampleRow, plan: ComparePlan, slices:
 
 
 def merged_sums(item: tuple[str, Iterable[PairSums]], plan: ComparePlan) -> tuple[str, PairSums]:
-    """Adds up what the bundles have seen of a slice, one after the other."""
+    """Merges the sums of a slice from all bundles, one after the other."""
     label, parts = item
     whole = PairSums.empty(plan)
     for part in parts:

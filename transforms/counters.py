@@ -1,4 +1,4 @@
-"""What became of records and samples, as metrics of Beam under a fixed set of names."""
+"""Counts of records and samples by status, as metrics of Beam under a fixed set of names."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ METRICS: dict[str, Any] = {
     **{name: Metrics.counter(NAMESPACE, name) for name in _COUNTERS},
     **{name: Metrics.distribution(NAMESPACE, name) for name in ("batch_size", "sample_microseconds")},
 }
-"""Counters by what became of a record or a sample, and distributions of what scoring costs."""
+"""Counters of records and samples by status, and distributions of the cost of scoring."""
 
 
 def timing(timed: str) -> Any:
-    """Returns the distribution of one of a benchmark's `timed`, in microseconds a batch."""
+    """Returns the distribution of one of a benchmark's `timed`, in microseconds per batch."""
     return Metrics.distribution(NAMESPACE, f"{timed}_microseconds")
 
 
 class RecordCounts:
-    """What became of the records of a bundle, each counted once; Beam's counters and the progress follow from it."""
+    """Counts the records of a bundle by outcome, each once; updates Beam's counters and the progress."""
 
     def __init__(self) -> None:
         self._counts: defaultdict[int, Counter[str]] = defaultdict(Counter)
@@ -47,7 +47,7 @@ class RecordCounts:
             PROGRESS.note()
 
     def flush(self) -> Iterator[tuple[int, Sums]]:
-        """Yields the counts of each side, and starts anew."""
+        """Yields and resets the counts of each side."""
         PROGRESS.note(always=True)
         for side, outcomes in self._counts.items():
             for outcome, count in outcomes.items():
@@ -58,7 +58,7 @@ class RecordCounts:
 
 
 def count_samples(statuses: Iterable[Status], quarantined: Iterable[Cause]) -> None:
-    """Counts what became of the samples of a batch, and of the records that scoring quarantined."""
+    """Counts the samples of a batch by status, and the records that scoring quarantined by cause."""
     counts = Counter(statuses)
     for status, count in counts.items():
         METRICS[f"samples_{status}"].inc(count)

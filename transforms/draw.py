@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 PICTURE, PROBLEM = ".svg", ".problem"
 MAX_NAME_LENGTH = 200
 DRAWN_TOGETHER = 100
-"""Samples of a batch: their records and drawings are in memory together."""
+"""Samples per batch: their records and drawings are in memory together."""
 
 
 class DrawTogether(beam.PTransform):
@@ -44,7 +44,7 @@ class DrawTogether(beam.PTransform):
 class DrawSamples(beam.DoFn):
     """Draws samples with the prediction of the first system, each to a file of its own; see `staged_name`.
 
-    A sample that cannot be drawn has a file that says why. places: where their real pictures are, see `pictures`.
+    A sample that cannot be drawn has a file that says why. places: the paths of the real pictures, see `pictures`.
     """
 
     def __init__(self, benchmark: Benchmark[Any, Any, Any], prefix: str, places: str | None = None) -> None:
@@ -53,7 +53,7 @@ class DrawSamples(beam.DoFn):
         self._places = places
 
     def setup(self) -> None:
-        """Makes what the benchmark needs."""
+        """Sets up the benchmark."""
         with faults_end_the_bundle("the start of drawing"):
             self._benchmark.setup()
 
@@ -64,18 +64,18 @@ class DrawSamples(beam.DoFn):
     def process(self, samples: Sequence[PairedSample]) -> None:
         """Writes a file for each sample of a batch."""
         pictures = {sample.sample_id: self._picture(sample) for sample in samples}
-        found = {sample.sample_id: self._decoded(sample, pictures[sample.sample_id].size) for sample in samples}
-        pairs = [each for each in found.values() if isinstance(each, DrawnPair)]
+        decoded = {sample.sample_id: self._decoded(sample, pictures[sample.sample_id].size) for sample in samples}
+        pairs = [each for each in decoded.values() if isinstance(each, DrawnPair)]
         with faults_end_the_bundle("drawing"):
             drawn = dict(zip((pair.sample_id for pair in pairs), draw_pairs(self._benchmark, pairs), strict=True))
-        rejected = {name: each for name, each in found.items() if isinstance(each, RejectedRecord)}
+        rejected = {name: each for name, each in decoded.items() if isinstance(each, RejectedRecord)}
         for sample_id, result in (drawn | rejected).items():
             ending, text = (PICTURE, result) if isinstance(result, str) else (PROBLEM, result.message)
             text = with_picture(_NOT_XML.sub("\ufffd", text), pictures[sample_id].address)
             write_file(staged_name(self._prefix, sample_id, ending), text.encode())
 
     def _picture(self, sample: PairedSample) -> Picture:
-        """Returns the real picture of a sample; one that cannot be read is logged, and left out."""
+        """Returns the real picture of a sample; if it cannot be read, logs the problem and omits it."""
         truth = sample.truth
         picture = find_picture(truth.beginning(), sample.sample_id, truth.origin.path, self._places)
         if picture.problem:
@@ -97,15 +97,15 @@ class DrawSamples(beam.DoFn):
 
 
 def staged_name(prefix: str, sample_id: str, ending: str) -> str:
-    """Returns the name of the file that a sample has until all are drawn."""
+    """Returns the name of the file of a sample until all are drawn."""
     return f"{prefix}-{_digest(sample_id)}{ending}"
 
 
 def file_name(sample_id: str) -> str:
     """Returns the name of a picture: the sample_id, with all but letters, digits and `-_.~` percent-encoded.
 
-    It is a name on any filesystem, below the folder that it is put in; where it is too long or begins with a dot, it
-    has a hash in it.
+    It is valid on any filesystem, and stays below its folder; if it is too long or begins with a dot, it contains
+    a hash.
     """
     name = quote(sample_id.encode("utf-8", "surrogatepass"), safe="")
     if len(name) > MAX_NAME_LENGTH or not name or name.startswith("."):

@@ -1,9 +1,9 @@
 """Rows of earlier runs that join the samples of a run: one more side of transforms.pair.
 
-Scores are taken from rows where both records of a sample are the same by hash. A score depends on its own pair alone,
-so a row of the same sample, ground truth and prediction, under the same options and version, is what scoring would
-give, to the last bit. A row that is not as it was written, or was scored by other rules, is not taken; nor are rows of
-samples that were rejected, or whose prediction was: what the quarantine says of them is not in the row.
+A sample takes its score from a row if both its records have the same hashes. A score depends on its own pair alone,
+so a row of the same sample, ground truth and prediction, under the same options and version, equals the result of
+scoring, to the last bit. A row that was modified, or scored by different rules, is ignored. So are rows of samples that
+were rejected, or whose prediction was: their quarantine entries are not in the row.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .scored import WITHOUT_FIELDS, DecodedSample, PairedSample, ScoredSample
 _HASHED = ("sample_id", "status", "prediction_status", "truth_hash", "prediction_hash")
 _CONTENT = ("statistics", "coverage", "details")
 _TEXTS = len(_HASHED) + len(_CONTENT)
-_TAKEN = {("scored", "scored"), ("missing_prediction", None)}
+_REUSABLE = {("scored", "scored"), ("missing_prediction", None)}
 
 
 class _ReusedRow(msgspec.Struct, array_like=True):
@@ -41,9 +41,9 @@ class _ReusedRow(msgspec.Struct, array_like=True):
 
 @dataclass(frozen=True)
 class ReusedRows(RowSource):
-    """The rows of runs that scored as this one does; of samples that have not changed the scores are taken.
+    """The rows of runs that scored as this one does; they provide the scores of samples that have not changed.
 
-    metrics: the per-sample metrics, which they have a column of. signature: see transforms.hashes.scoring_signature.
+    metrics: the per-sample metrics, each a column of the rows. signature: see transforms.hashes.scoring_signature.
     """
 
     metrics: tuple[str, ...] = ()
@@ -51,28 +51,28 @@ class ReusedRows(RowSource):
 
     @property
     def columns(self) -> list[str]:
-        """All that the row hash covers."""
+        """The row hash and the columns that it covers."""
         return ["row_hash", *_HASHED, *_CONTENT, *self.metrics]
 
     def records(self, batch: Any) -> Iterator[tuple[str, bytes]]:
-        """Yields the rows that are as they were written, of samples that were not rejected."""
+        """Yields the unmodified rows of samples that were not rejected."""
         for hashed, *row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-            sample_id, status, became, truth, prediction, statistics, coverage, details, *metrics = row
-            whole = truth is not None and statistics is not None and (became is None or prediction is not None)
-            whole = whole and None not in (coverage, details) and (status, became) in _TAKEN
+            sample_id, status, outcome, truth, prediction, statistics, coverage, details, *metrics = row
+            whole = truth is not None and statistics is not None and (outcome is None or prediction is not None)
+            whole = whole and None not in (coverage, details) and (status, outcome) in _REUSABLE
             texts = [None if text is None else text.encode() for text in row[:_TEXTS]]
             if whole and row_hash(self.signature, texts, metrics) == hashed:
                 content = _ReusedRow(status, truth, prediction, statistics, coverage, details, metrics)
                 yield sample_id, msgspec.msgpack.encode(content)
 
     def find(self, paired: Sequence[PairedSample], samples: Sequence[DecodedSample]) -> list[Outcome | None]:
-        """Returns what became of each sample of a batch; None where no row tells."""
+        """Returns the outcome of each sample of a batch; None if no row has it."""
         rows = _rows_of(paired, REUSED_ROWS, _ReusedRow)
         return [self._outcome(sample, rows.get(sample.pair.sample_id, ())) for sample in samples]
 
     def _outcome(self, sample: DecodedSample, rows: Sequence[_ReusedRow]) -> Outcome | None:
         hashes = sample.truth_hash, sample.prediction_hash
-        # A prediction that is there may have no hash, as a missing one.
+        # An existing prediction may have no hash, like a missing one.
         is_known = sample.prediction_hash is not None or sample.pair.prediction is None
         row = next((row for row in rows if is_known and (row.truth_hash, row.prediction_hash) == hashes), None)
         if row is None:
@@ -100,9 +100,9 @@ class _EarlierValue(msgspec.Struct, array_like=True):
 
 @dataclass(frozen=True)
 class EarlierRows(RowSource):
-    """The rows of a finished run that tell what samples scored before.
+    """The rows of a finished run with the earlier values of samples.
 
-    metric: the per-sample metric. systems: by the number of our system, the name of the one that it is compared with;
+    metric: the per-sample metric. systems: by the number of our system, the name of the system to compare it with;
     None: none.
     """
 
@@ -125,7 +125,7 @@ class EarlierRows(RowSource):
             yield sample_id, msgspec.msgpack.encode(_EarlierValue(*cells))
 
     def find(self, paired: Sequence[PairedSample], samples: Sequence[ScoredSample]) -> list[float | None]:
-        """Returns the value of each sample in the earlier run; None where it had none, or another ground truth."""
+        """Returns the value of each sample in the earlier run; None if it had none, or its ground truth has changed."""
         values = {
             (sample_id, row.system, row.truth_hash): row.value
             for sample_id, rows in _rows_of(paired, EARLIER_ROWS, _EarlierValue).items()

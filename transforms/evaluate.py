@@ -1,7 +1,7 @@
 """The core of an evaluation: pairs records by sample, scores them, adds up each slice, and computes the values.
 
 It knows nothing of files and no benchmark by name: records come from `ReadRecords` or `EncodeRecords`, and what is done
-with the result, such as publishing it, comes behind.
+with the result, such as publishing it, comes later.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from .totals import (
 )
 
 SLICES_AT_ONCE = 16
-"""So many are measured in one call; a worker holds their sums."""
+"""How many are measured in one call; a worker holds their sums."""
 RECORD_STREAMS = ("records", "quarantine", "outcomes")
 
 
@@ -73,8 +73,8 @@ class EvaluateRecords(beam.PTransform):
         paired = read["records"] | "Pair" >> PairBySample(scoring.names, batch, scoring.repeats)
         labels = []
         if scoring.repeats:
-            told = read["outcomes"] | "Repeats" >> beam.FlatMapTuple(labels_of) | "EachOnce" >> beam.Distinct()
-            labels = [beam.pvalue.AsList(told)]
+            repeat_labels = read["outcomes"] | "Repeats" >> beam.FlatMapTuple(labels_of) | "EachOnce" >> beam.Distinct()
+            labels = [beam.pvalue.AsList(repeat_labels)]
         scored = paired.batches | "Score" >> beam.ParDo(ScoreBatch(scoring), *labels).with_output_types(
             list[ScoredSample]
         ).with_outputs("quarantine", "batches", main="samples")
@@ -104,7 +104,7 @@ class ScoreBatch(beam.DoFn):
         self._timings = {name: timing(name) for name in plan.benchmark.timed}
 
     def setup(self) -> None:
-        """Makes what the benchmark needs in this worker."""
+        """Sets up the benchmark in this worker."""
         self._decoder = BatchDecoder(self._plan)
         with faults_end_the_bundle("the start of scoring"):
             self._plan.benchmark.setup()
@@ -116,7 +116,7 @@ class ScoreBatch(beam.DoFn):
     def process(
         self, samples: list[PairedSample], labels: Sequence[tuple[int, str]] = ()
     ) -> Iterator[list[ScoredSample] | TaggedOutput]:
-        """Yields what became of the samples of a batch. labels: of the repeats of each system, where there are any."""
+        """Scores one batch. labels: the repeats of each system, if it has any."""
         plan = self._plan
         with gc_paused(), one_blas_thread:
             repeats = Repeats(plan.benchmark, len(plan.names), labels) if plan.repeats else None
@@ -163,7 +163,7 @@ _KEYS = msgspec.msgpack.Decoder(SliceKey)
 class SumSlices(beam.DoFn):
     """Adds scored samples up for all samples and for each slice.
 
-    From lists of ScoredSample to pairs (encoded SliceKey, SliceTotals), one for each slice and bundle, or more where
+    From lists of ScoredSample to pairs (encoded SliceKey, SliceTotals), one for each slice and bundle, or more if
     they would take more than BYTES_HELD.
     """
 
@@ -175,7 +175,7 @@ class SumSlices(beam.DoFn):
         list(self._sums.take())
 
     def process(self, samples: list[ScoredSample]) -> Iterator[tuple[bytes, SliceTotals]]:
-        """Adds a batch, and yields the totals where they have become large."""
+        """Adds a batch, and yields the totals if they have become large."""
         with one_blas_thread:
             self._sums.add_samples(samples)
         yield from self._take(BYTES_HELD)
@@ -190,7 +190,7 @@ class SumSlices(beam.DoFn):
 
 
 def merge_totals(parts: Iterable[SliceTotals], bootstrap: Bootstrap) -> SliceTotals:
-    """Returns the sum of all parts. Associative and commutative to the last bit, as its sums are integers."""
+    """Returns the sum of all parts. Associative and commutative to the last bit: its sums are integers."""
     merged = SliceTotals(BootstrapSums(bootstrap))
     for totals in parts:
         merged.merge(totals)
@@ -198,14 +198,14 @@ def merge_totals(parts: Iterable[SliceTotals], bootstrap: Bootstrap) -> SliceTot
 
 
 def merge_sums(parts: Iterable[Sums]) -> Sums:
-    """Returns the sum of all parts; a runner names a function of a module, where it would copy the code of a method."""
+    """Returns the sum of all parts; a runner pickles a function by its name, a method by its code."""
     return Sums.merged(parts)
 
 
 class ComputeValues(beam.PTransform):
     """Computes the metrics of each slice: from pairs (encoded SliceKey, SliceTotals) to SliceResult.
 
-    Raises InputProblem where one system has more slices than are allowed, before any is computed.
+    Raises InputProblem if a system has more slices than are allowed, before any is computed.
     """
 
     def __init__(self, core: EvaluationCore) -> None:
@@ -213,7 +213,7 @@ class ComputeValues(beam.PTransform):
         self._core = core
 
     def expand(self, totals: beam.PCollection) -> beam.PCollection:
-        """Computes some slices at once, each with what the sums of all samples decide."""
+        """Computes some slices at once, each with the decisions made from the sums of all samples."""
         corpora = (
             totals
             | "Systems" >> beam.MapTuple(self._of_system).with_output_types(tuple[int, Any])
@@ -227,11 +227,11 @@ class ComputeValues(beam.PTransform):
         return key.system, None if key.label else corpus_sums(self._core.scoring.benchmark, totals.sums.sums())
 
     def _corpus(self, system: int, slices: Iterable[Sums | None]) -> tuple[int, Sums]:
-        found = list(slices)
+        sums = list(slices)
         # All samples are one of them.
-        if len(found) > self._core.max_slices + 1:
+        if len(sums) > self._core.max_slices + 1:
             raise too_many_slices(self._core)
-        return system, next(each for each in found if each is not None)
+        return system, next(each for each in sums if each is not None)
 
 
 class FinaliseSlices(beam.DoFn):
@@ -245,7 +245,7 @@ class FinaliseSlices(beam.DoFn):
         self._slices: dict[int, list[tuple[SliceKey, SliceTotals]]] = {}
 
     def process(self, item: tuple[bytes, SliceTotals], corpora: Mapping[int, Sums]) -> Iterator[SliceResult]:
-        """Adds a slice, and yields the results of a system of which there are enough."""
+        """Adds a slice, and yields the results of its system once it has SLICES_AT_ONCE."""
         self._corpora = corpora
         key = _KEYS.decode(item[0])
         slices = self._slices.setdefault(key.system, [])
@@ -254,7 +254,7 @@ class FinaliseSlices(beam.DoFn):
             yield from self._results(key.system)
 
     def finish_bundle(self) -> Iterator[Any]:
-        """Yields the results of the others."""
+        """Yields the results of the remaining slices."""
         return at_end(each for system in list(self._slices) for each in self._results(system))
 
     def _results(self, system: int) -> Iterator[SliceResult]:

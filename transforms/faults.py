@@ -1,4 +1,4 @@
-"""What a fault of the machine does to a bundle; one of the temporary folder as a line that says how to fix it."""
+"""Faults of the machine, which end a bundle; faults of the temporary folder, as messages that say how to fix them."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ OF_THE_MACHINE = "failed because of this machine, not of a record"
 def faults_end_the_bundle(what: str, excuse: Callable[[BaseException], bool] = lambda _: False) -> Iterator[None]:
     """Raises InputProblem for a fault of the machine within, so that the runner tries again or the run ends in a line.
 
-    what: what is done within, such as `scoring`. excuse: tells which errors are none of the machine; these pass as they
-    are.
+    what: the action within, such as `scoring`. excuse: returns whether an error is not of the machine; such errors pass
+    unchanged.
     """
     try:
         yield
@@ -48,7 +48,7 @@ def temporary_problem(folder: str, error: Exception) -> InputProblem:
 
 
 def temporary_folder() -> str:
-    """Returns the folder for temporary files; raises InputProblem where there is none that can be written."""
+    """Returns the folder for temporary files; raises InputProblem if none can be written."""
     try:
         return tempfile.gettempdir()
     except OSError as error:

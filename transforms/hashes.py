@@ -1,4 +1,4 @@
-"""Hashes: by which two runs are known to have seen the same records, and samples are spread."""
+"""Hashes: they show whether two runs have seen the same records, and distribute samples."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _ENCODER = msgspec.json.Encoder(order="deterministic")
 def record_hash(record: Any) -> str:
     """Returns the 128-bit BLAKE2b of a typed record, written as canonical JSON, in hex.
 
-    It is the same whatever the format of the file, the order of the keys, and the columns that the type does not have.
-    Raises TypeError or ValueError where the record cannot be written.
+    It does not depend on the format of the file, the order of the keys, or columns that the type does not have.
+    Raises TypeError or ValueError if the record cannot be written.
     """
     return hashlib.blake2b(_ENCODER.encode(record), digest_size=HASH_BYTES).hexdigest()
 
 
 def scoring_signature(benchmark: Benchmark[Any, Any, Any], missing: str) -> bytes:
-    """Returns 16 bytes that differ where the same two records may score differently: version, benchmark, options.
+    """Returns 16 bytes that differ if the same two records may score differently: version, benchmark, options.
 
     missing: what a missing prediction means.
     """
@@ -39,9 +39,9 @@ def scoring_signature(benchmark: Benchmark[Any, Any, Any], missing: str) -> byte
 
 
 def row_hash(signature: bytes, texts: Sequence[bytes | None], metrics: Sequence[float | None]) -> str:
-    """Returns the 128-bit BLAKE2b, in hex, of the cells of a row that tell what the sample scored.
+    """Returns the 128-bit BLAKE2b, in hex, of the cells of a row that hold the result of a sample.
 
-    By it a row that was changed, or scored by other rules, is told from one that was not. signature: see
+    It reveals whether a row was modified, or scored by different rules. signature: see
     scoring_signature. texts: sample_id, status, prediction_status, truth_hash, prediction_hash, statistics, coverage
     and details, in UTF-8. metrics: the per-sample metrics.
     """
@@ -50,18 +50,18 @@ def row_hash(signature: bytes, texts: Sequence[bytes | None], metrics: Sequence[
 
 
 def sample_fingerprint(sample_id: str, truth_hash: str | None) -> int:
-    """Returns the fingerprint of a sample: a 128-bit number; that of a run is the sum, whatever the order.
+    """Returns the fingerprint of a sample: a 128-bit number; their sum, in any order, is the fingerprint of a run.
 
-    truth_hash: None where its ground truth has none.
+    truth_hash: None if its ground truth has none.
     """
     return _number((sample_id, truth_hash))
 
 
 def prediction_fingerprint(sample_id: str, prediction_hash: str | None, prediction_status: str | None) -> int:
-    """Returns the fingerprint of the prediction of a sample, to be added up as `sample_fingerprint` is.
+    """Returns the fingerprint of the prediction of a sample, to be added up like `sample_fingerprint`.
 
-    prediction_hash: None where there is no prediction, or none that can be decoded. prediction_status: which of them;
-    None where there is no record of one.
+    prediction_hash: None if the prediction is missing or cannot be decoded. prediction_status: which of the two; None
+    without a record.
     """
     return _number((sample_id, prediction_hash, None if prediction_hash else prediction_status))
 
@@ -77,5 +77,5 @@ def fingerprint_text(total: int) -> str:
 
 def bucket_of(sample_id: bytes, buckets: int) -> int:
     """Returns the bucket of a sample: a hash of its sample_id in UTF-8."""
-    # The checksums of similar ids differ in few bits; the product spreads them over all.
+    # The checksums of similar ids differ in few bits; the product spreads the difference over all bits.
     return (zlib.crc32(sample_id) * 0x9E3779B97F4A7C15 >> 32 & 0xFFFFFFFF) % buckets

@@ -1,4 +1,4 @@
-"""Pairs both sides by sample_id: one ground truth, and from each system one prediction or none."""
+"""Pairs both sides by sample_id: one ground truth, and at most one prediction of each system."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ SAMPLES_PER_BATCH = 256
 BYTES_PER_BATCH = 8 << 20
 
 
-def samples_per_batch(wanted: int) -> int:
-    """Returns the size of the batches for a benchmark that likes to score `wanted` pairs at once: a multiple of it."""
-    return wanted * max(1, SAMPLES_PER_BATCH // wanted)
+def samples_per_batch(preferred: int) -> int:
+    """Returns the batch size for a benchmark that prefers to score `preferred` pairs at once: a multiple of it."""
+    return preferred * max(1, SAMPLES_PER_BATCH // preferred)
 
 
 class PairBySample(beam.PTransform):
     """Pairs the records of each bucket.
 
-    Of several records of one side with the same sample_id, the first by (file, position) counts, whatever the order
-    in which they arrive; the others are quarantined. So is a prediction whose sample has no ground truth. Rows of
-    earlier runs join the sample that they are of, any number of them, if there is one.
+    If several records of one side have the same sample_id, the first by (file, position) counts, in whatever order
+    they arrive; the others are quarantined. So is a prediction whose sample has no ground truth. Rows of earlier runs
+    join their sample, any number of them, if it exists.
 
-    batch: how many samples are passed on together; fewer where they would have more than BYTES_PER_BATCH. repeats:
-    whether of several predictions of one system for a sample the first of each repeat counts; they are then passed on
-    one after the other, see transforms.repeats.
+    batch: how many samples are passed on together; fewer if they would have more than BYTES_PER_BATCH. repeats:
+    whether a system may have several predictions for a sample; the first of each repeat then counts, and they are
+    passed on one after the other, see transforms.repeats.
 
     Input: pairs (bucket, block). Output, by tag: `batches`, lists of PairedSample; `quarantine`, Quarantined;
     `outcomes`, pairs (side, Sums) that count duplicates and unmatched predictions.
@@ -59,7 +59,7 @@ class PairBySample(beam.PTransform):
 class DeduplicateAndPair(beam.DoFn):
     """Makes samples of the records of a bucket; see PairBySample.
 
-    A bucket is sorted by sample_id, side and place, on disk where it is large: memory stays bounded however many
+    A bucket is sorted by sample_id, side and position, on disk if it is large: memory stays bounded however many
     records it has, of one sample or of many.
     """
 
@@ -82,12 +82,12 @@ class DeduplicateAndPair(beam.DoFn):
             yield from self._pair(ordered)
 
     def finish_bundle(self) -> Iterator[WindowedValue | TaggedOutput]:
-        """Yields the samples that are left, and what was counted."""
+        """Yields the remaining samples and the counts."""
         batches = [self._taken()] if self._samples else []
         return at_end([*batches, *(TaggedOutput("outcomes", each) for each in self._outcomes.flush())])
 
     def _pair(self, ordered: Iterable[tuple[bytes, bytes]]) -> Iterator[list[PairedSample] | TaggedOutput]:
-        """Yields the samples of records that are ordered by sample_id, side (the ground truth first) and place."""
+        """Yields the samples of records sorted by sample_id, side (the ground truth first) and position."""
         current: bytes | None = None
         first: dict[Any, EncodedRecord] = {}
         rows: list[EncodedRecord] = []
@@ -115,7 +115,7 @@ class DeduplicateAndPair(beam.DoFn):
     def _sample(
         self, sample_id: str, records: dict[Any, EncodedRecord], rows: Sequence[EncodedRecord]
     ) -> Iterator[list[PairedSample] | TaggedOutput]:
-        """Holds the sample of the first records of each side, and yields a batch when there are enough."""
+        """Makes a sample of the first records of each side, and yields a batch when it is full."""
         truth = records.pop(GROUND_TRUTH, None)
         if truth is None:
             message = "no readable ground-truth record has this sample_id; check the ids of both sides"

@@ -1,8 +1,8 @@
-"""Picks samples for people to look at: the worst of each system, of its slices and by each metric, those that changed
-most since an earlier run, those on which systems differ most, a random few.
+"""Picks samples to show: the worst of each system, of its slices and by each metric, the samples that changed most
+since an earlier run, the samples on which systems differ most, a random few.
 
 Each bundle yields candidates, with both records; a combiner keeps the best of them, so memory and shuffle are bounded
-by the numbers of samples wanted, however many there are. The choice depends on the samples alone.
+by the numbers of samples to pick, not by the size of the input. The choice depends on the samples alone.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ Why = Literal["lost", "won", "flip", "worst", "metric", "slice", "random", "list
 PREFERENCE: tuple[Why, ...] = ("lost", "won", "flip", "worst", "metric", "slice", "random", "listed")
 """The reasons to pick a sample, the best first; one that is only listed is not shown."""
 PER_GROUP = 3
-"""So many samples are shown of the worst by each per-sample metric, and of the worst of each group of slices."""
+"""How many of the worst samples are shown by each per-sample metric, and of each group of slices."""
 SLICE_GROUPS = 32
-"""Values of columns to slice by are put into so many groups, by hash: there may be any number of values."""
+"""How many groups the values of slice columns are hashed into: their number has no limit."""
 MIN_FLIP = 0.5
-"""Systems, or runs, differ on a sample where their main per-sample metrics are this far apart."""
+"""Systems, or runs, differ on a sample if their main per-sample metrics are at least this far apart."""
 
 
 class PickedSample(msgspec.Struct, frozen=True):
-    """A sample that was picked to be looked at, with both records as JSON.
+    """A picked sample, with both records as JSON.
 
-    rank: its place among those picked for the same reason, the lowest first; of equal values by the hash of its
-    sample_id. whys: the reasons, the best first; the worst by a metric says which. prediction: None where there was no
-    record. A record or details of which the size is more than the bytes here are left out, but for their beginning.
-    before: the main per-sample metric in the earlier run, where it is known. source: the file of the ground truth.
+    rank: its place among the samples picked for the same reason, the lowest first; ties go by the hash of the
+    sample_id. whys: the reasons, the best first; the worst by a metric names it. prediction: None if there was no
+    record. If the size of a record or of the details exceeds the bytes here, only the beginning is included.
+    before: the main per-sample metric in the earlier run, if known. source: the file of the ground truth.
     """
 
     rank: tuple[float, int]
@@ -66,9 +66,9 @@ class PickedSample(msgspec.Struct, frozen=True):
 class Selection:
     """How many samples of each system to pick for each reason, by the main per-sample metric.
 
-    flips: of those that lost most since the earlier run, as many of those that won most, and of those on which systems
-    differ most. listed: of the worst that report.md names, also without a prediction. earlier: the rows of the earlier
-    run, if there is one. others: the other per-sample metrics.
+    flips: this many each of the samples that lost most and won most since the earlier run, and of those on which
+    systems differ most. listed: of the worst that report.md names, also without a prediction. earlier: the rows of the
+    earlier run, if any. others: the other per-sample metrics.
     """
 
     metric: MetricSpec
@@ -91,7 +91,7 @@ Rank = tuple[float, int]
 
 
 class SelectCandidates(beam.DoFn):
-    """Selects the samples of a bundle that may be picked: each is as good as all but those wanted before it, or better.
+    """Selects the samples of a bundle that may be picked: those that rank among the best of the bundle so far.
 
     From pairs (list of PairedSample, list of ScoredSample) to pairs (Key, list of one PickedSample).
     """
@@ -101,8 +101,8 @@ class SelectCandidates(beam.DoFn):
         self._counts = {why: selection.count(why) for why in PREFERENCE}
 
     def start_bundle(self) -> None:
-        """Starts without a sample."""
-        # Heaps of the best ranks so far, with the other sign: the worst of them is first.
+        """Resets the ranks."""
+        # Heaps of the best ranks so far, negated: the worst of them is first.
         self._best: defaultdict[Key, list[Rank]] = defaultdict(list)
 
     def process(self, batch: tuple[list[PairedSample], list[ScoredSample]]) -> Iterator[tuple[Key, list[PickedSample]]]:
@@ -111,7 +111,7 @@ class SelectCandidates(beam.DoFn):
         paired = {sample.sample_id: sample for sample in samples}
         ties = {sample_id: _hashed(sample_id) for sample_id in paired}
         for why, about, value, sample, before in self._ranked(samples, scored):
-            # What is listed of equal samples are the first by name, as `merge` lists them.
+            # Of equal samples the first by name are listed, as `merge` lists them.
             key, rank = (why, sample.system, about), (value, 0 if why == "listed" else ties[sample.sample_id])
             if self._is_among_best(key, rank):
                 yield key, [_picked(key, rank, sample, before, paired[sample.sample_id])]
@@ -119,9 +119,9 @@ class SelectCandidates(beam.DoFn):
     def _ranked(
         self, samples: Sequence[PairedSample], scored: Sequence[ScoredSample]
     ) -> Iterator[tuple[Why, str, float, ScoredSample, float | None]]:
-        """Yields each reason that holds for a sample, what it is about, the value, the sample, and the earlier value.
+        """Yields each reason that holds for a sample, its subject, the value, the sample, and the earlier value.
 
-        Of a sample without a prediction there is nothing to see: it is only listed.
+        A sample without a prediction has nothing to show: it is only listed.
         """
         metric, rows = self._selection.metric, self._selection.earlier
         by_sample: defaultdict[str, list[tuple[float, ScoredSample, float | None]]] = defaultdict(list)
@@ -158,7 +158,7 @@ class SelectCandidates(beam.DoFn):
         best, count, turned = self._best[key], self._counts[key[0]], (-rank[0], -rank[1])
         if len(best) < count:
             heapq.heappush(best, turned)
-        elif count and turned >= best[0]:  # Of equal hashes the sample_ids decide, when all are there.
+        elif count and turned >= best[0]:  # The combiner breaks ties of hashes by sample_id.
             heapq.heapreplace(best, turned)
         else:
             return False
@@ -166,7 +166,7 @@ class SelectCandidates(beam.DoFn):
 
 
 def is_flip(metric: MetricSpec, before: float, value: float) -> bool:
-    """Tells whether a sample became right or wrong, or changed by MIN_FLIP at least."""
+    """Returns whether a sample became right or wrong, or changed by at least MIN_FLIP."""
     return kind_of_change(metric, before, value) in FLIPS or abs(value - before) >= MIN_FLIP - ROUNDING
 
 
@@ -200,7 +200,7 @@ Worst = tuple[float, str, str]
 
 
 class KeptSamples(NamedTuple):
-    """What was picked: `shown`, PickedSample, each sample of a system once; `listed`, pairs (system, list of Worst)."""
+    """Picked samples: `shown`, PickedSample, each sample of a system once; `listed`, pairs (system, list of Worst)."""
 
     shown: beam.PCollection
     listed: beam.PCollection
@@ -214,7 +214,7 @@ class PickSamples(beam.PTransform):
         self._selection = selection
 
     def expand(self, batches: beam.PCollection) -> KeptSamples:
-        """Selects candidates in the stage that scored them, keeps the best, and spreads those that are shown again."""
+        """Selects candidates in the stage that scored them, keeps the best, and reshuffles those to show."""
         best = (
             batches
             | "Candidates" >> beam.ParDo(SelectCandidates(self._selection))
@@ -240,15 +240,15 @@ class PickSamples(beam.PTransform):
 
 
 def _best(candidates: Iterable[list[PickedSample]], selection: Selection) -> list[PickedSample]:
-    """Returns the best of the candidates for one reason, in order, as many as are wanted."""
+    """Returns the best candidates for one reason, in order, at most as many as `selection` counts."""
     ordered = sorted(itertools.chain.from_iterable(candidates), key=lambda each: (each.rank, each.sample_id))
     return ordered[: selection.count(ordered[0].why)] if ordered else []
 
 
 def _with_reasons(_: tuple[int, str], samples: Iterable[PickedSample]) -> PickedSample:
-    """Returns a sample as it was picked for the best reason, with all of them."""
-    found = sorted(samples, key=lambda each: (PREFERENCE.index(each.why), each.whys))
-    return msgspec.structs.replace(found[0], whys=tuple(dict.fromkeys(why for each in found for why in each.whys)))
+    """Returns a sample as picked for its best reason, with all its reasons."""
+    ordered = sorted(samples, key=lambda each: (PREFERENCE.index(each.why), each.whys))
+    return msgspec.structs.replace(ordered[0], whys=tuple(dict.fromkeys(why for each in ordered for why in each.whys)))
 
 
 def order_of_picked(sample: PickedSample) -> tuple[int, int, float, int, str]:

@@ -1,4 +1,4 @@
-"""The real pictures of samples, for a person who looks at them: found, decoded within limits, and made small.
+"""The real pictures of samples, for display: located, decoded within limits, and scaled down.
 
 A ground-truth record names its picture as `image.path`, or the setting `pictures` says where it is. What cannot be read
 or decoded is a note, never a fault of the run: whoever looks at the sample reads it.
@@ -27,14 +27,14 @@ FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
 """Those that Pillow decodes by itself, without another program."""
 SAMPLE_ID = "{sample_id}"
 _ATTEMPTS = ((MAX_SIDE, 80), (MAX_SIDE, 40), (MAX_SIDE // 2, 40), (MAX_SIDE // 4, 40))
-"""Pixels of a side, and the quality of WebP; the last fits always."""
+"""Pixels per side, and the quality of WebP; the last attempt always fits."""
 
 
 class Picture(NamedTuple):
-    """A picture as a page holds it.
+    """A picture in the form for a page.
 
     size: of the file in pixels. address: a data URI of WebP with at most MAX_SIDE pixels a side. problem: why there is
-    no picture; empty where there is one, or where none is named.
+    no picture; empty if there is one, or if none is named.
     """
 
     size: ImageSize | None = None
@@ -47,7 +47,7 @@ NO_PICTURE = Picture()
 
 def find_picture(truth: bytes, sample_id: str, source: str, places: str | None) -> Picture:
     """Returns the picture of a sample, or why there is none, from its ground-truth record as JSON or the beginning of
-    that; see `picture_path`."""
+    it; see `picture_path`."""
     try:
         record = msgspec.json.decode(truth)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -56,10 +56,10 @@ def find_picture(truth: bytes, sample_id: str, source: str, places: str | None) 
 
 
 def picture_path(truth: Any, sample_id: str, source: str, places: str | None) -> str | None:
-    """Returns where the picture of a sample is; None where nothing says so.
+    """Returns the path of the picture of a sample; None if it is not known.
 
     truth: the ground-truth record as JSON holds it. source: the file that it came from. places: a pattern with
-    `{sample_id}`, which needs no `image.path`, or the folder to which that is relative, by default that of `source`.
+    `{sample_id}`, which needs no `image.path`, or the folder to which that is relative, by default of `source`.
     """
     if places is not None and SAMPLE_ID in places:
         return places.replace(SAMPLE_ID, sample_id)
@@ -69,12 +69,12 @@ def picture_path(truth: Any, sample_id: str, source: str, places: str | None) ->
         return None
     if not is_on_disk(path):
         return path
-    # An absolute path stays as it is.
+    # An absolute path is unchanged.
     return posixpath.join(posixpath.dirname(source) if places is None else places, path)
 
 
 def read_picture(path: str | None) -> Picture:
-    """Returns the picture in a file, or why there is none; of no path, nothing."""
+    """Returns the picture in a file, or why there is none; NO_PICTURE without a path."""
     if path is None:
         return NO_PICTURE
     try:
@@ -84,7 +84,7 @@ def read_picture(path: str | None) -> Picture:
         return _decoded(content, path)
     except MemoryError:
         raise
-    except Exception as error:  # noqa: BLE001 - whatever a broken file does to a decoder must not end a run
+    except Exception as error:  # noqa: BLE001 - no failure of a decoder on a broken file may end a run
         return Picture(problem=f"{path}: {reason_of(error)}")
 
 

@@ -19,9 +19,9 @@ from pathlib import Path
 
 
 class Shared:
-    """A change that runs share: the first that enters makes it, and the last that leaves undoes it.
+    """A change that runs share: the first to enter makes it, and the last to leave undoes it.
 
-    Runs in several threads may overlap in any way; each setting back what it found would leave the change behind.
+    Runs in several threads may overlap in any way; if each restored the earlier state, the change could remain.
     """
 
     def __init__(self, change: Callable[[], AbstractContextManager[None]]) -> None:
@@ -57,13 +57,13 @@ def _null_handler() -> Iterator[None]:
 
 
 quiet_root_logger = Shared(_null_handler)
-"""Beam logs by the functions of `logging`, also while it is imported: where the root logger has no handler, each of
-them gives it one for good that prints on the console."""
+"""Beam calls the functions of `logging`, even during its import: if the root logger has no handler, each of them
+permanently adds one that prints on the console."""
 
 
 @contextmanager
 def _one_blas_thread() -> Iterator[None]:
-    # It loads a library of linear algebra of its own, which a limit that was set before would not meet.
+    # It loads its own library of linear algebra; a limit set earlier would not apply to that.
     import scipy.special  # noqa: F401
     from threadpoolctl import threadpool_limits
 
@@ -75,7 +75,7 @@ one_blas_thread = Shared(_one_blas_thread)
 """Makes linear algebra in this process use one thread.
 
 The matrices here are small, and a runner starts a worker for each core: further threads only spin while they wait,
-which was measured to double the processor time of an evaluation.
+which doubled the processor time of an evaluation in measurements.
 """
 
 
@@ -83,8 +83,8 @@ which was measured to double the processor time of an evaluation.
 def gc_paused() -> Iterator[None]:
     """Turns the cyclic garbage collector off within.
 
-    While the many objects of one batch come into being, it would look at all of them again and
-    again, which was measured to take a sixth of the time of a run. None of them is garbage before the batch is done.
+    While the many objects of a batch are created, it would scan all of them again and again, a sixth of
+    the time of a run in measurements. None of them is garbage before the batch is done.
     """
     enabled = gc.isenabled()
     gc.disable()
@@ -97,7 +97,7 @@ def gc_paused() -> Iterator[None]:
 
 @contextmanager
 def repeated(interval_s: float, action: Callable[[float], None]) -> Iterator[None]:
-    """Calls `action` with the seconds since the start, each `interval_s`, for as long as this block lasts."""
+    """Calls `action` with the seconds since the start, every `interval_s`, while this block runs."""
     stop, started = threading.Event(), time.monotonic()
 
     def repeat() -> None:
@@ -114,14 +114,14 @@ def repeated(interval_s: float, action: Callable[[float], None]) -> Iterator[Non
 
 
 PROGRESS_FOLDER = "BEAMSCORE_PROGRESS"
-"""The environment variable that names the folder through which the workers of one machine tell how far they are."""
+"""The environment variable that names the folder in which the workers of one machine report their progress."""
 
 NOTE_INTERVAL_S = 0.25
 
 
 @dataclass
 class Progress:
-    """How far the workers of this machine have come, for a progress line.
+    """The progress of the workers of this machine, for a progress line.
 
     Only a hint for people: a retried bundle counts twice.
     """
@@ -132,9 +132,9 @@ class Progress:
     _next_note: float = 0.0
 
     def note(self, always: bool = False) -> None:
-        """Leaves the counts of this process where another can read them, if one asked for them.
+        """Writes the counts of this process for other processes, if PROGRESS_FOLDER is set.
 
-        always: also where it is not time yet, as at the end of a bundle: no other count may follow.
+        always: even if the interval has not passed, as at the end of a bundle: no other count may follow.
         """
         now = time.monotonic()
         if now < self._next_note and not always:
@@ -147,7 +147,7 @@ class Progress:
                 Path(folder, str(os.getpid())).write_text(counts)
 
     def with_others(self) -> Progress:
-        """Returns the counts of this process and of all others that left theirs."""
+        """Returns the counts of this process and of all others that wrote theirs."""
         total = Progress(self.records_read, self.truths_read, self.samples_scored)
         folder = os.environ.get(PROGRESS_FOLDER)
         for path in Path(folder).iterdir() if folder else ():

@@ -1,4 +1,4 @@
-"""Writes the result: rows of samples and the quarantine, bundle by bundle, and at last the summary."""
+"""Writes the result: rows of samples and the quarantine, bundle by bundle, and finally the summary."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ class SampleWriter:
         self._writer = pq.ParquetWriter(stream, schema, compression="zstd", use_dictionary=repeated)
 
     def write(self, samples: Sequence[ScoredSample]) -> None:
-        """Keeps rows, and writes a row group when enough have come together."""
+        """Buffers rows, and writes a row group when there are enough."""
         self._rows += samples
         self._bytes += sum(len(sample.details) for sample in samples)
         if len(self._rows) >= ROWS_PER_GROUP or self._bytes >= BYTES_PER_GROUP:
             self._flush()
 
     def close(self) -> None:
-        """Writes what is left, and the end of the file."""
+        """Writes the remaining rows and the end of the file."""
         if self._rows:
             self._flush()
         self._writer.close()
@@ -111,9 +111,9 @@ def _merge_all(counts: Iterable[CauseCount]) -> CauseCount:
 
 
 class Publish(beam.PTransform):
-    """Waits for all parts of the result, makes its documents of them, and publishes everything as a whole.
+    """Waits for all parts of the result, makes its documents from them, and publishes everything as a whole.
 
-    A run that has lost its claim on the output meanwhile ends without a result.
+    A run that has lost its claim on the output in the meantime ends without a result.
 
     parts: named collections; FOLDER_files holds the names of the staged files of each folder of the layout.
     make: from {name: list of elements} to {file name: content}.
@@ -131,7 +131,7 @@ class Publish(beam.PTransform):
     def expand(self, parts: dict[str, beam.PCollection]) -> beam.PCollection:
         """Runs once, with each part as a side input.
 
-        Grouped under one key, all parts would be one element, and a shuffle holds elements of some 10 MB only.
+        Grouped under one key, all parts would be one element, and a shuffle holds only elements of about 10 MB.
         """
         pipeline = next(iter(parts.values())).pipeline
         gathered = {name: beam.pvalue.AsList(part) for name, part in parts.items()}
@@ -143,7 +143,7 @@ class Publish(beam.PTransform):
         try:
             publish(self._output, self._run_id, self._layout, files, staged)
         except TakenOver:
-            # The command, if it still waits, finds that the result is not this run's.
+            # The command, if it still waits, detects that the result belongs to a different run.
             return False
         return True
 
@@ -154,12 +154,12 @@ def encode_json(document: Any) -> bytes:
 
 
 Writer = Any
-"""Writes elements to a stream by `write`; `close` writes what is left, and leaves the stream open."""
+"""Writes elements to a stream by `write`; `close` writes the remaining ones, and leaves the stream open."""
 
 
 @dataclass(frozen=True)
 class StagedFolder:
-    """The files of one folder of a result, while its run is on its way."""
+    """The files of one folder of a result before its run is published."""
 
     output: str
     run_id: str
@@ -167,20 +167,20 @@ class StagedFolder:
 
     @property
     def path(self) -> str:
-        """Where the files are."""
+        """The folder of the files."""
         return posixpath.join(run_folder(self.output, self.run_id), self.name)
 
 
 class StageBundles(beam.DoFn):
     """Writes the elements of each bundle to a new file in a staged folder, and yields its name when it is whole.
 
-    A bundle that fails leaves a file whose name nobody learns, and when it is run again it writes another one. So the
-    names that arrive downstream are those of whole files with each element once, whatever was run twice.
+    A bundle that fails leaves a file whose name is never yielded; when it is retried it writes a new one. So the names
+    that arrive downstream belong to whole files with each element once, even if bundles were retried.
 
-    file_s: after how many seconds a file ends and another begins, so that whole files are there while a long bundle
-    goes on; None: one file for each bundle.
+    file_s: after how many seconds a file ends and a new one begins, so that whole files exist while a long bundle is
+    still running; None: one file for each bundle.
 
-    Raises InputProblem where the output cannot be written.
+    Raises InputProblem if the output cannot be written.
     """
 
     def __init__(
@@ -204,7 +204,7 @@ class StageBundles(beam.DoFn):
         self._ended: list[str] = []
 
     def teardown(self) -> None:
-        """Closes the file of a bundle that failed, its writer first: one that is forgotten writes to what is closed."""
+        """Closes the file of a failed bundle, its writer first: an unclosed writer would write to the closed file."""
         for opened in (self._writer, self._stream):
             with contextlib.suppress(OSError), as_os_errors(self._folder.output):
                 if opened is not None:
@@ -227,7 +227,7 @@ class StageBundles(beam.DoFn):
         if self._writer and self._stream:
             with output_problems(self._folder.output):
                 self._writer.close()
-                # What cannot be closed is not closed again by `teardown`.
+                # If closing fails, `teardown` does not try again.
                 stream, self._stream = self._stream, None
                 stream.close()
             beat_from_worker(self._folder.output, self._folder.run_id)

@@ -57,41 +57,41 @@ from .rows import RowSource, opened, read_rows
 BYTES_PER_BUNDLE = 64 << 20
 MAX_KEPT_READERS = 8
 PART_END = 1 << 62
-"""Behind the last record of any part, as nobody knows before how many it has."""
+"""Past the last record of any part: their number is not known in advance."""
 
 
 class RecordRangeTracker(OffsetRestrictionTracker):
     """Tracks which records of a part are read, by number, and splits only behind those that are claimed."""
 
     def try_split(self, fraction_of_remainder: float) -> tuple[OffsetRange, OffsetRange] | None:
-        """Returns what has been claimed and what has not, or None where a share of the rest is wanted."""
-        found: tuple[OffsetRange, OffsetRange] | None = None if fraction_of_remainder else super().try_split(0)
-        return found
+        """Returns the claimed and the unclaimed range, or None if a share of the rest is asked for."""
+        split: tuple[OffsetRange, OffsetRange] | None = None if fraction_of_remainder else super().try_split(0)
+        return split
 
 
 class PartRestrictionProvider(RestrictionProvider):
-    """What is to be read of a part: at first all of it."""
+    """The records of a part that are to be read: at first all."""
 
     def initial_restriction(self, element: Part) -> OffsetRange:
         """Returns the whole part."""
         return OffsetRange(0, PART_END)
 
     def create_tracker(self, restriction: OffsetRange) -> RecordRangeTracker:
-        """Returns what a reader asks whether it may read on."""
+        """Returns the tracker that a reader asks whether it may read on."""
         return RecordRangeTracker(restriction)
 
     def restriction_size(self, element: Part, restriction: OffsetRange) -> int:
-        """Returns the bytes of the part: how many of them are left is not known."""
+        """Returns the bytes of the whole part: how many are left is not known."""
         return element.size
 
 
 RecordReader = Generator[KeyedRecord | Quarantined, None, None]
-"""What becomes of the records of a part from some record on."""
+"""Reads the records of a part from some record on."""
 
 
 KEPT_READERS: dict[Hashable, RecordReader] = {}
-"""The open readers of this process that wait for the bundle that reads on, the latest few of them, each by the rules by
-which it reads, its part and its place."""
+"""The latest few open readers of this process. Each waits for the bundle that reads on; its key is its reading
+rules, its part and its position."""
 atexit.register(KEPT_READERS.clear)
 UNREAD = beam.DoFn.RestrictionParam(PartRestrictionProvider())
 
@@ -100,8 +100,8 @@ UNREAD = beam.DoFn.RestrictionParam(PartRestrictionProvider())
 class ReadPlan:
     """How the records of a run are read.
 
-    names: of the systems. columns: by side. buckets, folder: see transforms.blocks. bundle_bytes: a bundle that has
-    read as much defers the rest; None: it reads on to the end.
+    names: of the systems. columns: by side. buckets, folder: see transforms.blocks. bundle_bytes: a bundle defers
+    the rest once it has read this much; None: it reads on to the end.
     """
 
     names: tuple[str, ...]
@@ -113,7 +113,7 @@ class ReadPlan:
 
 
 class ReadRecords(beam.PTransform):
-    """Reads files of either side.
+    """Reads the files of both sides.
 
     Input: nothing (a pipeline). Output, by tag: `records`, pairs (bucket, block), see transforms.blocks; `quarantine`,
     Quarantined; `outcomes`, pairs (side, Sums) that count what was read and what was rejected.
@@ -127,7 +127,7 @@ class ReadRecords(beam.PTransform):
     def expand(self, pipeline: beam.Pipeline) -> beam.pvalue.DoOutputsTuple:
         """Splits the files, spreads the parts over the workers, reads them."""
         keyed_block = typehints.Tuple[int, self._plan.folder.block_type]
-        # The files are spread by a grouping: of two reshuffles without a grouping between them, Flink drops the second,
+        # The files are spread by a grouping: Flink drops the second of two reshuffles without a grouping between them,
         # and one worker would read all parts of a file.
         return (
             pipeline
@@ -149,9 +149,9 @@ def _split(numbered: tuple[int, Iterable[SourceFile]], size: int) -> Iterator[Pa
 
 
 class RecordIntake(beam.DoFn):
-    """What becomes of the records of a bundle: checked, counted, and held until their blocks are large enough.
+    """Checks and counts the records of a bundle, and holds them until their blocks are large enough.
 
-    bytes: of the records of a bundle so far.
+    bytes: the size of the records of the bundle so far.
     """
 
     def __init__(self, plan: ReadPlan) -> None:
@@ -168,11 +168,11 @@ class RecordIntake(beam.DoFn):
         self.bytes = 0
 
     def finish_bundle(self) -> Iterator[WindowedValue | TaggedOutput]:
-        """Yields the blocks that are left, and what was counted."""
+        """Yields the remaining blocks and the counts."""
         return at_end([*self._buffer.flush(), *(TaggedOutput("outcomes", each) for each in self._counts.flush())])
 
     def add(self, side: int, record: KeyedRecord | Quarantined) -> Iterator[tuple[int, Block] | TaggedOutput]:
-        """Counts a record, and yields the blocks that are large enough, or the record where it was rejected."""
+        """Counts a record, and yields the blocks that are large enough, or the record if it was rejected."""
         self._counts.add(side, "read")
         if side in self._repeats and not isinstance(record, Quarantined):
             record = self._with_repeat(side, record)
@@ -209,9 +209,9 @@ class RecordIntake(beam.DoFn):
                     absent.remove(name)
                     self._counts.add(side, presence(name))
 
-    def record(self, encoder: RecordEncoder, found: Line | Row) -> KeyedRecord | Quarantined:
+    def record(self, encoder: RecordEncoder, item: Line | Row) -> KeyedRecord | Quarantined:
         """Returns the record of a line or a row."""
-        return self._line(encoder, found) if isinstance(found, Line) else self._row(encoder, found)
+        return self._line(encoder, item) if isinstance(item, Line) else self._row(encoder, item)
 
     def _line(self, encoder: RecordEncoder, line: Line) -> KeyedRecord | Quarantined:
         text, fields, limits = line.text, self._plan.columns[encoder.side].fields, self._plan.limits
@@ -238,9 +238,9 @@ class RecordIntake(beam.DoFn):
             sample_id = row.sample_id if isinstance(row.sample_id, str) else None
             return self.rejected(encoded, row.cause, row.error, sample_id)
         if not isinstance(row.sample_id, str):
-            found = "null" if row.sample_id is None else type(row.sample_id).__name__
+            type_name = "null" if row.sample_id is None else type(row.sample_id).__name__
             fields = self._plan.columns[encoder.side].fields
-            return self.rejected(encoded, "no_sample_id", not_a_sample_id(found, fields.integer_ids))
+            return self.rejected(encoded, "no_sample_id", not_a_sample_id(type_name, fields.integer_ids))
         return self._keyed(encoded, row.sample_id)
 
     def _keyed(self, encoded: EncodedRecord, sample_id: str) -> KeyedRecord | Quarantined:
@@ -256,24 +256,24 @@ class RecordIntake(beam.DoFn):
 
 
 class ReadPart(RecordIntake):
-    """Reads one part of a file; see ReadRecords for what it yields.
+    """Reads one part of a file; for its outputs see ReadRecords.
 
     Records are held until their blocks are large enough, across the parts of a bundle, which may be small files.
 
-    Flink takes all parts that one of its slots reads as one bundle, and holds what a bundle yields in memory until it
-    has ended; when that is more than about 1 GB, it waits for ever. So a bundle that has read enough defers the rest of
-    its parts to another bundle, which reads on from the record that comes next. The worker keeps the open reader for
-    that bundle; only where it comes to another worker is the part read from its start, and what has been read skipped.
+    Flink makes all parts that one of its slots reads a single bundle, and holds the outputs of a bundle in memory until
+    it has ended; with more than about 1 GB, it waits for ever. So a bundle that has read enough defers the rest of its
+    parts to another bundle, which continues with the next record. The worker keeps the open reader for that bundle. If
+    the bundle goes to a different worker, that one reads the part from its start and skips the records already read.
     """
 
     def process(self, part: Part, tracker: Any = UNREAD) -> Iterator[tuple[int, Block] | TaggedOutput]:
-        """Yields the blocks of `part` that are large enough, and what was rejected, until the bundle has enough."""
+        """Yields the blocks of `part` that are large enough and the rejected records, until the bundle has enough."""
         if self._is_full():
             tracker.defer_remainder()
             return
         plan, side, restriction = self._plan, part.file.side, tracker.current_restriction()
         start, stop = restriction.start, restriction.stop
-        # Another pipeline of this process may read the same file by other rules, or under other names of the systems.
+        # Another pipeline of this process may read the same file by different rules, or name the systems differently.
         rules = plan.names, plan.columns[side], plan.limits
         reader = KEPT_READERS.pop((rules, part, start, stop), None) or self._records(part, start, stop)
         for record in reader:
@@ -297,8 +297,8 @@ class ReadPart(RecordIntake):
     def _records(self, part: Part, start: int, stop: int) -> RecordReader:
         file = part.file
         encoder = RecordEncoder(file.side, file.number, file.path)
-        for found in itertools.islice(read_part(part, self._plan.columns[file.side], self._plan.limits), start, stop):
-            yield self.record(encoder, found)
+        for item in itertools.islice(read_part(part, self._plan.columns[file.side], self._plan.limits), start, stop):
+            yield self.record(encoder, item)
 
 
 def _about_json(text: bytes, error: BaseException) -> str:
@@ -317,9 +317,9 @@ NOWHERE = ""
 def encode_records(plan: ReadPlan, side: int, unpack: Unpack | None = None) -> beam.PTransform:
     """Returns the transform that encodes the records of one side.
 
-    Input: mappings, Beam Rows, NamedTuples, dataclasses or msgspec structs; or anything that `unpack` makes one of.
+    Input: mappings, Beam Rows, NamedTuples, dataclasses or msgspec structs; or anything that `unpack` turns into one.
     Output, by tag: as `ReadRecords`. A collection has no order: the position of a record is a hash of its content, so
-    that of duplicates the one with the smallest hash is the first.
+    the first of several duplicates is the one with the smallest hash.
 
     side: GROUND_TRUTH or the number of a system.
     """
@@ -328,7 +328,7 @@ def encode_records(plan: ReadPlan, side: int, unpack: Unpack | None = None) -> b
 
 
 class EncodeBundle(RecordIntake):
-    """Encodes records; what is checked, held and counted is as in reading, see encode_records."""
+    """Encodes records; they are checked, held and counted as in reading, see encode_records."""
 
     def __init__(self, plan: ReadPlan, side: int, unpack: Unpack | None = None) -> None:
         super().__init__(plan)
@@ -339,7 +339,7 @@ class EncodeBundle(RecordIntake):
         self._structured = frozenset(path[0] for path in paths if len(path) == 1)
 
     def process(self, element: Any) -> Iterator[tuple[int, Block] | TaggedOutput]:
-        """Yields the blocks that became large enough, and the record where it is rejected."""
+        """Yields the blocks that are large enough, and the record if it is rejected."""
         yield from self.add(self._encoder.side, self._encoded(element))
 
     def _encoded(self, element: Any) -> KeyedRecord | Quarantined:
@@ -352,7 +352,7 @@ class EncodeBundle(RecordIntake):
                 text, position = record_json(fields), _position(record_json(fields, is_sorted=True))
         except InputProblem:
             raise
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is of this element
+        except Exception as error:  # noqa: BLE001 - any error belongs to this element
             what = "" if is_unpacked else f"unpack: {type(error).__name__}: "
             return self._unreadable(element, what + explain(error))
         line = Line(position, 0, text[: self._plan.limits.record_bytes], len(text))
@@ -365,15 +365,15 @@ class EncodeBundle(RecordIntake):
 
 
 def _position(content: bytes) -> int:
-    """Returns 63 bits of a hash, so that they are a number for any reader."""
+    """Returns 63 bits of a hash, which any reader takes as a number."""
     return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "big") >> 1
 
 
 class ReadRowBlocks(beam.PTransform):
     """Reads the rows of finished runs as pairs (bucket, block), as ReadRecords reads inputs.
 
-    Each row group is read on its own, however large a file is. sources: by the side of the records that become of their
-    rows.
+    Each row group is read on its own, however large a file is. sources: by side; the records of their rows belong to
+    that side.
     """
 
     def __init__(self, sources: Mapping[int, RowSource], buckets: int, folder: BlockFolder) -> None:
@@ -409,11 +409,11 @@ class _ReadRowGroup(beam.DoFn):
         self._sources = sources
 
     def setup(self) -> None:
-        """Makes the filters."""
+        """Creates the filters."""
         self._where = {side: source.where() for side, source in self._sources.items()}
 
     def process(self, element: tuple[int, str, int]) -> Iterator[KeyedRecord]:
-        """Yields a record for each row that is wanted."""
+        """Yields a record for each row that passes the filter of its side."""
         side, path, group = element
         source, encoder, position = self._sources[side], RecordEncoder(side, 0, ""), 0
         for batch in read_rows(path, source.columns, self._where[side], [group]):
@@ -425,15 +425,15 @@ class _ReadRowGroup(beam.DoFn):
 def sample_ids(path: str) -> Iterator[str]:
     """Yields the sample_id of each record of a list of samples, such as the changes of a comparison, in order.
 
-    Raises InputProblem where the file cannot be read, or a record has no sample_id, with its line.
+    Raises InputProblem if the file cannot be read, or, with its line, if a record has no sample_id.
     """
     columns, limits = SideColumns(frozenset()), RecordLimits()
     intake = RecordIntake(ReadPlan((path,), {0: columns}, limits))
     for file in match_files(0, [path], ""):
         encoder = RecordEncoder(0, 0, path)
         for part in split_file(file, part_size([file])):
-            for found in read_part(part, columns, limits):
-                record = intake.record(encoder, found)
+            for item in read_part(part, columns, limits):
+                record = intake.record(encoder, item)
                 if isinstance(record, Quarantined):
                     raise InputProblem(f"{path}: this is no list of samples: line {record.line}: {record.error}")
                 yield record[0].decode()

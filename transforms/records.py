@@ -1,6 +1,6 @@
-"""What travels between the stages: encoded records, quarantined records, errors.
+"""The elements passed between the stages: encoded records, quarantined records, errors.
 
-A record travels encoded: bytes that hold where the record comes from and its text, undecoded. It is decoded once, where
+A record is passed encoded: bytes that hold its origin and its text, undecoded. It is decoded once, when
 it is scored.
 """
 
@@ -23,11 +23,11 @@ GROUND_TRUTH = -1
 """The number of the ground-truth side; systems are numbered from 0."""
 REUSED_ROWS = 1 << 30
 EARLIER_ROWS = REUSED_ROWS + 1
-"""The sides of rows of earlier runs, see transforms.earlier_rows: behind all systems."""
+"""The sides of rows of earlier runs, see transforms.earlier_rows: after all systems."""
 
 
 def side_name(side: int, names: Sequence[str]) -> str:
-    """Returns the name of a side as people read it: `ground_truth`, or the system's name."""
+    """Returns the name of a side for display: `ground_truth`, or the system's name."""
     return "ground_truth" if side == GROUND_TRUTH else names[side]
 
 
@@ -37,12 +37,12 @@ MSGPACK: Encoding = 1
 
 _HEADER = struct.Struct(">IIQQBH")
 """Side + 1, file, position, line, encoding, length of the path. The first three come first, the
-highest byte first: bytes of records compare as their origins do."""
+highest byte first: bytes of records compare like their origins."""
 
 _T = TypeVar("_T")
 
 MAX_RECORD_BYTES = 32 << 10
-"""How many bytes of a record are kept for people to look at."""
+"""How many bytes of a record are kept for display."""
 TEXT_KEPT = 2000
 """How many characters of a bad record the quarantine keeps."""
 EXAMPLES = 3
@@ -59,12 +59,12 @@ class InputProblem(Exception):
 
 
 class Origin(msgspec.Struct, frozen=True, order=True):
-    """Where a record stands. Records are ordered by the number of their file, then by their position in it.
+    """The origin of a record. Records are ordered by the number of their file, then by their position in it.
 
     side: GROUND_TRUTH or the number of a system.
     file: the number of the file among all files of its side.
     position: the byte offset of the line, or the number of the row from 0.
-    line: the line or row from 1; 0 where it is not known, in a later part of a large file.
+    line: the line or row from 1; 0 if it is not known, in a later part of a large file.
     """
 
     side: int
@@ -75,7 +75,7 @@ class Origin(msgspec.Struct, frozen=True, order=True):
 
     @property
     def place(self) -> str:
-        """The place in words, such as `part.jsonl:12`; of a record that is in no file, its hash."""
+        """The place as text, such as `part.jsonl:12`; for a record outside of files, its hash."""
         if not self.path:
             return f"the record with the hash {self.position:016x}"
         return f"{self.path}:{self.line}" if self.line else f"{self.path} at byte {self.position}"
@@ -93,7 +93,7 @@ class RecordEncoder:
         self._path = path.encode("utf-8", "surrogateescape")
 
     def encode(self, position: int, line: int, encoding: Encoding, text: bytes) -> bytes:
-        """Returns the bytes of a record; those of two records compare as their origins do."""
+        """Returns the bytes of a record; the bytes of two records compare like their origins."""
         header = _HEADER.pack(self.side + 1, self._file, position, line, encoding, len(self._path))
         return header + self._path + text
 
@@ -101,7 +101,7 @@ class RecordEncoder:
 class EncodedRecord(msgspec.Struct, frozen=True):
     """One record with its origin, as RecordEncoder encoded it.
 
-    It stays bytes until someone asks: what is read, moved and paired is hardly ever asked where it comes from.
+    The header is decoded on demand: most records are read, moved and paired without a look at their origin.
     """
 
     encoded: bytes
@@ -119,7 +119,7 @@ class EncodedRecord(msgspec.Struct, frozen=True):
 
     @property
     def origin(self) -> Origin:
-        """Where the record stands."""
+        """The origin of the record."""
         side, file, position, line, _, length = _HEADER.unpack_from(self.encoded)
         path = self.encoded[_HEADER.size : _HEADER.size + length].decode("utf-8", "surrogateescape")
         return Origin(side - 1, file, position, line, path)
@@ -142,7 +142,7 @@ class EncodedRecord(msgspec.Struct, frozen=True):
     def decode(self, kind: type[_T]) -> _T:
         """Returns the record as one of type `kind`.
 
-        Raises msgspec.ValidationError or msgspec.DecodeError where it is none, RecursionError where it is too deep.
+        Raises msgspec.ValidationError or msgspec.DecodeError if it is not one, RecursionError if it is nested too deep.
         """
         decode = msgspec.msgpack.decode if self.encoding == MSGPACK else msgspec.json.decode
         return decode(self.payload, type=kind)
@@ -152,7 +152,7 @@ class EncodedRecord(msgspec.Struct, frozen=True):
         return shortened(self._json())
 
     def beginning(self) -> bytes:
-        """Returns the record as JSON, or the beginning of a long one; a Parquet row of that size is left out."""
+        """Returns the record as JSON, or the beginning of a long one; a Parquet row of that size is omitted."""
         if self.encoding == MSGPACK and self.size > MAX_RECORD_BYTES:
             return b""
         return self._json() if self.encoding == MSGPACK else self.payload[:MAX_RECORD_BYTES]
@@ -163,7 +163,7 @@ class EncodedRecord(msgspec.Struct, frozen=True):
 
 
 class ColumnsReader:
-    """Reads the values of some columns of records; a column may be called anything."""
+    """Reads the values of some columns of records; columns may have any name."""
 
     def __init__(self, names: Sequence[str]) -> None:
         self._names = tuple(names)
@@ -176,7 +176,7 @@ class ColumnsReader:
     def read(self, encoded: EncodedRecord) -> tuple[Any, ...]:
         """Returns the values in the order of the names; None for one that is null or absent.
 
-        Raises as EncodedRecord.decode does.
+        Raises the errors of EncodedRecord.decode.
         """
         if not self._names:
             return ()
@@ -236,12 +236,12 @@ class CauseCount:
 
     @property
     def example(self) -> Quarantined | None:
-        """The first of them; None where there is none."""
+        """The first of them; None if there is none."""
         return next(iter(self.examples), None)
 
     @property
     def order(self) -> tuple[int, str, str, str]:
-        """What causes are sorted by: the most frequent first, those as frequent by side, stage and cause."""
+        """The sort key of causes: the most frequent first, ties by side, stage and cause."""
         first = self.example
         return (-self.count, first.side, first.stage, first.cause) if first else (0, "", "", "")
 
@@ -265,13 +265,13 @@ def quarantined(
 
 
 def writable(text: str) -> str:
-    """Returns text that may hold a path that is not UTF-8 as text that can be written."""
+    """Returns text that can be written; it may contain a path that is not UTF-8."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 def printable(text: str) -> str:
-    """Returns text as one line for a person, in which a character that cannot be printed stands as its number.
+    """Returns text as one line for display, with characters that cannot be printed replaced by their numbers.
 
-    Text of an input, such as the name of a column, may hold line ends and what steers a terminal.
+    Text of an input, such as the name of a column, may contain line ends and control sequences of a terminal.
     """
     return "".join(c if c.isprintable() else f"<U+{ord(c):04X}>" for c in text)

@@ -1,8 +1,8 @@
-"""The repeats of a sample: several predictions of one system, told apart by their field `repeat`.
+"""The repeats of a sample: several predictions of one system, with different values in their field `repeat`.
 
 They are scored as if each repeat were a system, and then folded to one sample with one row; see metrics.repeats. Each
-sample should have every repeat that any prediction of its system has: a missing one is a missing prediction. Without
-Beam, for the Python API too.
+sample should have every repeat that any prediction of its system has: a missing one is a missing prediction. Needs no
+Beam, so the Python API can use it too.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ REPEAT = "repeat"
 """The field of a prediction that holds its repeat."""
 MAX_LABEL_LENGTH = 64
 COUNTED_REPEATS, MISSING_REPEATS = "repeats", "missing_repeats"
-"""What counts, in the coverage, the repeats of all samples that were not rejected, and those without a prediction."""
+"""The counts, in the coverage, of repeats that were not rejected, and of repeats without a prediction."""
 
 _STATUSES: tuple[Status, ...] = ("scored", "missing_prediction", "rejected")
 _READER = ColumnsReader([REPEAT])
@@ -37,7 +37,7 @@ Labels = Iterable[tuple[int, str]]
 
 
 def label_of(record: EncodedRecord) -> str:
-    """Returns the repeat of a prediction as text, so that 1 and "1" are one; raises ValueError where it has none."""
+    """Returns the repeat of a prediction as text, so that 1 and "1" are one; raises ValueError if it has none."""
     try:
         (value,) = _READER.read(record)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -45,59 +45,59 @@ def label_of(record: EncodedRecord) -> str:
     label = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
     if isinstance(label, str) and 0 < len(label) <= MAX_LABEL_LENGTH:
         return label
-    found = "null or missing" if value is None else f"{value!r:.80}"
-    raise ValueError(f"repeat must be an integer or a text of 1 to {MAX_LABEL_LENGTH} characters; it is {found}")
+    got = "null or missing" if value is None else f"{value!r:.80}"
+    raise ValueError(f"repeat must be an integer or a text of 1 to {MAX_LABEL_LENGTH} characters; it is {got}")
 
 
 def outcome_of(label: str) -> str:
-    """Returns the name among the outcomes of a system that counts the predictions of a repeat."""
+    """Returns the name of the outcome that counts the predictions of a repeat."""
     return _OUTCOME + label
 
 
 def labels_of(side: int, outcomes: Sums) -> Iterator[tuple[int, str]]:
-    """Yields the repeats that the outcomes of a side tell of."""
+    """Yields the repeats that the outcomes of a side name."""
     for name in outcomes:
         if name.startswith(_OUTCOME):
             yield side, name.removeprefix(_OUTCOME)
 
 
 def check_count(labels: Iterable[Any]) -> None:
-    """Raises InputProblem where a system has too many repeats."""
+    """Raises InputProblem if a system has too many repeats."""
     if len(set(labels)) > MAX_REPEATS:
         raise InputProblem(f"repeats: a system has more than {MAX_REPEATS}; `repeat` must number its predictions")
 
 
 class Repeats:
-    """The repeats of each system, and what becomes of a batch that has them.
+    """The repeats of each system; spreads a batch over them and folds its scores.
 
-    systems: how many there are. labels: a system without any has one repeat, in which all predictions are missing.
+    systems: their number. labels: a system without any has one repeat, in which all predictions are missing.
     """
 
     def __init__(self, benchmark: Benchmark[Any, Any, Any], systems: int, labels: Labels) -> None:
         self._benchmark = benchmark
-        found: list[set[str]] = [set() for _ in range(systems)]
+        labels_by_system: list[set[str]] = [set() for _ in range(systems)]
         for system, label in labels:
-            found[system].add(label)
-        for each in found:
+            labels_by_system[system].add(label)
+        for each in labels_by_system:
             check_count(each)
-        # Numbers in their order, mostly.
-        self._labels = [sorted(each, key=lambda label: (len(label), label)) or [""] for each in found]
+        # By length first, so that most numbers are in their order.
+        self._labels = [sorted(each, key=lambda label: (len(label), label)) or [""] for each in labels_by_system]
         self._runs = [(system, label) for system, each in enumerate(self._labels) for label in each]
         self._systems = tuple(system for system, _ in self._runs)
 
     def spread(self, samples: Iterable[PairedSample]) -> list[PairedSample]:
-        """Returns samples, whose predictions are in any order, with one or None for each repeat of each system."""
+        """Returns the samples with one prediction or None per repeat of each system; theirs may be in any order."""
         return [self._spread(sample) for sample in samples]
 
     def _spread(self, sample: PairedSample) -> PairedSample:
-        found = {(each.side, label_of(each)): each for each in sample.predictions if each is not None}
-        predictions = tuple([found.get(run) for run in self._runs])
+        by_run = {(each.side, label_of(each)): each for each in sample.predictions if each is not None}
+        predictions = tuple([by_run.get(run) for run in self._runs])
         return PairedSample(sample.sample_id, sample.truth, predictions, sample.rows, self._systems)
 
     def fold(
         self, samples: Sequence[PairedSample], scored: Sequence[ScoredSample]
     ) -> tuple[list[PairedSample], list[ScoredSample]]:
-        """Returns samples that were spread, each system with the prediction of its worst repeat, and their scores."""
+        """Returns spread samples with the prediction of the worst repeat of each system, and their scores."""
         runs: defaultdict[tuple[str, int], list[ScoredSample]] = defaultdict(list)
         for each in scored:
             runs[each.sample_id, each.system].append(each)
@@ -112,19 +112,19 @@ class Repeats:
         return shown, folded
 
     def _worst(self, runs: Sequence[ScoredSample]) -> int:
-        """Returns the place of the repeat that is worst by the main per-sample metric; one with a prediction first."""
+        """Returns the index of the worst repeat by the main per-sample metric; scored repeats come first."""
         spec = self._benchmark.main_sample_metric()
 
-        def order(place: int) -> tuple[bool, bool, float]:
-            value = runs[place].metrics.get(spec.name)
-            return runs[place].status != "scored", value is None, 0.0 if value is None else spec.goodness(value)
+        def order(index: int) -> tuple[bool, bool, float]:
+            value = runs[index].metrics.get(spec.name)
+            return runs[index].status != "scored", value is None, 0.0 if value is None else spec.goodness(value)
 
         return min(range(len(runs)), key=order)
 
     def _folded(self, runs: Sequence[ScoredSample], worst: int) -> ScoredSample:
         """Returns one sample of one system from its repeats."""
         first, labels = runs[0], self._labels[runs[0].system]
-        became = [each.prediction_status for each in runs]
+        statuses = [each.prediction_status for each in runs]
         scores = {
             label: SampleScore(each.statistics, each.metrics)
             for label, each in zip(labels, runs, strict=True)
@@ -138,7 +138,7 @@ class Repeats:
         return msgspec.structs.replace(
             first,
             status=status,
-            prediction_status="scored" if "scored" in became else next(filter(None, became), None),
+            prediction_status="scored" if "scored" in statuses else next(filter(None, statuses), None),
             coverage=_coverage(runs, status),
             statistics=fold_statistics(type(self._benchmark), scores) if scores else None,
             metrics=fold_metrics([score.metrics for score in scores.values()]),
@@ -164,7 +164,7 @@ def _coverage(runs: Sequence[ScoredSample], status: Status) -> Mapping[str, int]
 
 def _hash(labels: Sequence[str], runs: Sequence[ScoredSample]) -> str | None:
     """Returns the hash of the predictions of all repeats; None without any."""
-    told = [(label, each.prediction_hash, each.prediction_status) for label, each in zip(labels, runs, strict=True)]
-    if all(became is None for *_, became in told):
+    hashes = [(label, each.prediction_hash, each.prediction_status) for label, each in zip(labels, runs, strict=True)]
+    if all(status is None for *_, status in hashes):
         return None
-    return hashlib.blake2b(msgspec.json.encode(told), digest_size=HASH_BYTES).hexdigest()
+    return hashlib.blake2b(msgspec.json.encode(hashes), digest_size=HASH_BYTES).hexdigest()

@@ -29,10 +29,10 @@ def column_type(name: str) -> Any:
 def sample_schema(metrics: Sequence[str], slice_columns: Sequence[str] = ()) -> Any:
     """Returns the Arrow schema of the rows of samples.
 
-    prediction_status: null where there was no record. unit: what the bootstrap draws. slice.NAME, for each column that
-    the run slices by: its value as JSON, null where it is absent. Then a column for each per-sample metric. statistics:
-    a JSON object, null where the sample was not scored. coverage: a JSON object of what the sample adds to the coverage
-    of the summary. truth_hash, prediction_hash: see transforms.hashes; null where there is none. details: JSON.
+    prediction_status: null if there was no record. unit: what the bootstrap draws. slice.NAME, for each column that
+    the run slices by: its value as JSON, null if it is absent. Then a column for each per-sample metric. statistics:
+    a JSON object, null if the sample was not scored. coverage: a JSON object of what the sample adds to the coverage
+    of the summary. truth_hash, prediction_hash: see transforms.hashes; null without a record. details: JSON.
     row_hash: see transforms.hashes.row_hash.
     """
     names = [*_TEXTS, *(f"{SLICE_PREFIX}{name}" for name in slice_columns), *metrics, *_CONTENTS]
@@ -46,7 +46,7 @@ def read_rows(
 
     where: an expression of pyarrow.compute; None: all rows. groups: the row groups to read; None: all.
 
-    Raises InputProblem where the file is damaged, lacks a column, or has another type in its place.
+    Raises InputProblem if the file is damaged, lacks a column, or has one of a different type.
     """
     with opened(path, groups) as fragment:
         _check_columns(path, columns, fragment.physical_schema)
@@ -54,19 +54,19 @@ def read_rows(
             columns=list(columns), filter=where, batch_size=ROWS_PER_READ, batch_readahead=0, use_threads=False
         )
         for batch in batches:
-            # Text that is not UTF-8 is found here, and not by whoever looks at a cell.
+            # Text that is not UTF-8 is detected here, not when a cell is read.
             batch.validate(full=True)
             yield batch
 
 
 def is_one_of(column: str, texts: Iterable[str]) -> Any:
-    """Returns the expression that a column holds one of some texts; of none, no row does."""
+    """Returns the expression that a column holds one of some texts; without texts it matches no row."""
     return pc.field(column).isin(pa.array(list(texts), pa.string()))
 
 
 @contextlib.contextmanager
 def opened(path: str, groups: Sequence[int] | None = None) -> Iterator[Any]:
-    """Opens some row groups of a file of rows, or all of them; raises InputProblem where it is damaged."""
+    """Opens some row groups of a file of rows, or all of them; raises InputProblem if it is damaged."""
     # Not at the top: it takes half a second to import, and most commands read no rows.
     import pyarrow.dataset as ds
 
@@ -85,14 +85,14 @@ def _check_columns(path: str, columns: Sequence[str], schema: Any) -> None:
     for name in columns:
         if name not in schema.names:
             raise InputProblem(f"{path}: the column {name} is missing: another version wrote this run; evaluate again")
-        found, wanted = schema.field(name).type, column_type(name)
-        if found != wanted:
-            raise InputProblem(f"{path}: the column {name} has the type {found}, not {wanted}; evaluate again")
+        actual, expected = schema.field(name).type, column_type(name)
+        if actual != expected:
+            raise InputProblem(f"{path}: the column {name} has the type {actual}, not {expected}; evaluate again")
 
 
 @dataclass(frozen=True)
 class RowSource:
-    """Files of rows, and what a shuffle needs of them: the base of each use of rows in a pipeline."""
+    """Files of rows, and what a shuffle needs from them: the base class for each use of rows in a pipeline."""
 
     files: tuple[str, ...]
     encoding: ClassVar[Encoding] = MSGPACK
@@ -103,7 +103,7 @@ class RowSource:
         raise NotImplementedError
 
     def where(self) -> Any:
-        """Returns the expression that tells which rows are read, once in each worker; None: all."""
+        """Returns the filter expression of the rows to read; called once per worker. None: all."""
         return None
 
     def records(self, batch: Any) -> Iterator[tuple[str, bytes]]:
@@ -111,18 +111,18 @@ class RowSource:
         raise NotImplementedError
 
     def check(self) -> None:
-        """Raises InputProblem where a file has no such rows, told by its footer."""
+        """Raises InputProblem if a file has no such rows, according to its footer."""
         for path in self.files:
             with opened(path) as fragment:
                 _check_columns(path, self.columns, fragment.physical_schema)
 
 
 class SampleRow(msgspec.Struct, frozen=True, array_like=True):
-    """What a run says of one sample of one system.
+    """One sample of one system in a finished run.
 
-    unit: what the bootstrap draws. slice_values: of the columns that were asked for, as JSON; None: absent. metrics:
-    the per-sample metrics that were asked for. statistics: a JSON object; None where the sample was not scored.
-    truth_hash: of its ground truth; None where that could not be read.
+    unit: the unit that the bootstrap draws. slice_values: of the requested columns, as JSON; None: absent. metrics:
+    the requested per-sample metrics. statistics: a JSON object; None if the sample was not scored.
+    truth_hash: of its ground truth; None if that could not be read.
     """
 
     sample_id: str
@@ -134,7 +134,7 @@ class SampleRow(msgspec.Struct, frozen=True, array_like=True):
     truth_hash: str | None
 
     def decoded_statistics(self) -> dict[str, float]:
-        """Returns the statistics; none where the sample was not scored. Raises InputProblem where they are damaged."""
+        """Returns the statistics, empty if the sample was not scored. Raises InputProblem if they are damaged."""
         if self.statistics is None:
             return {}
         try:
@@ -150,7 +150,7 @@ _STATISTICS = msgspec.json.Decoder(dict[str, float])
 class SampleTable(RowSource):
     """The rows of one system in the files of a run.
 
-    slices, metrics: the columns that are wanted, by their names without `slice.`.
+    slices, metrics: the columns to read, by their names without `slice.`.
     """
 
     system: str = ""

@@ -1,7 +1,7 @@
 """What changed from one system to another, sample by sample: flips, counts, and the list of those that changed most.
 
-Of some hundred of these the records are gathered: the inputs of both runs are read once more, and all other records
-dropped where they are read.
+For up to a few hundred samples the records are gathered: the inputs of both runs are read once more, and all other
+records are dropped on reading.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from .rows import SLICE_PREFIX, SampleRow, SampleTable, is_one_of, read_rows
 from .scored import PairedSample
 
 KINDS = ("better", "worse", "wrong_to_right", "right_to_wrong", "better_beyond", "worse_beyond", "appeared", "vanished")
-"""What is counted of each per-sample metric: how many samples changed in each of these ways.
+"""The ways in which samples change; the samples of each are counted for every per-sample metric.
 
-better and worse count every change; a value is right where it is the best one that the metric can have; beyond counts
-changes of more than the threshold; appeared and vanished count samples in which one system alone has a value.
+better and worse count every change; a value is right if it is the best one that the metric can have; beyond counts
+changes of more than the threshold; appeared and vanished count samples in which only one system has a value.
 """
 FLIPS = ("wrong_to_right", "right_to_wrong")
 
 
 @dataclass(frozen=True)
 class ChangePlan:
-    """The per-sample metrics in the order of the rows, the place of the main one, and the threshold of a large change.
+    """The per-sample metrics in the order of the rows, the index of the main one, and the threshold of a large change.
 
-    most: how many samples are listed, those that changed most.
+    most: how many of the samples that changed most are listed.
     """
 
     specs: tuple[MetricSpec, ...]
@@ -63,7 +63,7 @@ def _names(specs: Sequence[MetricSpec]) -> list[str]:
 
 
 ChangedSample = KeyedRecord
-"""A sample that changed: a key that orders samples, those that changed most first, and its columns as a JSON object.
+"""A sample that changed: a sort key, by which the largest changes come first, and its columns as a JSON object.
 
 See ChangePlan.columns."""
 
@@ -97,7 +97,7 @@ class ChangeCounter:
         yield from self._counts.items()
 
     def blocks(self) -> Iterator[list[ChangedSample]]:
-        """Yields the samples that are kept, some at a time."""
+        """Yields the samples that changed most, in lists of at most SAMPLES_PER_BLOCK."""
         self._cut()
         for start in range(0, len(self._changed), SAMPLES_PER_BLOCK):
             yield self._changed[start : start + SAMPLES_PER_BLOCK]
@@ -123,9 +123,9 @@ def _kinds(spec: MetricSpec, old: float | None, new: float | None, threshold: fl
 
 
 def changed_sample(plan: ChangePlan, before: SampleRow, after: SampleRow) -> ChangedSample:
-    """Returns the listed form of a sample: `change` is that of the main metric, below 0 where it is worse.
+    """Returns the listed form of a sample: `change` is the change of the main metric, negative if it got worse.
 
-    Samples are ordered by the size of this change, then by that of their other metrics together, then by sample_id.
+    Samples are ordered by the size of this change, then by the sum of all changes, then by sample_id.
     """
     spec, old, new = plan.specs[plan.main], before.metrics[plan.main], after.metrics[plan.main]
     change = None if old is None or new is None else spec.goodness(new) - spec.goodness(old)
@@ -140,7 +140,7 @@ def changed_sample(plan: ChangePlan, before: SampleRow, after: SampleRow) -> Cha
 
 
 def kind_of_change(spec: MetricSpec, old: float | None, new: float | None) -> str:
-    """Returns the word of KINDS for how a metric changed, one of FLIPS where it is one; "other" where it did not."""
+    """Returns the member of KINDS for how a metric changed, from FLIPS if one applies; "other" if it did not."""
     kinds = [] if old == new else [*_kinds(spec, old, new, math.inf)]
     return next((kind for kind in FLIPS if kind in kinds), kinds[0] if kinds else "other")
 
@@ -179,7 +179,7 @@ class WriteChanges(beam.PTransform):
         self._most = most
 
     def expand(self, changed: beam.PCollection) -> beam.pvalue.DoOutputsTuple:
-        """Gathers all under one key; of each bundle those alone that may be among the `most`."""
+        """Gathers the blocks under one key; each bundle sends only samples that may be among the `most`."""
         empty = changed.pipeline | "Start" >> beam.Create([(None, None)])
         return (
             (empty, changed | "Key" >> beam.Map(lambda each: (None, each)))
@@ -220,7 +220,7 @@ def _schema(columns: Sequence[str]) -> Any:
 
 
 MAX_DETAILS_BYTES = 16 << 10
-"""Longer details are not shown of a sample."""
+"""Longer details of a sample are not shown."""
 
 Text = tuple[bytes, int]
 """The JSON of a record or its beginning, and the bytes of the whole."""
@@ -229,8 +229,8 @@ Text = tuple[bytes, int]
 class ChangedRecords(msgspec.Struct, frozen=True):
     """A sample that changed most, for people to look at, with its records as the inputs of both runs have them.
 
-    row: see ChangePlan.columns. details, predictions: the baseline comes first. details: JSON; None where they are too
-    long or the row was not found. truth, predictions: None where there is no record or nobody looked. slices: the
+    row: see ChangePlan.columns. details, predictions: the baseline comes first. details: JSON; None if they are too
+    long or the row was not found. truth, predictions: None without a record, or if none were read. slices: the
     columns that both runs slice by, each with its value in the baseline as JSON. source: the file of the ground truth.
     """
 
@@ -248,7 +248,7 @@ def _by_direction(sample: ChangedSample) -> tuple[int, ChangedSample]:
 
 
 class GatherChanged(beam.PTransform):
-    """Gathers what is known of the samples that changed most: from ChangedSample to ChangedRecords.
+    """Gathers records and details of the samples that changed most: from ChangedSample to ChangedRecords.
 
     count: how many of those that lost, and of those that won. tables: the rows of both runs, for the details. records:
     blocks of their inputs, where predictions have the systems 0, the baseline, and 1, the candidate; None: the inputs
@@ -262,43 +262,43 @@ class GatherChanged(beam.PTransform):
         self._records = records
 
     def expand(self, changed: beam.PCollection) -> beam.PCollection:
-        """Keeps those that changed most, of each bundle, then of all, and groups by sample_id."""
+        """Keeps the largest changes, first of each bundle, then of all, and groups by sample_id."""
         rows = (
             changed
             | "Direction" >> beam.Map(_by_direction)
             | "Most" >> beam.combiners.Top.PerKey(self._count, reverse=True)
             | "Rows" >> beam.FlatMapTuple(_rows)
         )
-        wanted = beam.pvalue.AsList(rows | "Ids" >> beam.Keys())
+        sample_ids = beam.pvalue.AsList(rows | "Ids" >> beam.Keys())
         files = [(side, table, path) for side, table in enumerate(self._tables) for path in table.files]
         pieces = {
             "row": rows,
             "details": changed.pipeline
             | "Files" >> beam.Create(files)
             | "SpreadFiles" >> beam.Reshuffle()
-            | "Details" >> beam.FlatMap(_details, wanted),
+            | "Details" >> beam.FlatMap(_details, sample_ids),
         }
         if self._records is not None:
             paired = (
                 self._records
-                | "Only" >> beam.FlatMap(only_samples, wanted).with_output_types(tuple[int, bytes])
+                | "Only" >> beam.FlatMap(only_samples, sample_ids).with_output_types(tuple[int, bytes])
                 | "Pair" >> PairBySample(("baseline", "candidate"))
             )
             pieces["records"] = paired.batches | "Records" >> beam.FlatMap(_records)
         return pieces | "BySample" >> beam.CoGroupByKey() | "Gather" >> beam.FlatMapTuple(_gathered)
 
 
-def _rows(_: int, kept: Sequence[ChangedSample]) -> Iterator[tuple[str, dict[str, Any]]]:
-    for row in (msgspec.json.decode(sample[1]) for sample in kept):
+def _rows(_: int, samples: Sequence[ChangedSample]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for row in (msgspec.json.decode(sample[1]) for sample in samples):
         yield row["sample_id"], row
 
 
-def _details(file: tuple[int, SampleTable, str], wanted: Sequence[str]) -> Iterator[tuple[str, tuple[int, Any, Any]]]:
-    """Yields the details and slices of the samples that are wanted, of one system in one file, each with its side."""
+def _details(file: tuple[int, SampleTable, str], ids: Sequence[str]) -> Iterator[tuple[str, tuple[int, Any, Any]]]:
+    """Yields the details and slices of some samples of one system in one file, each with its side."""
     side, table, path = file
-    if not wanted:
+    if not ids:
         return
-    where = (pc.field("system") == table.system) & is_one_of("sample_id", wanted)
+    where = (pc.field("system") == table.system) & is_one_of("sample_id", ids)
     for batch in read_rows(path, ["sample_id", "details", *(f"{SLICE_PREFIX}{name}" for name in table.slices)], where):
         for sample_id, details, *cells in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             is_short = details is not None and len(details) <= MAX_DETAILS_BYTES
@@ -315,8 +315,8 @@ def _records(samples: Sequence[PairedSample]) -> Iterator[tuple[str, tuple[Text,
 
 def _gathered(_: str, pieces: Mapping[str, Sequence[Any]]) -> Iterator[ChangedRecords]:
     for row in pieces["row"]:
-        details = {side: found for side, found, _ in pieces["details"]}
-        slices: dict[str, str | None] = next((found for side, _, found in pieces["details"] if side == 0), {})
+        details = {side: text for side, text, _ in pieces["details"]}
+        slices: dict[str, str | None] = next((cells for side, _, cells in pieces["details"] if side == 0), {})
         truth, predictions, source = next(iter(pieces.get("records", ())), (None, (None, None), ""))
         both = (details.get(0), details.get(1)), truth, (predictions[0], predictions[1])
         yield ChangedRecords(row, *both, slices, source)

@@ -1,6 +1,6 @@
-"""Scores a batch of paired samples: each is decoded and scored, and what became of it is settled; the rows of that.
+"""Decodes the paired samples of a batch, and collects their results: scored samples, quarantine entries, rows.
 
-Without Beam, for the Python API too.
+Needs no Beam, so the Python API can use it too.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .earlier_rows import ReusedRows
 
 WITHOUT_FIELDS = {"ground_truth": "ground_truth_without_fields", "predictions": "predictions_without_fields"}
-"""What counts, by side, the records of scored samples that hold nothing but nulls of the fields of the benchmark."""
+"""By side, the count of records of scored samples in which all fields of the benchmark are null."""
 
 NO_DETAILS = b"null"
 _TRUTH_REJECTED = "the ground truth of this sample was rejected"
@@ -32,9 +32,9 @@ _NOT_DECODED = (msgspec.MsgspecError, ValueError, RecursionError)
 
 
 class PairedSample(msgspec.Struct, frozen=True):
-    """One sample: its ground truth, by system the prediction for it, if there is one, and rows of earlier runs.
+    """One sample: its ground truth, the prediction of each system or None, and rows of earlier runs.
 
-    systems: the system of each prediction, where there are repeats (see transforms.repeats); else they are in order.
+    systems: the system of each prediction, if there are repeats (see transforms.repeats); else they are in order.
     """
 
     sample_id: str
@@ -58,9 +58,9 @@ class PairedSample(msgspec.Struct, frozen=True):
 class ScoringPlan:
     """How to score: the benchmark, what a missing prediction means, and the columns that the run needs.
 
-    names: those of the systems. cluster: the column whose value the bootstrap draws, or None; a sample where it is null
-    or absent is a cluster of its own. slicing: a sample that belongs to more slices than it allows is rejected. reuse:
-    rows of an earlier run, from which the scores of samples that have not changed are taken. repeats: whether a sample
+    names: of the systems. cluster: the column whose values the bootstrap draws, or None; a sample in which it
+    is null or absent is a cluster of its own. slicing: a sample that belongs to more slices than it allows is rejected.
+    reuse: rows of an earlier run, which provide the scores of samples that have not changed. repeats: whether a sample
     may have several predictions of a system, see transforms.repeats.
     """
 
@@ -76,13 +76,13 @@ class ScoringPlan:
 class ScoredSample(msgspec.Struct, frozen=True):
     """One sample of one system after scoring.
 
-    prediction_status: what became of the prediction's record; None where there is none.
+    prediction_status: the status of the prediction; None without a record.
     unit: what the bootstrap draws, the sample_id or the cluster.
     coverage: what the sample adds to the coverage counts.
-    slices, slice_values: the slices that the sample belongs to, and the values of the columns behind them; None where
+    slices, slice_values: the slices that the sample belongs to, and the values of the columns behind them; None if
     the ground truth could not be decoded.
-    statistics: None where the sample was not scored; the metrics are empty then, and the details null.
-    truth_hash, prediction_hash: see transforms.hashes; None where a record is missing or cannot be decoded.
+    statistics: None if the sample was not scored; the metrics are empty then, and the details null.
+    truth_hash, prediction_hash: see transforms.hashes; None if a record is missing or cannot be decoded.
     """
 
     sample_id: str
@@ -113,16 +113,16 @@ class DecodedSample(msgspec.Struct, frozen=True):
     truth: EncodedRecord
     prediction: EncodedRecord | None
 
-    def scored(self, outcome: Outcome, became: str | None) -> ScoredSample:
-        """Returns what became of the sample. became: what became of the record of its prediction."""
+    def scored(self, outcome: Outcome, prediction_status: str | None) -> ScoredSample:
+        """Returns the sample with its outcome. prediction_status: see ScoredSample."""
         pair, score = self.pair, outcome.score
         return ScoredSample(
             pair.sample_id,
             self.system,
             outcome.status,
-            became,
+            prediction_status,
             self.unit,
-            self._coverage(outcome, became),
+            self._coverage(outcome, prediction_status),
             self.slices,
             self.slice_values,
             None if score is None else score.statistics,
@@ -132,13 +132,13 @@ class DecodedSample(msgspec.Struct, frozen=True):
             NO_DETAILS if score is None else bytes(score.details),
         )
 
-    def _coverage(self, outcome: Outcome, became: str | None) -> Mapping[str, int]:
-        counts = status_counts(outcome.status, became)
+    def _coverage(self, outcome: Outcome, prediction_status: str | None) -> Mapping[str, int]:
+        counts = status_counts(outcome.status, prediction_status)
         if outcome.status != "rejected":
-            given = None if outcome.prediction_rejected is not None else self.pair.prediction
+            prediction = None if outcome.prediction_rejected is not None else self.pair.prediction
             if has_no_field(self.pair.truth):
                 counts[WITHOUT_FIELDS["ground_truth"]] = 1
-            if given is not None and has_no_field(given):
+            if prediction is not None and has_no_field(prediction):
                 counts[WITHOUT_FIELDS["predictions"]] = 1
         for name, count in () if outcome.score is None else outcome.score.coverage.items():
             counts[name] = counts.get(name, 0) + count
@@ -147,7 +147,7 @@ class DecodedSample(msgspec.Struct, frozen=True):
 
 @dataclass(slots=True)
 class ScoredBatch:
-    """What became of a batch: a row for each sample and system, and what of it is quarantined.
+    """The results of a batch: a row for each sample and system, and its quarantine entries.
 
     names: of the systems.
     """
@@ -167,27 +167,27 @@ class ScoredBatch:
         for system, record in sample.by_system:
             if record is not None:
                 self.reject(record, sample.sample_id, "unmatched", _TRUTH_REJECTED)
-            became = "unmatched" if record is not None else None
-            counts = status_counts("rejected", became)
-            self.samples.append(ScoredSample(sample.sample_id, system, "rejected", became, sample.sample_id, counts))
+            status = "unmatched" if record is not None else None
+            counts = status_counts("rejected", status)
+            self.samples.append(ScoredSample(sample.sample_id, system, "rejected", status, sample.sample_id, counts))
 
     def add(self, sample: DecodedSample, outcome: Outcome) -> None:
-        """Adds a sample, and the quarantine entries of what was rejected."""
+        """Adds a sample, and the quarantine entries of its rejected records."""
         sample_id, prediction = sample.pair.sample_id, sample.prediction
         was_decoded = sample.pair.prediction is not None
-        became = prediction_status(outcome, prediction is not None, was_decoded)
+        status_of_prediction = prediction_status(outcome, prediction is not None, was_decoded)
         if prediction is not None and outcome.prediction_rejected is not None:
             self.reject(prediction, sample_id, "invalid", outcome.prediction_rejected.message)
         if outcome.rejected is not None:
             cause: Cause = "failed" if outcome.rejected.side == "sample" else "invalid"
             message = outcome.rejected.message
-            whose = f" (with the prediction of {self.names[sample.system]})" if len(self.names) > 1 else ""
-            self.reject(sample.truth, sample_id, cause, message + whose)
-            if prediction is not None and became == "unmatched":
+            suffix = f" (with the prediction of {self.names[sample.system]})" if len(self.names) > 1 else ""
+            self.reject(sample.truth, sample_id, cause, message + suffix)
+            if prediction is not None and status_of_prediction == "unmatched":
                 self.reject(prediction, sample_id, "unmatched", _TRUTH_REJECTED)
             elif prediction is not None and was_decoded and outcome.prediction_rejected is None:
                 self.reject(prediction, sample_id, cause, message)
-        self.samples.append(sample.scored(outcome, became))
+        self.samples.append(sample.scored(outcome, status_of_prediction))
 
 
 class BatchDecoder:
@@ -196,9 +196,9 @@ class BatchDecoder:
     def __init__(self, plan: ScoringPlan) -> None:
         self._plan = plan
         columns = plan.slicing.columns
-        wanted = columns if plan.cluster is None else (*columns, plan.cluster)
-        self._wanted = tuple(dict.fromkeys(wanted))
-        self._columns = ColumnsReader(self._wanted)
+        column_names = columns if plan.cluster is None else (*columns, plan.cluster)
+        self._column_names = tuple(dict.fromkeys(column_names))
+        self._columns = ColumnsReader(self._column_names)
 
     def decode(self, samples: Iterable[PairedSample], batch: ScoredBatch) -> list[DecodedSample]:
         """Returns each sample of each system, decoded; what cannot be decoded is rejected in `batch`."""
@@ -216,7 +216,7 @@ class BatchDecoder:
             return
         truth_hash, unit = hash_of(truth), sample_id
         if plan.cluster is not None:
-            unit = cluster_unit(cells[self._wanted.index(plan.cluster)], sample_id)
+            unit = cluster_unit(cells[self._column_names.index(plan.cluster)], sample_id)
         for system, record in sample.by_system:
             prediction = None
             if record is not None:
@@ -230,21 +230,21 @@ class BatchDecoder:
             )
 
 
-def status_counts(status: Status, became: str | None) -> dict[str, int]:
-    """Returns what a sample adds to the coverage by its status and that of its prediction."""
+def status_counts(status: Status, prediction_status: str | None) -> dict[str, int]:
+    """Returns what a sample adds to the coverage by its status and the status of its prediction."""
     counts = {f"ground_truth.{status}": 1}
-    if became is not None:
-        counts[f"predictions.{became}"] = 1
+    if prediction_status is not None:
+        counts[f"predictions.{prediction_status}"] = 1
     return counts
 
 
 def has_no_field(record: msgspec.Struct) -> bool:
-    """Tells whether a record holds nothing but nulls."""
+    """Returns whether all fields of a record are null."""
     return all(getattr(record, name) is None for name in record.__struct_fields__)
 
 
 def hash_of(record: msgspec.Struct | None) -> str | None:
-    """Returns the hash of a record; None without one, and of one that holds what cannot be written as JSON again."""
+    """Returns the hash of a record; None without a record, or if it cannot be written as JSON again."""
     if record is None:
         return None
     try:
@@ -283,7 +283,7 @@ def sample_table(
         [_row_hash(signature, *cells, metrics) for cells in zip(rows, statistics, coverage, strict=True)],
     ]
     schema = sample_schema(metrics, slice_columns)
-    # Arrow takes UTF-8 as it is for a string.
+    # Arrow accepts UTF-8 bytes as strings.
     arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
     return pa.table(arrays, schema)
 
@@ -308,5 +308,5 @@ def _slice_value(row: ScoredSample, number: int) -> str | None:
 
 
 def exact_statistics(statistics: Mapping[str, float]) -> bytes:
-    """Returns statistics as JSON, in which every number is exact; those of NumPy are written as Python's."""
+    """Returns statistics as JSON with every number exact; NumPy numbers are written like Python numbers."""
     return _STATISTICS.encode(statistics)

@@ -1,8 +1,8 @@
 """The slices that a sample belongs to, and their labels.
 
-A slice is named by a label: `column=value`, or `first=x,second=y` where columns are crossed. So that no two slices
-share a label, a comma or a backslash that belongs to a column or a value has a backslash before it, and so has an
-equals sign in the name of a column.
+A slice is named by a label: `column=value`, or `first=x,second=y` if columns are crossed. To keep labels unique, a
+comma or a backslash in a column or a value is escaped with a backslash, and so is an equals sign in the name of a
+column.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ MAX_SLICES_PER_SAMPLE = 1_000
 
 
 class Slice(NamedTuple):
-    """A slice of the samples: those that have these values, as text, in these columns; without columns, all samples."""
+    """The samples that have these values, as text, in these columns; without columns, all samples."""
 
     columns: tuple[str, ...] = ()
     values: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
-        """The name of the slice; that of all samples is empty."""
+        """The name of the slice; empty for all samples."""
         return ",".join(
             f"{_escaped(column, ',=')}={_escaped(value, ',')}"
             for column, value in zip(self.columns, self.values, strict=True)
@@ -53,9 +53,9 @@ class Slicing:
     most: int = MAX_SLICES_PER_SAMPLE
 
     def of(self, values: Sequence[Any]) -> tuple[Slice, ...]:
-        """Returns the slices of a sample with these values of the columns, each once, without that of all samples.
+        """Returns the slices of a sample with these values of the columns, each once, without the slice of all samples.
 
-        Raises ValueError, with the columns that hold lists, where there are too many.
+        Raises ValueError, naming the columns that hold lists, if there are too many.
         """
         sizes = [len(value) if isinstance(value, list) else 1 for value in values]
         count = sum(math.prod(sizes[column] for column in each) for each in self.slices)
@@ -75,12 +75,12 @@ def slices_of(columns: Sequence[str], slices: Sequence[Sequence[int]], values: S
     A list puts the sample into the slice of each of its members, an empty list into none; a column that is absent or
     null has the value `null`.
     """
-    found: dict[Slice, None] = {}
+    unique: dict[Slice, None] = {}
     for slice_columns in slices:
         names = tuple(columns[column] for column in slice_columns)
         members = [_members(values[column]) for column in slice_columns]
-        found.update(dict.fromkeys(Slice(names, each) for each in itertools.product(*members)))
-    return tuple(found)
+        unique.update(dict.fromkeys(Slice(names, each) for each in itertools.product(*members)))
+    return tuple(unique)
 
 
 def slice_labels(columns: Sequence[str], slices: Sequence[Sequence[int]], values: Sequence[Any]) -> list[str]:
@@ -102,7 +102,7 @@ def _members(value: Any) -> list[str]:
 
 
 def value_text(value: Any) -> str:
-    """Returns a column's value as text: a string as it is, anything else as JSON; long ones cut, with a hash."""
+    """Returns a column's value as text: strings unchanged, anything else as JSON; long text is cut, with a hash."""
     if isinstance(value, str):
         text = value
     else:
@@ -114,11 +114,11 @@ def value_text(value: Any) -> str:
 
 
 def cluster_unit(value: Any, sample_id: str) -> str:
-    """Returns what the bootstrap draws for a sample with this value of the cluster column.
+    """Returns the bootstrap unit of a sample with this value of the cluster column.
 
     Without a value the sample is a cluster of its own. A string and a number that print alike are different clusters.
     """
     if value is None:
-        # No JSON starts like this, so that no cluster is the same.
+        # No JSON starts like this, so it equals no cluster.
         return f"sample:{sample_id}"
     return msgspec.json.encode(value, order="sorted").decode()

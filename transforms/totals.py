@@ -1,4 +1,4 @@
-"""Adds scored samples up for each slice, and computes the metrics of the sums; without Beam, for the Python API too."""
+"""Adds scored samples up for each slice, and computes the metrics; needs no Beam, so the Python API can use it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .slice_labels import ALL_SAMPLES, MAX_SLICES, Slice
 
 @dataclass(frozen=True, slots=True)
 class EvaluationCore:
-    """What the core must know: how to score, and how to add up.
+    """The settings of the core: how to score, and how to add up.
 
     confidence: of the intervals. max_slices: how many slices a run may have.
     """
@@ -39,7 +39,7 @@ class SliceKey(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The label of the slice; that of all samples is empty."""
+        """The label of the slice; empty for all samples."""
         return self.slice.label
 
 
@@ -58,7 +58,7 @@ class SliceTotals:
     def add(
         self, unit_hash: int, statistics: Mapping[str, float], coverage: Mapping[str, int], prediction: int = 0
     ) -> None:
-        """Adds one sample: its bootstrap unit, its statistics, none where it was not scored, and its counts.
+        """Adds one sample: its bootstrap unit, its statistics, empty if it was not scored, and its counts.
 
         prediction: the fingerprint of its prediction.
         """
@@ -68,7 +68,7 @@ class SliceTotals:
         self._count(coverage)
 
     def merge(self, other: SliceTotals) -> None:
-        """Adds all samples of `other`, which stays as it is."""
+        """Adds all samples of `other`, which is not modified."""
         self.sums.merge(other.sums)
         self._count(other.coverage)
         self.fingerprint += other.fingerprint
@@ -80,7 +80,7 @@ class SliceTotals:
 
 
 class PartialSums:
-    """The totals of each slice that a bundle has seen; more than a run may have raise InputProblem."""
+    """The totals of each slice in a bundle; raises InputProblem if there are more slices than a run may have."""
 
     def __init__(self, core: EvaluationCore) -> None:
         self._core = core
@@ -103,11 +103,11 @@ class PartialSums:
             self.of(0).fingerprint += sum(truths)
 
     def of(self, system: int, each: Slice = ALL_SAMPLES) -> SliceTotals:
-        """Returns the totals of a slice, to be added to."""
+        """Returns the totals of a slice, for adding samples."""
         key = SliceKey(system, each)
         totals = self._totals.get(key)
         if totals is None:
-            # Too many end the run before they fill the memory of this worker; all samples are one of them.
+            # Too many slices end the run before they fill the memory of this worker; the slice of all samples is extra.
             self._seen.add(each)
             if len(self._seen) > self._core.max_slices + 1:
                 raise too_many_slices(self._core)
@@ -115,7 +115,7 @@ class PartialSums:
         return totals
 
     def take(self, limit: int = 0) -> Iterator[tuple[SliceKey, SliceTotals]]:
-        """Yields the totals where they take more than `limit` bytes, and starts anew."""
+        """Yields and resets the totals if they take more than `limit` bytes."""
         if limit and sum(totals.sums.size for totals in self._totals.values()) <= limit:
             return
         totals, self._totals = self._totals, {}
@@ -124,12 +124,12 @@ class PartialSums:
 
 @dataclass(frozen=True, slots=True)
 class SliceResult:
-    """All that the result says of one slice of one system.
+    """The result of one slice of one system.
 
     replicates: the sums of each bootstrap replicate, packed: there are hundreds for each slice. units: by metric, how
-    many samples, or clusters where clusters are drawn, count for it. fingerprint: the sum of the fingerprints of its
-    samples; of the slice of all samples of the first system alone. corpus: the sums of all samples of the system, as
-    far as its metrics are decided by them. predictions: the sum of the fingerprints of their predictions. errors: the
+    many samples, or clusters if clusters are drawn, count for it. fingerprint: the sum of the fingerprints of its
+    samples; only for the slice of all samples of the first system. corpus: the sums of all samples of the system that
+    its metrics depend on. predictions: the sum of the fingerprints of their predictions. errors: the
     standard error of each metric.
     """
 
@@ -153,12 +153,12 @@ class SliceResult:
 
 
 def truth_count(counts: Mapping[str, int]) -> int:
-    """Returns how many ground-truth records of a slice are counted by SIDE.STATUS, whatever became of them."""
+    """Returns how many ground-truth records of a slice are counted by SIDE.STATUS, with any status."""
     return sum(count for name, count in counts.items() if name.startswith("ground_truth."))
 
 
 def corpus_sums(benchmark: Benchmark[Any, Any, Any], sums: Sums) -> Sums:
-    """Returns those of the sums of all samples by which metrics are decided in every slice."""
+    """Returns the sums of all samples on which the metrics of every slice depend."""
     return Sums().overridden(benchmark.corpus_statistics, sums)
 
 
@@ -169,7 +169,7 @@ def slice_results(
     corpus: Sums,
     clustered: bool = False,
 ) -> Iterator[SliceResult]:
-    """Yields the results of slices of one system; tables are made for the slice of all samples alone.
+    """Yields the results of slices of one system; only the slice of all samples has tables.
 
     corpus: the sums of all samples of the system. clustered: whether the bootstrap drew clusters of samples.
     """

@@ -1,6 +1,6 @@
-"""Task 4: axis analysis, and task 5: legend analysis. Ticks and legend boxes are found by the id of their text.
+"""Task 4: axis analysis, and task 5: legend analysis. Ticks and legend boxes are matched by the id of their text.
 
-A tick is found by the id of its label and scored by its distance from the true point: 1 up to `tick_close` of the
+A tick is matched by the id of its label and scored by its distance from the true point: 1 up to `tick_close` of the
 image diagonal, 0 from `tick_far`, linear between. On each axis precision = sum of scores / predicted ticks and
 recall = sum of scores / true ticks; an axis without ticks on both sides has 1 and 1.
 
@@ -34,9 +34,9 @@ IdentifiedT = TypeVar("IdentifiedT", Tick, LegendPair)
 
 
 def score_axes(truth: Axes, prediction: Axes | None, image: ImageSize | None, options: ChartOptions) -> TaskScore:
-    """Returns the score of one chart; prediction: None where the prediction has no axes, which scores 0 on both.
+    """Returns the score of one chart; prediction: None if the prediction has no axes, which scores 0 on both.
 
-    Raises RejectedRecord where the ground truth has no size of the image.
+    Raises RejectedRecord if the ground truth has no size of the image.
     """
     if image is None:
         raise RejectedRecord("ground_truth", "task4 needs image.width and image.height")
@@ -71,14 +71,14 @@ def _axis_score(total: float, truths: int, predictions: int, released: bool, has
 
 
 def _last_of_each_id(axis: Sequence[Tick]) -> list[Tick]:
-    """Returns the ticks of an axis as the released script reads them: the last of each id, and none without one."""
+    """Returns the ticks of an axis as the released script reads them: the last of each id, if they have one."""
     return list({identifier_text(tick.id): tick for tick in axis if tick.id is not None}.values())
 
 
 def _matched_ticks(
     truths: Sequence[Tick], predictions: Sequence[Tick], close: float, far: float
 ) -> tuple[list[dict[str, Any]], float]:
-    """Returns what became of the ticks of one axis, as the details have it, and the sum of the scores."""
+    """Returns the results for the ticks of one axis, as in the details, and the sum of the scores."""
     waiting = by_identifier(predictions)
     total = 0.0
     ticks: list[dict[str, Any]] = []
@@ -98,7 +98,7 @@ def _matched_ticks(
 def score_legend(
     truths: Sequence[LegendPair], predictions: Sequence[LegendPair] | None, options: ChartOptions
 ) -> TaskScore:
-    """Returns the score of one chart; predictions: None where the prediction has no legend."""
+    """Returns the score of one chart; predictions: None if the prediction has no legend."""
     given = predictions or ()
     published = options.protocol == "published"
     waiting = by_identifier(given)

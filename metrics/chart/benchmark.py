@@ -47,7 +47,7 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
     def score_sample(self, truth: ChartTruth, prediction: ChartPrediction | None) -> SampleScore:
         """Scores the tasks that one chart has.
 
-        Raises RejectedRecord where a record is too large, or the ground truth lacks what a task needs.
+        Raises RejectedRecord if a record is too large, or the ground truth lacks what a task needs.
         """
         check_sizes(truth, prediction, self.options)
         budget = Budget(self.options.max_steps)
@@ -79,7 +79,7 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
         return values_of(sums, self.options)
 
     def explain(self, details: Any) -> list[str]:
-        """Returns what became of the class and of the parts of each task."""
+        """Returns the results for the class and for the parts of each task."""
         return explain(details)
 
     def draw(
@@ -91,20 +91,20 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
     ) -> str:
         """Returns both sides over each other as an SVG document.
 
-        Raises RejectedRecord where `score_sample` does.
+        Raises RejectedRecord if `score_sample` does.
         """
         if details is None:
             details = msgspec.to_builtins(self.score_sample(truth, prediction).details)
         return draw_chart(truth, prediction, details, self.options, image)
 
     def tables(self, sums: Sums) -> list[Table]:
-        """Returns the confusion matrices of tasks 1 and 3, where there is one."""
+        """Returns the confusion matrices of tasks 1 and 3, if any."""
         return confusion_tables(sums)
 
     def _score_task(
         self, task: TaskName, truth: ChartTruth, prediction: ChartPrediction | None, chart_class: str, budget: Budget
     ) -> TaskScore | None:
-        """Returns the score of one task; None where the ground truth lacks it, or the protocol leaves the chart out."""
+        """Returns the score of one task; None if the ground truth lacks it, or the protocol leaves the chart out."""
         options, given = self.options, prediction or ChartPrediction()
         # The released scripts average over the predictions alone.
         left_out = prediction is None and options.protocol == "released"

@@ -33,7 +33,7 @@ ELEMENT_KINDS: tuple[ElementKind, ...] = ("box", "scatter", "line", "bar")
 
 
 def element_kind(task: str, chart_class: str) -> ElementKind | None:
-    """Returns how the data of charts of a class compare; None where `task` has no measure for them.
+    """Returns how the data of charts of a class compare; None if `task` has no measure for them.
 
     Raises RejectedRecord for a ground truth without a class.
     """
@@ -46,7 +46,7 @@ def element_kind(task: str, chart_class: str) -> ElementKind | None:
 
 
 def class_of(name: str | None, protocol: Protocol) -> str:
-    """Returns the name of a class as classes are compared; empty where there is none."""
+    """Returns the name of a class as classes are compared; empty if there is none."""
     return normalised_class(compared_text(name, protocol)) if name else ""
 
 
@@ -56,7 +56,7 @@ def normalised_class(name: str) -> str:
 
 
 def score_chart_class(truth: ChartTruth, true_class: str, given: str, options: ChartOptions) -> TaskScore:
-    """Returns the score of the class of one chart, which has one; given: the predicted class, empty where it has none.
+    """Returns the score of the class of one chart, which has one; given: the predicted class, empty if it has none.
 
     A true class that is not one of the option `classes` is counted in the coverage.
     """
@@ -79,8 +79,8 @@ def _known_classes(classes: tuple[str, ...], protocol: Protocol) -> frozenset[st
 def _as_ambiguous(truth: ChartTruth, true_class: str, predicted: str, options: ChartOptions) -> tuple[str, str]:
     """Returns true and predicted class of a bar chart, which may be called grouped as well as stacked.
 
-    It may where it says `ambiguous: true`, and, as published, where it has one data series. The released script
-    knows only a list of such charts, which is what `ambiguous` stands for. Published, a prediction of the same
+    This applies if it says `ambiguous: true`, and, as published, if it has one data series. The released script has
+    only a list of such charts, which `ambiguous` represents. Published, a prediction of the same
     orientation becomes the true class; released, both become grouped.
     """
     grouped, others = _as_grouped(true_class), _as_grouped(predicted)
@@ -97,13 +97,13 @@ def _as_grouped(name: str) -> str:
 
 IdentifiedRole = tuple["str | None", str]
 WrongRole = tuple["str | None", "str | None", "str | None"]
-"""An id, its true role and the predicted one; None where there is none."""
+"""An id, its true role and the predicted one; None if there is none."""
 
 
 def score_text_roles(truth: Sequence[TextRole], output: PredictedTextRoles | None, options: ChartOptions) -> TaskScore:
     """Returns the score of the roles of the text blocks of one chart, by id.
 
-    A text whose true role is not scored is left out, with what was predicted for it. A role that is predicted for an id
+    A text whose true role is not scored is omitted, with the roles predicted for it. A role that is predicted for an id
     that the ground truth lacks, and a second role for the same id, count against precision. Where a text has a true
     role that is scored and another that is not, each of both is right. Released, the first is wrong there, since what
     is predicted for the text is left out, and the first id that the ground truth lacks is the last that is read of a
@@ -132,9 +132,9 @@ def score_text_roles(truth: Sequence[TextRole], output: PredictedTextRoles | Non
 
 
 def predicted_roles(output: PredictedTextRoles | None, options: ChartOptions) -> Sequence[TextRole] | None:
-    """Returns the roles that a prediction has, None where it has none.
+    """Returns the roles that a prediction has, None if it has none.
 
-    Released, they may be called `text_blocks`, of which those up to the first that is no text role count.
+    Released, they may be called `text_blocks`; only blocks before the first that is not a text role count.
     """
     if output is None:
         return None
@@ -143,7 +143,7 @@ def predicted_roles(output: PredictedTextRoles | None, options: ChartOptions) ->
     roles: list[TextRole] = []
     with suppress(msgspec.ValidationError):
         for entry in output.text_blocks if isinstance(output.text_blocks, list) else ():
-            roles.append(msgspec.convert(entry, TextRole))  # noqa: PERF401 (those before a bad one stay)
+            roles.append(msgspec.convert(entry, TextRole))  # noqa: PERF401 - entries before an invalid one are kept
     return roles
 
 

@@ -41,7 +41,7 @@ class ChartConverter(Converter):
     def parts(self, role: str, path: str, stream: BinaryIO) -> Iterable[tuple[str, bytes]]:
         """Yields the name of the file without its ending, and the JSON text or the size of the image.
 
-        Raises UnreadableSource where the file is not an image, or one of more pixels than a chart has.
+        Raises UnreadableSource if the file is not an image, or one of more pixels than a chart has.
         """
         key = PurePosixPath(path.replace("\\", "/")).stem
         yield key, stream.read() if role == "json" else msgspec.json.encode(_image_size(path, stream))
@@ -49,7 +49,7 @@ class ChartConverter(Converter):
     def records(self, key: str, parts: Sequence[Part]) -> Iterable[Mapping[str, Any]]:
         """Yields the record of one chart; images without a JSON file yield none.
 
-        Raises UnreadableSource where two files of a role have the same name, or the JSON is not an object.
+        Raises UnreadableSource if two files of a role have the same name, or the JSON is not an object.
         """
         annotations = [part for part in parts if part.role == "json"]
         images = [part for part in parts if part.role == "images"]

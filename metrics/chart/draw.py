@@ -33,13 +33,13 @@ from .task_score import shortened
 
 MARGIN, HEAD, MAX_HEIGHT = 20.0, 62.0, 900.0
 MAX_PARTS = 400
-"""Of one kind and side are drawn."""
+"""The maximum that is drawn of one kind and side."""
 PANEL_HEIGHT, AXIS_WIDTH, NAME_WIDTH, TICKS = 200.0, 60.0, 90.0, 5
 BOX_PLOT_LINES = ("min", "first_quartile", "median", "third_quartile", "max")
 
 Key = str | int | tuple[str, str] | None
 Judgements = Iterable[tuple[Key, svg.Style]]
-"""How the parts of a key are drawn, in their order."""
+"""Keys with the styles of their parts, in order."""
 
 
 def draw_chart(
@@ -51,7 +51,7 @@ def draw_chart(
 ) -> str:
     """Returns an SVG document; without a prediction, of the ground truth alone.
 
-    details: those of the score. image: the size of the real picture, over which both sides lie.
+    details: of the score. image: the size of the real picture; both sides are drawn over it.
     """
     drawing = svg.Drawing()
     view = svg.View(drawing, (0.0, 0.0, *_size(truth, prediction, image)), MARGIN, HEAD, MAX_HEIGHT)
@@ -66,14 +66,14 @@ def draw_chart(
     classes = ", predicted ".join(record.chart_type or "no class" for record in records)
     drawing.text(MARGIN, 44, f"class: {classes}", style.color, limit=92)
     for record in records:
-        found = None if prediction is None else details
-        _Side(drawing, view, record, found, options, record is prediction, image is not None).draw()
+        judged_by = None if prediction is None else details
+        _Side(drawing, view, record, judged_by, options, record is prediction, image is not None).draw()
     bottom = _draw_panels(drawing, truth, prediction, details, options, view.write_far())
     return drawing.document(svg.WIDTH, bottom + MARGIN)
 
 
 def _size(truth: ChartTruth, prediction: ChartPrediction | None, image: svg.ImageSize | None) -> tuple[float, float]:
-    """Returns the size of the image, the record's first; where it is not told, one that holds the boxes of all text."""
+    """Returns the size of the image, preferably of the record; if unknown, one that holds the boxes of all text."""
     if truth.image is not None:
         return truth.image.width, truth.image.height
     if image is not None:
@@ -84,16 +84,16 @@ def _size(truth: ChartTruth, prediction: ChartPrediction | None, image: svg.Imag
 
 
 def _styles(keys: Iterable[Key], judgements: Judgements, left: svg.Style) -> list[svg.Style]:
-    """Returns how parts are drawn by their keys; each judgement is that of one part, and `left` of those without."""
-    waiting: dict[Key, list[svg.Style]] = {}
+    """Returns the styles of parts by their keys; a judgement applies to one part, `left` to parts without any."""
+    styles_by_key: dict[Key, list[svg.Style]] = {}
     for key, style in judgements:
-        waiting.setdefault(key, []).append(style)
-    return [found.pop(0) if (found := waiting.get(key)) else left for key in keys]
+        styles_by_key.setdefault(key, []).append(style)
+    return [styles.pop(0) if (styles := styles_by_key.get(key)) else left for key in keys]
 
 
 @dataclass
 class _Side:
-    """Draws one side of a chart, at most 400 parts of each kind; details: None where nothing is judged."""
+    """Draws one side of a chart, at most 400 parts of each kind; details: None if nothing is judged."""
 
     drawing: svg.Drawing
     view: svg.View
@@ -117,32 +117,32 @@ class _Side:
     def _judged(
         self, task: str, parts: Sequence[Any], keys: Iterable[Key], judgements: Judgements, left: svg.Style
     ) -> list[tuple[Any, svg.Style]]:
-        """Returns the first parts of a kind with how they are drawn; left: of a part without a judgement."""
+        """Returns the first parts of a kind with their styles; left: of a part without a judgement."""
         if self.details is None or task not in self.details:
             judgements, left = (), svg.UNJUDGED if self.details is None else svg.IGNORED
         return list(zip(parts, _styles(keys, judgements, left), strict=True))[:MAX_PARTS]
 
-    def _found(self, task: str) -> Mapping[str, Any]:
+    def _details_of(self, task: str) -> Mapping[str, Any]:
         return (self.details or {}).get(task) or {}
 
     def _identified(self, task: str, name: str, score: str, parts: Sequence[Any]) -> list[tuple[Any, svg.Style]]:
-        """Returns ticks or legend pairs, which the details have by their ids, and the missed ones among them."""
+        """Returns ticks or legend pairs with styles; the details list them, and the missed ones, by id."""
         judgements = [
             (each["id"], svg.MISSED if each["kind"] == "missed" else svg.judged(each[score]).of(self.is_predicted))
-            for each in self._found(task).get(name, ())
+            for each in self._details_of(task).get(name, ())
             if each["kind"] == "matched" or (each["kind"] == "missed" and not self.is_predicted)
         ]
         left = svg.EXTRA if self.is_predicted else svg.IGNORED
         return self._judged(task, parts, [identifier_text(part.id) for part in parts], judgements, left)
 
     def _elements(self, name: str, parts: Sequence[Any]) -> list[tuple[Any, svg.Style]]:
-        """Returns the elements of a class, which the details have by position; a pair that scores 0 is none."""
-        found = self._found("task6a").get(name)
-        pairs = found["pairs"] if found else ()
+        """Returns the elements of a class with styles; the details list them by position. A score of 0 is no match."""
+        judged_elements = self._details_of("task6a").get(name)
+        pairs = judged_elements["pairs"] if judged_elements else ()
         judgements = [
             (int(pair[self.is_predicted]), svg.judged(pair[2]).of(self.is_predicted)) for pair in pairs if pair[2]
         ]
-        left = self._left() if found else svg.IGNORED
+        left = self._left() if judged_elements else svg.IGNORED
         return self._judged("task6a", parts, range(len(parts)), judgements, left)
 
     def _draw_elements(self) -> None:
@@ -160,7 +160,7 @@ class _Side:
             self.view.mark((point.x, point.y), style, self.is_predicted, "point")
 
     def _draw_texts(self) -> None:
-        found, blocks = self._found("task2"), self.record.text_blocks or ()
+        task2, blocks = self._details_of("task2"), self.record.text_blocks or ()
         texts = [shortened(read_text(block.text or "", self.options.protocol)) for block in blocks]
         keys = [_text_key(identifier_text(block.id), text) for block, text in zip(blocks, texts, strict=True)]
         ids, side, kind = ("truth_ids", "truth", "missed")
@@ -168,15 +168,15 @@ class _Side:
             ids, side, kind = ("prediction_ids", "predicted", "extra")
         judgements = [
             (_text_key(name, unit[side]), style.of(self.is_predicted))
-            for unit in found.get("matched", ())
+            for unit in task2.get("matched", ())
             for style in [svg.MATCHED if unit["text_score"] >= 1 else svg.WRONG]
             for name in unit[ids]
         ]
-        judgements += [(_text_key(each["id"], each["text"]), self._left()) for each in found.get(kind, ())]
+        judgements += [(_text_key(each["id"], each["text"]), self._left()) for each in task2.get(kind, ())]
         judgements += [(key, svg.IGNORED) for key, text in zip(keys, texts, strict=True) if "__" in text]
         roles = {
             each["id"]: f" (role {each['predicted']} instead of {each['truth'] or 'none'})"
-            for each in self._found("task3").get("errors", ())
+            for each in self._details_of("task3").get("errors", ())
             if each["predicted"] is not None and not self.is_predicted
         }
         # The parts of a split or merged text without ids have no key.
@@ -185,12 +185,12 @@ class _Side:
             title = (block.text or "") + (role := roles.pop(identifier_text(block.id), ""))
             if role and style.label == svg.MATCHED.label:
                 style = left
-            # The real picture has the text itself, and so has the ground truth that a prediction matches.
-            is_said = style.label in svg.FAULTS or not (
+            # The real picture shows the text itself, and so does the ground truth that a prediction matches.
+            is_shown = style.label in svg.FAULTS or not (
                 self.has_picture or (self.is_predicted and style.label == svg.MATCHED.label)
             )
-            points, said = corner_points(block.bb.corners()), title if is_said else ""
-            self.view.outline(points, style, self.is_predicted, title, said)
+            points, shown_text = corner_points(block.bb.corners()), title if is_shown else ""
+            self.view.outline(points, style, self.is_predicted, title, shown_text)
 
     def _left(self) -> svg.Style:
         return svg.EXTRA if self.is_predicted else svg.MISSED
@@ -208,7 +208,7 @@ def _draw_panels(
     options: ChartOptions,
     top: float,
 ) -> float:
-    """Draws the data series of tasks 6b and 7, each in axes of its own; returns the bottom of the last."""
+    """Draws the data series of tasks 6b and 7, each in its own axes; returns the bottom of the last."""
     true = series_of(truth.task6) or ()
     if prediction is None:
         return _draw_panel(drawing, "data series", [(each, svg.UNJUDGED) for each in true], False, top)
@@ -233,14 +233,14 @@ def _draw_panel(
     drawing: svg.Drawing, title: str, drawn: Sequence[tuple[DataSeries, svg.Style]], is_labelled: bool, top: float
 ) -> float:
     """Draws series by the values of x, or by their labels in the order of their first series; returns the bottom."""
-    found = [(label(one.name), *_values(one), style) for one, style in drawn[:MAX_PARTS]]
-    ys = [y for _, _, values, _ in found for y in values if math.isfinite(y)]
+    curves = [(label(one.name), *_values(one), style) for one, style in drawn[:MAX_PARTS]]
+    ys = [y for _, _, values, _ in curves for y in values if math.isfinite(y)]
     if not ys:
         return top
-    numeric = [numbers(xs) for _, xs, _, _ in found]
+    numeric = [numbers(xs) for _, xs, _, _ in curves]
     labels: dict[str, float] = {}
     if is_labelled or not all(math.isfinite(x) for xs in numeric for x in xs):
-        numeric = [[labels.setdefault(label(x), float(len(labels))) for x in xs] for _, xs, _, _ in found]
+        numeric = [[labels.setdefault(label(x), float(len(labels))) for x in xs] for _, xs, _, _ in curves]
     places = [x for xs in numeric for x in xs]
     frame = min(places), min(*ys, 0.0), max(places), max(ys)
     drawing.text(MARGIN, top + 16, title, svg.SOFT, limit=92)
@@ -262,7 +262,7 @@ def _draw_panel(
         across = place(x, 0)[0]
         drawing.line(across, bottom, across, bottom + 4, svg.FRAME)
         drawing.text(across - 10, bottom + 17, text, svg.SOFT, limit=14)
-    for (name, _, values, style), xs in zip(found, numeric, strict=True):
+    for (name, _, values, style), xs in zip(curves, numeric, strict=True):
         points = [place(x, y) for x, y in zip(xs[:MAX_PARTS], values, strict=False) if math.isfinite(y)]
         drawing.polygon(points, style, name, closed=False)
         for x, y in points:
@@ -274,12 +274,12 @@ def _draw_panel(
 
 
 def _share(value: float, low: float, high: float) -> float:
-    """Returns how far a value of a range lies between its ends; the middle where the range is a single value."""
+    """Returns the position of a value in a range as a fraction; 0.5 if the range is a single value."""
     return (value - low) / (high - low) if high > low else 0.5
 
 
 def _values(series: DataSeries) -> tuple[list[Any], list[float]]:
-    """Returns x and y of a series; y is NaN where it is no number."""
+    """Returns x and y of a series; y is NaN if it is not a number."""
     data = series.data
     if isinstance(data, BoxPlot):
         return list(BOX_PLOT_LINES), numbers([getattr(data, name) for name in BOX_PLOT_LINES])

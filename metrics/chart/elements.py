@@ -9,11 +9,11 @@ editions since 2020 max(0, 1 - (D / T)^2), with D the Euclidean distance and T 1
     lines     no distance: the similarity of the two functions (see similarity.py)
 
 Pairs are chosen to the largest sum, and score = sum / max(ground truths, predictions), over all five classes of a box
-plot at once. The released metric6a.py scores a perfect prediction 0, so `released` has nothing to reproduce and gives
-what `published` gives.
+plot at once. The released metric6a.py scores a perfect prediction 0, so `released` has nothing to reproduce and is
+the same as `published`.
 
-The kind of the chart says which elements count. A ground truth that holds elements of other kinds alone is rejected; a
-prediction with such elements has none that count.
+The kind of the chart determines which elements count. A ground truth with only elements of other kinds is rejected; in
+a prediction such elements do not count.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from .similarity import Function, function_similarity
 from .task_score import TaskScore, listed, mean_score
 
 Element = tuple[float, ...]
-"""The coordinates of an element; those of a line of a box plot are its point, and how far it reaches from there."""
+"""The coordinates of an element; for a line of a box plot its point, and how far it extends from there."""
 
 
 def score_elements(
@@ -48,7 +48,7 @@ def score_elements(
     """Returns the score of one chart; no prediction (None) scores 0, no elements on both sides 1.
 
     None for a chart of a class that has no such elements. Raises RejectedRecord for a ground truth without a class or
-    the size of the image, or with elements of which none are of the class, and where the work is too much.
+    the size of the image, or with elements but none of the class, and if the work is too much.
     """
     kind = element_kind("task6a", chart_class)
     if kind is None:
@@ -81,7 +81,7 @@ def _has_elements(elements: VisualElements) -> bool:
 
 
 def _groups(elements: VisualElements, kind: ElementKind) -> dict[str, Sequence[Any]]:
-    """Returns the elements of each class of a kind, by the names that the details have: coordinates or functions."""
+    """Returns the elements of each class of a kind, by the names in the details: coordinates or functions."""
     if kind == "box":
         plots = elements.boxplots or ()
         return {

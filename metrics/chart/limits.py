@@ -73,7 +73,7 @@ def _word_operations(first: Collection[str], second: Collection[str]) -> int:
 
 
 def check_sizes(truth: Chart, prediction: Chart | None, options: ChartOptions) -> None:
-    """Raises RejectedRecord where a task of a record has more than the options allow."""
+    """Raises RejectedRecord if a task of a record has more than the options allow."""
     records: tuple[tuple[Side, Chart | None], ...] = (("ground_truth", truth), ("prediction", prediction))
     for side, record in records:
         for what, count, option in () if record is None else _sizes(record):

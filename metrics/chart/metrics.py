@@ -26,7 +26,7 @@ DENOMINATORS = {
 def _class_specs(
     task: str, what: str, of: tuple[str, str], per_sample: int | None, main: int, rank: int | None = None
 ) -> Iterator[MetricSpec]:
-    """Yields the metrics of a task with a confusion matrix; main, rank: those of the macro F."""
+    """Yields the metrics of a task with a confusion matrix; main, rank: of the macro F."""
     for rate, name in RATES.items():
         yield MetricSpec(
             f"{task}.macro_{rate}",
@@ -128,7 +128,7 @@ def _class_values(task: str, sums: Sums) -> dict[str, float | None]:
 
 
 def confusion_tables(sums: Sums) -> list[Table]:
-    """Returns the confusion matrices of tasks 1 and 3, where something was counted."""
+    """Returns the confusion matrices of tasks 1 and 3, if anything was counted."""
     tables = []
     for task, title in (("task1", "Chart classes (task 1)"), ("task3", "Text roles (task 3)")):
         cells = _confusion(task, sums)
@@ -147,12 +147,12 @@ def confusion_tables(sums: Sums) -> list[Table]:
 
 def _confusion(task: str, sums: Sums) -> dict[tuple[str, str], float]:
     """Returns the confusion counts of a task by (true class, predicted class)."""
-    found = sums.bracketed(f"{task}.confusion").items()
-    return {(row, column): count for name, count in found for row, _, column in [name.partition("|")]}
+    counts = sums.bracketed(f"{task}.confusion").items()
+    return {(row, column): count for name, count in counts for row, _, column in [name.partition("|")]}
 
 
 def explain(details: Any) -> list[str]:
-    """Returns what became of the class and of the parts of each task."""
+    """Returns the results for the class and for the parts of each task."""
     lines = []
     if "task1" in details:
         lines.append(f"class: {details['task1']['truth']}, predicted {details['task1']['predicted'] or 'none'}")

@@ -53,7 +53,7 @@ def read_texts(texts: Sequence[str], protocol: Protocol) -> list[str]:
 
 
 def may_have_latex(text: str) -> bool:
-    """Tells whether metric2.py replaces LaTeX in the text."""
+    """Returns whether metric2.py replaces LaTeX in the text."""
     return "\\" in text or "_{" in text or "^{" in text
 
 
@@ -72,7 +72,7 @@ def without_latex(text: str) -> str:
     # It tries all commands on every text; without a backslash, only the minus and the scripts are replaced.
     text = text.replace("-", "\u2212")
     for scripts in SCRIPTS:
-        text = scripts.sub(lambda found: "".join(found[0][0] + each for each in found[1]), text)
+        text = scripts.sub(lambda match: "".join(match[0][0] + each for each in match[1]), text)
     for script, character in SUBSUPERSCRIPTS:
         text = text.replace(script, character)
     return text
@@ -116,7 +116,7 @@ def _text_score(text: str, other: str, alpha: float) -> float:
 
 
 def numbers(values: Sequence[Scalar]) -> list[float]:
-    """Returns the numbers that values are or hold as text; NaN where there is none within +-1e100.
+    """Returns the numbers that values are or hold as text; NaN if there is none within +-1e100.
 
     >>> numbers([" 12.50 ", "n/a", 3, "1e101"])
     [12.5, nan, 3.0, nan]

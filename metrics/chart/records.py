@@ -219,7 +219,7 @@ class Chart:
 
     @property
     def axes(self) -> Axes | None:
-        """The axes; None where neither has ticks."""
+        """The axes; None if neither has ticks."""
         axes = self.task4.output.axes if self.task4 and self.task4.output else None
         return None if axes == NO_AXES else axes
 
@@ -259,7 +259,7 @@ class ChartPrediction(Chart, Struct, frozen=True):
 
 
 def elements_of(task: Task[ChartData] | None) -> VisualElements | None:
-    """Returns the visual elements of a task; None where it has none, or only groups that are absent."""
+    """Returns the visual elements of a task; None if it has none, or only groups that are absent."""
     elements = task.output.visual_elements if task and task.output else None
     return None if elements == NO_ELEMENTS else elements
 

@@ -5,13 +5,13 @@ Series of ground truth and prediction are paired to the largest sum of
     max(s / beta, (1 - L^alpha) s)
 
 with s the similarity of the two series and L the edit distance of their names over the longer name (at least 1); the
-score is that sum over max(ground truths, predictions). Where every true name is empty, names do not count (published;
-the released metric6b.py compares them all the same). The kind of the chart says how series are compared: box plots by
+score is that sum over max(ground truths, predictions). If every true name is empty, names do not count (published;
+the released metric6b.py compares them anyway). The kind of the chart determines how series are compared: box plots by
 their five numbers, bars by label and value, scatter plots as point sets, line charts as functions, and lines and
-scatter plots by label and value as well where an x of the ground truth is not a number.
+scatter plots also by label and value if an x of the ground truth is not a number.
 
-A ground truth whose series have another layout than its chart class is rejected; a predicted series of another layout
-is wrong. A predicted value that is no number matches nothing; on a line it is left out.
+A ground truth whose series do not have the layout of its chart class is rejected; a predicted series with a different
+layout is wrong. A predicted value that is not a number matches nothing; on a line it is omitted.
 
 Released: an all-zero line scores 0, and scatter points take the covariance as it is inverted. The script stops on bar
 charts whose labels are all numbers and on degenerate series; such charts are scored as published.
@@ -38,17 +38,17 @@ from .similarity import Function, PointSet, function_similarity, label_similarit
 from .task_score import TaskScore, listed, mean_score, shortened
 
 ROUNDING = 1 + 1e-9
-"""A similarity is at most 1, but for its rounding."""
+"""A similarity is at most 1, up to rounding."""
 
 SeriesKind = Literal["labelled", "points", "function"]
 """How the data series of a chart are compared."""
 
 
 class Series(msgspec.Struct, frozen=True, gc=False):
-    """A data series as it is compared.
+    """A data series prepared for comparison.
 
     name: as names are compared. values: (x, y) of each point; x is a label of labelled values. Points that cannot be
-    compared are left out; labelled values have NaN for what is not a number. size: the number of points with those.
+    compared are omitted; labelled values have NaN for what is not a number. size: the number of points including those.
     numeric: whether all y are numbers. well_formed: whether the data have the layout of the chart class; if not, there
     are no points.
     """
@@ -61,7 +61,7 @@ class Series(msgspec.Struct, frozen=True, gc=False):
 
     @classmethod
     def of(cls, series: DataSeries, kind: SeriesKind, is_summary: bool, options: ChartOptions) -> Series:
-        """Returns a series of a chart of this kind; is_summary: whether its data are those of a box plot."""
+        """Returns a series of a chart of this kind; is_summary: whether it is a box plot."""
         xs: list[Scalar] = []
         ys: list[Scalar] = []
         data = series.data
@@ -95,7 +95,7 @@ def score_series(
     """Returns the score of task 6b or 7 of one chart; no prediction (None) scores 0, no series on both sides 1.
 
     None for a chart of a class that has no data. Raises RejectedRecord for a ground truth without a class, with a
-    series that has not the layout of the class, or with a y that is not a number, and where the work is too much.
+    series that does not have the layout of the class, or with a y that is not a number, and if the work is too much.
     """
     elements = element_kind(task, chart_class)
     if elements is None:
@@ -140,12 +140,12 @@ def score_series(
 
 
 def _require_layout(truths: Sequence[Series], chart_class: str, is_summary: bool) -> None:
-    """Raises RejectedRecord unless the data are what the chart has: points, or numbers of box plots, with numeric y."""
+    """Raises RejectedRecord unless the data match the chart class: points, or numbers of box plots, with numeric y."""
     for read in truths:
         if not read.well_formed:
-            wanted = f"an object with any of {', '.join(BOX_PLOT_LINES)}"
-            wanted = wanted if is_summary else "a list of points with x and y"
-            message = f"data of the data series {shortened(read.name)!r} of a {chart_class} chart must be {wanted}"
+            expected = f"an object with any of {', '.join(BOX_PLOT_LINES)}"
+            expected = expected if is_summary else "a list of points with x and y"
+            message = f"data of the data series {shortened(read.name)!r} of a {chart_class} chart must be {expected}"
             raise RejectedRecord("ground_truth", f"task6: the {message}")
     for read in truths:
         if not read.numeric:
@@ -166,7 +166,7 @@ def _kind(truth: Sequence[DataSeries], elements: ElementKind) -> SeriesKind:
 def _similarity(
     kind: SeriesKind, truths: Sequence[Series], predictions: Sequence[Series], budget: Budget, options: ChartOptions
 ) -> Callable[[int, int], float]:
-    """Returns what computes the similarity of a true and a predicted series, by their places.
+    """Returns a function for the similarity of a true and a predicted series, by their indexes.
 
     Spends the steps of comparing all of them, and of their assignment.
     """

@@ -28,7 +28,7 @@ Point = tuple[float, float]
 class Function(NamedTuple):
     """A function by its points, sorted by x.
 
-    weights: of each point half the way from the point before to the point behind; total: their sum.
+    weights: for each point half the distance from the previous to the next point; total: their sum.
     """
 
     x: Sequence[float]
@@ -38,7 +38,7 @@ class Function(NamedTuple):
 
     @classmethod
     def of(cls, points: Sequence[Point]) -> Function:
-        """Returns the function through the points; those of the same x stay in their order."""
+        """Returns the function through the points; points with the same x keep their order."""
         placed = sorted(points, key=itemgetter(0))
         x, y = [each for each, _ in placed], [each for _, each in placed]
         weights = [(behind - before) / 2 for before, behind in zip([*x[:1], *x], [*x[1:], *x[-1:]], strict=False)]
@@ -52,12 +52,12 @@ def function_similarity(truth: Function, prediction: Function, released: bool = 
 
     over the points (u_i, v_i) of G, with I the linear interpolation, flat outside, w_i half the way to the
     neighbours on both sides, and eps a hundredth of the range of y in the ground truth; precision swaps the two.
-    Where the weights sum to 0, as for one point, they are equal.
+    If the weights sum to 0, as for one point, they are equal.
 
-    Published, where P has several points at u_i, I is the first of them for the first point of G at u_i, the second
-    for the second, and the last for all further ones; where |v_i| + eps is 0, an exact value has no error. Released
+    Published, if P has several points at u_i, I is the first of them for the first point of G at u_i, the second
+    for the second, and the last for all further ones; if |v_i| + eps is 0, an exact value has no error. Released
     (metric6b.py), I is the last of them, so that a step scores less than 1 with itself, and every value has the
-    error 1 where |v_i| + eps is 0, so that a line of zeros scores 0 with itself; pairs with a function whose weights
+    error 1 if |v_i| + eps is 0, so that a line of zeros scores 0 with itself; pairs with a function whose weights
     sum to 0, on which the script stops, score as published.
     """
     if not truth.x or not prediction.x:
@@ -70,7 +70,7 @@ def function_similarity(truth: Function, prediction: Function, released: bool = 
 
 
 def _recall(predicted: Function, true: Function, epsilon: float, released: bool) -> float:
-    """Returns how much of the function `true` the function `predicted` has; `np.interp` computes the same values."""
+    """Returns the share of the function `true` that `predicted` covers; `np.interp` computes the same values."""
     x, y = predicted.x, predicted.y
     last = len(x) - 1
     left, same, before = -1, 0, None
@@ -100,7 +100,7 @@ def _recall(predicted: Function, true: Function, epsilon: float, released: bool)
 class PointSet(NamedTuple):
     """True points, with the change to axes where the Mahalanobis distance under their covariance is the Euclidean one.
 
-    whiten: None where the covariance (ddof 1) has no inverse: there are too few points, or they lie on a line as far as
+    whiten: None if the covariance (ddof 1) has no inverse: there are too few points, or they lie on a line as far as
     their own rounding tells. whitened: the points in these axes.
     """
 
@@ -132,7 +132,7 @@ class PointSet(NamedTuple):
 
 
 def _mean_and_spread(values: Sequence[float], add: Callable[[Sequence[float]], float]) -> Point:
-    """Returns mean and standard deviation (ddof 1) of one value or more; the latter is 0 where all are equal."""
+    """Returns mean and standard deviation (ddof 1) of one value or more; the latter is 0 if all are equal."""
     mean = add(values) / len(values)
     if min(values) == max(values):
         return mean, 0.0
@@ -181,7 +181,7 @@ def point_similarity(truth: PointSet, prediction: Sequence[Point], gamma: float,
 
 
 def _released_scores(points: Sequence[Point], prediction: Sequence[Point], gamma: float) -> list[list[float]]:
-    """Returns the scores of all pairs of points, or an empty list where the script stops."""
+    """Returns the scores of all pairs of points, or an empty list if the script stops."""
     from scipy.spatial.distance import cdist
 
     if len(points) < 2:

@@ -33,7 +33,7 @@ class TaskScore(msgspec.Struct, frozen=True, gc=False):
 
 
 def mean_score(task: TaskName, score: float, details: Any, attempted: bool) -> TaskScore:
-    """Returns the score of a task whose metric is the mean over charts; 0 where it is not attempted."""
+    """Returns the score of a task whose metric is the mean over charts; 0 if it is not attempted."""
     name, score = f"{task}.score", score if attempted else 0.0
     return TaskScore({f"{task}.charts": 1, name: score}, {name: score}, score, details, attempted)
 

@@ -7,9 +7,9 @@ rate (CER):
     detection   = sum of IoU / (units + max(free ground truths, free predictions))
     recognition = sum of (1 - CER) / (units + free ground truths + free predictions)
 
-Released (metric2.py): each ground truth takes the first prediction with IoU >= 0.5, whoever else took it; no splits
+Released (metric2.py): each ground truth takes the first prediction with IoU >= 0.5, even if already taken; no splits
 or merges; detection = sum of IoU / max(ground truths, predictions), recognition = sum of (1 - CER) / ground truths;
-widths and heights count pixels, so that they are longer by 1.
+widths and heights count pixels, so they are larger by 1.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ OVERLAP_PASSES = 30
 
 
 class Block(msgspec.Struct, frozen=True, gc=False):
-    """A text block as it is compared, or several as one."""
+    """A text block prepared for comparison, or several joined to one."""
 
     corners: Corners
     text: str
@@ -45,7 +45,7 @@ class Block(msgspec.Struct, frozen=True, gc=False):
 
 
 class Unit(msgspec.Struct, frozen=True, gc=False):
-    """Ground-truth blocks and predicted blocks that stand for each other, as the details have them."""
+    """Matched ground-truth and predicted blocks, as in the details."""
 
     kind: Literal["pair", "split", "merge"]
     truth_ids: Sequence[str | None]
@@ -61,7 +61,7 @@ def score_text_blocks(
 ) -> TaskScore:
     """Returns the score of one chart; no prediction (None) scores 0, two empty lists of blocks score 1.
 
-    Raises RejectedRecord where the work is more than the budget allows.
+    Raises RejectedRecord if the work exceeds the budget.
     """
     truths = read_blocks(truth, "ground_truth", budget, options)
     predictions = read_blocks(prediction or (), "prediction", budget, options)
@@ -92,7 +92,7 @@ def _share(total: float, count: int) -> float:
 
 
 def read_blocks(blocks: Sequence[TextBlock], side: Side, budget: Budget, options: ChartOptions) -> list[Block]:
-    """Returns the blocks as they are compared, without those whose text holds `__`; spends the steps of reading."""
+    """Returns the blocks prepared for comparison, except those whose text has `__`; spends the steps of reading."""
     texts = [block.text or "" for block in blocks]
     with budget.reading(side):
         budget.spend(reading_steps(texts))
@@ -104,7 +104,7 @@ def read_blocks(blocks: Sequence[TextBlock], side: Side, budget: Budget, options
 
 
 Matching = tuple[list[Unit], list[Block], list[Block]]
-"""The units of one chart, and the free ground truths and predictions that are left."""
+"""The units of one chart, and the unmatched ground truths and predictions."""
 
 
 def _match_published(truths: list[Block], predictions: list[Block], budget: Budget, options: ChartOptions) -> Matching:
@@ -140,14 +140,14 @@ def _match_published(truths: list[Block], predictions: list[Block], budget: Budg
 
 
 def near_pairs(truths: Sequence[Block], predictions: Sequence[Block]) -> Iterator[tuple[int, int]]:
-    """Yields the places of the pairs whose boxes touch or begin at the same side, in order of the truths.
+    """Yields the indexes of pairs of boxes that touch or have the same left side, in order of the truths.
 
-    Predictions sorted by their upper sides are searched for those between the upper and the lower side of a truth.
+    Predictions sorted by their upper sides are searched between the upper and the lower side of a truth.
     """
     boxes = [block.corners for block in predictions]
     places = sorted(range(len(boxes)), key=[top for _, top, _, _ in boxes].__getitem__)
     tops = [boxes[place][1] for place in places]
-    # A side that runs backwards has its lower end first.
+    # In a box of negative height the lower end comes first.
     reach = list(accumulate([max(boxes[place][1], boxes[place][3]) for place in places], max))
     for number, truth in enumerate(truths):
         left, top, right, bottom = truth.corners
@@ -164,9 +164,9 @@ def scattered(
     least_part: float,
     least_cover: float,
 ) -> Iterator[tuple[Block, Block]]:
-    """Yields each whole with the two or more parts that cover it, as one block, and takes them from both sides.
+    """Yields each whole with the two or more parts that cover it, as one block, and removes them from both sides.
 
-    overlaps: (whole, part, the area that they share) of those that share one. A part has more than `least_part` of its
+    overlaps: (whole, part, shared area) of all pairs that share an area. A part has more than `least_part` of its
     own area in the whole; together they share at least `least_cover` of the area of the whole with it.
     """
     within: dict[int, dict[int, float]] = {}
@@ -191,7 +191,7 @@ def _joined(parts: Sequence[Block]) -> Block:
 
 
 def _unit(kind: Literal["pair", "split", "merge"], truth: Block, predicted: Block, iou: float, budget: Budget) -> Unit:
-    """Returns the unit of blocks that stand for each other; spends the steps of comparing their texts."""
+    """Returns the unit of matched blocks; spends the steps of comparing their texts."""
     first, second, score = truth.text, predicted.text, 1.0
     if first != second:
         budget.spend(error_rate_steps(first, second))

@@ -34,7 +34,7 @@ _BETWEEN_BLANKS = re.compile(r"[^ \t\r\n\f\v]+")
 class Comparison(msgspec.Struct, frozen=True):
     """Both lines as they are compared, their regions in pairs with how they compare, and how the texts differ.
 
-    prediction: None where there is none. text_difference: None where the texts around the molecules are equal.
+    prediction: None if there is none. text_difference: None if the texts around the molecules are equal.
     problems: why regions of the prediction cannot be read.
     """
 
@@ -66,7 +66,7 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
     converter: ClassVar[Converter | None] = ChemistryConverter()
 
     def score_sample(self, truth: ChemistryTruth, prediction: ChemistryPrediction | None) -> SampleScore:
-        """Scores one line; see the class. Raises RejectedRecord where a molecule of the truth cannot be read."""
+        """Scores one line; see the class. Raises RejectedRecord if a molecule of the truth cannot be read."""
         budget = Budget(self.options.max_steps)
         comparison = self.compared(truth, prediction, budget)
         structure = prediction is not None and all(match.equal for _, _, match in comparison.pairs)
@@ -148,7 +148,7 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
 
         Atoms are numbered through both sides, the prediction's first, as the competition's tool numbers them.
 
-        Raises RejectedRecord where a line is too long or a molecule of the truth cannot be read.
+        Raises RejectedRecord if a line is too long or a molecule of the truth cannot be read.
         """
         released, max_characters = self.options.released, self.options.max_characters
         check_length("ground_truth", truth.text, max_characters)
@@ -183,7 +183,7 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
         return text if self.options.released else normalized(text)
 
     def text_difference(self, true: tuple[str, ...], predicted: tuple[str, ...]) -> str | None:
-        """The first place where the texts around the molecules differ, in words; None where they are equal."""
+        """The first place where the texts around the molecules differ, in words; None if they are equal."""
         # A character and its combining accent are two tokens: they are one once the tokens are joined.
         if true == predicted or self.comparable_text("".join(true)) == self.comparable_text("".join(predicted)):
             return None

@@ -67,7 +67,7 @@ def bracket_ends(text: str) -> dict[int, int]:
 
 
 class BracketEnds:
-    """Where the brackets of a text end, found as far as they are asked for; `offsets` are the places of characters."""
+    """The ends of the brackets of a text, computed on demand; `offsets` are the positions of characters."""
 
     def __init__(self, text: str, offsets: Sequence[int]) -> None:
         self._text = text
@@ -75,7 +75,7 @@ class BracketEnds:
         self._ends: dict[int, int] | None = None
 
     def of(self, start: int) -> int:
-        """Returns the index after what closes the bracket at `start`; raises UnreadableMolecule where nothing does."""
+        """Returns the index after what closes the bracket at `start`; raises UnreadableMolecule if nothing does."""
         if self._ends is None:
             if flat := _FLAT_GROUP.match(self._text, start):
                 return flat.end()

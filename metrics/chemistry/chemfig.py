@@ -60,7 +60,7 @@ def read_chemfig(
 
     `angle_increment` is what a predefined angle counts in degrees (45 in the package).
 
-    Raises UnreadableMolecule where the package would stop, too.
+    Raises UnreadableMolecule if the package would stop, too.
     """
     reader = _ChemfigReader(ChemfigSource(text, submolecules, budget), angle_increment)
     reader.group(Pen(), 0)

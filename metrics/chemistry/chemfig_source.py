@@ -56,7 +56,7 @@ class Submolecule(NamedTuple):
 class ChemfigSource:
     """A cursor over the content of a region, in which submolecules are put in their places.
 
-    Every method raises UnreadableMolecule where what it takes is malformed.
+    Every method raises UnreadableMolecule if what it takes is malformed.
     """
 
     def __init__(self, text: str, submolecules: Mapping[str, Submolecule], budget: Budget) -> None:
@@ -101,7 +101,7 @@ class ChemfigSource:
         return self.text[start : self.position]
 
     def take_number(self) -> str:
-        """Takes digits, with or without braces around them; the empty string where there are none."""
+        """Takes digits, with or without braces around them; the empty string if there are none."""
         return self.take_enclosed().strip() if self.peek() == "{" else self.take_match(DIGITS)
 
     def take_enclosed(self) -> str:
@@ -221,7 +221,7 @@ class ChemfigSource:
 
 @cached_if_short
 def split_fields(inside: str) -> Sequence[str]:
-    """Returns the five fields of `[angle,length,from,to,style]`, empty where absent; a mark `@{name}` is dropped."""
+    """Returns the five fields of `[angle,length,from,to,style]`, empty if absent; a mark `@{name}` is dropped."""
     inside = inside.strip()
     if inside.startswith("@") and "}" in inside:
         inside = inside[inside.index("}") + 1 :].lstrip()
@@ -244,7 +244,7 @@ def read_number(text: str, offset: int, what: str, largest: float) -> float:
 
 @cached_if_short
 def _arithmetic(text: str) -> float | None:
-    """Returns the value of `text`; None where it is no arithmetic."""
+    """Returns the value of `text`; None if it is no arithmetic."""
     if "**" in text or "//" in text or not ARITHMETIC.fullmatch(text):
         return None
     try:

@@ -28,7 +28,7 @@ class ChemistryConverter(Converter):
     def parts(self, role: str, path: str, stream: BinaryIO) -> Iterable[tuple[str, bytes] | UnreadableSource]:
         """Yields (sample_id, text as UTF-8) for each line, or for the one annotation of a file.
 
-        A line that is not UTF-8 or has no tab is yielded as an UnreadableSource. Raises UnreadableSource where an
+        A line that is not UTF-8 or has no tab is yielded as an UnreadableSource. Raises UnreadableSource if an
         annotation is not JSON or lacks its field.
         """
         if role in JSON_FIELDS:
@@ -39,7 +39,7 @@ class ChemistryConverter(Converter):
     def records(self, key: str, parts: Sequence[Part]) -> Iterable[Mapping[str, Any]]:
         """Yields one record, `{"sample_id", "text"}`.
 
-        Raises UnreadableSource where the sample comes more than once.
+        Raises UnreadableSource if the sample comes more than once.
         """
         if len(parts) != 1:
             places = ", ".join(f"{part.path} ({part.role})" for part in parts[:5])

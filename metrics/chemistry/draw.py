@@ -61,8 +61,8 @@ def draw_lines(
         heights = []
         for place, (region, matched, differs, other) in enumerate(sides):
             styles = {**dict.fromkeys(matched, MATCHED), **({} if differs is None else {differs: WRONG})}
-            found = (styles, other) if is_judged else ({}, UNJUDGED)
-            heights.append(_draw_side(drawing, region, *found, place * COLUMN, y))
+            appearance = (styles, other) if is_judged else ({}, UNJUDGED)
+            heights.append(_draw_side(drawing, region, *appearance, place * COLUMN, y))
         y += max(heights) + MARGIN
     return drawing.document(WIDTH, y + MARGIN)
 

@@ -24,11 +24,11 @@ Faced = tuple[Neighbor, Neighbor]
 
 
 def isomorphism(molecules: MoleculePair) -> dict[int, int] | None:
-    """Returns atoms of the prediction by the atoms of the truth that they stand for; None where there is no such map.
+    """Returns atoms of the prediction by the atoms of the truth that they stand for; None if there is no such map.
 
     Bonds may be turned by `max_angle_deviation` of `molecules` at most. Parts that no bond joins are mapped one by one.
 
-    Raises OutOfBudget where the work is too much.
+    Raises OutOfBudget if the work is too much.
     """
     colors = _refine_colors(molecules)
     if colors is None:
@@ -44,7 +44,7 @@ def isomorphism(molecules: MoleculePair) -> dict[int, int] | None:
 def _refine_colors(molecules: MoleculePair) -> list[list[int]] | None:
     """A color for each atom of both sides (1-WL); atoms of different colors cannot stand for each other.
 
-    None where a color has more atoms on one side: further rounds only divide colors.
+    None if a color has more atoms on one side: further rounds only divide colors.
     """
     sides = molecules.truth_neighbors, molecules.prediction_neighbors
     invariants: list[Sequence[object]] = [molecules.truth.texts, molecules.prediction.texts]
@@ -81,7 +81,7 @@ class _Search:
         self.taken: set[int] = set()
 
     def map_part(self, start: int) -> bool:
-        """Maps all atoms that hang together with `start`; False where that cannot be."""
+        """Maps all atoms that hang together with `start`; False if that cannot be."""
         for pred_atom, color in enumerate(self.prediction_colors):
             self.molecules.budget.spend(1)
             is_open = color == self.truth_colors[start] and pred_atom not in self.taken

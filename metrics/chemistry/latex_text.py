@@ -169,7 +169,7 @@ class _Reader:
         self.position = 0
 
     def argument(self) -> list[Node]:
-        """Takes the next node as an argument, in comparable form; the empty list where there is none."""
+        """Takes the next node as an argument, in comparable form; the empty list if there is none."""
         following = self.nodes[self.position : self.position + 1]
         self.position += 1
         return _normal(following)

@@ -11,6 +11,6 @@ EDITS_IN_A_STEP = 5_000
 
 
 def check_length(side: Side, text: str, max_characters: int) -> None:
-    """Raises RejectedRecord where a line is too long."""
+    """Raises RejectedRecord if a line is too long."""
     if len(text) > max_characters:
         raise RejectedRecord(side, f"text has {len(text)} characters, above max_characters={max_characters}")

@@ -67,7 +67,7 @@ def _tokens(text: str, normalizes: bool) -> list[str]:
 
 
 def _seen(region: Region, released: bool, normalizes: bool, budget: Budget, first_number: int) -> Molecule | str | None:
-    """Returns the molecule of a region, its text where it is straight, or None where it cannot be read."""
+    """Returns the molecule of a region, its text where it is straight, or None if it cannot be read."""
     if region.drawing is None:
         return None
     order = region.drawing.order_by_name(0 if region.is_chemfig else first_number) if released else None
@@ -79,7 +79,7 @@ def _seen(region: Region, released: bool, normalizes: bool, budget: Budget, firs
 
 
 def flat_text(molecule: Molecule) -> str | None:
-    """Returns the text of a straight chain, left to right; None where the molecule is a drawing.
+    """Returns the text of a straight chain, left to right; None if the molecule is a drawing.
 
     A chain has no branch and no ring, all its bonds run within 15 degrees of the x axis and are of the types
     `- = ~` (a shorter bond than 0.25 may be of any type); a single atom is one. An empty molecule has no text.

@@ -26,7 +26,7 @@ class Match(msgspec.Struct, frozen=True):
     """The outcome of a walk or of a comparison.
 
     pairs: atoms of the prediction by the atoms of the truth that they stand for, as far as the best walk came.
-    difference: the first thing that differs on that walk, in words; None where the molecules are equal.
+    difference: the first thing that differs on that walk, in words; None if the molecules are equal.
     truth_atom, prediction_atom: where the walk stood then.
     """
 
@@ -51,7 +51,7 @@ def match_molecules(
     face each other may differ; None: any. Where a drawing falls into parts (bonds that are not drawn), each part must
     have its match.
 
-    Raises OutOfBudget where the work is too much.
+    Raises OutOfBudget if the work is too much.
     """
     if not truth.texts or not prediction.texts:
         return Match({}, None if not truth.texts and not prediction.texts else "one of the molecules is empty")

@@ -31,6 +31,6 @@ SAMPLE_METRICS = (
 
 
 def accuracy(errors: Value, tokens: Value) -> Value:
-    """Returns the share of tokens without an error, below 0 where errors are more; None of no tokens."""
+    """Returns the share of tokens without an error, below 0 if errors are more; None of no tokens."""
     share = ratio(errors, tokens)
     return None if share is None else 1 - share

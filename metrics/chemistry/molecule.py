@@ -86,7 +86,7 @@ class MoleculeBuilder:
 
     A bond that closes a ring between two placed atoms has the angle and the length NaN until the molecule is finished.
 
-    numbers: in what order the atoms were made; empty where that is the order in which they were written.
+    numbers: in what order the atoms were made; empty if that is the order in which they were written.
     """
 
     __slots__ = ("bonds", "numbers", "texts", "xs", "ys")

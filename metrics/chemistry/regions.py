@@ -29,8 +29,8 @@ BRACES, SQUARES = re.compile(r"[{}]"), re.compile(r"[\[\]]")
 class Region(msgspec.Struct, frozen=True):
     """One `\\chemfig` region: what is written in it, its drawing and the molecule that is seen, or why there is none.
 
-    `written` is None where the region has no end. Drawing and problem are None where it draws nothing. `is_in_text` is
-    False where the text around it is lost. The molecule depends on the other side of the comparison: see `comparable`.
+    `written` is None if the region has no end. Drawing and problem are None if it draws nothing. `is_in_text` is
+    False if the text around it is lost. The molecule depends on the other side of the comparison: see `comparable`.
     """
 
     written: str | None
@@ -42,7 +42,7 @@ class Region(msgspec.Struct, frozen=True):
 
     @property
     def content(self) -> str | None:
-        """What is written without blanks; None where the region has no end."""
+        """What is written without blanks; None if the region has no end."""
         return None if self.written is None else plain(self.written)
 
 
@@ -65,7 +65,7 @@ def read_line(text: str, released: bool, budget: Budget) -> Reading:
     The atoms of its regions are numbered from 0. Under `released` the line is cut as the tool cuts it, unless it has
     raw Chemfig, which the tool does not read.
 
-    Raises OutOfBudget where reading takes too much work.
+    Raises OutOfBudget if reading takes too much work.
     """
     budget.spend(STEPS_OF_READING * len(text))
     reader = _RegionReader(released, budget)

@@ -111,12 +111,12 @@ Words = Sequence[tuple[Token | str, int]]
 
 
 def read_ssml(text: str, released: bool, numbers: Iterator[int]) -> MoleculeBuilder | None:
-    """Returns the drawing of a region's content, None where there is none; open branches are closed at the end.
+    """Returns the drawing of a region's content, None if there is none; open branches are closed at the end.
 
     Under `released` `-[:-90]` is an angle of 90 degrees, and text and hooks go to the newest atom. Atoms are numbered
     from `numbers` in the order in which they are made then, also before an error.
 
-    Raises UnreadableMolecule where a bond or a hook is malformed or there is no atom for it.
+    Raises UnreadableMolecule if a bond or a hook is malformed or there is no atom for it.
     """
     words = _words(text, reads_signs=not released)
     try:
@@ -165,7 +165,7 @@ def _joined(pieces: Sequence[str], reads_signs: bool) -> Token | str:
 
 
 def _token(item: str, reads_signs: bool) -> Token | None:
-    """Returns what a token means; None where it is text. A bond has the length 1 where none is written."""
+    """Returns what a token means; None if it is text. A bond has the length 1 where none is written."""
     if item in (OPEN, CLOSE):
         return Token(item, item)
     if "?" in item:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-# NumPy adds fewer values than this one after the other, and more of them in pairs.
+# NumPy adds fewer values than this sequentially, and more by pairwise summation.
 PAIRWISE = 8
 
 
@@ -29,9 +29,9 @@ def best_pairs(scores: Sequence[Sequence[float]] | npt.NDArray[np.float64]) -> l
 
 
 def best_pairs_below(bounds: Sequence[Sequence[float]], score: Callable[[int, int], float]) -> list[tuple[int, int]]:
-    """Returns what `best_pairs` does for the table of score(row, column), of which none is above its bound.
+    """Returns `best_pairs` of the table of score(row, column), where no score exceeds its bound.
 
-    Only scores that may be the best of their line are computed, if that tells the pairs.
+    Computes only scores that may be the best of their line, if these determine the pairs.
 
     >>> best_pairs_below([[1.0, 0.5], [0.5, 1.0]], lambda row, column: 0.75 if row == column else 0.25)
     [(0, 0), (1, 1)]
@@ -46,27 +46,27 @@ def best_pairs_below(bounds: Sequence[Sequence[float]], score: Callable[[int, in
             value = score(number, place) if upright else score(place, number)
             if value >= best:
                 count = count + 1 if value == best else 1
-                best, taken = value, place
-        if count != 1 or taken in places:
+                best, best_place = value, place
+        if count != 1 or best_place in places:
             return best_pairs([[score(row, column) for column in range(len(bounds[0]))] for row in range(len(bounds))])
-        places.append(taken)
+        places.append(best_place)
     return list(enumerate(places)) if upright else sorted(zip(places, range(len(places)), strict=True))
 
 
 def best_sum(scores: Sequence[Sequence[float]]) -> float:
-    """Returns the largest sum of a one-to-one assignment of one score at least.
+    """Returns the largest sum of a one-to-one assignment of at least one score.
 
     >>> best_sum([[0.5, 0.25], [0.0, 0.0]])
     0.5
     """
     best = [max(row) for row in scores]
     if len({row.index(score) for row, score in zip(scores, best, strict=True)}) == len(scores):
-        return numpy_sum(best)  # The best of each row are in columns of their own.
+        return numpy_sum(best)  # The best scores of the rows are in different columns.
     return numpy_sum([scores[row][column] for row, column in best_pairs(scores)])
 
 
 def numpy_sum(values: Sequence[float]) -> float:
-    """Returns the sum of a short list as NumPy adds it; the built-in `sum` rounds otherwise since Python 3.12."""
+    """Returns the sum of a short list as NumPy adds it; the built-in `sum` rounds differently since Python 3.12."""
     if len(values) >= PAIRWISE:
         return float(np.array(values).sum())
     total = 0.0

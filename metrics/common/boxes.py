@@ -1,4 +1,4 @@
-"""Areas and overlaps of boxes (x0, y0, x1, y1) in plain floats; sides that run backwards count as 0."""
+"""Areas and overlaps of boxes (x0, y0, x1, y1) in plain floats; sides of negative length count as 0."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Corners = tuple[float, float, float, float]
 
 
 def corner_points(box: Corners) -> list[tuple[float, float]]:
-    """Returns the corners of a box, from the first one around it."""
+    """Returns the corners of a box in order around it, starting with (x0, y0)."""
     x0, y0, x1, y1 = box
     return [(x0, y0), (x1, y0), (x1, y1), (x0, y1)]
 
@@ -38,7 +38,7 @@ def box_iou(first: Corners, second: Corners) -> float:
     """
     if not (shared := shared_area(first, second)):
         return 0.0
-    # Boxes that share an area have one.
+    # Boxes that share an area have a positive area.
     left, top, right, bottom = first
     other_left, other_top, other_right, other_bottom = second
     areas = (right - left) * (bottom - top) + (other_right - other_left) * (other_bottom - other_top)
@@ -46,7 +46,7 @@ def box_iou(first: Corners, second: Corners) -> float:
 
 
 def pixel_iou(first: Corners, second: Corners) -> float:
-    """Returns intersection over union of boxes that hold their last row and column, so that sides are longer by 1."""
+    """Returns intersection over union of boxes that include their last row and column, so sides are longer by 1."""
     width = min(first[2], second[2]) - max(first[0], second[0]) + 1.0
     height = min(first[3], second[3]) - max(first[1], second[1]) + 1.0
     if width <= 0.0 or height <= 0.0:

@@ -1,4 +1,4 @@
-"""A limit on the work of one sample, counted in steps so that a sample has the same verdict on every machine."""
+"""A limit on the work of one sample, counted in steps, so that the result is the same on every machine."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from ..benchmark import RejectedRecord, Side
 
 
 class OutOfBudget(RejectedRecord):
-    """A sample that takes more work than `max_steps` allows; the message says what was counted and what to raise."""
+    """A sample needs more work than `max_steps` allows; the message states the count and the option to raise."""
 
 
 class Budget:
     """Counts the steps of one sample; every benchmark makes one for each sample, with its option `max_steps`.
 
     A step is an elementary piece of work, such as one pair of elements compared or one character read; a benchmark
-    charges its steps before it does the work, so that a step costs at most about a microsecond. Steps depend on the
+    counts steps before the work that they stand for; a step costs at most about a microsecond. Steps depend on the
     input alone, never on the clock.
     """
 
@@ -45,11 +45,11 @@ class Budget:
 
     @contextmanager
     def reading(self, side: Side) -> Iterator[None]:
-        """Counts the steps spent within it as the reading of `side`: what that record costs by itself.
+        """Counts the steps spent within it as the reading of `side`: the cost of that record alone.
 
-        Where the steps run out within it, OutOfBudget is of the side whose reading took more than half of `max_steps`,
-        so that a prediction that takes long to read does not take its ground truth out of the score. Where both sides
-        did, or neither, it is of side "sample".
+        If the steps run out within it, OutOfBudget has the side whose reading took more than half of `max_steps`, so
+        that an expensive prediction does not remove its ground truth from the score. If both sides did, or neither, it
+        has the side "sample".
         """
         before = self.steps
         try:

@@ -1,7 +1,7 @@
 """Drawings as SVG documents: shapes and text of unknown origin, one legend for all benchmarks, and the real picture.
 
-What matched, was missed, is extra or wrong has a colour and a pattern of dashes of its own, the same in every drawing.
-Text has 12 px, so that a page that shows a drawing a little smaller than it is still has 11.
+Matched, missed, extra and wrong parts each have a colour and a dash pattern, the same in every drawing. Text has 12 px,
+so that a page that scales a drawing down a little still shows it at 11 px.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from .text import truncated
 
 INK, SOFT = "#222222", "#6b7280"
 WIDTH = 620.0
-"""Of most drawings: two stand side by side on a screen."""
+"""The width of most drawings: two fit side by side on a screen."""
 MAX_PICTURE_HEIGHT = 420.0
 FAR = 0.05
-"""What lies further outside of its frame than this part of the size of the frame is not drawn, but counted."""
+"""Parts further outside of their frame than this fraction of its size are not drawn, but counted."""
 PICTURE = "cid:picture"
-"""The address of the real picture in a drawing, until it is put in; see `with_picture`."""
+"""The address of the real picture in a drawing, until it is inserted; see `with_picture`."""
 LINE_HEIGHT = 16.0
 TEXT_SIZE = 12
 CHARACTER_WIDTH = 7.2
@@ -34,7 +34,7 @@ Point = tuple[float, float]
 
 
 class Style(NamedTuple):
-    """How a line is drawn, and what the legend says of it."""
+    """How a line is drawn, and its label in the legend."""
 
     label: str
     color: str
@@ -42,7 +42,7 @@ class Style(NamedTuple):
     width: float = 1.5
 
     def of(self, is_predicted: bool) -> Style:
-        """Returns how the part of one side is drawn: that of the prediction is thinner."""
+        """Returns the style for one side: parts of the prediction are thinner."""
         return self._replace(width=1.2 if is_predicted else 2.4)
 
 
@@ -50,7 +50,7 @@ MATCHED = Style("matched", "#1f4e8c")
 MISSED = Style("missed", "#b3261e", "7 4", 2.0)
 EXTRA = Style("extra", "#b85c00", "2 3", 2.0)
 WRONG = Style("wrong", "#7a3fb0", "9 3 2 3", 2.0)
-"""Of pairs that match, but in a part or too little. People who see no red or green tell the four colours apart."""
+"""Of pairs that match only partly or too little. The four colours are distinct for colour-blind people too."""
 UNJUDGED = Style("ground truth", INK)
 """Of a sample without a prediction."""
 IGNORED = Style("does not count", SOFT, "1 2", 1.0)
@@ -59,19 +59,19 @@ FAULTS = frozenset([MISSED.label, EXTRA.label, WRONG.label])
 
 
 def judged(score: float) -> Style:
-    """Returns how a pair with this score, from 0 to 1, is drawn."""
+    """Returns the style of a pair with this score, from 0 to 1."""
     return MATCHED if score >= 0.5 else WRONG
 
 
 class Drawing:
-    """A picture that grows by its parts; coordinates are pixels of the picture."""
+    """A drawing to which parts are added; coordinates are in pixels."""
 
     def __init__(self) -> None:
         self._root = ElementTree.Element("svg", {"xmlns": "http://www.w3.org/2000/svg", "font-family": "sans-serif"})
         self._paper = ElementTree.SubElement(self._root, "rect", {"fill": "#ffffff"})
 
     def polygon(self, points: Sequence[Point], style: Style, title: str = "", closed: bool = True) -> None:
-        """Draws a line through points, back to the first where it is closed; `title` shows on hover."""
+        """Draws a line through points, back to the first if it is closed; `title` shows on hover."""
         attributes = _stroke(style) | {"points": " ".join(f"{x:.1f},{y:.1f}" for x, y in points), "fill": "none"}
         if closed:
             attributes |= {"fill": style.color, "fill-opacity": "0.06"}
@@ -86,7 +86,7 @@ class Drawing:
         self.polygon([(x1, y1), (x2, y2)], style, title, closed=False)
 
     def mark(self, x: float, y: float, style: Style, title: str = "") -> None:
-        """Draws a point: round where the style has no dashes, a cross where it has."""
+        """Draws a point: a circle if the style has no dashes, else a cross."""
         if style.dashes:
             path = f"M{x - 4:.1f} {y - 4:.1f}L{x + 4:.1f} {y + 4:.1f}M{x + 4:.1f} {y - 4:.1f}L{x - 4:.1f} {y + 4:.1f}"
             self._add("path", {"d": path, "stroke": style.color, "stroke-width": "1.5", "fill": "none"}, title)
@@ -103,7 +103,7 @@ class Drawing:
         self._image(x, y, width, height, PICTURE)
 
     def picture_above(self, x: float, y: float, image: ImageSize | None) -> float:
-        """Leaves the place of the real picture, where there is one, above the drawing; returns where that begins."""
+        """Leaves a place for the real picture, if any, above the drawing; returns the top of the drawing."""
         if image is None:
             return y
         scale = min(1.0, (WIDTH - x) / image[0], MAX_PICTURE_HEIGHT / image[1])
@@ -122,7 +122,7 @@ class Drawing:
         ElementTree.SubElement(self._root, "text", attributes).text = printable(truncated(text, limit))
 
     def legend(self, x: float, y: float, is_judged: bool, *more: Style) -> None:
-        """Writes what the lines mean, side by side; of a ground truth alone nothing is judged."""
+        """Writes the legend in one line; a ground truth alone is not judged."""
         for style in (MATCHED, MISSED, EXTRA, WRONG, *more) if is_judged else (UNJUDGED,):
             self.line(x, y - 4, x + 26, y - 4, style)
             self.text(x + 32, y, style.label)
@@ -144,7 +144,7 @@ class Drawing:
 class View:
     """Places the parts of both sides of a sample, which lie in a frame such as an image, in a drawing.
 
-    frame: (x0, y0, x1, y1); x, y: where it begins in the drawing, and the margin right of it.
+    frame: (x0, y0, x1, y1); x, y: its corner in the drawing; x is also the margin on its right.
     """
 
     def __init__(
@@ -156,7 +156,7 @@ class View:
         self._scale = min(max_scale, (WIDTH - 2 * x) / width, max_height / height)
         self._far = 0
         self.end = self._place((frame[2], frame[3]))
-        """Where the frame ends in the drawing."""
+        """The lower right corner of the frame in the drawing."""
 
     def picture(self) -> None:
         """Leaves the place of the real picture, which fills the frame."""
@@ -190,7 +190,7 @@ class View:
         return y + 2 * LINE_HEIGHT
 
     def _places(self, points: Sequence[Point]) -> list[Point]:
-        """Returns where the points of a part are in the drawing, none where one of them lies far outside."""
+        """Returns the points of a part in the drawing; empty if one of them lies far outside."""
         (left, top, right, bottom), (across, along) = self._frame, self._reach
         if all(
             -across <= x - left and x - right <= across and -along <= y - top and y - bottom <= along for x, y in points
@@ -214,10 +214,10 @@ def _stroke(style: Style) -> dict[str, str]:
 
 
 def with_picture(drawing: str, picture: str) -> str:
-    """Returns a drawing with the real picture, as a data URI, in the place that it has for it."""
+    """Returns a drawing with the real picture, as a data URI, in its place."""
     return drawing.replace(PICTURE, picture, 1)
 
 
 def printable(text: str) -> str:
-    """Returns text without what XML cannot hold and what would turn a line around."""
+    """Returns text without characters that XML cannot hold or that change the direction of a line."""
     return "".join(c if c.isprintable() and not "\ufdd0" <= c <= "\ufdef" else "\ufffd" for c in text)

@@ -1,4 +1,4 @@
-"""Texts in Unicode code points: their error rates, and their beginnings for a person."""
+"""Texts in Unicode code points: their error rates, and truncation for display."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ T = TypeVar("T")
 
 MAX_CACHED_LENGTH = 64
 MAX_MARKS = 30
-"""More combining marks follow no character of any language (UAX 15, stream-safe text format)."""
+"""No language needs more combining marks after a character (UAX 15, stream-safe text format)."""
 
 
 def cached_if_short(function: Callable[Concatenate[str, P], T]) -> Callable[Concatenate[str, P], T]:
-    """Returns `function` with the results of short texts known; long ones would fill memory."""
+    """Returns `function` with the results of short texts cached; long texts would fill memory."""
     cached = lru_cache(maxsize=10_000)(function)
 
     @wraps(function)
@@ -31,7 +31,7 @@ def cached_if_short(function: Callable[Concatenate[str, P], T]) -> Callable[Conc
 
 
 def truncated(text: str, length: int) -> str:
-    """Returns `text`, or its first `length` characters and an ellipsis where it is longer.
+    """Returns `text`, or its first `length` characters and an ellipsis if it is longer.
 
     >>> truncated("abcd", 3)
     'abc…'
@@ -40,7 +40,7 @@ def truncated(text: str, length: int) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Returns a hint at the name that was meant, or nothing where none is near.
+    """Returns a hint at the name that was probably meant, or nothing if none is similar.
 
     >>> nearest("charts", ["chart", "formula"])
     ' (did you mean chart?)'
@@ -52,7 +52,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 def character_error_rate(truth: str, predicted: str) -> float:
     """Returns the edits that turn `predicted` into `truth`, over the length of `truth`, at most 1.
 
-    An empty truth gives 0 where both are empty, else 1.
+    With an empty truth it is 0 if both are empty, else 1.
 
     >>> character_error_rate("abcd", "abxd")
     0.25
@@ -66,7 +66,7 @@ def character_error_rate(truth: str, predicted: str) -> float:
 def normalized(text: str) -> str:
     """Returns the text in Unicode normalization form C, in which texts are compared.
 
-    Putting marks into order takes the square of their number, so a U+034F goes behind every 30 combining marks in a
+    Sorting marks takes time quadratic in their number, so a U+034F is inserted after every 30 combining marks in a
     row, as in the stream-safe text format of UAX 15.
     """
     if text.isascii():

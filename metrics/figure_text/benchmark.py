@@ -24,7 +24,7 @@ from .outcome import Outcome, describe_matches, score_figure
 from .records import FigurePrediction, FigureTextOptions, FigureTruth
 
 REGION_KINDS = ("prediction.located", "prediction.texts", "prediction.readings")
-"""Count the predicted regions of each kind; they tell what a system does: it is measured by that alone."""
+"""Counts of the predicted regions of each kind. They show which tasks a system does; only these are measured."""
 
 
 class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOptions]):
@@ -45,7 +45,7 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
     def score_sample(self, truth: FigureTruth, prediction: FigurePrediction | None) -> SampleScore:
         """Scores one figure; without a prediction every annotated region is missed.
 
-        Raises RejectedRecord where a region has neither location nor id, an id is used twice, or the regions
+        Raises RejectedRecord if a region has neither location nor id, an id is used twice, or the regions
         overlap too often to be measured; OutOfBudget where the work is above `max_steps`.
         """
         figure = classify_regions(truth, prediction, self.options.min_confidence)
@@ -95,7 +95,7 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
     ) -> str:
         """Returns a picture of the regions of both sides and how they were matched.
 
-        Raises RejectedRecord where the sample cannot be scored.
+        Raises RejectedRecord if the sample cannot be scored.
         """
         known = self.score_sample(truth, prediction).details if details is None else details
         predicted = (prediction.regions if prediction else None) or []
@@ -110,7 +110,7 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
         }
 
     def _equal_text(self, one: str | None, other: str | None) -> bool:
-        """Says whether both are the same text; a text that is not given equals nothing."""
+        """Returns whether both are the same text; a text that is not given equals nothing."""
         if one is None or other is None:
             return False
         return one == other or self.options.compared(one) == self.options.compared(other)

@@ -65,7 +65,7 @@ class FigureTextConverter(Converter):
     def records(self, key: str, parts: Sequence[Part]) -> Iterable[Mapping[str, Any]]:
         """Yields the record of one image.
 
-        Raises UnreadableSource where two files are of the same image, or a line is not as the role says.
+        Raises UnreadableSource if two files are of the same image, or a line is not as the role says.
         """
         if len(parts) != 1:
             raise UnreadableSource(
@@ -196,12 +196,12 @@ def _numbers(line: str, most: int) -> tuple[list[float], str]:
     """Returns up to `most` numbers at the start of a line, with what follows them."""
     numbers: list[float] = []
     end = 0
-    while len(numbers) < most and (found := _NUMBER.match(line, end)) and found.end() > end:
-        number = float(found[1])
+    while len(numbers) < most and (match := _NUMBER.match(line, end)) and match.end() > end:
+        number = float(match[1])
         if abs(number) > MAX_COORDINATE:
-            raise ValueError(f"a number of {found[1]:.20} is too large")
+            raise ValueError(f"a number of {match[1]:.20} is too large")
         numbers.append(number)
-        end = found.end()
+        end = match.end()
     return numbers, line[end:]
 
 

@@ -37,11 +37,11 @@ class Rules(NamedTuple):
     strict: bool
 
     def reached(self, share: float, threshold: float) -> bool:
-        """Says whether a share reaches `threshold`."""
+        """Returns whether a share reaches `threshold`."""
         return share > threshold if self.strict else share >= threshold
 
     def sum_reached(self, shares: Sequence[float], threshold: float) -> bool:
-        """Says whether shares add up to `threshold`; sums are rounded to 4 decimals, as in the script."""
+        """Returns whether shares add up to `threshold`; sums are rounded to 4 decimals, as in the script."""
         return bool(shares) and self.reached(round(plain_sum(shares), 4), threshold)
 
 

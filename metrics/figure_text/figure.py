@@ -35,7 +35,7 @@ class Figure(msgspec.Struct, frozen=True):
 def classify_regions(truth: FigureTruth, prediction: FigurePrediction | None, min_confidence: float | None) -> Figure:
     """Returns the figure that two records describe.
 
-    Raises RejectedRecord where a region has neither a location nor an id, an id is used twice, or a confidence is
+    Raises RejectedRecord if a region has neither a location nor an id, an id is used twice, or a confidence is
     not a finite number.
     """
     truths = truth.regions or []

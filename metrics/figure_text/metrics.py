@@ -96,7 +96,7 @@ SAMPLE_METRICS = tuple(
 def headline_values(read: Read, options: FigureTextOptions) -> dict[str, float | None]:
     """Returns the metrics over all regions from the statistics that `read` gives by name.
 
-    Detection and agreement are None where a system gave readings only, and what needs text is None where no
+    Detection and agreement are None if a system gave readings only, and what needs text is None if no
     detection has any. Word recognition is None without any reading.
     """
     values: dict[str, float | None] = {}
@@ -131,7 +131,7 @@ def subset_values(read: Read, subset: str, options: FigureTextOptions) -> Iterat
 
 
 def _spotted(read: Read) -> bool:
-    """Says whether the system gives detections with a text, or gave nothing at all, which is wrong."""
+    """Returns whether the system gives detections with a text, or gave nothing at all, which is wrong."""
     return bool(read("prediction.texts")) or not (read("prediction.located") or read("prediction.readings"))
 
 

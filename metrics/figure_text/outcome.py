@@ -66,7 +66,7 @@ def score_figure(
 
     Detections in no region at all are counted once, as `detection.outside`, and those of a subset on top of them.
 
-    Raises RejectedRecord where the work or the overlaps are above a limit.
+    Raises RejectedRecord if the work or the overlaps are above a limit.
     """
     both = compare(figure, options, budget)
     pairs = len(both.overlaps) // PAIRS_PER_CHOICE_STEP

@@ -40,7 +40,7 @@ def measure(truths: Collection[Region], detections: Collection[Region], budget: 
     sigma = common / area of the ground truth; tau = common / area of the detection (Wolf and Jolion 2006).
 
     Spends a step for each pair whose boxes meet, one for every 16 that are compared, and those of
-    `charge_intersections`. Raises RejectedRecord where there are too many.
+    `charge_intersections`. Raises RejectedRecord if there are too many.
     """
     pairs = near_pairs(truths, [*detections], budget)
     budget.spend(len(pairs))

@@ -66,7 +66,7 @@ def hopcroft_karp(neighbors: Sequence[Sequence[int]], budget: Budget) -> list[in
 def _distances(
     neighbors: Sequence[Sequence[int]], partners: Sequence[int | None], owners: dict[int, int]
 ) -> dict[int, int]:
-    """Returns by how many changes of partner each row is reached from a free row; nothing where no column is left."""
+    """Returns by how many changes of partner each row is reached from a free row; nothing if no column is left."""
     reached = [row for row, partner in enumerate(partners) if partner is None]
     distances = dict.fromkeys(reached, 0)
     free_column = False

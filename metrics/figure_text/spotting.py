@@ -53,7 +53,7 @@ def _right_texts(text: str) -> Iterator[str]:
 
 
 def same_text(texts: Texts, truth: int, detection: int) -> bool:
-    """Says whether both regions have a text, and the same."""
+    """Returns whether both regions have a text, and the same."""
     return texts[1].get(detection) in texts[0].get(truth, ())
 
 

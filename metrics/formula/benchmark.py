@@ -70,7 +70,7 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
     def setup(self) -> None:
         """Makes the scratch folder and TeX's format.
 
-        Raises MissingTool where TeX, a package or a font is not on this machine.
+        Raises MissingTool if TeX, a package or a font is not on this machine.
         """
         self.typesetter.open()
 
@@ -205,7 +205,7 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
 
 
 def _only(results: Sequence[ResultT | RejectedRecord]) -> ResultT:
-    """Returns the result of a batch of one; raises it where it is a RejectedRecord."""
+    """Returns the result of a batch of one; raises it if it is a RejectedRecord."""
     [result] = results
     if isinstance(result, RejectedRecord):
         raise result

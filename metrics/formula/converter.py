@@ -62,12 +62,12 @@ class FormulaConverter(Converter):
 
 def _objects(field: str, path: str, content: bytes) -> Iterator[tuple[str, bytes] | UnreadableSource]:
     try:
-        found = read_json(content)
+        objects = read_json(content)
     except (ValueError, RecursionError) as error:
         raise UnreadableSource(f"{path}: not JSON: {explain(error)}") from error
-    if not isinstance(found, list):
+    if not isinstance(objects, list):
         raise UnreadableSource(f"{path}: expected a list of objects with img_id, gt and pred")
-    for number, each in enumerate(found):
+    for number, each in enumerate(objects):
         text = each.get(field) if isinstance(each, dict) else None
         name = each.get("img_id", f"sample_{number}") if isinstance(each, dict) else None
         if not isinstance(text, str) or not isinstance(name, (str, int)) or isinstance(name, bool) or name == "":

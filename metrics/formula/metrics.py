@@ -94,7 +94,7 @@ SAMPLE_METRICS = tuple(
 
 
 def values(sums: Sums) -> dict[str, float | None]:
-    """Returns the metrics; None where there is nothing to measure.
+    """Returns the metrics; None if there is nothing to measure.
 
     Those of CDM are over formulas whose ground truth can be typeset, and over redundant predictions, with CDM 0.
     """

@@ -38,7 +38,7 @@ class FormulaPair:
     Of formulas that were matched within documents, further:
 
     distance: the edit distance over the longer length; 1 where one is None.
-    round: 1 for a match below the first threshold, 2 for one below the second; None where one is None.
+    round: 1 for a match below the first threshold, 2 for one below the second; None if one is None.
     truth_offset, prediction_offset: where each opens in its document, in characters. Those of pages count on from page
     to page.
     """
@@ -87,7 +87,7 @@ def formula_pairs(
 
 
 class Match(NamedTuple):
-    """The indices of a ground truth and its prediction, None where one has no other, and as in FormulaPair."""
+    """The indices of a ground truth and its prediction, None if one has no other, and as in FormulaPair."""
 
     truth: int | None
     prediction: int | None
@@ -150,8 +150,8 @@ def _formulas(
     start = 0
     with budget.reading(side):
         for page in pages:
-            found = document_formulas(page, dialect or "latex", budget)
-            formulas += [each._replace(offset=start + each.offset) for each in found]
+            on_page = document_formulas(page, dialect or "latex", budget)
+            formulas += [each._replace(offset=start + each.offset) for each in on_page]
             start += len(page)
     if len(formulas) > max_formulas:
         raise RejectedRecord(
@@ -161,7 +161,7 @@ def _formulas(
 
 
 def _check(truth: FormulaTruth, prediction: FormulaPrediction | None) -> None:
-    """Raises RejectedRecord where a side does not have what it must have."""
+    """Raises RejectedRecord if a side does not have what it must have."""
     sides: tuple[tuple[Side, FormulaTruth | FormulaPrediction | None], ...]
     sides = (("ground_truth", truth), ("prediction", prediction))
     for side, record in sides:

@@ -1,7 +1,7 @@
 """Exact sums together with their Poisson-bootstrap replicates, in one pass over the samples.
 
 In replicate r a sample counts w(seed, unit, r) times, with w Poisson(1) distributed and drawn from a hash, where
-the unit is the sample or the cluster that it belongs to. The weights depend on nothing else, so that the
+the unit is the sample or the cluster that it belongs to. The weights depend on nothing else, so the
 replicates are the same on every runner and paired between systems that scored the same samples.
 
 Poisson bootstrap: Chamandy et al., "Estimating Uncertainty for Massive Data Streams", Google technical report, 2012.
@@ -33,13 +33,13 @@ HALF = 1 << HALF_BITS
 ROWS_PER_BLOCK = 256
 MAX_WEIGHT = 20
 BYTES_PER_PENDING = 512
-"""About what a sample takes that is not folded yet, with its statistics."""
+"""About the memory of a sample that is not folded yet, with its statistics."""
 
 
 def poisson_thresholds() -> npt.NDArray[np.uint64]:
     """Returns t with t[k] = 2**64 P(Poisson(1) <= k), k = 0..19: a uniform u has the weight #{k: u >= t[k]}.
 
-    The chance of a weight above 20 is 8e-21, less than the 2**-64 = 5e-20 that a uniform can tell apart.
+    The probability of a weight above 20 is 8e-21, below the resolution 2**-64 = 5e-20 of a uniform.
     """
     with localcontext() as context:
         context.prec = 60
@@ -68,7 +68,7 @@ class Bootstrap:
         return hash_of_text(f"{self.seed}:{unit}")
 
     def weights(self, unit_hashes: Sequence[int]) -> FloatArray:
-        """Returns the weights [1 + R, B] of B units: a row of ones for the corpus itself, then a row a replicate."""
+        """Returns the weights [1 + R, B] of B units: a row of ones for the corpus itself, then a row per replicate."""
         uniforms = uniforms_of(unit_hashes, self.replicates)
         weights = np.ones((self.replicates + 1, len(unit_hashes)))
         drawn = np.zeros(uniforms.shape, dtype=np.uint8)
@@ -105,10 +105,10 @@ def uniforms_of(unit_hashes: Sequence[int], count: int) -> npt.NDArray[np.uint64
 class BootstrapSums:
     """The exact sums of a set of samples and of its replicates: a commutative monoid under `merge`.
 
-    Few samples are kept as they came, more are added up in a table; which of the two holds is never seen from outside:
-    equal sets of samples have equal tables. table: that of sums to go on from.
+    A few samples are kept as added, more are folded into a table; this is not visible from outside: equal sets of
+    samples have equal tables. table: initial sums.
 
-    Raises ValueError where it has another number of rows than the bootstrap.
+    Raises ValueError if the table does not have the number of rows of the bootstrap.
     """
 
     __slots__ = ("_pending", "_table", "bootstrap")
@@ -124,16 +124,16 @@ class BootstrapSums:
     def add(self, unit_hash: int, statistics: Mapping[str, float]) -> None:
         """Adds one sample.
 
-        The statistics must have passed `check_statistics`: a bad number found later could not be told apart.
+        The statistics must have passed `check_statistics`: later a bad number could not be traced to its sample.
         """
         self._pending.append((unit_hash, statistics))
         if len(self._pending) >= ROWS_PER_BLOCK:
             self._fold()
 
     def merge(self, other: BootstrapSums) -> None:
-        """Adds all samples of `other`, which stays as it is.
+        """Adds all samples of `other`, which is not modified.
 
-        Raises ValueError where the two were made under different seeds or numbers of replicates.
+        Raises ValueError if the two have different seeds or numbers of replicates.
         """
         if other.bootstrap != self.bootstrap:
             raise ValueError(f"sums of {other.bootstrap} do not merge with sums of {self.bootstrap}")
@@ -155,7 +155,7 @@ class BootstrapSums:
     def table(self) -> SumTable:
         """Returns the sums of the samples themselves, and, in the rows below, those of each replicate.
 
-        The form is canonical: names without any count are left out.
+        The form is canonical: names without any count are omitted.
         """
         self._fold()
         return self._table.without_zeros()
@@ -173,7 +173,7 @@ class BootstrapSums:
         self._pending = []
 
     def _sums_of(self, block: Sequence[tuple[int, Mapping[str, float]]]) -> SumTable:
-        """Returns the sums of a block of samples; a fraction may still be 1 or more, which adding tables carries."""
+        """Returns the sums of a block of samples; a fraction may still be 1 or more; adding tables carries it."""
         names = sorted({name for _, statistics in block for name in statistics})
         places = {name: place for place, name in enumerate(names)}
         samples = np.repeat(np.arange(len(block)), [len(statistics) for _, statistics in block])
@@ -181,7 +181,7 @@ class BootstrapSums:
         values = np.zeros((len(names), len(block)))
         values[rows, samples] = [value for _, statistics in block for value in statistics.values()]
         weights = self.bootstrap.weights([unit_hash for unit_hash, _ in block]).T
-        # Rounded before it is cut: the difference from the floor of a small negative number would round once more.
+        # Rounded before it is split: the difference from the floor of a small negative number would round once more.
         values = np.rint(values * UNITS_PER_ONE) / UNITS_PER_ONE
         floors = np.floor(values)
         wholes = (floors @ weights).astype(np.int64)
@@ -198,9 +198,9 @@ class BootstrapSums:
 
 
 def check_statistics(statistics: Mapping[str, Any]) -> None:
-    """Raises ValueError where a statistic is no number, not finite or above 2**32 in magnitude, with its name."""
+    """Raises ValueError, with the name, if a statistic is not a number, not finite or above 2**32 in magnitude."""
     values = statistics.values()
-    # Almost always all are plain numbers that together stay below the bound, which a NaN among them would not.
+    # Almost always all are plain numbers whose sum is below the bound; with a NaN it would not be.
     with contextlib.suppress(OverflowError):
         if _PLAIN_NUMBERS.issuperset(map(type, values)) and sum(map(abs, values)) <= MAX_STATISTIC:
             return

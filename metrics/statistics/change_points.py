@@ -1,15 +1,15 @@
-"""Nights from which on a metric is another one: change points in a series whose standard errors are known.
+"""Nights from which on a metric differs: change points in a series whose standard errors are known.
 
 A night departs from a reference by z = (x_t - mean) / sqrt(e_t^2 + var(mean)), where e are the standard errors and the
-mean is that of the first WINDOW nights since the last change point, or of as many as there are before the night. The
-reference stays where it is: the mean of the last nights would follow a slow drift. It is a change point where it and
-the night after it both depart in the same direction by more than k. Under no change the two z are normal with a known
-correlation rho, as they share the mean, and k solves P(Z1 > k, Z2 > k) = alpha / 2. So each night of each series is a
-false alarm with probability alpha at most; over N series of 365 nights each, alpha = FALSE_ALARMS_A_YEAR / (365 N).
+mean is taken over the first WINDOW nights since the last change point, or all before the night if there are fewer. The
+reference stays fixed: the mean of the last nights would follow a slow drift. A night is a change point if it and the
+night after it both depart in the same direction by more than k. Without a change the two z are normal with a known
+correlation rho, since they share the mean, and k solves P(Z1 > k, Z2 > k) = alpha / 2. So each night of each series is
+a false alarm with probability at most alpha; over N series of 365 nights each, alpha = FALSE_ALARMS_A_YEAR / (365 N).
 
-The errors must be independent from night to night and normal. A system that answers the same on every night has none,
-and one that draws its answers anew on the same corpus has less than the standard error of the metric, which contains
-the choice of the corpus: the bound holds for both.
+The errors must be independent from night to night and normal. A deterministic system has no errors, and a system that
+samples its answers anew on the same corpus has less than the standard error of the metric, which includes the choice of
+the corpus: the bound holds for both.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _HALVINGS = 30
 
 
 def change_points(values: Sequence[float], errors: Sequence[float], series: int = 8) -> list[int]:
-    """Returns the places [T] in `values` at which a change begins, in order.
+    """Returns the indexes [T] in `values` at which a change begins, in order.
 
-    errors: the standard error of each value. series: how many series of this length are tested at once, all of which
-    share the false alarms. A night without an error (0) is no change point and has no part in the mean of those before;
-    a last night that no other confirms is no change point.
+    errors: the standard error of each value. series: how many series of this length are tested at once; they share the
+    false alarms. A night without an error (0) is not a change point and does not enter the mean of the reference; the
+    last night is not a change point, since no later one confirms it.
     """
     alpha = FALSE_ALARMS_A_YEAR / (NIGHTS_A_YEAR * max(1, series))
-    found: list[int] = []
+    changes: list[int] = []
     start, night = 0, 1
     while night + 1 < len(values):
         known = list(itertools.islice((place for place in range(start, night) if errors[place] > 0), WINDOW))
@@ -54,11 +54,11 @@ def change_points(values: Sequence[float], errors: Sequence[float], series: int 
             z = [(values[night + place] - mean) / spreads[place] for place in (0, 1)]
             bound = threshold(math.ceil(shared / (spreads[0] * spreads[1]) * _STEPS), alpha)
             if min(z) > bound or max(z) < -bound:
-                found.append(night)
+                changes.append(night)
                 start = night
                 night += 1
         night += 1
-    return found
+    return changes
 
 
 @lru_cache(maxsize=1024)

@@ -1,17 +1,17 @@
-"""The comparison of two systems in one slice: every metric with its difference, its swap test, and what both say.
+"""The comparison of two systems in one slice: every metric with its difference, its swap test, and its verdict.
 
-The swap test says whether the difference of two systems is more than chance, for one metric and for many at once.
+The swap test decides whether the difference of two systems exceeds chance, for one metric and for many at once.
 
-If both systems were equally good, it would not matter which is called which. So in swap r, of 999, a fair bit decides
+If both systems were equally good, their labels would be exchangeable. So in swap r, of 999, a fair bit decides
 for each unit whether the systems trade their statistics, and the difference d*_r is computed again. With d the
-difference itself, p = (1 + #{|d*_r| >= |d|}) / (1 + swaps). Of right and wrong answers this is McNemar's test; it needs
-no distribution and holds for any metric (Good, Permutation, Parametric and Bootstrap Tests of Hypotheses, 2005; Noreen,
-Computer-Intensive Methods for Testing Hypotheses, 1989). The bits depend on nothing but (seed, unit, r).
+difference itself, p = (1 + #{|d*_r| >= |d|}) / (1 + swaps). For right and wrong answers this is McNemar's test; it
+assumes no distribution and is valid for any metric (Good, Permutation, Parametric and Bootstrap Tests of Hypotheses,
+2005; Noreen, Computer-Intensive Methods for Testing Hypotheses, 1989). The bits depend only on (seed, unit, r).
 
-Of many metrics and slices at once some differ by chance. The same swap is made in all of them, so the largest
-|d*_r| / SE of swap r shows how large any of them gets by chance: p of one, among all, is the share of swaps in which
-the largest is as large as it is (Westfall and Young, Resampling-Based Multiple Testing, 1993, max-t). SE is the root
-mean square of the d*_r of a cell.
+Among many metrics and slices some differ by chance. The same swap is made in all of them, so the largest |d*_r| / SE
+of swap r shows how large any of them gets by chance: the adjusted p of one is the share of swaps in which the largest
+is at least as large as its own |d| / SE (Westfall and Young, Resampling-Based Multiple Testing, 1993, max-t). SE is
+the root mean square of the d*_r of a cell.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ FloatArray = npt.NDArray[np.float64]
 Verdict = Literal["better", "worse", "no difference shown", "too few differ", "not tested"]
 SWAPS = 999
 RELATIVE_ROUNDING, ABSOLUTE_ROUNDING = 1e-9, 1e-14
-"""Two differences of ratios that are equal may come out this far apart."""
+"""Equal differences of ratios may differ this much by rounding."""
 
 
 @dataclass(frozen=True, slots=True)
 class SwapBits(Bootstrap):
-    """Weights of 0 and 1 in the place of Poisson weights: in replicate r, whether a unit is swapped."""
+    """Weights of 0 and 1 instead of Poisson weights: in replicate r, whether a unit is swapped."""
 
     replicates: int = SWAPS
 
     def unit_hash(self, unit: str) -> int:
-        """Returns the 64-bit hash of a unit, another one than that of the bootstrap under the same seed."""
+        """Returns the 64-bit hash of a unit, different from its bootstrap hash under the same seed."""
         return hash_of_text(f"swap:{self.seed}:{unit}")
 
     def weights(self, unit_hashes: Sequence[int]) -> FloatArray:
@@ -62,12 +62,12 @@ class SwapBits(Bootstrap):
 
 
 def swap_p(difference: float, swapped: FloatArray) -> float:
-    """Returns (1 + #{|d*| >= |d|}) / (1 + swaps); a swap in which the metric has no value counts as one of them."""
+    """Returns (1 + #{|d*| >= |d|}) / (1 + swaps); a swap in which the metric has no value counts as extreme."""
     return (1 + int(np.sum(~(np.abs(swapped) < _at_least(abs(difference)))))) / (1 + len(swapped))
 
 
 def studentized(difference: float, swapped: FloatArray) -> tuple[float, FloatArray]:
-    """Returns |d| / SE and |d*| / SE, with SE the root mean square of the d*; all 0 where no swap changes anything.
+    """Returns |d| / SE and |d*| / SE, with SE the root mean square of the d*; all 0 if no swap changes anything.
 
     A swap in which the metric has no value has 0.
     """
@@ -84,15 +84,15 @@ def simultaneous_p(t: float, largest: FloatArray) -> float:
 
 
 def units_needed(confidence: float) -> int:
-    """Returns how many units must differ before any swap test can say more than chance: 6 at 95 %.
+    """Returns how many units must differ for any swap test to be significant: 6 at 95 %.
 
-    Of m units that differ there are 2^m swaps, of which at least two are as extreme as the systems themselves.
+    With m differing units there are 2^m swaps, and at least two of them are as extreme as the systems themselves.
     """
     return math.ceil(1 - math.log2(1 - confidence))
 
 
 def dependencies(benchmark: AnyBenchmark, sums: Sums) -> dict[str, frozenset[str]]:
-    """Returns for each statistic the metrics that change with it: it is made larger in `sums`, and left out."""
+    """Returns for each statistic the metrics that change when it is increased in `sums`, or omitted."""
     units, values = sums.units(), benchmark.values(sums).items()
     dependent = {}
     for name, total in units.items():
@@ -108,10 +108,10 @@ def _at_least(number: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class SwapTest:
-    """What the swaps say of one metric of one slice.
+    """The swap test of one metric of one slice.
 
     p: of the metric alone. t: |d| / SE under the swaps. differing_samples: how many samples differ in a statistic of
-    the metric. enough_units: whether so many units differ that a test can tell anything.
+    the metric. enough_units: whether enough units differ for the test to be significant.
     """
 
     p: float
@@ -121,7 +121,7 @@ class SwapTest:
 
 
 class ComparedMetric(NamedTuple):
-    """One metric of one slice of two systems; test: None where it has no difference, or nothing was swapped."""
+    """One metric of one slice of two systems; test: None if it has no difference, or nothing was swapped."""
 
     difference: PairedDifference
     test: SwapTest | None
@@ -131,8 +131,8 @@ class ComparedMetric(NamedTuple):
 class ComparedSlice:
     """One slice of two systems.
 
-    samples: how many both scored; None where only sums are known. largest [swaps]: the largest |d*| / SE among the
-    metrics in which enough units differ; None where nothing was swapped.
+    samples: how many both scored; None if only sums are known. largest [swaps]: the largest |d*| / SE among the
+    metrics in which enough units differ; None if nothing was swapped.
     """
 
     label: str
@@ -156,8 +156,8 @@ def compare_slice(
 
     corpora: of the baseline and the candidate, the sums of all samples. systems: of both, the sums of the slice and, in
     the rows below, those of each replicate. changes: in the row of each swap the sum of candidate - baseline over the
-    units that are swapped. differing: for each metric how many samples differ in it, and how many units, of which no
-    more are counted than tell anything.
+    units that are swapped. differing: for each metric how many samples differ in it, and how many units, counted
+    only up to the number that a test needs.
     """
     before, after = (measure(benchmark, corpus, sums, clustered) for corpus, sums in zip(corpora, systems, strict=True))
     units = {name: count for name, (_, count) in differing.items()}
@@ -167,17 +167,17 @@ def compare_slice(
     swapped_second = values_of_rows(benchmark, -changes + second, corpora[1])
     largest, none = np.zeros(len(changes)), np.full(len(changes), np.nan)
     metrics = {}
-    for name, found in differences.items():
+    for name, paired in differences.items():
         test = None
-        if found.difference is not None:
+        if paired.difference is not None:
             swapped = swapped_second.get(name, none) - swapped_first.get(name, none)
-            count, of_units = differing.get(name, (0, 0))
-            enough = of_units >= units_needed(confidence)
-            t, others = studentized(found.difference, swapped)
+            count, unit_count = differing.get(name, (0, 0))
+            enough = unit_count >= units_needed(confidence)
+            t, others = studentized(paired.difference, swapped)
             if enough:
                 largest = np.maximum(largest, others)
-            test = SwapTest(swap_p(found.difference, swapped), t, count, enough)
-        metrics[name] = ComparedMetric(found, test)
+            test = SwapTest(swap_p(paired.difference, swapped), t, count, enough)
+        metrics[name] = ComparedMetric(paired, test)
     return ComparedSlice(label, samples, metrics, largest)
 
 
@@ -186,18 +186,18 @@ def verdict(
 ) -> tuple[Verdict, float | None]:
     """Returns the verdict on the candidate in one metric, and its p among all metrics and slices.
 
-    largest [swaps]: the largest |d*| / SE of all metrics of all slices in each swap; None where nothing was swapped.
-    `better` and `worse` hold for all metrics and slices at once: with a chance of `confidence` none of them is wrong
-    where it does not matter which system is called which. That asks more than equal means: if one system loses much on
-    few samples and wins a little on all others, no such chance explains a corpus that lacks the few. So the paired
-    interval that allows for such losses must leave out 0 too.
+    largest [swaps]: the largest |d*| / SE of all metrics of all slices in each swap; None if nothing was swapped.
+    `better` and `worse` hold for all metrics and slices at once: with probability `confidence` none of them is wrong
+    if the systems are exchangeable. That is a stronger hypothesis than equal means: if one system loses much on few
+    samples and wins a little on all others, a corpus that lacks the few would look significant. So the paired interval
+    that allows for such losses must exclude 0 too.
     """
     test, difference = compared.test, compared.difference.difference
     if test is None or difference is None or largest is None:
         return "not tested", None
     if not test.enough_units:
         return "too few differ", None
-    # A swap in which the metric has no value is as extreme as any for its own p, and has no part in the largest.
+    # A swap in which the metric has no value counts as extreme in its own p, and not at all in the largest.
     p = max(test.p, simultaneous_p(test.t, largest))
     low, high = compared.difference.cautious or (0.0, 0.0)
     # 1 - 0.95 is a little more than 0.05.

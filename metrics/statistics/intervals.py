@@ -4,12 +4,12 @@
   standard deviation of the replicates and n the units that count for the metric.
 - Log-t, of a metric with one bound, at a distance e from it: log(e) +- t(n - 1) * SE / e. Near the bound few units have
   an error, some of them a large one, and quantiles of the replicates miss it.
-- Wilson's interval with n, where the replicates do not vary or v is at a bound: the bootstrap sees no spread there.
+- Wilson's interval with n, if the replicates do not vary or v is at a bound: the bootstrap sees no spread there.
   Wilson, "Probable Inference, the Law of Succession, and Statistical Inference", JASA 22, 1927.
 - The expanded percentile interval, of a metric without bounds: its tails are Phi(-sqrt(n / (n - 1)) t(n - 1)),
-  which makes up for the replicates' being too narrow by sqrt((n - 1) / n) and for the normal distribution in place of
-  Student's. Hesterberg, "What Teachers Should Know About the Bootstrap", The American Statistician 69, 2015. A quantile
-  of R replicates is that of Weibull, p (R + 1): the usual one of NumPy lies too far inside.
+  which corrects for replicates that are too narrow by sqrt((n - 1) / n) and for the normal distribution instead of
+  Student's. Hesterberg, "What Teachers Should Know About the Bootstrap", The American Statistician 69, 2015. Quantiles
+  of R replicates are Weibull's, p (R + 1): the default of NumPy lies too far inside.
 
 docs/explanation/statistics.md has the coverage that `make calibrate` measures of each.
 """
@@ -30,14 +30,14 @@ FloatArray = npt.NDArray[np.float64]
 Interval = tuple[float, float]
 
 METHODS = {"bounded": "logit-t", "one_bound": "log-t", "at_bound": "wilson", "unbounded": "expanded percentile"}
-"""The names of the methods, as summary.json gives them, by the metrics that they are for."""
+"""The names of the methods, as in summary.json, by the kind of metric."""
 
 ROUNDING = 1e-12
-"""A spread of ratios, or a distance from a bound, that is no more than this comes from rounding: 2 P R / (P + R) of
+"""A spread of ratios, or a distance from a bound, of at most this much comes from rounding: 2 P R / (P + R) of
 P = R = 0.9 may be 0.8999999999999999, and 0.4 - 0.3 is a little more than 0.1."""
 
 MAX_EXPONENT = 50.0
-"""A factor of exp(50) says that nothing is known; far larger ones would overflow."""
+"""A factor of exp(50) means that nothing is known; much larger ones would overflow."""
 
 
 def intervals(benchmark: AnyBenchmark, measured: Measured, confidence: float) -> dict[str, Interval | None]:
@@ -54,8 +54,8 @@ def interval(
 ) -> Interval | None:
     """Returns the interval of one metric; see the module for the methods.
 
-    error: the `spread` of the replicates [R], which are NaN where the metric has no value. units: how many count for
-    the metric. None where there is no error, and where the metric has no value.
+    error: the `spread` of the replicates [R], which are NaN if the metric has no value. units: how many count for
+    the metric. None if there is no error, or the metric has no value.
     """
     if value is None or error is None:
         return None
@@ -77,7 +77,7 @@ def interval(
 
 
 def standard_errors(benchmark: AnyBenchmark, measured: Measured) -> dict[str, float | None]:
-    """Returns the standard error of each metric of a slice; None where nothing tells, see `standard_error`."""
+    """Returns the standard error of each metric of a slice; None if it is unknown, see `standard_error`."""
     kind = type(benchmark)
     return {
         name: standard_error(spec_of(kind, name), value, measured.errors[name], measured.units[name])
@@ -88,8 +88,8 @@ def standard_errors(benchmark: AnyBenchmark, measured: Measured) -> dict[str, fl
 def standard_error(spec: MetricSpec, value: float | None, error: float | None, units: float) -> float | None:
     """Returns the standard error of one metric, in its own unit: `error`, the spread of the replicates.
 
-    At a bound, and where a metric with two bounds has no spread, the bootstrap sees none; there it is half of Wilson's
-    95 % interval divided by 1.96. None where the metric has no interval, and for one unit or less.
+    At a bound, and if a metric with two bounds has no spread, the bootstrap sees none; then it is half of Wilson's
+    95 % interval divided by 1.96. None if the metric has no interval, and for one unit or less.
     """
     if value is None or error is None or units <= 1:
         return None
@@ -109,7 +109,7 @@ def _wilson_error(share: float, units: float) -> float:
 
 
 def _share_at_bound(value: float, error: float, low: float, high: float) -> float | None:
-    """Returns the share of which Wilson's interval is taken; None where the replicates vary, and not at a bound."""
+    """Returns the share for Wilson's interval; None if the replicates vary and the value is not at a bound."""
     share = (value - low) / (high - low)
     inside = ROUNDING < share < 1 - ROUNDING and error / (high - low) > ROUNDING
     return None if inside else min(max(share, 0.0), 1.0)
@@ -119,7 +119,7 @@ def _share_at_bound(value: float, error: float, low: float, high: float) -> floa
 def t_quantile(units: float, confidence: float) -> float:
     """Returns the upper (1 - confidence) / 2 quantile of Student's t with units - 1 degrees of freedom.
 
-    Infinity for one unit or less, which says nothing of the spread.
+    Infinity for one unit or less, which has no spread.
     """
     return float(stdtrit(units - 1, (1 + confidence) / 2)) if units > 1 else math.inf
 
@@ -132,7 +132,7 @@ def logit_t(share: float, error: float, units: float, confidence: float) -> Inte
 
 
 def wilson(share: float, units: float, confidence: float) -> Interval:
-    """Returns Wilson's score interval of a share of `units` units; of none, [0, 1]."""
+    """Returns Wilson's score interval of a share of `units` units; [0, 1] for 0 units."""
     squared = float(ndtri((1 + confidence) / 2)) ** 2
     centre = (units * share + squared / 2) / (units + squared)
     half = math.sqrt(squared * (units * share * (1 - share) + squared / 4)) / (units + squared)
@@ -143,8 +143,8 @@ def wilson(share: float, units: float, confidence: float) -> Interval:
 def log_t(distance: float, error: float, units: float, confidence: float) -> Interval | None:
     """Returns the log-t interval of a distance of at least 0 from the only bound of a metric.
 
-    At the bound, all that counted was without an error, and no replicate differs: it is Wilson's interval of a share
-    of 0, as long as an error costs a unit at most 1. None where nothing differs elsewhere, or for one unit or less.
+    At the bound, every unit was without an error, and no replicate differs: it is Wilson's interval of a share of 0,
+    valid if an error costs a unit at most 1. None if nothing differs elsewhere, or for one unit or less.
     """
     if distance <= ROUNDING:
         return 0.0, wilson(0.0, units, confidence)[1]
@@ -155,7 +155,7 @@ def log_t(distance: float, error: float, units: float, confidence: float) -> Int
 
 
 def expanded_percentile(replicates: FloatArray, units: float, confidence: float) -> Interval | None:
-    """Returns the expanded percentile interval; None for one unit or less, and where no replicate differs."""
+    """Returns the expanded percentile interval; None for one unit or less, or if no replicate differs."""
     if units <= 1 or np.ptp(replicates) <= ROUNDING * abs(float(replicates[0])):
         return None
     tail = float(ndtr(-math.sqrt(units / (units - 1)) * t_quantile(units, confidence)))

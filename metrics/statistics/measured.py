@@ -1,18 +1,18 @@
-"""The metrics of a set of samples with their replicates, and how many units each rests on.
+"""The metrics of a set of samples with their replicates, and the number of units behind each.
 
-A metric is a ratio of sums, and so far as its precision goes a corpus counts as many units as its denominator has
-contributors. Where unit u adds d_u, it counts n = (sum d_u)^2 / sum d_u^2 units, which is their number where all add
-the same (Kish, Survey Sampling, 1965, section 11.7). A weight of the Poisson bootstrap has mean 1 and variance 1, so
-the replicates D_r of the denominator D have mean D and variance sum d_u^2: the mean of (D_r - D)^2 estimates it without
-bias, whether samples or clusters are drawn, and no other sum has to be kept.
+A metric is a ratio of sums, and for its precision a corpus counts as many units as contribute to its denominator. If
+unit u adds d_u, the count is n = (sum d_u)^2 / sum d_u^2 units, which is their number if all add the same (Kish, Survey
+Sampling, 1965, section 11.7). A weight of the Poisson bootstrap has mean 1 and variance 1, so the replicates D_r of the
+denominator D have mean D and variance sum d_u^2: the mean of (D_r - D)^2 estimates it without bias, whether samples or
+clusters are drawn, and no additional sum is needed.
 
-A mean over K classes gives a unit of class k, of n_k units, the weight 1 / n_k, so that few units of rare classes make
-most of its variance, and of the error of that variance. The estimate of a variance of independent errors with the
+A mean over K classes gives a unit of class k, of n_k units, the weight 1 / n_k, so few units of rare classes make most
+of its variance, and of the error of that variance. The estimate of a variance of independent errors with the
 weights a_u has (sum a_u^2)^2 / sum a_u^4 degrees of freedom (Satterthwaite, "An Approximate Distribution of Estimates
 of Variance Components", Biometrics Bulletin 2, 1946): (sum 1 / n_k)^2 / sum 1 / n_k^3, which is the number of all
-units where the classes have equally many. That supposes that the variance within each class is estimated from the
-class alone. The bootstrap sees no variance within a class of a single unit, so the formula is right to say that it
-knows nothing of it, and wrong to say so of the other classes: a t of one degree of freedom would hide any loss. So a
+units if the classes are equally large. This assumes that the variance within each class is estimated from the class
+alone. The bootstrap sees no variance within a class of a single unit, so the formula is right that nothing is known
+about that class, and wrong to conclude the same for the others: a t of one degree of freedom would hide any loss. So a
 mean over classes counts at least `MIN_CLASS_UNITS`, unless it has fewer units in all. Its effective sample size is
 Kish's, K^2 / sum 1 / n_k.
 """
@@ -37,26 +37,26 @@ FloatArray = npt.NDArray[np.float64]
 AnyBenchmark = Benchmark[Any, Any, Any]
 
 MIN_CLASS_UNITS = 5.0
-"""A mean over classes counts so many units, if there are as many; measured in docs/explanation/statistics.md."""
+"""A mean over classes counts at least this many units, if they exist; measured in docs/explanation/statistics.md."""
 
 MAX_CELLS = 1 << 19
-"""Sums that are measured together fit into the cache of a processor."""
+"""The number of sums measured together; they fit into the cache of a processor."""
 
 UNDECLARED = MetricSpec("", "", bounds=(None, None))
-"""Stands for a metric that a benchmark returns without declaring it: nothing is known of its bounds."""
+"""The spec of a metric that a benchmark returns without declaring it; its bounds are unknown."""
 
 
 @dataclass(frozen=True)
 class Measured:
     """The metrics of one slice of one system.
 
-    values: by name; None where there was nothing to measure.
-    replicates: by name, the value in each replicate [R]; NaN where there was nothing to measure.
-    units: by name, how many samples, or clusters where clusters are drawn, count for the metric.
-    denominators: by name, what the metric is a share or a mean of, of the corpus and of each replicate [1 + R]; a
-    metric made of metrics has none of its own.
-    sizes: by name, of a mean over classes, how many units of equal weight would tell as much; of others see `units`.
-    predictions: the fingerprint of the predictions; None where it is not known.
+    values: by name; None if there was nothing to measure.
+    replicates: by name, the value in each replicate [R]; NaN if there was nothing to measure.
+    units: by name, how many samples, or clusters if clusters are drawn, count for the metric.
+    denominators: by name, the denominator of the metric in the corpus and in each replicate [1 + R]; a metric made of
+    metrics has none of its own.
+    sizes: by name, the effective sample size of means over classes, in units of equal weight; for others see `units`.
+    predictions: the fingerprint of the predictions; None if it is not known.
     """
 
     values: dict[str, float | None]
@@ -67,7 +67,7 @@ class Measured:
     predictions: str | None = None
 
     def size(self, metric: str) -> float:
-        """Returns how many units of equal weight would tell as much of a metric; 0 where it was not measured."""
+        """Returns the effective sample size of a metric, in units of equal weight; 0 if it was not measured."""
         return self.sizes.get(metric, self.units.get(metric, 0.0))
 
     @cached_property
@@ -77,9 +77,9 @@ class Measured:
 
 
 def spreads(replicates: Mapping[str, FloatArray]) -> dict[str, float | None]:
-    """Returns the standard deviation of the replicates of each metric, of those [R] that have a value.
+    """Returns the standard deviation of the replicates [R] of each metric that have a value.
 
-    None where they are fewer than half, or there are none.
+    None if fewer than half have one, or there are no replicates.
     """
     if not replicates:
         return {}
@@ -100,7 +100,7 @@ def measure(
     clustered: bool = False,
     predictions: str | None = None,
 ) -> Measured:
-    """Returns the metrics of a slice from its sums, the first row of `sums`, and those of its replicates, the others.
+    """Returns the metrics of a slice from its sums, the first row of `sums`, and of its replicates, the other rows.
 
     corpus: the sums of all samples of the system. clustered: whether the bootstrap drew clusters of samples.
     predictions: their fingerprint.
@@ -112,18 +112,18 @@ def measure(
 def measure_slices(
     benchmark: AnyBenchmark, corpus: Sums, slices: Iterable[SumTable], clustered: bool = False
 ) -> Iterator[Measured]:
-    """Yields what `measure` returns of each slice, with as many replicates each.
+    """Yields the result of `measure` for each slice; all slices must have the same number of replicates.
 
-    The replicates of many slices are measured in one call, as most of its time goes into the number of operations.
+    The replicates of many slices are measured in one call, since its time depends mostly on the number of operations.
     """
     for tables in _stackable(slices):
         yield from _measure_together(benchmark, corpus, tables, clustered)
 
 
 def _stackable(slices: Iterable[SumTable]) -> Iterator[list[SumTable]]:
-    """Yields the slices in groups, of which at most half is padding; in a group of its own one with slices within.
+    """Yields the slices in groups with at most half padding; a slice with sums of slices gets its own group.
 
-    What the names of those say (`slices_of`) is not the same in others.
+    The meaning of its names (`slices_of`) differs from slice to slice.
     """
     group: list[SumTable] = []
     names: set[str] = set()
@@ -166,7 +166,7 @@ def _measure_together(
 
 
 def _weigh_classes(kind: type[AnyBenchmark], measured: Measured) -> None:
-    """Puts in how many units count for the means over classes, and how many would of equal weight."""
+    """Sets the units and effective sample sizes of the means over classes."""
     units, means = measured.units, {}
     for metric in list(units):
         if classes := spec_of(kind, metric).classes:
@@ -177,7 +177,7 @@ def _weigh_classes(kind: type[AnyBenchmark], measured: Measured) -> None:
 
 
 def _weigh_parts(kind: type[AnyBenchmark], measured: Measured, metric: str, table: SumTable, clustered: bool) -> None:
-    """Puts in how many units count for a metric made of metrics, and how many would of equal weight."""
+    """Sets the units and the effective sample size of a metric made of metrics."""
     spec, units, sizes = spec_of(kind, metric), measured.units, measured.sizes
     units[metric] = min(units.get(part, 0.0) for part in spec.parts)
     sizes[metric] = min(sizes.get(part, units.get(part, 0.0)) for part in spec.parts)
@@ -189,16 +189,16 @@ def _weigh_parts(kind: type[AnyBenchmark], measured: Measured, metric: str, tabl
 
 @lru_cache(maxsize=65536)
 def spec_of(kind: type[AnyBenchmark], metric: str) -> MetricSpec:
-    """Returns the declaration of a metric, `UNDECLARED` where there is none."""
+    """Returns the declaration of a metric, `UNDECLARED` if there is none."""
     return kind.spec_of(metric) or UNDECLARED
 
 
 def _denominators(
     kind: type[AnyBenchmark], metrics: Sequence[str], sums: SumTable, shape: tuple[int, int], clustered: bool
 ) -> tuple[dict[str, FloatArray], dict[str, list[float]]]:
-    """Returns the denominator of each metric in slices of as many rows [S, 1 + R], and how many units count [S].
+    """Returns the denominator of each metric in slices of the same length [S, 1 + R], and the units that count [S].
 
-    Metrics with the same one share the array.
+    Metrics with the same denominator share the array.
     """
     known: dict[Any, tuple[FloatArray, list[float]]] = {}
     for metric in metrics:
@@ -215,8 +215,8 @@ def _denominators(
 def denominator_columns(spec: MetricSpec, metric: str, names: Mapping[str, int]) -> tuple[int, ...]:
     """Returns the columns, by name in `names`, of the statistics that the denominator of a metric adds up.
 
-    One that the denominator names twice is there twice. `task1.confusion[CLASS|*]`, declared for `task1.recall[CLASS]`,
-    is `task1.confusion[pie|...]` for `task1.recall[pie]`, whatever stands after the bar.
+    A column that the denominator names twice is returned twice. `task1.confusion[CLASS|*]`, the denominator of
+    `task1.recall[CLASS]`, is `task1.confusion[pie|...]` for `task1.recall[pie]`, with anything after the bar.
     """
     columns: list[int] = []
     for term in _terms(spec, metric):
@@ -236,7 +236,7 @@ def _terms(spec: MetricSpec, metric: str) -> tuple[str | re.Pattern[str], ...]:
         word = re.compile(rf"\b{placeholder[1]}\b")
     terms: list[str | re.Pattern[str]] = []
     for term in spec.denominator.split(" + "):
-        # The member is put in last: it may hold anything, also what has a meaning in a declaration.
+        # The member is inserted last: it may contain anything, including characters with a meaning in a declaration.
         parts = [member.join(word.split(part)) for part in term.split("*")]
         terms.append(re.compile(".*".join(map(re.escape, parts)), re.DOTALL) if len(parts) > 1 else parts[0])
     return tuple(terms)
@@ -245,9 +245,9 @@ def _terms(spec: MetricSpec, metric: str) -> tuple[str | re.Pattern[str], ...]:
 def counted_units(denominators: FloatArray, per_sample: int | None, clustered: bool) -> FloatArray:
     """Returns how many units count [...], from the denominator of the corpus and of its replicates [..., 1 + R].
 
-    Exact where the samples are the units and each that counts adds `per_sample`; else estimated from the replicates,
-    with a relative standard error of sqrt(2 / R), and at most the denominator, as a count cannot rest on more units.
-    0 where the denominator is 0.
+    Exact if the samples are the units and each that counts adds `per_sample`; otherwise estimated from the replicates,
+    with a relative standard error of sqrt(2 / R), and at most the denominator, since a count cannot have more units.
+    0 if the denominator is 0.
     """
     total, replicates = denominators[..., 0], denominators[..., 1:]
     most = np.maximum(total, 0.0) / (per_sample or 1)

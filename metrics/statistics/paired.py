@@ -1,18 +1,18 @@
 """The difference of two systems over the same samples, with an interval of its own.
 
-The weights of the bootstrap depend on nothing but the seed, the unit and the replicate, so replicate r of one system
-draws the same samples as replicate r of another. What both get right or wrong alike cancels, and the interval of the
-difference is far narrower than those of the two values: whether these overlap says little.
+The weights of the bootstrap depend only on the seed, the unit and the replicate, so replicate r of one system draws the
+same samples as replicate r of another. Errors that both systems share cancel, and the interval of the difference is far
+narrower than the intervals of the two values: whether these overlap says little.
 
 With d the difference of the values and SE the standard deviation of the differences of the replicates, the interval is
-d +- t(n - 1) SE, with n the units that count for the metric, the fewer of both systems.
+d +- t(n - 1) SE, with n the units that count for the metric, the smaller number of both systems.
 
-SE rests on the units that differ, and where these are few, the loss that matters may be in none of them: if a unit is
-lost with a chance of 1 %, nothing differs in 13 % of corpora of 200 units, and SE is 0. So a second interval, for the
-decisions that such a loss would turn, adds 2 (width / n)^2 to SE^2 while fewer than 20 units differ, as if two more did
+SE is based on the units that differ; if these are few, none of them may show the loss that matters: if a unit is lost
+with probability 1 %, nothing differs in 13 % of corpora of 200 units, and SE is 0. So a second interval, for decisions
+that such a loss would reverse, adds 2 (width / n)^2 to SE^2 while fewer than 20 units differ, as if two more differed
 by the whole width of a metric with two bounds. Agresti and Min add pseudo-observations in much the same way ("Simple
 Improved Confidence Intervals for Comparing Matched Proportions", Statistics in Medicine 24, 2005). The sums alone do
-not say how many units differ, only that at least (n SE / width)^2 do, as many as would each by the whole width. Systems
+not show how many units differ, only that at least (n SE / width)^2 do, the case of each differing by the width. Systems
 with the same predictions are equal on any corpus: nothing is added then.
 """
 
@@ -29,26 +29,26 @@ from .intervals import ROUNDING, Interval, t_quantile, wilson
 from .measured import AnyBenchmark, Measured, spec_of, spreads
 
 POWER = 0.8
-"""The chance with which a difference as large as `detectable` is found."""
+"""The probability with which a difference as large as `detectable` is detected."""
 
 MIN_DIFFERING_UNITS, ADDED_UNITS = 20, 2
-"""docs/explanation/statistics.md has how often a candidate is wrongly taken for good enough with these."""
+"""docs/explanation/statistics.md has how often these values wrongly accept a candidate as good enough."""
 
 
 @dataclass(frozen=True, slots=True)
 class PairedDifference:
     """One metric of two systems over the same samples.
 
-    baseline, candidate: the values; None where a system has nothing to measure.
-    difference: candidate - baseline; None where either is.
-    error: the standard error of the difference; None where fewer than half of the replicates have one.
-    interval: of the difference; None where `error` is, and where a metric without bounds rests on a single unit.
-    units: how many samples, or clusters, count for the metric: the fewer of both systems.
-    detectable: the smallest difference that this corpus tells from 0 with a chance of 80 %, at most the width of a
-    metric with two bounds.
-    cautious: the interval that allows for losses that no unit has. It is `interval` for a metric without two bounds, as
-    nothing says how large such a loss may be.
-    same_predictions: whether both systems are known to have the same.
+    baseline, candidate: the values; None if a system has nothing to measure.
+    difference: candidate - baseline; None if either is None.
+    error: the standard error of the difference; None if fewer than half of the replicates have one.
+    interval: of the difference; None if `error` is None, or a metric without bounds is based on a single unit.
+    units: how many samples, or clusters, count for the metric: the smaller number of both systems.
+    detectable: the smallest difference that this corpus distinguishes from 0 with probability 80 %, at most the width
+    of a metric with two bounds.
+    cautious: the interval that allows for losses that no unit shows. For a metric without two bounds it is `interval`,
+    since the size of such a loss is unknown.
+    same_predictions: whether both systems are known to have the same predictions.
     """
 
     baseline: float | None
@@ -71,9 +71,9 @@ def paired_differences(
 ) -> dict[str, PairedDifference]:
     """Returns the difference of each metric that either system has, for one slice.
 
-    differing: by metric, how many units differ; None where that is not known. The replicates of both must have been
-    drawn with the same seed, over the same samples.
-    Raises ValueError where they are not as many.
+    differing: by metric, how many units differ; None if not known. The replicates of both must have been drawn with
+    the same seed, over the same samples.
+    Raises ValueError if their numbers differ.
     """
     same = baseline.predictions is not None and baseline.predictions == candidate.predictions
     shared = [name for name in baseline.replicates if name in candidate.replicates]
@@ -107,10 +107,10 @@ def paired_differences(
 
 
 def widened_error(error: float, size: float, width: float | None, differing: int | None = None) -> float:
-    """Returns a standard error that allows for losses that no unit has, see the module; without a width, as it is.
+    """Returns a standard error that allows for losses that no unit shows, see the module; unchanged without a width.
 
-    size: how many units of equal weight would tell as much of the metric. differing: how many units differ; None: as
-    many as the error says at least.
+    size: the effective sample size of the metric, in units of equal weight. differing: how many units differ; None: the
+    minimum that the error implies.
     """
     if width is None:
         return error
@@ -125,9 +125,9 @@ def widened_error(error: float, size: float, width: float | None, differing: int
 def paired_interval(
     difference: float, error: float, units: float, confidence: float, width: float | None
 ) -> Interval | None:
-    """Returns the interval d +- t(n - 1) SE, cut to what the bounds of the metric allow, which are `width` apart.
+    """Returns the interval d +- t(n - 1) SE, clipped to the bounds of the metric, which are `width` apart.
 
-    Where nothing differs in any replicate, and d is 0 as far as floats tell, it is 0 too: the systems are equal on this
+    If nothing differs in any replicate, and d is 0 up to rounding, the interval is 0 too: the systems are equal on this
     corpus. A difference of a bounded metric that all units share has no spread either; its interval is as wide as
     Wilson's at a bound.
     """
@@ -146,41 +146,41 @@ def paired_interval(
 
 
 def _detectable(error: float, units: float, confidence: float, width: float | None) -> float | None:
-    """Returns (t at the confidence + t at the power) * SE; None where it is unknown, as nothing differs."""
+    """Returns (t at the confidence + t at the power) * SE; None if it is unknown because nothing differs."""
     if error <= ROUNDING or units <= 1:
         return None
-    found = (t_quantile(units, confidence) + float(stdtrit(units - 1, POWER))) * error
-    return found if width is None else min(found, width)
+    detectable = (t_quantile(units, confidence) + float(stdtrit(units - 1, POWER))) * error
+    return detectable if width is None else min(detectable, width)
 
 
-# Whether two systems were measured on the same samples is told by the replicates of what they count. The weights of a
-# replicate are those of the sample, so a count of samples has the same replicates on both sides where the samples are
-# the same, and practically never else: not where as many others were rejected, nor where the same slice holds others.
-# What counts something of the predictions tells nothing where it differs.
+# The replicates of counts show whether two systems were measured on the same samples. The weights of a replicate belong
+# to the samples, so a count of samples has the same replicates on both sides if the samples are the same, and
+# practically never otherwise: not if the same number of different samples was rejected, nor if a slice of the same name
+# holds different samples. A count of something in the predictions says nothing if it differs.
 
 MIN_REPLICATES = 20
-"""Fewer may be the same by chance."""
+"""Fewer replicates may be equal by chance."""
 
 
 def same_samples(benchmark: AnyBenchmark, metric: str, one: Measured, other: Measured) -> bool | None:
-    """Returns whether a metric rests on the same samples on both sides; None where nothing tells.
+    """Returns whether a metric is based on the same samples on both sides; None if that is unknown.
 
-    A metric that counts samples tells of itself; of others all that do, or else any that has equal denominators, or
-    that all metrics are equal throughout.
+    A metric that counts samples decides for itself. For any other, all metrics that count samples decide together;
+    without them, it is True if any denominators are equal, or all metrics are equal throughout.
     """
     kind = type(benchmark)
     if spec_of(kind, metric).per_sample is not None:
         return _equal(metric, one, other)
     shared = [name for name in one.denominators if name in other.denominators and "[" not in name]
     counts = [_equal(name, one, other) for name in shared if spec_of(kind, name).per_sample is not None]
-    told = [each for each in counts if each is not None]
-    if told:
-        return all(told)
+    known = [each for each in counts if each is not None]
+    if known:
+        return all(known)
     return True if any(_equal(name, one, other) for name in shared) or _all_equal(one, other) else None
 
 
 def _equal(metric: str, one: Measured, other: Measured) -> bool | None:
-    """Returns whether the denominators of a metric are equal in all replicates; None where there is nothing to see."""
+    """Returns whether the denominators of a metric are equal in all replicates; None without enough data."""
     first, second = one.denominators.get(metric), other.denominators.get(metric)
     if first is None or second is None or min(len(first), len(second)) <= MIN_REPLICATES:
         return None
@@ -188,7 +188,7 @@ def _equal(metric: str, one: Measured, other: Measured) -> bool | None:
 
 
 def _all_equal(one: Measured, other: Measured) -> bool:
-    """Tells whether all metrics are equal in each replicate, and vary."""
+    """Returns whether all metrics are equal in each replicate, and vary."""
     names = one.replicates.keys()
     return (
         names == other.replicates.keys()
@@ -198,7 +198,7 @@ def _all_equal(one: Measured, other: Measured) -> bool:
 
 
 def distance(metric: str, one: Measured, other: Measured) -> float:
-    """Returns by what share the larger denominator of a metric is beyond the smaller; infinity beside 0."""
+    """Returns the relative excess of the larger denominator of a metric over the smaller; infinity if that is 0."""
     totals = [float(each.denominators[metric][0]) for each in (one, other) if metric in each.denominators]
     if len(totals) < 2 or totals[0] == totals[1]:
         return 0.0

@@ -1,7 +1,7 @@
-"""Ratios of sums, and what is made of them.
+"""Ratios of sums, and values computed from them.
 
-A number without a denominator is None: there was nothing to measure. Each function also takes columns in the place of
-numbers, one entry for each replicate [R], in which NaN stands for None, and gives the bits of a call for each entry.
+A number without a denominator is None: there was nothing to measure. Each function also accepts columns instead of
+numbers, one entry for each replicate [R], with NaN for None, and returns the same bits as a call for each entry.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ Value = Any
 
 
 def ratio(numerator: Value, denominator: Value) -> Value:
-    """Returns numerator / denominator, or None where the denominator is 0."""
+    """Returns numerator / denominator, or None if the denominator is 0."""
     if isinstance(denominator, np.ndarray):
         return where(denominator, numerator / denominator)
     return numerator / denominator if denominator else None
 
 
 def where(condition: Value, value: Value, otherwise: Value = None) -> Value:
-    """Returns `value` where the condition, a truth value or a number, holds, else `otherwise`."""
+    """Returns `value` where the condition, a boolean or a number, is true, else `otherwise`."""
     if isinstance(condition, np.ndarray):
         return np.where(condition != 0, *(np.nan if each is None else each for each in (value, otherwise)))
     return value if condition else otherwise
 
 
 def is_measured(value: Value) -> Value:
-    """Tells whether a value is not None."""
+    """Returns whether a value is not None."""
     return ~np.isnan(value) if isinstance(value, np.ndarray) else value is not None
 
 
 def f_measure(precision: Value, recall: Value) -> Value:
     """Returns the harmonic mean 2 P R / (P + R).
 
-    None where both are None; 0 where both are 0 or one is missing: nothing was found of what was there, or
-    something was found where nothing was.
+    None if both are None; 0 if both are 0 or one is missing: either nothing was found of an existing truth, or
+    something was found without any truth.
     """
     if isinstance(precision, np.ndarray) or isinstance(recall, np.ndarray):
         first, second = (np.asarray(each, dtype=np.float64) for each in (precision, recall))

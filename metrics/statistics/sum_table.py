@@ -1,7 +1,7 @@
 """The sums of many sets of samples at once, such as all replicates of a slice: a column of floats for each name.
 
-A benchmark asks each replicate for dozens of sums; over columns, `Benchmark.values` is computed for all of them in one
-call, with the bits of a call for each (`values_of_rows`).
+A benchmark reads dozens of sums of each replicate; over columns, `Benchmark.values` is computed for all of them in one
+call, with the same bits as one call for each (`values_of_rows`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _WHOLE_BITS = 64 - FRACTION_BITS
 class SumTable:
     """The sums of R sets of samples: wholes[n, r] + fractions[n, r] / 2**52 under names[n], which are in order.
 
-    wholes, fractions: [N, R] each; a fraction lies in [0, 2**52). corpus: sums that read the same in every row.
+    wholes, fractions: [N, R] each; a fraction lies in [0, 2**52). corpus: sums with the same value in every row.
     """
 
     names: tuple[str, ...]
@@ -47,7 +47,7 @@ class SumTable:
 
     @classmethod
     def of(cls, rows: Sequence[Sums]) -> SumTable:
-        """Returns the table with these rows; raises ValueError where a sum is 2**63 or larger."""
+        """Returns the table with these rows; raises ValueError if a sum is 2**63 or larger."""
         units = [row.units() for row in rows]
         names = tuple(sorted({name for row in units for name in row}))
         cells = np.array([[row.get(name, 0) for row in units] for name in names], dtype=object)
@@ -65,7 +65,7 @@ class SumTable:
         return cls(names, wholes, fractions)
 
     def without_zeros(self) -> SumTable:
-        """Returns the table without the names that no row has a sum under."""
+        """Returns the table without the names whose sums are 0 in every row."""
         used: npt.NDArray[np.bool_] = np.any(self.wholes | self.fractions, axis=1)
         if used.all():
             return self
@@ -84,7 +84,7 @@ class SumTable:
         return iter(self.names)
 
     def __getitem__(self, name: str) -> FloatArray | float:
-        """The sums under `name`, each as the nearest float [R]; 0 where nothing was added."""
+        """The sums under `name`, each as the nearest float [R]; 0 if nothing was added."""
         if name in self._same:
             return self._same[name]
         place = self.places.get(name)
@@ -102,7 +102,7 @@ class SumTable:
         return table
 
     def renamed(self, names: Mapping[str, str]) -> SumTable:
-        """Returns the sums under other names; names: the old by the new."""
+        """Returns the sums under new names; names: the old names by the new ones."""
         order = sorted(names)
         places = [self.places[names[name]] for name in order]
         return replace(self, names=tuple(order), wholes=self.wholes[places], fractions=self.fractions[places])
@@ -121,7 +121,7 @@ class SumTable:
         return SumTable.stacked([SumTable.of([first]), self])
 
     def below(self) -> SumTable:
-        """Returns the rows below the first: the replicates, where that has the sums of the samples themselves."""
+        """Returns the rows below the first: the replicates, if the first has the sums of the samples themselves."""
         return replace(self, wholes=self.wholes[:, 1:], fractions=self.fractions[:, 1:])
 
     def __add__(self, other: SumTable) -> SumTable:
@@ -132,12 +132,12 @@ class SumTable:
         return SumTable(names, wholes + (fractions >> FRACTION_BITS), fractions & _FRACTION)
 
     def __neg__(self) -> SumTable:
-        """Returns the sums of each row with the other sign."""
+        """Returns the negated sums of each row."""
         borrowed = self.fractions > 0
         return SumTable(self.names, -self.wholes - borrowed, np.where(borrowed, UNITS_PER_ONE - self.fractions, 0))
 
     def _padded(self, names: Sequence[str]) -> tuple[IntArray, IntArray]:
-        """Returns both arrays with the sums under each of `names`, in order, zeros where there are none."""
+        """Returns both arrays with the sums under each of `names`, in order, zeros for missing names."""
         if self.names == tuple(names):
             return self.wholes, self.fractions
         places = {name: place for place, name in enumerate(names)}
@@ -158,7 +158,7 @@ class SumTable:
 
     @cached_property
     def places(self) -> dict[str, int]:
-        """The number of each name."""
+        """The index of each name."""
         return {name: place for place, name in enumerate(self.names)}
 
     @cached_property
@@ -168,11 +168,11 @@ class SumTable:
 
 @dataclass(frozen=True, slots=True)
 class PackedReplicates:
-    """The rows of a SumTable in few bytes, to travel and to be kept.
+    """The rows of a SumTable in few bytes, for shuffling and storage.
 
-    names: those of the table. data: the sums in units of 2**-52, compressed with zlib. They are integers as two's
+    names: of the table. data: the sums in units of 2**-52, compressed with zlib. They are integers as two's
     complement of 128 bits, the lowest byte first: byte 1 of the first name in each row, then byte 2, and so on, name by
-    name. Most are small counts, so that most bytes are 0 in each row. by_row: row by row, as earlier versions did.
+    name. Most are small counts, so most bytes are 0 in each row. by_row: row by row, as in earlier versions.
     """
 
     names: tuple[str, ...]
@@ -181,8 +181,8 @@ class PackedReplicates:
 
     @classmethod
     def of(cls, table: SumTable) -> PackedReplicates:
-        """Packs a table; equal ones give equal bytes."""
-        # whole * 2**52 + fraction in two words; the fraction is less than 2**52, so that nothing is carried.
+        """Packs a table; equal tables give equal bytes."""
+        # whole * 2**52 + fraction in two words; the fraction is less than 2**52, so there is no carry.
         words = (table.wholes << FRACTION_BITS) | table.fractions, table.wholes >> _WHOLE_BITS
         octets = np.zeros((len(table.names), BYTES_PER_SUM, len(table)), dtype=np.uint8)
         for first, word in zip((0, 8), words, strict=True):
@@ -193,9 +193,9 @@ class PackedReplicates:
         return cls(table.names, zlib.compress(octets.data, level=1), by_row=False)
 
     def unpack(self, rows: int) -> SumTable:
-        """Returns the table of so many rows.
+        """Returns the table with this many rows.
 
-        Raises ValueError where the data are not as many, are too large, or cannot be uncompressed.
+        Raises ValueError if the data have a different size, are too large, or cannot be uncompressed.
         """
         try:
             raw = zlib.decompress(self.data)
@@ -218,17 +218,17 @@ class PackedReplicates:
 
 
 def values_of_rows(benchmark: Benchmark[Any, Any, Any], sums: SumTable | Sums, corpus: Sums) -> dict[str, Any]:
-    """Returns the metrics of each row [R], as `Benchmark.values_within` gives them; NaN where there is none.
+    """Returns the metrics of each row [R], as `Benchmark.values_within` returns them; NaN for None.
 
-    A metric that no row has may be absent. Of Sums, they are what `values_within` returns.
+    A metric that no row has may be absent. For Sums, the result is that of `values_within`.
     """
     if isinstance(sums, Sums):
         return dict(benchmark.values_within(sums, corpus))
     if benchmark.takes_columns:
         columns: Any = sums
         with np.errstate(divide="ignore", invalid="ignore"):
-            found = benchmark.values_within(columns, corpus)
-        arrays = {name: np.asarray(each, dtype=np.float64) for name, each in found.items()}
+            values = benchmark.values_within(columns, corpus)
+        arrays = {name: np.asarray(each, dtype=np.float64) for name, each in values.items()}
         return {name: each if each.ndim else np.full(len(sums), each) for name, each in arrays.items()}
     rows = [benchmark.values_within(row, corpus) for row in sums.rows()]
     names = dict.fromkeys(name for row in rows for name in row)
@@ -237,34 +237,34 @@ def values_of_rows(benchmark: Benchmark[Any, Any, Any], sums: SumTable | Sums, c
 
 # The sums of the slices of a column among those of all samples, for a metric that is a mean over these slices: a sample
 # of the slice `subset=cpe` adds its statistic `cdm` a second time, as `@["subset","cpe"]cdm`. So the sums of the slices
-# are combined, weighted, stored and compared as all sums are.
+# are combined, weighted, stored and compared like all sums.
 
 
 def with_slices(
     statistics: Mapping[str, float], slices: Iterable[tuple[tuple[str, ...], tuple[str, ...]]], columns: Collection[str]
 ) -> Mapping[str, float]:
-    """Returns the statistics of a sample with those under its slices of `columns`.
+    """Returns the statistics of a sample, also under its slices of `columns`.
 
-    slices: of the sample, each as the names and the values of its columns; crossed ones add nothing.
+    slices: of the sample, each as the names and the values of its columns; crossed slices add nothing.
 
     >>> with_slices({"equal": 1}, [(("kind",), ("a",)), (("kind", "size"), ("a", "b"))], ["kind"])
     {'equal': 1, '@["kind","a"]equal': 1}
     """
-    found = dict(statistics)
+    extended = dict(statistics)
     for names, values in slices:
         if len(names) == 1 and names[0] in columns:
-            found |= prefixed(statistics, names[0], values[0])
-    return found
+            extended |= prefixed(statistics, names[0], values[0])
+    return extended
 
 
 def prefixed(statistics: Mapping[str, float], column: str, value: str) -> dict[str, float]:
-    """Returns the statistics of a sample as those of its slice."""
+    """Returns the statistics of a sample under the names for its slice."""
     prefix = _prefix(column, value)
     return {prefix + name: number for name, number in statistics.items()}
 
 
 def slices_of(sums: AnySums, column: str) -> dict[str, AnySums]:
-    """Returns the sums of each slice of a column, by its value, in order; without those that have no sum."""
+    """Returns the sums of each slice of a column, by its value, in order; slices without a sum are omitted."""
     names: dict[str, dict[str, str]] = {}
     start = _prefix(column, "")[:-2]
     for name in sums:

@@ -1,8 +1,8 @@
-"""Exact additive sums: the one thing that travels from the samples to the metrics.
+"""Exact additive sums, from which all metrics are computed.
 
 A statistic of one sample is a named number. Numbers of many samples are added up as fixed-point Python
-integers in units of 2**-52, so that addition is associative to the last bit: whatever the order, the bundles
-or the merge tree, the sums are the same bytes.
+integers in units of 2**-52, so that addition is associative to the last bit: for any order, bundles
+or merge tree, the sums are the same bytes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def to_units(value: float) -> int:
         if abs(value) > MAX_STATISTIC:
             raise ValueError(f"a statistic of {value} is above the largest that can be summed, {MAX_STATISTIC}")
         return value << FRACTION_BITS
-    # Integers of NumPy come here too: as they are, they would overflow in the multiplication.
+    # NumPy integers come here too: without conversion they would overflow in the multiplication.
     number = float(value)
     if not math.isfinite(number) or abs(number) > MAX_STATISTIC:
         raise ValueError(f"a statistic must be finite and at most {MAX_STATISTIC} in magnitude, not {number}")
@@ -39,7 +39,7 @@ class Sums:
     """Named exact sums over samples; a name that was never added reads as 0.
 
     Values of this class form a commutative monoid under `merge`, with `Sums()` as zero. Names whose total is 0
-    are kept out, so that equal sums have equal bytes.
+    are dropped, so that equal sums have equal bytes.
     """
 
     __slots__ = ("_units",)
@@ -51,13 +51,13 @@ class Sums:
     def of(cls, statistics: Mapping[str, float]) -> Sums:
         """Returns the sums of one sample.
 
-        Raises ValueError where a statistic is not finite or too large.
+        Raises ValueError if a statistic is not finite or too large.
         """
         return cls({name: to_units(value) for name, value in statistics.items()})
 
     @classmethod
     def merged(cls, parts: Iterable[Sums]) -> Sums:
-        """Returns the sum of all `parts`; of none, zero."""
+        """Returns the sum of all `parts`; zero if empty."""
         units: dict[str, int] = {}
         for part in parts:
             for name, total in part._units.items():
@@ -65,18 +65,18 @@ class Sums:
         return cls(units)
 
     def overridden(self, names: Iterable[str], other: Sums) -> Sums:
-        """Returns these sums with those under `names` replaced by the ones of `other`."""
+        """Returns these sums with those under `names` replaced by those of `other`."""
         units = dict(self._units)
         for name in names:
             units[name] = other._units.get(name, 0)
         return Sums(units)
 
     def renamed(self, names: Mapping[str, str]) -> Sums:
-        """Returns the sums under other names; names: the old by the new."""
+        """Returns the sums under new names; names: the old names by the new ones."""
         return Sums({new: self._units[old] for new, old in names.items()})
 
     def __getitem__(self, name: str) -> float:
-        """The sum under `name` as the nearest float; 0.0 where nothing was added."""
+        """The sum under `name` as the nearest float; 0.0 if nothing was added."""
         return self._units.get(name, 0) / UNITS_PER_ONE
 
     def __iter__(self) -> Iterator[str]:

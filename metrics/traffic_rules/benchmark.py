@@ -55,7 +55,7 @@ class TrafficRulesBenchmark(Benchmark[GroundTruth, Prediction, Options]):
     def score_sample(self, truth: GroundTruth, prediction: Prediction | None) -> SampleScore:
         """Counts what is right in each task, and what was wrong by property; see the modules for the definitions.
 
-        Raises RejectedRecord where the ids of the true rules are not unique, or a record is beyond the limits.
+        Raises RejectedRecord if the ids of the true rules are not unique, or a record is beyond the limits.
         """
         sample = Sample(Budget(self.options.max_steps), self.options.ignore_properties)
         true, predicted = true_rules(truth, sample), predicted_rules(prediction, sample)
@@ -114,7 +114,7 @@ class TrafficRulesBenchmark(Benchmark[GroundTruth, Prediction, Options]):
     ) -> str:
         """Returns the rules, the lanes and the edges between them as an SVG document.
 
-        Raises RejectedRecord where `score_sample` does.
+        Raises RejectedRecord if `score_sample` does.
         """
         known = msgspec.to_builtins(self.score_sample(truth, prediction).details) if details is None else details
         true, predicted = truth.rules, (prediction.rules if prediction else None) or []

@@ -42,7 +42,7 @@ class LabelConverter(Converter):
     def parts(self, role: str, path: str, stream: BinaryIO) -> Iterable[tuple[str, bytes]]:
         """Yields the whole file under the name of its clip.
 
-        Raises UnreadableSource where the file is too large or no clip can be told from its path.
+        Raises UnreadableSource if the file is too large or no clip can be told from its path.
         """
         content = stream.read(MAX_FILE_BYTES + 1)
         if len(content) > MAX_FILE_BYTES:
@@ -52,7 +52,7 @@ class LabelConverter(Converter):
     def records(self, key: str, parts: Sequence[Part]) -> Iterable[Mapping[str, Any]]:
         """Yields the record of one clip.
 
-        Raises UnreadableSource where two files claim the clip, or the file is not in the layout.
+        Raises UnreadableSource if two files claim the clip, or the file is not in the layout.
         """
         if len(parts) != 1:
             paths = " and ".join(part.path for part in parts[:2])

@@ -18,7 +18,7 @@ CHARACTERS_PER_STEP = 1000
 def check_sizes(rules: Sequence[TrueRule | PredictedRule], side: Side) -> int:
     """Returns how many centerlines the rules of one side name.
 
-    Raises RejectedRecord where there are more than 500 rules, or they name more than 10,000 centerlines.
+    Raises RejectedRecord if there are more than 500 rules, or they name more than 10,000 centerlines.
     """
     if len(rules) > MAX_RULES:
         raise RejectedRecord(side, f"rules: there are {len(rules)}, and at most {MAX_RULES} are scored")

@@ -203,7 +203,7 @@ def wrong_properties(true: Rule, predicted: Rule) -> list[WrongProperty]:
 
 
 def _text(values: Mapping[str, Any], name: str) -> str | None:
-    """Returns the JSON text of a value, cut where it is long; None where there is none."""
+    """Returns the JSON text of a value, cut where it is long; None if there is none."""
     if name not in values:
         return None
     return truncated(msgspec.json.encode(values[name], order="sorted").decode(), _MAX_VALUE_LENGTH)
@@ -212,7 +212,7 @@ def _text(values: Mapping[str, Any], name: str) -> str | None:
 def property_statistics(true: Sequence[Rule], faults: Sequence[Sequence[WrongProperty] | None]) -> dict[str, int]:
     """Returns the statistics of a sample's properties, by kind and name.
 
-    faults: for each true rule what its paired prediction got wrong, or None where it is paired with none.
+    faults: for each true rule what its paired prediction got wrong, or None if it is paired with none.
 
     property_true[NAME] counts the true rules that have the property, property_right[NAME] those of them whose
     paired prediction has an equal value; the rest are property_different[NAME], property_absent[NAME] or, where

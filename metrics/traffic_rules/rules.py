@@ -51,7 +51,7 @@ class Sample:
     def numbered(self, values: Mapping[str, Any]) -> dict[str, int]:
         """Returns the number of each property: the same one for equal properties of either side.
 
-        Raises NotComparable where there are more than 64, or a value has no canonical form.
+        Raises NotComparable if there are more than 64, or a value has no canonical form.
         """
         if len(values) > MAX_PROPERTIES:
             raise NotComparable(f"there are {len(values)}, and at most {MAX_PROPERTIES} are scored")
@@ -73,7 +73,7 @@ class Sample:
 def true_rules(truth: GroundTruth, sample: Sample) -> list[Rule]:
     """Returns the rules of the ground truth, in order, without the ignored properties.
 
-    Raises RejectedRecord where an id is duplicated, or where the record is beyond the limits.
+    Raises RejectedRecord if an id is duplicated, or where the record is beyond the limits.
     """
     rules = _rules(truth.rules, sample, "ground_truth")
     duplicated = [name for name, number in Counter(rule.name for rule in rules).items() if number > 1]
@@ -85,9 +85,9 @@ def true_rules(truth: GroundTruth, sample: Sample) -> list[Rule]:
 
 
 def predicted_rules(prediction: Prediction | None, sample: Sample) -> list[Rule]:
-    """Returns the predicted rules, in order, without the ignored properties; none where nothing was predicted.
+    """Returns the predicted rules, in order, without the ignored properties; none if nothing was predicted.
 
-    Raises RejectedRecord where the record is beyond the limits.
+    Raises RejectedRecord if the record is beyond the limits.
     """
     return _rules((prediction.rules if prediction else None) or [], sample, "prediction")
 
@@ -139,7 +139,7 @@ def canonical(value: Any, spend: Callable[[int], None]) -> str:
 
     spend: is told of the work in steps, one for each value and each 1,000 characters of text, before it is done.
 
-    Raises NotComparable where the value nests more than 16 deep, holds more than 1,000 values, or is not JSON.
+    Raises NotComparable if the value nests more than 16 deep, holds more than 1,000 values, or is not JSON.
     """
     return _canonical(value, MAX_DEPTH, spend, [MAX_VALUES])
 

@@ -1,6 +1,6 @@
 """From the columns of a data set to the fields of a benchmark: other names, nested values, sample_ids.
 
-Records in memory, in whatever form people have them, become JSON.
+Records in memory, in any of the supported forms, become JSON.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _OBJECT: Any = dict[str, msgspec.Raw]
 
 @dataclass(frozen=True, slots=True)
 class FieldMap:
-    """Where the fields of a record stand.
+    """The places of the fields in a record.
 
     paths: the fields that are renamed, each with the keys that lead to its value, from the outside in. Any other field
-    keeps its name. A field whose path leads nowhere is absent, even where a column has its name.
+    keeps its name. A field whose path leads nowhere is absent, even if a column has its name.
     integer_ids: whether a sample_id may be an integer; it becomes its decimal text, so that 1 and "1" are one sample.
     """
 
@@ -37,7 +37,7 @@ class FieldMap:
     def of(cls, fields: Mapping[str, str], integer_ids: bool = True) -> FieldMap:
         """Returns the map of a configuration: dots separate the keys of a path, and a backslash keeps one in a key.
 
-        Raises ValueError where a path has no key, or an empty one.
+        Raises ValueError if a path has no key, or an empty one.
         """
         return cls(tuple((name, _path(text)) for name, text in fields.items()), integer_ids)
 
@@ -50,14 +50,14 @@ class FieldMap:
         return frozenset(self.path_of(field)[0] for field in fields)
 
     def present(self, columns: Collection[str]) -> list[str]:
-        """Returns the fields of records that have these columns, in order; of a nested value it takes the best."""
-        kept = [name for name in columns if name not in dict(self.paths)]
-        return [*kept, *(name for name, path in self.paths if path[0] in columns)]
+        """Returns the fields of records that have these columns, in order; a nested value is assumed to be present."""
+        unmapped = [name for name in columns if name not in dict(self.paths)]
+        return [*unmapped, *(name for name, path in self.paths if path[0] in columns)]
 
     def of_json(self, text: bytes) -> bytes:
         """Returns a record of JSON under the names of the benchmark.
 
-        Raises what msgspec raises where it is no JSON, or no object.
+        Raises the error of msgspec if it is not JSON, or not an object.
         """
         if not self.paths and not (self.integer_ids and _has_integer_id(text)):
             return text
@@ -67,18 +67,18 @@ class FieldMap:
     def of_values(self, columns: dict[str, Any]) -> dict[str, Any]:
         """Returns a record of Python values under the names of the benchmark.
 
-        Raises what msgspec raises where text on a path is no JSON.
+        Raises the error of msgspec if text on a path is not JSON.
         """
         return columns if not self.paths and isinstance(columns.get(SAMPLE_ID), str) else self._renamed(columns)
 
     def sample_id(self, value: Any) -> Any:
-        """Returns a sample_id as the text that it is compared by; what can be none comes back as it is."""
+        """Returns a sample_id as the text by which it is compared; an invalid value is returned unchanged."""
         value = _plain_value(value)
         is_integer = isinstance(value, int) and not isinstance(value, bool)
         return str(value) if self.integer_ids and is_integer else value
 
     def find(self, field: str, columns: Mapping[str, Any]) -> Any:
-        """Returns the value of a field in a record of Python values, None where there is none."""
+        """Returns the value of a field in a record of Python values, None if it is absent."""
         value: Any = columns
         with contextlib.suppress(msgspec.MsgspecError, RecursionError):
             for key in self.path_of(field):
@@ -134,7 +134,7 @@ def _plain_value(value: Any) -> Any:
 
 
 def _inner_value(value: Any, key: str) -> Any:
-    """Returns a member of an object, which may stand there as JSON text."""
+    """Returns a member of an object, which may be given as JSON text."""
     value = _plain_value(value)
     if isinstance(value, str) and value.lstrip().startswith("{"):
         value = msgspec.json.decode(value)
@@ -143,13 +143,13 @@ def _inner_value(value: Any, key: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class SideColumns:
-    """What the readers must know of the columns of one side.
+    """How to read the columns of one side.
 
-    wanted: the fields that matter; of a Parquet file no other columns are read. None: all of them.
-    structured: the fields whose values are never plain text: where a column holds text, it is JSON.
-    counted: those of which the outcomes tell, under the name of `presence`, whether any record has a value.
-    fields: where the fields are that have other names in the files.
-    texts: the fields that may be plain text, in order, and of each whether a record must have it.
+    wanted: the fields to read; no other columns of a Parquet file are read. None: all of them.
+    structured: the fields whose values are never plain text: if a column holds text, it is JSON.
+    counted: the fields whose presence the outcomes count, under the name of `presence`.
+    fields: the places of fields that have other names in the files.
+    texts: the fields that may be plain text, in order, each with whether a record must have it.
     repeats: whether each record must have a repeat, see transforms.repeats.
     """
 
@@ -167,7 +167,7 @@ class SideColumns:
 
 
 def presence(column: str) -> str:
-    """Returns the name among the outcomes of one bundle in which a record has a value in `column`."""
+    """Returns the name of the outcome that counts bundles in which a record has a value in `column`."""
     return f"column {column}"
 
 
@@ -183,14 +183,14 @@ KEY_ONLY = msgspec.json.Decoder(_KeyOnly)
 
 
 def wrong_length(sample_id: str) -> str | None:
-    """Returns what is wrong with the length of a sample_id in words; None where nothing is."""
+    """Returns a message about the length of a sample_id; None if it is valid."""
     if 0 < len(sample_id) <= MAX_SAMPLE_ID_LENGTH:
         return None
     return f"sample_id must have 1 to {MAX_SAMPLE_ID_LENGTH} characters, not {len(sample_id)}"
 
 
 def about_sample_id(error: str, integers: bool) -> str:
-    """Returns in words why a record has no sample_id; error: of `KEY_ONLY`; integers: whether one may be that."""
+    """Returns why a record has no sample_id. error: of `KEY_ONLY`. integers: whether a sample_id may be one."""
     if "missing required field `sample_id`" in error:
         return f"there is no sample_id; every record needs one, {_kind(integers)}"
     if "$" not in error:
@@ -198,9 +198,9 @@ def about_sample_id(error: str, integers: bool) -> str:
     return f"sample_id must be {_kind(integers)}: {error}{_hint(error, integers)}"
 
 
-def not_a_sample_id(found: str, integers: bool) -> str:
-    """Returns in words that a value of the type `found` is no sample_id."""
-    return f"sample_id must be {_kind(integers)}, not {found}{_hint(found, integers)}"
+def not_a_sample_id(type_name: str, integers: bool) -> str:
+    """Returns the message that a value of type `type_name` is not a sample_id."""
+    return f"sample_id must be {_kind(integers)}, not {type_name}{_hint(type_name, integers)}"
 
 
 def _kind(integers: bool) -> str:
@@ -214,7 +214,7 @@ def _hint(error: str, integers: bool) -> str:
 def fields_of(record: Any) -> dict[str, Any]:
     """Returns the fields of a record by name: of a mapping, a Beam Row, a NamedTuple, a dataclass or a msgspec struct.
 
-    The rows and named tuples inside a row or a named tuple are mappings, too. Raises TypeError where it is no record.
+    The rows and named tuples inside a row or a named tuple are mappings, too. Raises TypeError if it is none of these.
     """
     if isinstance(record, Mapping):
         return dict(record)
@@ -229,27 +229,27 @@ def fields_of(record: Any) -> dict[str, Any]:
 
 def present_fields(record: Any, structured: Collection[str]) -> dict[str, Any]:
     """Returns the fields of a record that are not null; text in a field of `structured` is JSON, if it can be read."""
-    found = {name: value for name, value in fields_of(record).items() if value is not None}
-    for name in found.keys() & structured:
-        if isinstance(found[name], str):
+    fields = {name: value for name, value in fields_of(record).items() if value is not None}
+    for name in fields.keys() & structured:
+        if isinstance(fields[name], str):
             try:
-                found[name] = msgspec.json.decode(found[name])
+                fields[name] = msgspec.json.decode(fields[name])
             except msgspec.DecodeError:
-                # The text is then refused where the record is decoded, with the name of the field.
+                # The text is rejected when the record is decoded, with the name of the field.
                 continue
-    return found
+    return fields
 
 
 def record_json(fields: Mapping[str, Any], is_sorted: bool = False) -> bytes:
     """Returns a record as JSON: numbers and arrays of NumPy as plain ones, NaN as null.
 
-    is_sorted: whether keys are in order: equal bytes for equal records. Raises TypeError where a value cannot be
-    written, RecursionError where it is nested too deep.
+    is_sorted: whether keys are in order: equal bytes for equal records. Raises TypeError if a value cannot be
+    written, RecursionError if it is nested too deep.
     """
     try:
         return msgspec.json.encode(fields, enc_hook=_plain, order="sorted" if is_sorted else None)
     except UnicodeEncodeError:
-        # Half of a surrogate pair is no text. As an escape it is refused where the record is decoded, with this record.
+        # A lone surrogate is not text. As an escape it is rejected when the record is decoded, with this record.
         return json.dumps(msgspec.to_builtins(fields, enc_hook=_plain), sort_keys=is_sorted).encode()
 
 

@@ -1,4 +1,4 @@
-"""From globs, and folders that Hugging Face `datasets` saved, to numbered files and the parts that are read as one."""
+"""From globs, and folders saved by Hugging Face `datasets`, to numbered files and the parts in which they are read."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ Format = Literal["jsonl", "parquet", "arrow", "csv", "tsv"]
 BYTES_PER_PART = 32 << 20
 LEAST_BYTES_PER_PART = 4 << 20
 TARGET_PARTS = 64
-"""The input is cut into this many parts, for that many workers to read it, unless they become too small or too large:
-a plain JSONL file into parts of one size, a Parquet file by row groups up to that size. A JSONL file of BYTES_PER_PART
-or less stays whole, as the later parts of a file do not know their line numbers. CSV and Arrow stay whole too: where a
-record starts can only be known by what stands before."""
+"""The input is cut into this many parts, for as many workers, unless they would become too small or too large: a plain
+JSONL file into parts of equal size, a Parquet file by row groups up to that size. A JSONL file of BYTES_PER_PART or
+less stays whole, since the later parts of a file have no line numbers. CSV and Arrow stay whole too: the start of a
+record depends on everything before it."""
 
 BYTES_PER_READ = 1 << 20
 
@@ -49,7 +49,7 @@ _READERS: dict[str, Any] = {"gz": lambda raw: gzip.GzipFile(fileobj=raw), "bz2":
 class SourceFile:
     """One file of one side: GROUND_TRUTH or the number of a system.
 
-    modified: the time of its last change in seconds since 1970; 0 where the filesystem tells none.
+    modified: the time of its last change in seconds since 1970; 0 if the filesystem reports none.
     """
 
     side: int
@@ -61,7 +61,7 @@ class SourceFile:
 
     @property
     def is_plain(self) -> bool:
-        """Tells whether the file is text, not compressed."""
+        """Whether the file is uncompressed text."""
         return _PLAIN.search(self.path) is not None
 
 
@@ -91,16 +91,16 @@ class Part:
 def match_files(side: int, globs: Sequence[str], what: str) -> list[SourceFile]:
     """Returns the files that match any of `globs`, each once, numbered in order of globs and then of paths.
 
-    `what` stands before a path in errors, as on the command line: `--ground-truth ` or `--predictions NAME=`. Raises
-    InputProblem where a glob matches nothing, cannot be matched, or matches a file of no known format. A folder stands
-    for the data files in it.
+    `what` precedes a path in errors, as on the command line: `--ground-truth ` or `--predictions NAME=`. A folder is
+    replaced by the data files in it. Raises InputProblem if a glob matches nothing, cannot be matched, or matches a
+    file of unknown format.
     """
-    found: dict[str, tuple[int, float]] = {}
+    matched: dict[str, tuple[int, float]] = {}
     for glob in globs:
         for path, size, modified in sorted(_matched_or_in_folder(glob, what)):
-            found.setdefault(path, (size, modified))
+            matched.setdefault(path, (size, modified))
     files = []
-    for number, (path, (size, modified)) in enumerate(found.items()):
+    for number, (path, (size, modified)) in enumerate(matched.items()):
         kind = name_format(path)
         if kind is None:
             raise InputProblem(f"{what}{path}: the format is unknown; the name must end with {ENDINGS}")
@@ -109,11 +109,11 @@ def match_files(side: int, globs: Sequence[str], what: str) -> list[SourceFile]:
 
 
 def _matched_or_in_folder(glob: str, what: str) -> list[tuple[str, int, float]]:
-    """Returns the files that match; of a saved data set, its data files."""
+    """Returns the files that match; for the folder of a saved data set, its data files."""
     if not re.search(r"[*?[]", glob):
-        found = files_of_folder(glob, what)
-        if found is not None:
-            return [entry for path in found for entry in match_glob(path, what)]
+        data_files = files_of_folder(glob, what)
+        if data_files is not None:
+            return [entry for path in data_files for entry in match_glob(path, what)]
         if os.path.isdir(glob):
             raise InputProblem(
                 f"{what}{glob}: this is a folder; give a pattern of its files, such as '{glob.rstrip('/')}/*.jsonl'"
@@ -122,20 +122,20 @@ def _matched_or_in_folder(glob: str, what: str) -> list[tuple[str, int, float]]:
 
 
 def match_glob(glob: str, what: str) -> list[tuple[str, int, float]]:
-    """Returns path, size and time of the last change of each file that matches; `what` is before the glob in errors.
+    """Returns path, size and time of the last change of each file that matches; `what` precedes the glob in errors.
 
-    Raises InputProblem where there is none, or the glob cannot be matched.
+    Raises InputProblem if no file matches, or the glob cannot be matched.
     """
     if not glob.strip():
         raise InputProblem(f"{what.strip()}: the path is empty; is a variable of the shell unset?")
     if re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*://[^/*?[]+/?", glob):
-        said = f"this is a bucket; give a pattern of files, such as '{glob.rstrip('/')}/*.jsonl'"
-        raise InputProblem(f"{what}{glob}: {said}")
+        advice = f"this is a bucket; give a pattern of files, such as '{glob.rstrip('/')}/*.jsonl'"
+        raise InputProblem(f"{what}{glob}: {advice}")
     # Beam finds nothing for a pattern that starts in the current folder without naming it, such as `*.jsonl`.
     here = "" if "/" in re.split(r"[*?[]", glob, maxsplit=1)[0] else "./"
     try:
-        with beam_files(glob) as found:
-            metadata = found.match([here + glob])[0].metadata_list
+        with beam_files(glob) as filesystems:
+            metadata = filesystems.match([here + glob])[0].metadata_list
     except (OSError, ValueError) as error:
         raise InputProblem(f"{what}{glob}: cannot be listed: {reason_of(error)}") from error
     files = [
@@ -151,21 +151,21 @@ def match_glob(glob: str, what: str) -> list[tuple[str, int, float]]:
 
 
 def name_format(path: str) -> Format | None:
-    """Returns the format that the name of a file tells; None where it tells none."""
+    """Returns the format by the ending of a file name; None if it is unknown."""
     name = _NAMES.search(path)
     return _FORMATS.get((name[1] or name[2]).lower(), "jsonl") if name else None
 
 
 def part_size(files: Iterable[SourceFile]) -> int:
     """Returns the bytes of a part for an input of these files; it depends on nothing else, such as the runner."""
-    wanted = sum(file.size for file in files) // TARGET_PARTS
-    return min(BYTES_PER_PART, max(LEAST_BYTES_PER_PART, wanted))
+    target = sum(file.size for file in files) // TARGET_PARTS
+    return min(BYTES_PER_PART, max(LEAST_BYTES_PER_PART, target))
 
 
 def split_file(file: SourceFile, size: int) -> Iterator[Part]:
     """Yields the parts of a file, of `size` bytes, which together cover it.
 
-    Raises InputProblem where a Parquet footer cannot be read.
+    Raises InputProblem if a Parquet footer cannot be read.
     """
     if file.format == "parquet":
         yield from _split_parquet(file, size)
@@ -197,13 +197,13 @@ def _split_parquet(file: SourceFile, part_bytes: int) -> Iterator[Part]:
 def reading(file: SourceFile) -> Iterator[BinaryIO]:
     """Opens a file on any filesystem of Beam, as it is stored.
 
-    Raises InputProblem where it cannot be opened, and for whatever says within that it cannot be read to its end.
+    Raises InputProblem if it cannot be opened, or if an error within means that it cannot be read to its end.
     """
     try:
         with open_file(file.path) as stream:
             yield stream
     except MemoryError:
-        # pyarrow's is an ArrowException, too.
+        # The MemoryError of pyarrow is an ArrowException, too.
         raise
     except (OSError, EOFError, ValueError, pa.ArrowException, zlib.error, zstd.ZstdError) as error:
         raise unreadable(file, error) from error
@@ -212,7 +212,7 @@ def reading(file: SourceFile) -> Iterator[BinaryIO]:
 def _uncompressed(raw: BinaryIO, path: str) -> BinaryIO:
     """Returns the text of a file.
 
-    Beam's own decompression takes a file that was cut off for a whole one; these readers raise EOFError.
+    Beam's own decompression accepts a truncated file as complete; these readers raise EOFError.
     """
     reader = _READERS.get(path.lower().rpartition(".")[2])
     return raw if reader is None else cast(BinaryIO, reader(raw))
@@ -220,7 +220,7 @@ def _uncompressed(raw: BinaryIO, path: str) -> BinaryIO:
 
 @contextlib.contextmanager
 def open_text(file: SourceFile, position: int = 0) -> Iterator[BinaryIO]:
-    """Opens the text of a file, uncompressed as its name says, from the byte `position` on; see `reading`."""
+    """Opens the text of a file, uncompressed according to its name, from the byte `position` on; see `reading`."""
     with reading(file) as raw:
         stream = _uncompressed(raw, file.path)
         stream.seek(position)
@@ -236,7 +236,7 @@ def open_uncompressed(path: str) -> Iterator[BinaryIO]:
 
 @contextlib.contextmanager
 def open_parquet(file: SourceFile) -> Iterator[Any]:
-    """Opens a Parquet file, of which pages are read as they are needed; see `reading`."""
+    """Opens a Parquet file whose pages are read as needed; see `reading`."""
     with reading(file) as stream, pq.ParquetFile(stream, buffer_size=BYTES_PER_READ, pre_buffer=False) as parquet:
         yield parquet
 
@@ -251,9 +251,9 @@ class _SavedFile(msgspec.Struct):
 
 
 def files_of_folder(path: str, what: str) -> list[str] | None:
-    """Returns the files that state.json names in a folder that `Dataset.save_to_disk` wrote; None where it is no such.
+    """Returns the files that state.json names in a folder that `Dataset.save_to_disk` wrote; else None.
 
-    `what` names the input in errors. Raises InputProblem where a file is missing, or the folder holds several splits.
+    `what` names the input in errors. Raises InputProblem if a file is missing, or the folder holds several splits.
     """
     folder = path.rstrip("/")
     is_file = name_format(folder) is not None and not os.path.isdir(folder)
@@ -275,7 +275,7 @@ def files_of_folder(path: str, what: str) -> list[str] | None:
 
 
 def _saved(path: str, what: str) -> list[str]:
-    """Returns the names of the files of a saved data set, which stand beside its state."""
+    """Returns the names of the files of a saved data set, which are next to its state."""
     state = _document(path, what)
     if state.get("_indices_data_files") or state.get("_indices_files"):
         raise InputProblem(f"{what}{path}: the data set was saved with indices; load it and save it again")

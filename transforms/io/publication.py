@@ -1,8 +1,8 @@
-"""The result in an output folder: who reads it, who replaces it, and what a run leaves that does not get that far.
+"""The result in an output folder: finding it, publishing a new one, and cleaning up after runs that did not finish.
 
 OUTPUT/.runs/ID/             all files of a run; the last document of the result, written last, is its commit
 OUTPUT/.runs/ID/LAST.files   which of them belong to the result, as JSON
-OUTPUT/.runs/ID.claim        says that the run owns the output: of all runs that want to write there, one goes on
+OUTPUT/.runs/ID.claim        says that the run owns the output: only one of the runs that want to write there goes on
 OUTPUT/summary.json, ...     the files of the latest commit under plain names, for people and their tools
 """
 
@@ -39,7 +39,7 @@ from .storage import (
 )
 
 RUNS = ".runs"
-"""The folder of an output where each run writes to a folder of its own, with its claim beside it."""
+"""The folder of an output in which each run has a folder of its own, with its claim next to it."""
 CLAIM, HEARTBEAT = ".claim", ".heartbeat"
 
 HEARTBEAT_INTERVAL_S = 30.0
@@ -50,19 +50,19 @@ MAX_POLLS = 25
 
 LISTED = ".files"
 START = "start.json"
-"""In the folder of a run: what it scores with. It asks that its rows are kept if it is interrupted."""
+"""In the folder of a run: what it scores with. If the run is interrupted, its rows are kept because of this file."""
 FILES_AT_ONCE = 16
 
 _committing = threading.RLock()
-"""A run of this process is either committed or abandoned, never half of each."""
+"""Makes the commit and the abandonment of a run of this process exclude each other."""
 
 
 @dataclass(frozen=True)
 class Layout:
     """The names of a result: its `files`, the last of which is written last, and its `folders`.
 
-    The files of a folder are called FOLDER-*.parquet or FOLDER-*.jsonl; others in it belong to somebody else. main: the
-    file by which a result is known under plain names alone, where it is not the last one.
+    The files of a folder are called FOLDER-*.parquet or FOLDER-*.jsonl; any other file in it is not part of the result.
+    main: the file that identifies a result under plain names alone, if it is not the last one.
     """
 
     name: str
@@ -76,7 +76,7 @@ class Layout:
         return self.files[-1]
 
     def owns(self, folder: str, name: str) -> bool:
-        """Returns whether a file in one of the folders is named as a run names it."""
+        """Returns whether a file in one of the folders has a name that a run gives its files."""
         return name.startswith(f"{folder}-") and name.endswith((".parquet", ".jsonl"))
 
 
@@ -100,7 +100,7 @@ class Published:
 
 
 class TakenOver(InputProblem):
-    """A run that may not publish any more, because its claim is gone."""
+    """A run may no longer publish, because its claim is gone."""
 
     def __init__(self, output: str) -> None:
         super().__init__(
@@ -110,12 +110,12 @@ class TakenOver(InputProblem):
 
 
 def run_folder(output: str, run_id: str) -> str:
-    """Returns where a run writes all its files."""
+    """Returns the folder to which a run writes all its files."""
     return posixpath.join(output, RUNS, run_id)
 
 
 def check_not_replaced(output: str, layout: Layout, paths: Iterable[str]) -> None:
-    """Raises InputProblem if a file that a run reads is one of those that its result would replace or remove."""
+    """Raises InputProblem if the result of a run would replace or remove a file that it reads."""
     root = place_of(output)
     own = {*layout.files, *layout.folders, RUNS}
     for path in paths:
@@ -125,20 +125,20 @@ def check_not_replaced(output: str, layout: Layout, paths: Iterable[str]) -> Non
 
 
 def committed_runs(output: str, layout: Layout) -> list[str]:
-    """Returns the ids of the runs of an output that are committed, the one that counts last."""
+    """Returns the ids of the committed runs of an output; the last one counts."""
     names = list_folder(posixpath.join(output, RUNS))
     while True:
         folders = [(name, list_folder(run_folder(output, name))) for name in names if "." not in name]
-        found = sorted((times[layout.last], run_id) for run_id, times in folders if layout.last in times)
-        # Of two runs, the earlier may have been removed, and the later not yet been there.
-        if found or not names or names.keys() == (names := list_folder(posixpath.join(output, RUNS))).keys():
-            return [run_id for _, run_id in found]
+        committed = sorted((times[layout.last], run_id) for run_id, times in folders if layout.last in times)
+        # An earlier run may have been removed before a later one was listed.
+        if committed or not names or names.keys() == (names := list_folder(posixpath.join(output, RUNS))).keys():
+            return [run_id for _, run_id in committed]
 
 
 def find_published(output: str, layout: Layout) -> Published | None:
     """Returns the result that an output holds, None if it holds none.
 
-    It is that of the run which was committed last; without one, as in a copy, what is there under the plain names.
+    It is the result of the run committed last; without such a run, as in a copy, the files under the plain names.
 
     Raises OSError if the output cannot be read, or the list of its files is damaged.
     """
@@ -146,13 +146,13 @@ def find_published(output: str, layout: Layout) -> Published | None:
         try:
             return _published(output, committed[-1], layout)
         except OSError:
-            # A run that published meanwhile has removed it.
+            # A run that published in the meantime has removed it.
             if committed_runs(output, layout)[-1:] == committed[-1:]:
                 raise
-    there = list_folder(output)
-    if (layout.main or layout.last) not in there:
+    names_in_output = list_folder(output)
+    if (layout.main or layout.last) not in names_in_output:
         return None
-    names = [name for name in layout.files if name in there]
+    names = [name for name in layout.files if name in names_in_output]
     for folder in layout.folders:
         below = list_folder(posixpath.join(output, folder))
         names += [f"{folder}/{name}" for name in below if layout.owns(folder, name)]
@@ -170,7 +170,7 @@ def _published(output: str, run_id: str, layout: Layout) -> Published:
 
 
 def own_output(output: str, claim: Claim, layout: Layout) -> None:
-    """Makes a run the owner of an output, and removes what dead runs have left there.
+    """Makes a run the owner of an output, and removes what dead runs have left in it.
 
     Raises InputProblem if another run owns the output, or it cannot be written.
     """
@@ -190,9 +190,9 @@ def own_output(output: str, claim: Claim, layout: Layout) -> None:
 
 @contextlib.contextmanager
 def owned_output(output: str, claim: Claim, layout: Layout) -> Iterator[None]:
-    """Makes a run the owner of an output for the time of this block; of one that fails, nothing stays there.
+    """Makes a run the owner of an output while this block runs; if the block fails, nothing of the run remains.
 
-    A job that goes on after an interrupt, until its runner has cancelled it, publishes nothing.
+    A job that continues after an interrupt, until its runner has cancelled it, publishes nothing.
     Raises InputProblem if another run owns the output, or it cannot be written.
     """
     own_output(output, claim, layout)
@@ -212,13 +212,13 @@ def mark_abandoned(output: str, run_id: str) -> None:
     with _committing:
         release(output, run_id)
     folder = run_folder(output, run_id)
-    beside = [name for name in list_folder(posixpath.dirname(folder)) if name.startswith(f"{run_id}.")]
-    delete_files([posixpath.join(output, RUNS, name) for name in beside if name.endswith(PART)])
-    there = list_folder(folder)
-    if START in there or _is_committed(there):
+    siblings = [name for name in list_folder(posixpath.dirname(folder)) if name.startswith(f"{run_id}.")]
+    delete_files([posixpath.join(output, RUNS, name) for name in siblings if name.endswith(PART)])
+    names = list_folder(folder)
+    if START in names or _is_committed(names):
         return
     if is_on_disk(output):
-        # Without its name it cannot be committed any more, whatever process tries.
+        # Once the folder is renamed, no process can commit the run any more.
         removed = f"{folder}.removed"
         delete_folder(removed)
         with contextlib.suppress(FileNotFoundError):
@@ -233,7 +233,7 @@ def mark_abandoned(output: str, run_id: str) -> None:
 
 
 def _is_committed(names: Collection[str]) -> bool:
-    """Returns whether files of these names, in the folder of a run, are those of a result, whatever its layout."""
+    """Returns whether the folder of a run, with files of these names, holds a result of any layout."""
     return any(name + LISTED in names for name in names)
 
 
@@ -242,8 +242,8 @@ def publish(
 ) -> None:
     """Publishes the result of a run: the content of `files`, and the files in each folder that workers have written.
 
-    Whatever goes wrong before the last document is written leaves the earlier result. A second attempt repeats what
-    the first one has not finished.
+    If anything fails before the last document is written, the earlier result remains. A second attempt repeats only
+    what the first one has not finished.
 
     Raises TakenOver if the run has lost its claim, InputProblem if the output cannot be written, and
     FileNotFoundError if a staged file is gone.
@@ -260,12 +260,12 @@ def publish(
         if layout.last not in list_folder(folder):
             names = [f"{part}/{name}" for part in staged for name in staged[part]]
             for part in staged:
-                there = list_folder(posixpath.join(folder, part))
-                lost = sorted(set(staged[part]) - set(there))
+                present = list_folder(posixpath.join(folder, part))
+                lost = sorted(set(staged[part]) - set(present))
                 if lost:
                     raise FileNotFoundError(f"{posixpath.join(folder, part, lost[0])}: written by this run, but gone")
-                # Those of bundles that failed.
-                delete_files([posixpath.join(folder, part, name) for name in there if name not in staged[part]])
+                # Files of bundles that failed.
+                delete_files([posixpath.join(folder, part, name) for name in present if name not in staged[part]])
             documents = {**files, layout.last + LISTED: msgspec.json.encode(sorted({*names, *files}))}
             last = documents.pop(layout.last)
             for name, content in documents.items():
@@ -277,7 +277,7 @@ def publish(
         raise output_problem(output, error) from error
     try:
         claim = held_claim(output, run_id)
-        # Without one, another run has taken over since, and the plain names with it.
+        # Without a claim, another run has since taken over the output and its plain names.
         if claim is not None:
             refresh_plain_names(output, layout, run_id)
             if claim.detached:
@@ -285,7 +285,7 @@ def publish(
     except OSError as error:
         with contextlib.suppress(OSError):
             if held_claim(output, run_id) is None:
-                # A run that has taken over meanwhile removed the files of this one; the plain names are to be its own.
+                # A run that took over in the meantime removed these files; the plain names must be those of that run.
                 refresh_plain_names(output, layout)
                 return
         problem = output_problem(output, error).message
@@ -293,47 +293,47 @@ def publish(
 
 
 def refresh_plain_names(output: str, layout: Layout, run_id: str | None = None) -> None:
-    """Brings the plain names up to the run that was committed last, `run_id` if given, and removes earlier ones.
+    """Updates the plain names to the run committed last, `run_id` if it is known, and removes earlier runs.
 
-    The files that tell a result are absent from the plain names meanwhile, so a copy of half of it is none.
+    Meanwhile the files that identify a result are absent from the plain names, so a partial copy is no result.
     """
     committed = committed_runs(output, layout)
     if not committed:
         return
-    found = _published(output, run_id or committed[-1], layout)
-    plain = {name: posixpath.join(output, name) for name in (*layout.files, *found.files)}
-    there = list_folder(output)
-    # Of two comparisons the last file may be equal where the page is not.
-    if run_id or layout.last not in there or read_bytes(plain[layout.last]) != found.read(layout.last):
-        delete_files([plain[name] for name in (layout.last, layout.main) if name in there])
+    published = _published(output, run_id or committed[-1], layout)
+    plain = {name: posixpath.join(output, name) for name in (*layout.files, *published.files)}
+    present = list_folder(output)
+    # Two comparisons may have equal last files but different pages.
+    if run_id or layout.last not in present or read_bytes(plain[layout.last]) != published.read(layout.last):
+        delete_files([plain[name] for name in (layout.last, layout.main) if name in present])
         for folder in layout.folders:
             target = posixpath.join(output, folder)
             make_folder(target)
             delete_files([
                 posixpath.join(target, name)
                 for name in list_folder(target)
-                if layout.owns(folder, name) and f"{folder}/{name}" not in found.files
+                if layout.owns(folder, name) and f"{folder}/{name}" not in published.files
             ])  # fmt: skip
-        delete_files([plain[name] for name in layout.files if name in there and name not in found.files])
-        rows = [name for name in found.files if name not in layout.files]
-        # On a store a copy waits for an answer, and there may be thousands.
+        delete_files([plain[name] for name in layout.files if name in present and name not in published.files])
+        rows = [name for name in published.files if name not in layout.files]
+        # On an object store each copy waits for a response, and there may be thousands.
         with ThreadPoolExecutor(1 if is_on_disk(output) else FILES_AT_ONCE) as pool:
-            list(pool.map(lambda name: copy_file(found.files[name], plain[name]), rows))
+            list(pool.map(lambda name: copy_file(published.files[name], plain[name]), rows))
         for name in layout.files:
-            if name in found.files:
-                copy_file(found.files[name], plain[name])
-    # What is left of them does no harm: the next run removes it.
+            if name in published.files:
+                copy_file(published.files[name], plain[name])
+    # Leftovers do no harm: the next run removes them.
     with contextlib.suppress(OSError):
         claimed = list_folder(posixpath.join(output, RUNS))
         for earlier in committed:
-            if earlier != found.run_id and earlier + CLAIM not in claimed:
+            if earlier != published.run_id and earlier + CLAIM not in claimed:
                 delete_files([posixpath.join(run_folder(output, earlier), layout.last)])
                 delete_folder(run_folder(output, earlier))
 
 
 @dataclass(frozen=True)
 class KeptRun:
-    """An interrupted run: its id, the content of START, and its files of rows that are whole."""
+    """An interrupted run: its id, the content of START, and its complete files of rows."""
 
     run_id: str
     start: bytes
@@ -341,12 +341,12 @@ class KeptRun:
 
 
 def ask_to_keep(output: str, run_id: str, start: bytes) -> None:
-    """Makes the rows of a run stay if it is interrupted, for a run that resumes. start: what it scores with."""
+    """Marks the rows of a run to be kept if it is interrupted, so it can be resumed. start: what it scores with."""
     write_file(posixpath.join(run_folder(output, run_id), START), start)
 
 
 def kept_runs(output: str) -> Iterator[KeptRun]:
-    """Yields the interrupted runs of an output, by their ids, with the files that they had finished."""
+    """Yields the interrupted runs of an output, in order of their ids, with the files that they had finished."""
     for run_id in _kept(output):
         with contextlib.suppress(OSError):
             folder = run_folder(output, run_id)
@@ -359,9 +359,9 @@ def kept_runs(output: str) -> Iterator[KeptRun]:
 
 
 def remove_kept(output: str) -> None:
-    """Removes what interrupted runs of an output have kept; the caller owns the output."""
+    """Removes the kept rows of the interrupted runs of an output, which the caller must own."""
     for run_id in _kept(output):
-        # What is left does no harm: the next run that resumes removes it.
+        # Leftovers do no harm: the next run that resumes removes them.
         with contextlib.suppress(OSError):
             delete_folder(run_folder(output, run_id))
 
@@ -371,7 +371,7 @@ def _kept(output: str) -> list[str]:
         names = list_folder(posixpath.join(output, RUNS))
         free = [name for name in sorted(names) if "." not in name and name + CLAIM not in names]
         folders = {name: list_folder(run_folder(output, name)) for name in free}
-        return [name for name, there in folders.items() if START in there and not _is_committed(there)]
+        return [name for name, content in folders.items() if START in content and not _is_committed(content)]
     return []
 
 
@@ -384,7 +384,7 @@ def _is_whole(path: str) -> bool:
 
 
 class Process(msgspec.Struct, frozen=True):
-    """A process and the machine it runs on; `machine` is empty where processes cannot be told apart for certain."""
+    """A process and the machine it runs on; `machine` is empty if processes cannot be distinguished reliably."""
 
     machine: str
     pid: int
@@ -396,14 +396,14 @@ class Process(msgspec.Struct, frozen=True):
         return cls(_machine(), pid, _start_time(pid))
 
     def is_running(self) -> bool | None:
-        """Returns whether the process runs; None where that cannot be known, as on another machine."""
+        """Returns whether the process runs; None if that cannot be determined, as on a different machine."""
         if not self.machine or self.machine != _machine():
             return None
         return bool(self.started) and _start_time(self.pid) == self.started
 
 
 def _machine() -> str:
-    """Returns a name of this start of this machine and of the set of processes that this one sees."""
+    """Returns an id of this boot of the machine and of the PID namespace of this process."""
     try:
         with open("/proc/sys/kernel/random/boot_id") as file:
             return f"{file.read().strip()} {os.readlink('/proc/self/ns/pid')}"
@@ -412,7 +412,7 @@ def _machine() -> str:
 
 
 def _start_time(pid: int) -> str:
-    """Returns when a process started, in the clock of the kernel; empty where there is none or it has ended."""
+    """Returns when a process started, in clock ticks of the kernel; empty if it does not exist or has ended."""
     try:
         with open(f"/proc/{pid}/stat") as file:
             fields = file.read().rpartition(")")[2].split()
@@ -422,9 +422,9 @@ def _start_time(pid: int) -> str:
 
 
 class Claim(msgspec.Struct, frozen=True):
-    """What a run says of itself beside the folder that it writes to.
+    """The claim of a run, stored next to the folder that it writes to.
 
-    process: the command. is_job: whether the work goes on elsewhere when the command has ended. lease_s: how long
+    process: the command. is_job: whether the work continues elsewhere after the command has ended. lease_s: how long
     after its last sign of life the run counts as alive. detached: whether the command does not wait for the job.
     """
 
@@ -440,13 +440,13 @@ def _path(output: str, run_id: str, ending: str) -> str:
 
 
 def _acquire(output: str, claim: Claim) -> list[str]:
-    """Makes a run the owner of an output, and returns the ids of the other runs there, none of which is alive.
+    """Makes a run the owner of an output, and returns the ids of its other runs, all of them dead.
 
-    It needs no more of a filesystem than that what was written is listed: a run writes its claim, and owns the output
-    once it sees no other. Where it sees one, that with the smaller id waits for the other to withdraw, which it does
-    unless it is the owner. Times are those of the filesystem, so clocks need not agree.
+    The filesystem need only list files once they are written: a run writes its claim, and owns the output once it sees
+    no other claim. If it sees one, the run with the smaller id waits for the other to withdraw, which that one does
+    unless it is the owner. Times come from the filesystem, so clocks need not agree.
 
-    Raises InputProblem where another run owns the output; the caller then withdraws the claim.
+    Raises InputProblem if another run owns the output; the caller then withdraws the claim.
     """
     write_file(_path(output, claim.run_id, CLAIM), msgspec.json.encode(claim))
     for _ in range(MAX_POLLS):
@@ -460,7 +460,7 @@ def _acquire(output: str, claim: Claim) -> list[str]:
 
 
 def _others(output: str, run_id: str) -> tuple[list[Claim], list[str]]:
-    """Returns the claims of the living runs, in order of their ids, and the ids of all that are not alive."""
+    """Returns the claims of the other living runs, in order of their ids, and the ids of the dead ones."""
     times = list_folder(posixpath.join(output, RUNS))
     now = times.get(run_id + CLAIM, max(times.values(), default=0.0))
     living, dead = [], []
@@ -470,14 +470,14 @@ def _others(output: str, run_id: str) -> tuple[list[Claim], list[str]]:
         if claim is not None and is_alive(claim, silence_s):
             living.append(claim)
         elif other in times or other + CLAIM in times or silence_s > LEASE_S:
-            # Else it is about to write its claim, or has just withdrawn it.
+            # Otherwise it is about to write its claim, or has just withdrawn it.
             dead.append(other)
     return living, dead
 
 
 def _owned(output: str, claim: Claim) -> InputProblem:
-    where = " on this machine" if claim.process.is_running() is not None else ""
-    who = f"job {claim.run_id}" if claim.detached else f"run {claim.run_id}, process {claim.process.pid}{where},"
+    location = " on this machine" if claim.process.is_running() is not None else ""
+    who = f"job {claim.run_id}" if claim.detached else f"run {claim.run_id}, process {claim.process.pid}{location},"
     return InputProblem(
         f"--output {output}: {who} is writing there; wait until it ends, give another --output, or, if it has ended, "
         f"delete {_path(output, claim.run_id, CLAIM)}"
@@ -501,18 +501,18 @@ def _read(output: str, run_id: str) -> Claim | None:
 
 
 def held_claim(output: str, run_id: str) -> Claim | None:
-    """Returns the claim of a run, None if it has none any more and must not publish."""
+    """Returns the claim of a run; None if the run has lost it and must not publish."""
     return _read(output, run_id) if run_id + CLAIM in list_folder(posixpath.join(output, RUNS)) else None
 
 
 def release(output: str, run_id: str) -> None:
-    """Withdraws the claim of a run, which can publish nothing from then on."""
+    """Withdraws the claim of a run, which can no longer publish anything."""
     delete_files([_path(output, run_id, CLAIM)])
     delete_files([_path(output, run_id, HEARTBEAT)])
 
 
 def beat(output: str, run_id: str) -> None:
-    """Shows that a run is alive, by a file of its own: a claim that was withdrawn does not come back by it."""
+    """Shows that a run is alive, in a separate file, so that a withdrawn claim does not come back."""
     with contextlib.suppress(OSError):
         if held_claim(output, run_id):
             write_file(_path(output, run_id, HEARTBEAT), b"\n")
@@ -530,5 +530,5 @@ def beat_from_worker(output: str, run_id: str) -> None:
 
 
 def heartbeat(output: str, run_id: str) -> contextlib.AbstractContextManager[None]:
-    """Shows that a run is alive for as long as this block lasts."""
+    """Shows that a run is alive while this block runs."""
     return repeated(HEARTBEAT_INTERVAL_S, lambda _: beat(output, run_id))

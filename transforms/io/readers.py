@@ -1,7 +1,7 @@
 """The records of JSONL, CSV, TSV, Parquet and Arrow files, in bounded memory.
 
-A CSV record ends at a line end that does not stand in quotes, so it may span lines, and where one starts is known only
-by what stands before it. The first record names the columns; each value is text.
+A CSV record ends at a line end outside of quotes, so it may span lines, and its start depends on everything before it.
+The first record names the columns; each value is text.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LINE_MARKS = len(BOM) + len(b"\r\n")
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 MAX_HEADER_BYTES = 1 << 20
 LIMITS_PER_VALUE = 2
-"""A value of so many times limits.record_bytes ends the run: a quote that is never closed takes all that follows."""
+"""A value of this many times limits.record_bytes ends the run: an unclosed quote extends to the end of the file."""
 
 NAMES_LISTED = 20
 ROWS_PER_BATCH = 64
@@ -35,7 +35,7 @@ BYTES_AT_ONCE = 8 << 20
 
 
 def read_part(part: Part, columns: SideColumns, limits: RecordLimits) -> Iterator[Line | Row]:
-    """Yields the records of a part; raises InputProblem where the file cannot be read."""
+    """Yields the records of a part; raises InputProblem if the file cannot be read."""
     if part.file.format in ("parquet", "arrow"):
         yield from read_table(part, columns, limits)
     elif part.file.format in DELIMITERS:
@@ -45,9 +45,9 @@ def read_part(part: Part, columns: SideColumns, limits: RecordLimits) -> Iterato
 
 
 def known_fields(file: SourceFile, fields: FieldMap = FIELDS_AS_NAMED) -> list[str] | None:
-    """Returns the fields that a file says its records have; None where only they tell.
+    """Returns the fields that a file declares for its records; None if it declares none.
 
-    Raises InputProblem where the file cannot be read, or lacks the column of the sample_id.
+    Raises InputProblem if the file cannot be read, or lacks the column of the sample_id.
     """
     if file.format in DELIMITERS:
         return fields.present(header_of(file, fields))
@@ -61,9 +61,9 @@ def known_fields(file: SourceFile, fields: FieldMap = FIELDS_AS_NAMED) -> list[s
 class Line(msgspec.Struct, frozen=True):
     """One line that is not blank, without its end and without the byte-order mark of the file.
 
-    position: the byte offset of its start, in the uncompressed text. line: its number from 1, or 0 where the
-    part does not start the file. text: its bytes. length: its length, larger than the text where the line was
-    longer than the limit and has been cut; the end of a line that was cut may count.
+    position: the byte offset of its start, in the uncompressed text. line: its number from 1, or 0 if the
+    part does not start the file. text: its bytes. length: its length, larger than the text if the line was
+    longer than the limit and has been cut; it may include the line end of a line that was cut.
     """
 
     position: int
@@ -75,11 +75,11 @@ class Line(msgspec.Struct, frozen=True):
 def read_lines(part: Part, limit: int) -> Iterator[Line]:
     """Yields the lines that start in a part, cut at `limit` bytes, which bounds the memory.
 
-    Raises InputProblem where the file cannot be read to its end.
+    Raises InputProblem if the file cannot be read to its end.
     """
     stop = math.inf if part.stop is None else part.stop
     position, number = part.start, 0 if part.start else 1
-    # The line that covers the byte before the part belongs to the part before, as it started there.
+    # The line that covers the byte before the part belongs to the previous part, in which it starts.
     is_behind_its_start = part.start > 0
     with open_text(part.file, position - is_behind_its_start) as stream:
         if is_behind_its_start:
@@ -94,16 +94,16 @@ def read_lines(part: Part, limit: int) -> Iterator[Line]:
             while not piece.endswith(b"\n") and (piece := stream.readline(BYTES_PER_READ)):
                 position += len(piece)
             skipped = position - start - len(text)
-            kept = text if skipped else text.rstrip(b"\r\n")
+            line = text if skipped else text.rstrip(b"\r\n")
             if not start:
-                kept = kept.removeprefix(BOM)
-            if skipped or kept.strip():
-                yield Line(start, number, kept[:limit], skipped + len(kept))
+                line = line.removeprefix(BOM)
+            if skipped or line.strip():
+                yield Line(start, number, line[:limit], skipped + len(line))
             number += number > 0
 
 
 class Record(NamedTuple):
-    """One record: where it starts, its bytes without the line end, and its fields, or the problem that it has."""
+    """One record: where it starts, its bytes without the line end, and its fields or its problem."""
 
     position: int
     line: int
@@ -114,15 +114,15 @@ class Record(NamedTuple):
 
     @property
     def span(self) -> str:
-        """Its lines, to stand behind what is wrong with it, where it takes several."""
+        """Its lines, to append to its problem, if it has several."""
         return f" (lines {self.line} to {self.line + self.lines - 1})" if self.lines > 1 else ""
 
 
 def read_records(stream: BinaryIO, delimiter: str, longest: int) -> Iterator[Record]:
-    """Yields the records of a text; a blank line is none.
+    """Yields the records of a text, except blank lines.
 
-    Quotes count where a field starts with one: in it two quotes stand for one, and delimiters and line ends for
-    themselves. Raises ValueError where a quote is not closed, or a value or a line is longer than `longest`.
+    Only a field that starts with a quote is quoted: in it two quotes mean one, and delimiters and line ends are text.
+    Raises ValueError if a quote is not closed, or if a value or a line is longer than `longest`.
     """
     if stream.read(len(BOM)) != BOM:
         stream.seek(0)
@@ -165,13 +165,13 @@ def read_records(stream: BinaryIO, delimiter: str, longest: int) -> Iterator[Rec
 def read_delimited(part: Part, columns: SideColumns, limits: RecordLimits) -> Iterator[Row]:
     """Yields the rows of a CSV or TSV file.
 
-    The number of a row is the byte of the text at which it starts. A record that is too large, or with more or fewer
-    fields than there are columns, is given as one that makes no record. Raises InputProblem where the file cannot be
-    read, or has no column of the sample_id.
+    The number of a row is the byte of the text at which it starts. A record that is too large, or has more or fewer
+    fields than there are columns, becomes a row with an error. Raises InputProblem if the file cannot be read, or has
+    no column of the sample_id.
     """
-    file, rows, wanted = part.file, RowsOfBatch(columns, limits), columns.read
+    file, rows, columns_read = part.file, RowsOfBatch(columns, limits), columns.read
     names = header_of(file, columns.fields)
-    kept = [(index, name) for index, name in enumerate(names) if wanted is None or name in wanted]
+    used_columns = [(index, name) for index, name in enumerate(names) if columns_read is None or name in columns_read]
     with open_text(file) as stream:
         records = read_records(stream, DELIMITERS[file.format], LIMITS_PER_VALUE * limits.record_bytes)
         next(records, None)
@@ -187,14 +187,14 @@ def read_delimited(part: Part, columns: SideColumns, limits: RecordLimits) -> It
                 shown = msgspec.msgpack.encode(record.text[:TEXT_KEPT].decode("utf-8", "replace"))
                 yield Row(position, None, shown, problem + record.span, "unreadable", line)
             else:
-                row = rows.of_text(position, {name: record.fields[index] for index, name in kept})
+                row = rows.of_text(position, {name: record.fields[index] for index, name in used_columns})
                 yield msgspec.structs.replace(row, line=line)
 
 
 def header_of(file: SourceFile, fields: FieldMap = FIELDS_AS_NAMED) -> list[str]:
-    """Returns the names of the columns of a CSV or TSV file, none where the file is empty.
+    """Returns the names of the columns of a CSV or TSV file, empty for an empty file.
 
-    Raises InputProblem where the file cannot be read, has no column of the sample_id, or has one name twice.
+    Raises InputProblem if the file cannot be read, has no column of the sample_id, or has duplicate names.
     """
     with open_text(file) as stream:
         if stream.read(2) in (b"\xff\xfe", b"\xfe\xff"):
@@ -208,9 +208,9 @@ def _names(file: SourceFile, header: Record, fields: FieldMap) -> list[str]:
     where, names = f"{file.path}:{header.line}", header.fields
     if header.problem:
         raise InputProblem(f"{where}: the names of the columns: {header.problem}{header.span}")
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    if twice:
-        raise InputProblem(f"{where}: two columns are called {twice[0]!r}; rename one")
+    duplicates = [name for name, count in Counter(names).items() if count > 1]
+    if duplicates:
+        raise InputProblem(f"{where}: two columns are called {duplicates[0]!r}; rename one")
     if fields.id_column() not in names:
         raise InputProblem(
             f"{where}: there is no column {fields.id_column()}, only {listed(names)}; "
@@ -222,8 +222,8 @@ def _names(file: SourceFile, header: Record, fields: FieldMap) -> list[str]:
 def read_table(part: Part, columns: SideColumns, limits: RecordLimits) -> Iterator[Row]:
     """Yields the rows of a part of a Parquet or Arrow file.
 
-    Columns that do not matter are not decoded; those of Parquet's own JSON type are taken as JSON in any case. Raises
-    InputProblem where the file cannot be read or has no column of the sample_id.
+    Columns that are not needed are not decoded; columns of Parquet's own JSON type are always taken as JSON. Raises
+    InputProblem if the file cannot be read or has no column of the sample_id.
     """
     rows, number = RowsOfBatch(columns, limits), part.first_row
     for batch in (_of_arrow if part.file.format == "arrow" else _of_parquet)(part, columns):
@@ -264,7 +264,7 @@ def _open_arrow(stream: BinaryIO) -> Any:
 
 
 def _batches(reader: Any, stream: BinaryIO) -> Iterator[Any]:
-    """Yields the record batches; raises ValueError where a stream was cut off between two of them."""
+    """Yields the record batches; raises ValueError if a stream was cut off between two of them."""
     if isinstance(reader, pa.RecordBatchFileReader):
         yield from map(reader.get_batch, range(reader.num_record_batches))
         return
@@ -280,7 +280,7 @@ def _batches(reader: Any, stream: BinaryIO) -> Iterator[Any]:
 
 
 def schema_of(file: SourceFile) -> Any:
-    """Returns the schema of a Parquet or Arrow file; raises InputProblem where it cannot be read."""
+    """Returns the schema of a Parquet or Arrow file; raises InputProblem if it cannot be read."""
     if file.format == "parquet":
         with open_parquet(file) as parquet:
             return parquet.schema_arrow
@@ -289,25 +289,25 @@ def schema_of(file: SourceFile) -> Any:
 
 
 def check_columns(file: SourceFile, schema: Any, fields: FieldMap = FIELDS_AS_NAMED) -> None:
-    """Raises InputProblem where the schema has no column of the sample_id, or has one name twice."""
+    """Raises InputProblem if the schema has no column of the sample_id, or has duplicate names."""
     counts = Counter(schema.names)
     if fields.id_column() not in counts:
         raise InputProblem(f"{file.path}: there is no column {fields.id_column()}, only {listed(schema.names)}")
-    twice = sorted(name for name, count in counts.items() if count > 1)
-    if twice:
-        raise InputProblem(f"{file.path}: two columns are called {twice[0]}; rename one")
+    duplicates = sorted(name for name, count in counts.items() if count > 1)
+    if duplicates:
+        raise InputProblem(f"{file.path}: two columns are called {duplicates[0]}; rename one")
 
 
-def listed(names: Iterable[str]) -> str:
-    """Returns the names of columns for a person: the first ones, and how many more there are."""
-    found = list(names)
-    more = f" and {len(found) - NAMES_LISTED} more" if len(found) > NAMES_LISTED else ""
-    return (", ".join(found[:NAMES_LISTED]) or "none") + more
+def listed(columns: Iterable[str]) -> str:
+    """Returns the first names of columns as text for a message, and how many more there are."""
+    names = list(columns)
+    more = f" and {len(names) - NAMES_LISTED} more" if len(names) > NAMES_LISTED else ""
+    return (", ".join(names[:NAMES_LISTED]) or "none") + more
 
 
 @dataclass(frozen=True, slots=True)
 class RecordLimits:
-    """The limits on one record: its bytes as they are read, and how deep its JSON is nested."""
+    """The limits on one record: its bytes as read, and the nesting depth of its JSON."""
 
     record_bytes: int = 16 << 20
     depth: int = 200
@@ -316,8 +316,8 @@ class RecordLimits:
 class Row(msgspec.Struct, frozen=True):
     """One row: its number in the file from 0, its sample_id, and the record as MessagePack without nulls.
 
-    line: the line of a text file in which it starts, where the number is the byte; 0: it has none. Where the row makes
-    no record, `error` says why, `cause` in one word, and `payload` is a MessagePack null, or the text of the row.
+    line: the line of a text file in which it starts, if the number is the byte; 0: it has none. If the row makes no
+    record, `error` says why, `cause` in one word, and `payload` is a MessagePack null, or the text of the row.
     """
 
     number: int
@@ -334,7 +334,7 @@ class RowsOfBatch:
     def __init__(self, columns: SideColumns, limits: RecordLimits) -> None:
         self._limits = limits
         self._fields = columns.fields
-        # A field that is a column is parsed with its column, one within a column after it has been found.
+        # A field that is a column is parsed with its column, a field within a column after its value is extracted.
         paths = {name: columns.fields.path_of(name) for name in columns.structured}
         self._structured = {path[0] for path in paths.values() if len(path) == 1}
         self._inner = [name for name, path in paths.items() if len(path) > 1]
@@ -343,11 +343,11 @@ class RowsOfBatch:
         self._never_absent = {columns.fields.id_column(), *(name for name, is_required in texts.items() if is_required)}
 
     def of(self, batch: Any, first: int) -> Iterator[Row]:
-        """Yields the rows of a batch, of which the first one has the number `first`."""
+        """Yields the rows of a batch, numbered from `first`."""
         try:
             columns = [_values(column) for column in batch.columns]
         except MemoryError:
-            # pyarrow's is an ArrowException, too.
+            # The MemoryError of pyarrow is an ArrowException, too.
             raise
         except _NOT_CONVERTED as error:
             if batch.num_rows == 1:
@@ -363,10 +363,10 @@ class RowsOfBatch:
             yield self._of_record(number, record, json_columns)
 
     def of_text(self, number: int, record: dict[str, Any]) -> Row:
-        """Returns the row of values that are text: of a field that is never text it is JSON.
+        """Returns the row of values that are text; the text of a field that is never text is JSON.
 
-        An empty value is absent, but for a text that every record must have. Of a record that would have no field left,
-        the first text is empty text: the system read nothing.
+        An empty value is absent, except a text that every record must have. If no field of a record would be left, its
+        first text is the empty text: the system read nothing.
         """
         if "" in record.values():
             known = {name: value for name, value in record.items() if value or name in self._never_absent}
@@ -394,7 +394,7 @@ class RowsOfBatch:
         return Row(number, sample_id, payload)
 
     def _parse(self, record: dict[str, Any], name: str) -> None:
-        """Replaces the text of a column by the JSON that it holds; a null is left out."""
+        """Replaces the text of a column by the JSON that it holds; a null is omitted."""
         text = record[name]
         if problem := nesting_problem(text.encode(), self._limits.depth):
             raise ValueError(f"column {name} {problem}")
@@ -409,16 +409,16 @@ class RowsOfBatch:
 
 
 def too_large(size: int, limit: int) -> str:
-    """Returns what is said of a record of `size` bytes."""
+    """Returns the message about a record of `size` bytes."""
     return f"the record has {size} bytes, more than the {limit} of limits.record_bytes"
 
 
 _NOT_CONVERTED = (ArithmeticError, LookupError, TypeError, ValueError, RecursionError, pa.ArrowException)
-"""What pyarrow raises for a value that Python has no object for: text that is not UTF-8, a date of the year 20000."""
+"""Errors of pyarrow for values that Python cannot represent: text that is not UTF-8, a date of the year 20000."""
 
 
 def _values(column: Any) -> Any:
-    """Returns the values of an Arrow array as Python objects: maps as dictionaries, for which pyarrow takes longer."""
+    """Returns the values of an Arrow array as Python objects: maps as dictionaries, a slower conversion of pyarrow."""
     return column.to_pylist(maps_as_pydicts="lossy") if _has_map(column.type) else column.to_pylist()
 
 
@@ -441,7 +441,7 @@ _STEPS[list(b"]}")] = -1
 
 
 MAX_ARRAYS = 1_000_000
-"""Brackets `[` of a record, those in texts included: decoded, an array takes 100 bytes."""
+"""Brackets `[` in a record, including those in strings: decoded, an array takes 100 bytes."""
 
 
 def nesting_problem(text: bytes, depth: int) -> str | None:
@@ -452,15 +452,15 @@ def nesting_problem(text: bytes, depth: int) -> str | None:
 
 
 def deeper_than(text: bytes, limit: int) -> bool:
-    """Tells whether the JSON `text` nests arrays and objects more than `limit` deep.
+    """Returns whether the JSON `text` nests arrays and objects more than `limit` deep.
 
-    Text with few brackets is told at once; of the rest, the brackets outside of strings are counted up and down.
-    Text that breaks off is not told deeper than it goes; other text that is not JSON may be told either way.
+    Text with few brackets is decided at once; otherwise the brackets outside of strings are counted up and down.
+    Truncated text counts as deep as it goes; for other text that is not JSON the result may be either.
     """
     if text.count(b"[") + text.count(b"{") <= limit:
         return False
     without_escapes = text.replace(rb"\\", b"").replace(rb"\"", b"")
-    # What stands between two quotes is within a string where an odd number of them stands before it: pairs may go.
+    # Text is within a string if an odd number of quotes precedes it, so adjacent pairs can be removed.
     structure = without_escapes.translate(None, _NEITHER_BRACKET_NOR_QUOTE).replace(b'""', b"")
     steps = _STEPS[np.frombuffer(b"".join(structure.split(b'"')[::2]), np.uint8)]
     return bool(np.cumsum(steps, dtype=np.int32).max(initial=0) > limit)

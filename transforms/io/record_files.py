@@ -1,4 +1,4 @@
-"""Records as files: JSONL, plain or compressed, or Parquet, one file or many, the same bits for the same records."""
+"""Records as files: JSONL, plain or compressed, or Parquet, one file or many; equal records give equal bytes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _ENDINGS = re.compile(r"(.*?)(\.jsonl(?:\.gz|\.zst)?|\.parquet)\Z", re.DOTALL)
 
 
 class Kind(IntFlag):
-    """The kinds of values that a column holds; NOTHING stands for null alone."""
+    """The kinds of values that a column holds; NOTHING: only null."""
 
     NOTHING = 0
     TEXT = 1
@@ -72,13 +72,13 @@ def merged_columns(parts: Iterable[Columns]) -> Columns:
     return merged
 
 
-def ordered_columns(found: Columns, known: Columns) -> Columns:
-    """Returns columns in an order that depends on nothing else: those that are known, then the others by name."""
-    return {name: known.get(name, Kind.NOTHING) | found.get(name, Kind.NOTHING) for name in [*known, *sorted(found)]}
+def ordered_columns(used: Columns, known: Columns) -> Columns:
+    """Returns columns in an order that depends only on their names: first the known ones, then the others by name."""
+    return {name: known.get(name, Kind.NOTHING) | used.get(name, Kind.NOTHING) for name in [*known, *sorted(used)]}
 
 
 def schema_of(columns: Columns) -> Any:
-    """Returns the Arrow schema: a column of one kind has the type of it, any other is of Parquet's JSON type."""
+    """Returns the Arrow schema: a column of one kind has its type, any other has Parquet's JSON type."""
     return pa.schema([pa.field(name, _TYPES.get(kind, pa.json_())) for name, kind in columns.items()])
 
 
@@ -97,29 +97,29 @@ def table_of(lines: Sequence[bytes], schema: Any) -> Any:
 
 
 class WriteRecords(beam.PTransform):
-    """Writes records to the file `path`, or to `shards` files whose numbers stand before the ending.
+    """Writes records to the file `path`, or to `shards` files with a number before the ending.
 
-    The ending of the path tells the format: .jsonl, .jsonl.gz, .jsonl.zst or .parquet. A record's key tells its
-    shard, and each file is written by one worker, in order of the keys, sorted on its disk: the same records give
-    the same files, whatever brought them, and memory stays bounded.
+    The ending of the path selects the format: .jsonl, .jsonl.gz, .jsonl.zst or .parquet. The key of a record selects
+    its shard, and each file is written by one worker, in order of the keys, sorted on its disk: the same records
+    give the same files, in whatever order they arrive, and memory stays bounded.
 
-    A Parquet file has the columns that any record has. A column of text, of integers, of other numbers or of truth
-    values has that type; any other is of Parquet's JSON type. columns: what is known of some of them beforehand.
+    A Parquet file has the columns that any record has. A column of text, integers, other numbers or booleans has that
+    type; any other has Parquet's JSON type. columns: the kinds of some of them that are known beforehand.
 
     Input: pairs (key, JSON object as bytes); the key of a record is its sample_id.
 
-    only_if_any: writes no file where there is no record, and removes one of that name. folder: where the blocks go in
-    which records are shuffled.
+    only_if_any: writes no file if there are no records, and removes an existing one. folder: for the blocks in which
+    records are shuffled.
     """
 
     def __init__(self, path: str, columns: Mapping[str, Kind], shards: int = 1, only_if_any: bool = False) -> None:
         super().__init__()
-        found = _ENDINGS.match(path)
-        if not found or posixpath.basename(path) == found[2]:
+        match = _ENDINGS.match(path)
+        if not match or posixpath.basename(path) == match[2]:
             raise InputProblem(f"--output {path}: must end with .jsonl, .jsonl.gz, .jsonl.zst or .parquet")
         if not 1 <= shards <= MAX_SHARDS:
             raise InputProblem(f"--shards {shards}: must be from 1 to {MAX_SHARDS}")
-        prefix, ending = found.groups()
+        prefix, ending = match.groups()
         self._pattern = f"{prefix}-?????-of-?????{ending}"
         self._numbered = re.compile(rf"{re.escape(place_of(prefix))}-\d{{5}}-of-\d{{5}}{re.escape(ending)}")
         self._columns = dict(columns)
@@ -131,7 +131,7 @@ class WriteRecords(beam.PTransform):
         self.paths = [path] if shards == 1 else numbered
 
     def expand(self, records: beam.PCollection) -> beam.PCollection:
-        """Writes each file whole, or not at all; gives the paths, also of those that `only_if_any` leaves out."""
+        """Writes each file whole, or not at all; returns the paths, also of files that `only_if_any` leaves out."""
         empty = records.pipeline | "Start" >> beam.Create([(number, None) for number in range(len(self.paths))])
         sharded = (
             records
@@ -151,15 +151,15 @@ class WriteRecords(beam.PTransform):
     def _write(self, shard: tuple[int, Iterable[Block | None]], columns: Columns | None) -> str:
         number, blocks = shard
         path = self.paths[number]
-        found: Iterator[KeyedRecord] = (record for block in blocks if block is not None for record in unpack(block))
-        first = list(itertools.islice(found, 1))
+        records: Iterator[KeyedRecord] = (record for block in blocks if block is not None for record in unpack(block))
+        first = list(itertools.islice(records, 1))
         if self._only_if_any and not first:
             with output_problems(path):
                 delete_files([path])
             return path
-        found = itertools.chain(first, found)
-        with output_problems(path), sorted_on_disk(found) as records, atomic_write(path, self._run_id) as stream:
-            lines = (line for _, line in records)
+        records = itertools.chain(first, records)
+        with output_problems(path), sorted_on_disk(records) as ordered, atomic_write(path, self._run_id) as stream:
+            lines = (line for _, line in ordered)
             if columns is None:
                 _write_lines(lines, path, stream)
             else:
@@ -167,7 +167,7 @@ class WriteRecords(beam.PTransform):
         return path
 
     def prepare(self, inputs: Iterable[str] = ()) -> None:
-        """Makes the folder of the output; raises InputProblem where it cannot be written, or would replace an input."""
+        """Makes the folder of the output; raises InputProblem if it cannot be written, or would replace an input."""
         own = {place_of(path) for path in self.paths}
         for path in inputs:
             if place_of(path) in own or (len(self.paths) > 1 and self._is_numbered(path)):
@@ -177,27 +177,27 @@ class WriteRecords(beam.PTransform):
         prepare_output(posixpath.dirname(self.path) or ".")
 
     def remove_leftovers(self) -> None:
-        """Removes what a run that was broken off left of this output."""
+        """Removes the partial files that an interrupted run left of this output."""
         delete_files([f"{path}.{self._run_id}.part" for path in self.paths])
 
     def remove_older(self) -> None:
-        """Removes the numbered files of an earlier run that wrote another number of them."""
+        """Removes the numbered files of an earlier run with a different number of shards."""
         if len(self.paths) > 1 and not re.search(r"[*?[]", self.path):
-            found = [entry.path for entry in FileSystems.match([self._pattern])[0].metadata_list]
-            delete_files([path for path in found if path not in self.paths and self._is_numbered(path)])
+            existing = [entry.path for entry in FileSystems.match([self._pattern])[0].metadata_list]
+            delete_files([path for path in existing if path not in self.paths and self._is_numbered(path)])
 
     def _is_numbered(self, path: str) -> bool:
         return self._numbered.fullmatch(place_of(path)) is not None
 
 
 def columns_of(*kinds: type[msgspec.Struct]) -> Columns:
-    """Returns the columns of records of these types of which the kind is known: those that never hold plain text."""
+    """Returns the columns of known kind of records of these types: those that never hold plain text."""
     fields = {name: is_text for kind in kinds for name, is_text in record_fields(kind).items()}
     return {"sample_id": Kind.TEXT, **{name: Kind.JSON for name, is_text in fields.items() if not is_text}}
 
 
 def _write_lines(lines: Iterator[bytes], path: str, stream: BinaryIO) -> None:
-    # No name and no time in the header: they would make two files of the same records different.
+    # No name and no time in the header: with them, equal records would give different files.
     writers: dict[str, Any] = {
         "gz": lambda: gzip.GzipFile("", "wb", fileobj=stream, mtime=0),
         "zst": lambda: zstd.ZstdFile(stream, "w"),
@@ -228,8 +228,8 @@ def _groups(lines: Iterator[bytes]) -> Iterator[list[bytes]]:
 
 
 def encoded(record: Mapping[str, Any]) -> tuple[str, bytes]:
-    """Returns a record with its sample_id, as WriteRecords takes it.
+    """Returns a record with its sample_id, as input of WriteRecords.
 
-    Raises ValueError or TypeError where it cannot be written as JSON.
+    Raises ValueError or TypeError if it cannot be written as JSON.
     """
     return record["sample_id"], msgspec.json.encode(record)

@@ -1,7 +1,7 @@
-"""Files and folders on any filesystem; a path is taken as it is, never as a pattern.
+"""Files and folders on any filesystem; a path is taken literally, never as a pattern.
 
 A path without a scheme is on a disk, and is served by Python itself. Any other is served by Beam, which takes a second
-to import: it is imported with the first such path. Whatever a filesystem cannot do is an OSError.
+to import, so it is imported with the first such path. Every failure of a filesystem is an OSError.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, cast
 from ..records import InputProblem
 
 PART = ".part"
-"""The ending of a file that is being written, and takes its name when it is whole."""
+"""The ending of a file that is being written; it is renamed once it is complete."""
 
 _FIXES = {
     errno.ENOSPC: "free some space, or give another --output",
@@ -33,7 +33,7 @@ _FIXES = {
 
 @contextlib.contextmanager
 def beam_files(path: str) -> Iterator[Any]:
-    """Yields Beam's FileSystems; what the client of an object store raises within becomes an OSError."""
+    """Yields Beam's FileSystems; errors of an object store client within become OSErrors."""
     from apache_beam.io.filesystems import FileSystems
 
     with as_os_errors(path):
@@ -42,7 +42,7 @@ def beam_files(path: str) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def as_os_errors(path: str) -> Iterator[None]:
-    """Raises OSError for what the client of the object store of `path` raises within."""
+    """Turns errors that the object store client of `path` raises within into OSErrors."""
     if is_on_disk(path):
         yield
         return
@@ -55,7 +55,7 @@ def as_os_errors(path: str) -> Iterator[None]:
 
 
 def output_problem(output: str, error: BaseException) -> InputProblem:
-    """Returns the problem with an output that a filesystem reported, with what fixes it."""
+    """Returns the problem with an output that a filesystem reported, with its fix."""
     cause = _innermost(error)
     fix = _FIXES.get(getattr(cause, "errno", None) or 0, "fix that, or give another --output")
     return InputProblem(f"--output {output}: cannot be written: {reason_of(cause)}; {fix}")
@@ -63,7 +63,7 @@ def output_problem(output: str, error: BaseException) -> InputProblem:
 
 @contextlib.contextmanager
 def output_problems(output: str) -> Iterator[None]:
-    """Raises InputProblem for what a filesystem reports within."""
+    """Turns errors of a filesystem within into InputProblem."""
     try:
         with as_os_errors(output):
             yield
@@ -72,13 +72,13 @@ def output_problems(output: str) -> Iterator[None]:
 
 
 def reason_of(error: BaseException) -> str:
-    """Returns in one line what went wrong first."""
+    """Returns the message of the original error, in one line."""
     cause = _innermost(error)
     return " ".join(str(cause).split())[:300] or type(cause).__name__
 
 
 def _innermost(error: BaseException) -> BaseException:
-    """Returns the first error that a filesystem of Beam has wrapped."""
+    """Returns the original error, which filesystems of Beam may have wrapped."""
     while True:
         details = getattr(error, "exception_details", None)
         inner = next(iter(details.values()), None) if isinstance(details, dict) else None
@@ -90,7 +90,7 @@ def _innermost(error: BaseException) -> BaseException:
 
 
 def new_run_id() -> str:
-    """Returns an id that no other run has."""
+    """Returns a random id, 12 hex digits."""
     return uuid.uuid4().hex[:12]
 
 
@@ -100,7 +100,7 @@ def is_on_disk(path: str) -> bool:
 
 
 def place_of(path: str) -> str:
-    """Returns one name for all names of a file or folder."""
+    """Returns the canonical name of a file or folder."""
     if is_on_disk(path):
         return os.path.realpath(path)
     scheme, _, rest = path.partition("://")
@@ -108,7 +108,7 @@ def place_of(path: str) -> str:
 
 
 def has_folders(path: str) -> bool:
-    """Returns whether the filesystem of a path knows folders; an object store knows none."""
+    """Returns whether the filesystem of a path has folders; an object store has none."""
     if is_on_disk(path):
         return True
     with beam_files(path) as files:
@@ -116,7 +116,7 @@ def has_folders(path: str) -> bool:
 
 
 def exists(path: str) -> bool:
-    """Returns whether there is a file or a folder."""
+    """Returns whether a file or a folder exists."""
     if is_on_disk(path):
         return os.path.exists(path)
     with beam_files(path) as files:
@@ -124,30 +124,30 @@ def exists(path: str) -> bool:
 
 
 def list_folder(folder: str) -> dict[str, float]:
-    """Returns the names right below a folder with the times of their last change; empty where there is no folder.
+    """Returns the names directly below a folder with the times of their last change; empty if it does not exist.
 
     On an object store a name with others below it has the time of the latest of them.
     """
-    found: dict[str, float] = {}
+    times: dict[str, float] = {}
     if is_on_disk(folder):
         with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
             for entry in entries:
                 with contextlib.suppress(FileNotFoundError):
-                    found[entry.name] = entry.stat(follow_symlinks=False).st_mtime
-        return found
+                    times[entry.name] = entry.stat(follow_symlinks=False).st_mtime
+        return times
     if has_folders(folder) and not exists(folder):
         return {}
     start = folder.rstrip("/") + "/"
     for path, (_, changed) in list_tree(folder).items():
         name = path.removeprefix(start).partition("/")[0]
-        found[name] = max(found.get(name, 0.0), changed)
-    return found
+        times[name] = max(times.get(name, 0.0), changed)
+    return times
 
 
 def list_tree(folder: str) -> dict[str, tuple[int, float]]:
     """Returns the files below a folder of an object store, however deep: by path, the size and the last change.
 
-    Of a filesystem that knows folders, only the files right below it.
+    On a filesystem that has folders, only the files directly below it.
     """
     from ..beam_internals import list_prefix
 
@@ -160,7 +160,7 @@ def list_tree(folder: str) -> dict[str, tuple[int, float]]:
 
 @contextlib.contextmanager
 def open_file(path: str) -> Iterator[BinaryIO]:
-    """Opens a file as it is, to be read."""
+    """Opens a file for reading, without decompression."""
     if is_on_disk(path):
         with open(path, "rb") as stream:
             yield stream
@@ -170,7 +170,7 @@ def open_file(path: str) -> Iterator[BinaryIO]:
 
 
 def create_file(path: str) -> BinaryIO:
-    """Opens a file to be written, which replaces one of its name; on a disk its folder is made where it is missing."""
+    """Opens a file for writing, replacing an existing one; on a disk a missing folder is made."""
     if is_on_disk(path):
         make_folder(os.path.dirname(path))
         return open(path, "wb")
@@ -179,13 +179,13 @@ def create_file(path: str) -> BinaryIO:
 
 
 def read_bytes(path: str, most: int = -1) -> bytes:
-    """Returns the content of a file as it is, its first `most` bytes where that is not negative."""
+    """Returns the content of a file without decompression, at most `most` bytes if that is not negative."""
     with open_file(path) as stream:
         return bytes(stream.read(most))
 
 
 def make_folder(path: str) -> None:
-    """Makes a folder unless it is there, or its filesystem has none."""
+    """Makes a folder unless it exists, or its filesystem has no folders."""
     if is_on_disk(path):
         if path:
             os.makedirs(path, exist_ok=True)
@@ -202,10 +202,10 @@ def make_folder(path: str) -> None:
 
 
 def write_file(path: str, content: bytes, before: Callable[[], None] = lambda: None) -> None:
-    """Writes a file that is there as a whole or not at all; it replaces one of the same name.
+    """Writes a file as a whole or not at all, replacing an existing one.
 
-    An object is there from when its upload ends. Elsewhere it is written under another name first, then renamed.
-    before: called as late as possible before the file is there; if it raises, there is none.
+    An object exists once its upload ends. Elsewhere the file is written under a temporary name, then renamed.
+    before: called as late as possible before the file appears; if it raises, no file is written.
     """
     if not has_folders(path):
         before()
@@ -237,7 +237,7 @@ def atomic_write(path: str, run_id: str) -> Iterator[BinaryIO]:
 
 
 def rename_files(pairs: Sequence[tuple[str, str]]) -> None:
-    """Moves files; one that is in the way, as a copy that broke off leaves it, is replaced."""
+    """Moves files, replacing existing targets, such as those of an interrupted copy."""
     for source, target in pairs:
         if is_on_disk(target):
             os.rename(source, target)
@@ -254,7 +254,7 @@ def rename_files(pairs: Sequence[tuple[str, str]]) -> None:
 
 
 def prepare_output(output: str) -> None:
-    """Makes an output folder; raises InputProblem where that cannot be done, or nothing can be written to it."""
+    """Makes an output folder; raises InputProblem if that fails, or nothing can be written to it."""
     try:
         make_folder(output)
         write_probe(output)
@@ -265,15 +265,15 @@ def prepare_output(output: str) -> None:
 def write_probe(folder: str) -> None:
     """Writes and removes a small file, to find out early that a folder cannot be written to."""
     path = posixpath.join(folder, f".{new_run_id()}.probe")
-    # An object store of Amazon's kind accepts no upload without any part.
+    # S3 and compatible stores accept no upload without any part.
     write_file(path, b"\n")
     delete_files([path])
 
 
 def delete_files(paths: Sequence[str]) -> None:
-    """Deletes the files that are there."""
+    """Deletes the files that exist."""
     if paths and not has_folders(paths[0]):
-        # An object that is not there is deleted like any other.
+        # Deleting an object that does not exist is not an error.
         with beam_files(paths[0]) as files:
             files.delete(list(paths))
         return
@@ -287,18 +287,18 @@ def delete_files(paths: Sequence[str]) -> None:
 
 
 def delete_folder(path: str) -> None:
-    """Deletes a folder, where there is one, with all that is below it."""
+    """Deletes a folder with everything below it, if it exists."""
     if not is_on_disk(path):
         delete_files([path] if has_folders(path) else list(list_tree(path)))
         return
-    # Another process may add to it or delete from it meanwhile.
+    # Another process may add to it or delete from it in the meantime.
     shutil.rmtree(path, ignore_errors=True)
     with contextlib.suppress(FileNotFoundError, NotADirectoryError):
         os.rmdir(path)
 
 
 def copy_file(source: str, target: str) -> None:
-    """Puts a file under a second name, replacing what has it: the same file on a disk that can, elsewhere a copy."""
+    """Links a file to a second name, replacing an existing file; makes a copy if hard links are not supported."""
     if is_on_disk(target):
         _link(source, target)
         return
@@ -317,6 +317,6 @@ def _link(source: str, target: str) -> None:
             shutil.copyfile(source, temporary)
         os.rename(temporary, target)
     finally:
-        # It is still there if the target was a name of the same file.
+        # It still exists if the target was a name of the same file.
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)

@@ -76,12 +76,12 @@ class Matches:
 
     @property
     def cdm(self) -> float:
-        """2 TP / (tokens of both); 0 where nothing matches."""
+        """2 TP / (tokens of both); 0 if nothing matches."""
         return 2 * len(self.pairs) / (self.truth_count + self.prediction_count) if self.pairs else 0.0
 
 
 def match(truth: Boxes, prediction: Boxes) -> Matches:
-    """Returns the true matches between the tokens of two formulas; none where a side is empty.
+    """Returns the true matches between the tokens of two formulas; none if a side is empty.
 
     Tokens are assigned one to one at least cost (token, position and order), matches are kept where they are
     geometrically consistent, and of those the ones whose tokens look the same are true.

@@ -47,7 +47,7 @@ class Rendering:
 class PairScore:
     """What is known of one pair of formulas; a side that is not there (None) is an empty formula.
 
-    matches: None where the ground truth is not rendered. images: None where they are not measured. bleu: its counts.
+    matches: None if the ground truth is not rendered. images: None if they are not measured. bleu: its counts.
     left_out: whether the ground truth is beyond the limits of the run, so that the pair has no score.
     """
 
@@ -95,7 +95,7 @@ def normalize(text: str, options: FormulaOptions) -> NormalizedFormula:
 def matching_cost(truth: NormalizedFormula | None, prediction: NormalizedFormula | None) -> int:
     """Returns the steps of matching a pair of formulas once they are typeset.
 
-    0 where a side is not there, or where both are the same: each token matches itself.
+    0 if a side is not there, or where both are the same: each token matches itself.
     """
     if truth is None or prediction is None or truth is prediction:
         return 0

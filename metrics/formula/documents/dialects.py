@@ -69,7 +69,7 @@ def document_formulas(document: str, dialect: str, budget: Budget) -> list[Formu
     left out. Which delimiters belong together, and where a formula ends that is not closed, see
     `metrics.formula.documents.displays`.
 
-    Raises OutOfBudget where its macros grow too long.
+    Raises OutOfBudget if its macros grow too long.
     """
     budget.spend(len(document))
     markdown = dialect != "latex"

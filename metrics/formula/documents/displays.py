@@ -248,7 +248,7 @@ MAX_LAYERS = 4
 def bare(formula: str, environment: str = "") -> tuple[str, str]:
     """Returns the content of a formula to compare by, and in a form that can be typeset by itself.
 
-    `environment` is the one that the formula was found in, without a star, "" for `\\[` and `$$`. Its arguments go,
+    `environment` is the one around the formula, without a star, "" for `\\[` and `$$`. Its arguments go,
     and `\\label{..}`, `\\tag{..}`, `\\notag` and `\\nonumber`, and `\\eqno` and `\\leqno` with all after them; so do
     `\\ensuremath`, `\\xspace` and `\\protect`, which mean nothing in a formula but may be in the body of a macro.
     Blanks become single spaces. Environments around the whole of it that align or gather rows go, too; in the form to
@@ -280,7 +280,7 @@ def _without_arguments(content: str, kind: str) -> str:
 
 
 def _only_environment(formula: str) -> tuple[str, str] | None:
-    """The name and content of the environment of rows that is all of `formula`; None where there is none."""
+    """The name and content of the environment of rows that is all of `formula`; None if there is none."""
     first = _ENVIRONMENT.match(formula)
     if not first or first[1] != "begin" or first[2] not in ALIGNED | GATHERED | SINGLE:
         return None

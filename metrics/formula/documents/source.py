@@ -136,7 +136,7 @@ def _hidden(source: str) -> Iterator[tuple[int, int, bool]]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Macro:
-    """What a command stands for; the default is None where the first argument is not optional."""
+    """What a command stands for; the default is None if the first argument is not optional."""
 
     body: str
     parameters: int = 0
@@ -264,7 +264,7 @@ class _Expander:
         return self.expanded(_joined(parts), (*calls, macro)), at
 
     def _define(self, definition: re.Match[str]) -> int | None:
-        """Remembers what a definition defines, and returns where it ends; None where it cannot be read."""
+        """Remembers what a definition defines, and returns where it ends; None if it cannot be read."""
         self._budget.spend(_STEPS_OF_DEFINITION)
         text, at = definition.string, definition.end()
         name = definition["braced"] or definition["bare"]
@@ -288,7 +288,7 @@ class _Expander:
         return end
 
     def _option(self, text: str, at: int) -> tuple[int, int, int] | None:
-        """Returns where an argument in brackets begins and ends, and the text goes on; None where there is none."""
+        """Returns where an argument in brackets begins and ends, and the text goes on; None if there is none."""
         bracket = _BRACKET.match(text, at)
         return self._until("]", text, bracket.end()) if bracket else None
 

@@ -49,7 +49,7 @@ def normal_form(text: str, released: bool = False) -> NormalForm:
     `released`: as the released CDM tool has it, which keeps the last of two scripts of a kind on a nucleus, and splits
     a text that does not parse at its blanks even where a brace in it is not closed.
 
-    Raises Unbalanced where a command's argument is missing or has no closing brace.
+    Raises Unbalanced if a command's argument is missing or has no closing brace.
     """
     if "tabular" in text:
         return NormalForm(_rewritten(_table_tokens(text)))
@@ -63,7 +63,7 @@ def normal_form(text: str, released: bool = False) -> NormalForm:
 def closing(tokens: list[str], opening: int, pair: tuple[str, str] = ("{", "}")) -> int:
     """Returns the index of the token that closes the one at `opening`.
 
-    Raises Unbalanced where the token at `opening` does not open, or nothing closes it.
+    Raises Unbalanced if the token at `opening` does not open, or nothing closes it.
     """
     if opening >= len(tokens):
         raise Unbalanced("an argument is missing")

@@ -83,7 +83,7 @@ def split(text: str) -> list[str]:
 
 
 def group_end(tokens: Sequence[str], opening: int, pair: tuple[str, str] = ("{", "}")) -> int | None:
-    """Returns the index of the token that closes the one at `opening`; None where nothing does.
+    """Returns the index of the token that closes the one at `opening`; None if nothing does.
 
     A token that is neither of the pair closes itself.
 
@@ -109,7 +109,7 @@ def normal_tokens(text: str, last_script: bool = False) -> list[str]:
     Where a nucleus has two scripts of a kind, the second one gets an empty nucleus of its own, as TeX sets it; with
     `last_script` only the last one is kept, as the released CDM tool does.
 
-    Raises Unparsable where the text is not in the grammar.
+    Raises Unparsable if the text is not in the grammar.
     """
     reader = _Reader(split(text), last_script)
     tokens = reader.expression()
@@ -142,12 +142,12 @@ class _Reader:
         return token
 
     def expect(self, wanted: str) -> None:
-        """Reads the next token; raises Unparsable where it is not `wanted`."""
+        """Reads the next token; raises Unparsable if it is not `wanted`."""
         if self._take() != wanted:
             raise Unparsable(f"expected {wanted or 'the end'}")
 
     def _take_match(self, pattern: re.Pattern[str]) -> str:
-        """Reads what matches a pattern, blanks left out; empty where nothing does."""
+        """Reads what matches a pattern, blanks left out; empty if nothing does."""
         ahead = "".join(self._tokens[self._at : self._at + LOOK_AHEAD]).replace(BLANK, "")
         match = pattern.match(ahead)
         length = match.end() if match else 0

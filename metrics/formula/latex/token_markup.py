@@ -53,7 +53,7 @@ class Marked:
 def marked(form: NormalForm) -> Marked:
     """Returns the LaTeX of a normal form with its tokens marked.
 
-    Raises Unbalanced where a command lacks the arguments that it needs, or commands are nested too deeply.
+    Raises Unbalanced if a command lacks the arguments that it needs, or commands are nested too deeply.
     """
     writer = _Writer(list(form.tokens), swallowing=not form.parsed)
     writer.write(0, len(form.tokens))
@@ -62,7 +62,7 @@ def marked(form: NormalForm) -> Marked:
 
 
 def _end_of_script(tokens: list[str], opening: int) -> int | None:
-    """The index of the token before which the script that opens at `opening` ends; None where that is not known.
+    """The index of the token before which the script that opens at `opening` ends; None if that is not known.
 
     That is its closing brace. Where it has none, TeX closes it before the \\right of a \\left that precedes it, or
     at the end; in an array, what TeX does with it is left to TeX.

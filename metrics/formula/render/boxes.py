@@ -183,7 +183,7 @@ def drawing_steps(typesets: Sequence[Typeset]) -> int:
 
 @lru_cache(maxsize=256)
 def _face(path: str, size: float) -> ImageFont.FreeTypeFont | None:
-    """A font at a size in pixels, in its own encoding; None where it has none that can be used."""
+    """A font at a size in pixels, in its own encoding; None if it has none that can be used."""
     from PIL import ImageFont
 
     # Read before: Pillow raises OSError, too, for a font that it cannot use.

@@ -101,7 +101,7 @@ def read_pages(
 
     The marks of page n are counted from n times `marks_of_a_page`.
 
-    Raises UnreadableOutput where a page has too much ink.
+    Raises UnreadableOutput if a page has too much ink.
     """
     try:
         at = 15 + data[14]
@@ -234,4 +234,4 @@ _MOVES = {
     for kind, first, shortest in zip("rwxdyz", (142, 147, 152, 156, 161, 166), (1, 0, 0, 1, 0, 0), strict=True)
     for length in range(shortest, 5)
 }
-"""By the code: which movement, and the bytes of its length; 0 where it repeats the last one of its kind."""
+"""By the code: which movement, and the bytes of its length; 0 if it repeats the last one of its kind."""

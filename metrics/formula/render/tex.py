@@ -58,7 +58,7 @@ def run_bounded(command: list[str], folder: Path, seconds: int) -> int:
 
     The bound is on processor time, so that a busy machine changes no result; on the clock it is far wider.
 
-    Raises MissingTool where the program cannot be started, OSError where the machine fails it: a disk without room, or
+    Raises MissingTool if the program cannot be started, OSError where the machine fails it: a disk without room, or
     a signal from outside.
     """
     limits = f"ulimit -c 0; ulimit -S -t {seconds}; ulimit -H -t {seconds + 1}"
@@ -95,7 +95,7 @@ def _check_machine(program: str, code: int, said: str) -> None:
 
 
 def _kpsewhich(names: list[str]) -> list[Path]:
-    """Returns the files of TeX that have one of these names; raises OSError where the program fails."""
+    """Returns the files of TeX that have one of these names; raises OSError if the program fails."""
     command = ["kpsewhich", *names]
     done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
     # 1: one of the files is not there.
@@ -105,12 +105,12 @@ def _kpsewhich(names: list[str]) -> list[Path]:
 
 
 _FOLDERS: dict[Path, None] = {}
-"""Where files have been found; those of a family of fonts are together."""
+"""The folders of files located so far; the files of a font family are together."""
 
 
 @lru_cache(maxsize=1024)
 def find_file(name: str) -> Path | None:
-    """Returns where TeX finds a file; None where it has none of that name."""
+    """Returns the path at which TeX finds a file; None if it has no file of that name."""
     paths = (folder / name for folder in _FOLDERS)
     path = next((path for path in paths if path.is_file()), None) or next(iter(_kpsewhich([name])), None)
     if path:
@@ -119,7 +119,7 @@ def find_file(name: str) -> Path | None:
 
 
 def latex_version() -> dict[str, str]:
-    """Returns the first line that `latex --version` prints, under the name `latex`; empty where there is none."""
+    """Returns the first line that `latex --version` prints, under the name `latex`; empty if there is none."""
     with contextlib.suppress(OSError):
         done = subprocess.run(["latex", "--version"], env=environment(), capture_output=True, text=True, check=False)
         if done.returncode == 0 and done.stdout:
@@ -128,7 +128,7 @@ def latex_version() -> dict[str, str]:
 
 
 def require_tex() -> None:
-    """Raises MissingTool where a program, a package or the Chinese face is not on this machine, and names it."""
+    """Raises MissingTool if a program, a package or the Chinese face is not on this machine, and names it."""
     for program in ("latex", "kpsewhich"):
         if shutil.which(program) is None:
             raise MissingTool(f"the formula benchmark needs the program {program}: {INSTALL}")
