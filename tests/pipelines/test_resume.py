@@ -64,7 +64,7 @@ def test_what_scores_otherwise_is_not_taken(
     (kept,) = kept_runs(str(tmp_path / "out"))
     found = evaluate(tmp_path / "out", *inputs, *FLAGS, "--resume", "--set", "protocol=released")
     assert found.stderr.startswith(
-        f"beamscore: warning: nothing is taken from the interrupted run {kept.run_id}: it was"
+        f"beamscore: warning: nothing is taken from the interrupted run {kept.run_id}: it used"
     )
     assert found.code == 0
     assert len(scored) == len(CORPUS)
