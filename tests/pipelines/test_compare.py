@@ -281,3 +281,10 @@ def test_a_local_run_shuffles_on_its_disk_and_leaves_nothing_there(
     for path, start, size in stored:
         assert size > 0 <= start
         assert not Path(path).parent.exists()
+
+
+def test_the_page_of_an_equal_comparison_comes_and_goes(tmp_path: Path) -> None:
+    one = write_run(tmp_path / "a", [row("s", 0), row("t", 1)])
+    for flags, has_page in ((("--no-html",), False), ((), True), (("--no-html",), False)):
+        assert command("compare", one, one, "--output", tmp_path / "out", "--quiet", *flags)[0] == 0
+        assert (tmp_path / "out" / "comparison.html").exists() == has_page

@@ -303,8 +303,12 @@ def refresh_plain_names(output: str, layout: Layout, run_id: str | None = None) 
     published = _published(output, run_id or committed[-1], layout)
     plain = {name: posixpath.join(output, name) for name in (*layout.files, *published.files)}
     present = list_folder(output)
-    # Two comparisons may have equal last files but different pages.
-    if run_id or layout.last not in present or read_bytes(plain[layout.last]) != published.read(layout.last):
+    # The last file is read first: it differs between runs, while those of two comparisons may differ in the page alone.
+    shown = [name for name in reversed(layout.files) if name in present or name in published.files]
+    if not all(
+        name in present and name in published.files and read_bytes(plain[name]) == published.read(name)
+        for name in shown
+    ):
         delete_files([plain[name] for name in (layout.last, layout.main) if name in present])
         for folder in layout.folders:
             target = posixpath.join(output, folder)
