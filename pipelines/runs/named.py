@@ -17,7 +17,7 @@ from ...metrics.statistics.paired import paired_differences
 from ...transforms.io.storage import read_bytes
 from ..config.errors import UsageError, one_line
 from .differences import PAIRED, differences
-from .documents import SystemSummary, SystemSums
+from .documents import SystemSums
 from .provenance import seconds
 from .run import Run, open_result
 
@@ -39,19 +39,9 @@ class SystemRun(NamedTuple):
         return f"{self.run.path}:{self.system}"
 
     @property
-    def overall(self) -> SystemSummary:
-        """The system in summary.json."""
-        return self.run.systems[self.system]
-
-    @property
     def sums(self) -> SystemSums:
         """Its stored sums; raises UsageError if they are damaged."""
         return self.run.sums.systems[self.system]
-
-    @property
-    def samples(self) -> int:
-        """How many samples its metrics rest on."""
-        return self.overall.measured_samples(self.run.configuration.settings.missing)
 
 
 def open_system(text: str) -> SystemRun:
