@@ -83,16 +83,16 @@ def check_sizes(truth: Chart, prediction: Chart | None, options: ChartOptions) -
 
 def _sizes(record: Chart) -> Iterator[tuple[str, int, str]]:
     """Yields what is counted in a record, how many there are, and the option that limits it."""
-    if blocks := record.text_blocks:
+    if record.task2 and (blocks := record.text_blocks):
         yield "task2 text_blocks", len(blocks), "max_text_blocks"
-    if roles := record.task3 and record.task3.output:
+    if record.task3 and (roles := record.task3.output):
         yield "task3 text_roles", len(roles.text_roles or ()), "max_text_blocks"
         if isinstance(roles, PredictedTextRoles) and isinstance(roles.text_blocks, list):
             yield "task3 text_blocks", len(roles.text_blocks), "max_text_blocks"
-    if axes := record.axes:
+    if record.task4 and (axes := record.axes):
         yield "task4 x-axis ticks", len(axes.x_axis or ()), "max_text_blocks"
         yield "task4 y-axis ticks", len(axes.y_axis or ()), "max_text_blocks"
-    if pairs := record.legend_pairs:
+    if record.task5 and (pairs := record.legend_pairs):
         yield "task5 legend_pairs", len(pairs), "max_text_blocks"
     if record.task6:
         yield from _data_sizes("task6", record.task6)
