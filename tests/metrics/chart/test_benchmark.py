@@ -42,6 +42,12 @@ def without(record: Json, task: str) -> Json:
 def test_a_perfect_prediction_scores_1_in_every_task_and_a_missing_one_0() -> None:
     assert make.metrics(WHOLE, PREDICTION) == dict.fromkeys(NAMES, 1)
     assert make.metrics(WHOLE, None) == dict.fromkeys(NAMES, 0)
+    details = msgspec.to_builtins(make.score(WHOLE, {"task1": WHOLE["task1"]}).details)
+    assert make.benchmark().explain({name: details[name] for name in ("task1", "task2", "task3")}) == [
+        *("class: grouped vertical bar, predicted grouped vertical bar", "text blocks: 0 matched, 1 missed, 0 extra"),
+        "text roles: 0 right, 1 wrong",
+    ]
+    assert make.benchmark().explain({}) == []
     some = ["task1", "task6b"]
     assert set(make.metrics(WHOLE, None, tasks=some)) == {"task1.correct", "task6b.score", "score"}
 
@@ -246,7 +252,12 @@ def test_the_corpus_is_scored_whole(protocol: str, matches: set[str]) -> None:
     families = {spec.name.partition("[")[0] for spec in ChartBenchmark.metrics}
     assert {name.partition("[")[0] for name in values} == families
     assert all(value is not None and 0 < value <= 1 for value in values.values())
-    assert all(values[name] != 1 for name in ChartBenchmark.main_metrics())
+    main = [
+        f"task{task}" for task in ("1.macro_f1", "2.hmean", "3.macro_f1", "4.f1", "5.score", "6a.score", "6b.score")
+    ]
+    assert ChartBenchmark.main_metrics() == [*main, "task7.score"]
+    assert [spec.name for spec in ChartBenchmark.ranking_metrics()] == ["task7.score", *main[:4:-1], main[1], main[0]]
+    assert all(values[name] != 1 for name in main)
 
 
 def test_records_keep_the_order_of_their_fields_by_which_the_hashes_of_stored_runs_go() -> None:

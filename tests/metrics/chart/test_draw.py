@@ -112,6 +112,9 @@ def test_data_series_have_axes_of_their_own_for_each_task() -> None:
     matched = [("sun", MATCHED.color), ("rain", MATCHED.color)]
     assert [each for each in lines if each[0]][-4:] == matched * 2
     assert ("sun", MATCHED.color) in lines[:-4]
+    # From 10 right of the axis at 80 to 10 left of the names at 510.
+    last = [each.get("points", "").split() for each in svg.iter(f"{SVG}polyline") if each.findtext(f"{SVG}title")][-2]
+    assert [place.split(",")[0] for place in last] == ["90.0", "295.0", "500.0"]
 
 
 def test_the_real_picture_lies_below_and_has_the_texts_that_matched() -> None:

@@ -251,6 +251,9 @@ def test_the_shipped_corpus_and_configuration() -> None:
     assert msgspec.convert(config, FigureTextOptions) == FigureTextOptions()
     assert list(config) == list(FigureTextOptions.__struct_fields__)
     assert benchmark.score_sample(FigureTruth(), None).statistics == {}
+    ranked = ["detection.f1", "end_to_end.f1", "word_recognition.accuracy"]
+    assert benchmark.main_metrics() == ["detection.precision", "detection.recall", *ranked]
+    assert [spec.name for spec in benchmark.ranking_metrics()] == ranked
 
 
 def test_a_table_row_adds_up() -> None:

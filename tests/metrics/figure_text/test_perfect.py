@@ -73,6 +73,9 @@ def test_every_detection_counts_but_those_in_a_region_that_does_not(
 
 
 LINE, CROSSED = {"box": [20, 0, 20, 9]}, {"points": [[30, 0], [40, 10], [40, 0], [30, 10]]}
+# Most corners of one are at its left end, of the other at its right end: their means are 19.4 from each other.
+LEFT = {"points": [*((50 + n / 10, 0) for n in range(20)), (60, 0), (60, 1), (50, 1)]}
+RIGHT = {"points": [(50, 0), *((72 + n / 10, 0) for n in range(1, 21)), (74, 1), (50, 1)]}
 NESTED = [{"box": [0, 0, 100, 10]}, {"box": [0, 0, 10, 10]}]
 
 
@@ -86,6 +89,9 @@ NESTED = [{"box": [0, 0, 100, 10]}, {"box": [0, 0, 10, 10]}]
         # 80 x 9 of 100 x 9 pixels: sigma is 0.8, which is reached; in a continuous plane it is 79 x 8 of 99 x 8.
         ([{"box": [0, 0, 99, 8]}], [{"box": [0, 0, 79, 8]}], SCRIPT, 1, 1),
         ([{"box": [0, 0, 99, 8]}], [{"box": [0, 0, 79, 8]}], {}, 0, 0),
+        # 10 of 10 and of 24 are shared; as polygons, 2 * 19.4 is more than the diagonals, 10.05 and 24.02.
+        ([LEFT], [RIGHT], {}, 1, 1),
+        ([LEFT], [RIGHT], POLYGONS, 0, 0),
         # A column of ten pixels is a region like any other.
         ([LINE], [LINE], SCRIPT, 1, 1),
         # Of a word and a letter in it, the word is matched by both, 0.8 each, and the letter by none that is left.
