@@ -16,7 +16,7 @@ from .converter import ChartConverter
 from .draw import draw_chart
 from .elements import score_elements
 from .limits import check_sizes
-from .metrics import ATTEMPTED, LEFT_OUT, METRICS, SAMPLE_METRICS, confusion_tables, explain, values_of
+from .metrics import ATTEMPTED, LEFT_OUT, METRICS, SAMPLE_METRICS, confusion_tables, values_of
 from .records import ALL_TASKS, ChartOptions, ChartPrediction, ChartTruth, TaskName, elements_of, series_of
 from .series import score_series
 from .task_score import TaskScore
@@ -80,7 +80,15 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
 
     def explain(self, details: Any) -> list[str]:
         """Returns the results for the class and for the parts of each task."""
-        return explain(details)
+        lines = []
+        if "task1" in details:
+            lines.append(f"class: {details['task1']['truth']}, predicted {details['task1']['predicted'] or 'none'}")
+        if "task2" in details:
+            counts = ", ".join(f"{len(details['task2'][kind])} {kind}" for kind in ("matched", "missed", "extra"))
+            lines.append(f"text blocks: {counts}")
+        if "task3" in details:
+            lines.append(f"text roles: {details['task3']['correct']} right, {len(details['task3']['errors'])} wrong")
+        return lines
 
     def draw(
         self,
