@@ -119,11 +119,16 @@ def test_task_6_may_have_elements_alone_or_series_alone() -> None:
         assert {name for name in found if found[name] == 0} == {"task6a.score", "task6b.score"} - scored
 
 
-def test_an_empty_list_is_an_answer() -> None:
-    empty: Json = {"task5": legend(), "task2": blocks(), "task4": make.axes([], [])}
-    assert set(make.metrics({**WHOLE, **empty}, {**PREDICTION, **empty}).values()) == {1}
-    found = make.metrics({**WHOLE, **empty}, {**PREDICTION, **{name: {"output": {}} for name in empty}})
-    assert {name for name in found if found[name] == 0} == {name for name in NAMES if name.startswith(tuple(empty))}
+@pytest.mark.parametrize("protocol", ["published", "released"])
+def test_an_empty_list_is_an_answer(protocol: str) -> None:
+    nothing = {"output": {**elements(bars=[])["output"], **data()["output"]}}
+    empty: Json = {"task5": legend(), "task2": blocks(), "task4": make.axes([], []), "task6": nothing}
+    truth, right = {**WHOLE, **empty}, {**PREDICTION, **empty, "task7": nothing}
+    assert set(make.metrics(truth, right, protocol=protocol).values()) == {1}
+    for task in (*empty, "task7"):
+        found = make.metrics(truth, {**right, task: {"output": {}}}, protocol=protocol)
+        assert {each for each in found if found[each] == 0} == {each for each in NAMES if each.startswith(task)}
+    assert set(make.metrics(truth, None).values()) == {0}
 
 
 def test_released_averages_tasks_5_6b_and_7_over_the_predictions_alone() -> None:

@@ -85,8 +85,6 @@ CASES = [
     case("an extra series", BAR, one(*AB), TWO, 0.5),
     case("a missing series", BAR, TWO, one(*AB), 0.5),
     case("no series", BAR, one(*AB), data(), 0),
-    case("no prediction", BAR, one(*AB), None, 0),
-    case("no prediction of no series", BAR, data(), None, 0),
     case("values that are no numbers match nothing", BAR, ABC, one(("a", "1"), ("b", "n/a"), ("c", None)), 1 / 3),
     case("Mahalanobis distance", "Scatter", SQUARE, MOVED, (3 + 1 - AWAY) / 4),
     case("in units of gamma", "Scatter", SQUARE, MOVED, (3 + 1 - 2 * AWAY) / 4, gamma=0.5),
