@@ -50,14 +50,10 @@ def _ring(
 ) -> list[int]:
     """The atoms of the first walk round `circle` that meets itself, or comes back to its start; else the start."""
 
-    seen: dict[int, tuple[float, float]] = {}
-
     def look(atom: int) -> tuple[float, float]:
         """The distance of `atom` from the circle, and its angle as seen from there, in degrees."""
-        if atom not in seen:
-            across, up = molecule.xs[atom] - molecule.xs[circle], molecule.ys[circle] - molecule.ys[atom]
-            seen[atom] = math.sqrt(up**2 + across**2), math.atan2(up, across) * 180.0 / math.pi
-        return seen[atom]
+        across, up = molecule.xs[atom] - molecule.xs[circle], molecule.ys[circle] - molecule.ys[atom]
+        return math.sqrt(up**2 + across**2), math.atan2(up, across) * 180.0 / math.pi
 
     def onward(atom: int, came_from: int) -> list[int]:
         """Where the walk can go on from `atom`, the best last."""

@@ -1,8 +1,8 @@
 """Whether two molecules are drawn alike: the competition's rules, from geometry that others prepare.
 
 Start pairs of atoms are tried from the most alike on, four at most, by a guided walk: both molecules are walked
-together along the neighbors that face each other. Where none succeeds, the exact search decides, if the protocol has
-one.
+together along the neighbors that face each other. If none succeeds, the exact search decides, if the protocol has one;
+then the pair of first atoms, with which most predictions begin, is tried before all others.
 """
 
 from __future__ import annotations
@@ -153,10 +153,9 @@ def _facing(molecules: MoleculePair, atom: int, pred_atom: int) -> list[tuple[in
     visits = []
     for neighbor, other in zip(neighbors, others, strict=True):
         # Most bonds that face each other agree to the bit.
-        if neighbor[0] != other[0] or neighbor[2] != other[2]:
-            if not molecules.bonds_agree(neighbor, other):
-                bond = f"the bond from {_name(molecules, atom)} to {_name(molecules, neighbor.atom)}"
-                return f"{bond}: {_bonds_differ(molecules, neighbor, other)}"
+        if (neighbor[0] != other[0] or neighbor[2] != other[2]) and not molecules.bonds_agree(neighbor, other):
+            bond = f"the bond from {_name(molecules, atom)} to {_name(molecules, neighbor.atom)}"
+            return f"{bond}: {_bonds_differ(molecules, neighbor, other)}"
         visits.append((neighbor[3], other[3], atom))
     return visits
 
