@@ -27,12 +27,12 @@ def cases() -> Iterator[Case]:
         first, second = ({"task2": {"output": {"text_blocks": side}}} for side in (truth, prediction))
         yield Case(name, {**_truth("Line"), **first}, second)
     for kind, part, truth, prediction in _elements():
-        first, second = ({"task6": {"output": {"visual elements": {part: side}}}} for side in (truth, prediction))
-        yield Case(f"{len(truth):,} {part}", {**_truth(kind), **first}, second)
+        true, given = ({"task6": {"output": {"visual elements": {part: side}}}} for side in (truth, prediction))
+        yield Case(f"{len(truth):,} {part}", {**_truth(kind), **true}, given)
     for name, kind, truth, prediction in _series():
-        output = {"output": {"data series": prediction}}
-        given = {**_truth(kind), "task6": {"output": {"data series": truth}}}
-        yield Case(f"{kind}: {name}", given, {"task6": output, "task7": output})
+        output: Json = {"output": {"data series": prediction}}
+        record = {**_truth(kind), "task6": {"output": {"data series": truth}}}
+        yield Case(f"{kind}: {name}", record, {"task6": output, "task7": output})
     roles: Json = {"task3": {"output": {"text_blocks": [[[[]]]] * 340_000}}}
     yield Case("lists nested in lists in place of roles", _truth("Line"), roles)
     yield Case("empty outputs", _truth("Pie"), {f"task{number}": {"output": {}} for number in range(1, 8)})

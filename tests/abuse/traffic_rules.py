@@ -17,7 +17,7 @@ def cases() -> Iterator[Case]:
     colliding = [_MODULUS * k for k in range(1, 33_001)]
     long = ["x" * 300_000 + str(n) for n in range(50)]
     name = "x" * 5_000_000
-    for what, rules in (
+    alike: list[tuple[str, list[dict[str, Any]]]] = [
         ("integers with one hash in lists", _listed(colliding, 1000)),
         ("integers with one hash as centerlines", [{"centerlines": colliding[:9_000]}]),
         ("floats with one hash", _listed([k * float(2**63) for k in range(1, 33_001)], 1000)),
@@ -31,19 +31,22 @@ def cases() -> Iterator[Case]:
         ("16 MB of empty objects", [{"properties": {str(n): [{}] * 100_000 for n in range(55)}}]),
         ("16 MB of lists nested in lists", [{"properties": {"a": [nested_list(190)] * 42_000}}]),
         ("many names of properties", [{"properties": {f"{n}-{k}": n for k in range(64)}} for n in range(500)]),
-    ):
+    ]
+    for what, rules in alike:
         yield Case(what, _truth(rules), {"rules": [{**rule, "matches": n} for n, rule in enumerate(rules)]})
     never, again = ([_wide(n + side, 20, 20) for n in range(500)] for side in (0, 1000))
     wrong, other = ([{"properties": {f"{side}-{k}": "x" * 200 for k in range(64)}}] * 500 for side in "tp")
     unknown = [{"matches": name, "centerlines": list(range(5_000))}] * 2
-    for what, truth, prediction in (
+    few, many = ([_shares(n, side) for n in range(500)[::step]] for side, step in ((1, 1), (2, -1)))
+    differing: list[tuple[str, list[dict[str, Any]], list[dict[str, Any]]]] = [
         ("integers with one hash in the prediction alone", [{}], _listed(colliding, 1000)),
         ("500 rules that never agree", never, again),
         ("64,000 wrong properties", wrong, other),
         ("a long name of no rule in 10,000 edges", [{}], unknown),
         ("a million predicted rules without anything", [], [{}] * 1_000_000),
-        ("the costliest assignment", *([_shares(n, side) for n in range(500)[:: 3 - 2 * side]] for side in (1, 2))),
-    ):
+        ("the costliest assignment", few, many),
+    ]
+    for what, truth, prediction in differing:
         yield Case(what, _truth(truth), {"rules": prediction})
 
 

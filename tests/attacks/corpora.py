@@ -71,7 +71,22 @@ def _raw_byte(rng: random.Random, record: Record) -> list[bytes]:
     return [bytes(line)]
 
 
-IDS = ["", "x" * 1024, "x" * 1025, None, 1.5, [], {}, True, "ghost", "../../ghost", "nul \0", " ", "a\nb", "é"]
+IDS: list[Any] = [
+    "",
+    "x" * 1024,
+    "x" * 1025,
+    None,
+    1.5,
+    [],
+    {},
+    True,
+    "ghost",
+    "../../ghost",
+    "nul \0",
+    " ",
+    "a\nb",
+    "é",
+]
 VALUES: list[Any] = [None, True, 0, -1, 1.5, 1e300, 10**30, "", "\0", "\u202e", "<script>", [], {}, [[]], {"a": None}]
 LITERALS = [
     *(b"1e400", b"-1e400", str(10**400).encode(), b"NaN", b"Infinity", b"-Infinity", b"-0.0", b"1.", b"01", b"1e-400"),

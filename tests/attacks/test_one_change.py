@@ -54,7 +54,7 @@ def _cell(value: Any) -> str | None:
     return value if value is None or isinstance(value, str) else json.dumps(value)
 
 
-def rewritten(**hooks: Callable[[Any], Any]) -> Write:
+def rewritten(**hooks: Any) -> Write:
     """Returns what writes the records as JSON reads them with these hooks."""
     return lambda folder, records: jsonl(folder, json.loads(json.dumps(records), **hooks))
 
