@@ -13,7 +13,7 @@ import pytest
 
 from tests.attacks import FLAGS, SEEDS, assert_same, rng_of
 from tests.attacks.corpora import BENCHMARKS, written
-from tests.runs import Run, evaluate
+from tests.runs import evaluate
 
 pytestmark = pytest.mark.attacks
 
@@ -74,16 +74,3 @@ def test_a_killed_run_leaves_nothing_that_the_next_one_would_not_remove(
     assert_same(resumed, whole)
     assert resumed.stderr == ""
     assert len(list((out / ".runs").iterdir())) == 1
-
-
-def test_a_finished_run_survives_a_killed_one(tmp_path: Path) -> None:
-    inputs, others = written(tmp_path / "in", "chart", 20, 0), written(tmp_path / "others", "chart", 200, 1)
-    out = tmp_path / "out"
-    before = evaluate(out, *inputs, *FLAGS, config="chart").bytes()
-    temporary = tmp_path / "tmp"
-    temporary.mkdir()
-    given = [f"--ground-truth={others[0]}", f"--predictions={others[1]}", f"--output={out}", *FLAGS]
-    killed_after(0.2, temporary, ["evaluate", "chart", *given])
-    finished = Run(0, "", "", out).bytes()
-    if finished != before:
-        assert finished == evaluate(tmp_path / "whole", *others, *FLAGS, config="chart").bytes()

@@ -19,7 +19,7 @@ from beamscore.pipelines.runs.provenance import versions
 from beamscore.transforms.io.publication import ask_to_keep, run_folder
 from tests.attacks import FLAGS, SEEDS, assert_same, rng_of
 from tests.attacks.corpora import BENCHMARKS, corpus, damaged
-from tests.runs import Record, Run, evaluate, write_lines
+from tests.runs import Record, evaluate, write_lines
 
 pytestmark = pytest.mark.attacks
 
@@ -149,42 +149,3 @@ def keep(run: Path, name: str, output: Path) -> None:
         str(output), run_id, msgspec.json.encode(RunSignature.of(configuration, versions(configuration.benchmark)))
     )
     shutil.copytree(run / "samples", Path(run_folder(str(output), run_id), "samples"))
-
-
-@pytest.mark.parametrize("name", BENCHMARKS)
-@pytest.mark.parametrize("damage", ["a metric", "a statistic", "a status", "other rows", "half of the rows"])
-def test_rows_that_are_not_as_they_were_written_are_not_taken(
-    tmp_path: Path, earlier: Callable[[str], Path], name: str, damage: str
-) -> None:
-    run, given = tmp_path / "run", inputs(tmp_path, name, jsonl)
-    shutil.copytree(earlier(name), run, ignore=shutil.ignore_patterns(".runs"))
-    if damage == "other rows":
-        other = evaluate(tmp_path / "other", *given, *FLAGS, f"--set={OPTIONS[name][-1]}", config=name)
-        assert other.code == 0
-        shutil.rmtree(run / "samples")
-        shutil.copytree(tmp_path / "other" / "samples", run / "samples")
-    else:
-        for path in (run / "samples").glob("*.parquet"):
-            pq.write_table(edited(pq.ParquetFile(path).read(), damage), path)
-    reusing = evaluate(tmp_path / "out", *given, *FLAGS, f"--reuse={run}", config=name)
-    assert reusing.code == 0
-    whole = Run(0, "", "", earlier(name))
-    assert reusing.samples == whole.samples
-    assert reusing.sums["systems"] == whole.sums["systems"]
-
-
-def edited(table: Any, damage: str) -> Any:
-    rows = table.to_pylist()
-    if damage == "half of the rows":
-        return table.slice(0, len(rows) // 2)
-    for row in rows:
-        if damage == "a metric":
-            name = next(each for each in table.schema.names if table.schema.field(each).type == pa.float64())
-            row[name] = 0.125
-        elif damage == "a status":
-            row["status"], row["prediction_status"] = "missing_prediction", None
-        elif row["statistics"] is not None:
-            statistics = json.loads(row["statistics"])
-            statistics = {name: number + 1 for name, number in statistics.items()} or {"made up": 1}
-            row["statistics"] = json.dumps(statistics)
-    return pa.Table.from_pylist(rows, table.schema)

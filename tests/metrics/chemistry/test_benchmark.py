@@ -246,3 +246,12 @@ def test_any_line_is_scored_and_equals_itself_where_it_can_be_read(
     assert check_perfect([" ".join(tokens)], options) == 1
     check_perfect([made, f"\\chemfig {{ {made} }}", *map(" ".join, changed)], options)
     assert score("\\chemfig{A-[1]B}", f"\\chemfig {{ {made} }}", **options).metrics["exact_match"] in (0, 1)
+
+
+def test_the_four_starts_of_the_tool_may_miss_a_drawing_in_which_many_atoms_look_alike() -> None:
+    # A spine with eleven equal limbs at uneven distances; the molecule before it moves the numbers of its atoms.
+    limb = "branch( -[:0] branch( -[:90] -[:90] -[:90] branch) -[:270] -[:270] -[:270] branch)"
+    spine = " ".join("-[:90] " * gap + limb for gap in (9, 10, 11, 9, 12, 10, 11, 12, 9, 9, 10))
+    text = f"\\chemfig {{ A {'-[:90] ' * 14}}} \\chemfig {{ {spine} {'-[:90] ' * 9}}}"
+    for options, equal in (({}, [True, True]), ({"protocol": "released"}, [True, False])):
+        assert [molecule.equal for molecule in score(text, text, **options).details.molecules] == equal
