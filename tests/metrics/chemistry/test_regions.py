@@ -102,6 +102,8 @@ def test_submolecules_and_options_of_a_region() -> None:
     assert molecule("A!{me}", definitions) == molecule("A-[2]CH_3")
     assert molecule("A!\\x{30}{B}", definitions) == molecule("A-[:30]B")
     assert [molecule(f"A-[{n}]!{{end}}", definitions).texts[1] for n in (1, 3)] == ["O_{2}N", "N_{2}O"]
+    # The fourth side of this ring runs at 330.5 + 4 * 60 - 120 = 450.5 degrees, to the left.
+    assert "N_{2}O" in molecule("-[:330.5]*6(----!{end}--)", definitions).texts
     first, second = line("\\chemfig[x][angle increment=30]{A-[1]B} \\chemfig { A -[:30] B }").regions
     assert first.molecule == second.molecule == molecule("A-[:30]B")
 
