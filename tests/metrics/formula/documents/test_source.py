@@ -61,7 +61,13 @@ def expand_macros(text: str, max_steps: int = 10**6) -> str:
 
 
 UNREADABLE = (
-    *(r"\newcommand{\a}[1]{never closed", r"\newcommand{\a}[12]{x}", r"\def\begin{x}\begin{y}", r"\def\a.{x}\a."),
+    *(
+        r"\newcommand{\a}[1]{never closed",
+        r"\newcommand{\a}[12]{x}",
+        r"\def\begin{x}\begin{y}",
+        r"\def\a.{x}\a.",
+        r"\def\a#2#1{x}\a yz",
+    ),
     *(r"\def\a#1;{x}\a y;", r"\let\a\b\a", r"\DeclarePairedDelimiter{\abs}{|}{|}\abs{x}"),
 )
 

@@ -100,6 +100,11 @@ def test_what_is_not_in_the_grammar_is_not_parsed(text: str) -> None:
     assert not normal_form(text).parsed
 
 
+def test_a_control_character_is_a_blank() -> None:
+    controls = [*range(32), *range(127, 160), 0xD800, 0xDFFF, 0x2028, 0xFEFF]
+    assert {printed(f"x +{chr(code)}y") for code in controls} == {"x + y"}
+
+
 @pytest.mark.parametrize("text", [r"\frac { a", r"\sqrt { x", r"\hat", r"\frac"])
 def test_a_command_without_its_argument_has_no_normal_form(text: str) -> None:
     with pytest.raises(Unbalanced):
