@@ -88,12 +88,10 @@ class _Run(NamedTuple):
 
 
 class Typesetter:
-    """TeX with its scratch folder and its format; a context manager.
+    """TeX with its scratch folder and its format.
 
     `seconds` is the processor time that one formula may take. `runs` and `nanoseconds` tell how often TeX ran on
     formulas, and how long on the clock.
-
-    Raises MissingTool on entry where TeX, a package or the Chinese face is missing.
     """
 
     def __init__(self, seconds: int = 5) -> None:
@@ -102,15 +100,11 @@ class Typesetter:
         self.runs = 0
         self.nanoseconds = 0
 
-    def __enter__(self) -> Typesetter:
-        self.open()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def open(self) -> None:
-        """Makes the scratch folder and the format."""
+        """Makes the scratch folder and the format.
+
+        Raises MissingTool if TeX, a package or the Chinese face is missing.
+        """
         if self._scratch is not None:
             return
         require_tex()

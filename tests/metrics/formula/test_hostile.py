@@ -74,9 +74,11 @@ def worker(typesetter: Typesetter, tmp_path_factory: pytest.TempPathFactory) -> 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tempfile, "tempdir", str(scratch))
         patch.setattr(typeset, "SECONDS_OF_RUN", 1)
-        with Typesetter(seconds=1) as own:
-            yield benchmark_with(own, time_limit=1)
-            assert [path.is_dir() for folder in scratch.iterdir() for path in folder.iterdir()].count(True) == 0
+        own = Typesetter(seconds=1)
+        own.open()
+        yield benchmark_with(own, time_limit=1)
+        assert [path.is_dir() for folder in scratch.iterdir() for path in folder.iterdir()].count(True) == 0
+        own.close()
         assert list(scratch.iterdir()) == []
         assert processes_of_tex(scratch) == []
 
