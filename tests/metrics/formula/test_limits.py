@@ -81,6 +81,7 @@ TABLE = r"\begin{tabular}{%s} x \end{tabular}"
         # Repeated columns multiply and count squared, and so do written ones; 3 * 2 + 2 here.
         (TABLE % "*{99}{*{50}{c}}", (99 * 50) ** 2, 10**9),
         (r"\multicolumn{1}{*{99}{*{50}{c}}}{x}", (99 * 50) ** 2, 10**9),
+        (TABLE % '*{"FF}{c}', 99**2, 100**2 + 1_000),
         (TABLE % ("c" * 1900), 1900**2, 2000**2),
         (TABLE % "*{3}{cl}rr", 8**2 + 300, 1_500),
         # Arrows and delimiters grow with lengths.
@@ -118,6 +119,14 @@ def test_the_ground_truth_may_spend_half_and_the_prediction_the_rest(
     assert allowances.wanted("prediction") == (side is None)
     with nullcontext() if side is None else pytest.raises(RejectedRecord, match=f"^{str(side).replace('_', ' ')}: "):
         allowances.check(0)
+
+
+def test_a_formula_of_both_sides_is_charged_once() -> None:
+    allowances = SampleAllowances(100)
+    allowances.add(0, 100, ["both"], ["both", "other"])
+    for formula in ("both", "other"):
+        allowances.charge(formula, 50)
+    allowances.check(0)
 
 
 COSTLY = r"\pmb{" * 8 + "x" + "}" * 8

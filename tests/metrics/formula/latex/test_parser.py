@@ -62,7 +62,10 @@ def printed(text: str, released: bool = False) -> str:
             r"\begin{tabular}{l|c} ab & $x_1$ \\ \cmidrule(l{3pt}r{3pt}){1-1} \end{tabular}",
             r"\begin{tabular}{l|c} a b & $ x _ 1 $ \\ \cmidrule(l{3pt}r{3pt}){1-1} \end{tabular}",
         ),
-        (r"\begin{tabular}{c} x \hspace{1cm} y", r"\begin{tabular}{c} x y \end{tabular}"),
+        (
+            r"\begin{tabular}{c} x \hspace{1cm} \specialrule{1pt}{2pt}{3pt} y",
+            r"\begin{tabular}{c} x \specialrule{1pt}{2pt}{3pt} y \end{tabular}",
+        ),
     ],
 )  # fmt: skip
 def test_normal_form(text: str, expected: str) -> None:
@@ -83,6 +86,7 @@ def test_normal_form(text: str, expected: str) -> None:
         # Of a text that does not parse, an open brace is a token of its own.
         (r"\sum_{n=1}^{100 x", r"\sum _ { n = 1 } ^ { 1 0 0 x", r"\sum_{n=1}^{100 x"),
         (r"\left( x", r"\left( x", r"\left( x"),
+        (r"\left( a -- \frac { b }", r"\left( a - - \frac { b } { }", r"\left( a - - \frac { b } { }"),
     ],
 )
 def test_two_scripts_of_a_kind_and_open_braces(text: str, published: str, released: str) -> None:
