@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from beamscore.metrics.common.budget import Budget
 from beamscore.metrics.formula.documents.dialects import DIALECTS, visible_markdown
 from beamscore.metrics.formula.documents.displays import bare, math_score, prose_start
+from beamscore.metrics.formula.documents.source import visible_source
 from tests.metrics.formula.samples import contents, read
 
 NAMES = ("equation", "align", "gather", "multline", "eqnarray", "displaymath", "flalign")
@@ -60,6 +61,7 @@ IN_ALL = [
     ("$$ \\begin{align} a $$ text $$ b $$", ["\\begin{align} a", "b"]),
     ("\\begin{align} a $$ b \\end{align} text $$ c $$", ["a $$ b", "c"]),
     ("\\[ a \\] \\begin{align} b \\] c \\end{align}", ["a", "b \\] c"]),
+    ("\\[ a \\]$$ b $$\\[ c \\]", ["a", "b", "c"]),
     # A single $ without a partner.
     ("Let $x be the sum. \\[ y \\] and $z$ more $$ w $$", ["y", "w"]),
     ("Let $x be the sum.\n\n$$ y $$ and $z$, $a$$b$$c$ and $a$$$ z $$", ["y", "z"]),
@@ -107,6 +109,10 @@ def test_examples(dialect: str, text: str, expected: list[str]) -> None:
         ("\\begin{alignat}{2} a &= b \\end{alignat}", "\\begin{aligned} a &= b \\end{aligned}"),
         ("\\begin{gather} a \\\\ b \\end{gather}", "\\begin{gathered} a \\\\ b \\end{gathered}"),
         ("\\[ \\begin{aligned}[t] a &= b \\end{aligned} \\]", "\\begin{aligned} a &= b \\end{aligned}"),
+        (
+            "\\begin{gather} \\begin{cases} a \\end{cases} \\\\ b \\end{gather}",
+            "\\begin{gathered} \\begin{cases} a \\end{cases} \\\\ b \\end{gathered}",
+        ),
         ("\\begin{align} a = b \\end{align}", "a = b"),
         ("\\begin{align} \\begin{pmatrix} a & b \\end{pmatrix} \\end{align}", "\\begin{pmatrix} a & b \\end{pmatrix}"),
     ],
@@ -215,6 +221,7 @@ PIECES = [
     *["$", "\n", "x", "%", "\\", "{", "}", "é", "[", "]", "`", ">", "-", " ", "``", "''", "1. ", "latex", "python"],
     *["$$", "\\[", "\\]", "\\begin{align}", "\\end{align}", "```", "```latex", "~~~", "\\label", "\\tag{", "\n\n"],
     *["\\begin{gather*}", "\\end{gather}", "\\text{", "where the sum is ", "[MISSING_PAGE_POST]"],
+    *["\\iffalse", "\\fi", "\\else", "\\verb|", "\\begin{comment}", "\\end{comment}"],
 ]
 
 
@@ -224,6 +231,7 @@ def test_any_text_gives_formulas_in_order_and_what_is_visible_keeps_its_place(di
     offsets = [formula.offset for formula in read(text, dialect)]
     assert offsets == sorted(set(offsets))
     assert all(0 <= offset < len(text) for offset in offsets)
-    visible = visible_markdown(text.replace("[MISSING_PAGE_POST]", ""), Budget(10**6))
-    both = zip(visible, text.replace("[MISSING_PAGE_POST]", ""), strict=True)
+    text = text.replace("[MISSING_PAGE_POST]", "")
+    both = zip(visible_markdown(text, Budget(10**6)), text, strict=True)
     assert all(shown == kept or (shown == " " and kept != "\n") for shown, kept in both)
+    assert all(shown in (" ", kept) for shown, kept in zip(visible_source(text), text, strict=True))

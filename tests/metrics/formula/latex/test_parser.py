@@ -146,6 +146,7 @@ def test_any_text_has_tokens_and_the_normal_form_is_its_own(pieces: list[str]) -
         (r"\frac\alpha\input\\\newline", "\\frac\\alpha\\unknowncommand \\\\\\newline"),
         (r"\begin{array}\begin{filecontents}", "\\begin{array}\\unknowncommand "),
         ("x\\", "x\\unknowncommand "),
+        ("\\\u00e9", "\\unknowncommand "),
         *(
             (f"\\begin{{tabular}}{{*{{{times}}}{{c}}}}", "\\begin{tabular}{*{99}{c}}")
             for times in ("100", "+100", '"FFFF', "'777", "`a", r"\leq", " 0099 ")

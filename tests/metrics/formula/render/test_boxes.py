@@ -57,8 +57,10 @@ def test_whose_ink_makes_a_box() -> None:
     boxes = token_boxes(typeset(ink(1, 0, 0, 10, 10), ink(-1, 20, 0, 30, 10), ink(1, 40, 5, 50, 20)), ("x", "y"))
     assert boxes.tokens == ("y",)
     assert np.ptp(boxes.boxes[0, [0, 2]]) == 49 + 2
-    beyond = typeset(ink(0, 0, 0, 10, 10), ink(1, 95, 0, 120, 10), ink(2, 130, 0, 140, 10), width=100)
-    boxes = token_boxes(beyond, ("a", "b", "c"))
+    beyond = typeset(
+        ink(0, 0, 0, 10, 10), ink(1, 95, 0, 120, 10), ink(2, 130, 0, 140, 10), ink(3, -9, 0, -5, 5), width=100
+    )
+    boxes = token_boxes(beyond, tuple("abcd"))
     assert (boxes.tokens, boxes.size[0]) == (("a", "b"), 99 + 2 * 8)
     assert len(token_boxes(typeset(), ("a",))) == 0
 
@@ -71,6 +73,7 @@ def image(*rows: str) -> Image.Image:
 def test_the_differences_of_images() -> None:
     # The second image has one column more.
     assert column_edit_distance(image("#.#", "..#"), image("#.##", "..#.")) == (1, 4)
+    assert column_edit_distance(Image.new("L", (1, 1), 200), image(".")) == (0, 1)  # light grey is white
     # White rows below make no difference.
     assert column_edit_distance(image("#.#"), image("#.#", "...")) == (0, 3)
     # One of four pixels is black on one side alone; there is white beside the smaller.
@@ -119,6 +122,7 @@ LEAVING_INK = [
     (r"\mathrm{" * 20 + "x" + "}" * 20, "x"),
     (r"x^1^2", "x 1 2"),
     (r"x ^ 1 ^ 2", "x 1 2"),
+    (r"\left( { b } _ \alpha", r"\left( b \alpha"),
 ]
 
 
