@@ -7,6 +7,7 @@ import pickle
 import random
 import time
 import xml.etree.ElementTree as ET
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -48,7 +49,7 @@ SPELLINGS = [
     (r"\root 3 \of x", r"\sqrt[3]{x}"),
 ]
 """Others, and scripts that are not closed."""
-EXAMPLES: list[tuple[str, str | None, dict[str, float]]] = [
+EXAMPLES: list[tuple[str, str | None, Mapping[str, float]]] = [
     # \leq and \le look the same, and are two of 13 tokens: \frac { a } { b } \leq x ^ { 2 }.
     (
         r"\frac{a}{b} \leq x^{2}",

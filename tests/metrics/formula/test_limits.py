@@ -81,6 +81,7 @@ TABLE = r"\begin{tabular}{%s} x \end{tabular}"
         # Repeated columns multiply and count squared, and so do written ones; 3 * 2 + 2 here.
         (TABLE % "*{99}{*{50}{c}}", (99 * 50) ** 2, 10**9),
         (r"\multicolumn{1}{*{99}{*{50}{c}}}{x}", (99 * 50) ** 2, 10**9),
+        ("*{9}{" + "y" * 50 + "}", 900, 2_000),  # no columns
         (TABLE % '*{"FF}{c}', 99**2, 100**2 + 1_000),
         (TABLE % ("c" * 1900), 1900**2, 2000**2),
         (TABLE % "*{3}{cl}rr", 8**2 + 300, 1_500),

@@ -86,6 +86,7 @@ def test_normal_form(text: str, expected: str) -> None:
         # Of a text that does not parse, an open brace is a token of its own.
         (r"\sum_{n=1}^{100 x", r"\sum _ { n = 1 } ^ { 1 0 0 x", r"\sum_{n=1}^{100 x"),
         (r"\left( x", r"\left( x", r"\left( x"),
+        (r"\left( \hat x y", r"\left( \hat { x } y", r"\left( \hat { x } y"),
         (r"\left( a -- \frac { b }", r"\left( a - - \frac { b } { }", r"\left( a - - \frac { b } { }"),
     ],
 )
