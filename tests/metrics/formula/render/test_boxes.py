@@ -14,6 +14,7 @@ from beamscore.metrics.formula.render.boxes import (
     PIXELS_PER_UNIT,
     Boxes,
     column_edit_distance,
+    draw_image,
     drawing_steps,
     mean_squared_error,
     token_boxes,
@@ -80,6 +81,16 @@ def test_the_differences_of_images() -> None:
     assert (
         mean_squared_error(image("#."), image("#.", "#.")) == mean_squared_error(image("#"), image("##", "..")) == 1 / 4
     )
+
+
+def test_a_larger_image_shows_the_same(typesetter: Typesetter) -> None:
+    (formula,) = typeset_all(typesetter, as_marked([r"\sum_{i=1}^n \frac{f(x)}{\sqrt{y}} + \widehat{g}"]))
+    assert isinstance(formula, Typeset)
+    small, large = (draw_image(formula, dpi) for dpi in (200, 400))
+    inside = large.crop((8, 8, large.width - 8, large.height - 8)).resize((small.width - 16, small.height - 16))
+    assert (
+        mean_squared_error(small.crop((8, 8, small.width - 8, small.height - 8)), inside) < 0.04
+    )  # 0.07 if moved by 2
 
 
 def test_the_steps_of_images_count_pieces_covered_pixels_and_padded_pixels() -> None:
