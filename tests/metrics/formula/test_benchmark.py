@@ -215,6 +215,7 @@ def test_formulas_that_cannot_be_typeset_are_told_apart_by_side(benchmark_: Form
     assert result.coverage == {"ground_truth_not_rendered": 1}
     assert (result.metrics["cdm"], result.metrics["render_failure"]) == (1, 1 / 2)
     assert (redundant.metrics["cdm"], redundant.metrics["render_failure"]) == (1 / 2, 1 / 2)
+    assert metrics_of(benchmark_, r"\(\)", None)["edit_distance"] == 1  # no token on either side
 
 
 def test_details_and_drawings_are_bounded(benchmark_: FormulaBenchmark) -> None:
