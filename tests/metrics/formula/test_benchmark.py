@@ -313,7 +313,7 @@ def test_a_prediction_equal_to_its_ground_truth_is_right(typesetter: Typesetter,
 
 
 def test_a_drawing_tells_matched_and_unmatched_tokens_apart(benchmark_: FormulaBenchmark) -> None:
-    svg = ET.fromstring(benchmark_.draw(FormulaTruth("a+b<c"), FormulaPrediction("a+x<c")))
+    svg = ET.fromstring(benchmark_.draw(FormulaTruth("a+b<c"), FormulaPrediction("a+<cx")))
     boxes = [box for box in svg.iter(f"{SVG}polygon") if box.find(f"{SVG}title") is not None]
     dashed = [(box.findtext(f"{SVG}title"), box.get("stroke")) for box in boxes if box.get("stroke-dasharray")]
     assert (len(boxes), dashed) == (10, [("b", MISSED.color), ("x", EXTRA.color)])

@@ -152,6 +152,12 @@ def test_a_sample_whose_formulas_cost_too_much_together_is_rejected(typesetter: 
     first, second = benchmark_with(typesetter, max_steps=100_000).score(pairs)
     assert not isinstance(first, RejectedRecord)
     assert str(second).startswith("prediction: scoring takes more work than max_steps=100000")
+    # Matching 1,000 tokens with others takes 10^6 steps, and with themselves none.
+    same, other = benchmark_with(typesetter, max_steps=500_000).score(
+        [pair("x" * 1_000, letter * 1_000) for letter in "xy"]
+    )
+    assert not isinstance(same, RejectedRecord)
+    assert str(other).startswith("sample: scoring takes more work than max_steps=500000")
 
 
 def test_processes_of_their_own_are_charged_to_the_sample_and_to_it_alone(typesetter: Typesetter) -> None:
