@@ -29,7 +29,7 @@ def printed(text: str, released: bool = False) -> str:
         (r"\text{if } x", r"\mathrm { i f ~ } x"),
         (r"\text{\kern 1 pt x}", r"\mathrm { \kern 1pt ~ x }"),
         (r"{\rm d}x {\cal L}", r"\mathrm { d } x { \cal L }"),
-        (r"\mathrm{\phi}", r"\mathrm { \  p h i }"),
+        (r"\mathrm{\phi\foo\to}", r"\mathrm { \  p h i \  f o o \to }"),
         (r"\sqrt[3]{x} \root n+1 \of x", r"\sqrt [ 3 ] { x } \sqrt [ n + 1 ] { x }"),
         (r"\sin x \operatorname{sin}x \pmod y", r"\mathrm { s i n } x \mathrm { s i n } x \mathrm { m o d } y"),
         (r"\operatorname*{argmax}_x", r"\operatorname { a r g m a x } _ { x }"),
@@ -86,6 +86,7 @@ def test_normal_form(text: str, expected: str) -> None:
         # Of a text that does not parse, an open brace is a token of its own.
         (r"\sum_{n=1}^{100 x", r"\sum _ { n = 1 } ^ { 1 0 0 x", r"\sum_{n=1}^{100 x"),
         (r"\left( x", r"\left( x", r"\left( x"),
+        (r"\left( \color [ rgb ] { 1 } y", r"\left( y", r"\left( y"),
         (r"\left( \hat x y", r"\left( \hat { x } y", r"\left( \hat { x } y"),
         (r"\left( a -- \frac { b }", r"\left( a - - \frac { b } { }", r"\left( a - - \frac { b } { }"),
     ],
