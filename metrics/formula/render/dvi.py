@@ -94,12 +94,8 @@ def read_metrics(data: bytes) -> Metrics:
     return glyphs
 
 
-def read_pages(
-    data: bytes, metrics: Callable[[str], Metrics], fonts: dict[int, Font], marks_of_a_page: int = 0
-) -> Iterator[Page]:
+def read_pages(data: bytes, metrics: Callable[[str], Metrics], fonts: dict[int, Font]) -> Iterator[Page]:
     """Yields the whole pages of a DVI file; `fonts` is filled with the fonts it defines, by their numbers.
-
-    The marks of page n are counted from n times `marks_of_a_page`.
 
     Raises UnreadableOutput if a page has too much ink.
     """
@@ -108,7 +104,7 @@ def read_pages(
         while (code := data[at]) != 248:
             at += 1
             if code == 139:
-                page, at = _page(data, at, marks_of_a_page, metrics, fonts)
+                page, at = _page(data, at, metrics, fonts)
                 yield page
             elif 243 <= code <= 246:
                 at = _define(data, at, code - 242, metrics, fonts)
@@ -121,8 +117,6 @@ def _define(data: bytes, at: int, size: int, metrics: Callable[[str], Metrics], 
     number, scale = (int.from_bytes(data[i:j], "big") for i, j in ((at, at + size), (at + size + 4, at + size + 8)))
     start = at + size + 14
     end = start + data[start - 2] + data[start - 1]
-    if end > len(data):
-        raise IndexError
     if number not in fonts:
         name = data[start:end].decode("ascii", "replace")
         glyphs = {
@@ -133,9 +127,7 @@ def _define(data: bytes, at: int, size: int, metrics: Callable[[str], Metrics], 
     return end
 
 
-def _page(
-    data: bytes, at: int, marks_of_a_page: int, metrics: Callable[[str], Metrics], fonts: dict[int, Font]
-) -> tuple[Page, int]:
+def _page(data: bytes, at: int, metrics: Callable[[str], Metrics], fonts: dict[int, Font]) -> tuple[Page, int]:
     """Reads one page from its head on, and returns it and where it ends.
 
     One loop over local variables, since it runs for every byte; tests come in the order of how often they hold.
@@ -144,7 +136,6 @@ def _page(
     add = cells.extend
     signed = int.from_bytes
     number = signed(data[at : at + 4], "big", signed=True)
-    first_mark = number * marks_of_a_page
     at += 44
     opened: set[int] = set()
     marks: list[int] = []
@@ -176,7 +167,7 @@ def _page(
             at += 1 + length
             if text.isdigit():
                 marks.append(mark)
-                mark = int(text) - first_mark
+                mark = int(text)
                 opened.add(mark)
             elif not text:
                 marks.append(mark)

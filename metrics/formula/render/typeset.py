@@ -7,7 +7,7 @@ elsewhere, or left it:
 - TeX reports no error between the formula's beginning and that of the next. What ends a formula is `\outer`, so that an
   argument that is not closed is such an error rather than a way into the next formula.
 - At its end every group and conditional is closed, else the run stops there.
-- Its page holds one display, and every mark on it is one of its own, opened and closed there.
+- Its page holds one display, and every mark on it is opened and closed there, and one that the formula has.
 - What LaTeX changes globally while it typesets is set back before each formula. What the Chinese environment changes is
   not, so formulas with and without it are in runs of their own.
 
@@ -35,7 +35,7 @@ from typing import NamedTuple
 from ...benchmark import MissingTool
 from ..latex.token_markup import Marked
 from ..limits import START_STEPS, SampleAllowances
-from .document import MARKS_OF_A_FORMULA, PREAMBLE, batch_document, finished, lone_document, on_paper
+from .document import PREAMBLE, batch_document, finished, lone_document, on_paper
 from .dvi import Font, Metrics, Page, UnreadableOutput, read_metrics, read_pages
 from .tex import INSTALL, find_file, require_tex, run_bounded
 
@@ -88,12 +88,10 @@ class _Run(NamedTuple):
 
 
 class Typesetter:
-    """TeX with its scratch folder and its format; a context manager.
+    """TeX with its scratch folder and its format.
 
     `seconds` is the processor time that one formula may take. `runs` and `nanoseconds` tell how often TeX ran on
     formulas, and how long on the clock.
-
-    Raises MissingTool on entry where TeX, a package or the Chinese face is missing.
     """
 
     def __init__(self, seconds: int = 5) -> None:
@@ -102,22 +100,17 @@ class Typesetter:
         self.runs = 0
         self.nanoseconds = 0
 
-    def __enter__(self) -> Typesetter:
-        self.open()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def open(self) -> None:
-        """Makes the scratch folder and the format."""
+        """Makes the scratch folder and the format.
+
+        Raises MissingTool if TeX, a package or the Chinese face is missing.
+        """
         if self._scratch is not None:
             return
         require_tex()
         data = _format()
         self._scratch = tempfile.TemporaryDirectory(prefix="beamscore-formula-", ignore_cleanup_errors=True)
-        compressed = data[:2] == b"\x1f\x8b"
-        Path(self._scratch.name, "formula.fmt").write_bytes(gzip.decompress(data) if compressed else data)
+        Path(self._scratch.name, "formula.fmt").write_bytes(data)
 
     def close(self) -> None:
         """Removes the scratch folder."""
@@ -158,10 +151,10 @@ class Typesetter:
         in neither. One of the two is never empty.
         """
         fonts: dict[int, Font] = {}
-        run = self._run(batch_document(formulas), fonts, SECONDS_OF_RUN, MARKS_OF_A_FORMULA)
+        run = self._run(batch_document(formulas), fonts, SECONDS_OF_RUN)
         if run.ended:  # what was begun tells which formula has no end: what TeX wrote of the others is not yet on disk
             fonts.clear()
-            run = self._run(batch_document(formulas, watched=True), fonts, SECONDS_OF_RUN, MARKS_OF_A_FORMULA)
+            run = self._run(batch_document(formulas, watched=True), fonts, SECONDS_OF_RUN)
         clean, reached = finished(run.log, len(formulas))
         done: dict[Marked, Typeset] = {}
         for page in run.pages:
@@ -187,7 +180,7 @@ class Typesetter:
             return Failure(f"TeX takes more than {seconds}, or more memory than it may", stalled=True)
         return Failure("TeX gives no page for it")
 
-    def _run(self, source: str, fonts: dict[int, Font], seconds: int, marks_of_a_page: int = 0) -> _Run:
+    def _run(self, source: str, fonts: dict[int, Font], seconds: int) -> _Run:
         """Runs TeX on a document."""
         if self._scratch is None:
             raise RuntimeError("the typesetter is not open")
@@ -205,7 +198,7 @@ class Typesetter:
             if code >= 0 and not log:
                 raise OSError(f"TeX does not start: it cannot write its log to {folder}, or its format is gone")
         try:
-            pages = list(read_pages(data, _glyph_sizes, fonts, marks_of_a_page)) if data else []
+            pages = list(read_pages(data, _glyph_sizes, fonts)) if data else []
         except UnreadableOutput:
             pages = []
         return _Run(pages, log, begun, code < 0)
@@ -223,7 +216,7 @@ _FLAGS = ["-interaction=batchmode", "-no-shell-escape", "-no-mktex=tfm", "-no-mk
 
 @lru_cache(maxsize=1)
 def _format() -> bytes:
-    """Returns TeX's format with the preamble as TeX writes it, most often compressed: a third of a second's work."""
+    """Returns TeX's format with the preamble, a third of a second's work; TeX mostly compresses it, this does not."""
     with tempfile.TemporaryDirectory(prefix="beamscore-formula-") as name:
         folder = Path(name)
         (folder / "formula.tex").write_text(PREAMBLE, "utf-8")
@@ -233,7 +226,8 @@ def _format() -> bytes:
             said = log.read_text("utf-8", "replace") if log.exists() else ""
             errors = [line for line in said.splitlines() if line.startswith("!")]
             raise MissingTool(f"LaTeX cannot read its packages ({'; '.join(errors[:2]) or 'no log'}): {INSTALL}")
-        return path.read_bytes()
+        data = path.read_bytes()
+        return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
 
 
 def _first_run(waiting: Sequence[Marked]) -> Sequence[Marked]:
