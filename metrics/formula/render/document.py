@@ -10,12 +10,16 @@ import re
 from collections.abc import Sequence
 
 from ..latex.commands import sanitize
-from ..latex.token_markup import Marked
+from ..latex.token_markup import MARK, SWALLOWING_MARK, Marked
 from .dvi import POINTS_PER_INCH, UNITS_PER_POINT
 
 PAPERS = ((600, "a5", 210.0), (1300, "a4", 297.0), (1 << 62, "a3", 420.0))
 """(most marked tokens, paper, width in mm when it lies on its side)."""
 PRINTED_SHARE = 0.98
+MARKS_OF_A_FORMULA = 10_000
+"""The marks of formula n in a batch are counted from n times this, which is more than the marks of any formula."""
+
+_MARKED = re.compile(rf"([{MARK}{SWALLOWING_MARK}])\{{(\d+)\}}")
 
 PREAMBLE = r"""\documentclass[12pt]{article}
 \usepackage[landscape]{geometry}
@@ -120,12 +124,12 @@ def lone_document(formula: Marked) -> str:
 
 
 def batch_document(formulas: Sequence[Marked], watched: bool = False) -> str:
-    """Returns the document of several formulas, each a page, numbered from 0.
+    """Returns the document of several formulas, each a page; the marks of formula n count from n MARKS_OF_A_FORMULA.
 
     watched: whether formula n makes a file called n before it begins, which takes longer than to typeset it.
     """
     body = "\n".join(
-        f"\x04{{{number}}}{{{_paper(formula)[1] * PRINTED_SHARE:.2f}}}{_display(formula)}\x05"
+        f"\x04{{{number}}}{{{_paper(formula)[1] * PRINTED_SHARE:.2f}}}{_display(formula, number)}\x05"
         for number, formula in enumerate(formulas)
     )
     end = f"\x06{{{len(formulas)}}}\n\\end{{document}}\n"
@@ -133,8 +137,12 @@ def batch_document(formulas: Sequence[Marked], watched: bool = False) -> str:
     return f"\\begin{{document}}\\csname formula@start\\endcsname{watch}\n{body}\n{end}"
 
 
-def _display(formula: Marked) -> str:
-    body = f"\\begin{{displaymath}}\n{sanitize(formula.source)}\n\\end{{displaymath}}"
+def _display(formula: Marked, number: int = 0) -> str:
+    """The formula as a display; its marks are those of formula `number` of a batch."""
+    source = sanitize(formula.source)
+    if number:
+        source = _MARKED.sub(lambda mark: f"{mark[1]}{{{number * MARKS_OF_A_FORMULA + int(mark[2])}}}", source)
+    body = f"\\begin{{displaymath}}\n{source}\n\\end{{displaymath}}"
     return f"\\begin{{CJK}}{{UTF8}}{{gkai}}{body}\\end{{CJK}}" if formula.chinese else body
 
 

@@ -94,8 +94,12 @@ def read_metrics(data: bytes) -> Metrics:
     return glyphs
 
 
-def read_pages(data: bytes, metrics: Callable[[str], Metrics], fonts: dict[int, Font]) -> Iterator[Page]:
+def read_pages(
+    data: bytes, metrics: Callable[[str], Metrics], fonts: dict[int, Font], marks_of_a_page: int = 0
+) -> Iterator[Page]:
     """Yields the whole pages of a DVI file; `fonts` is filled with the fonts it defines, by their numbers.
+
+    The marks of page n are counted from n times `marks_of_a_page`.
 
     Raises UnreadableOutput if a page has too much ink.
     """
@@ -104,7 +108,7 @@ def read_pages(data: bytes, metrics: Callable[[str], Metrics], fonts: dict[int, 
         while (code := data[at]) != 248:
             at += 1
             if code == 139:
-                page, at = _page(data, at, metrics, fonts)
+                page, at = _page(data, at, marks_of_a_page, metrics, fonts)
                 yield page
             elif 243 <= code <= 246:
                 at = _define(data, at, code - 242, metrics, fonts)
@@ -127,7 +131,9 @@ def _define(data: bytes, at: int, size: int, metrics: Callable[[str], Metrics], 
     return end
 
 
-def _page(data: bytes, at: int, metrics: Callable[[str], Metrics], fonts: dict[int, Font]) -> tuple[Page, int]:
+def _page(
+    data: bytes, at: int, marks_of_a_page: int, metrics: Callable[[str], Metrics], fonts: dict[int, Font]
+) -> tuple[Page, int]:
     """Reads one page from its head on, and returns it and where it ends.
 
     One loop over local variables, since it runs for every byte; tests come in the order of how often they hold.
@@ -136,6 +142,7 @@ def _page(data: bytes, at: int, metrics: Callable[[str], Metrics], fonts: dict[i
     add = cells.extend
     signed = int.from_bytes
     number = signed(data[at : at + 4], "big", signed=True)
+    first_mark = number * marks_of_a_page
     at += 44
     opened: set[int] = set()
     marks: list[int] = []
@@ -167,7 +174,7 @@ def _page(data: bytes, at: int, metrics: Callable[[str], Metrics], fonts: dict[i
             at += 1 + length
             if text.isdigit():
                 marks.append(mark)
-                mark = int(text)
+                mark = int(text) - first_mark
                 opened.add(mark)
             elif not text:
                 marks.append(mark)

@@ -7,7 +7,7 @@ elsewhere, or left it:
 - TeX reports no error between the formula's beginning and that of the next. What ends a formula is `\outer`, so that an
   argument that is not closed is such an error rather than a way into the next formula.
 - At its end every group and conditional is closed, else the run stops there.
-- Its page holds one display, and every mark on it is opened and closed there, and one that the formula has.
+- Its page holds one display, and every mark on it is one of its own, opened and closed there.
 - What LaTeX changes globally while it typesets is set back before each formula. What the Chinese environment changes is
   not, so formulas with and without it are in runs of their own.
 
@@ -35,7 +35,7 @@ from typing import NamedTuple
 from ...benchmark import MissingTool
 from ..latex.token_markup import Marked
 from ..limits import START_STEPS, SampleAllowances
-from .document import PREAMBLE, batch_document, finished, lone_document, on_paper
+from .document import MARKS_OF_A_FORMULA, PREAMBLE, batch_document, finished, lone_document, on_paper
 from .dvi import Font, Metrics, Page, UnreadableOutput, read_metrics, read_pages
 from .tex import INSTALL, find_file, require_tex, run_bounded
 
@@ -151,10 +151,10 @@ class Typesetter:
         in neither. One of the two is never empty.
         """
         fonts: dict[int, Font] = {}
-        run = self._run(batch_document(formulas), fonts, SECONDS_OF_RUN)
+        run = self._run(batch_document(formulas), fonts, SECONDS_OF_RUN, MARKS_OF_A_FORMULA)
         if run.ended:  # what was begun tells which formula has no end: what TeX wrote of the others is not yet on disk
             fonts.clear()
-            run = self._run(batch_document(formulas, watched=True), fonts, SECONDS_OF_RUN)
+            run = self._run(batch_document(formulas, watched=True), fonts, SECONDS_OF_RUN, MARKS_OF_A_FORMULA)
         clean, reached = finished(run.log, len(formulas))
         done: dict[Marked, Typeset] = {}
         for page in run.pages:
@@ -180,7 +180,7 @@ class Typesetter:
             return Failure(f"TeX takes more than {seconds}, or more memory than it may", stalled=True)
         return Failure("TeX gives no page for it")
 
-    def _run(self, source: str, fonts: dict[int, Font], seconds: int) -> _Run:
+    def _run(self, source: str, fonts: dict[int, Font], seconds: int, marks_of_a_page: int = 0) -> _Run:
         """Runs TeX on a document."""
         if self._scratch is None:
             raise RuntimeError("the typesetter is not open")
@@ -198,7 +198,7 @@ class Typesetter:
             if code >= 0 and not log:
                 raise OSError(f"TeX does not start: it cannot write its log to {folder}, or its format is gone")
         try:
-            pages = list(read_pages(data, _glyph_sizes, fonts)) if data else []
+            pages = list(read_pages(data, _glyph_sizes, fonts, marks_of_a_page)) if data else []
         except UnreadableOutput:
             pages = []
         return _Run(pages, log, begun, code < 0)
