@@ -5,8 +5,6 @@ from __future__ import annotations
 import functools
 import os
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -24,9 +22,9 @@ from beamscore.pipelines.config.errors import UsageError, as_usage_error
 from beamscore.pipelines.runners import launch
 from beamscore.transforms.records import InputProblem
 from tests import toy
+from tests.installed.lowest import package_metadata
 from tests.runs import command, evaluate, write_lines
 
-ROOT = Path(__file__).parents[3]
 RECORDS = [toy.sample(index, 0)[0] for index in range(6)]
 INPUTS = ("--ground-truth", "t.jsonl", "--predictions", "p.jsonl", "--output", "out")
 
@@ -236,8 +234,7 @@ def test_the_version_is_that_of_the_distribution_and_completion_knows_the_comman
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert printed(capsys, "--version") == f"beamscore {VERSION}\n"
-    setup = [sys.executable, "setup.py", "--version"]
-    assert subprocess.run(setup, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip() == VERSION
+    assert package_metadata()["version"] == VERSION
     for shell in ("bash", "zsh"):
         script = printed(capsys, "--print-completion", shell)
         assert all(name in script for name in ("evaluate", "convert", "--ground-truth", "--predictions", "--shards"))
