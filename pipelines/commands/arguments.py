@@ -238,7 +238,7 @@ COMMANDS = {
         _option("--seed SEED", "seed of the split (default: 0)", type=int, default=0),
         [
             _option("--fractions NAME=X,...", f"fractions of the groups; default: {DEFAULT_FRACTIONS}"),
-            _option("--folds K", "k-fold cross validation: 0 to K - 1", type=int),
+            _option("--folds K", "k-fold cross validation: 0 to K - 1", type=positive),
         ],
     ),
     "select": _command(
