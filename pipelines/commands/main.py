@@ -18,7 +18,6 @@ from typing import Any
 
 from ...metrics.common.text import nearest
 from ...transforms.process import quiet_root_logger
-from ...transforms.records import printable
 from ..config.errors import UsageError, as_usage_error
 from .arguments import COMMANDS, configuration_of, parser
 from .messages import (
@@ -26,7 +25,6 @@ from .messages import (
     DONE,
     INTERRUPTED,
     WRONG_USAGE,
-    Interrupted,
     is_interrupt,
     say,
     say_defect,
@@ -109,7 +107,7 @@ def _function(command: str) -> Callable[[argparse.Namespace, Any], int]:
 def _failed(error: BaseException) -> int:
     """Reports the error that ended the command, and returns the exit code."""
     if is_interrupt(error):
-        say("ERROR", "; ".join(["interrupted", *([printable(str(error))] if isinstance(error, Interrupted) else [])]))
+        say("ERROR", "interrupted")
         return INTERRUPTED
     problem = as_usage_error(error)
     if problem is not None:
