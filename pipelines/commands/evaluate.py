@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import apache_beam as beam
 import msgspec
@@ -61,7 +62,9 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     warn(plan.inputs.warnings)
     invocation = Invocation.now(parsed.command_line, launch.runner_name(options), plan.inputs.files)
     others = {"baseline": baseline, "reused": reused}
-    used = {name: {"path": each.path, "run_id": each.run_id} for name, each in others.items() if each is not None}
+    used: dict[str, Any] = {
+        name: {"path": each.path, "run_id": each.run_id} for name, each in others.items() if each is not None
+    }
     invocation = replace(invocation, **used)
     plan = replace(plan, output=launch.path_for_workers(options, plan.output), invocation=invocation)
     launch.use_processes(options, parsed.processes, sum(file.size for file in plan.inputs.files))
