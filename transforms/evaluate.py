@@ -36,8 +36,8 @@ from .totals import (
     too_many_slices,
 )
 
-SLICES_AT_ONCE = 64
-"""How many are handed over for measuring together; a worker holds their sums."""
+SLICES_AT_ONCE = 16
+"""How many are measured in one call; a worker holds their sums."""
 RECORD_STREAMS = ("records", "quarantine", "outcomes")
 
 

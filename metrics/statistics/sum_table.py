@@ -190,7 +190,7 @@ class PackedReplicates:
             for shift in range(0, 64, 8):
                 if used >> shift & 255:
                     octets[:, first + shift // 8] = word >> shift
-        return cls(table.names, _compressed(octets.data), by_row=False)
+        return cls(table.names, zlib.compress(octets.data, level=1), by_row=False)
 
     def unpack(self, rows: int) -> SumTable:
         """Returns the table with this many rows.
@@ -215,12 +215,6 @@ class PackedReplicates:
         if (wholes >> _WHOLE_BITS != high).any():
             raise ValueError("the replicates have a sum that is larger than any that samples add up to")
         return SumTable(self.names, wholes, low & _FRACTION)
-
-
-def _compressed(data: memoryview) -> bytes:
-    # Most are runs of one byte: to look for other repetitions takes half as long again and finds few.
-    compressor = zlib.compressobj(level=1, strategy=zlib.Z_RLE)
-    return compressor.compress(data) + compressor.flush()
 
 
 def values_of_rows(benchmark: Benchmark[Any, Any, Any], sums: SumTable | Sums, corpus: Sums) -> dict[str, Any]:
