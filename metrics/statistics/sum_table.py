@@ -131,25 +131,14 @@ class SumTable:
 
     def __add__(self, other: SumTable) -> SumTable:
         """Returns the sums of each row with those of the same row of `other`, or of its only row."""
-        names = tuple(sorted({*self.names, *other.names}))
-        arrays = zip(self._padded(names), other._padded(names), strict=True)
-        wholes, fractions = (ours + theirs for ours, theirs in arrays)
-        return SumTable(names, wholes + (fractions >> FRACTION_BITS), fractions & _FRACTION)
+        both, rows = SumTable.stacked([self, other]), len(self)
+        wholes, fractions = (cells[:, :rows] + cells[:, rows:] for cells in (both.wholes, both.fractions))
+        return SumTable(both.names, wholes + (fractions >> FRACTION_BITS), fractions & _FRACTION)
 
     def __neg__(self) -> SumTable:
         """Returns the negated sums of each row."""
         borrowed = self.fractions > 0
         return SumTable(self.names, -self.wholes - borrowed, np.where(borrowed, UNITS_PER_ONE - self.fractions, 0))
-
-    def _padded(self, names: Sequence[str]) -> tuple[IntArray, IntArray]:
-        """Returns both arrays with the sums under each of `names`, in order, zeros for missing names."""
-        if self.names == tuple(names):
-            return self.wholes, self.fractions
-        places = {name: place for place, name in enumerate(names)}
-        own = [places[name] for name in self.names]
-        padded = np.zeros((2, len(names), len(self)), dtype=np.int64)
-        padded[0, own], padded[1, own] = self.wholes, self.fractions
-        return padded[0], padded[1]
 
     @cached_property
     def floats(self) -> FloatArray:
