@@ -39,7 +39,7 @@ AnyBenchmark = Benchmark[Any, Any, Any]
 MIN_CLASS_UNITS = 5.0
 """A mean over classes counts at least this many units, if they exist; measured in docs/explanation/statistics.md."""
 
-SLICES_AT_ONCE = 16
+SLICES_AT_ONCE = 32
 """How many slices are measured in one call; a worker holds their sums."""
 
 UNDECLARED = MetricSpec("", "", bounds=(None, None))
