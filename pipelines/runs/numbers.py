@@ -54,7 +54,7 @@ def digits_apart(limit: float, *values: float) -> int:
     """Returns how many significant digits to show: four, or as many more as distinguish the values from a limit.
 
     >>> digits_apart(0.9, 0.81, 0.899), digits_apart(0.9, 0.899996)
-    (4, 5)
+    (4, 6)
     """
     different = [value for value in values if abs(value - limit) > NEGLIGIBLE]
     return next(
