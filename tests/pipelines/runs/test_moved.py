@@ -19,7 +19,8 @@ def test_only_what_the_metric_depends_on_chooses_the_candidates(
 ) -> None:
     """a becomes wrong by 0.01, b is worse by 0.7, c, of another slice, is better by 0.2; of d nothing changes."""
     toy.register()
-    values = {"a": (1.0, 0.99, "x"), "b": (0.9, 0.2, "x"), "c": (0.5, 0.7, "y"), "d": (0.5, 0.5, "y")}
+    values = {"a": (1.0, 0.99), "b": (0.9, 0.2), "c": (0.5, 0.7), "d": (0.5, 0.5)}
+    kinds = dict(zip("abcd", "xxyy", strict=True))
     before, after = (
         Run.read(
             str(write_run(tmp_path / f"{side}", [row(name, each[side], each[2]) for name, each in values.items()]))
