@@ -22,9 +22,7 @@ def test_only_what_the_metric_depends_on_chooses_the_candidates(
     values = {"a": (1.0, 0.99), "b": (0.9, 0.2), "c": (0.5, 0.7), "d": (0.5, 0.5)}
     kinds = dict(zip("abcd", "xxyy", strict=True))
     before, after = (
-        Run.read(
-            str(write_run(tmp_path / f"{side}", [row(name, each[side], each[2]) for name, each in values.items()]))
-        )
+        Run.read(str(write_run(tmp_path / f"{side}", [row(n, each[side], kinds[n]) for n, each in values.items()])))
         for side in (0, 1)
     )
     sides = (after, SYSTEM), (before, SYSTEM)
