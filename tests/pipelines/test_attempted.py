@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-import beamscore
 from tests.runs import Record, Run, command, evaluate, write_lines
 
 LEGEND = {"output": {"legend_pairs": [{"id": 0, "bb": {"x0": 0, "y0": 0, "width": 10, "height": 10}}]}}
@@ -93,19 +91,3 @@ def test_a_gate_compares_the_slice_that_fails_completely(folder: Path) -> None:
     # The samples that moved the metric are in the slice.
     assert "b0" in markdown.read_text()
     assert "a0" not in markdown.read_text()
-
-
-def test_the_api_gives_the_values_of_the_command(folder: Path) -> None:
-    found = beamscore.evaluate(
-        "chart",
-        ground_truth=TRUTH,
-        predictions=HALF,
-        options={"tasks": ["task1", "task5"]},
-        slices=["source"],
-        replicates=50,
-    )
-    expected: Any = json.loads((folder / "whole" / "summary.json").read_bytes())["systems"]["half"]
-    assert found.values[TASK] == expected["values"][TASK]
-    for label, each in found.slices.items():
-        assert each.values[TASK] == expected["slices"][label]["values"][TASK]
-        assert list(each.intervals[TASK] or ()) == expected["slices"][label]["intervals"][TASK]

@@ -30,8 +30,8 @@ UNITS_NEEDED = 3
 CONFIDENCE = 0.7
 """With 3 of 63 swaps any verdict is possible for a few units that differ: 2 / 2^3 is below 0.3."""
 
-FEWER = settings(max_examples=settings().max_examples // 3)
-"""Each example is a comparison from its rows to its documents, or several."""
+FEWER = settings(max_examples=settings().max_examples // 8)
+"""Each example is up to four comparisons from their rows to their documents."""
 
 Sides = tuple[SampleRow | None, SampleRow | None]
 Said = tuple[dict[str, Any], list[bytes]]
@@ -53,7 +53,7 @@ KINDS = st.tuples(*[st.sampled_from([None, '"a"', '"b"', '["a","c"]'])] * 2)
 def corpora(draw: st.DrawFn) -> list[Sides]:
     """Samples of up to eight clusters, in no order, some of one side alone, some with another ground truth."""
     pairs: list[Sides] = []
-    for number in range(draw(st.integers(1, 24))):
+    for number in range(draw(st.integers(1, 16))):
         name, unit, kinds = f"s{number}", f"u{draw(st.integers(0, 7))}", draw(KINDS)
         before = row(name, unit, kinds, draw(SCORES), "aa")
         after = row(name, unit, kinds, draw(SCORES), draw(st.sampled_from(["aa", "aa", "aa", "bb"])))

@@ -162,13 +162,6 @@ def test_a_reason_has_four_digits_or_as_many_as_distinguish_a_value_from_the_bou
     assert verdict(gate, shown).reason == reason
 
 
-def test_a_difference_has_as_many_digits_as_distinguish_it_from_the_margin() -> None:
-    """-1 / 300 is -0.0033333; four digits of it are the margin."""
-    gate = Gate(not_worse_than="baseline", margin=0.003333, **POINT)
-    reason = verdict(gate, part(199, 300), baseline(200, 300)).reason
-    assert reason.startswith("-0.0033333 from the baseline, worse by more than the margin of 0.003333")
-
-
 @pytest.mark.parametrize("bound", [0.84, 0.8399999999999999, 0.8400000000000001])
 def test_a_value_that_rounding_puts_beside_a_bound_is_at_the_bound(bound: float) -> None:
     """2 P R / (P + R) of P = R = 21 / 25 is 0.8399999999999999."""
