@@ -73,21 +73,3 @@ def test_a_comparison_tests_the_slice_that_fails_completely(folder: Path) -> Non
     assert (found["baseline"], found["candidate"], found["difference"], found["verdict"]) == (1, 0, -1, "worse")
     assert document["slices"]["source=a"]["metrics"][TASK]["verdict"] == "too few differ"
     assert document["metrics"][TASK]["verdict"] == "worse"
-
-
-def test_a_gate_compares_the_slice_that_fails_completely(folder: Path) -> None:
-    whole, configuration = folder / "whole", folder / "gates.yaml"
-    configuration.write_text(
-        "benchmark: chart\ntasks: [task1, task5]\nslices: [source]\nbootstrap: {replicates: 50}\n"
-        f'gates: {{"{TASK} @ source=b": {{not_worse_than: baseline}}}}\n'
-    )
-    markdown = folder / "gates.md"
-    code, stdout, _ = command(
-        "gate", whole, "--config", configuration, "--baseline", f"{whole}:right", "--markdown", markdown
-    )
-    assert code == 1
-    (line,) = [line for line in stdout.splitlines() if "half" in line]
-    assert "fail" in line
-    # The samples that moved the metric are in the slice.
-    assert "b0" in markdown.read_text()
-    assert "a0" not in markdown.read_text()
