@@ -11,7 +11,7 @@ from ...transforms.io.storage import delete_files, exists, read_bytes, write_fil
 from ...transforms.records import printable
 from ..config.errors import UsageError, as_output_errors, one_line
 from ..reports.history import PAGE, REPORT, HistorySources, history_reports
-from ..runs.history import MIN_NIGHTS, histories, median_night, recent_nights, with_differences
+from ..runs.history import MIN_NIGHTS, histories, median_night, recent_nights
 from ..runs.history_index import HISTORY, Index, encode_table, index_runs, run_path
 from ..runs.looks import start_looks
 from ..runs.named import MAX_BLESSED_BYTES, age_warnings, find_baseline, luck_warnings
@@ -27,7 +27,7 @@ def run(parsed: argparse.Namespace, _: object) -> int:
     """Reads all runs, and writes history.parquet, history.md and history.html."""
     output = parsed.output or parsed.folder
     index = _index(parsed.folder)
-    series = [with_differences(parsed.folder, each) for each in histories(index.table)]
+    series = histories(index.table)
     for history in series:
         warn([f"{drop.night.run}: {drop.system}: {drop}" for drop in history.drops if drop.night is history.nights[-1]])
     blessed = _blessed(parsed.folder)

@@ -165,10 +165,9 @@ def _make(plan: MergePlan, parts: dict[str, list[Any]]) -> dict[str, bytes]:
         raise InputProblem(str(error)) from error
     records = {number: each.counts("predictions")["read"] for number, each in enumerate(merged.systems.values())}
     records[GROUND_TRUTH] = next(iter(merged.systems.values())).counts("ground_truth")["read"]
-    samples = None
-    if plan.page:
-        folder = StagedFolder(plan.output, plan.run_id, "samples").path
-        samples = [posixpath.join(folder, name) for name in sorted(parts["samples_files"])]
+    folder = StagedFolder(plan.output, plan.run_id, "samples").path
+    merged.staged = [posixpath.join(folder, name) for name in sorted(parts["samples_files"])]
+    samples = merged.staged if plan.page else None
     return result_files(merged, plan.run_id, plan.invocation, records, plan.baseline, samples)
 
 

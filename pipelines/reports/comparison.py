@@ -16,8 +16,8 @@ from ..runs.comparison import REPORT
 from ..runs.numbers import percent
 from . import document as doc
 from .cards import SIDES, within_limit
-from .evaluation import provenance_blocks
-from .judgement import by_evidence, judge_difference, lead_first, word_of
+from .evaluation import provenance_blocks, signatures
+from .judgement import by_evidence, difference_word, judge_difference, lead_first
 from .markdown import verdicts_line
 from .render import Reports, write_reports
 from .samples import columns_of, slice_column
@@ -69,7 +69,7 @@ def build_comparison(
     kind = type(benchmark)
     main = [name for name in benchmark.main_metrics() if name in comparison["metrics"]]
     names = tuple(writable(f"{comparison[side]['run']}:{comparison[side]['system']}") for side in SIDES)
-    compared = {name: _compared(kind, name, comparison) for name in comparison["metrics"]}
+    compared = {name: compared_metric(kind, name, comparison) for name in comparison["metrics"]}
     differences = tuple(compared[name] for name in main)
     metrics = tuple(each.metric for each in differences)
     slices = tuple(by_evidence(_slices(comparison, main), metrics, lead_first(kind))[:MAX_SLICES])
@@ -87,7 +87,7 @@ def build_comparison(
         benchmark=benchmark.name,
         summary=benchmark.summary,
         systems=SIDES,
-        header=(("benchmark", benchmark.name), *zip(SIDES, links, strict=True)),
+        header=(("benchmark", benchmark.name), *zip(SIDES, links, strict=True), *signatures(comparison)),
         verdict=judge_comparison(comparison, kind, differences, slices, main),
         sections=(
             doc.Section("verdict", "Verdict", [doc.Slot("verdict", "both"), *_remarks(comparison)]),
@@ -122,8 +122,8 @@ def judge_comparison(
         return doc.Verdict("fail", "Nothing was scored in the candidate.")
     if verdict is None:
         return doc.Verdict("not judged", "No main metric is measured on both sides.")
-    decided = [each for each in differences if word_of(each) in ("better", "worse")]
-    unsure = [each.name for each in decided if each.difference.verdict != word_of(each)]
+    decided = [each for each in differences if each.difference.verdict in ("better", "worse")]
+    unsure = [each.name for each in decided if comparison["metrics"][each.name]["verdict"] != each.difference.verdict]
     sentence = verdict.sentence
     if unsure:
         sentence += f" After correction for all metrics and slices, {', '.join(unsure)} is not significant."
@@ -137,18 +137,19 @@ def judge_comparison(
     return msgspec.structs.replace(verdict, sentence=sentence)
 
 
-def _compared(kind: type[AnyBenchmark], name: str, comparison: Mapping[str, Any]) -> doc.Compared:
-    values = comparison["metrics"][name]
+def compared_metric(kind: type[AnyBenchmark], name: str, comparison: Mapping[str, Any]) -> doc.Compared:
+    """Returns a metric of all samples of comparison.json, with its verdict."""
+    values, metric = comparison["metrics"][name], doc.Metric.of(kind.spec_of(name), name)
+    difference = _difference(values)
+    word = difference_word(difference, metric.higher_is_better, values["verdict"] == "too few differ")
     before, after = (doc.Measured(values[side]) for side in SIDES)
-    metric = doc.Metric.of(kind.spec_of(name), name)
-    return doc.Compared(metric, 0, before, after, _difference(values), values["p"], values["detectable"])
+    difference = msgspec.structs.replace(difference, verdict=word)
+    return doc.Compared(metric, 0, before, after, difference, values["p"], values["detectable"])
 
 
 def _difference(values: Mapping[str, Any]) -> doc.Difference:
     low, high = values["interval"] or (None, None)
-    difference = doc.Difference(values["difference"], low, high, values["verdict"])
-    # A test cannot recognize values that are equal in every replicate.
-    return msgspec.structs.replace(difference, verdict="identical") if difference.known == [0, 0, 0] else difference
+    return doc.Difference(values["difference"], low, high, values["verdict"])
 
 
 def _slices(comparison: Mapping[str, Any], main: Sequence[str]) -> Iterator[doc.Slice]:
@@ -172,6 +173,8 @@ def _remarks(comparison: Mapping[str, Any]) -> Iterator[doc.Text]:
         setting += f" p is that of {swaps:,} swaps, of the metric alone; better and worse in the tables hold "
         setting += "for all metrics and slices at once."
     yield doc.Text(setting, "setting")
+    for name, text in signatures(comparison):
+        yield doc.Text((name, doc.Code(text)), "setting", where="markdown")
     yield doc.Text(verdicts_line(comparison["verdicts"], len(comparison["slices"])), "setting")
 
 

@@ -1,7 +1,7 @@
 """The verdict of a run, a comparison or a history, computed once from the contents of its document.
 
-One test decides the verdict on two runs, whether a run is judged against its baseline or two runs are compared: a
-difference is better or worse if its paired interval excludes zero.
+One function decides on a difference, `difference_word`, whether a run is judged against its baseline or its last night,
+or two runs are compared. Headlines, tables, Markdown and the console show its word.
 """
 
 from __future__ import annotations
@@ -26,8 +26,11 @@ SYSTEMS_NAMED = 3
 _WORST_FIRST: tuple[Judgement, ...] = ("fail", "invalid", "inconclusive")
 
 
-def difference_word(difference: Measured, higher_is_better: bool) -> str:
-    """Returns the verdict on a difference, by its interval alone."""
+def difference_word(difference: Measured, higher_is_better: bool, has_few: bool = False) -> str:
+    """Returns the verdict on a difference: better or worse if its interval excludes zero, and enough units differ.
+
+    has_few: whether fewer units differ than any test needs.
+    """
     if difference.value is None:
         return "not compared"
     if difference.low is None or difference.high is None:
@@ -36,7 +39,7 @@ def difference_word(difference: Measured, higher_is_better: bool) -> str:
         return "identical"
     if difference.low <= 0 <= difference.high:
         return "no difference shown"
-    return "better" if (difference.low > 0) == higher_is_better else "worse"
+    return "too few differ" if has_few else "better" if (difference.low > 0) == higher_is_better else "worse"
 
 
 def lead_first(benchmark: type[AnyBenchmark]) -> list[str]:
@@ -44,17 +47,12 @@ def lead_first(benchmark: type[AnyBenchmark]) -> list[str]:
     return list(dict.fromkeys([*(spec.name for spec in benchmark.ranking_metrics()), *benchmark.main_metrics()]))
 
 
-def word_of(compared: Compared) -> str:
-    """Returns the verdict on a metric of all samples."""
-    return difference_word(compared.difference, compared.metric.higher_is_better)
-
-
 def moved(name: str, compared: Compared) -> str:
     """Returns how a metric changed: `task7.score fell from 0.7280 to 0.5580, −0.1700 (−0.2460 to −0.0940)`."""
     before, after, difference = compared.baseline.value, compared.candidate.value, compared.difference
     if before is None or after is None or difference.value is None:
         return f"{name} is not measured on both sides"
-    word = word_of(compared)
+    word = difference.verdict
     if word == "identical":
         return f"{name} is {fixed(after)} as before"
     verb = ("fell" if difference.value < 0 else "rose") if word in ("better", "worse") else "went"
@@ -119,8 +117,9 @@ def judge_difference(
     ranks = {name: place for place, name in enumerate(lead)}
     known.sort(key=lambda each: ranks.get(each.name, len(ranks)))
     names = [f"{each.name} of {systems[each.system]}" if len(systems) > 1 else each.name for each in known]
-    words = [word_of(each) for each in known]
+    words = [each.difference.verdict for each in known]
     decided = {word: [place for place, each in enumerate(words) if each == word] for word in ("worse", "better")}
+    few = [name for name, word in zip(names, words, strict=True) if word == "too few differ"]
     judgement: Judgement = "no difference shown"
     if set(words) == {"identical"}:
         judgement = "identical"
@@ -133,6 +132,7 @@ def judge_difference(
     clause = f"{it} is {' and '.join(counts)} of {scope}" if counts else f"No difference is shown in {scope}"
     if judgement == "identical":
         clause = f"{it} is equal to the baseline in {scope}"
+    clause += f"; too few samples differ in {some_of(few, SYSTEMS_NAMED)}" if few else ""
     first = known[0]
     reasons = [
         Link(f"{word}: {moved(names[place], known[place])}", {"why": why}, known[place].system)

@@ -46,12 +46,14 @@ def wrong(count: int, text: object = "?") -> list[dict[str, Any]]:
     return [{**each, "text": text} for each in TRUTHS[:count]] + TRUTHS[count:]
 
 
-def run(output: Path, *more: str, code: int = 0, **systems: Sequence[dict[str, Any]]) -> Run:
+def run(
+    output: Path, truths: Sequence[dict[str, Any]], *more: str, code: int = 0, **systems: Sequence[dict[str, Any]]
+) -> Run:
     """Evaluates the predictions of some systems."""
     toy.register()
     output.parent.mkdir(parents=True, exist_ok=True)
     files = {name: write_lines(output.with_suffix(f".{name}.jsonl"), records) for name, records in systems.items()}
-    found = evaluate(output, write_lines(output.with_suffix(".t.jsonl"), TRUTHS), files, "--quiet", *more)
+    found = evaluate(output, write_lines(output.with_suffix(".t.jsonl"), truths), files, "--quiet", *more)
     assert found.code == code, found.stderr
     return found
 
@@ -90,7 +92,7 @@ def test_a_page_that_cannot_be_made_says_why_and_loses_no_result(
 
 
 def test_the_difference_of_two_systems_is_what_compare_finds(tmp_path: Path, pages: list[Document]) -> None:
-    output = run(tmp_path / "out", first=wrong(2), second=wrong(30)).output
+    output = run(tmp_path / "out", TRUTHS, first=wrong(2), second=wrong(30)).output
     assert command("compare", f"{output}:first", f"{output}:second", "--output", tmp_path / "c", "--quiet")[0] == 0
     compared = json.loads((tmp_path / "c" / "comparison.json").read_bytes())["metrics"]
     found = {row[0].name: row[1:] for row in rows_of(pages[0], "Difference of the systems")}
@@ -104,7 +106,7 @@ def test_the_difference_of_two_systems_is_what_compare_finds(tmp_path: Path, pag
     # A sample of a system is drawn with its own prediction.
     files = [f"{tmp_path}/out.{name}.jsonl" for name in ("first", "second")]
     assert [[file in each for file in files] for each in pages[0].draw] == [[True, False], [False, True]]
-    run(tmp_path / "three", first=TRUTHS, second=wrong(2), third=wrong(3))
+    run(tmp_path / "three", TRUTHS, first=TRUTHS, second=wrong(2), third=wrong(3))
     assert rows_of(pages[2], "Difference of the systems") == []
 
 
@@ -124,7 +126,7 @@ JUDGED = [
 def test_report_history_and_exit_code_agree(
     tmp_path: Path, pages: list[Document], systems: Any, setting: str, code: int, judgement: str
 ) -> None:
-    run(tmp_path / "runs" / "1", *(["--set", setting] if setting else []), code=code, **systems)
+    run(tmp_path / "runs" / "1", TRUTHS, *(["--set", setting] if setting else []), code=code, **systems)
     assert command("history", tmp_path / "runs")[0] == 0
     report, history = pages
     assert (report.verdict.judgement, history.verdict.judgement) == (judgement, judgement)
@@ -133,16 +135,51 @@ def test_report_history_and_exit_code_agree(
         assert (report.verdict.reasons != ()) == (judgement == "fail")
 
 
-def test_equal_runs_are_identical_in_every_table(tmp_path: Path, pages: list[Document]) -> None:
-    run(tmp_path / "1", "--slice", "kind", a=wrong(7))
-    run(tmp_path / "2", "--slice", "kind", "--baseline", str(tmp_path / "1"), a=wrong(7))
-    assert command("compare", tmp_path / "1", tmp_path / "2", "--output", tmp_path / "c", "--quiet")[0] == 0
-    for page, title in zip(pages[1:], ("Differences from the baseline", MAIN_OF_BOTH), strict=True):
-        assert page.verdict.judgement == "identical"
-        assert {cell for row in rows_of(page, title) for cell in row if isinstance(cell, Word)} == {Word("identical")}
-        assert {each.verdict for found in page.slices for each in found.differences} == {"identical"}
+@pytest.mark.parametrize(
+    ("count", "lost", "word"),
+    [
+        (60, 0, "identical"),
+        # Of five samples that moved the same way, the interval leaves zero out, and no swap test can be significant.
+        (60, 5, "too few differ"),
+        (5, 5, "too few differ"),
+        (1, 1, "too few differ"),
+        (60, 6, "worse"),
+        (60, 30, "worse"),
+    ],
+)
+def test_headlines_and_tables_of_all_reports_agree(
+    tmp_path: Path, pages: list[Document], count: int, lost: int, word: str
+) -> None:
+    runs = tmp_path / "runs"
+    truths, after = TRUTHS[:count], [{**each, "text": each["text"] + "?" * 99} for each in TRUTHS[:lost]]
+    run(runs / "1", truths, a=truths)
+    run(runs / "2", truths, "--slice", "kind", "--baseline", str(runs / "1"), a=after + truths[lost:])
+    _, stdout, _ = command("compare", runs / "1", runs / "2", "--output", tmp_path / "c")
+    assert command("history", runs)[0] == 0
+    titles = ("Differences from the baseline", MAIN_OF_BOTH, "Metrics of a tonight")
+    judgement = "no difference shown" if word == "too few differ" else word
+    for page, title in zip(pages[1:], titles, strict=True):
+        assert (page.verdict.judgement, [each.name for each in page.differences]) == (judgement, NAMES)
+        assert {each.difference.verdict for each in page.differences} == {word}
+        cells = [
+            part
+            for row in rows_of(page, title)
+            for cell in row
+            for part in (cell if isinstance(cell, tuple) else [cell])
+        ]
+        assert [each.text for each in cells if isinstance(each, Word) and each.text != "–"] == [word] * 2
+        assert ("worse in 2 of 2 main metrics" in page.verdict.sentence) == (word == "worse")
+        assert ("; too few samples differ in exact_match, similarity." in page.verdict.sentence) == (
+            word == "too few differ"
+        )
+    assert (stdout.count(f"│ {word} "), f"\n{judgement.upper()}: " in stdout) == (2, True)
+    assert ("too few differ" in stdout) == (0 < lost <= 5)
+    # The lead metric has the word of its row in the headline.
+    verb = {"worse": "fell", "too few differ": "went", "identical": "is"}[word]
+    assert all(f"exact_match {verb} " in page.verdict.sentence for page in pages[1:])
 
 
+NAMES = ["exact_match", "similarity"]
 MAIN_OF_BOTH = "Main metrics of both runs and their difference"
 
 
@@ -255,8 +292,8 @@ def test_every_number_of_a_page_and_of_markdown_comes_from_the_same_document(
     keep("render_markdown")
     keep("render")
     one, other = tmp_path / "runs" / "1", tmp_path / "runs" / "2"
-    run(one, "--slice", "kind", a=TRUTHS)
-    run(other, "--slice", "kind", "--baseline", str(one), a=wrong(25))
+    run(one, TRUTHS, "--slice", "kind", a=TRUTHS)
+    run(other, TRUTHS, "--slice", "kind", "--baseline", str(one), a=wrong(25))
     assert command("compare", one, other, "--output", tmp_path / "c", "--quiet")[0] == 0
     assert command("history", tmp_path / "runs")[0] == 0
     assert [documents[0].kind for documents, _ in made] == ["evaluation"] * 4 + ["comparison"] * 2 + ["history"] * 2

@@ -16,9 +16,9 @@ Move = tuple[float, float | None, float | None]
 WORSE, BETTER, UNSURE, SAME = (-0.25, -0.5, -0.125), (0.25, 0.125, 0.5), (-0.25, -0.5, 0.5), (0.0, 0.0, 0.0)
 
 
-def compared(name: str, move: Move, higher: bool = True) -> Compared:
-    sides = Measured(0.5), Measured(0.5 + move[0])
-    return Compared(Metric(name, "", higher), 0, *sides, Difference(*move))
+def compared(name: str, move: Move, higher: bool = True, has_few: bool = False) -> Compared:
+    sides, word = (Measured(0.5), Measured(0.5 + move[0])), judging.difference_word(Measured(*move), higher, has_few)
+    return Compared(Metric(name, "", higher), 0, *sides, Difference(*move, word))
 
 
 @pytest.mark.parametrize(
