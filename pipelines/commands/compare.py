@@ -287,5 +287,9 @@ def make_result(
     comparison = document(setting, counts, slices, largest, merged_counts(parts["metrics"]))
     first = [row for rows in parts["first"] for row in rows]
     cards = in_order(parts["changed"]) if page is not None else []
-    reports = comparison_reports(comparison, setting.benchmark, first, None if page is None else page.runs, cards)
+    runs = None
+    if page is not None:
+        changes = [name for name in parts["changes_files"] if name.endswith(".jsonl")]
+        runs = replace(page.runs, changes=posixpath.join(page.output, LAYOUT.folders[0], changes[0]) if changes else "")
+    reports = comparison_reports(comparison, setting.benchmark, first, runs, cards)
     return {**reports.files, COMPARISON: encode_json({**comparison, **reports.about()})}

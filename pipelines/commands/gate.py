@@ -78,7 +78,8 @@ def _labels(configuration: Configuration) -> list[str]:
 def stored_failures(run: Run, configuration: Configuration) -> list[str]:
     """Returns why a finished run fails apart from its gates; raises UsageError if its coverage is damaged."""
     try:
-        return record_failures(coverages(run), configuration.settings, stored_causes(run.provenance))
+        failures = record_failures(coverages(run), configuration.settings, stored_causes(run.provenance))
+        return [each.text for each in failures]
     except (KeyError, TypeError) as error:
         raise UsageError(f"{run.path}: the coverage in summary.json is not that of a run") from error
 

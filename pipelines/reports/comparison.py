@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -34,13 +35,14 @@ class ComparedRuns:
     """What a page shows of both runs in addition to their comparison, baseline first.
 
     runs: the documents of run.json, empty if missing. links: the pages of the runs. command: how the comparison was
-    started. no_records: why the page has no records, empty if it has them.
+    started. no_records: why the page has no records, empty if it has them. changes: the list of the changed samples.
     """
 
     runs: tuple[Mapping[str, Any], Mapping[str, Any]] = field(default=({}, {}))
     links: tuple[str | None, str | None] = (None, None)
     command: tuple[str, ...] = ()
     no_records: str = ""
+    changes: str = ""
 
 
 def comparison_reports(
@@ -103,6 +105,7 @@ def build_comparison(
         slices=slices,
         sample_metrics=tuple(doc.Metric.of(spec, spec.name) for spec in kind.sample_metrics),
         samples_note=runs.no_records,
+        more=dict(_more(comparison, benchmark.main_sample_metric().name, runs.changes)),
     )  # fmt: skip
 
 
@@ -221,10 +224,23 @@ def _changes(
         yield doc.Table("Samples that changed most", ("sample_id", *SIDES, "change", "kind"), rows, where="markdown")
 
 
+def _filters(kind: str) -> dict[str, str]:
+    """Returns the filters for samples by how they changed; those that became wrong are among those that lost."""
+    return {"worse": {"why": "lost"}, "better": {"why": "won"}}.get(kind, {"status": kind})
+
+
 def _count(count: int, kind: str) -> doc.Cell:
-    """Returns a count linked to its samples; samples that became wrong are among those that lost."""
-    filters = {"worse": {"why": "lost"}, "better": {"why": "won"}}.get(kind, {"status": kind})
-    return doc.Link(count, filters) if count and kind else count
+    """Returns a count linked to its samples."""
+    return doc.Link(count, _filters(kind)) if count and kind else count
+
+
+def _more(comparison: Mapping[str, Any], main: str, changes: str) -> Iterator[tuple[str, doc.More]]:
+    """Yields by filter how many samples changed, with the command that writes all that `changes` lists."""
+    run, system = comparison["candidate"].values()
+    command = ["beamscore", "select", f"{run}:{system}", "--samples", changes, "--output", "changed.jsonl"]
+    for kind, count in comparison["changes"]["metrics"].get(main, {}).items() if changes else ():
+        for name, value in _filters(kind).items():
+            yield f"{name}={value}", doc.More(shlex.join(command), count)
 
 
 def with_changed(document: doc.Document, comparison: Mapping[str, Any], cards: Sequence[doc.Card]) -> doc.Document:

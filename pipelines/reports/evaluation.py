@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import shlex
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -20,7 +21,7 @@ from ...transforms.totals import truth_count
 from ..config.settings import predictions_of
 from ..runs.causes import quarantine_causes
 from ..runs.documents import GateVerdict
-from ..runs.gates import record_failures
+from ..runs.gates import RecordFailure, record_failures
 from ..runs.numbers import percent
 from ..runs.run import PAGE, REPORT, Run, Worst
 from . import document as doc
@@ -75,7 +76,7 @@ def build_run(
     summary: Mapping[str, Any],
     benchmark: AnyBenchmark,
     run: Mapping[str, Any] | None = None,
-    failures: Sequence[str] = (),
+    failures: Sequence[RecordFailure] = (),
     against: Against = NOTHING,
     pair: Against = NOTHING,
     causes: Sequence[CauseCount] = (),
@@ -114,6 +115,7 @@ def build_run(
         slices=slices,
         sample_metrics=tuple(doc.Metric.of(spec, spec.name) for spec in benchmark.sample_metrics),
         draw=tuple(_draw_commands(summary, run)),
+        more=dict(_more(summary, against)),
     )  # fmt: skip
     pairs = [pair.differences[key] for name in main if (key := (systems[-1], "", name)) in pair.differences]
     configuration = (
@@ -345,6 +347,20 @@ def _draw_commands(summary: Mapping[str, Any], run: Mapping[str, Any] | None) ->
             files = [f"{name}={path}" for path in config["predictions"].get(name, ())]
             inputs = ["--ground-truth", *config["ground_truth"], "--predictions", *files]
             yield shlex.join(["beamscore", "draw", command[2], *options, *inputs])
+
+
+def _more(summary: Mapping[str, Any], against: Against) -> Iterator[tuple[str, doc.More]]:
+    """Yields the samples of which a page holds only some: those that moved, and of a large run those of each status."""
+    output = summary["config"].get("output")
+    if against.path and output:
+        command = shlex.join(["beamscore", "compare", against.path, output, "--output", "compared"])
+        yield from ((f"why={why}", doc.More(command)) for why in ("lost", "won"))
+    counts = Counter[str]()
+    for system in summary["systems"].values():
+        counts.update(system["coverage"]["ground_truth"])
+    if output and counts["read"] > MAX_ROWS:
+        command = shlex.join(["beamscore", "select", output, "--output", "selected.jsonl"])
+        yield from ((f"status={status}", doc.More(command, count)) for status, count in counts.items())
 
 
 def _setting(config: Mapping[str, Any]) -> Iterator[str]:

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from ..config.errors import UsageError
 from ..runs.causes import stored_causes
-from ..runs.gates import record_failures
+from ..runs.gates import RecordFailure, record_failures
 from ..runs.history import History, Night, Point
 from ..runs.history_index import run_path
 from ..runs.numbers import fixed, typeset
@@ -142,7 +142,7 @@ def _stored(folder: str, run: str) -> Run | None:
         return None
 
 
-def _failures(last: Run | None) -> list[str]:
+def _failures(last: Run | None) -> list[RecordFailure]:
     """Returns why the last run fails, other than its gates, in the words of its own report."""
     try:
         systems = {name: {"coverage": system.coverage} for name, system in last.systems.items()} if last else {}
@@ -167,7 +167,7 @@ def _verdict(
             slices.append(doc.Slice(one_line(label), systems.index(system), None, (), cells, columns_of(label)))
     lead = _lead(history)
     judged = judge_difference(lead, history.metrics, differences, slices, systems, "Tonight")
-    return judge_nights(history, lead, judged, _failures(last))
+    return judge_nights(history, lead, systems, judged, _failures(last))
 
 
 def _nightly(folder: str, last: Run | None, history: History) -> Iterator[tuple[str, Against]]:

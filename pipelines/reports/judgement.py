@@ -7,11 +7,12 @@ or two runs are compared. Headlines, tables, Markdown and the console show its w
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...metrics.statistics.measured import AnyBenchmark
 from ..runs.documents import GateVerdict, coverage_text, gates_passed
+from ..runs.gates import RecordFailure
 from ..runs.history import History
 from ..runs.numbers import fixed
 from ..runs.numbers import typeset as signed
@@ -148,7 +149,7 @@ def judge_run(
     summary: Mapping[str, Any],
     benchmark: type[AnyBenchmark],
     gates: Sequence[GateVerdict],
-    failures: Sequence[str],
+    failures: Sequence[RecordFailure],
     against: Verdict | None = None,
 ) -> Verdict:
     """Returns the verdict of a run: by its gates, else by its baseline. A run fails if any system scored nothing.
@@ -158,7 +159,7 @@ def judge_run(
     sentence, is_scored = _measured(summary, benchmark)
     systems = list(summary["systems"])
     reasons = [
-        *(Link(each) for each in failures),
+        *_failed(failures, systems),
         *(
             Link(f"{each.gate} ({each.verdict}): {each.reason}",
                  {f"slice.{name}": value for name, value in columns_of(each.slice or "").items()},
@@ -180,6 +181,12 @@ def judge_run(
     if judgement == "not judged":
         judgement = against.judgement
     return Verdict(judgement, f"{against.sentence} {sentence}", (*reasons, *against.reasons), against.lost)
+
+
+def _failed(failures: Iterable[RecordFailure], systems: Sequence[str]) -> Iterator[Link]:
+    """Yields failures, each linked to the samples that it is about."""
+    for each in failures:
+        yield Link(each.text, {"status": each.status} if each.status else {}, systems.index(each.system))
 
 
 def _measured(summary: Mapping[str, Any], benchmark: type[AnyBenchmark]) -> tuple[str, bool]:
@@ -206,12 +213,16 @@ def _measured(summary: Mapping[str, Any], benchmark: type[AnyBenchmark]) -> tupl
 
 
 def judge_nights(
-    history: History, lead: Sequence[str], against: Verdict | None, failures: Sequence[str] = ()
+    history: History,
+    lead: Sequence[str],
+    systems: Sequence[str],
+    against: Verdict | None,
+    failures: Sequence[RecordFailure] = (),
 ) -> Verdict:
     """Returns the verdict of the last run: by its gates, else by its differences from the last comparable night.
 
-    lead: the metrics, the lead metric first. against: the verdict on its differences. failures: why it fails, other
-    than its gates.
+    lead: the metrics, the lead metric first. systems: of all runs. against: the verdict on its differences. failures:
+    why it fails, other than its gates.
     """
     latest = history.nights[-1]
     judgement: Judgement = "not judged" if against is None else against.judgement
@@ -233,22 +244,24 @@ def judge_nights(
                 value = f"{metric} {fixed(latest.points[system, metric].value)}"
             clauses.append(f"{system} has {value}")
         sentence += f". {'; '.join(clauses)}." if clauses else "."
-    reasons = [*map(Link, (*failures, *_reasons(history))), *(against.reasons if against else ())]
+    reasons = [*_failed(failures, systems), *_reasons(history, systems), *(against.reasons if against else ())]
     return Verdict(judgement, sentence, tuple(reasons[:MAX_REASONS]), against.lost if against else ())
 
 
-def _reasons(history: History) -> Iterable[str]:
+def _reasons(history: History, systems: Sequence[str]) -> Iterator[Link]:
     latest = history.nights[-1]
     verdicts = {name: point.verdict for name, point in latest.points.items()} | latest.unmeasured
     for (system, metric), verdict in verdicts.items():
         if verdict in _WORST_FIRST:
-            yield f"{metric} of {system}: its gate says {verdict}"
+            yield Link(f"{metric} of {system}: its gate says {verdict}", {}, systems.index(system))
     if latest.gates not in ("", "pass", *verdicts.values()):
-        yield f"a gate on a slice, or on what the run does not have, says {latest.gates}"
-    yield from (f"{drop.system}: {drop}" for drop in history.drops if drop.night is latest)
+        yield Link(f"a gate on a slice, or on what the run does not have, says {latest.gates}", {})
+    for drop in history.drops:
+        if drop.night is latest:
+            yield Link(f"{drop.system}: {drop}", {"status": "missing_prediction"}, systems.index(drop.system))
     if history.breaks and history.breaks[-1].night is latest:
         reason, earlier = history.breaks[-1].reason, history.breaks[-1].earlier
         if earlier is None:
-            yield f"tonight cannot be compared with the runs before: {reason}"
+            yield Link(f"tonight cannot be compared with the runs before: {reason}")
         else:
-            yield f"tonight is compared with {earlier.run}, not with the run before: {reason}"
+            yield Link(f"tonight is compared with {earlier.run}, not with the run before: {reason}")

@@ -10,6 +10,7 @@ from beamscore.metrics.registry import benchmark_class
 from beamscore.pipelines.reports import judgement as judging
 from beamscore.pipelines.reports.comparison import ComparedRuns, build_comparison
 from beamscore.pipelines.reports.document import Compared, Difference, Link, Measured, Metric, Slice
+from beamscore.pipelines.runs.gates import RecordFailure
 from tests.toy import ToyBenchmark
 
 Move = tuple[float, float | None, float | None]
@@ -83,17 +84,23 @@ def summary(scored: int, places: dict[str, int]) -> dict[str, Any]:
     [
         (0, {"a": 1}, (), "fail", "Nothing was scored."),
         (3, {"a": 1}, (), "not judged", "a has exact_match 0.5000; 3 of 3 samples scored."),
-        (2, {"a": 1}, ("few",), "fail", "a has exact_match 0.5000; 2 of 3 samples scored, 1 without a prediction."),
+        (
+            2,
+            {"a": 1},
+            (RecordFailure("a", "few", "rejected"), RecordFailure("a", "all")),
+            "fail",
+            "a has exact_match 0.5000; 2 of 3 samples scored, 1 without a prediction.",
+        ),
         (3, {"a": 1, "b": 1, "c": 3}, (), "not judged", "a, b share the first place of 3 systems: "),
         (3, {"a": 1, "b": 2}, (), "not judged", "a ranks first of 2 systems: a has exact_match 0.5000; b has "),
     ],
 )
 def test_a_run_is_judged_by_what_it_scored(
-    scored: int, places: dict[str, int], failures: tuple[str, ...], judgement: str, sentence: str
+    scored: int, places: dict[str, int], failures: tuple[RecordFailure, ...], judgement: str, sentence: str
 ) -> None:
     found = judging.judge_run(summary(scored, places), ToyBenchmark, (), failures)
     assert (found.judgement, found.sentence[: len(sentence)]) == (judgement, sentence)
-    assert found.reasons == tuple(map(Link, failures))
+    assert [each.filters for each in found.reasons] == [{"status": "rejected"}, {}][: len(failures)]
 
 
 @pytest.mark.parametrize(

@@ -133,6 +133,8 @@ POINT: Any = {"judge": "point"}
         (Gate(0.8, **POINT), "pass", "0.8 is at least the minimum 0.8"),
         (Gate(0.81, **POINT), "fail", "0.8 is below the minimum 0.81"),
         (Gate(None, 0.79, **POINT), "fail", "0.8 is above the maximum 0.79"),
+        # A number has as many digits as show on which side of the bound it is.
+        (Gate(0.7584), "inconclusive", "0.8 (0.75838 to 0.836): the interval contains the minimum 0.7584"),
     ],
 )
 def test_a_bound_is_judged_on_the_whole_interval_or_on_the_value(gate: Gate, word: str, reason: str) -> None:
@@ -142,7 +144,7 @@ def test_a_bound_is_judged_on_the_whole_interval_or_on_the_value(gate: Gate, wor
     assert 0.83 < high < 0.845
     found = verdict(gate, part(320))
     assert (found.verdict, found.value, found.interval) == (word, 0.8, (low, high))
-    assert found.reason == reason.replace("LOW", f"{low:.6g}").replace("HIGH", f"{high:.6g}")
+    assert found.reason == reason.replace("LOW", f"{low:.4g}").replace("HIGH", f"{high:.4g}")
 
 
 @pytest.mark.parametrize("bound", [0.84, 0.8399999999999999, 0.8400000000000001])
