@@ -110,6 +110,6 @@ def test_each_changed_sample_has_its_own_records_and_drawings() -> None:
     # Those that lost most come first.
     assert [each.change for each in in_order(found)] == [-0.5, -0.5, 0.0, None]
     # Beyond the limit of a page the last are not drawn.
-    heavy = msgspec.structs.replace(first.sides[0], drawing="x" * cards.MAX_DRAWINGS_LENGTH)
+    heavy = msgspec.structs.replace(first.sides[0], drawing="x" * cards.MAX_IMAGES_LENGTH)
     kept, left = cards.within_limit([msgspec.structs.replace(first, sides=(heavy,)), first])
     assert (kept.sides, [each.drawing for each in left.sides]) == ((heavy,), [None, None])
