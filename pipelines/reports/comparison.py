@@ -173,8 +173,7 @@ def _remarks(comparison: Mapping[str, Any]) -> Iterator[doc.Text]:
     setting += f"{bootstrap['replicates']:,} paired bootstrap replicates over {unit}. A true difference as large as "
     setting += "detectable is found with a chance of 80%."
     if swaps := comparison["swaps"]:
-        setting += f" p is that of {swaps:,} swaps, of the metric alone; better and worse in the tables hold "
-        setting += "for all metrics and slices at once."
+        setting += f" p is that of {swaps:,} swaps, of the metric alone."
     yield doc.Text(setting, "setting")
     for name, text in signatures(comparison):
         yield doc.Text((name, doc.Code(text)), "setting", where="markdown")
