@@ -64,6 +64,7 @@ def run_reports(result: Run, sources: RunSources) -> Reports:
         two_systems(result),
         result.causes,
         result.worst,
+        settings.output,
     )
     paths = sources.samples
     page = None if paths is None else (lambda: with_samples(document, result, paths, sources.cards))
@@ -79,11 +80,13 @@ def build_run(
     pair: Against = NOTHING,
     causes: Sequence[CauseCount] = (),
     worst: Mapping[str, Sequence[Worst]] | None = None,
+    output: str | None = None,
 ) -> doc.Document:
     """Returns the document of a run without its samples.
 
     run: of run.json. failures: why the run fails, other than its gates. against, pair: the differences from the
     baseline, and of its two systems. causes: why records were quarantined. worst: the worst samples of each system.
+    output: the folder of the run.
     """
     kind, systems = type(benchmark), tuple(summary["systems"])
     main = benchmark.main_metrics()
@@ -113,7 +116,7 @@ def build_run(
         slices=slices,
         sample_metrics=tuple(doc.Metric.of(spec, spec.name) for spec in benchmark.sample_metrics),
         draw=tuple(_draw_commands(summary, run)),
-        more=dict(_more(summary, against)),
+        more=dict(_more(summary, against.path, output)) if output else {},
     )  # fmt: skip
     pairs = [pair.differences[key] for name in main if (key := (systems[-1], "", name)) in pair.differences]
     configuration = (
@@ -339,16 +342,15 @@ def _draw_commands(summary: Mapping[str, Any], run: Mapping[str, Any] | None) ->
             yield shlex.join(["beamscore", "draw", command[2], *options, *inputs])
 
 
-def _more(summary: Mapping[str, Any], against: Against) -> Iterator[tuple[str, doc.More]]:
+def _more(summary: Mapping[str, Any], baseline: str, output: str) -> Iterator[tuple[str, doc.More]]:
     """Yields the samples of which a page holds only some: those that moved, and of a large run those of each status."""
-    output = summary["config"].get("output")
-    if against.path and output:
-        command = shlex.join(["beamscore", "compare", against.path, output, "--output", "compared"])
+    if baseline:
+        command = shlex.join(["beamscore", "compare", baseline, output, "--output", "compared"])
         yield from ((f"why={why}", doc.More(command)) for why in ("lost", "won"))
     counts = Counter[str]()
     for system in summary["systems"].values():
         counts.update(system["coverage"]["ground_truth"])
-    if output and counts["read"] > MAX_ROWS:
+    if counts["read"] > MAX_ROWS:
         command = shlex.join(["beamscore", "select", output, "--output", "selected.jsonl"])
         yield from ((f"status={status}", doc.More(command, count)) for status, count in counts.items())
 
