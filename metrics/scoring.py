@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from math import isfinite
+from math import inf, isfinite
 from numbers import Real
 from typing import Any, Literal, TypeVar
 
@@ -152,8 +151,10 @@ def _measured(name: str, value: Any) -> float:
     """
     # A check against an abstract class costs more than everything else here.
     if isinstance(value, (float, int, Real)):
-        with contextlib.suppress(OverflowError):
+        try:
             number = float(value)
-            if isfinite(number):
-                return number + 0.0
+        except OverflowError:
+            number = inf
+        if isfinite(number):
+            return number + 0.0
     raise ValueError(f"per-sample metric {name}: must be a finite number or null, not {value!r:.80}")

@@ -24,7 +24,7 @@ from .scored import PairedSample, has_no_field
 _log = logging.getLogger(__name__)
 PICTURE, PROBLEM = ".svg", ".problem"
 MAX_NAME_LENGTH = 200
-DRAWN_TOGETHER = 100
+DRAWN_TOGETHER = 200
 """Samples per batch: their records and drawings are in memory together."""
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import msgspec
 
 from ..benchmark import Benchmark, SampleScore, Table
 from ..common.budget import Budget
-from ..statistics.ratios import plain_sum
 from ..statistics.sums import Sums
 from .axes import score_axes, score_legend
 from .classes import CLASSES_WITHOUT_TASKS, class_of, score_chart_class, score_text_roles
@@ -16,7 +16,7 @@ from .converter import ChartConverter
 from .draw import draw_chart
 from .elements import score_elements
 from .limits import check_sizes
-from .metrics import ATTEMPTED, LEFT_OUT, METRICS, SAMPLE_METRICS, confusion_tables, explain, values_of
+from .metrics import ATTEMPTED, LEFT_OUT, METRICS, SAMPLE_METRICS, confusion_tables, values_of
 from .records import ALL_TASKS, ChartOptions, ChartPrediction, ChartTruth, TaskName, elements_of, series_of
 from .series import score_series
 from .task_score import TaskScore
@@ -49,15 +49,16 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
 
         Raises RejectedRecord if a record is too large, or the ground truth lacks what a task needs.
         """
-        check_sizes(truth, prediction, self.options)
-        budget = Budget(self.options.max_steps)
-        chart_class = class_of(truth.chart_type, self.options.protocol)
-        tasks = self.options.tasks if CLASSES_WITHOUT_TASKS.isdisjoint(chart_class.split()) else ("task1",)
+        options = self.options
+        check_sizes(truth, prediction, options)
+        budget = Budget(options.max_steps)
+        chart_class = class_of(truth.chart_type, options.protocol)
+        tasks = options.tasks if CLASSES_WITHOUT_TASKS.isdisjoint(chart_class.split()) else ("task1",)
         statistics: dict[str, float] = {}
         metrics: dict[str, float | None] = {}
         details: dict[str, Any] = {}
-        coverage: dict[str, int] = {}
-        shares = []
+        coverage: Mapping[str, int] = {}
+        total, count = 0.0, 0
         for task in dict.fromkeys(tasks):
             score = self._score_task(task, truth, prediction, chart_class, budget)
             if score is None:
@@ -67,11 +68,10 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
                 statistics[ATTEMPTED[task] if score.attempted else LEFT_OUT[task]] = 1
             metrics |= score.metrics
             details[task] = score.details
-            if score.coverage:
-                coverage |= score.coverage
+            coverage = score.coverage or coverage
             if score.share is not None and (score.attempted or prediction is None):
-                shares.append(score.share)
-        metrics["score"] = plain_sum(shares) / len(shares) if shares else None
+                total, count = total + score.share, count + 1
+        metrics["score"] = total / count if count else None
         return SampleScore(statistics, metrics, details, coverage)
 
     def values(self, sums: Sums) -> dict[str, float | None]:
@@ -80,7 +80,15 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
 
     def explain(self, details: Any) -> list[str]:
         """Returns the results for the class and for the parts of each task."""
-        return explain(details)
+        lines = []
+        if "task1" in details:
+            lines.append(f"class: {details['task1']['truth']}, predicted {details['task1']['predicted'] or 'none'}")
+        if "task2" in details:
+            counts = ", ".join(f"{len(details['task2'][kind])} {kind}" for kind in ("matched", "missed", "extra"))
+            lines.append(f"text blocks: {counts}")
+        if "task3" in details:
+            lines.append(f"text roles: {details['task3']['correct']} right, {len(details['task3']['errors'])} wrong")
+        return lines
 
     def draw(
         self,

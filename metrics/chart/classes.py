@@ -60,20 +60,24 @@ def score_chart_class(truth: ChartTruth, true_class: str, given: str, options: C
 
     A true class that is not one of the option `classes` is counted in the coverage.
     """
-    known = _known_classes(options.classes, options.protocol)
-    predicted = given
+    shown = given
     if "bar" in true_class.split():
-        true_class, predicted = _as_ambiguous(truth, true_class, predicted, options)
+        true_class, given = _as_ambiguous(truth, true_class, given, options)
+    is_short = len(true_class) + len(given) <= 2 * MAX_CLASS_LENGTH
+    compare = _compared_classes if is_short else _compared_classes.__wrapped__
+    return compare(true_class, given, shown, options.classes, options.protocol)
+
+
+@lru_cache(maxsize=1024)
+def _compared_classes(
+    true_class: str, predicted: str, shown: str, classes: tuple[str, ...], protocol: Protocol
+) -> TaskScore:
+    known = [class_of(name, protocol) for name in classes]
     correct = float(predicted == true_class)
-    cell = _cell("task1", true_class, predicted, known)
-    details = {"truth": shortened(true_class), "predicted": shortened(given) or None}
+    details = {"truth": shortened(true_class), "predicted": shortened(shown) or None}
     coverage = None if true_class in known else {"ground_truth_classes_not_listed": 1}
-    return TaskScore({cell: 1}, {"task1.correct": correct}, correct, details, given != "", coverage)
-
-
-@lru_cache(maxsize=8)
-def _known_classes(classes: tuple[str, ...], protocol: Protocol) -> frozenset[str]:
-    return frozenset([class_of(name, protocol) for name in classes])
+    cell = _cell("task1", true_class, predicted, known)
+    return TaskScore({cell: 1}, {"task1.correct": correct}, correct, details, shown != "", coverage)
 
 
 def _as_ambiguous(truth: ChartTruth, true_class: str, predicted: str, options: ChartOptions) -> tuple[str, str]:

@@ -39,7 +39,8 @@ def table_steps(sizes: Sequence[int], other_sizes: Sequence[int], pair: int) -> 
     """The steps of comparing sets of so many points, each with each of the others: `pair`, a table, an assignment."""
     steps = assignment_steps(len(sizes), len(other_sizes))
     for size, other in product(sizes, other_sizes):
-        steps += pair + pair_steps(size, other) + assignment_steps(size, other)
+        cells = size * other
+        steps += pair + 11 + cells // 20 + cells * (size if size < other else other) // 1200
     return steps
 
 
@@ -83,16 +84,16 @@ def check_sizes(truth: Chart, prediction: Chart | None, options: ChartOptions) -
 
 def _sizes(record: Chart) -> Iterator[tuple[str, int, str]]:
     """Yields what is counted in a record, how many there are, and the option that limits it."""
-    if blocks := record.text_blocks:
+    if record.task2 and (blocks := record.text_blocks):
         yield "task2 text_blocks", len(blocks), "max_text_blocks"
-    if roles := record.task3 and record.task3.output:
+    if record.task3 and (roles := record.task3.output):
         yield "task3 text_roles", len(roles.text_roles or ()), "max_text_blocks"
         if isinstance(roles, PredictedTextRoles) and isinstance(roles.text_blocks, list):
             yield "task3 text_blocks", len(roles.text_blocks), "max_text_blocks"
-    if axes := record.axes:
+    if record.task4 and (axes := record.axes):
         yield "task4 x-axis ticks", len(axes.x_axis or ()), "max_text_blocks"
         yield "task4 y-axis ticks", len(axes.y_axis or ()), "max_text_blocks"
-    if pairs := record.legend_pairs:
+    if record.task5 and (pairs := record.legend_pairs):
         yield "task5 legend_pairs", len(pairs), "max_text_blocks"
     if record.task6:
         yield from _data_sizes("task6", record.task6)
@@ -110,8 +111,11 @@ def _data_sizes(task: str, data: Task[ChartData]) -> Iterator[tuple[str, int, st
         yield f"{task} scatter points", len(elements.points()), "max_points"
     if series := series_of(data):
         points = [point for one in series if isinstance(one.data, list) for point in one.data]
-        texts = map(identifier_text, [*(one.name for one in series), *(point.x for point in points)])
+        labels = [*[one.name for one in series], *[point.x for point in points]]
+        texts = [label for label in labels if isinstance(label, str)]
+        length = len("".join(texts))
+        if len(texts) < len(labels):
+            length += sum([len(identifier_text(label) or "") for label in labels if not isinstance(label, str)])
         yield f"{task} data series", len(series), "max_series"
         yield f"{task} points of data series", len(points), "max_points"
-        length = sum([len(text) for text in texts if text])
         yield f"{task} characters of series names and labels", length, "max_characters"

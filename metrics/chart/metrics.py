@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import Any
 
 from ..benchmark import MetricSpec, Table
 from ..statistics.ratios import f_measure, mean, precision_recall_f1, ratio, where
@@ -149,16 +148,3 @@ def _confusion(task: str, sums: Sums) -> dict[tuple[str, str], float]:
     """Returns the confusion counts of a task by (true class, predicted class)."""
     counts = sums.bracketed(f"{task}.confusion").items()
     return {(row, column): count for name, count in counts for row, _, column in [name.partition("|")]}
-
-
-def explain(details: Any) -> list[str]:
-    """Returns the results for the class and for the parts of each task."""
-    lines = []
-    if "task1" in details:
-        lines.append(f"class: {details['task1']['truth']}, predicted {details['task1']['predicted'] or 'none'}")
-    if "task2" in details:
-        counts = ", ".join(f"{len(details['task2'][kind])} {kind}" for kind in ("matched", "missed", "extra"))
-        lines.append(f"text blocks: {counts}")
-    if "task3" in details:
-        lines.append(f"text roles: {details['task3']['correct']} right, {len(details['task3']['errors'])} wrong")
-    return lines

@@ -46,9 +46,9 @@ def read_text(text: str, protocol: Protocol) -> str:
 
 def read_texts(texts: Sequence[str], protocol: Protocol) -> list[str]:
     """Returns what `read_text` makes of each text."""
-    joined = "\n".join(texts)
-    if joined.isascii() and joined.count("\n") + 1 == len(texts) and not may_have_latex(joined):
-        return [text.strip() for text in joined.replace("\r", " ").lower().split("\n")]
+    joined = "\0".join(texts)
+    if joined.isascii() and joined.count("\0") + 1 == len(texts) and not may_have_latex(joined):
+        return [text.strip() for text in joined.replace("\n", " ").replace("\r", " ").lower().split("\0")]
     return [read_text(text, protocol) for text in texts]
 
 

@@ -271,11 +271,11 @@ def series_of(task: Task[ChartData] | None) -> list[DataSeries] | None:
 
 def identifier_text(identifier: Identifier) -> str | None:
     """Returns an id, name or label as text, so that 5, 5.0 and "5" are the same, and 0 and -0.0; None has no text."""
-    if isinstance(identifier, str) or identifier is None:
-        return identifier
-    if isinstance(identifier, float) and identifier.is_integer():
-        return str(int(identifier))
-    return str(identifier)
+    if isinstance(identifier, int):
+        return str(identifier)
+    if isinstance(identifier, float):
+        return str(int(identifier) if identifier.is_integer() else identifier)
+    return identifier
 
 
 Protocol = Literal["published", "released"]

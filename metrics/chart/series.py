@@ -20,7 +20,7 @@ charts whose labels are all numbers and on degenerate series; such charts are sc
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from functools import cache, partial
+from functools import partial
 from math import isnan
 from typing import Any, Literal
 
@@ -62,16 +62,16 @@ class Series(msgspec.Struct, frozen=True, gc=False):
     @classmethod
     def of(cls, series: DataSeries, kind: SeriesKind, is_summary: bool, options: ChartOptions) -> Series:
         """Returns a series of a chart of this kind; is_summary: whether it is a box plot."""
-        xs: list[Scalar] = []
-        ys: list[Scalar] = []
         data = series.data
+        xs: Sequence[Scalar] = ()
+        ys: Sequence[Scalar] = ()
         if isinstance(data, list) and not is_summary:
             xs, ys = [point.x for point in data], [point.y for point in data]
         elif isinstance(data, BoxPlot) and is_summary:
-            held = [
-                (name, value) for name, value in zip(BOX_PLOT_LINES, astuple(data), strict=True) if value is not None
-            ]
-            xs, ys = [name for name, _ in held], [value for _, value in held]
+            xs, ys = BOX_PLOT_LINES, astuple(data)
+            if None in ys:
+                xs = [name for name, value in zip(xs, ys, strict=True) if value is not None]
+                ys = [value for value in ys if value is not None]
         well_formed = bool(xs) if is_summary else isinstance(data, list)
         y = numbers(ys)
         numeric = not isnan(sum(y))
@@ -106,18 +106,22 @@ def score_series(
     predictions = [Series.of(each, kind, is_summary, options) for each in prediction or ()]
     _require_layout(truths, chart_class, is_summary)
     are_named = options.protocol == "released" or any(each.name for each in truths)
-    similarity = cache(_similarity(kind, truths, predictions, budget, options))
+    similarity = _similarity(kind, truths, predictions, budget, options)
     names, others = [each.name for each in truths], [other.name for other in predictions]
     of_names = {name: dict.fromkeys(others, 1.0) for name in names}
     if are_named:
         budget.spend(text_steps(names, others))
         of_names = text_scores(names, others, options.alpha)
+    compared: dict[tuple[int, int], tuple[float, float]] = {}
 
     def score(row: int, column: int) -> float:
-        s = similarity(row, column)
-        return max(s / options.beta, of_names[names[row]][others[column]] * s)
+        if (row, column) not in compared:
+            s = similarity(row, column)
+            compared[row, column] = s, max(s / options.beta, of_names[names[row]][others[column]] * s)
+        return compared[row, column][1]
 
-    bounds = [[max(1 / options.beta, of_names[name][other]) * ROUNDING for other in others] for name in names]
+    least = 1 / options.beta
+    bounds = [[max(least, of_names[name][other]) * ROUNDING for other in others] for name in names]
     pairs = best_pairs_below(bounds, score)
     scores = [score(row, column) for row, column in pairs]
     larger = max(len(truths), len(predictions))
@@ -127,10 +131,10 @@ def score_series(
             {
                 "truth": shortened(names[row]),
                 "predicted": shortened(others[column]),
-                "similarity": similarity(row, column),
-                "score": scored,
+                "similarity": compared[row, column][0],
+                "score": compared[row, column][1],
             }
-            for (row, column), scored in zip(listed(pairs), scores, strict=False)
+            for row, column in listed(pairs)
         ],
         "missed": _unmatched(names, {row for row, _ in pairs}),
         "extra": _unmatched(others, {column for _, column in pairs}),

@@ -23,7 +23,7 @@ import msgspec
 
 from ..benchmark import Side
 from ..common.assignment import numpy_sum
-from ..common.boxes import Corners, area, bounding_box, box_iou, pixel_iou, shared_area
+from ..common.boxes import Corners, area, bounding_box, box_iou, pixel_iou
 from ..common.budget import Budget
 from ..common.text import character_error_rate
 from ..statistics.ratios import f_measure, plain_sum
@@ -108,53 +108,51 @@ Matching = tuple[list[Unit], list[Block], list[Block]]
 
 
 def _match_published(truths: list[Block], predictions: list[Block], budget: Budget, options: ChartOptions) -> Matching:
-    pairs = []
-    for number, other in near_pairs(truths, predictions):
-        first, second = truths[number].corners, predictions[other].corners
-        # Two equal boxes without area have IoU 1 too.
-        iou = 1.0 if first == second else box_iou(first, second)
-        if iou >= options.text_iou and iou > 0:
-            pairs.append((-iou, number, other))
     units: list[Unit] = []
     free, others = dict(enumerate(truths)), dict(enumerate(predictions))
-    for iou, number, other in sorted(pairs):
-        if number in free and other in others:
-            units.append(_unit("pair", free.pop(number), others.pop(other), -iou, budget))
-    missed, extra = list(free.values()), list(others.values())
-    if missed and extra and len(missed) + len(extra) > 2:
-        overlaps = [
-            (number, place, shared)
-            for number, place in near_pairs(missed, extra)
-            if (shared := shared_area(missed[number].corners, extra[place].corners))
-        ]
-        free, others = dict(enumerate(missed)), dict(enumerate(extra))
-        for whole, parts in scattered(free, others, overlaps, options.split_part, options.split_cover):
-            iou = options.scattered_weight * box_iou(whole.corners, parts.corners)
-            units.append(_unit("split", whole, parts, iou, budget))
-        turned = [(place, number, shared) for number, place, shared in overlaps]
-        for whole, parts in scattered(others, free, turned, options.merge_part, options.merge_cover):
-            iou = options.scattered_weight * box_iou(whole.corners, parts.corners)
-            units.append(_unit("merge", parts, whole, iou, budget))
-        missed, extra = list(free.values()), list(others.values())
-    return units, missed, extra
+    overlaps = overlapping(truths, predictions)
+    least = options.text_iou
+    for iou, number, place in sorted([(-iou, number, place) for number, place, _, iou in overlaps if iou >= least]):
+        if number in free and place in others:
+            units.append(_unit("pair", free.pop(number), others.pop(place), -iou, budget))
+    left = [(number, place, shared) for number, place, shared, _ in overlaps if number in free and place in others]
+    for whole, parts in scattered(free, others, left, options.split_part, options.split_cover):
+        iou = options.scattered_weight * box_iou(whole.corners, parts.corners)
+        units.append(_unit("split", whole, parts, iou, budget))
+    turned = [(place, number, shared) for number, place, shared in left]
+    for whole, parts in scattered(others, free, turned, options.merge_part, options.merge_cover):
+        iou = options.scattered_weight * box_iou(whole.corners, parts.corners)
+        units.append(_unit("merge", parts, whole, iou, budget))
+    return units, list(free.values()), list(others.values())
 
 
-def near_pairs(truths: Sequence[Block], predictions: Sequence[Block]) -> Iterator[tuple[int, int]]:
-    """Yields the indexes of pairs of boxes that touch or have the same left side, in order of the truths.
+def overlapping(truths: Sequence[Block], predictions: Sequence[Block]) -> list[tuple[int, int, float, float]]:
+    """Returns the shared area and the IoU of each truth and prediction, by their indexes, that overlap or are equal.
 
-    Predictions sorted by their upper sides are searched between the upper and the lower side of a truth.
+    Two equal boxes without area have IoU 1. Predictions sorted by their upper sides are searched between the upper and
+    the lower side of a truth.
     """
-    boxes = [block.corners for block in predictions]
-    places = sorted(range(len(boxes)), key=[top for _, top, _, _ in boxes].__getitem__)
-    tops = [boxes[place][1] for place in places]
+    boxes = sorted(
+        [(y0, y1, x0, x1, place) for place, block in enumerate(predictions) for x0, y0, x1, y1 in [block.corners]]
+    )
+    tops = [each[0] for each in boxes]
     # In a box of negative height the lower end comes first.
-    reach = list(accumulate([max(boxes[place][1], boxes[place][3]) for place in places], max))
+    reach = list(accumulate([y0 if y0 > y1 else y1 for y0, y1, _, _, _ in boxes], max))
+    overlaps = []
     for number, truth in enumerate(truths):
         left, top, right, bottom = truth.corners
-        for place in places[bisect_left(reach, top) : bisect_right(tops, bottom if bottom > top else top)]:
-            box = boxes[place]
-            if (box[0] < right and left < box[2]) or left == box[0]:
-                yield number, place
+        for y0, y1, x0, x1, place in boxes[bisect_left(reach, top) : bisect_right(tops, max(top, bottom))]:
+            if (x0 >= right or left >= x1) and x0 != left:
+                continue
+            # Not max and min, which take three times as long.
+            width = (x1 if x1 < right else right) - (x0 if x0 > left else left)
+            height = (y1 if y1 < bottom else bottom) - (y0 if y0 > top else top)
+            if width > 0.0 and height > 0.0 and (shared := width * height):
+                areas = (right - left) * (bottom - top) + (x1 - x0) * (y1 - y0)
+                overlaps.append((number, place, shared, shared / (areas - shared)))
+            elif (x0, y0, x1, y1) == truth.corners:
+                overlaps.append((number, place, 0.0, 1.0))
+    return overlaps
 
 
 def scattered(
@@ -192,11 +190,13 @@ def _joined(parts: Sequence[Block]) -> Block:
 
 def _unit(kind: Literal["pair", "split", "merge"], truth: Block, predicted: Block, iou: float, budget: Budget) -> Unit:
     """Returns the unit of matched blocks; spends the steps of comparing their texts."""
-    first, second, score = truth.text, predicted.text, 1.0
-    if first != second:
-        budget.spend(error_rate_steps(first, second))
-        score = 1 - character_error_rate(first, second)
-    return Unit(kind, truth.ids, predicted.ids, iou, score, shortened(first), shortened(second))
+    first, second = truth.text, predicted.text
+    shown = shortened(first)
+    if first == second:
+        return Unit(kind, truth.ids, predicted.ids, iou, 1.0, shown, shown)
+    budget.spend(error_rate_steps(first, second))
+    score = 1 - character_error_rate(first, second)
+    return Unit(kind, truth.ids, predicted.ids, iou, score, shown, shortened(second))
 
 
 def _match_released(truths: list[Block], predictions: list[Block], budget: Budget, options: ChartOptions) -> Matching:

@@ -21,10 +21,8 @@ PLAIN_TEXT = re.compile(r"[A-Za-z0-9_^,.+]+")
 BOND_STARTS = "-=~<>"
 ENDS_OF_GROUP = frozenset(("", "(", ")", "*", *BOND_STARTS))
 """What ends a group of atoms."""
-DECORATIONS = frozenset("^_:|#@")
-"""What may follow the first character of a bond, before its brackets."""
 BOND_SIDES = {"=": "^_", "<": ":|", ">": ":|"}
-"""Those of them that belong to the type, and the side of a double bond."""
+"""What may follow the first character of a bond: the kind of a wedge, and the side of a double bond."""
 OPTIONAL_ARGUMENT = ("\\chemabove", "\\Chemabove", "\\chembelow", "\\Chembelow", "\\charge", "\\Charge")
 DRAWN_CIRCLE = "\\mcfcringle"
 HOOK = re.compile(r"\s*([^,\[\]{}\s]*)\s*(?:,\s*([^\[\]]*))?")
@@ -125,20 +123,15 @@ class ChemfigSource:
     def take_bond(self) -> tuple[str, int, Sequence[str]]:
         """Takes a bond with its brackets: its type, where the brackets are, and the fields in them."""
         kind = self.take()
-        if self.peek() in DECORATIONS:
-            kind = self._take_decorations(kind)
-        offset = self.offset
-        return kind, offset, split_fields(self.take_enclosed()) if self.peek() == "[" else NO_FIELDS
-
-    def _take_decorations(self, kind: str) -> str:
-        """Takes what may be between the first character of a bond and its brackets; returns its type."""
         side = self.take_if(BOND_SIDES.get(kind, ""))
         if self.peek() == "#" and self.text.startswith("(", end := match_end(BLANKS, self.text, self.position + 1)):
             self.position = end
             self.take_enclosed()
         if self.peek() == "@":
             self.take_mark()
-        return kind if kind == "=" else kind + side
+        offset, following = self.offset, self.peek()
+        fields = split_fields(self.take_enclosed()) if following == "[" else NO_FIELDS
+        return kind if kind == "=" else kind + side, offset, fields
 
     def take_atoms(self, angle: float) -> tuple[str, list[tuple[str, str]]]:
         """Takes a group of atoms: its text, a blank between its pieces, and the name and the bond of each hook on it.

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Mapping
-from functools import cache
 
 from ..common.budget import Budget
 from .molecule import CIRCLE, CIRCLE_BOND, Bond, Molecule, bond_between
@@ -51,7 +50,6 @@ def _ring(
 ) -> list[int]:
     """The atoms of the first walk round `circle` that meets itself, or comes back to its start; else the start."""
 
-    @cache
     def look(atom: int) -> tuple[float, float]:
         """The distance of `atom` from the circle, and its angle as seen from there, in degrees."""
         across, up = molecule.xs[atom] - molecule.xs[circle], molecule.ys[circle] - molecule.ys[atom]

@@ -86,9 +86,6 @@ def flat_text(molecule: Molecule) -> str | None:
     """
     if len(molecule.bonds) != max(0, len(molecule.texts) - 1):
         return None
-    # Rounded otherwise than by `_is_horizontal`: what is near the limit is left to that.
-    if any(STEEPEST + 1e-3 < abs(bond.angle) % 180 < 180 - STEEPEST - 1e-3 for bond in molecule.bonds):
-        return None
     order = sorted(range(len(molecule.texts)), key=molecule.xs.__getitem__)
     between = {frozenset((bond.begin, bond.end)): bond for bond in molecule.bonds}
     pieces = [molecule.texts[order[0]]] if order else []

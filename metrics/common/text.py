@@ -18,6 +18,10 @@ MAX_CACHED_LENGTH = 64
 MAX_MARKS = 30
 """No language needs more combining marks after a character (UAX 15, stream-safe text format)."""
 
+FIRST_MARK = "\u0300"
+_MAY_HAVE_MARKS = re.compile(f"[{FIRST_MARK}-\U0010ffff]{{{MAX_MARKS}}}")
+"""As many characters in a row as may be marks; few texts have them, and `_marks` takes long to make."""
+
 
 def cached_if_short(function: Callable[Concatenate[str, P], T]) -> Callable[Concatenate[str, P], T]:
     """Returns `function` with the results of short texts cached; long texts would fill memory."""
@@ -71,13 +75,13 @@ def normalized(text: str) -> str:
     """
     if text.isascii():
         return text
-    return unicodedata.normalize("NFC", text if len(text) <= MAX_MARKS else _marks().sub("\\g<0>\u034f", text))
+    return unicodedata.normalize("NFC", _marks().sub("\\g<0>\u034f", text) if _MAY_HAVE_MARKS.search(text) else text)
 
 
 @lru_cache(maxsize=1)
 def _marks() -> re.Pattern[str]:
     """Matches 30 characters in a row that are, or begin with, a combining mark."""
     last = 0x1FFFF  # no marks are encoded beyond
-    firsts = ((each, unicodedata.normalize("NFD", each)[0]) for each in map(chr, range(0x300, last)))
+    firsts = ((each, unicodedata.normalize("NFD", each)[0]) for each in map(chr, range(ord(FIRST_MARK), last)))
     marks = [each for each, first in firsts if unicodedata.combining(first)]
     return re.compile(f"[{''.join(marks)}]{{{MAX_MARKS}}}")

@@ -6,8 +6,8 @@ Matching", CVPR 2025, with its supplement and its released tool.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from ..benchmark import Benchmark, DrawnPair, Pair, RejectedRecord, ResultT, SampleScore, Table
 from ..common.budget import Budget
@@ -28,8 +28,7 @@ GROUP = 1500
 """Formulas that are typeset together; the batch of documents that has more is scored in parts."""
 
 SamplePair = Pair[FormulaTruth, FormulaPrediction]
-
-
+PairT = TypeVar("PairT", bound=SamplePair)
 FormulasOfPair = tuple[NormalizedFormula | None, NormalizedFormula | None]
 
 
@@ -88,20 +87,21 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
 
     def score(self, pairs: Sequence[SamplePair]) -> list[SampleScore | RejectedRecord]:
         """Scores a batch; its formulas are typeset together, equal ones once."""
-        return [result for group in self._groups(pairs) for result in self._score_group(group)]
+        return [result for group in self._groups(pairs) for result in self._score_group([each for _, each in group])]
 
-    def _groups(self, pairs: Sequence[SamplePair]) -> Iterator[list[_Sample | RejectedRecord]]:
-        """Yields the samples of a batch as read, in groups of not many more than GROUP formulas."""
-        group: list[_Sample | RejectedRecord] = []
+    def _groups(self, pairs: Iterable[PairT]) -> Iterator[list[tuple[PairT, _Sample | RejectedRecord]]]:
+        """Yields the pairs of a batch with their samples as read, in groups of not many more than GROUP formulas."""
+        group: list[tuple[PairT, _Sample | RejectedRecord]] = []
         formulas: dict[str, NormalizedFormula] = {}
-        for number, pair in enumerate(pairs, start=1):
+        for pair in pairs:
             try:
-                group.append(self._read(pair, formulas))
+                group.append((pair, self._read(pair, formulas)))
             except RejectedRecord as rejected:
-                group.append(rejected)
-            if len(formulas) >= GROUP or number == len(pairs):
+                group.append((pair, rejected))
+            if len(formulas) >= GROUP:
                 yield group
                 group, formulas = [], {}
+        yield group
 
     def _score_group(self, group: Sequence[_Sample | RejectedRecord]) -> list[SampleScore | RejectedRecord]:
         self.setup()
@@ -188,20 +188,17 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
 
     def draw_batch(self, pairs: Sequence[DrawnPair[FormulaTruth, FormulaPrediction]]) -> list[str | RejectedRecord]:
         """Draws a batch; its formulas are typeset together, equal ones once."""
-        remaining = iter(pairs)
-        return [picture for group in self._groups(pairs) for picture in self._draw_group(group, remaining)]
-
-    def _draw_group(
-        self, group: Sequence[_Sample | RejectedRecord], pairs: Iterator[DrawnPair[FormulaTruth, FormulaPrediction]]
-    ) -> list[str | RejectedRecord]:
-        self.setup()
-        samples = [each for each in group if isinstance(each, _Sample)]
-        shown = (side for each in samples for pair in each.normalized[:MAX_PAIRS] for side in pair if side)
-        renderings = render(shown, self.typesetter)
-        return [
-            each if isinstance(each, RejectedRecord) else draw_pairs(each.normalized, renderings, pair.image)
-            for each, pair in zip(group, pairs, strict=False)
-        ]
+        pictures: list[str | RejectedRecord] = []
+        for group in self._groups(pairs):
+            self.setup()
+            samples = [each for _, each in group if isinstance(each, _Sample)]
+            shown = (side for each in samples for pair in each.normalized[:MAX_PAIRS] for side in pair if side)
+            renderings = render(shown, self.typesetter)
+            pictures += [
+                each if isinstance(each, RejectedRecord) else draw_pairs(each.normalized, renderings, pair.image)
+                for pair, each in group
+            ]
+        return pictures
 
 
 def _only(results: Sequence[ResultT | RejectedRecord]) -> ResultT:

@@ -14,6 +14,9 @@ from .render.boxes import DPI, PADDING, draw_image
 SHARPNESS = 2
 """The formulas are drawn at this multiple of 200 dpi."""
 MAX_PAIRS = 40
+_LEVELS = [value // 64 for value in range(256)]
+_PALETTE = [grey for grey in (0, 85, 170, 255) for _ in "rgb"]
+"""Four greys in two bits, which takes half the time and half the size of 256."""
 _GAP, _CAPTION, _LEAST_WIDTH = 12, 18, 380.0
 
 
@@ -23,6 +26,9 @@ def draw_pairs(
     image: ImageSize | None = None,
 ) -> str:
     """Returns the pairs of a sample as one SVG document; of a document with more than 40, the first 40."""
+    # Not at the top: Pillow takes a while to import, and is not needed where nothing is drawn.
+    from PIL import Image
+
     drawing = Drawing()
     width, y = _LEAST_WIDTH, float(_GAP)
     is_judged = any(prediction is not None for _, prediction in pairs)
@@ -46,8 +52,10 @@ def draw_pairs(
             write(f"{name}{caption}")
             y += _CAPTION
             picture = draw_image(side.typeset, DPI * SHARPNESS)
+            greys = Image.frombytes("P", picture.size, picture.point(_LEVELS).tobytes())
+            greys.putpalette(_PALETTE)
             buffer = io.BytesIO()
-            picture.save(buffer, "PNG", compress_type=zlib.Z_RLE)
+            greys.save(buffer, "PNG", compress_type=zlib.Z_RLE, bits=2)
             # At twice the resolution the fixed margin of the image is half as wide.
             margin = PADDING - PADDING / SHARPNESS
             drawing.png(margin, y + margin, picture.width / SHARPNESS, picture.height / SHARPNESS, buffer.getvalue())

@@ -45,37 +45,26 @@ def circles(count: int) -> str:
 
 SIDES: dict[str, str] = {
     "definitions that do not end": filled("\\definesubmol{a}{"),
-    "definitions with alternatives that do not end": filled("\\definesubmol{a}["),
     "definitions with long names": filled("\\definesubmol{", after="x"),
     "regions that do not begin": filled("\\chemfig "),
-    "regions with other words": filled("\\chemfig a"),
-    "regions with square brackets": filled("\\chemfig["),
     "regions that do not end": filled("\\chemfig{"),
     "regions within each other": filled("\\chemfig{")[: LENGTH // 2] + "}" * (LENGTH // 2),
-    "empty regions": filled("\\chemfig{}"),
     "small regions": filled("\\chemfig { A -[:90] B } "),
-    "small raw regions": filled("\\chemfig{A-[2]B}"),
     "arguments of arguments": "\\definesubmol{a}9{" + "#1" * 20_000 + "}\\chemfig{-!{a}{" + "A" * 50_000 + "}}",
     "submolecules": "\\definesubmol{a}{" + "A-" * 500 + "}" + filled("!{a}", "\\chemfig{")[:40_000] + "}",
-    "submolecules of submolecules": "\\definesubmol{a}{-A!{a}}\\chemfig{!{a}}" + "x" * 50_000,
     "arithmetic": "\\chemfig{A" + "-[:" + "(" * 25 + "1" + ")" * 25 + "]B" * 1500 + "}",
     "angles in sums": filled("-[:1+1+1]", "\\chemfig{A", "}"),
-    "raw branches": filled("(-B)", "\\chemfig{A", "}"),
     "raw rings": filled("**6(------)-", "\\chemfig{", "}"),
     "large rings": filled("*500(" + "-" * 500 + ")", "\\chemfig{A", "}"),
     "atoms at one place": filled("A-[,0]", "\\chemfig{", "B}"),
     "atoms near each other": filled("-[:90,.0001]", "\\chemfig{A", "}"),
     "braces": "{" * (LENGTH // 2) + "}" * (LENGTH // 2),
     "braces that do not end": "\\chemfig{A" + "{" * (LENGTH - 20),
-    "options that do not end": filled("\\xrightarrow ["),
     "charges": filled("\\charge[", "\\chemfig{A-[2]B}"),
     "stacks": "\\chemfig{A-[2]B}" + "\\overset{a}{x" * 50 + "}" * 50,
-    "stacks in a row": filled("\\overset{a}{\\underset{b}{c}}", "\\chemfig{A-[2]B}"),
     "scripts": filled("^{a}_{b}", "\\chemfig{A-[2]B}"),
     "full-width characters": filled("Ａ", "\\chemfig{A-[2]B}"),
-    "primes": filled("'", "\\chemfig{A-[2]B}"),
     "levels": filled("branch( ", "\\chemfig { A ", "}"),
-    "branch ends": filled("branch) ", "\\chemfig { A ", "}"),
     "hooks": filled("?[a,{-}] ", "\\chemfig { A ?[a] -[:90] B ", "}"),
     "text": filled("a ", "\\chemfig { A -[:90] ", "}"),
     "brackets in a bond": "\\chemfig { A -" + "[" * (LENGTH - 40) + " branch( }",
@@ -87,21 +76,18 @@ SIDES: dict[str, str] = {
 
 def pairs() -> Iterator[tuple[str, str, str]]:
     """Lines that take long to compare, each with the other."""
-    for count in (600, 1_900, 4_000, 9_000):
+    for count in (600, 4_000, 9_000):
         yield f"chains of {count}", chain(count), chain(count, period=5)
         yield f"chains of {count} that differ at the end", chain(count, "-="), chain(count - 1, "-=") + " "
-    for count in (8, 60, 500, 1_200, 4_000):
-        yield f"stars of {count}", stars(count), stars(count)
+    for count in (8, 500, 4_000):
         yield f"stars of {count} and another", stars(count), stars(count).replace("B", "C", 1)
-    for count in (50, 400, 1_000):
+    for count in (50, 1_000):
         yield f"ladders of {count}", ladder(count, "O"), ladder(count, "N")
         yield f"ladders of {count} from either end", ladder(count, "O"), ladder(count, "O").replace("90", "270")
-    for count in (6, 12, 60):
+    for count in (6, 60):
         yield f"grids of {count}", circles(count), circles(count)
     letters = filled("a b c d e f g h ")
     yield "texts", letters, letters[::-1]
-    atom = "\\chemfig { A -[:90] " + "a b c d " * 12_000 + "}"
-    yield "atoms with long texts", atom, atom.replace("a b", "b c")
     atoms = " ".join(f"-[:{n % 360}] " + " ".join(f"{n:08b}" * 5) for n in range(900))
     yield "many texts", f"\\chemfig {{ {atoms} }}", f"\\chemfig {{ {atoms} }}".replace("1 0", "0 1")
 

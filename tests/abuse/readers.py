@@ -27,7 +27,7 @@ from tests.abuse.run import FAILED, Outcome, isolated, peak_bytes
 from tests.bench.measure import processor_seconds
 
 BASE = {"sample_id": "base", "text": "base"}
-COLUMNS = SideColumns(frozenset({"text", "words", "base\nline"}), frozenset({"words"}))
+COLUMNS = SideColumns(frozenset({"text", "words"}), frozenset({"words"}))
 
 
 def _table(columns: dict[str, Any], path: Path, **options: Any) -> None:
@@ -36,28 +36,6 @@ def _table(columns: dict[str, Any], path: Path, **options: Any) -> None:
 
 def _brackets_in_a_row(path: Path) -> None:
     _table({"sample_id": ["before", "deep", "behind"], "words": ["[]", "[" * (15 << 20), "[]"]}, path)
-
-
-def _nested_structs(path: Path) -> None:
-    kind: Any = pa.int64()
-    for _ in range(150):
-        kind = pa.struct([("a", kind)])
-    _table({"sample_id": ["s"], "words": pa.nulls(1, kind)}, path)
-
-
-def _row_groups(count: int) -> Callable[[Path], None]:
-    def write(path: Path) -> None:
-        _table({"sample_id": [f"s{number}" for number in range(count)]}, path, row_group_size=1)
-
-    return write
-
-
-def _columns(count: int) -> Callable[[Path], None]:
-    def write(path: Path) -> None:
-        columns = {f"c{number}": pa.array([number], pa.int32()) for number in range(count)}
-        _table({"sample_id": ["s"], **columns}, path, write_statistics=False, use_dictionary=False)
-
-    return write
 
 
 def _other_codec(code: int) -> Callable[[Path], None]:
@@ -71,11 +49,6 @@ def _other_codec(code: int) -> Callable[[Path], None]:
         path.write_bytes(changed)
 
     return write
-
-
-def _encrypted_footer(path: Path) -> None:
-    _odd_values(path)
-    path.write_bytes(b"PARE" + path.read_bytes()[4:-4] + b"PARE")
 
 
 class _Keys(KmsClient):
@@ -101,69 +74,30 @@ def _encrypted(plaintext_footer: bool) -> Callable[[Path], None]:
     return write
 
 
-def _odd_values(path: Path) -> None:
-    columns = {"sample_id": ["s", "t"], "text": pa.array([10**18, 2**62], pa.timestamp("ns"))}
-    _table({**columns, "base\nline": pa.array([1, 2], pa.decimal128(20, 3)), 'q"': [1, 2]}, path)
-
-
-def _odd_dates(path: Path) -> None:
-    _table({"sample_id": ["s", "t"], "text": pa.array([2**60, 0], pa.timestamp("ms"))}, path)
-
-
-def _twice(path: Path) -> None:
-    pq.write_table(pa.Table.from_arrays([pa.array(["s"])] * 2, ["sample_id", "sample_id"]), path)
-
-
-def _empty(path: Path) -> None:
-    path.write_bytes(b"")
-
-
-def _cut_off(path: Path) -> None:
-    _odd_values(path)
-    path.write_bytes(path.read_bytes()[:-4])
-
-
 def _members(compress: Callable[[bytes], bytes], piece: bytes, times: int, count: int) -> Callable[[Path], object]:
     """Returns what writes `count` members, each of them a piece so many times."""
     return lambda path: path.write_bytes(compress(piece * times) * count)
 
 
 def _record(**fields: Any) -> bytes:
-    return _line_of({"sample_id": "s", **fields})
-
-
-def _line_of(record: dict[str, Any]) -> bytes:
-    return json.dumps(record).encode() + b"\n"
+    return json.dumps({"sample_id": "s", **fields}).encode() + b"\n"
 
 
 FILES: dict[str, tuple[str, Callable[[Path], object]]] = {
-    "structs nested 150 deep": ("parquet", _nested_structs),
-    "10,000 columns": ("parquet", _columns(10_000)),
-    "5,000 row groups": ("parquet", _row_groups(5_000)),
     "a codec that nobody has built in": ("parquet", _other_codec(3)),
     "a codec that does not exist": ("parquet", _other_codec(31)),
-    "an encrypted footer, damaged": ("parquet", _encrypted_footer),
     "an encrypted file": ("parquet", _encrypted(False)),
     "an encrypted column": ("parquet", _encrypted(True)),
-    "odd types and names": ("parquet", _odd_values),
-    "dates that Python cannot hold": ("parquet", _odd_dates),
-    "a column twice": ("parquet", _twice),
-    "an empty Parquet file": ("parquet", _empty),
-    "a Parquet file that breaks off": ("parquet", _cut_off),
-    "an empty .gz": ("jsonl.gz", _empty),
     "a line of 1 GB in .zst": ("jsonl.zst", _members(zstd.compress, b"x", 1 << 24, 64)),
     "a line of 1 GB of spaces in .gz": ("jsonl.gz", _members(gzip.compress, b" ", 1 << 24, 64)),
     "a record of 16 MB of brackets": ("jsonl", lambda path: path.write_bytes((b"[" * ((16 << 20) - 1) + b"\n") * 4)),
-    "a record of 16 MB of empty arrays": (
-        "jsonl",
-        lambda path: path.write_bytes(b'{"sample_id": "s", "words": [' + b"[]," * 5_500_000 + b"[]]}\n"),
-    ),
+    "a record of 16 MB of empty arrays": ("jsonl", lambda path: path.write_bytes(_record(words=[[]] * 4_000_000))),
     "a record of 16 MB of quotes": ("jsonl", lambda path: path.write_bytes(b"[" * 300 + b'"' * (15 << 20) + b"\n")),
     "a record of 16 MB of backslashes": ("jsonl", lambda path: path.write_bytes(b"[" * 300 + b"\\" * (15 << 20))),
     "a text of 16 MB of brackets in a row": ("parquet", _brackets_in_a_row),
     "a record of 16 MB of keys": (
         "jsonl",
-        lambda path: path.write_bytes(_record(**{f"k{i}": 1 for i in range(10**6)})),
+        lambda path: path.write_bytes(_record(**dict.fromkeys(map(str, range(10**6)), 1))),
     ),
 }
 
@@ -175,7 +109,7 @@ def check() -> Iterator[tuple[str, Outcome]]:
     """
     with tempfile.TemporaryDirectory(prefix="beamscore-abuse-") as folder:
         neighbour = Path(folder) / "z.jsonl"
-        neighbour.write_bytes(_line_of(BASE))
+        neighbour.write_bytes(_record(**BASE))
         for name, (ending, _) in FILES.items():
             path = Path(folder) / f"a.{ending}"
             made = isolated(_write, name, path)
@@ -218,6 +152,6 @@ def _read(path: Path, neighbour: Path) -> Outcome:
         records = [record for _, block in held for record in unpack(block)]
         counts["read"] += len(records)
     verdict = ", ".join(f"{count} {what}" for what, count in (counts - Counter(read=1)).items())
-    if [(key, EncodedRecord(record).payload) for key, record in records] != [(b"base", _line_of(BASE).strip())]:
+    if [(key, EncodedRecord(record).payload) for key, record in records] != [(b"base", _record(**BASE).strip())]:
         verdict = f"{FAILED}the neighbour is not as it should be"
     return Outcome(processor_seconds() - started, peak_bytes(), verdict)

@@ -55,7 +55,7 @@ class Job(NamedTuple):
     benchmark: str
     options: dict[str, Any]
     case: tuple[str, str | None]
-    neighbours: list[tuple[str, str | None]]
+    neighbours: Sequence[tuple[str, str | None]]
 
 
 def run_case(
@@ -77,12 +77,7 @@ def run_case(
 
 
 def _text(record: dict[str, Any]) -> str:
-    text = json.dumps({"sample_id": "worst case", **record}, ensure_ascii=False, separators=(",", ":"))
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # half a surrogate pair, which JSON can only escape
-        return json.dumps({"sample_id": "worst case", **record}, separators=(",", ":"))
-    return text
+    return json.dumps({"sample_id": "worst case", **record}, ensure_ascii=False, separators=(",", ":"))
 
 
 def isolated(work: Callable[..., Outcome], *arguments: Any) -> Outcome:
@@ -174,9 +169,5 @@ def peak_bytes() -> int:
 
     The kernel's `ru_maxrss` of a process starts with what its parent held, unlike VmHWM.
     """
-    children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
-    status = Path("/proc/self/status")
-    if not status.exists():
-        return max(children, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
-    [line] = [line for line in status.read_text().splitlines() if line.startswith("VmHWM:")]
-    return max(children, int(line.split()[1]) * 1024)
+    [line] = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM:")]
+    return max(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, int(line.split()[1])) * 1024

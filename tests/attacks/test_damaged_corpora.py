@@ -2,29 +2,114 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
-from beamscore.metrics.benchmark import Benchmark
+from beamscore.metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
 from beamscore.metrics.statistics.sums import Sums
-from tests.attacks import SEEDS, rng_of
-from tests.attacks.corpora import BENCHMARKS, MAX_DEPTH, corpus, damaged
-from tests.attacks.plain_counts import PREDICTIONS, TRUTH, plain_counts
+from tests.attacks import FLAGS, MAX_DEPTH, SEEDS, rng_of
+from tests.attacks.corpora import BENCHMARKS, corpus, damaged
 from tests.plain_loop import make_benchmark
-from tests.runs import Run, evaluate
+from tests.runs import evaluate, write_lines
 
 pytestmark = pytest.mark.attacks
 
+TRUTH, PREDICTIONS = "ground_truth", "predictions"
 STATUSES = {
     TRUTH: ("read", "scored", "missing_prediction", "rejected", "duplicate"),
     PREDICTIONS: ("read", "scored", "unmatched", "duplicate", "rejected"),
 }
-SETTINGS = ("--quiet", "--no-html", "--slice", "source", "--set", "max_rejected_fraction=1")
-LIMITS = ("--set", f"limits.depth={MAX_DEPTH}", "--set", "bootstrap.replicates=2")
+Line = tuple[int, bytes]
+"""The number of a line, from 1, and its text."""
+
+
+class _Key(msgspec.Struct):
+    sample_id: str
+
+
+class _Columns(msgspec.Struct):
+    source: Any = None
+
+
+class PlainCounts:
+    """What becomes of every record, read one by one: the statuses of each side, of samples, and what is quarantined."""
+
+    def __init__(self, truths: Sequence[bytes], predictions: Sequence[bytes]) -> None:
+        self.sides: dict[str, Counter[str]] = {TRUTH: Counter(), PREDICTIONS: Counter()}
+        self.quarantined: Counter[tuple[str, int]] = Counter()
+        self.samples: dict[str, str] = {}
+        self.scores: list[SampleScore] = []
+        self.truths, self.predictions = self._first(TRUTH, truths), self._first(PREDICTIONS, predictions)
+
+    def _first(self, side: str, lines: Sequence[bytes]) -> dict[str, Line]:
+        """Returns the first line of each id."""
+        first: dict[str, Line] = {}
+        for number, line in enumerate(lines, 1):
+            if not line.strip(b" \t\r\x0b\x0c"):
+                continue
+            self.sides[side]["read"] += 1
+            key = _decoded(line, _Key) if _depth(line) <= MAX_DEPTH else None
+            if key is None or not 1 <= len(key.sample_id) <= 1024:
+                self._count(side, "rejected", number)
+            elif key.sample_id in first:
+                self._count(side, "duplicate", number)
+            else:
+                first[key.sample_id] = number, line
+        return first
+
+    def _count(self, side: str, status: str, number: int) -> None:
+        self.sides[side][status] += 1
+        if status not in ("scored", "missing_prediction"):
+            self.quarantined[side, number] += 1
+
+    def score(self, benchmark: Benchmark[Any, Any, Any]) -> None:
+        """Scores every sample; missing predictions count as wrong."""
+        for sample_id in self.predictions.keys() - self.truths.keys():
+            self._count(PREDICTIONS, "unmatched", self.predictions[sample_id][0])
+        for sample_id, (number, line) in self.truths.items():
+            predicted = self.predictions.get(sample_id)
+            status, status_of_prediction = self._score(benchmark, line, None if predicted is None else predicted[1])
+            self.samples[sample_id] = status
+            self._count(TRUTH, status, number)
+            if predicted is not None:
+                self._count(PREDICTIONS, status_of_prediction, predicted[0])
+
+    def _score(self, benchmark: Benchmark[Any, Any, Any], line: bytes, predicted: bytes | None) -> tuple[str, str]:
+        """Scores a sample, and returns its status and that of its prediction."""
+        truth = _decoded(line, benchmark.truth_type)
+        if truth is None or _decoded(line, _Columns) is None:
+            return "rejected", "unmatched"
+        prediction = None if predicted is None else _decoded(predicted, benchmark.prediction_type)
+        (result,) = benchmark.score([Pair("s", truth, prediction)])
+        if isinstance(result, RejectedRecord) and result.side == "prediction":
+            prediction = None
+            (result,) = benchmark.score([Pair("s", truth, None)])
+        status_of_prediction = "rejected" if prediction is None else "scored"
+        if isinstance(result, RejectedRecord):
+            is_unmatched = result.side == "ground_truth" and prediction is not None
+            return "rejected", "unmatched" if is_unmatched else "rejected"
+        self.scores.append(result)
+        return "missing_prediction" if prediction is None else "scored", status_of_prediction
+
+
+def _depth(line: bytes) -> int:
+    """Returns how deep brackets are nested outside of strings."""
+    brackets = re.sub(rb'"(?:\\.|[^"\\])*"?|[^][{}"]', b"", line, flags=re.DOTALL)
+    return max(accumulate(1 if each in b"[{" else -1 for each in brackets), default=0)
+
+
+def _decoded(line: bytes, kind: type[Any]) -> Any:
+    try:
+        return msgspec.json.decode(line, type=kind)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
 
 
 @pytest.fixture(scope="module", params=BENCHMARKS)
@@ -41,27 +126,17 @@ def test_counts_and_sums_are_those_of_a_plain_reading(
 ) -> None:
     rng = rng_of(benchmark.name, seed)
     truths, predictions = (damaged(rng, side) for side in corpus(benchmark.name, 25, seed))
-    expected = plain_counts(benchmark, truths, predictions, MAX_DEPTH)
-    for name, lines in (("truths", truths), ("predictions", predictions)):
-        (tmp_path / f"{name}.jsonl").write_bytes(b"\n".join(lines))
-    found = evaluate(
-        tmp_path / "out",
-        tmp_path / "truths.jsonl",
-        tmp_path / "predictions.jsonl",
-        *SETTINGS,
-        *LIMITS,
-        config=benchmark.name,
-    )
-    assert found.code == 0, found.stderr
-    coverage = found.summary["systems"]["predictions"]["coverage"]
+    paths = [write_lines(tmp_path / f"{n}.jsonl", lines) for n, lines in enumerate((truths, predictions))]
+    expected = PlainCounts(truths, predictions)
+    expected.score(benchmark)
+    run = evaluate(tmp_path / "out", paths[0], {PREDICTIONS: paths[1]}, *FLAGS, config=benchmark.name)
+    assert run.code == 0, run.stderr
+    coverage = run.summary["systems"][PREDICTIONS]["coverage"]
     for side, names in STATUSES.items():
         assert {name: coverage[side][name] for name in names} == {name: expected.sides[side][name] for name in names}
     assert coverage["balanced"]
-    assert {row["sample_id"]: row["status"] for row in found.samples} == expected.samples
-    assert _quarantined(found) == expected.quarantined
-    sums = Sums.merged(Sums.of(score.statistics) for score in expected.scores.values())
-    assert found.sums["systems"]["predictions"]["sums"] == sums.units()
-
-
-def _quarantined(run: Run) -> Counter[tuple[str, int]]:
-    return Counter((entry["side"], entry["line"]) for entry in run.quarantine)
+    assert {row["sample_id"]: row["status"] for row in run.samples} == expected.samples
+    assert Counter((entry["side"], entry["line"]) for entry in run.quarantine) == expected.quarantined
+    assert (
+        run.sums["systems"][PREDICTIONS]["sums"] == Sums.merged(Sums.of(s.statistics) for s in expected.scores).units()
+    )

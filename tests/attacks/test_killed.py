@@ -11,14 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.attacks import SEEDS, rng_of
+from tests.attacks import FLAGS, SEEDS, assert_same, rng_of
 from tests.attacks.corpora import BENCHMARKS, written
-from tests.runs import Run, evaluate
+from tests.runs import evaluate
 
 pytestmark = pytest.mark.attacks
 
 ROOT = Path(__file__).parents[2]
-FLAGS = ("--no-html", "--slice", "source", "--set", "max_rejected_fraction=1", "--set", "bootstrap.replicates=5")
 
 
 def killed_after(moment_s: float, temporary: Path, arguments: list[str]) -> None:
@@ -62,35 +61,16 @@ def test_a_killed_run_leaves_nothing_that_the_next_one_would_not_remove(
     changed = written(tmp_path / "changed", name, 60, seed + 1) if rng.random() < 0.5 else inputs
     temporary, out = tmp_path / "tmp", tmp_path / "out"
     temporary.mkdir()
-    given = ["evaluate", name, f"--ground-truth={inputs[0]}", f"--predictions={inputs[1]}", f"--output={out}"]
+    given = [f"--ground-truth={inputs[0]}", f"--predictions={inputs[1]}", f"--output={out}", *FLAGS, "--resume"]
     for _ in range(2):
         moment_s = rng.choice([0.0, 0.1, 0.5, 1.5]) + rng.random()
-        killed_after(moment_s, temporary, [*given, *FLAGS, "--quiet", "--resume", f"--processes={processes}"])
+        killed_after(moment_s, temporary, ["evaluate", name, *given, f"--processes={processes}"])
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TMPDIR", str(temporary))
         patch.setattr("tempfile.tempdir", None)
-        found = evaluate(out, *changed, "--resume", "--quiet", *FLAGS, config=name)
+        resumed = evaluate(out, *changed, "--resume", *FLAGS, config=name)
     assert list(temporary.iterdir()) == []
-    whole = evaluate(tmp_path / "whole", *changed, "--quiet", *FLAGS, config=name)
-    same(found, whole)
+    whole = evaluate(tmp_path / "whole", *changed, *FLAGS, config=name)
+    assert_same(resumed, whole)
+    assert resumed.stderr == ""
     assert len(list((out / ".runs").iterdir())) == 1
-
-
-def same(found: Run, whole: Run) -> None:
-    assert (found.code, found.stderr) == (whole.code, whole.stderr) == (0, "")
-    assert found.bytes() == whole.bytes()
-    assert found.samples == whole.samples
-    assert found.quarantine == whole.quarantine
-
-
-def test_a_finished_run_survives_a_killed_one(tmp_path: Path) -> None:
-    inputs, others = written(tmp_path / "in", "chart", 20, 0), written(tmp_path / "others", "chart", 200, 1)
-    out = tmp_path / "out"
-    before = evaluate(out, *inputs, "--quiet", *FLAGS, config="chart").bytes()
-    temporary = tmp_path / "tmp"
-    temporary.mkdir()
-    given = [f"--ground-truth={others[0]}", f"--predictions={others[1]}", f"--output={out}", "--quiet", *FLAGS]
-    killed_after(0.2, temporary, ["evaluate", "chart", *given])
-    finished = Run(0, "", "", out).bytes()
-    if finished != before:
-        assert finished == evaluate(tmp_path / "whole", *others, "--quiet", *FLAGS, config="chart").bytes()

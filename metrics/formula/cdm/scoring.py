@@ -9,7 +9,7 @@ from rapidfuzz.distance import Levenshtein
 
 from ...common.text import normalized
 from ..latex.normal_form import Unbalanced, normal_form
-from ..latex.parser import BLANK, plain_text, split
+from ..latex.parser import plain_text, visible_tokens
 from ..latex.token_markup import Marked, marked
 from ..limits import SampleAllowances, matching_steps, reading_steps
 from ..records import FormulaOptions
@@ -69,7 +69,7 @@ def normalize(text: str, options: FormulaOptions) -> NormalizedFormula:
     """
     if options.protocol == "published":
         text = normalized(text)
-    tokens = tuple(token for token in split(plain_text(text[: options.max_characters])) if token != BLANK)
+    tokens = tuple(visible_tokens(plain_text(text[: options.max_characters])))
     steps = reading_steps(min(len(tokens), 2 * options.max_tokens))
 
     def too_large(what: str, limit: str) -> NormalizedFormula:

@@ -18,7 +18,7 @@ from .parser import (
     group_end,
     normal_tokens,
     plain_text,
-    split,
+    visible_tokens,
     without_comment,
 )
 
@@ -80,7 +80,7 @@ def _table_tokens(text: str) -> list[str]:
     text = without_comment(plain_text(text).replace("\\\\%", "\\\\ %"))
     if "\\end{tabular}" not in text.replace(BLANK, ""):
         text += "\\end{tabular}"
-    return [token for token in split(text) if token != BLANK]
+    return visible_tokens(text)
 
 
 def _unparsed_tokens(text: str) -> list[str]:
@@ -88,7 +88,7 @@ def _unparsed_tokens(text: str) -> list[str]:
 
     TeX closes such a brace at the end of the formula, which it could not where the brace were a part of a piece.
     """
-    tokens = [token for token in split(without_comment(text)) if token != BLANK]
+    tokens = visible_tokens(without_comment(text))
     return tokens if tokens.count("{") > tokens.count("}") else text.split()
 
 

@@ -14,6 +14,7 @@ from . import commands
 BLANK = " "
 
 _TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|\s+|.", re.DOTALL)
+_VISIBLE_TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|\S", re.DOTALL)
 _CONTROL_CHARACTER = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\udfff]")
 _UNESCAPED_PERCENT = re.compile(r"(?<!\\)((?:\\\\)*)%")
 _LABEL = re.compile(r"\\label\s*\{[^{}]*\}")
@@ -80,6 +81,11 @@ def clean_formula(text: str) -> str:
 def split(text: str) -> list[str]:
     """Returns the LaTeX tokens of a text: commands, single characters, and runs of white space as one blank."""
     return [BLANK if token.isspace() else token for token in _TOKEN.findall(text)]
+
+
+def visible_tokens(text: str) -> list[str]:
+    """Returns the LaTeX tokens of a text without white space."""
+    return _VISIBLE_TOKEN.findall(text)
 
 
 def group_end(tokens: Sequence[str], opening: int, pair: tuple[str, str] = ("{", "}")) -> int | None:

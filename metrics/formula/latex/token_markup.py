@@ -122,31 +122,18 @@ class _Writer:
             return end
         if token in commands.OPTIONAL_THEN_ONE:
             return self._root(at)
-        end = self._group(at + 1)
-        if token in commands.MARKS:
-            # TeX sets a script below beside the mark, not below it, where both are in braces.
-            apart = tokens[end : end + 1] == ["_"] and token != "\\underbrace"
+        start = end = self._group(self._group(at + 1)) if token in _SPANS else at + 1  # of these, the third is printed
+        for _ in range(2 if token in _OVER_AND_UNDER | commands.STACKS else 1):
+            end = self._group(end)
+        has_ink = token in commands.MARKS or token in _OVER_AND_UNDER
+        # TeX sets a script below beside the mark, not below it, where both are in braces.
+        apart = token in commands.MARKS and tokens[end : end + 1] == ["_"] and token != "\\underbrace"
+        if has_ink:
             self._open(token)
-            pieces += ["{", token] if apart else [token]
-            self.write(at + 1, end)
-            pieces += ["}"] if apart else []
-            return self._close(end)
-        if token in commands.INVISIBLE:
-            pieces += [token, "{"]
-            self.write(at + 2, end - 1)
-            pieces.append("}")
-            return end
-        start, end = end, self._group(end)
-        if token in _SPANS:  # only the third argument is printed
-            start, end = end, self._group(end)
-            pieces += tokens[at:start]
-            self.write(start, end)
-            return end
-        if token in _OVER_AND_UNDER:
-            self._open(token)
-        pieces.append(token)
-        self.write(at + 1, end)
-        return self._close(end) if token in _OVER_AND_UNDER else end
+        pieces += ["{"] * apart + tokens[at:start]
+        self.write(start, end)
+        pieces += ["}"] * apart
+        return self._close(end) if has_ink else end
 
     def _group(self, at: int) -> int:
         """The index after the group that starts at `at`."""

@@ -134,7 +134,8 @@ def image_scores(truth: Typeset, prediction: Typeset | None) -> ImageScores:
 def draw_image(typeset: Typeset, dpi: int = DPI) -> Image.Image:
     """Returns the ink of a formula in black on white, cropped to it with a margin of 8 pixels; without ink, 16 x 16.
 
-    A glyph of a font without outlines (Type 1) is drawn as its box.
+    A glyph of a font without outlines (Type 1) is drawn as its box. At any other resolution than 200 dpi, in images for
+    people, glyphs are at whole pixels, so that each is drawn once for all its places.
     """
     # Not at the top: Pillow takes a while to import, and is not needed where nothing is drawn.
     from PIL import Image, ImageDraw
@@ -149,8 +150,13 @@ def draw_image(typeset: Typeset, dpi: int = DPI) -> Image.Image:
         font = typeset.fonts.get(ink.font)
         path = find_file(f"{font.name}.pfb") if font else None
         face = _face(str(path), font.size * scale) if font and path else None
+        baseline = (ink.baseline - top) * scale + PADDING
         if face is not None:
-            canvas.text((x, (ink.baseline - top) * scale + PADDING), chr(ink.character), 0, face, anchor="ls")
+            if dpi == DPI:
+                canvas.text((x, baseline), chr(ink.character), 0, face, anchor="ls")
+            else:
+                glyph, across, down = _glyph(face, chr(ink.character))
+                image.paste(0, (round(x) + across, round(baseline) + down), glyph)
             continue
         right, bottom = (ink.right - left) * scale + PADDING, (ink.bottom - top) * scale + PADDING
         x0, y0 = round(x), round(y)
@@ -192,6 +198,17 @@ def _face(path: str, size: float) -> ImageFont.FreeTypeFont | None:
         return ImageFont.truetype(outlines, max(size, 1), encoding="ADBC", layout_engine=ImageFont.Layout.BASIC)
     except OSError:
         return None
+
+
+@lru_cache(maxsize=1024)
+def _glyph(face: ImageFont.FreeTypeFont, character: str) -> tuple[Image.Image, int, int]:
+    """A glyph as a mask, and where its left and its top are from the origin."""
+    from PIL import Image, ImageDraw
+
+    left, top, right, bottom = map(round, face.getbbox(character, anchor="ls"))
+    mask = Image.new("L", (max(right - left, 1), max(bottom - top, 1)))
+    ImageDraw.Draw(mask).text((-left, -top), character, 255, face, anchor="ls")
+    return mask, left, top
 
 
 def column_edit_distance(truth: Image.Image, prediction: Image.Image) -> tuple[int, int]:

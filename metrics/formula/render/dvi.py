@@ -121,8 +121,6 @@ def _define(data: bytes, at: int, size: int, metrics: Callable[[str], Metrics], 
     number, scale = (int.from_bytes(data[i:j], "big") for i, j in ((at, at + size), (at + size + 4, at + size + 8)))
     start = at + size + 14
     end = start + data[start - 2] + data[start - 1]
-    if end > len(data):
-        raise IndexError
     if number not in fonts:
         name = data[start:end].decode("ascii", "replace")
         glyphs = {

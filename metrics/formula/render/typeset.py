@@ -88,12 +88,10 @@ class _Run(NamedTuple):
 
 
 class Typesetter:
-    """TeX with its scratch folder and its format; a context manager.
+    """TeX with its scratch folder and its format.
 
     `seconds` is the processor time that one formula may take. `runs` and `nanoseconds` tell how often TeX ran on
     formulas, and how long on the clock.
-
-    Raises MissingTool on entry where TeX, a package or the Chinese face is missing.
     """
 
     def __init__(self, seconds: int = 5) -> None:
@@ -102,22 +100,17 @@ class Typesetter:
         self.runs = 0
         self.nanoseconds = 0
 
-    def __enter__(self) -> Typesetter:
-        self.open()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def open(self) -> None:
-        """Makes the scratch folder and the format."""
+        """Makes the scratch folder and the format.
+
+        Raises MissingTool if TeX, a package or the Chinese face is missing.
+        """
         if self._scratch is not None:
             return
         require_tex()
         data = _format()
         self._scratch = tempfile.TemporaryDirectory(prefix="beamscore-formula-", ignore_cleanup_errors=True)
-        compressed = data[:2] == b"\x1f\x8b"
-        Path(self._scratch.name, "formula.fmt").write_bytes(gzip.decompress(data) if compressed else data)
+        Path(self._scratch.name, "formula.fmt").write_bytes(data)
 
     def close(self) -> None:
         """Removes the scratch folder."""
@@ -223,7 +216,7 @@ _FLAGS = ["-interaction=batchmode", "-no-shell-escape", "-no-mktex=tfm", "-no-mk
 
 @lru_cache(maxsize=1)
 def _format() -> bytes:
-    """Returns TeX's format with the preamble as TeX writes it, most often compressed: a third of a second's work."""
+    """Returns TeX's format with the preamble, a third of a second's work; TeX mostly compresses it, this does not."""
     with tempfile.TemporaryDirectory(prefix="beamscore-formula-") as name:
         folder = Path(name)
         (folder / "formula.tex").write_text(PREAMBLE, "utf-8")
@@ -233,7 +226,8 @@ def _format() -> bytes:
             said = log.read_text("utf-8", "replace") if log.exists() else ""
             errors = [line for line in said.splitlines() if line.startswith("!")]
             raise MissingTool(f"LaTeX cannot read its packages ({'; '.join(errors[:2]) or 'no log'}): {INSTALL}")
-        return path.read_bytes()
+        data = path.read_bytes()
+        return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
 
 
 def _first_run(waiting: Sequence[Marked]) -> Sequence[Marked]:

@@ -52,9 +52,6 @@ SCORES = [
     ("extra", BAR, BARS, THREE_BARS, 2 / 3),
     ("missed", BAR, THREE_BARS, BARS, 2 / 3),
     ("all missed", BAR, BARS, NO_BARS, 0),
-    ("no prediction", BAR, BARS, None, 0),
-    ("nothing on both sides", BAR, NO_BARS, NO_BARS, 1),
-    ("no prediction of nothing", BAR, NO_BARS, None, 0),
     # On the median's line (80..120), and 3 pixels above it; the max is a bare point, 3 + 6 away.
     ("lines of box plots reach half their extent", PLOT, ACROSS, BESIDE, (1 - 3 / 15 + 1 - 9 / 15) / 2),
     # 25 - 20 below the upright line; 22 - 20 beside the flat one and 7 - 4 below it.

@@ -15,7 +15,7 @@ from beamscore.metrics.benchmark import SampleScore
 from beamscore.metrics.statistics.sums import Sums
 from tests.generate.chart import CLASSES, sample
 from tests.metrics.chart import samples as make
-from tests.metrics.chart.samples import Json, block, blocks, box, chart_type, data, legend, output, roles, series, tick
+from tests.metrics.chart.samples import Json, block, blocks, box, chart_type, data, output, roles, series, tick
 
 TASKS = ("task1", "task2", "task3", "task4", "task5", "task6")
 OPTIONS: list[Json] = [{}, {"edition": 2020}, {"edition": 2022}, {"protocol": "released"}]
@@ -119,23 +119,17 @@ NESTED = blocks(block(1, "a", 0, 0, 9, 9), block(2, "bc", 0, 0, 9, 8))
     [
         # Both weights at x = 1 are 1/2 of 2, and (1, 0) is compared with 10: 1 - 1/4, on both sides.
         ({"task6": STEP}, "task6b.score", 0.75),
-        ({"task6": STEP}, "task7.score", 0.75),
-        ({"task6": data(series("s", (0, 0), (1, 0)))}, "task6b.score", 0),
         ({"task6": data(series("s", (1, 0), (1, 10)))}, "task6b.score", 1),
-        ({"task6": data(series("s", (1, 0)))}, "task6b.score", 1),
         ({"task6": make.elements(lines=[make.points((0, 9), (9, 9), (9, 99))])}, "task6a.score", 1),
         # Id 1 is left out of what was predicted, but not of what is true.
         ({"task3": roles((1, "tick_label"), (1, "legend_title"))}, "task3.accuracy", 0),
         # What follows a text without a role is not read.
         ({"task3": roles((1, None), (2, "tick_label"))}, "task3.accuracy", 0),
-        ({"task3": roles((1, "legend_title"), (2, "tick_label"))}, "task3.accuracy", 1),
         # Both texts take the first block, of IoU 1 and 90 / 100 in pixels: (1 + 0.9) / 2, and the text is wrong once.
         ({"task2": NESTED}, "task2.detection", 0.95),
         ({"task2": NESTED}, "task2.recognition", 0.5),
         # The x axis has no ticks, and precision 0 since the y axis has: (0 + 1) / 2.
         ({"task4": make.axes([], [tick(1, 5, 5)])}, "task4.precision", 0.5),
-        ({"task4": make.axes([tick(None, 5, 5)], [tick(1, 5, 5)])}, "task4.precision", 0.5),
-        ({"task5": legend(_1=box(5, 5, 20, 0))}, "task5.score", 0),
         ({"task5": output(legend_pairs=[{"bb": box(5, 5, 20, 2)}] * 2)}, "task5.score", 1),
     ],
 )

@@ -68,10 +68,8 @@ CASES: list[tuple[Any, ...]] = [
         ("a side that runs backwards has no area", blocks(TITLE), row((0, width)), [0, 0], [0, 0])
         for width in (-5, -200, 0)
     ),
-    ("nothing on both sides", blocks(), blocks(), [1, 1], [1, 1]),
     ("nothing is there", blocks(), blocks(TITLE), [0, 0], [0, 0]),
     ("nothing is predicted", blocks(TITLE), blocks(), [0, 0], [0, 0]),
-    ("no prediction of nothing", blocks(), None, [0, 0], [0, 0]),
     ("an empty text is right", EMPTY, EMPTY, [1, 1], [1, 1]),
     ("or wrong", EMPTY, blocks(TITLE), [1, 0], [1, 0]),
     ("a double underscore drops a true block", blocks(TITLE, BLANK), blocks(TITLE), [1, 1], [1, 1]),

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import random
-import re
-from contextlib import nullcontext
-
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
-from beamscore.metrics.chemistry.brackets import BracketEnds, bracket_ends, without_comments
+from beamscore.metrics.chemistry.brackets import bracket_ends
 from beamscore.metrics.chemistry.latex_text import normalize, tokenize
-from beamscore.metrics.chemistry.molecule import UnreadableMolecule
 from beamscore.metrics.chemistry.ssml import is_ssml
 from tests.metrics.chemistry.helpers import PROTOCOLS, compare, line, molecule, reading
 
@@ -107,6 +102,8 @@ def test_submolecules_and_options_of_a_region() -> None:
     assert molecule("A!{me}", definitions) == molecule("A-[2]CH_3")
     assert molecule("A!\\x{30}{B}", definitions) == molecule("A-[:30]B")
     assert [molecule(f"A-[{n}]!{{end}}", definitions).texts[1] for n in (1, 3)] == ["O_{2}N", "N_{2}O"]
+    # The fourth side of this ring runs at 330.5 + 4 * 60 - 120 = 450.5 degrees, to the left.
+    assert "N_{2}O" in molecule("-[:330.5]*6(----!{end}--)", definitions).texts
     first, second = line("\\chemfig[x][angle increment=30]{A-[1]B} \\chemfig { A -[:30] B }").regions
     assert first.molecule == second.molecule == molecule("A-[:30]B")
 
@@ -191,6 +188,8 @@ def test_the_look_of_a_region_tells_its_way_of_writing(ssml_in: tuple[str, ...],
         ),
         ("\\definesubmol{a}{-[2]B} \\chemfig{A!a} !", "\\chemfig1 !"),
         ("x \\chemfig{A-[2]B \\chemfig{C}", "x \\chemfig1"),
+        # A comment is gone with the end of its line; a command before it does not run into what follows.
+        ("\\chemfig{A-[2]B%[\n}a%b\n\\c%d\ne\\\\%f\ng\\%h\ni%j", "\\chemfig1 a \\c e \\\\ g \\% h i \\% j"),
     ],
 )
 def test_the_text_of_a_line(text: str, tokens: str) -> None:
@@ -211,34 +210,6 @@ def test_the_text_of_a_line(text: str, tokens: str) -> None:
 )
 def test_where_brackets_are_closed(text: str, ends: dict[int, int]) -> None:
     assert bracket_ends(text) == ends
-
-
-@given(st.text(alphabet="a\\{}()[]", max_size=30), st.randoms(use_true_random=False))
-def test_the_ends_are_the_same_in_whatever_order_they_are_asked_for(text: str, chance: random.Random) -> None:
-    ends, lazy = bracket_ends(text), BracketEnds(text, range(len(text)))
-    opened = [match.end() - 1 for match in re.finditer(r"\\.|[({\[]", text, re.DOTALL) if match[0] in "({["]
-    for place in chance.sample(opened, len(opened)):
-        with nullcontext() if place in ends else pytest.raises(UnreadableMolecule):
-            assert lazy.of(place) == ends[place]
-
-
-@given(st.text(alphabet="a\\%\n ", max_size=30))
-@example("\\a%a\na")
-def test_a_comment_is_gone_with_the_end_of_its_line_and_all_else_keeps_its_place(text: str) -> None:
-    kept: list[tuple[int, str]] = []
-    position = 0
-    for match in re.finditer(r"\\?.|\\", text, re.DOTALL):
-        place, characters = match.start(), match[0]
-        if place >= position and characters == "%" and "\n" in text[place:]:
-            # A command before the comment does not run into what follows.
-            if re.search(r"(?<!\\)(?:\\\\)*\\a+\Z", text[position:place]):
-                kept.append((place, " "))
-            position = text.index("\n", place) + 1
-        elif place >= position:
-            kept += enumerate(characters, place)
-    left, offsets = without_comments(text)
-    assert list(zip(offsets, left, strict=False)) == kept
-    assert [*offsets[len(left) :]] == [len(text)]
 
 
 def form(text: str) -> str:

@@ -25,13 +25,6 @@ def covered(box: Box, other: Box) -> Fraction:
     return Fraction(common(box, other), area(box))
 
 
-def near(a: Box, b: Box) -> bool:
-    """2 (distance of the centres) / (sum of the diagonals) < 1; everything doubled, to stay with integers."""
-    x, y = a[0] + a[2] - b[0] - b[2], a[1] + a[3] - b[1] - b[3]
-    diagonals = sum(((box[2] - box[0]) ** 2 + (box[3] - box[1]) ** 2) ** 0.5 for box in (a, b))
-    return bool((x * x + y * y) ** 0.5 < diagonals)
-
-
 def in_dont_care(truths: Sequence[Box], counts: Sequence[bool], found: Sequence[Box], share: Fraction) -> set[int]:
     """The detections with more than `share` of their area in one region that does not count."""
     others = [truth for truth, cared in zip(truths, counts, strict=True) if not cared]
@@ -74,7 +67,7 @@ def deteval(
             alone = [k for k in range(len(found)) if both(i, k)] == [j] and [
                 k for k in range(len(truths)) if both(k, j)
             ] == [i]
-            if alone and overlaps(i) == overlaps_of(j) == 1 and near(truths[i], found[j]):
+            if alone and overlaps(i) == overlaps_of(j) == 1:  # boxes that overlap have near centres
                 matches.append(([i], [j]))
     for i in rows:
         parts = [j for j in columns if free(j=j) and reached(covered(found[j], truths[i]), t_tau)]

@@ -235,7 +235,7 @@ def test_impossible_options(option: dict[str, Any]) -> None:
         msgspec.convert(option, FigureTextOptions)
 
 
-def test_the_shipped_corpus_and_configuration() -> None:
+def test_the_shipped_corpus() -> None:
     benchmark = make_benchmark("figure_text")
     truths = read_records(CORPUS / "ground_truth.jsonl")
     assert [json.loads(text) for text in truths.values()] == [sample(index, 7)[0] for index in range(60)]
@@ -246,11 +246,10 @@ def test_the_shipped_corpus_and_configuration() -> None:
     assert len(scored) == 60
     kinds = {region["match"] for one in scored for region in one.details["prediction"]}
     assert kinds >= {"one_to_one", "one_to_many", "many_to_one", "false", "dont_care", "reading"}
-    config = msgspec.yaml.decode((Path(__file__).parents[3] / "configs" / "figure_text.yaml").read_bytes())
-    assert config.pop("benchmark") == "figure_text"
-    assert msgspec.convert(config, FigureTextOptions) == FigureTextOptions()
-    assert list(config) == list(FigureTextOptions.__struct_fields__)
     assert benchmark.score_sample(FigureTruth(), None).statistics == {}
+    ranked = ["detection.f1", "end_to_end.f1", "word_recognition.accuracy"]
+    assert benchmark.main_metrics() == ["detection.precision", "detection.recall", *ranked]
+    assert [spec.name for spec in benchmark.ranking_metrics()] == ranked
 
 
 def test_a_table_row_adds_up() -> None:

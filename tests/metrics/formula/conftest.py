@@ -11,8 +11,10 @@ from tests.metrics.formula.samples import benchmark_with
 
 @pytest.fixture(scope="session")
 def typesetter() -> Iterator[Typesetter]:
-    with Typesetter(seconds=2) as opened:
-        yield opened
+    opened = Typesetter(seconds=2)
+    opened.open()
+    yield opened
+    opened.close()
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from beamscore.metrics.benchmark import SampleScore
 from beamscore.metrics.formula.benchmark import FormulaBenchmark
 from beamscore.metrics.formula.cdm import scoring
 from beamscore.metrics.formula.latex.normal_form import normal_form
@@ -73,9 +74,11 @@ def worker(typesetter: Typesetter, tmp_path_factory: pytest.TempPathFactory) -> 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(tempfile, "tempdir", str(scratch))
         patch.setattr(typeset, "SECONDS_OF_RUN", 1)
-        with Typesetter(seconds=1) as own:
-            yield benchmark_with(own, time_limit=1)
-            assert [path.is_dir() for folder in scratch.iterdir() for path in folder.iterdir()].count(True) == 0
+        own = Typesetter(seconds=1)
+        own.open()
+        yield benchmark_with(own, time_limit=1)
+        assert [path.is_dir() for folder in scratch.iterdir() for path in folder.iterdir()].count(True) == 0
+        own.close()
         assert list(scratch.iterdir()) == []
         assert processes_of_tex(scratch) == []
 
@@ -132,18 +135,19 @@ def test_what_has_no_end_is_ended_and_charged_to_its_formula(
 ) -> None:
     good = [pair(text, text) for text in neighbours(3)]
     expected = score(worker, *good)
-    unvetted(monkeypatch, list(ENDLESS))
-    results = score(worker, good[0], *(pair("x", text) for text in ENDLESS), *good[1:])
+    loops = [rf"\loop\iftrue\repeat {number}" for number in range(20)]
+    unvetted(monkeypatch, [*ENDLESS, *loops])
+    many = documents(r"\[ x \]", "".join(rf"\[ {each} \]" for each in loops), "latex")
+    results = worker.score([good[0], *(pair("x", text) for text in ENDLESS), *good[1:]])
     assert [results[0], *results[-2:]] == expected
-    assert [(each.metrics["cdm"], each.metrics["render_failure"]) for each in results[1:4]] == [(0, 1)] * 3
-    assert all(each.details[0]["prediction_problem"] for each in results[1:4])
-
-
-def test_every_unicode_plane_is_scored_and_control_characters_are_blanks(benchmark_: FormulaBenchmark) -> None:
-    codes = (0x41, 0x2200, 0x4E00, 0xD7FF, 0xE000, 0xFFFD, 0xFFFF)
-    texts = ["x" + "".join(chr(0x10000 * plane + code) for code in codes) for plane in (0, 1, 2, 14, 16)]
-    results = score(benchmark_, *(pair("x", text) for text in texts))
-    assert all(0 < (each.metrics["cdm"] or 0) <= 1 for each in results)
-    controls = [*range(32), *range(127, 160), 0xD800, 0xDFFF, 0x2028, 0xFEFF]
-    results = score(benchmark_, *(pair("x + y", f"x +{chr(code)}y") for code in controls))
-    assert [each.metrics["cdm"] for each in results] == [1] * len(controls)
+    for each in results[1:4]:
+        assert isinstance(each, SampleScore)
+        assert (each.metrics["cdm"], each.metrics["render_failure"]) == (0, 1)
+        assert each.details[0]["prediction_problem"]
+    # A second of TeX is a million steps, which abandons the document. Two runs end with its first formula, of which the
+    # second shows where, and it has one alone. What comes after is typeset in another.
+    before, small = worker.typesetter.runs, benchmark_with(worker.typesetter, time_limit=1, max_steps=750_000)
+    first, abandoned, last = small.score([good[0], many, good[1]])
+    assert [first, last] == expected[:2]
+    assert str(abandoned).startswith("prediction: so many formulas have to be typeset alone")
+    assert worker.typesetter.runs == before + 4

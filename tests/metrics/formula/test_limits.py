@@ -81,6 +81,8 @@ TABLE = r"\begin{tabular}{%s} x \end{tabular}"
         # Repeated columns multiply and count squared, and so do written ones; 3 * 2 + 2 here.
         (TABLE % "*{99}{*{50}{c}}", (99 * 50) ** 2, 10**9),
         (r"\multicolumn{1}{*{99}{*{50}{c}}}{x}", (99 * 50) ** 2, 10**9),
+        ("*{9}{" + "y" * 50 + "}", 900, 2_000),  # no columns
+        (TABLE % '*{"FF}{c}', 99**2, 100**2 + 1_000),
         (TABLE % ("c" * 1900), 1900**2, 2000**2),
         (TABLE % "*{3}{cl}rr", 8**2 + 300, 1_500),
         # Arrows and delimiters grow with lengths.
@@ -120,6 +122,14 @@ def test_the_ground_truth_may_spend_half_and_the_prediction_the_rest(
         allowances.check(0)
 
 
+def test_a_formula_of_both_sides_is_charged_once() -> None:
+    allowances = SampleAllowances(100)
+    allowances.add(0, 100, ["both"], ["both", "other"])
+    for formula in ("both", "other"):
+        allowances.charge(formula, 50)
+    allowances.check(0)
+
+
 COSTLY = r"\pmb{" * 8 + "x" + "}" * 8
 
 
@@ -142,6 +152,12 @@ def test_a_sample_whose_formulas_cost_too_much_together_is_rejected(typesetter: 
     first, second = benchmark_with(typesetter, max_steps=100_000).score(pairs)
     assert not isinstance(first, RejectedRecord)
     assert str(second).startswith("prediction: scoring takes more work than max_steps=100000")
+    # Matching 1,000 tokens with others takes 10^6 steps, and with themselves none.
+    same, other = benchmark_with(typesetter, max_steps=500_000).score(
+        [pair("x" * 1_000, letter * 1_000) for letter in "xy"]
+    )
+    assert not isinstance(same, RejectedRecord)
+    assert str(other).startswith("sample: scoring takes more work than max_steps=500000")
 
 
 def test_processes_of_their_own_are_charged_to_the_sample_and_to_it_alone(typesetter: Typesetter) -> None:

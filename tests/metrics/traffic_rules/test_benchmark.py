@@ -147,40 +147,31 @@ def wide(number: int) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("truth", "predicted", "side", "said"),
+    ("truth", "rule", "said"),
     [
-        (
-            [{"id": 1}, {"id": "1"}],
-            [],
-            "ground_truth",
-            r"rules: the id '1' is duplicated; give every rule an id of",
-        ),
-        ([], [{}] * 501, "prediction", r"rules: there are 501, and at most 500 are scored\Z"),
-        ([], [{"centerlines": ["1"] * 10_001}], "prediction", "rules: they name 10001 centerlines, and at most 10000"),
-        ([], [{"properties": {str(n): n for n in range(65)}}], "prediction", "there are 65, and at most 64 are scored"),
-        (
-            [],
-            [{"properties": {"x" * 999: [0] * 1001}}],
-            "prediction",
-            r"\A.{0,99}xxx\.\.\.' cannot .{0,50}1000 values",
-        ),
-        ([], [{"properties": {"a": {"b": [0] * 999, "c": []}}}], "prediction", "'a' cannot .* more than 1000 values"),
-        ([], [{"properties": {"a": nested(17)}}], "prediction", "'a' cannot be compared: it nests more than 16 deep"),
-        ([], [{"properties": {"a": nested(100_000)}}], "prediction", "it nests more than 16 deep"),
-        ([], [{"properties": {"a": b"x"}}], "prediction", "bytes is not a type of JSON"),
+        ([{"id": 1}, {"id": "1"}], {}, r"rules: the id '1' is duplicated; give every rule an id of"),
+        ([], {"centerlines": ["1"] * 10_001}, "rules: they name 10001 centerlines, and at most 10000"),
+        ([], {"properties": {str(n): n for n in range(65)}}, "there are 65, and at most 64 are scored"),
+        ([], {"properties": {"x" * 999: [0] * 1001}}, r"\A.{0,99}xxx\.\.\.' cannot .{0,50}1000 values"),
+        ([], {"properties": {"a": {"b": [0] * 999, "c": []}}}, "'a' cannot .* more than 1000 values"),
+        ([], {"properties": {"a": nested(17)}}, "'a' cannot be compared: it nests more than 16 deep"),
+        ([], {"properties": {"a": nested(100_000)}}, "it nests more than 16 deep"),
+        ([], {"properties": {"a": b"x"}}, "bytes is not a type of JSON"),
     ],
 )
-def test_more_than_can_be_scored_is_refused(truth: Rules, predicted: Rules, side: str, said: str) -> None:
+def test_more_than_can_be_scored_is_refused(truth: Rules, rule: Any, said: str) -> None:
     with pytest.raises(RejectedRecord, match=said) as caught:
-        score(truth, predicted)
-    assert caught.value.side == side
+        score(truth, [rule])
+    assert caught.value.side == ("ground_truth" if truth else "prediction")
 
 
-def test_as_much_as_can_be_scored_is_scored() -> None:
+def test_500_rules_a_side_are_scored_and_no_more() -> None:
     score([], [{"properties": {"a": nested(16), "b": [0] * 1000, "c": {"d": [0] * 999}}}])
     scored = score([wide(n) for n in range(500)], [wide(n + 1) for n in range(500)])
     assert scored.statistics["rule_extraction.true"] == scored.statistics["rule_extraction.predicted"] == 500
     assert (scored.statistics["correspondence.predicted"], scored.metrics["unpaired_rules"]) == (10_000, 0)
+    with pytest.raises(RejectedRecord, match=r"rules: there are 501, and at most 500 are scored\Z"):
+        score([], [{}] * 501)
 
 
 def test_work_is_what_there_is_to_read_and_the_pairs_of_unequal_rules() -> None:
@@ -194,16 +185,19 @@ def test_work_is_what_there_is_to_read_and_the_pairs_of_unequal_rules() -> None:
     assert caught.value.side == "sample"
 
 
-@pytest.mark.parametrize("rule", [{"properties": [1]}, {"centerlines": "12"}, {"matches": True}])
-def test_records_of_another_shape_are_refused(rule: Any) -> None:
+@pytest.mark.parametrize(
+    ("rule", "options"),
+    [
+        ({"properties": [1]}, {}),
+        ({"centerlines": "12"}, {}),
+        ({"matches": True}, {}),
+        ({}, {"ignore_properties": [""]}),
+        ({}, {"ignore_property": ["RuleIndex"]}),
+    ],
+)
+def test_records_and_options_of_another_shape_are_refused(rule: Any, options: Any) -> None:
     with pytest.raises(msgspec.ValidationError):
-        score([], [rule])
-
-
-@pytest.mark.parametrize("options", [{"ignore_properties": [""]}, {"ignore_property": ["RuleIndex"]}])
-def test_impossible_options_are_refused(options: Any) -> None:
-    with pytest.raises(msgspec.ValidationError):
-        score([], [], **options)
+        score([], [rule], **options)
 
 
 def encoded(value: Any, form: Form) -> Any:

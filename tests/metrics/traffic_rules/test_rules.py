@@ -51,12 +51,8 @@ def canonical(value: Any) -> str:
         (10**17 + 1, 1e17, False),
         ({"a": 1}, [["a", 1]], False),
         (["1:a"], ["1", "a"], False),
-        (["s1:a", "b"], ["s1:as1:b"], False),
-        (["a", "b"], ["asb"], False),
         (1.5, "0x1.8000000000000p+0;", False),
-        (16, "i10;", False),
         (0.1, 0.1 + 2**-55, False),
-        (float("inf"), float("-inf"), False),
     ],
 )
 def test_equality(left: Any, right: Any, equal: bool) -> None:
@@ -155,21 +151,10 @@ def made(lines: str = "", **properties: str) -> Record:
     return {"properties": properties, "centerlines": list(lines)}
 
 
-ONE, TWO = made(a="1"), made(a="2")
-
-
-@pytest.mark.parametrize(
-    ("true", "predicted", "pairs"),
-    [
-        # One agreeing property outweighs all shared centerlines.
-        ([made("12345", a="1", b="1")], [made("12345", a="9", b="9"), made(a="1", b="9")], [(0, 1)]),
-        # Equal rules pair in order, as many as the smaller side has.
-        ([ONE, TWO, ONE, ONE], [ONE, TWO, ONE, ONE], [(0, 0), (1, 1), (2, 2), (3, 3)]),
-        ([ONE, TWO, ONE], [ONE, TWO, ONE, ONE], [(0, 0), (1, 1), (2, 2)]),
-    ],
-)
-def test_pairs(true: list[Record], predicted: list[Record], pairs: list[tuple[int, int]]) -> None:
-    assert paired(true, predicted) == pairs
+def test_equal_rules_pair_in_order_and_one_agreeing_property_outweighs_all_shared_centerlines() -> None:
+    one, two = made(a="1"), made(a="2")
+    assert paired([one, two, one], [one, two, one, one]) == [(0, 0), (1, 1), (2, 2)]
+    assert paired([made("12345", a="1", b="1")], [made("12345", a="9", b="9"), made(a="1", b="9")]) == [(0, 1)]
 
 
 @given(SIDE, SIDE)

@@ -20,6 +20,8 @@ def test_the_counts_of_one_sample() -> None:
     # Half a match in two trigrams, a quarter of one in one 4-gram.
     assert bleu(3, 4, 1, 3, 0, 2, 0, 1, 4, 4) == pytest.approx((3 / 4 * 1 / 3 * (1 / 2) / 2 * (1 / 4) / 1) ** (1 / 4))
     assert bleu(*bleu_counts("abcdefgh", "abcd")) == pytest.approx(math.exp(1 - 8 / 4))  # the brevity penalty
+    three = bleu_counts("abc", "abc")  # no sequence of four
+    assert (bleu(*three), bleu(*three, every_order=False)) == (0, 1)
     assert bleu(*bleu_counts("abcd", "wxyz")) == bleu(*bleu_counts("abcd", "")) == 0
 
 

@@ -29,7 +29,7 @@ def printed(text: str, released: bool = False) -> str:
         (r"\text{if } x", r"\mathrm { i f ~ } x"),
         (r"\text{\kern 1 pt x}", r"\mathrm { \kern 1pt ~ x }"),
         (r"{\rm d}x {\cal L}", r"\mathrm { d } x { \cal L }"),
-        (r"\mathrm{\phi}", r"\mathrm { \  p h i }"),
+        (r"\mathrm{\phi\foo\to}", r"\mathrm { \  p h i \  f o o \to }"),
         (r"\sqrt[3]{x} \root n+1 \of x", r"\sqrt [ 3 ] { x } \sqrt [ n + 1 ] { x }"),
         (r"\sin x \operatorname{sin}x \pmod y", r"\mathrm { s i n } x \mathrm { s i n } x \mathrm { m o d } y"),
         (r"\operatorname*{argmax}_x", r"\operatorname { a r g m a x } _ { x }"),
@@ -62,7 +62,10 @@ def printed(text: str, released: bool = False) -> str:
             r"\begin{tabular}{l|c} ab & $x_1$ \\ \cmidrule(l{3pt}r{3pt}){1-1} \end{tabular}",
             r"\begin{tabular}{l|c} a b & $ x _ 1 $ \\ \cmidrule(l{3pt}r{3pt}){1-1} \end{tabular}",
         ),
-        (r"\begin{tabular}{c} x \hspace{1cm} y", r"\begin{tabular}{c} x y \end{tabular}"),
+        (
+            r"\begin{tabular}{c} x \hspace{1cm} \specialrule{1pt}{2pt}{3pt} y",
+            r"\begin{tabular}{c} x \specialrule{1pt}{2pt}{3pt} y \end{tabular}",
+        ),
     ],
 )  # fmt: skip
 def test_normal_form(text: str, expected: str) -> None:
@@ -83,6 +86,9 @@ def test_normal_form(text: str, expected: str) -> None:
         # Of a text that does not parse, an open brace is a token of its own.
         (r"\sum_{n=1}^{100 x", r"\sum _ { n = 1 } ^ { 1 0 0 x", r"\sum_{n=1}^{100 x"),
         (r"\left( x", r"\left( x", r"\left( x"),
+        (r"\left( \color [ rgb ] { 1 } y", r"\left( y", r"\left( y"),
+        (r"\left( \hat x y", r"\left( \hat { x } y", r"\left( \hat { x } y"),
+        (r"\left( a -- \frac { b }", r"\left( a - - \frac { b } { }", r"\left( a - - \frac { b } { }"),
     ],
 )
 def test_two_scripts_of_a_kind_and_open_braces(text: str, published: str, released: str) -> None:
@@ -98,6 +104,11 @@ def test_two_scripts_of_a_kind_and_open_braces(text: str, published: str, releas
 )
 def test_what_is_not_in_the_grammar_is_not_parsed(text: str) -> None:
     assert not normal_form(text).parsed
+
+
+def test_a_control_character_is_a_blank() -> None:
+    controls = [*range(32), *range(127, 160), 0xD800, 0xDFFF, 0x2028, 0xFEFF]
+    assert {printed(f"x +{chr(code)}y") for code in controls} == {"x + y"}
 
 
 @pytest.mark.parametrize("text", [r"\frac { a", r"\sqrt { x", r"\hat", r"\frac"])
@@ -137,6 +148,7 @@ def test_any_text_has_tokens_and_the_normal_form_is_its_own(pieces: list[str]) -
         (r"\frac\alpha\input\\\newline", "\\frac\\alpha\\unknowncommand \\\\\\newline"),
         (r"\begin{array}\begin{filecontents}", "\\begin{array}\\unknowncommand "),
         ("x\\", "x\\unknowncommand "),
+        ("\\\u00e9", "\\unknowncommand "),
         *(
             (f"\\begin{{tabular}}{{*{{{times}}}{{c}}}}", "\\begin{tabular}{*{99}{c}}")
             for times in ("100", "+100", '"FFFF', "'777", "`a", r"\leq", " 0099 ")

@@ -15,18 +15,15 @@ PREAMBLE = b"\xf7\x02" + struct.pack(">3i", 25400000, 473628672, 1000) + b"\x00"
 HALF = {65: (1 << 19, 1 << 18, 1 << 17, 0), 66: (1 << 19, 1 << 18, 1 << 17, 1 << 16)}
 # Defines and selects the font, at a size of 1024: 512 wide, 256 high, 128 deep.
 FONT = b"\xf3\x00" + struct.pack(">3i", 0, 1024, 1024) + b"\x00\x04font" + b"\xab"
+OPEN, EMPTY, CLOSE, AGAIN = b"\xef\x017", b"\xef\x00", b"\xef\x01.", b"\xef\x01;"
 
 
 def page(body: bytes, number: int = 1) -> bytes:
     return b"\x8b" + struct.pack(">11i", number, *([0] * 9), -1) + body + b"\x8c"
 
 
-def pages(data: bytes, marks_of_a_page: int = 0) -> list[Page]:
-    return list(read_pages(PREAMBLE + data, lambda name: HALF, {}, marks_of_a_page))
-
-
-def special(text: bytes) -> bytes:
-    return b"\xef" + bytes([len(text)]) + text
+def pages(data: bytes, fonts: dict[int, Font] | None = None) -> list[Page]:
+    return list(read_pages(PREAMBLE + data, lambda name: HALF, {} if fonts is None else fonts))
 
 
 @pytest.mark.parametrize(
@@ -36,38 +33,46 @@ def special(text: bytes) -> bytes:
         (FONT + b"BA", [Ink(-1, 0, -256, 512 + 64, 128, 0, 0, 66), Ink(-1, 512, -256, 1024, 128, 0, 0, 65)]),
         # One that is put advances nothing.
         (FONT + b"\x85AA", [Ink(-1, 0, -256, 512, 128, 0, 0, 65)] * 2),
-        # A rule reaches up from its place, 5 to the right and 100 down.
-        (b"\x8f\x05\x9f\x00\x00\x64\x89" + struct.pack(">2i", 30, 200), [Ink(-1, 5, 70, 205, 100, 100, -1, 0)]),
-        # Pushed places come back.
-        (FONT + b"\x8d\x8f\x0a\x8eA", [Ink(-1, 0, -256, 512, 128, 0, 0, 65)]),
+        # A rule reaches up from its place, 5 to the right and 100 down. One that is put advances nothing.
+        (
+            b"\x8f\x05\x9f\x00\x00\x64"
+            + b"".join(bytes([code]) + struct.pack(">2i", 30, 200) for code in (137, 132, 137)),
+            [Ink(-1, left, 70, left + 200, 100, 100, -1, 0) for left in (5, 5, 205)],
+        ),
+        # Pushed places come back, and so do the movements.
+        (
+            FONT + b"\x8f\x0a\x94\x14\x8d\x8f\x01\x94\x02\x8e\x93A",
+            [Ink(-1, 50, -256, 562, 128, 0, 0, 65)],
+        ),
     ],
 )
 def test_the_places_of_ink(body: bytes, expected: list[Ink]) -> None:
     assert [inks_of(each) for each in pages(page(body))] == [expected]
 
 
-def test_marks_nest_and_an_empty_one_owns_nothing() -> None:
-    body = FONT + special(b"7") + special(b"") + b"A" + special(b".") + b"A" + special(b".") + b"A"
-    (only,) = pages(page(body))
-    assert [ink.mark for ink in inks_of(only)] == [-1, 7, -1]
-    assert only.marks == {7}
-    assert only.balanced
-    assert not pages(page(FONT + special(b"7") + b"A"))[0].balanced
-    # Ink behind the mark of a second display is not of the formula.
-    assert [pages(page(FONT + b"A" + special(b";") + more))[0].balanced for more in (b"", b"A")] == [True, False]
-
-
-def test_marks_are_counted_from_those_of_their_page() -> None:
-    data = page(FONT + special(b"207") + b"A" + special(b"."), number=2)
-    assert [({*each.marks}, inks_of(each)[0].mark) for each in pages(data, 100)] == [({7}, 7)]
-    assert [{*each.marks} for each in pages(data, 1000)] == [{207 - 2000}]
+@pytest.mark.parametrize(
+    ("body", "marks", "balanced"),
+    [
+        # Marks nest, and an empty one owns nothing.
+        (OPEN + EMPTY + b"A" + CLOSE + b"A" + CLOSE + b"A", [-1, 7, -1], True),
+        (OPEN + b"A", [7], False),
+        (b"A" + CLOSE, [-1], False),
+        # Ink behind the mark of a second display is not of the formula.
+        (b"A" + AGAIN, [-1], True),
+        (AGAIN + b"A", [-1], False),
+    ],
+)
+def test_whose_ink_is_whose(body: bytes, marks: list[int], balanced: bool) -> None:
+    (only,) = pages(page(FONT + body))
+    assert ([ink.mark for ink in inks_of(only)], only.balanced) == (marks, balanced)
+    assert only.marks == ({7} if OPEN in body else set())
 
 
 def test_a_page_that_is_cut_off_is_left_out_wherever_the_cut_is() -> None:
-    first, second = page(FONT + b"A", 1), page(b"\xabA" + special(b"1"), 2)
+    first, second = page(FONT + b"A", 1), page(b"\xabA" + OPEN, 2)
     for length in range(len(first + second) + 1):
-        found = [each.number for each in pages((first + second)[:length])]
-        assert found == [1, 2][: (length >= len(first)) + (length == len(first + second))]
+        numbers = [each.number for each in pages((first + second)[:length])]
+        assert numbers == [1, 2][: (length >= len(first)) + (length == len(first + second))]
 
 
 def test_a_page_with_too_much_ink_is_unreadable(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,8 +82,8 @@ def test_a_page_with_too_much_ink_is_unreadable(monkeypatch: pytest.MonkeyPatch)
         pages(page(FONT + b"\x8dAAA\x8e"))
 
 
-def test_metrics_at_a_size() -> None:
+def test_a_font_is_read_once_and_at_its_size() -> None:
     fonts: dict[int, Font] = {}
     larger = FONT.replace(struct.pack(">3i", 0, 1024, 1024), struct.pack(">3i", 0, 2048, 2048))
-    assert len(list(read_pages(PREAMBLE + page(larger), lambda _: HALF, fonts))) == 1
+    assert len(pages(page(larger) + page(FONT), fonts)) == 2
     assert fonts == {0: Font("font", 2048, {65: (1024, 512, 256, 0), 66: (1024, 512, 256, 128)})}

@@ -8,11 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from beamscore.metrics.benchmark import MissingTool, RejectedRecord
+from beamscore.metrics.benchmark import MissingTool
 from beamscore.metrics.formula.latex.token_markup import Marked
-from beamscore.metrics.formula.limits import SampleAllowances
 from beamscore.metrics.formula.render import document, tex
-from beamscore.metrics.formula.render import typeset as module
 from beamscore.metrics.formula.render.boxes import token_boxes
 from beamscore.metrics.formula.render.document import finished
 from beamscore.metrics.formula.render.tex import environment, find_file, require_tex, run_bounded
@@ -95,27 +93,6 @@ def test_equal_formulas_are_typeset_once_and_marks_of_another_are_not_believed(t
     assert typesetter.runs == before + 1 + 2
     found = [token_boxes(each, ("x",)).tokens for each in both if isinstance(each, Typeset)]
     assert found == [("x",), ()]
-
-
-def test_what_takes_too_long_fails_alone_and_its_document_is_soon_abandoned(
-    monkeypatch: pytest.MonkeyPatch, typesetter: Typesetter
-) -> None:
-    monkeypatch.setattr(document, "sanitize", lambda source: source)
-    monkeypatch.setattr(module, "SECONDS_OF_RUN", 1)
-    first, *others = (Marked(letter, ()) for letter in "abc")
-    endless = [Marked(rf"\loop\iftrue\repeat {number}", ()) for number in range(20)]
-    allowances, runs = SampleAllowances(750_000), typesetter.runs
-    allowances.add(0, 750_000, (), endless)
-    results = typesetter.typeset([first, *endless, *others], allowances)
-    # Two runs end with the first, the second to see where. It has one alone, and a second of that is a million steps,
-    # which abandons the other 19. What comes after is typeset in another.
-    assert typesetter.runs == runs + 4
-    stalled = results.pop(endless[0])
-    assert isinstance(stalled, Failure)
-    assert "takes more than 1 second," in stalled.reason
-    assert {formula: type(result) for formula, result in results.items()} == dict.fromkeys([first, *others], Typeset)
-    with pytest.raises(RejectedRecord, match=r"^prediction: so many formulas"):
-        allowances.check(0)
 
 
 @pytest.mark.parametrize(("count", "width"), [(600, 210.0), (601, 297.0), (1300, 297.0), (1301, 420.0)])
