@@ -142,6 +142,7 @@ def test_report_history_and_exit_code_agree(
     report, history = pages_of(made)
     assert (report.verdict.judgement, history.verdict.judgement) == (judgement, judgement)
     assert [report.address(each) for each in report.verdict.reasons] == [f"#samples{link}" for link in links]
+    assert "a has exact_match " in history.verdict.sentence
     told = [history.address(each) for each in history.verdict.reasons]
     assert {f"./1/report.html#samples{link}" for link in links} <= set(told)
     if not setting.startswith("gates"):
@@ -155,7 +156,7 @@ COMPARED: list[Any] = [
     (5, 5, 0, "too few differ", "too few samples differ in exact_match, similarity", "; too few samples differ in"),
     (1, 1, 0, "too few differ", "too few samples differ in exact_match, similarity", "; too few samples differ in"),
     (60, 9, 2, "worse", "worse in 2 of 2 main metrics", "After correction for all metrics and slices, "),
-    (60, 30, 0, "worse", "worse in 2 of 2 main metrics", " That holds for all metrics and slices at once."),
+    (60, 10, 0, "worse", "worse in 2 of 2 main metrics", " That holds for all metrics and slices at once."),
 ]
 VERBS = {"worse": "fell", "too few differ": "went", "identical": "is"}
 TITLES = (
@@ -168,7 +169,9 @@ def test_headlines_and_tables_of_all_reports_agree(
     tmp_path: Path, made: Any, count: int, lost: int, won: int, word: str, sentence: str, corrected: str
 ) -> None:
     runs, truths = tmp_path / "runs", TRUTHS[:count]
-    first = run(runs / "1", truths, a=[*truths[: count - won], *wrong(won, "?" * 99, truths[count - won :])]).output
+    first = run(
+        runs / "1", truths, "--slice", "kind", a=[*truths[: count - won], *wrong(won, "?" * 99, truths[count - won :])]
+    ).output
     more = ("--slice", "kind", "--baseline", str(first))
     after = [*({**each, "text": each["text"] + "?" * 99} for each in truths[:lost]), *truths[lost:]]
     run(runs / "2", truths, *more, a=after)
@@ -184,8 +187,11 @@ def test_headlines_and_tables_of_all_reports_agree(
         assert f"exact_match {VERBS[word]} " in page.verdict.sentence
         assert sentence in page.verdict.sentence
     assert corrected in comparison.verdict.sentence
+    # 5 of 30 samples of a slice are 2.45 standard errors, less than the 2.66 of four tests at once.
+    of_slices = {each.verdict for slice_ in report.slices for each in slice_.differences}
+    assert of_slices <= {"identical", "no difference shown"} or count < 60
     assert (stdout.count(f"│ {word} "), f"\n{judgement.upper()}: " in stdout) == (2, True)
-    assert ("too few differ" in stdout) == (0 < lost <= 5)
+    assert lost or "too few differ" not in stdout
     # Both runs have one signature but for their slices, which the comparison names in every form.
     signature = json.loads((tmp_path / "c" / "comparison.json").read_bytes())["signature"]
     assert f"signature: {signature}\n" in stdout
@@ -266,6 +272,8 @@ def test_counts_reasons_and_neighbors_lead_to_samples_and_pages(tmp_path: Path, 
     assert [address for _, address in unmatched] == [None, None]
     ((_, read, truths_of, _, predictions_of),) = rows_of(report, "Records of each side")
     assert (read, truths_of.counts["missing_prediction"], truths_of.system, predictions_of.system) == (80, 1, 0, None)
+    # No sample has this status or these slices.
+    assert [report.link(each) for each in ({"status": "rejected"}, {"slice.kind": "a"}, {"why": "flip"})] == [None] * 3
     assert report.verdict.judgement == history.verdict.judgement == "worse"
     assert [report.address(each) for each in report.verdict.reasons] == ["#samples?why=lost"]
     assert [report.address(each) for each in report.verdict.lost] == ["#samples?slice.part=p0"]

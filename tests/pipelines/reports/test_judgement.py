@@ -6,10 +6,8 @@ from typing import Any
 
 import pytest
 
-from beamscore.metrics.registry import benchmark_class
 from beamscore.pipelines.reports import judgement as judging
-from beamscore.pipelines.reports.comparison import ComparedRuns, build_comparison
-from beamscore.pipelines.reports.document import Compared, Difference, Link, Measured, Metric, Slice
+from beamscore.pipelines.reports.document import Compared, Difference, Measured, Metric, Slice
 from beamscore.pipelines.runs.gates import RecordFailure
 from tests.toy import ToyBenchmark
 
@@ -101,24 +99,3 @@ def test_a_run_is_judged_by_what_it_scored(
     found = judging.judge_run(summary(scored, places), ToyBenchmark, (), failures)
     assert (found.judgement, found.sentence[: len(sentence)]) == (judgement, sentence)
     assert [each.filters for each in found.reasons] == [{"status": "rejected"}, {}][: len(failures)]
-
-
-@pytest.mark.parametrize(
-    ("word", "text"), [("worse", "That holds for all"), ("no difference shown", "is not significant")]
-)
-def test_a_comparison_says_what_holds_for_all_metrics_and_slices_at_once(word: str, text: str) -> None:
-    kind = benchmark_class("chemistry")
-    name = kind(kind.options_type()).main_metrics()[0]
-    metric = {"baseline": 0.5, "candidate": 0.25, "difference": -0.25, "interval": [-0.5, -0.125], "p": 0.01,
-              "detectable": 0.1, "verdict": word}  # fmt: skip
-    found = {
-        **{side: {"run": side, "system": "one"} for side in ("baseline", "candidate")},
-        **{f"slices_of_{side}_alone": [] for side in ("baseline", "candidate")},
-        "confidence": 0.95, "bootstrap": {"replicates": 9, "clusters": False}, "swaps": 9, "differences": [],
-        "samples": {"compared": 9}, "verdicts": {word: 1}, "metrics": {name: metric},
-        "slices": {"kind=a": {"metrics": {name: metric}}}, "changes": {"threshold": 0.1, "metrics": {}},
-    }  # fmt: skip
-    verdict = build_comparison(found, kind(kind.options_type()), ComparedRuns()).verdict
-    assert verdict.judgement == "worse"
-    assert text in verdict.sentence
-    assert verdict.lost == (Link("kind=a −0.2500 (−0.5000 to −0.1250)", {"slice.kind": "a"}),)
