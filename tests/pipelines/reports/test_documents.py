@@ -216,7 +216,7 @@ def test_each_row_has_the_records_of_its_own_sample(
     """The text is as long as no other, and its similarity to an empty one is 1 / (1 + length)."""
     monkeypatch.setattr(evaluation, "MAX_ROWS", limit)
     lengths = {name: range(first, first + len(ALIKE)) for name, first in (("one", 1), ("two", 20))}
-    systems = {
+    systems: dict[str, Any] = {
         name: [{"sample_id": each, "text": "y" * length} for each, length in zip(ALIKE, of, strict=True)]
         for name, of in lengths.items()
     }
