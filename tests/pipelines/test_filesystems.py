@@ -6,13 +6,11 @@ import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from beamscore.transforms.io import publication
 from tests import toy
 from tests.memory_files import FolderStore, ObjectStore
 from tests.runs import command, evaluate, write_lines
@@ -101,45 +99,6 @@ def test_the_result_is_the_one_that_a_local_run_gives(store: ObjectStore, tmp_pa
     (path,) = [path for path in store.FILES if path.startswith(f"{output}/quarantine/")]
     (entry,) = [line for line in store.FILES[path].splitlines() if b"broken" in line]
     assert json.loads(entry)["source"] == f"{base}/predictions.jsonl"
-
-
-def test_a_later_run_takes_the_place_of_an_earlier_one(store: ObjectStore, tmp_path: Path) -> None:
-    base, output = put(store, tmp_path), f"{store.scheme()}://bucket/out"
-    run(base, output)
-    earlier = {path for path in store.FILES if path.startswith(f"{output}/")}
-    store.FILES[f"{output}/notes.txt"] = b"mine"
-    store.FILES[f"{output}/samples/notes.txt"] = b"mine"
-    run(base, output, "--set", "missing=exclude")
-    assert below(store, output) == sorted([*WHOLE, "notes.txt", "samples/notes.txt"])
-    stay = {f"{output}/{name}" for name in DOCUMENTS}
-    assert earlier - set(store.FILES) == earlier - stay
-    assert json.loads(store.FILES[f"{output}/summary.json"])["config"]["missing"] == "exclude"
-
-
-def test_the_rows_of_a_run_are_those_that_it_lists(store: ObjectStore, tmp_path: Path) -> None:
-    """A file beside them, as a worker leaves it that was given up and came to its end later, is none of them."""
-    base, output = put(store, tmp_path), f"{store.scheme()}://bucket/out"
-    run(base, output)
-    store.FILES[f"{run_folder(store, output)}/samples/samples-other.parquet"] = b"of another attempt"
-    local = tmp_path / "empty" / ".." / "hard.jsonl"
-    assert command("select", output, "--output", local, "--below", "2")[0] == 0
-    assert len(local.read_bytes().splitlines()) == len(SAMPLES)
-
-
-def test_a_run_that_fails_leaves_the_earlier_result_and_nothing_of_its_own(
-    store: ObjectStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    base, output = put(store, tmp_path), f"{store.scheme()}://bucket/out"
-    run(base, output)
-    earlier = dict(store.FILES)
-
-    def fail(*_: Any) -> None:
-        assert any("/.runs/" in path for path in store.FILES), "the rows are there already"
-        raise ZeroDivisionError("no luck")
-
-    monkeypatch.setattr(publication, "held_claim", fail)
-    assert command(*given(base, output))[0] == 3
-    assert earlier == store.FILES
 
 
 @pytest.mark.parametrize(

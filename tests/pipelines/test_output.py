@@ -137,28 +137,6 @@ def test_there_is_a_row_for_each_sample_of_each_system_and_the_report_ranks_them
     assert [cell.strip() for cell in printed.strip("│").split("│")] == ["place", *(place for place, _ in places)]
 
 
-def test_a_second_run_replaces_everything_and_leaves_foreign_files(corpus: Path, tmp_path: Path) -> None:
-    output, good, fair = tmp_path / "out", corpus / "good.jsonl", corpus / "fair.jsonl"
-    first = evaluate(output, corpus / "truth.jsonl", {"ours": good, "more": fair})
-    assert first.code == 0
-    foreign = {"notes.txt": b"mine", "samples/notes.txt": b"mine", "quarantine/more.jsonl": b"{}\n", "old/a.json": b"1"}
-    for name, content in foreign.items():
-        (output / name).parent.mkdir(exist_ok=True)
-        (output / name).write_bytes(content)
-    second = evaluate(output, corpus / "truth.jsonl", {"ours": fair})
-    assert second.code == 0
-    (tmp_path / "fresh").mkdir()
-    fresh = evaluate(tmp_path / "fresh", corpus / "truth.jsonl", {"ours": fair})
-    for name, content in foreign.items():
-        assert (output / name).read_bytes() == content
-        (output / name).unlink()
-    (output / "old").rmdir()
-    assert second.bytes() == fresh.bytes()
-    assert second.report == fresh.report
-    assert second.samples == fresh.samples
-    assert len(tree(output)) == len(tree(tmp_path / "fresh"))
-
-
 def test_a_run_that_fails_leaves_an_earlier_result_as_it_was(
     corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

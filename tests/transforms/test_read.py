@@ -10,24 +10,20 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import apache_beam as beam
 import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from apache_beam.io.restriction_trackers import OffsetRange
-from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.runners.sdf_utils import RestrictionTrackerView, ThreadsafeRestrictionTracker
-from apache_beam.testing.util import assert_that, equal_to
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from beamscore.metrics.statistics.sums import Sums
 from beamscore.transforms import read as read_module
 from beamscore.transforms.blocks import unpack
-from beamscore.transforms.io import files
 from beamscore.transforms.io.field_map import MAX_SAMPLE_ID_LENGTH, FieldMap, SideColumns, presence, record_json
-from beamscore.transforms.io.files import Part, match_files
+from beamscore.transforms.io.files import Part
 from beamscore.transforms.io.readers import RecordLimits
 from beamscore.transforms.pair import DeduplicateAndPair
 from beamscore.transforms.read import (
@@ -36,7 +32,6 @@ from beamscore.transforms.read import (
     PartRestrictionProvider,
     ReadPart,
     ReadPlan,
-    ReadRecords,
     RecordRangeTracker,
 )
 from beamscore.transforms.records import GROUND_TRUTH, EncodedRecord, InputProblem, Quarantined, side_name
@@ -200,30 +195,6 @@ def test_integers_are_ids_by_their_decimal_text_unless_the_configuration_says_no
         entry = read(path, columns=no_integers)[1][0]
         assert (entry.cause, entry.error[:26]) == ("no_sample_id", "sample_id must be a string")
         assert entry.error.endswith("; set sample_id_type: any to accept integers")
-
-
-def sides_and_ids(bucket: int, block: bytes) -> list[tuple[int, str]]:
-    return [(EncodedRecord(record).origin.side, key.decode()) for key, record in unpack(block)]
-
-
-@pytest.mark.parametrize("bundle_bytes", [None, 20])
-def test_the_transform_reads_all_files_of_all_sides_once(
-    tmp_path: Path, bundle_bytes: int | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(files, "BYTES_PER_PART", 40)
-    for name, ids in [("t1", "abc"), ("t2", "d"), ("p", "abdx")]:
-        lines = [json.dumps({"sample_id": each}) + "\n" for each in ids]
-        (tmp_path / f"{name}.jsonl").write_text("".join(lines) + "bad\n")
-    found = match_files(GROUND_TRUTH, [f"{tmp_path}/t*.jsonl"], "") + match_files(0, [f"{tmp_path}/p.jsonl"], "")
-    with beam.Pipeline(runner=FnApiRunner()) as pipeline:
-        outputs = pipeline | ReadRecords(found, ReadPlan(("ours",), COLUMNS, LIMITS, bundle_bytes=bundle_bytes))
-        expected = [*((-1, each) for each in "abcd"), *((0, each) for each in "abdx")]
-        assert_that(outputs.records | beam.FlatMapTuple(sides_and_ids), equal_to(expected), label="records")
-        sides = outputs.quarantine | beam.Map(lambda entry: entry.side)
-        assert_that(sides, equal_to(["ground_truth", "ground_truth", "ours"]), label="quarantine")
-        merged = outputs.outcomes | beam.CombinePerKey(Sums.merged)
-        counts = [(-1, Sums.of({"read": 6, "rejected": 2})), (0, Sums.of({"read": 5, "rejected": 1}))]
-        assert_that(merged, equal_to(counts), label="outcomes")
 
 
 @settings(max_examples=60)
