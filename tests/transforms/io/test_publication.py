@@ -226,7 +226,7 @@ def test_a_fault_at_any_step_leaves_one_whole_result(output: str, kind: str, fau
             def watch(place: str = place, tags: list[str] = tags) -> None:
                 tags.append(seen(place))
 
-            faults = Faults(at, fault == "stops", fault == "fails from then on", watch)
+            faults = Faults(at, at > 0 and fault == "stops", at > 0 and fault == "fails from then on", watch)
             faults.install(patch)
             try:
                 evaluate(place, "b1", "later")
