@@ -242,6 +242,15 @@ def test_a_file_is_read_about_once_however_often_its_rest_is_deferred(
     assert not read_module.KEPT_READERS
 
 
+def test_the_latest_few_readers_wait_for_the_bundle_that_reads_on(tmp_path: Path) -> None:
+    paths = [store(tmp_path / f"{number}.jsonl", distinct(2)) for number in range(10)]
+    for path in paths:
+        next(bundles_of(parts_of(path), 1))
+    kept = [part.file.path for _, part, *_ in read_module.KEPT_READERS]  # type: ignore[misc]
+    read_module.KEPT_READERS.clear()
+    assert kept == [str(path) for path in paths[-read_module.MAX_KEPT_READERS :]]
+
+
 def test_a_part_is_split_only_behind_what_is_claimed_and_done_at_its_end() -> None:
     tracker = RecordRangeTracker(OffsetRange(2, PART_END))
     assert tracker.try_claim(4)
@@ -313,6 +322,7 @@ def test_samples_do_not_depend_on_the_order_the_bundles_or_the_buckets(
     for sample in samples:
         same = [each for each in truths if each["sample_id"] == sample.sample_id]
         assert json.loads(sample.truth.payload) == min(same, key=content_hash)
+        assert sample.truth.origin.position == min(map(content_hash, same))
     doubled = [entry for entry in quarantine if entry.side == "ground_truth"]
     assert len(doubled) == len(truths) - len(samples)
     assert all(entry.cause == "duplicate" and "the record with the hash" in entry.error for entry in doubled)
@@ -341,10 +351,11 @@ def test_what_unpack_raises_rejects_the_element_and_a_fault_of_the_machine_ends_
     def unpacked(element: Any) -> Any:
         if element == 2:
             raise MemoryError
-        return {"sample_id": {0: "a"}[element]}
+        return {"sample_id": {0: "a"}[element]} if element < 3 else element
 
     blocks, (entry,) = encode([0, 1], unpack=unpacked)
     assert (len(blocks), entry.cause, entry.error, entry.text) == (1, "unreadable", "unpack: KeyError: 1", "1")
+    assert encode([3], unpack=unpacked)[1][0].error == "a record must be a mapping, not int"
     with pytest.raises(InputProblem, match="encoding failed because of this machine"):
         encode([2], unpack=unpacked)
 

@@ -225,6 +225,8 @@ def test_a_fault_at_any_step_leaves_one_whole_result(output: str, kind: str, fau
 
             def watch(place: str = place, tags: list[str] = tags) -> None:
                 tags.append(seen(place))
+                if place.endswith("/0") and FileSystems.exists(f"{place}/summary.json"):
+                    seen_by_plain_names(place)
 
             faults = Faults(at, at > 0 and fault == "stops", at > 0 and fault == "fails from then on", watch)
             faults.install(patch)
@@ -254,6 +256,16 @@ def test_a_fault_at_any_step_leaves_one_whole_result(output: str, kind: str, fau
             break
     assert at > 20
     assert outcomes - {"counts"} == {"published", "stopped" if fault == "stops" else "failed"}
+
+
+def test_a_detached_job_withdraws_its_claim_and_a_document_that_it_has_not_goes(output: str) -> None:
+    evaluate(output, "a1", "first")
+    own_output(output, Claim("b2", ELSEWHERE, is_job=True, detached=True), LAYOUT)
+    fewer = {name: content for name, content in documents("second").items() if name != "report.md"}
+    publish(output, "b2", LAYOUT, fewer, stage(output, "b2", "second"))
+    found = find_published(output, LAYOUT)
+    assert found
+    assert (found.run_id, held_claim(output, "b2"), "report.md" in list_folder(output)) == ("b2", None, False)
 
 
 @pytest.mark.parametrize("stops", [False, True])
