@@ -204,18 +204,19 @@ def test_duplicates_are_told_with_their_places(tmp_path: Path) -> None:
     predictions = write_lines(tmp_path / "p.jsonl", [*records, records[6]])
     run = evaluate(tmp_path / "out", truths, predictions, "--quiet")
     assert run.code == 0
-    found = [(name, line, first) for name, line, first in (("a", 3, 1), ("b", 4, 2), ("b", 5, 2))]
-    places = [f"{name} at {predictions}:{line}" for name, line, _ in found]
-    errors = [f"the sample_id is first at {predictions}:{first}; only that record counts" for _, _, first in found]
-    told = ", ".join(f"{place} ({error})" for place, error in zip(places, errors, strict=True))
+    found = [
+        (f"{name} at {predictions}:{line}", f"the sample_id is first at {predictions}:{first}; only that record counts")
+        for name, line, first in (("a", 3, 1), ("b", 4, 2), ("b", 5, 2))
+    ]
+    told = ", ".join(f"{place} ({error})" for place, error in found)
     assert run.stderr == (
         f"beamscore: warning: the predictions: 5 records with a duplicate sample_id: {told}; quarantine/ lists all\n"
     )
     (cause,) = json.loads((run.output / "run.json").read_bytes())["quarantine"]
-    examples = [{"place": place, "error": error} for place, error in zip(places, errors, strict=True)]
+    examples = [{"place": place, "error": error} for place, error in found]
     kind = {"side": "predictions", "stage": "pair", "cause": "duplicate"}
     assert cause == {**kind, "records": 5, "examples": examples}
-    assert all(f"a at {predictions}:3" in text for text in (run.report, run.stderr))
+    assert f"a at {predictions}:3" in run.report
     # Hostile text of an id steers no terminal.
     evil = evaluate(tmp_path / "evil", truths, write_lines(tmp_path / "e.jsonl", [records[6]] * 2), "--quiet")
     assert "<U+001B>[2J| at " in evil.stderr
