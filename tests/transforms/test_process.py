@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 import scipy.special
+from apache_beam.options.pipeline_options import PipelineOptions
+from apache_beam.runners.worker import sdk_worker_main
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from beamscore.transforms import beam_internals
@@ -70,3 +72,14 @@ def test_a_prefix_is_taken_as_it_is(tmp_path: Path) -> None:
     (folder / "a.txt").write_text("x")
     (found,) = beam_internals.list_prefix(f"{folder}/")
     assert (found.path, found.size_in_bytes) == (f"{folder}/a.txt", 1)
+
+
+def test_workers_of_the_local_runner_have_its_options_and_are_started_by_their_command_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    runner = beam_internals.local_runner(PipelineOptions(["--job_name=mine"]))
+    assert "mine" in str(runner._provision_info.provision_info.pipeline_options)
+    started: list[list[str]] = []
+    monkeypatch.setattr(sdk_worker_main, "main", started.append)
+    beam_internals.run_worker(["worker", "folder"])
+    assert started == [["worker", "folder"]]
