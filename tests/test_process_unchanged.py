@@ -55,6 +55,7 @@ def check(what, before):
 """
 LIBRARIES = """
 import numpy, scipy.optimize, scipy.spatial, pyarrow.parquet, msgspec, rapidfuzz, shapely, PIL.Image, threadpoolctl
+import hypothesis, pytest  # of the tests: on Python 3.10 they set a hook of their own
 threadpoolctl.threadpool_limits(limits=3, user_api="blas"); gc.set_threshold(701, 11, 12)
 """
 BEAM = """

@@ -17,6 +17,7 @@ from apache_beam.pvalue import TaggedOutput
 from ..metrics.benchmark import Pair
 from ..metrics.scoring import Outcome, Result, score_pairs
 from ..metrics.statistics.bootstrap import Bootstrap, BootstrapSums
+from ..metrics.statistics.measured import SLICES_AT_ONCE
 from ..metrics.statistics.sums import Sums
 from .blocks import at_end
 from .counters import METRICS, count_samples, timing
@@ -36,8 +37,6 @@ from .totals import (
     too_many_slices,
 )
 
-SLICES_AT_ONCE = 64
-"""How many are handed over for measuring together; a worker holds their sums."""
 RECORD_STREAMS = ("records", "quarantine", "outcomes")
 
 

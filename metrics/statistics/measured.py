@@ -39,8 +39,8 @@ AnyBenchmark = Benchmark[Any, Any, Any]
 MIN_CLASS_UNITS = 5.0
 """A mean over classes counts at least this many units, if they exist; measured in docs/explanation/statistics.md."""
 
-MAX_CELLS = 1 << 19
-"""The number of sums measured together; they fit into the cache of a processor."""
+SLICES_AT_ONCE = 32
+"""How many slices are measured in one call; a worker holds their sums."""
 
 UNDECLARED = MetricSpec("", "", bounds=(None, None))
 """The spec of a metric that a benchmark returns without declaring it; its bounds are unknown."""
@@ -132,7 +132,7 @@ def _stackable(slices: Iterable[SumTable]) -> Iterator[list[SumTable]]:
         names |= set(table.names)
         used += len(table.names)
         cells = (len(group) + 1) * len(names)
-        is_apart = cells > 2 * used or cells * len(table) > MAX_CELLS or any(name.startswith("@") for name in names)
+        is_apart = cells > 2 * used or len(group) == SLICES_AT_ONCE or any(name.startswith("@") for name in names)
         if group and is_apart:
             yield group
             group, names, used = [], set(table.names), len(table.names)

@@ -60,9 +60,14 @@ class SumTable:
     @classmethod
     def stacked(cls, tables: Sequence[SumTable]) -> SumTable:
         """Returns the rows of some tables, one below the other."""
-        names = tuple(sorted({name for table in tables for name in table.names}))
-        wholes, fractions = map(np.hstack, zip(*(table._padded(names) for table in tables), strict=True))
-        return cls(names, wholes, fractions)
+        names = sorted({name for table in tables for name in table.names})
+        places = {name: place for place, name in enumerate(names)}
+        cells, start = np.zeros((2, len(names), sum(map(len, tables))), dtype=np.int64), 0
+        for table in tables:
+            own, end = [places[name] for name in table.names], start + len(table)
+            cells[0, own, start:end], cells[1, own, start:end] = table.wholes, table.fractions
+            start = end
+        return cls(tuple(names), *cells)
 
     def without_zeros(self) -> SumTable:
         """Returns the table without the names whose sums are 0 in every row."""
@@ -126,33 +131,22 @@ class SumTable:
 
     def __add__(self, other: SumTable) -> SumTable:
         """Returns the sums of each row with those of the same row of `other`, or of its only row."""
-        names = tuple(sorted({*self.names, *other.names}))
-        arrays = zip(self._padded(names), other._padded(names), strict=True)
-        wholes, fractions = (ours + theirs for ours, theirs in arrays)
-        return SumTable(names, wholes + (fractions >> FRACTION_BITS), fractions & _FRACTION)
+        both, rows = SumTable.stacked([self, other]), len(self)
+        wholes, fractions = (cells[:, :rows] + cells[:, rows:] for cells in (both.wholes, both.fractions))
+        return SumTable(both.names, wholes + (fractions >> FRACTION_BITS), fractions & _FRACTION)
 
     def __neg__(self) -> SumTable:
         """Returns the negated sums of each row."""
         borrowed = self.fractions > 0
         return SumTable(self.names, -self.wholes - borrowed, np.where(borrowed, UNITS_PER_ONE - self.fractions, 0))
 
-    def _padded(self, names: Sequence[str]) -> tuple[IntArray, IntArray]:
-        """Returns both arrays with the sums under each of `names`, in order, zeros for missing names."""
-        if self.names == tuple(names):
-            return self.wholes, self.fractions
-        places = {name: place for place, name in enumerate(names)}
-        own = [places[name] for name in self.names]
-        padded = np.zeros((2, len(names), len(self)), dtype=np.int64)
-        padded[0, own], padded[1, own] = self.wholes, self.fractions
-        return padded[0], padded[1]
-
     @cached_property
     def floats(self) -> FloatArray:
         """The sums as the nearest floats [N, R]."""
         # Both terms are exact, so their sum is rounded once, as the quotient of the integers would be.
         values: FloatArray = self.wholes + self.fractions / UNITS_PER_ONE
-        large = np.abs(self.wholes) >= _EXACT_BELOW
-        for cell in map(tuple, np.argwhere(large)) if large.any() else ():
+        most = max(int(self.wholes.max(initial=0)), -int(self.wholes.min(initial=0)))
+        for cell in map(tuple, np.argwhere(np.abs(self.wholes) >= _EXACT_BELOW)) if most >= _EXACT_BELOW else ():
             values[cell] = ((int(self.wholes[cell]) << FRACTION_BITS) + int(self.fractions[cell])) / UNITS_PER_ONE
         return values
 
@@ -190,7 +184,7 @@ class PackedReplicates:
             for shift in range(0, 64, 8):
                 if used >> shift & 255:
                     octets[:, first + shift // 8] = word >> shift
-        return cls(table.names, _compressed(octets.data), by_row=False)
+        return cls(table.names, zlib.compress(octets.data, level=1), by_row=False)
 
     def unpack(self, rows: int) -> SumTable:
         """Returns the table with this many rows.
@@ -215,12 +209,6 @@ class PackedReplicates:
         if (wholes >> _WHOLE_BITS != high).any():
             raise ValueError("the replicates have a sum that is larger than any that samples add up to")
         return SumTable(self.names, wholes, low & _FRACTION)
-
-
-def _compressed(data: memoryview) -> bytes:
-    # Most are runs of one byte: to look for other repetitions takes half as long again and finds few.
-    compressor = zlib.compressobj(level=1, strategy=zlib.Z_RLE)
-    return compressor.compress(data) + compressor.flush()
 
 
 def values_of_rows(benchmark: Benchmark[Any, Any, Any], sums: SumTable | Sums, corpus: Sums) -> dict[str, Any]:

@@ -41,7 +41,6 @@ EXPORTS = {
 """The targets of `export`, each with the options that have an effect on it."""
 
 _NAMED = re.compile(r"([A-Za-z0-9_.-]+)=(.*)", re.DOTALL)
-_PATTERN = re.compile(r"[*?[]")
 
 
 class Parser(argparse.ArgumentParser):
@@ -55,11 +54,7 @@ class Parser(argparse.ArgumentParser):
 
 
 class NamedGlobs(argparse.Action):
-    """Adds globs that may have a name, NAME=GLOB. One without a name belongs to the preceding name of the option.
-
-    Several paths of predictions without patterns or names may be a pattern that the shell expanded: `notes` of the
-    namespace says how they are interpreted.
-    """
+    """Adds globs that may have a name, NAME=GLOB. One without a name belongs to the preceding name of the option."""
 
     def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
         """Appends `values`, each with its name."""
@@ -70,9 +65,6 @@ class NamedGlobs(argparse.Action):
             name = f"{match[1]}=" if match else name
             named.append(value if match else name + value)
         setattr(namespace, self.dest, [*getattr(namespace, self.dest), *named])
-        if self.dest == "predictions" and len(values) > 1 and not name and not any(map(_PATTERN.search, values)):
-            text = f"--predictions: {len(values)} paths without a name are one system; NAME=PATH makes one of each"
-            namespace.notes = [*getattr(namespace, "notes", []), text]
 
 
 def systems(predictions: Sequence[str]) -> dict[str, list[str]]:
@@ -246,7 +238,7 @@ COMMANDS = {
         _option("--seed SEED", "seed of the split (default: 0)", type=int, default=0),
         [
             _option("--fractions NAME=X,...", f"fractions of the groups; default: {DEFAULT_FRACTIONS}"),
-            _option("--folds K", "k-fold cross validation: 0 to K - 1", type=int),
+            _option("--folds K", "k-fold cross validation: 0 to K - 1", type=positive),
         ],
     ),
     "select": _command(

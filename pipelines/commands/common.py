@@ -37,7 +37,7 @@ from ..config.errors import UsageError, as_input_errors
 from ..config.settings import Configuration
 from ..runners import launch
 from ..runs.run import Run
-from .messages import DONE, FAILED, describe_output_on_interrupt, say
+from .messages import DONE, FAILED, say
 
 
 def run_and_publish(
@@ -58,7 +58,6 @@ def run_and_publish(
     claim = Claim(run_id, Process.of(os.getpid()), is_job=not launch.is_local(options))
     with (
         as_input_errors(),
-        describe_output_on_interrupt(partial(_held, output, run_id, layout)),
         owned_output(output, claim, layout),
         heartbeat(output, run_id),
     ):
@@ -68,17 +67,6 @@ def run_and_publish(
         if published is None or published.run_id != run_id:
             raise TakenOver(output)
         return published
-
-
-def _held(output: str, run_id: str, layout: Layout) -> str:
-    """Describes the content of an output after an interrupted run."""
-    try:
-        published = find_published(output, layout)
-    except OSError:
-        return f"{output} cannot be read, to tell whether it holds the earlier result or the new one"
-    if published is None:
-        return f"{output} holds no result"
-    return f"{output} holds the {'new result, whole' if published.run_id == run_id else 'earlier result, as it was'}"
 
 
 def hand_over(
@@ -137,13 +125,12 @@ def write_records(
     if launch.is_detached(options):
         launch.submit(options, build_all)
         return DONE
-    with describe_output_on_interrupt(lambda: f"{write.path} is as it was, or written as a whole"):
-        try:
-            result = launch.run(options, build_all)
-        except BaseException:
-            for output in (write, rejected):
-                output.remove_leftovers()
-            raise
+    try:
+        result = launch.run(options, build_all)
+    except BaseException:
+        for output in (write, rejected):
+            output.remove_leftovers()
+        raise
     write.remove_older()
     if nothing and not any(map(exists, write.paths)):
         raise UsageError(nothing)

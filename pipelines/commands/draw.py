@@ -84,13 +84,13 @@ def _samples_to_draw(parsed: argparse.Namespace) -> list[str]:
 
 def _targets(parsed: argparse.Namespace, samples: Sequence[str]) -> Mapping[str, str]:
     """Returns the path of the picture of each sample."""
-    is_folder = parsed.samples is not None or len(samples) > 1
-    if is_folder and parsed.output.endswith(".svg"):
-        raise UsageError(f"--output {parsed.output}: several samples are drawn; give the folder for their pictures")
-    if not is_folder and not parsed.output.endswith(".svg"):
-        raise UsageError(f"--output {parsed.output}: must end with .svg")
-    if not is_folder:
+    is_file = parsed.output.endswith(".svg")
+    if parsed.samples is None and len(samples) == 1:
+        if not is_file:
+            raise UsageError(f"--output {parsed.output}: must end with .svg")
         return {samples[0]: parsed.output}
+    if is_file:
+        raise UsageError(f"--output {parsed.output}: several samples are drawn; give the folder for their pictures")
     return {each: posixpath.join(parsed.output, file_name(each)) for each in samples}
 
 

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import apache_beam as beam
 import msgspec
@@ -47,22 +48,24 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     if baseline is not None and os.path.abspath(baseline.path) == os.path.abspath(configuration.settings.output or ""):
         raise UsageError(f"--baseline {parsed.baseline}: this is --output, whose result this run replaces")
     reused = reused_run(parsed.reuse, configuration)
-    reuse = None
-    if reused is not None:
-        reuse = reused_of([launch.path_for_workers(options, path) for path in reused.rows], configuration)
     plan = plan_evaluation(configuration, new_run_id())
-    plan = replace(plan, baseline=baseline, reuse=reuse, page=not parsed.no_html, resume=parsed.resume)
+    plan = replace(plan, baseline=baseline, page=not parsed.no_html, resume=parsed.resume)
+    if reused is not None:
+        files = [launch.path_for_workers(options, path) for path in reused.rows]
+        plan = replace(plan, reuse=reused_of(files, configuration))
     if baseline is not None and plan.page:
         with as_input_errors("--baseline"):
             earlier = baseline.earlier_rows(configuration, plan.systems)
-        files = tuple(launch.path_for_workers(options, path) for path in baseline.rows)
-        plan = replace(plan, earlier=None if earlier is None else replace(earlier, files=files))
+        if earlier is not None:
+            files = [launch.path_for_workers(options, path) for path in baseline.rows]
+            plan = replace(plan, earlier=replace(earlier, files=tuple(files)))
     warn(plan.inputs.warnings)
     invocation = Invocation.now(parsed.command_line, launch.runner_name(options), plan.inputs.files)
-    if baseline is not None:
-        invocation = replace(invocation, baseline={"path": baseline.path, "run_id": baseline.run_id})
-    if reused is not None:
-        invocation = replace(invocation, reused={"path": reused.path, "run_id": reused.run_id})
+    others = {"baseline": baseline, "reused": reused}
+    used: dict[str, Any] = {
+        name: {"path": each.path, "run_id": each.run_id} for name, each in others.items() if each is not None
+    }
+    invocation = replace(invocation, **used)
     plan = replace(plan, output=launch.path_for_workers(options, plan.output), invocation=invocation)
     launch.use_processes(options, parsed.processes, sum(file.size for file in plan.inputs.files))
     check_tools(configuration, options)

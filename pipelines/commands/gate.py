@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import copy
 import posixpath
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,7 +49,7 @@ def run(parsed: argparse.Namespace, _: object) -> int:
         raise UsageError(f"--baseline {parsed.baseline}: the baseline is the run itself")
     check_measured(run, _labels(configuration))
     verdicts = msgspec.to_builtins(gate_verdicts(configuration, run, baseline))
-    judged = JudgedRun(run, configuration, verdicts, stored_failures(run, configuration), baseline)
+    judged = JudgedRun.of(run, baseline, configuration, verdicts)
     if not parsed.quiet:
         print_verdicts(verdicts)
     return judged.conclude(parsed, decide(verdicts))
@@ -75,19 +75,6 @@ def _labels(configuration: Configuration) -> list[str]:
     return [target.label for target in targets if target is not None]
 
 
-def stored_failures(run: Run, configuration: Configuration) -> list[str]:
-    """Returns why a finished run fails apart from its gates; raises UsageError if its coverage is damaged."""
-    try:
-        return record_failures(coverages(run), configuration.settings, stored_causes(run.provenance))
-    except (KeyError, TypeError) as error:
-        raise UsageError(f"{run.path}: the coverage in summary.json is not that of a run") from error
-
-
-def coverages(run: Run) -> dict[str, Any]:
-    """Returns the systems of a run by name, each with its coverage as in summary.json."""
-    return {name: {"coverage": system.coverage} for name, system in run.summary.systems.items()}
-
-
 def require_baseline(parsed: argparse.Namespace, configuration: Configuration) -> None:
     """Rejects gates that need a baseline if there is none, so that no user waits for verdicts without one."""
     for key, gate in configuration.settings.gates.items():
@@ -109,18 +96,13 @@ def read_baseline(parsed: argparse.Namespace, configuration: Configuration, run:
     with as_input_errors("--baseline"):
         baseline = load_baseline(parsed.baseline, labels)
     warn(age_warnings(baseline))
-    if _counts_looks(parsed, configuration, baseline):
+    # Looks are counted only at a baseline that a text file, not a run, names.
+    if baseline.path != parsed.baseline and parsed.baseline.endswith(".txt") and any(map(is_counted, gates.values())):
         baseline.judged, left_out = judged_runs(parsed.baseline, baseline, labels, run)
         warn(left_out)
     if gates and not any(gate.not_worse_than == BASELINE for gate in gates.values()):
         warn(["no gate compares with the baseline; give one `not_worse_than: baseline`"])
     return baseline
-
-
-def _counts_looks(parsed: argparse.Namespace, configuration: Configuration, baseline: Run) -> bool:
-    """Returns whether looks are counted: only at a baseline that a text file, not a run, names."""
-    by_name = parsed.baseline.endswith(".txt") and baseline.path != parsed.baseline
-    return by_name and any(map(is_counted, configuration.settings.gates.values()))
 
 
 def remove_verdicts(parsed: argparse.Namespace) -> None:
@@ -142,9 +124,24 @@ class JudgedRun:
     baseline: Run | None = None
 
     @classmethod
-    def of(cls, run: Run, baseline: Run | None = None) -> JudgedRun:
-        """Returns a run with its published verdicts."""
-        return cls(run, run.configuration, run.summary.gates, stored_failures(run, run.configuration), baseline)
+    def of(
+        cls,
+        run: Run,
+        baseline: Run | None = None,
+        configuration: Configuration | None = None,
+        verdicts: Verdicts | None = None,
+    ) -> JudgedRun:
+        """Returns a stored run, by default with its own configuration and its published verdicts.
+
+        Raises UsageError if its coverage is damaged.
+        """
+        configuration = configuration or run.configuration
+        systems, causes = run.summary.document()["systems"], stored_causes(run.provenance)
+        try:
+            failures = record_failures(systems, configuration.settings, causes)
+        except (KeyError, TypeError) as error:
+            raise UsageError(f"{run.path}: the coverage in summary.json is not that of a run") from error
+        return cls(run, configuration, run.summary.gates if verdicts is None else verdicts, failures, baseline)
 
     @property
     def title(self) -> str:
@@ -153,8 +150,11 @@ class JudgedRun:
 
     def markdown(self) -> str:
         """Returns the verdicts as short Markdown, with the samples that moved a metric."""
-        title = self.title if self.baseline is None else f"{self.title} against {self.baseline.path}"
-        return markdown(title, self.verdicts, self.failures, _moved(self), coverages(self.run))
+        title, moved = self.title, {}
+        if self.baseline is not None:
+            title = f"{title} against {self.baseline.path}"
+            moved = dict(_moved(self, self.baseline))
+        return markdown(title, self.verdicts, self.failures, moved, self.run.summary.document()["systems"])
 
     def conclude(self, parsed: argparse.Namespace, decision: Decision) -> int:
         """Reports what does not pass, writes the requested files, counts the look, and returns the exit code.
@@ -171,51 +171,33 @@ class JudgedRun:
             text = self.markdown()
             with as_output_errors(f"--markdown {parsed.markdown}"):
                 write_file(parsed.markdown, text.encode())
-        self._count_look(parsed)
+        if self.baseline is not None and self.baseline.judged is not None:
+            try:
+                looks = count_look(parsed.baseline, self.baseline, self.run)
+                warn(too_many_looks(self.configuration.settings.gates, looks, self.baseline.path))
+            except (OSError, ValueError) as error:
+                warn([unwritten(parsed.baseline, error)])
         if self.failures or decision.failures:
             return FAILED
         return INCONCLUSIVE if decision.inconclusive else DONE
 
-    def _count_look(self, parsed: argparse.Namespace) -> None:
-        """Counts the run if it was judged against a blessed baseline; warns of gates with too many looks."""
-        baseline = self.baseline
-        if baseline is None or not _counts_looks(parsed, self.configuration, baseline):
-            return
+
+def _moved(judged: JudgedRun, baseline: Run) -> Iterator[tuple[int, list[MovedSample] | str]]:
+    """Yields the index of each bad comparison with the baseline, and the samples that moved its metric, or why not."""
+    run, benchmark = judged.run, judged.configuration.benchmark
+    for place, each in enumerate(judged.verdicts):
+        if each["verdict"] not in ("fail", "inconclusive") or not each["difference"]:
+            continue
+        name, label = each["system"], each["slice"] or ""
+        sums, other = run.slice_sums(name, label), baseline.system_for(name)
+        if each["not_worse_than"] != BASELINE or sums is None or other is None:
+            continue
+        part = SlicePart(run.configuration.columns(), run.configuration.slice_indexes(), label) if label else None
+        sides = (run, name), (baseline, other)
         try:
-            looks = count_look(parsed.baseline, baseline, self.run)
-        except (OSError, ValueError) as error:
-            warn([unwritten(parsed.baseline, error)])
-        else:
-            warn(too_many_looks(self.configuration.settings.gates, looks, baseline.path))
-
-
-def _moved(judged: JudgedRun) -> dict[int, list[MovedSample] | str]:
-    """Returns the samples that moved the metric of each bad comparison with the baseline, by its index, or why not."""
-    places = [
-        place
-        for place, each in enumerate(judged.verdicts)
-        if each["verdict"] in ("fail", "inconclusive") and each["difference"] and each["not_worse_than"] == BASELINE
-    ]
-    ours, baseline, benchmark = judged.run, judged.baseline, judged.configuration.benchmark
-    if baseline is None or not places:
-        return {}
-    theirs = Run.read(baseline.path)
-    moved: dict[int, list[MovedSample] | str] = {}
-    for place in places:
-        verdict = judged.verdicts[place]
-        sums, other = ours.slice_sums(verdict["system"], verdict["slice"] or ""), baseline.system_for(verdict["system"])
-        if sums is not None and other is not None:
-            part = None
-            if verdict["slice"]:
-                part = SlicePart(ours.configuration.columns(), ours.configuration.slice_indexes(), verdict["slice"])
-            sides = (ours, verdict["system"]), (theirs, other)
-            whole = Sums(sums.sums)
-            try:
-                corpus = ours.corpus(verdict["system"])
-                moved[place] = moved_most(benchmark, verdict["metric"], corpus, whole, *sides, part)
-            except UsageError as error:
-                moved[place] = str(error)
-    return moved
+            yield place, moved_most(benchmark, each["metric"], run.corpus(name), Sums(sums.sums), *sides, part)
+        except UsageError as error:
+            yield place, str(error)
 
 
 def report_run(parsed: argparse.Namespace, judged: JudgedRun, decision: Decision) -> int:

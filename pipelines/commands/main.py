@@ -16,30 +16,25 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
+from ...metrics.common.text import nearest
 from ...transforms.process import quiet_root_logger
-from ...transforms.records import printable
 from ..config.errors import UsageError, as_usage_error
-from .arguments import configuration_of, parser
+from .arguments import COMMANDS, configuration_of, parser
 from .messages import (
     CRASHED,
     DONE,
     INTERRUPTED,
     WRONG_USAGE,
-    Interrupted,
     is_interrupt,
     say,
     say_defect,
     signals,
     stop_output,
     use_format,
-    warn,
 )
 
 RUN_NO_PIPELINE = ("benchmarks", "bless", "gate", "history")
 """Commands that need Beam only for paths that are not on a local disk."""
-
-ELSEWHERE = {"bless": ("history", "bless")}
-"""The module and the function of each command that has no module of its own name."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -64,8 +59,10 @@ def _run(arguments: list[str]) -> int:
     # Needed before the rest of the command line is parsed.
     words = " ".join(arguments).replace("=", " ")
     use_format("json" if "--log-format json" in words else "text", "--verbose" in arguments)
+    if arguments and not arguments[0].startswith("-") and arguments[0] not in COMMANDS:
+        hint = nearest(arguments[0], COMMANDS)
+        raise UsageError(f"{arguments[0]}: there is no such command{hint}; see beamscore --help")
     parsed, rest = parser().parse_known_args(arguments)
-    warn(getattr(parsed, "notes", []))
     if rest and not rest[0].startswith("-"):
         raise UsageError(
             f"{rest[0]}: belongs to no option, as each but --ground-truth and --predictions takes one value; "
@@ -102,16 +99,15 @@ def _with_beam(parsed: argparse.Namespace, rest: Sequence[str], arguments: Seque
 
 
 def _function(command: str) -> Callable[[argparse.Namespace, Any], int]:
-    """Returns the function of a command: `run` in the module of its name, unless ELSEWHERE names another."""
-    module, name = ELSEWHERE.get(command, (command, "run"))
-    function: Callable[[argparse.Namespace, Any], int] = getattr(import_module(f".{module}", __package__), name)
+    """Returns `run` of the module of a command."""
+    function: Callable[[argparse.Namespace, Any], int] = import_module(f".{command}", __package__).run
     return function
 
 
 def _failed(error: BaseException) -> int:
     """Reports the error that ended the command, and returns the exit code."""
     if is_interrupt(error):
-        say("ERROR", "; ".join(["interrupted", *([printable(str(error))] if isinstance(error, Interrupted) else [])]))
+        say("ERROR", "interrupted")
         return INTERRUPTED
     problem = as_usage_error(error)
     if problem is not None:

@@ -6,15 +6,15 @@ Their sums are added; their rows and quarantine are copied.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import functools
 import itertools
 import operator
-import os
 import posixpath
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, BinaryIO
+from typing import Any
 
 import apache_beam as beam
 import msgspec
@@ -23,9 +23,9 @@ from apache_beam.options.pipeline_options import PipelineOptions
 
 from ...metrics.repeats import repeats_of
 from ...metrics.statistics.bootstrap import Bootstrap, BootstrapSums
-from ...transforms.io.publication import check_not_replaced
-from ...transforms.io.storage import new_run_id, open_file, prepare_output
-from ...transforms.publish import CountCauses, Publish, StageBundles, StagedFolder
+from ...transforms.io.publication import beat_from_worker, check_not_replaced
+from ...transforms.io.storage import create_file, make_folder, new_run_id, open_file, output_problems, prepare_output
+from ...transforms.publish import CountCauses, Publish, StagedFolder
 from ...transforms.records import GROUND_TRUTH, CauseCount, InputProblem, Quarantined, printable
 from ...transforms.rows import read_rows
 from ...transforms.totals import SliceKey, SliceResult, SliceTotals, slice_results
@@ -49,7 +49,11 @@ OVERLAPS_SHOWN = 5
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     """Merges, and evaluates the gates of the runs on the merged run."""
     remove_verdicts(parsed)
-    runs = _runs(parsed, options)
+    if len(parsed.runs) < 2:
+        raise UsageError("give at least two runs to merge")
+    runs = [Run.read(launch.path_for_workers(options, path)) for path in parsed.runs]
+    for each in runs:
+        require_rows(each)
     configuration = merged_configuration(runs, parsed.output)
     baseline = read_baseline(parsed, configuration)
     files = (path for each in runs if each.published for path in each.published.files.values())
@@ -73,25 +77,6 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     return report_run(parsed, JudgedRun.of(merged, baseline), decide(merged.summary.gates))
 
 
-def _runs(parsed: argparse.Namespace, options: PipelineOptions) -> list[Run]:
-    """Returns the runs to merge; raises UsageError if one is given twice, or is the output."""
-    if len(parsed.runs) < 2:
-        raise UsageError("give at least two runs to merge")
-    folders = [os.path.abspath(path) for path in parsed.runs]
-    if os.path.abspath(parsed.output) in folders:
-        raise UsageError(f"--output {parsed.output}: this is one of the runs that are merged; give a folder of its own")
-    runs = [Run.read(launch.path_for_workers(options, path)) for path in parsed.runs]
-    ids: dict[str, str] = {}
-    for run in runs:
-        if run.run_id and ids.setdefault(run.run_id, run.path) != run.path:
-            raise UsageError(f"{run.path}: this is a copy of {ids[run.run_id]}; merge each run once")
-    if len(set(folders)) < len(folders):
-        raise UsageError("a run is given twice; merge each run once")
-    for run in runs:
-        require_rows(run)
-    return runs
-
-
 @dataclass(frozen=True)
 class MergePlan:
     """The runs to merge, each as its folder and the id that it must still have, and the output.
@@ -108,19 +93,15 @@ class MergePlan:
     page: bool = False
 
 
-@dataclass(frozen=True)
-class _File:
-    """A file of one of the runs, with the index of the run."""
-
-    run: int
-    path: str
+File = tuple[int, str]
+"""The index of a run, and one of its files."""
 
 
 def build_merge(pipeline: beam.Pipeline, plan: MergePlan, runs: Sequence[Run]) -> None:
     """Wires the pipeline; runs: those of the plan, for their files."""
     benchmark = plan.configuration.benchmark
-    samples = [_File(number, path) for number, run in enumerate(runs) for path in run.rows]
-    entries = [_File(number, path) for number, run in enumerate(runs) for path in run.quarantine]
+    samples = [(number, path) for number, run in enumerate(runs) for path in run.rows]
+    entries = [(number, path) for number, run in enumerate(runs) for path in run.quarantine]
     rows = pipeline | "Samples" >> beam.Create(samples) | "SpreadSamples" >> beam.Reshuffle()
     lines = pipeline | "Quarantine" >> beam.Create(entries) | "SpreadQuarantine" >> beam.Reshuffle()
     ids = (
@@ -135,26 +116,24 @@ def build_merge(pipeline: beam.Pipeline, plan: MergePlan, runs: Sequence[Run]) -
     )
     most, metric = max(1, plan.configuration.settings.worst_samples), benchmark.main_sample_metric().name
     parts = {
-        "overlaps": shared | "CountOverlaps" >> beam.combiners.Count.Globally(),
-        "first_overlaps": shared | "FirstOverlaps" >> beam.combiners.Top.Smallest(OVERLAPS_SHOWN),
+        "overlaps": shared | "FirstOverlaps" >> beam.combiners.Top.Smallest(OVERLAPS_SHOWN),
         "worst": rows
         | "WorstOfFile" >> beam.FlatMap(_worst_of_file, metric).with_output_types(tuple[str, Worst])
         | "Worst" >> beam.combiners.Top.PerKey(most, key=worst_first(benchmark), reverse=True),
         "causes": lines | "Entries" >> beam.FlatMap(_entries) | "Causes" >> CountCauses(),
-        "samples_files": rows | "CopySamples" >> _copy(plan, "samples", ".parquet"),
-        "quarantine_files": lines | "CopyQuarantine" >> _copy(plan, "quarantine", ".jsonl"),
+        "samples_files": rows | "CopySamples" >> beam.Map(_copied, _staged(plan, "samples"), ".parquet"),
+        "quarantine_files": lines | "CopyQuarantine" >> beam.Map(_copied, _staged(plan, "quarantine"), ".jsonl"),
     }
     _ = parts | "Publish" >> Publish(plan.output, plan.run_id, LAYOUT, functools.partial(_make, plan))
 
 
 def _make(plan: MergePlan, parts: dict[str, list[Any]]) -> dict[str, bytes]:
     """Returns the files of the merged result; raises InputProblem if runs have samples in common."""
-    (count,), (shown,) = parts["overlaps"], parts["first_overlaps"]
-    if count:
-        named = ", ".join(f"{printable(sample)} ({_named(plan, runs)})" for sample, runs in shown)
-        raise InputProblem(
-            f"{count} sample_ids are in more than one of the runs, such as {named}; merge runs over disjoint samples"
-        )
+    (shared,) = parts["overlaps"]
+    if shared:
+        named = ", ".join(f"{printable(sample)} ({_named(plan, runs)})" for sample, runs in shared)
+        problem = f"samples are in more than one of the runs, such as {named}"
+        raise InputProblem(f"{problem}; merge runs over disjoint samples")
     try:
         runs = [Run.read(path) for path, _ in plan.runs]
         for run, (path, run_id) in zip(runs, plan.runs, strict=True):
@@ -167,8 +146,7 @@ def _make(plan: MergePlan, parts: dict[str, list[Any]]) -> dict[str, bytes]:
     records[GROUND_TRUTH] = next(iter(merged.systems.values())).counts("ground_truth")["read"]
     samples = None
     if plan.page:
-        folder = StagedFolder(plan.output, plan.run_id, "samples").path
-        samples = [posixpath.join(folder, name) for name in sorted(parts["samples_files"])]
+        samples = [posixpath.join(_staged(plan, "samples").path, name) for name in sorted(parts["samples_files"])]
     return result_files(merged, plan.run_id, plan.invocation, records, plan.baseline, samples)
 
 
@@ -276,53 +254,46 @@ def _named(plan: MergePlan, runs: int) -> str:
     return " and ".join(path for number, (path, _) in enumerate(plan.runs) if runs >> number & 1)
 
 
-def _sample_ids(file: _File, system: str) -> Iterator[tuple[str, int]]:
+def _sample_ids(file: File, system: str) -> Iterator[tuple[str, int]]:
     """Yields each sample of a run with the bit of the run; all systems have the same samples."""
-    for batch in read_rows(file.path, ["sample_id"], ds.field("system") == system):
+    for batch in read_rows(file[1], ["sample_id"], ds.field("system") == system):
         for sample_id in batch.column(0).to_pylist():
-            yield sample_id, 1 << file.run
+            yield sample_id, 1 << file[0]
 
 
-def _quarantined_ids(file: _File) -> Iterator[tuple[str, int]]:
+def _quarantined_ids(file: File) -> Iterator[tuple[str, int]]:
     """Yields quarantined samples too: a prediction that one run could not pair may match a sample of another."""
     for entry in _entries(file):
         if entry.sample_id is not None:
-            yield entry.sample_id, 1 << file.run
+            yield entry.sample_id, 1 << file[0]
 
 
-def _worst_of_file(file: _File, metric: str) -> Iterator[tuple[str, Worst]]:
+def _worst_of_file(file: File, metric: str) -> Iterator[tuple[str, Worst]]:
     """Yields the rows of a file that have a value of the metric, by system."""
-    for batch in read_rows(file.path, [metric, "sample_id", "status", "system"], ds.field(metric).is_valid()):
+    for batch in read_rows(file[1], [metric, "sample_id", "status", "system"], ds.field(metric).is_valid()):
         for *sample, name in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             yield name, tuple(sample)
 
 
-def _entries(file: _File) -> Iterator[Quarantined]:
+def _entries(file: File) -> Iterator[Quarantined]:
     try:
-        with open_file(file.path) as stream:
+        with open_file(file[1]) as stream:
             for line in stream:
                 yield msgspec.json.decode(line, type=Quarantined)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise InputProblem(f"{file.path}: cannot be read as a file of a finished run: {one_line(error)}") from error
+        raise InputProblem(f"{file[1]}: cannot be read as a file of a finished run: {one_line(error)}") from error
 
 
-def _copy(plan: MergePlan, folder: str, suffix: str) -> beam.ParDo:
-    """Returns a transform that copies each file to its own file in a staged folder, and yields its name there."""
-    staged = StagedFolder(plan.output, plan.run_id, folder)
-    # Each file is closed at once, as Parquet files cannot be concatenated.
-    return beam.ParDo(StageBundles(staged, suffix, _Copier, file_s=0.0)).with_output_types(str)
+def _staged(plan: MergePlan, folder: str) -> StagedFolder:
+    return StagedFolder(plan.output, plan.run_id, folder)
 
 
-class _Copier:
-    """Writes the content of files to a stream."""
-
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
-
-    def write(self, file: _File) -> None:
-        """Writes the content of a file."""
-        with open_file(file.path) as source:
-            shutil.copyfileobj(source, self._stream, COPY_BYTES)
-
-    def close(self) -> None:
-        """No-op."""
+def _copied(file: File, folder: StagedFolder, suffix: str) -> str:
+    """Copies a file to a new one in a staged folder, as Parquet files cannot be concatenated; returns its name."""
+    name = f"{folder.name}-{new_run_id()}{suffix}"
+    with output_problems(folder.output), open_file(file[1]) as source:
+        make_folder(folder.path)
+        with contextlib.closing(create_file(posixpath.join(folder.path, name))) as target:
+            shutil.copyfileobj(source, target, COPY_BYTES)
+    beat_from_worker(folder.output, folder.run_id)
+    return name

@@ -14,7 +14,7 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal, NoReturn
 
 from ...transforms.records import printable
@@ -86,10 +86,6 @@ class _JsonFormatter(logging.Formatter):
 _interrupted = threading.Event()
 
 
-class Interrupted(KeyboardInterrupt):
-    """An interrupt of a command; the message says in one line what its output holds."""
-
-
 @contextlib.contextmanager
 def signals() -> Iterator[None]:
     """Makes Ctrl-C and SIGTERM raise KeyboardInterrupt within this block."""
@@ -118,17 +114,6 @@ def signals() -> Iterator[None]:
 def is_interrupt(error: BaseException) -> bool:
     """Returns whether an interrupt ended the command: a runner may wrap it in an error of its own."""
     return isinstance(error, KeyboardInterrupt) or _interrupted.is_set()
-
-
-@contextlib.contextmanager
-def describe_output_on_interrupt(describe: Callable[[], str]) -> Iterator[None]:
-    """Raises Interrupted if an interrupt ends this block; `describe` then says what the output holds."""
-    try:
-        yield
-    except BaseException as error:
-        if is_interrupt(error):
-            raise Interrupted(describe()) from error
-        raise
 
 
 def without_page(code: int, page: str, problem: str | None, instead: str) -> int:

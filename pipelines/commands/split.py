@@ -9,10 +9,9 @@ from __future__ import annotations
 import argparse
 import hashlib
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import apache_beam as beam
@@ -40,7 +39,11 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     configuration = configuration_of(parsed)
     if parsed.column in ("sample_id", parsed.group):
         raise UsageError(f"--column {parsed.column}: the split needs a column of its own")
-    plan = SplitPlan(parsed.group, parsed.column, _rule(parsed))
+    if parsed.folds is None:
+        text = DEFAULT_FRACTIONS if parsed.fractions is None else parsed.fractions
+        plan = SplitPlan(parsed.group, parsed.column, _fractions(text), parsed.seed)
+    else:
+        plan = SplitPlan(parsed.group, parsed.column, folds(parsed.folds), parsed.seed, "fold")
     inputs = find_inputs(configuration, (parsed.group,) if parsed.group else (), predictions=False, whole=True)
     warn(doubtful_sides(inputs))
     first = inputs.first_records(GROUND_TRUTH)
@@ -51,69 +54,54 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     return write_records(parsed, options, lambda pipeline: build_split(pipeline, inputs, plan), read, columns)
 
 
-def _rule(parsed: argparse.Namespace) -> Callable[[str], str | int]:
-    if parsed.folds is not None:
-        if parsed.folds < 2:
-            raise UsageError(f"--folds {parsed.folds}: cross validation needs at least 2")
-        return partial(fold, folds=parsed.folds, seed=parsed.seed)
-    text = DEFAULT_FRACTIONS if parsed.fractions is None else parsed.fractions
+def _fractions(text: str) -> dict[str, Fraction]:
+    """Returns the fractions of NAME=X,...; raises UsageError if they are none, or do not add up to 1."""
     try:
-        return partial(part, fractions=_fractions(text), seed=parsed.seed)
+        parts = [
+            (name.strip(), Fraction(number)) for name, _, number in (each.partition("=") for each in text.split(","))
+        ]
     except (ValueError, ArithmeticError) as error:
         raise UsageError(f"--fractions {text}: {error}; give NAME=X,... that add up to 1") from error
-
-
-def _fractions(text: str) -> dict[str, Fraction]:
-    fractions: dict[str, Fraction] = {}
-    for assignment in text.split(","):
-        name, _, number = (part.strip() for part in assignment.partition("="))
-        if not name or name in fractions:
-            raise ValueError(f"each part needs a name of its own, not {assignment!r}")
-        fractions[name] = Fraction(number)
-        if fractions[name] < 0:
-            raise ValueError(f"fractions must be between 0 and 1, not {number}")
-    if sum(fractions.values()) != 1:
-        raise ValueError(f"they add up to {float(sum(fractions.values())):g}")
+    fractions = dict(parts)
+    if len(fractions) < len(parts) or "" in fractions:
+        raise UsageError(f"--fractions {text}: each part needs a name of its own")
+    if min(fractions.values()) < 0 or sum(fractions.values()) != 1:
+        raise UsageError(f"--fractions {text}: must be at least 0 and add up to 1")
     return fractions
-
-
-def draw(group: str, seed: int, purpose: str) -> Fraction:
-    """Returns the group's number, uniform over [0, 1) in steps of 2**-64, independent for each seed and purpose."""
-    key = hashlib.blake2b(f"{seed}:{purpose}".encode(), digest_size=32).digest()
-    digest = hashlib.blake2b(group.encode("utf-8", "surrogatepass"), digest_size=8, key=key).digest()
-    return Fraction(int.from_bytes(digest, "big"), 1 << 64)
-
-
-def fold(group: str, folds: int, seed: int) -> int:
-    """Returns the fold of a group, 0 .. `folds` - 1, for k-fold cross validation."""
-    return int(draw(group, seed, "fold") * folds)
-
-
-def part(group: str, fractions: Mapping[str, Fraction], seed: int) -> str:
-    """Returns the part of a group; each part has the probability of its fraction.
-
-    fractions: they add up to 1. Their order matters: they divide the range of the draw from the left.
-    """
-    drawn = draw(group, seed, "part")
-    ends = itertools.accumulate(fractions.values())
-    return next(name for name, end in zip(fractions, ends, strict=True) if drawn < end)
 
 
 @dataclass(frozen=True)
 class SplitPlan:
-    """How to split. group: the column whose equal values stay together, or None. column: the one to write.
+    """How to split.
 
-    rule: maps a group to its split; a sample without a group is a group of its own.
+    group: the column whose equal values stay together; a sample without a group is a group of its own. column: the one
+    to write. fractions: the share of the groups in each part, which add up to 1; they divide the range of the draw in
+    their order. purpose: draws of different purposes are independent.
     """
 
     group: str | None
     column: str
-    rule: Callable[[str], str | int]
+    fractions: Mapping[str, Fraction]
+    seed: int
+    purpose: str = "part"
 
     def split_of(self, record: Mapping[str, Any]) -> str:
-        """Returns the split of a record."""
+        """Returns the part of a record."""
         value = record.get(self.group) if self.group else None
-        return str(self.rule(f"sample:{record['sample_id']}" if value is None else f"group:{value_text(value)}"))
+        return self.part(f"sample:{record['sample_id']}" if value is None else f"group:{value_text(value)}")
+
+    def part(self, group: str) -> str:
+        """Returns the part of a group, drawn uniformly from [0, 1) in steps of 2**-64."""
+        key = hashlib.blake2b(f"{self.seed}:{self.purpose}".encode(), digest_size=32).digest()
+        digest = hashlib.blake2b(group.encode("utf-8", "surrogatepass"), digest_size=8, key=key).digest()
+        drawn = Fraction(int.from_bytes(digest, "big"), 1 << 64)
+        ends = itertools.accumulate(self.fractions.values())
+        return next(name for name, end in zip(self.fractions, ends, strict=True) if drawn < end)
+
+
+def folds(count: int) -> dict[str, Fraction]:
+    """Returns the fractions of the folds 0 to `count` - 1 of a cross validation."""
+    return {str(number): Fraction(1, count) for number in range(count)}
 
 
 def build_split(pipeline: beam.Pipeline, inputs: Inputs, plan: SplitPlan) -> tuple[beam.PCollection, beam.PCollection]:

@@ -7,12 +7,13 @@ import json
 import os
 import posixpath
 import re
+import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ...transforms.io.publication import Published
-from ...transforms.io.storage import is_on_disk, read_bytes
+from ...transforms.io.storage import open_file
 from ..config.errors import UsageError, one_line
 from ..runs.documents import gates_passed
 from ..runs.provenance import seconds
@@ -163,14 +164,10 @@ def _flat(prefix: str, value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _log_files(client: Any, run_id: str, published: Published | None) -> None:
-    """Logs the files of a result under their names in it; files of an object store are fetched one by one."""
+    """Logs the files of a result under their names in it, each by a copy, as it may be in an object store."""
     for name, path in sorted({} if published is None else dict(published.files).items()):
-        folder = posixpath.dirname(name) or None
-        if is_on_disk(path):
-            client.log_artifact(run_id, path, folder)
-            continue
         with tempfile.TemporaryDirectory(prefix="beamscore-") as scratch:
             local = os.path.join(scratch, posixpath.basename(name))
-            with open(local, "wb") as stream:
-                stream.write(read_bytes(path))
-            client.log_artifact(run_id, local, folder)
+            with open(local, "wb") as stream, open_file(path) as source:
+                shutil.copyfileobj(source, stream)
+            client.log_artifact(run_id, local, posixpath.dirname(name) or None)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -106,7 +105,7 @@ def test_an_evaluation_that_is_interrupted_publishes_nothing(
         process.send_signal(signal.SIGINT)
         stdout, stderr = process.communicate(timeout=SECONDS)
     assert (process.returncode, stdout) == (130, "")
-    assert re.fullmatch(r"beamscore: interrupted; \S+ holds no result\n", stderr)
+    assert stderr == "beamscore: interrupted\n"
     deadline = time.monotonic() + SECONDS
     while state() not in ("CANCELED", "FINISHED", "FAILED"):
         assert time.monotonic() < deadline

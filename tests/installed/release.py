@@ -30,7 +30,7 @@ def check(folder: Path) -> None:
     _run("git", "clone", "--quiet", PROJECT, tree)
     wheel = _build(folder, tree)
     pythons = claimed_pythons(metadata["python_requires"])
-    for number, python in {pythons[0], pythons[-1]}:
+    for number, python in sorted({pythons[0], pythons[-1]}):
         name = ".".join(map(str, number))
         print(f"== Python {name}", flush=True)
         environment = folder / f"environment-{name}"

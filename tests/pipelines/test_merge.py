@@ -85,12 +85,12 @@ def changed(run: Path, target: Path, name: str, **changes: Any) -> Path:
 def test_runs_that_share_samples_are_refused_with_their_names(runs: Path, tmp_path: Path) -> None:
     """Also where a prediction belongs to a sample of another run: one evaluation of all would have paired it."""
     shared = refused(runs / "first", runs / "whole", "--output", tmp_path / "out")
-    assert shared.startswith(f"20 sample_ids are in more than one of the runs, such as s0 ({runs}/first and ")
+    assert shared.startswith(f"samples are in more than one of the runs, such as s0 ({runs}/first and ")
     stray = shard(tmp_path / "in", [(CORPUS[0][0] | {"sample_id": "new"}, CORPUS[1][1])], [])
     write_lines(stray / "same.jsonl", [{"sample_id": "s1", "text": "x"}])
     assert run(tmp_path / "third", [stray]).code == 1  # nothing was scored
     shared = refused(runs / "first", tmp_path / "third", "--output", tmp_path / "out")
-    assert shared.startswith("1 sample_ids are in more than one of the runs, such as s1 (")
+    assert shared.startswith("samples are in more than one of the runs, such as s1 (")
     assert not (tmp_path / "out" / "summary.json").exists()
 
 
@@ -99,15 +99,13 @@ def test_what_does_not_fit_is_told_in_one_line(runs: Path, tmp_path: Path) -> No
     other = run(tmp_path / "other", [half], "--set", "protocol=released").output
     sliced = run(tmp_path / "sliced", [half], flags=(*FLAGS[:4], *FLAGS[6:])).output
     one = evaluate(tmp_path / "one", half / "t.jsonl", {"ours": half / "ours.jsonl"}, *FLAGS).output
-    copy = changed(first, tmp_path / "copy", "run.json")
     old = changed(second, tmp_path / "old", "summary.json", version="0.1.0")
     cut = changed(second, tmp_path / "cut", "sums.json", systems={})
     bare = changed(second, tmp_path / "bare", "run.json")
     shutil.rmtree(bare / "samples")
     cases: list[tuple[list[str | Path], str]] = [
         ([first], "give at least two runs to merge"),
-        ([first, first], "a run is given twice"),
-        ([first, copy], f"{copy}: this is a copy of {first}"),
+        ([first, first], f"samples are in more than one of the runs, such as s0 ({first} and {first})"),
         ([first, other], f"{other}: cannot be merged with {first}: it used protocol: "),
         ([first, sliced], f"{sliced}: cannot be merged with {first}: it was sliced by other columns"),
         ([first, one], f"{one}: cannot be merged with {first}: it has the systems ours, not ours, same"),
@@ -119,7 +117,7 @@ def test_what_does_not_fit_is_told_in_one_line(runs: Path, tmp_path: Path) -> No
     ]
     for arguments, message in cases:
         assert refused(*arguments, "--output", tmp_path / "out").startswith(message)
-    assert "this is one of the runs that are merged" in refused(first, second, "--output", first)
+    assert "its result would replace the input" in refused(first, second, "--output", first)
 
 
 @pytest.mark.parametrize("side", ["its ground truth has", "its predictions have"])

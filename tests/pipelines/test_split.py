@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamscore.pipelines.commands.split import draw, fold, part
+from beamscore.pipelines.commands.split import SplitPlan, folds
 from tests.runs import command, write_lines
 
 FIFTHS = {"training": Fraction(1, 5), "none": Fraction(0), "testing": Fraction(4, 5)}
@@ -31,20 +31,28 @@ RECORDS: list[dict[str, Any]] = [
 ]
 
 
+def part(group: str, fractions: dict[str, Fraction], seed: int = 0, purpose: str = "part") -> str:
+    return SplitPlan(None, "split", fractions, seed, purpose).part(group)
+
+
 def test_the_draw_is_written_down() -> None:
     """The numbers must stay: a data set that was split yesterday is split so tomorrow."""
-    assert [fold(f"article {n}", 5, 0) for n in range(10)] == [0, 0, 4, 3, 2, 2, 0, 1, 4, 2]
-    assert draw("article 0", 0, "") == Fraction(7189596520410170696, 2**64)
-    assert len({draw("a", 0, ""), draw("a", 1, ""), draw("a", 0, "fold"), draw("b", 0, "")}) == 4
+    assert [part(f"article {n}", folds(5), purpose="fold") for n in range(10)] == [*"0043220142"]
+    # It draws exactly this number, which belongs to the part that begins with it.
+    assert (
+        part("article 0", {"": Fraction(7189596520410170696, 2**64), "next": Fraction(1, 2**64)}, purpose="") == "next"
+    )
+    drawn = [("a", 0, ""), ("a", 1, ""), ("a", 0, "fold"), ("b", 0, "")]
+    assert len({part(group, folds(1000), seed, purpose) for group, seed, purpose in drawn}) == 4
 
 
 def test_parts_and_folds_have_their_fractions() -> None:
-    parts = Counter(part(str(n), FIFTHS, 0) for n in range(10_000))
-    folds = Counter(fold(str(n), 5, 0) for n in range(10_000))
+    parts = Counter(part(str(n), FIFTHS) for n in range(10_000))
+    fifths = Counter(part(str(n), folds(5), purpose="fold") for n in range(10_000))
     # 2,000 expected, with a standard deviation of 40.
     assert parts.keys() == {"training", "testing"}
-    assert set(folds) == set(range(5))
-    assert all(1800 < count < 2200 for count in [parts["training"], *folds.values()])
+    assert set(fifths) == set("01234")
+    assert all(1800 < count < 2200 for count in [parts["training"], *fifths.values()])
 
 
 @given(st.text(), st.integers(0, 5), st.fractions(0, 1), st.fractions(0, 1))
@@ -73,9 +81,9 @@ def test_a_split_depends_on_group_and_seed_alone(tmp_path: Path) -> None:
     assert len(found) == len({page for page, _ in found}) == 8
     # Samples without a group are groups of their own.
     assert len({record["split"] for record in whole.values() if record["page"] is None}) == 2
-    folds = split(tmp_path, RECORDS, "--folds", "4", "--column", "fold")
-    assert {name: each["fold"] for name, each in folds.items()} == {
-        name: str(fold(f"sample:{name}", 4, 0)) for name in whole
+    fourths = split(tmp_path, RECORDS, "--folds", "4", "--column", "fold")
+    assert {name: each["fold"] for name, each in fourths.items()} == {
+        name: part(f"sample:{name}", folds(4), purpose="fold") for name in whole
     }
 
 
@@ -112,13 +120,13 @@ def test_what_is_rejected_or_duplicated_is_listed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        ("--fractions a=0.5,b=0.4", "--fractions a=0.5,b=0.4: they add up to 0.9; give NAME=X,... that add"),
-        ("--fractions a=0.5,a=0.5", "--fractions a=0.5,a=0.5: each part needs a name of its own, not 'a=0.5'; "),
+        ("--fractions a=0.5,b=0.4", "--fractions a=0.5,b=0.4: must be at least 0 and add up to 1"),
+        ("--fractions a=0.5,a=0.5", "--fractions a=0.5,a=0.5: each part needs a name of its own"),
         ("--fractions a", "--fractions a: Invalid literal for Fraction: ''; give NAME=X,..."),
         ("--fractions a=nan", "--fractions a=nan: Invalid literal for Fraction: 'nan'; "),
-        ("--fractions a=2,b=-1", "--fractions a=2,b=-1: fractions must be between 0 and 1"),
+        ("--fractions a=2,b=-1", "--fractions a=2,b=-1: must be at least 0 and add up to 1"),
         ("--fractions a=1/0", "--fractions a=1/0: "),
-        ("--folds 1", "--folds 1: cross validation needs at least 2"),
+        ("--folds 0", "argument --folds: must be a whole number of at least 1"),
         ("--folds 3 --fractions a=1", "argument --fractions: not allowed with argument --folds"),
         ("--column sample_id", "--column sample_id: the split needs a column of its own"),
         ("--column page --group page", "--column page: the split needs a column of its own"),

@@ -94,6 +94,12 @@ def test_any_text_makes_a_document_of_its_own_shapes(text: str) -> None:
     assert names == ["svg", "rect", "text", "polygon", *(["title"] if text else [])]
 
 
+def test_a_point_of_a_dashed_style_is_a_cross_around_it() -> None:
+    drawing = Drawing()
+    drawing.mark(10, 20, Style("", "#000000", "7 4"))
+    assert '"M6.0 16.0L14.0 24.0M14.0 16.0L6.0 24.0"' in drawing.document(30, 30)
+
+
 def plain_edit_distance(first: str, second: str) -> int:
     previous = list(range(len(second) + 1))
     for row, character in enumerate(first, 1):

@@ -57,6 +57,9 @@ change nothing."""
         ([0.9] * 9 + DROP, [0.0] * 9 + [E] * 3, []),
         ([0.5] * 9 + [0.9] * 6, [0.0] * 9 + [E] * 6, []),
         ([0.9] * 9 + DROP, [E] * 12, [10]),
+        # The mean of 30 nights has night 30 (-300 / 30 is ten errors off) and not the next.
+        ([0.0] * 29 + [-300.0, 0.0, 0.0], [1.0] * 32, [30]),
+        ([0.0] * 30 + [-300.0, 0.0, 0.0], [1.0] * 33, []),
     ],
 )
 def test_by_hand(values: list[float], errors: list[float], expected: list[int]) -> None:

@@ -70,7 +70,7 @@ def test_an_interrupted_run_leaves_nothing_behind(
         assert process.poll() is None
         (os.killpg if everyone else os.kill)(process.pid, number)
         stdout, stderr = process.communicate(timeout=60)
-        assert (process.returncode, stdout, stderr) == (130, "", f"beamscore: interrupted; {output} holds no result\n")
+        assert (process.returncode, stdout, stderr) == (130, "", "beamscore: interrupted\n")
         assert list(output.iterdir()) == []
         while not group_is_empty(process.pid):
             assert time.monotonic() < deadline
