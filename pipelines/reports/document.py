@@ -407,6 +407,7 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     draw: tuple[str, ...] = ()
     more: dict[str, More] = {}
     samples_note: str = ""
+    distributions_note: str = ""
 
     def shown(self, where: Where) -> list[Section]:
         """Returns the sections and blocks that are shown in a page, or in Markdown."""

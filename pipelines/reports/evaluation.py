@@ -18,6 +18,7 @@ from ...metrics.statistics.measured import AnyBenchmark
 from ...transforms.records import CauseCount, InputProblem
 from ...transforms.rows import SLICE_PREFIX, is_one_of, read_rows, sample_schema
 from ...transforms.totals import truth_count
+from ..config.settings import predictions_of
 from ..runs.causes import quarantine_causes
 from ..runs.documents import GateVerdict
 from ..runs.gates import RecordFailure, record_failures
@@ -29,9 +30,10 @@ from .against import NOTHING, Against, against_baseline, two_systems
 from .cards import within_limit
 from .judgement import by_evidence, judge_difference, judge_run, lead_first
 from .render import Reports, write_reports
-from .samples import MAX_ROWS, columns_of, distributions, matrix_cells, sample_table, sort_worst_first
+from .samples import MAX_ROWS, columns_of, distributions, hashed_share, matrix_cells, sample_table, sort_worst_first
 from .text import MAX_ID_LENGTH, one_line, some_of
 
+FILES_NAMED = 5
 MAX_OPEN_TABLES = 4
 MAX_OPEN_COUNTS = 6
 MAX_ROWS_OF_CELLS = 10_000
@@ -292,11 +294,19 @@ def _worst(metric: str, worst: Mapping[str, Sequence[Worst]]) -> Iterator[doc.Bl
 
 
 def provenance_blocks(runs: Mapping[str, Mapping[str, Any]], command: Sequence[str]) -> Iterator[doc.Block]:
-    """Yields run.json of named runs, and the command as it was typed."""
-    for name, run in runs.items():
-        yield doc.Text(f"run.json of {name}" if run else f"There is no run.json of {name}", "heading")
-        if run:
-            yield doc.Text(json.dumps(run, indent=1, ensure_ascii=False), "code")
+    """Yields the provenance of named runs, equal values once, and the command as it was typed."""
+    all_facts = [facts_of(run) for run in runs.values()]
+    if len(runs) > 1:
+        for facts, run in zip(all_facts, runs.values(), strict=True):
+            facts |= {"command": shlex.join(run.get("command") or ())} if run else {}
+    if any(all_facts):
+        rows = []
+        for name in dict.fromkeys(name for facts in all_facts for name in facts):
+            first, *others = (facts.get(name) or "–" for facts in all_facts)
+            rows.append((name, first, *("the same" if other == first else other for other in others)))
+        yield doc.Table("Provenance", ("", *runs), rows)
+    else:
+        yield doc.Text(f"There is no run.json of {' and '.join(runs)}, which says what it was made from.")
     if command:
         yield doc.Text("Command", "heading")
         yield doc.Text(shlex.join(command), "code")
@@ -367,37 +377,75 @@ def _setting(config: Mapping[str, Any]) -> Iterator[str]:
         yield f"Intervals: {intervals} over {unit} ({METHODS['bounded']}; {METHODS['one_bound']} with one bound)."
 
 
+def facts_of(run: Mapping[str, Any]) -> dict[str, str]:
+    """Returns the provenance of a run by name: when, where, with what, from what; empty if it has none."""
+    if not run:
+        return {}
+    versions = run["versions"]
+    packages = {"beamscore": versions["beamscore"], "Python": versions["python"], **versions["packages"]}
+    return {
+        "started": f"{run['started']}, {run['seconds']:,.1f} s",
+        "run": run["run_id"],
+        "runner": f"{run['runner']} on {run['host']}",
+        "platform": versions["platform"],
+        "versions": ", ".join(f"{name} {version}" for name, version in {**packages, **versions["tools"]}.items()),
+        "ground truth": _input(run["inputs"]["ground_truth"]),
+        **{predictions_of(name): _input(side) for name, side in run["inputs"]["predictions"].items()},
+    }
+
+
+def _input(side: Mapping[str, Any]) -> str:
+    text = f"{side['records']:,} records"
+    if "files" not in side:
+        return text
+    rest = side["count"] - len(side["files"][:FILES_NAMED])
+    paths = ", ".join(file["path"] for file in side["files"][:FILES_NAMED]) + (f" and {rest:,} more" * (rest > 0))
+    files = f"{side['count']:,} file{'s' * (side['count'] != 1)} of {side['bytes']:,} bytes"
+    return f"{text} in {files}: {paths}; digest {side['digest']}"
+
+
 def with_samples(document: doc.Document, result: Run, paths: Sequence[str], cards: Sequence[doc.Card]) -> doc.Document:
     """Returns the document with the rows of the samples, their distributions, and cards.
 
-    A run of more than MAX_ROWS rows shows only the rows of the cards, and no distributions.
+    A run of more than MAX_ROWS rows shows only the rows of the cards, and the distributions of about MAX_ROWS rows.
     """
-    benchmark, systems = result.configuration.benchmark, list(result.systems)
-    specs = benchmark.sample_metrics
+    specs, systems = result.configuration.benchmark.sample_metrics, list(result.systems)
     total = sum(truth_count(system.counts) for system in result.sums.systems.values())
     all_tables = [each for system in result.summary.document()["systems"].values() for each in data_tables(system)]
     matrices = {each.title for each in all_tables if tables.is_matrix(each)} if total <= MAX_ROWS_OF_CELLS else set()
-    where = is_one_of("sample_id", [card.sample_id for card in cards]) if total > MAX_ROWS else None
+    spread = None
     try:
-        rows = sort_worst_first(_rows(paths, result, ["statistics"] if matrices else [], where), specs)
+        rows = _rows(paths, result, ["statistics"] if matrices else [], min(1.0, MAX_ROWS / max(1, total)))
+        if total > MAX_ROWS:
+            spread = sample_table(rows, systems, specs, total)
+            rows = _rows(paths, result, where=is_one_of("sample_id", [card.sample_id for card in cards]))
     except InputProblem:
         # An earlier attempt to publish moved the files and was then interrupted.
         return document
+    rows = sort_worst_first(rows, specs)
     table = sample_table(rows, systems, specs, total)
     if matrices:
-        cells = matrix_cells(benchmark, rows["statistics"].to_pylist(), matrices)
+        cells = matrix_cells(result.configuration.benchmark, rows["statistics"].to_pylist(), matrices)
         table = msgspec.structs.replace(table, cells=cells)
     keys = zip(rows["system"].to_pylist(), rows["sample_id"].to_pylist(), strict=True)
     places = {key: place for place, key in enumerate(keys)}
     placed = [msgspec.structs.replace(card, row=places[systems[card.system], card.sample_id]) for card in cards]
-    return samples_shown(document, specs, table, placed)
+    return samples_shown(document, specs, table, placed, spread)
 
 
 def samples_shown(
-    document: doc.Document, specs: Sequence[MetricSpec], table: doc.SampleTable, cards: Sequence[doc.Card]
+    document: doc.Document,
+    specs: Sequence[MetricSpec],
+    table: doc.SampleTable,
+    cards: Sequence[doc.Card],
+    spread: doc.SampleTable | None = None,
 ) -> doc.Document:
-    """Returns the document with a table of samples."""
-    metrics, is_whole = document.sample_metrics, len(table.ids) == table.total
+    """Returns the document with a table of samples. spread: the rows for the distributions, if not `table`."""
+    metrics, source = document.sample_metrics, spread or table
+    metric_distributions = distributions(source, specs, len(document.systems))
+    note = "" if metric_distributions else "No sample has a value."
+    if metric_distributions and len(source.ids) < source.total:
+        note = f"Of {len(source.ids):,} of the {source.total:,} rows, chosen by a hash of their sample_id."
     if any(card.change is not None for card in cards):
         main = next(each for each in metrics if each.main)
         change = doc.Metric("change", f"{main.name} less that of the baseline, of the samples that are here with their "
@@ -409,14 +457,13 @@ def samples_shown(
         table = msgspec.structs.replace(table, metrics={**table.metrics, change.name: changes})
     short = [msgspec.structs.replace(card, sample_id=one_line(card.sample_id, MAX_ID_LENGTH)) for card in cards]
     return msgspec.structs.replace(
-        document, samples=table, cards=within_limit(short), sample_metrics=metrics,
-        distributions=distributions(table, specs, len(document.systems)) if is_whole else (),
-        samples_note="" if table.ids else "This run has no samples.",
+        document, samples=table, cards=within_limit(short), sample_metrics=metrics, distributions=metric_distributions,
+        samples_note="" if table.ids else "This run has no samples.", distributions_note=note,
     )  # fmt: skip
 
 
-def _rows(samples: Sequence[str], result: Run, more: Sequence[str], where: Any) -> Any:
-    """Returns the rows of a run that match `where`, or all.
+def _rows(samples: Sequence[str], result: Run, more: Sequence[str] = (), share: float = 1.0, where: Any = None) -> Any:
+    """Returns the rows of a run: all, those that match `where`, or a `share` selected by a hash of the sample_id.
 
     more: columns to read in addition to those that the page shows.
 
@@ -427,5 +474,7 @@ def _rows(samples: Sequence[str], result: Run, more: Sequence[str], where: Any) 
     names = ["sample_id", "system", "status", *(f"{SLICE_PREFIX}{name}" for name in columns), *metrics, *more]
     schema = sample_schema(metrics, columns)
     parts = [pa.schema([schema.field(name) for name in names]).empty_table()]
-    parts += [pa.Table.from_batches(read_rows(path, names, where), parts[0].schema) for path in samples]
+    for path in samples:
+        batches = [each if share >= 1 else hashed_share(each, share) for each in read_rows(path, names, where)]
+        parts.append(pa.Table.from_batches(batches, parts[0].schema))
     return pa.concat_tables(parts)

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from ...metrics.benchmark import MetricSpec
 from ...metrics.statistics.measured import AnyBenchmark
 from ...metrics.statistics.sums import Sums
+from ...transforms.hashes import bucket_of
 from ...transforms.rows import SLICE_PREFIX
 from ...transforms.slice_labels import value_text
 from .document import Distribution, SampleTable, SliceValue, cell_name
@@ -30,6 +31,7 @@ MAX_WHOLE = 1e15
 BINS = 20
 EDGE_DECIMALS = 10
 """Rounds an edge such as 0.15 to the number that a person would write."""
+_HASHES = 1 << 32
 _QUARTILES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
@@ -69,6 +71,16 @@ def sort_worst_first(rows: Any, specs: Sequence[MetricSpec]) -> Any:
         for value, sample_id, system in zip(*columns, strict=True)
     ]
     return rows.take(pa.array(sorted(range(len(keys)), key=keys.__getitem__), pa.int64()))
+
+
+def hashed_share(rows: Any, share: float) -> Any:
+    """Returns the rows of an Arrow table whose sample_id has one of the lowest hashes: about `share` of all.
+
+    The selection depends on nothing but the sample_ids.
+    """
+    bound = share * _HASHES
+    chosen = [bucket_of(each.encode(), _HASHES) < bound for each in rows["sample_id"].to_pylist()]
+    return rows.filter(pa.array(chosen, pa.bool_()))
 
 
 def rounded(value: float | None) -> float | None:
