@@ -126,20 +126,6 @@ def test_what_is_no_run_is_told_and_left_out(scores: Path) -> None:
         assert stderr.startswith(f"beamscore: warning: {scores}/blessed.txt: {told}")
 
 
-@pytest.mark.parametrize("what", ["empty", "gone", "file"])
-def test_a_folder_without_runs_is_told_in_one_line(tmp_path: Path, what: str) -> None:
-    folder = tmp_path / what
-    if what == "empty":
-        folder.mkdir()
-    elif what == "file":
-        folder.write_text("x")
-    code, stdout, stderr = history(folder)
-    assert (code, stdout, stderr.count("\n")) == (2, "", 1)
-    assert stderr.startswith(f"beamscore: {folder}")
-    assert "history.md" not in {path.name for path in tmp_path.rglob("*")}
-    assert command("bless", folder)[:2] == (2, "")
-
-
 def test_a_break_is_visible(scores: Path, nights: Path, tmp_path: Path) -> None:
     more = ("--quiet", "--no-html", "--slice", "kind")
     other = write_lines(tmp_path / "other.jsonl", [{**truth, "text": truth["text"] + "!"} for truth in CORPUS])
