@@ -64,6 +64,8 @@ def test_all_runs_below_a_folder_are_found_and_told_in_time(nights: Path, tmp_pa
     assert "-0.7500 (" in text
     assert "**worse**" in text
     assert "| break" not in text
+    assert history(nights, "--output", tmp_path, "--no-html")[0] == 0
+    assert not (tmp_path / "history.html").exists()
 
 
 def test_the_gates_of_a_night_are_what_its_exit_code_said(tmp_path: Path) -> None:

@@ -150,6 +150,7 @@ USAGE = {
     "convert chart --input images=a.png --output o.jsonl": "--input: images alone make no records; give json=GLOB too",
     "convert chart --input folder.jsonl --output o.jsonl": "--input folder.jsonl: this is a folder; give a pattern of ",
     "convert chart --input no*.json --output o.jsonl": "--input json=no*.json: no file matches; ",
+    "convert chart --input x/day=1/*.json --output o.jsonl": "--input json=x/day=1/*.json: no file matches; ",
     "convert chart --input a.json --output .parquet": "--output .parquet: must end with .jsonl, ",
     "convert chart --input a.json --output folder.jsonl": "--output folder.jsonl: this is a folder; ",
     "convert chart --input a.json --output a.json/o.jsonl": "--output a.json: cannot be written: ",

@@ -19,7 +19,6 @@ from beamscore.pipelines.commands.arguments import EXPORTS
 from beamscore.pipelines.export.verdicts import annotation_lines, junit
 from beamscore.transforms.records import printable
 from tests import toy
-from tests.pipelines.commands.test_start import HEAVY, imported_by
 from tests.runs import Run, command, evaluate, refused, write_lines
 
 ROOT = Path(__file__).parents[3]
@@ -150,11 +149,6 @@ def test_a_baseline_that_is_gone_is_told(runs: Path, tmp_path: Path) -> None:
 def test_without_the_library_the_extra_is_named(library: str, runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, library, None)
     assert refused("export", runs / "two", "--to", library).endswith(f"; pip install 'beamscore[{library}]'")
-
-
-def test_help_and_wrong_usage_import_no_library_that_takes_long() -> None:
-    lines = imported_by([["export", "run", "--to", "nowhere"], ["export", "--help"]], *HEAVY, "yaml", "mlflow", "wandb")
-    assert (lines[0], lines[-1]) == (["2"], ["0"])
 
 
 VERDICT: dict[str, Any] = {"gate": "g", "system": None, "verdict": "fail", "blocks": True, "reason": "r"}
