@@ -456,6 +456,4 @@ def as_table(data: Any) -> pa.Table | None:
         return pa.Table.from_batches([data])
     if isinstance(data, pa.Table) or hasattr(data, "__arrow_c_stream__"):
         return pa.table(data)
-    if hasattr(data, "to_dict") and hasattr(data, "columns"):
-        return pa.Table.from_pandas(data, preserve_index=False)
     return None

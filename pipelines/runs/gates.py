@@ -36,6 +36,7 @@ from .causes import QuarantineCause, most_frequent, most_often
 from .differences import PAIRED, differences
 from .documents import GateVerdict, Interval, SliceSummary, Word, worst_verdict
 from .looks import WEEK, look_confidence, mean_of, runs_of_week, week_confidence
+from .numbers import digits_apart
 from .run import Run
 
 NIGHTS = 365
@@ -148,33 +149,35 @@ class _GateEvaluator:
 
     def _bounds(self, value: float, value_interval: Interval | None) -> Iterator[_Check]:
         """Yields the check of a value with this interval against each bound."""
-        gate, text = self.gate, f"{value:.6g}"
+        gate = self.gate
         if gate.minimum is None and gate.maximum is None:
             return
         ends: Interval = (value, value)
         look = ends
         if gate.judge == "interval":
             if value_interval is None:
-                yield _invalid(f"{text} has no interval: {_NO_INTERVAL}")
+                yield _invalid(f"{value:.4g} has no interval: {_NO_INTERVAL}")
                 return
             ends, look = value_interval, self._look_interval(value, value_interval)
-            text += f" ({value_interval[0]:.6g} to {value_interval[1]:.6g})"
         for name, bound, good, bad, sign in (
             ("minimum", gate.minimum, "at least", "below", 1),
             ("maximum", gate.maximum, "at most", "above", -1),
         ):
             if bound is None:
                 continue
+            digits = digits_apart(bound, value, *ends)
+            text, low, high = (f"{each:.{digits}g}" for each in (value, *ends))
+            text += f" ({low} to {high})" if gate.judge == "interval" else ""
+            limit = f"the {name} {bound:.{max(digits, 6)}g}"
             worst, best = sorted(sign * (end - bound) for end in ends)
-            beyond = f"{text} is {bad} the {name} {bound:g}"
             if worst >= -ROUNDING:
-                yield _Check("pass", f"{text} is {good} the {name} {bound:g}")
+                yield _Check("pass", f"{text} is {good} {limit}")
             elif max(sign * (end - bound) for end in look) < -ROUNDING:
-                yield _Check("fail", beyond)
+                yield _Check("fail", f"{text} is {bad} {limit}")
             elif best < -ROUNDING:
-                yield _Check("inconclusive", f"{beyond}, which {_ONLY_LOOK.format(gate.looks)}")
+                yield _Check("inconclusive", f"{text} is {bad} {limit}, which {_ONLY_LOOK.format(gate.looks)}")
             else:
-                yield _Check("inconclusive", f"{text}: the interval contains the {name} {bound:g}")
+                yield _Check("inconclusive", f"{text}: the interval contains {limit}")
 
     def _look_interval(self, value: float, value_interval: Interval) -> Interval:
         """Returns the interval of a value at the confidence that a failure needs."""
@@ -237,7 +240,7 @@ class _GateEvaluator:
         numbers = (paired.baseline, difference, difference_interval)
         by_interval = gate.judge == "interval"
         if by_interval and difference_interval is None:
-            reason = f"{_signed(difference)} from {theirs.name} has no interval: {_NO_INTERVAL}"
+            reason = f"{difference + 0.0:+.4g} from {theirs.name} has no interval: {_NO_INTERVAL}"
             return _Check("invalid", reason, *numbers)
         ends = difference_interval if by_interval and difference_interval is not None else (difference, difference)
         look = ends if look is None or gate.looks == 1 else look
@@ -257,8 +260,14 @@ class _GateEvaluator:
             claim = f", a loss{beyond} that {_ONLY_LOOK.format(gate.looks)}"
         else:
             claim = f", too wide to tell whether it is a loss{beyond}"
-        text = f"{_signed(difference)}{_between(difference_interval) if by_interval else ''} from {theirs.name}"
+        text = f"{self._signed(difference, difference_interval if by_interval else None)} from {theirs.name}"
         return _Check(word, f"{text}{claim}{self._margin_in_errors(paired)}", *numbers)
+
+    def _signed(self, difference: float, ends: Interval | None, more: str = "") -> str:
+        """Returns a difference with its interval and `more`, in digits that distinguish them from the margin."""
+        digits = digits_apart(self.spec.goodness(-self.gate.margin), difference, *(ends or ()))
+        text, *shown = (f"{each + 0.0:+.{digits}g}" for each in (difference, *(ends or ())))
+        return f"{text} ({' to '.join(shown)}{more})" if shown else text
 
     @property
     def limit(self) -> float:
@@ -344,8 +353,8 @@ class _GateEvaluator:
         if len(sides) < 2 or paired.difference is None or paired.interval is None:
             yield _Check("pass", f"{text} is not judged")
             return
-        between = _between(paired.interval, f" at a confidence of {confidence:.6g}")
-        text += f" is {_signed(paired.difference)}{between} from the baseline"
+        shown = self._signed(paired.difference, paired.interval, f" at a confidence of {confidence:.6g}")
+        text += f" is {shown} from the baseline"
         if max(map(self.spec.goodness, paired.interval)) < self.limit:
             yield _Check("fail", f"{text}{self._worse}")
         else:
@@ -364,14 +373,6 @@ def _usable(ends: Sequence[float] | None, value: float) -> Interval | None:
     low, high = ends
     # A value at a bound may lie a rounding error beyond it.
     return (low, high) if math.isfinite(low + high) and low - ROUNDING <= value <= high + ROUNDING else None
-
-
-def _signed(number: float) -> str:
-    return f"{number + 0.0:+.4g}"
-
-
-def _between(ends: Interval | None, more: str = "") -> str:
-    return "" if ends is None else f" ({_signed(ends[0])} to {_signed(ends[1])}{more})"
 
 
 class Decision(NamedTuple):

@@ -6,6 +6,7 @@ import math
 
 DECIMALS = 4
 MAX_DECIMALS = 10
+MAX_DIGITS = 17
 NEGLIGIBLE = 1e-9
 """A value this near to a whole number is shown as that: the difference is a rounding error or negligible."""
 
@@ -47,6 +48,18 @@ def signed(value: float | None) -> str:
 def typeset(value: float | None) -> str:
     """Returns a difference as `signed`, with a minus sign that is as wide as the plus sign."""
     return signed(value).replace("-", "−")
+
+
+def digits_apart(limit: float, *values: float) -> int:
+    """Returns how many significant digits to show: four, or as many more as distinguish the values from a limit.
+
+    >>> digits_apart(0.9, 0.81, 0.899), digits_apart(0.9, 0.899996)
+    (4, 6)
+    """
+    different = [value for value in values if abs(value - limit) > NEGLIGIBLE]
+    return next(
+        (n for n in range(4, MAX_DIGITS) if f"{limit:.{n}g}" not in [f"{each:.{n}g}" for each in different]), MAX_DIGITS
+    )
 
 
 def percent(share: float) -> str:

@@ -142,7 +142,31 @@ def test_a_bound_is_judged_on_the_whole_interval_or_on_the_value(gate: Gate, wor
     assert 0.83 < high < 0.845
     found = verdict(gate, part(320))
     assert (found.verdict, found.value, found.interval) == (word, 0.8, (low, high))
-    assert found.reason == reason.replace("LOW", f"{low:.6g}").replace("HIGH", f"{high:.6g}")
+    assert found.reason == reason.replace("LOW", f"{low:.4g}").replace("HIGH", f"{high:.4g}")
+
+
+@pytest.mark.parametrize(
+    ("gate", "value", "ends", "reason"),
+    [
+        (Gate(0.7), 0.8123456, (0.7612345, 0.8512345), "0.8123 (0.7612 to 0.8512) is at least the minimum 0.7"),
+        (Gate(0.9), 0.8, (0.7, 0.899996), "0.8 (0.7 to 0.899996) is below the minimum 0.9"),
+        (Gate(0.9, **POINT), 0.89999996, None, "0.89999996 is below the minimum 0.9"),
+        (Gate(None, 0.12345678, **POINT), 0.12345679, None, "0.12345679 is above the maximum 0.12345678"),
+        (Gate(0.9, **POINT), 0.9, None, "0.9 is at least the minimum 0.9"),
+    ],
+)
+def test_a_reason_has_four_digits_or_as_many_as_distinguish_a_value_from_the_bound(
+    gate: Gate, value: float, ends: tuple[float, float] | None, reason: str
+) -> None:
+    shown = changed(part(320), values={"exact_match": value}, intervals={"exact_match": ends})
+    assert verdict(gate, shown).reason == reason
+
+
+def test_a_difference_has_as_many_digits_as_distinguish_it_from_the_margin() -> None:
+    """-1 / 300 is -0.0033333; four digits of it are the margin."""
+    gate = Gate(not_worse_than="baseline", margin=0.003333, **POINT)
+    reason = verdict(gate, part(199, 300), baseline(200, 300)).reason
+    assert reason.startswith("-0.0033333 from the baseline, worse by more than the margin of 0.003333")
 
 
 @pytest.mark.parametrize("bound", [0.84, 0.8399999999999999, 0.8400000000000001])
