@@ -38,7 +38,9 @@ def understood(command: str) -> None:
     launch.beam_options(rest)
 
 
-def test_commands_on_dataflow_are_understood() -> None:
+def test_commands_on_dataflow_and_flink_are_understood() -> None:
+    (call,) = commands(FLINK)
+    understood(call)
     calls = commands(DATAFLOW)
     assert len(calls) == 2
     for call in calls:
@@ -46,11 +48,6 @@ def test_commands_on_dataflow_are_understood() -> None:
         assert "--runner=DataflowRunner" in call
         for option in ("project", "region", "temp_location", "sdk_container_image"):
             assert f"--{option}=" in call
-
-
-def test_commands_on_flink_are_understood() -> None:
-    (call,) = commands(FLINK)
-    understood(call)
 
 
 def on_kubernetes(name: str) -> Any:

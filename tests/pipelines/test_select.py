@@ -98,7 +98,7 @@ def test_inputs_that_have_moved_or_changed_are_told_and_can_be_given(run: Run, t
     assert not list(there.glob("o.jsonl*"))
 
 
-@pytest.mark.parametrize("suffix", ["jsonl", "parquet", "jsonl.gz"])
+@pytest.mark.parametrize("suffix", ["jsonl.gz", "parquet"])
 def test_the_samples_of_a_list(run: Run, tmp_path: Path, suffix: str) -> None:
     """Whatever they score; a sample that the run does not have, and one that is listed twice, change nothing."""
     listed = [{"sample_id": name, "change": number} for number, name in enumerate(("c", "a", "c", "none"))]
