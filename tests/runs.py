@@ -99,6 +99,13 @@ def command(*arguments: str | Path) -> tuple[int, str, str]:
     return code, stdout.getvalue(), stderr.getvalue()
 
 
+def refused(*arguments: str | Path) -> str:
+    """Runs a command line that must end as wrong usage, and returns its one line without `beamscore: `."""
+    code, stdout, stderr = command(*arguments)
+    assert (code, stdout, stderr.count("\n"), stderr[-1:]) == (2, "", 1, "\n"), stderr
+    return stderr.removeprefix("beamscore: ").rstrip("\n")
+
+
 def evaluate(
     output: Path,
     truths: str | Path,

@@ -5,37 +5,27 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import textwrap
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from beamscore.pipelines.commands import arguments
-from beamscore.pipelines.config import settings
-from beamscore.pipelines.config.gates import gate_target
 from beamscore.pipelines.runners import launch
 from tests.flink.cluster import NETWORK_MIB, OFF_HEAP_MIB
+from tests.test_docs_examples import blocks
 
 ROOT = Path(__file__).parents[1]
-DATAFLOW = (ROOT / "docs" / "how-to" / "dataflow.md").read_text(encoding="utf-8")
-FLINK = (ROOT / "docs" / "how-to" / "flink.md").read_text(encoding="utf-8")
-NIGHTLY = (ROOT / "docs" / "how-to" / "nightly.md").read_text(encoding="utf-8")
+DATAFLOW, FLINK, NIGHTLY = (ROOT / "docs" / "how-to" / f"{name}.md" for name in ("dataflow", "flink", "nightly"))
 PARAMETERS = {
     parameter["name"]: parameter
     for parameter in json.loads((ROOT / "configs" / "dataflow" / "metadata.json").read_bytes())["parameters"]
 }
 
 
-def blocks(page: str) -> list[str]:
-    """Returns the indented blocks of a page, without their indent and with continued lines joined."""
-    found = re.findall(r"(?:^    .*\n|^\n(?=    ))+", page, flags=re.MULTILINE)
-    return [textwrap.dedent(block).strip("\n").replace("\\\n", " ") for block in found]
-
-
-def commands(page: str) -> list[str]:
+def commands(page: Path) -> list[str]:
     """Returns every call of beamscore on a page, alone or within another command."""
-    lines = [line for block in blocks(page) for line in block.split("\n")]
+    lines = [line for block in blocks(page) for line in block.replace("\\\n", " ").split("\n")]
     calls = [re.search(r"(?:^|-c\|)(beamscore evaluate .*?)(?=\"?$)", line.strip()) for line in lines]
     return [call.group(1) for call in calls if call]
 
@@ -48,7 +38,9 @@ def understood(command: str) -> None:
     launch.beam_options(rest)
 
 
-def test_commands_on_dataflow_are_understood() -> None:
+def test_commands_on_dataflow_and_flink_are_understood() -> None:
+    (call,) = commands(FLINK)
+    understood(call)
     calls = commands(DATAFLOW)
     assert len(calls) == 2
     for call in calls:
@@ -56,11 +48,6 @@ def test_commands_on_dataflow_are_understood() -> None:
         assert "--runner=DataflowRunner" in call
         for option in ("project", "region", "temp_location", "sdk_container_image"):
             assert f"--{option}=" in call
-
-
-def test_commands_on_flink_are_understood() -> None:
-    (call,) = commands(FLINK)
-    understood(call)
 
 
 def on_kubernetes(name: str) -> Any:
@@ -84,7 +71,7 @@ def test_the_job_on_kubernetes_fits_its_cluster() -> None:
 
 
 def test_every_slot_has_the_memory_that_the_tests_on_flink_give_it() -> None:
-    (page,) = [yaml.safe_load(block) for block in blocks(FLINK.replace("\n   ", "\n")) if "numberOfTaskSlots" in block]
+    (page,) = [yaml.safe_load(block) for block in blocks(FLINK) if "numberOfTaskSlots" in block]
     for configured in (page, on_kubernetes("cluster.yaml")["flinkConfiguration"]):
         slots = int(configured["taskmanager.numberOfTaskSlots"])
         for end in ("min", "max"):
@@ -95,7 +82,7 @@ def test_every_slot_has_the_memory_that_the_tests_on_flink_give_it() -> None:
 
 
 def test_the_template_is_run_with_its_parameters() -> None:
-    (run,) = [block for block in blocks(DATAFLOW) if "flex-template run" in block]
+    (run,) = [block.replace("\\\n", " ") for block in blocks(DATAFLOW) if "flex-template run" in block]
     given = dict(each.split("=", 1) for each in re.findall(r"--parameters (\S+)", run))
     assert set(given) <= set(PARAMETERS)
     assert {name for name, parameter in PARAMETERS.items() if not parameter.get("isOptional")} <= set(given)
@@ -105,19 +92,15 @@ def test_the_template_is_run_with_its_parameters() -> None:
 
 
 def test_every_parameter_is_named() -> None:
-    sentence = DATAFLOW.partition("The parameters are options of the command: ")[2].partition(", the image")[0]
+    sentence = (
+        DATAFLOW.read_text().partition("The parameters are options of the command: ")[2].partition(", the image")[0]
+    )
     assert re.findall(r"`(\w+)`", sentence) == list(PARAMETERS)
 
 
 def test_files_that_are_named_are_there() -> None:
     for page in (DATAFLOW, FLINK, NIGHTLY):
         for path in re.findall(
-            r"configs/[\w/]+\.\w+", page.replace("$BUCKET/configs/", "").replace("-bucket/configs/", "")
+            r"configs/[\w/]+\.\w+", page.read_text().replace("$BUCKET/configs/", "").replace("-bucket/configs/", "")
         ):
             assert (ROOT / path).exists(), path
-
-
-def test_the_nightly_configuration_is_valid() -> None:
-    (text,) = [block for block in blocks(NIGHTLY) if block.startswith("benchmark:")]
-    configuration = settings.check(yaml.safe_load(text), "nightly.md")
-    assert all(gate_target(key, type(configuration.benchmark)) for key in configuration.settings.gates)

@@ -1,7 +1,9 @@
-"""The records and configurations that the docs show are ones that the commands read, down to each key."""
+"""The records and configurations of the docs are read, down to each key, and the examples of docstrings hold."""
 
 from __future__ import annotations
 
+import doctest
+import importlib
 import json
 import re
 from collections.abc import Iterator
@@ -15,11 +17,18 @@ from markdown_it import MarkdownIt
 from beamscore.metrics.benchmark import SampleScore
 from beamscore.metrics.registry import benchmark_names
 from beamscore.pipelines.config import settings
+from beamscore.pipelines.config.gates import gate_target
 from tests.plain_loop import make_benchmark
 
 DOCS = Path(__file__).parents[1] / "docs"
 BENCHMARKS = DOCS / "explanation" / "benchmarks"
 PAGES = sorted(path.stem for path in BENCHMARKS.glob("*.md"))
+MODULES = sorted(
+    ".".join(("beamscore", *path.relative_to(DOCS.parent).with_suffix("").parts))
+    for layer in ("metrics", "transforms", "pipelines")
+    for path in (DOCS.parent / layer).rglob("*.py")
+    if ">>> " in path.read_text(encoding="utf-8")
+)
 
 
 def blocks(path: Path) -> Iterator[str]:
@@ -84,4 +93,13 @@ def test_the_configurations_are_accepted(page: str, tmp_path: Path) -> None:
     assert shown
     for block in shown:
         (tmp_path / "c.yaml").write_text(block)
-        assert settings.load(str(tmp_path / "c.yaml"), [], {}).benchmark.name in benchmark_names()
+        configuration = settings.load(str(tmp_path / "c.yaml"), [], {})
+        assert configuration.benchmark.name in benchmark_names()
+        assert all(gate_target(key, type(configuration.benchmark)) for key in configuration.settings.gates)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_the_examples_of_docstrings_hold(module: str) -> None:
+    result = doctest.testmod(importlib.import_module(module))
+    assert result.attempted
+    assert not result.failed

@@ -1,4 +1,4 @@
-"""Layers depend downward only: pipelines -> transforms -> metrics; nothing outside of tests imports tests."""
+"""Layers depend downward only, pipelines -> transforms -> metrics, and errors of msgspec are caught by their names."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ BENCHMARK_NAMES = re.compile(
 )
 BENCHMARKS = sorted(f"metrics.{path.parent.name}" for path in (ROOT / "metrics").glob("*/benchmark.py"))
 FORMULA = "metrics.formula"
+LAYERS = ("pipelines", "transforms", "metrics")
 
 FORBIDDEN: dict[str, list[str]] = {
     "pipelines": ["tests"],
@@ -79,8 +80,37 @@ def test_transforms_know_no_benchmark_by_name() -> None:
         assert [word for word in names_and_strings(path) if BENCHMARK_NAMES.search(word)] == [], path
 
 
+def caught_around_msgspec(source: str) -> Iterator[set[str]]:
+    """Yields the names of the errors that are caught around each block that calls msgspec."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Try):
+            errors = [each.type for each in node.handlers if each.type]
+        elif isinstance(node, ast.With):
+            calls = [each.context_expr for each in node.items if isinstance(each.context_expr, ast.Call)]
+            errors = [arg for call in calls if ast.unparse(call.func) == "contextlib.suppress" for arg in call.args]
+        else:
+            continue
+        called = [ast.unparse(each.func) for each in ast.walk(ast.Module(node.body, [])) if isinstance(each, ast.Call)]
+        if errors and any(name.startswith("msgspec.") for name in called):
+            names = (each.elts if isinstance(each, ast.Tuple) else [each] for each in errors)
+            yield {ast.unparse(name) for each in names for name in each}
+
+
+def test_where_a_value_error_is_expected_of_msgspec_its_own_errors_are_named() -> None:
+    """Not in every version are they ValueErrors."""
+    for path in (ROOT / "__init__.py", *(path for part in LAYERS for path in (ROOT / part).rglob("*.py"))):
+        for names in caught_around_msgspec(path.read_text(encoding="utf-8")):
+            assert "ValueError" not in names or "msgspec.MsgspecError" in names, path
+
+
 def test_the_walk_finds_what_it_looks_for(tmp_path: Path) -> None:
-    """A check of the check: each kind of import, name and string is seen, a docstring is not."""
+    """A check of the check: each kind of import, name and string is seen, a docstring is not; and what is caught."""
+    source = (
+        "try:\n    a = f(msgspec.json.decode(b))\nexcept ValueError:\n    a = None\n"
+        "with contextlib.suppress(OSError, msgspec.MsgspecError):\n    msgspec.convert(b, int)\n"
+        "try:\n    a = json.loads(b)\nexcept ValueError:\n    a = None\n"
+    )
+    assert list(caught_around_msgspec(source)) == [{"ValueError"}, {"OSError", "msgspec.MsgspecError"}]
     path = tmp_path / "transforms" / "a.py"
     path.parent.mkdir()
     path.write_text(

@@ -98,7 +98,7 @@ def test_inputs_that_have_moved_or_changed_are_told_and_can_be_given(run: Run, t
     assert not list(there.glob("o.jsonl*"))
 
 
-@pytest.mark.parametrize("suffix", ["jsonl", "parquet", "jsonl.gz"])
+@pytest.mark.parametrize("suffix", ["jsonl.gz", "parquet"])
 def test_the_samples_of_a_list(run: Run, tmp_path: Path, suffix: str) -> None:
     """Whatever they score; a sample that the run does not have, and one that is listed twice, change nothing."""
     listed = [{"sample_id": name, "change": number} for number, name in enumerate(("c", "a", "c", "none"))]
@@ -119,39 +119,3 @@ def test_the_changes_of_a_comparison_can_be_selected(run: Run, tmp_path: Path) -
     for path in (tmp_path / "out" / "changes").iterdir():
         # e has no prediction in either.
         assert ids(select(run, tmp_path / "o.jsonl", "--system", "poor", "--samples", path)) == ["b", "c", "d"]
-
-
-@pytest.mark.parametrize(
-    ("flags", "message"),
-    [
-        ("RUN --value f1", "--value f1: no such metric; there are exact_match, similarity"),
-        ("RUN --system best", "--system best: not in this run; there are good, poor"),
-        ("RUN:poor --system good", "RUN:poor and --system good: these are two systems; give one"),
-        ("RUN:best", "RUN:best: not in this run; there are good, poor"),
-        ("RUN --below nan", "--below nan: must be a number"),
-        ("RUN --below low", "argument --below: invalid float value: 'low'"),
-        ("RUN --output=", "give --output FILE"),
-        ("TMP", "TMP/summary.json: no finished run is here ("),
-        ("TMP/bare", "TMP/bare: the rows of the run are missing: "),
-        ("RUN --samples TMP/none.jsonl", "--samples TMP/none.jsonl: no file matches"),
-        (
-            "RUN --samples TMP/list.jsonl",
-            "--samples TMP/list.jsonl: this is no list of samples: line 1: there is no sample_id; ",
-        ),
-        (
-            "RUN --samples TMP/list.parquet",
-            "--samples TMP/list.parquet: cannot be read as parquet: Parquet file size is 4 bytes",
-        ),
-    ],
-)
-def test_wrong_usage_is_told_in_one_line(run: Run, tmp_path: Path, flags: str, message: str) -> None:
-    (tmp_path / "list.jsonl").write_text('{"id": "a"}\n')
-    (tmp_path / "list.parquet").write_bytes(b"PAR1")
-    (tmp_path / "bare").mkdir()
-    shutil.copy(run.output / "summary.json", tmp_path / "bare")
-    flags, message = (text.replace("RUN", str(run.output)).replace("TMP", str(tmp_path)) for text in (flags, message))
-    first, *more = flags.split()
-    code, stdout, stderr = command("select", first, "--output", tmp_path / "o.jsonl", *more)
-    assert (code, stdout, stderr.count("\n")) == (2, "", 1)
-    assert stderr.startswith(f"beamscore: {message}")
-    assert not list(tmp_path.glob("o.*"))

@@ -11,7 +11,6 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -115,44 +114,6 @@ def test_what_is_rejected_or_duplicated_is_listed(tmp_path: Path) -> None:
     assert [(entry["line"], entry["cause"]) for entry in entries] == list(enumerate(causes, start=41))
     written = [json.loads(line) for line in (tmp_path / "o.jsonl").read_bytes().splitlines()]
     assert [{key: each[key] for key in RECORDS[0]} for each in written] == RECORDS
-
-
-@pytest.mark.parametrize(
-    ("flags", "message"),
-    [
-        ("--fractions a=0.5,b=0.4", "--fractions a=0.5,b=0.4: must be at least 0 and add up to 1"),
-        ("--fractions a=0.5,a=0.5", "--fractions a=0.5,a=0.5: each part needs a name of its own"),
-        ("--fractions a", "--fractions a: Invalid literal for Fraction: ''; give NAME=X,..."),
-        ("--fractions a=nan", "--fractions a=nan: Invalid literal for Fraction: 'nan'; "),
-        ("--fractions a=2,b=-1", "--fractions a=2,b=-1: must be at least 0 and add up to 1"),
-        ("--fractions a=1/0", "--fractions a=1/0: "),
-        ("--folds 0", "argument --folds: must be a whole number of at least 1"),
-        ("--folds 3 --fractions a=1", "argument --fractions: not allowed with argument --folds"),
-        ("--column sample_id", "--column sample_id: the split needs a column of its own"),
-        ("--column page --group page", "--column page: the split needs a column of its own"),
-        ("--column text", "t-00000-of-00003.jsonl:1: there is a column text already; give another name with --column"),
-        ("--group pages", "--group pages: no record has such a column (did you mean page?)"),
-        ("--shards 0", "--shards 0: must be from 1 to 10000"),
-        # An input is never replaced, nor removed as a numbered file of an earlier run.
-        (
-            "--output ./x/../t-00000-of-00003.jsonl",
-            "--output ./x/../t-00000-of-00003.jsonl: it would replace the input t-00000-of-00003.jsonl; give another",
-        ),
-        ("--output t.jsonl --shards 2", "--output t.jsonl: it would replace the input t-00000-of-00003.jsonl; give an"),
-    ],
-)
-def test_wrong_usage_is_told_in_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flags: str, message: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("x").mkdir()
-    truths = "t-00000-of-00003.jsonl"
-    before = write_lines(tmp_path / truths, RECORDS[:1]).read_bytes()
-    code, stdout, stderr = command("split", "toy", "--ground-truth", truths, "--output", "o.jsonl", *flags.split())
-    assert (code, stdout, stderr.count("\n")) == (2, "", 1)
-    assert stderr.startswith(f"beamscore: {message}")
-    assert sorted(path.name for path in tmp_path.iterdir()) == [truths, "x"]
-    assert Path(truths).read_bytes() == before
 
 
 def test_an_empty_data_set_is_split_into_an_empty_file_and_told(tmp_path: Path) -> None:

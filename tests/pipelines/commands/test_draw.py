@@ -69,32 +69,7 @@ def test_a_list_is_drawn_and_what_it_lacks_is_told_in_one_line(tmp_path: Path) -
     assert names(tmp_path / "many") == ["a.svg", "b.svg"]
 
 
-MANY = "".join(f'{{"sample_id": "{number}"}}\n' for number in range(10_001))
-
-
-@pytest.mark.parametrize(
-    ("listed", "flags", "told"),
-    [
-        ("", "--samples list.jsonl --output many", "there is no sample to draw"),
-        ("nonsense", "--samples list.jsonl --output many", "--samples list.jsonl: this is no list of samples: line 1"),
-        (MANY, "--samples list.jsonl --output many", "--samples list.jsonl: more than 10,000 samples"),
-        ("", "--sample b a", "--output o.svg: several samples are drawn; give the folder for their pictures\n"),
-        ("", "--sample a --output t.jsonl", "--output t.jsonl: must end with .svg\n"),
-    ],
-)
-def test_what_cannot_be_drawn_is_refused_in_one_line(tmp_path: Path, listed: str, flags: str, told: str) -> None:
-    (tmp_path / "list.jsonl").write_text(listed)
-    given = [str(tmp_path / each) if each in ("list.jsonl", "many", "t.jsonl") else each for each in flags.split()]
-    code, stdout, stderr = draw(tmp_path, *given)
-    assert (code, stdout, stderr.count("\n")) == (2, "", 1)
-    assert stderr.startswith(told)
-
-
 def test_what_has_no_picture_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    flags = ("--ground-truth", "t.jsonl", "--predictions", "p.jsonl", "--sample", "a", "--output", "o.svg")
-    code, stdout, stderr = command("draw", "toy", *flags)
-    assert (code, stdout) == (2, "")
-    assert stderr.startswith("beamscore: draw does not support the benchmark toy, only chart, chemistry, figure_text, ")
     monkeypatch.setitem(SAMPLES, "figure_text", ({"regions": [{"text": "nowhere"}]}, {"regions": 3}))
     told = "--sample a: cannot be drawn: Expected `array | null`, got `int` - at `$.regions`\n"
     assert draw(tmp_path, "--sample", "a") == (2, "", told)

@@ -64,6 +64,8 @@ def test_all_runs_below_a_folder_are_found_and_told_in_time(nights: Path, tmp_pa
     assert "-0.7500 (" in text
     assert "**worse**" in text
     assert "| break" not in text
+    assert history(nights, "--output", tmp_path, "--no-html")[0] == 0
+    assert not (tmp_path / "history.html").exists()
 
 
 def test_the_gates_of_a_night_are_what_its_exit_code_said(tmp_path: Path) -> None:
@@ -124,20 +126,6 @@ def test_what_is_no_run_is_told_and_left_out(scores: Path) -> None:
         code, _, stderr = history(scores, "--no-html")
         assert (code, stderr.count("\n")) == (0, 1)
         assert stderr.startswith(f"beamscore: warning: {scores}/blessed.txt: {told}")
-
-
-@pytest.mark.parametrize("what", ["empty", "gone", "file"])
-def test_a_folder_without_runs_is_told_in_one_line(tmp_path: Path, what: str) -> None:
-    folder = tmp_path / what
-    if what == "empty":
-        folder.mkdir()
-    elif what == "file":
-        folder.write_text("x")
-    code, stdout, stderr = history(folder)
-    assert (code, stdout, stderr.count("\n")) == (2, "", 1)
-    assert stderr.startswith(f"beamscore: {folder}")
-    assert "history.md" not in {path.name for path in tmp_path.rglob("*")}
-    assert command("bless", folder)[:2] == (2, "")
 
 
 def test_a_break_is_visible(scores: Path, nights: Path, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from beamscore.pipelines.runners import launch
 from beamscore.transforms.records import InputProblem
 from tests import toy
 from tests.installed.lowest import package_metadata
-from tests.runs import command, evaluate, write_lines
+from tests.runs import command, evaluate, refused, write_lines
 
 RECORDS = [toy.sample(index, 0)[0] for index in range(6)]
 INPUTS = ("--ground-truth", "t.jsonl", "--predictions", "p.jsonl", "--output", "out")
@@ -33,53 +33,8 @@ INPUTS = ("--ground-truth", "t.jsonl", "--predictions", "p.jsonl", "--output", "
 def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write_lines(tmp_path / "t.jsonl", RECORDS)
     write_lines(tmp_path / "p.jsonl", RECORDS)
-    (tmp_path / "bad.yaml").write_text("benchmark: toy\nmising: wrong\n")
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def refused(*arguments: str) -> str:
-    """Returns the one line of an error of usage."""
-    code, stdout, stderr = command(*arguments)
-    assert (code, stdout, stderr.count("\n"), stderr[-1:]) == (2, "", 1, "\n"), stderr
-    return stderr.removeprefix("beamscore: ").rstrip("\n")
-
-
-# The arguments of `evaluate toy` with all inputs and more, or, behind "...", those of beamscore.
-USAGE = {
-    "...": "the following arguments are required: COMMAND; see beamscore --help",
-    "... evalute": "evalute: there is no such command (did you mean evaluate?); see beamscore --help",
-    "... evaluate": "the following arguments are required: CONFIG; give it first, as --ground-truth",
-    "... evaluate toy": "ground_truth: missing; give --ground-truth GLOB, or ground_truth in the config",
-    "... evaluate toy --ground-truth t.jsonl": "predictions: missing; give --predictions [NAME=]GLOB, or ",
-    "... evaluate toy --ground-truth t.jsonl --predictions p.jsonl": "output: missing; give --output DIR, or ",
-    "... evaluate toi": "toi: the configuration cannot be read (",
-    "... evaluate bad.yaml": "bad.yaml: mising: unknown key (did you mean missing?); allowed for toy: ",
-    "... benchmarks tox": "there is no benchmark tox (did you mean toy?); there are ",
-    "--slices a": "--slices: neither beamscore nor Beam knows this option (did you mean --slice?)",
-    "--direct_num_worker=2": "--direct_num_worker=2: neither beamscore nor Beam knows this option (did you mean "
-    "--direct_num_workers?)",
-    "--direct_num_workers=many": "--direct_num_workers=many: argument --direct_num_workers",
-    "stray": "stray: belongs to no option, as each but",
-    "--predictions ours=gone.jsonl": "--predictions ours=gone.jsonl: no file matches",
-    "--predictions bad.yaml": "--predictions bad.yaml: the format is unknown; the name must end with .jsonl, ",
-    "--ground-truth .": "--ground-truth .",
-    "--runner=NoSuch": "--runner NoSuch: Beam has no such runner; there are ",
-    "--runner=FlinkRuner": "--runner FlinkRuner: Beam has no such runner (did you mean FlinkRunner?); there are ",
-    **{f"--runner={each}": f"--runner {each}: " for each in ("no.such.Runner", "beamscore.pipelines.evaluate.No")},
-    "--output t.jsonl": "--output t.jsonl: cannot be written: ",
-    "--output t.jsonl/out": "--output t.jsonl/out: cannot be written: ",
-    "--output /proc/out": "--output /proc/out: cannot be written: ",
-}
-
-
-@pytest.mark.parametrize("arguments", USAGE)
-def test_wrong_usage_is_told_in_one_line_before_anything_runs(corpus: Path, arguments: str) -> None:
-    first, *more = arguments.split() or [""]
-    given = more if first == "..." else ["evaluate", "toy", *INPUTS, first, *more]
-    assert refused(*given).startswith(USAGE[arguments])
-    assert list(corpus.glob("out/*")) == []
-    assert (corpus / "t.jsonl").stat().st_size > 0
 
 
 def test_what_turns_out_wrong_while_it_is_read_ends_the_run_with_one_line(

@@ -19,8 +19,7 @@ from beamscore.pipelines.commands.arguments import EXPORTS
 from beamscore.pipelines.export.verdicts import annotation_lines, junit
 from beamscore.transforms.records import printable
 from tests import toy
-from tests.pipelines.commands.test_start import HEAVY, imported_by
-from tests.runs import Run, command, evaluate, write_lines
+from tests.runs import Run, command, evaluate, refused, write_lines
 
 ROOT = Path(__file__).parents[3]
 SCHEMA = Path(__file__).parent / "every_eval_ever" / "eval.schema.json"
@@ -62,13 +61,6 @@ def export(run: Path | str, to: str, *more: str | Path) -> str:
     code, stdout, stderr = command("export", run, "--to", to, *more)
     assert (code, stderr) == (0, "")
     return stdout
-
-
-def refused(*arguments: str | Path) -> str:
-    code, stdout, stderr = command("export", *arguments)
-    assert (code, stdout) == (2, "")
-    assert stderr.count("\n") == 1
-    return stderr.removeprefix("beamscore: ").rstrip("\n")
 
 
 def test_every_eval_ever_accepts_each_metric(runs: Path, tmp_path: Path) -> None:
@@ -153,28 +145,10 @@ def test_a_baseline_that_is_gone_is_told(runs: Path, tmp_path: Path) -> None:
     assert stderr.startswith("beamscore: warning: the samples that moved a metric are not listed: gone/summary.json: ")
 
 
-def test_what_has_no_effect_is_refused(runs: Path) -> None:
-    assert refused(runs / "two", "--to", "junit", "--model", "x") == "--model: has no effect on --to junit"
-    assert refused(runs / "two", "--to", "mlflow", "--output", "x") == "--output: has no effect on --to mlflow"
-    assert refused(runs / "two", "--to", "every-eval-ever", "--relationship", "friend").startswith("--relationship ")
-    assert refused(runs / "base", "--to", "junit").endswith("there are no verdicts to export; the configuration of the "
-                                                             "run has no gates")  # fmt: skip
-    for target in ("every-eval-ever", "inspect"):
-        assert "it holds 2 systems; give one of " in refused(runs / "two", "--to", target)
-    assert "no such system in this run" in refused(f"{runs / 'two'}:nobody", "--to", "model-index")
-    assert refused(runs, "--to", "inspect").startswith(f"{runs}/summary.json: no finished run is here")
-    assert refused(runs / "two", "--to", "comet").startswith("argument --to: invalid choice: 'comet'")
-
-
 @pytest.mark.parametrize("library", ["mlflow", "wandb"])
 def test_without_the_library_the_extra_is_named(library: str, runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, library, None)
-    assert refused(runs / "two", "--to", library).endswith(f"; pip install 'beamscore[{library}]'")
-
-
-def test_help_and_wrong_usage_import_no_library_that_takes_long() -> None:
-    lines = imported_by([["export", "run", "--to", "nowhere"], ["export", "--help"]], *HEAVY, "yaml", "mlflow", "wandb")
-    assert (lines[0], lines[-1]) == (["2"], ["0"])
+    assert refused("export", runs / "two", "--to", library).endswith(f"; pip install 'beamscore[{library}]'")
 
 
 VERDICT: dict[str, Any] = {"gate": "g", "system": None, "verdict": "fail", "blocks": True, "reason": "r"}
