@@ -14,7 +14,7 @@ import pytest
 
 from beamscore.transforms.io import publication
 from tests import toy
-from tests.memory_files import FolderStore, ObjectStore
+from tests.memory_files import ObjectStore
 from tests.runs import command, evaluate, write_lines
 
 SAMPLES = [toy.sample(index, 0) for index in range(40)]
@@ -25,15 +25,14 @@ BROKEN = b'{"sample_id": "broken"'
 CONFIG = b"benchmark: toy\nmax_rejected_fraction: 0.5\nbootstrap: {replicates: 20}\nslices: [kind]\n"
 
 
-@pytest.fixture(params=[ObjectStore, FolderStore], ids=["objects", "folders"])
-def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ObjectStore]:
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ObjectStore]:
     """An empty store, with this process in an empty folder of the machine's own."""
     (tmp_path / "empty").mkdir()
     monkeypatch.chdir(tmp_path / "empty")
-    yield request.param(None)
+    yield ObjectStore(None)
     assert list((tmp_path / "empty").iterdir()) == []
     ObjectStore.clear()
-    FolderStore.clear()
 
 
 def put(store: ObjectStore, folder: Path) -> str:
@@ -43,8 +42,6 @@ def put(store: ObjectStore, folder: Path) -> str:
     write_lines(folder / "predictions.jsonl", [*PREDICTIONS, BROKEN])
     (folder / "config.yaml").write_bytes(CONFIG)
     base = f"{store.scheme()}://bucket/in"
-    if store.has_dirs():
-        store.mkdirs(base)
     for path in folder.glob("*.*"):
         store.FILES[f"{base}/{path.name}"] = path.read_bytes()
     return base

@@ -18,19 +18,20 @@ from beamscore.transforms.io.storage import (
     list_folder,
     new_run_id,
     output_problem,
+    prepare_output,
     read_bytes,
     rename_files,
     write_file,
     write_probe,
 )
-from tests.memory_files import FolderStore, ObjectStore
+from beamscore.transforms.records import InputProblem
+from tests.memory_files import ObjectStore
 
 
-@pytest.fixture(params=["disk", "objects", "folders"])
+@pytest.fixture(params=["disk", "objects"])
 def base(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    yield {"objects": "mem://bucket", "folders": "folders://bucket/a"}.get(request.param, str(tmp_path / "a"))
+    yield "mem://bucket" if request.param == "objects" else str(tmp_path / "a")
     ObjectStore.clear()
-    FolderStore.clear()
 
 
 def test_a_file_is_written_with_its_folder_replaced_moved_and_deleted(base: str) -> None:
@@ -107,6 +108,12 @@ def test_a_probe_has_content_and_leaves_nothing(base: str, monkeypatch: pytest.M
     write_probe(base)
     assert [bool(content) for content in deleted] == [True]
     assert list(list_folder(base)) == ["other"]
+
+
+def test_no_result_is_written_to_a_remote_filesystem_with_folders(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ObjectStore, "has_dirs", lambda _: True)
+    with pytest.raises(InputProblem, match="written to disks and object stores only"):
+        prepare_output("mem://bucket/out")
 
 
 DENIED = BeamIOError("Rename failed", {"x": OSError(PermissionError(errno.EACCES, "Permission denied"))})
