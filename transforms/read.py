@@ -419,7 +419,7 @@ class _ReadRowGroup(beam.DoFn):
         for batch in read_rows(path, source.columns, self._where[side], [group]):
             for sample_id, content in source.records(batch):
                 position += 1
-                yield sample_id.encode(), encoder.encode(position, position, source.encoding, content)
+                yield sample_id.encode(), encoder.encode(position, position, MSGPACK, content)
 
 
 def sample_ids(path: str) -> Iterator[str]:

@@ -14,7 +14,7 @@ import msgspec
 import pyarrow as pa
 
 from ..metrics.benchmark import Benchmark, Pair, explain
-from ..metrics.scoring import Missing, Outcome, Status, prediction_status
+from ..metrics.scoring import Missing, Outcome, Status, status_of_prediction
 from .hashes import record_hash, row_hash
 from .records import Cause, ColumnsReader, EncodedRecord, Quarantined, quarantined, side_name
 from .rows import sample_schema
@@ -175,7 +175,7 @@ class ScoredBatch:
         """Adds a sample, and the quarantine entries of its rejected records."""
         sample_id, prediction = sample.pair.sample_id, sample.prediction
         was_decoded = sample.pair.prediction is not None
-        status_of_prediction = prediction_status(outcome, prediction is not None, was_decoded)
+        prediction_status = status_of_prediction(outcome, prediction is not None, was_decoded)
         if prediction is not None and outcome.prediction_rejected is not None:
             self.reject(prediction, sample_id, "invalid", outcome.prediction_rejected.message)
         if outcome.rejected is not None:
@@ -183,11 +183,11 @@ class ScoredBatch:
             message = outcome.rejected.message
             suffix = f" (with the prediction of {self.names[sample.system]})" if len(self.names) > 1 else ""
             self.reject(sample.truth, sample_id, cause, message + suffix)
-            if prediction is not None and status_of_prediction == "unmatched":
+            if prediction is not None and prediction_status == "unmatched":
                 self.reject(prediction, sample_id, "unmatched", _TRUTH_REJECTED)
             elif prediction is not None and was_decoded and outcome.prediction_rejected is None:
                 self.reject(prediction, sample_id, cause, message)
-        self.samples.append(sample.scored(outcome, status_of_prediction))
+        self.samples.append(sample.scored(outcome, prediction_status))
 
 
 class BatchDecoder:

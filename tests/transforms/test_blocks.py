@@ -154,7 +154,7 @@ def test_a_full_disk_is_a_problem_of_one_line(tmp_path: Path, monkeypatch: pytes
         writer = BlockWriter(str(disk))
         kept = writer.write([(b"a", b"small")])
         expected = (
-            f"{disk}: {WRONG}No space left on device; free some space, or "
+            f"{disk}: {WRONG}No space left on device; fix that, or "
             "set the environment variable TMPDIR to a folder on another disk"
         )
         assert problem_of(lambda: writer.write([(b"a", os.urandom(1 << 20))])) == expected

@@ -197,9 +197,6 @@ def header_of(file: SourceFile, fields: FieldMap = FIELDS_AS_NAMED) -> list[str]
     Raises InputProblem if the file cannot be read, has no column of the sample_id, or has duplicate names.
     """
     with open_text(file) as stream:
-        if stream.read(2) in (b"\xff\xfe", b"\xfe\xff"):
-            raise ValueError("it is UTF-16; write it as UTF-8")
-        stream.seek(0)
         header = next(read_records(stream, DELIMITERS[file.format], MAX_HEADER_BYTES), None)
     return [] if header is None else _names(file, header, fields)
 

@@ -7,7 +7,6 @@ to import, so it is imported with the first such path. Every failure of a filesy
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import posixpath
 import shutil
@@ -20,15 +19,8 @@ from ..records import InputProblem
 PART = ".part"
 """The ending of a file that is being written; it is renamed once it is complete."""
 
-_FIXES = {
-    errno.ENOSPC: "free some space, or give another --output",
-    errno.EDQUOT: "free some space, or give another --output",
-    errno.EACCES: "allow this user to write there, or give another --output",
-    errno.EPERM: "allow this user to write there, or give another --output",
-    errno.EEXIST: "a file has that name; give another --output",
-    errno.ENOTDIR: "a file has the name of a folder of it; give another --output",
-    errno.EROFS: "mount it for writing, or give another --output",
-}
+_CLIENTS = ("google.", "apache_beam.io.aws.")
+"""The packages of the object store clients whose errors pass through Beam's filesystems."""
 
 
 @contextlib.contextmanager
@@ -46,19 +38,17 @@ def as_os_errors(path: str) -> Iterator[None]:
     if is_on_disk(path):
         yield
         return
-    from ..beam_internals import STORE_ERRORS
-
     try:
         yield
-    except STORE_ERRORS as error:
-        raise OSError(error) from error
+    except Exception as error:
+        if not isinstance(error, OSError) and type(error).__module__.startswith(_CLIENTS):
+            raise OSError(error) from error
+        raise
 
 
 def output_problem(output: str, error: BaseException) -> InputProblem:
-    """Returns the problem with an output that a filesystem reported, with its fix."""
-    cause = _innermost(error)
-    fix = _FIXES.get(getattr(cause, "errno", None) or 0, "fix that, or give another --output")
-    return InputProblem(f"--output {output}: cannot be written: {reason_of(cause)}; {fix}")
+    """Returns the problem with an output that a filesystem reported."""
+    return InputProblem(f"--output {output}: cannot be written: {reason_of(error)}; fix that, or give another --output")
 
 
 @contextlib.contextmanager
@@ -72,21 +62,14 @@ def output_problems(output: str) -> Iterator[None]:
 
 
 def reason_of(error: BaseException) -> str:
-    """Returns the message of the original error, in one line."""
-    cause = _innermost(error)
-    return " ".join(str(cause).split())[:300] or type(cause).__name__
-
-
-def _innermost(error: BaseException) -> BaseException:
-    """Returns the original error, which filesystems of Beam may have wrapped."""
-    while True:
-        details = getattr(error, "exception_details", None)
-        inner = next(iter(details.values()), None) if isinstance(details, dict) else None
-        if inner is None and error.args and isinstance(error.args[0], BaseException):
-            inner = error.args[0]
-        if not isinstance(inner, BaseException):
-            return error
-        error = inner
+    """Returns the message of the original error, which filesystems of Beam may have wrapped, in one line."""
+    cause: Any = error
+    while isinstance(cause, BaseException):
+        error, details = cause, getattr(cause, "exception_details", None)
+        cause = next(iter(details.values()), None) if isinstance(details, dict) else None
+        if cause is None and error.args:
+            cause = error.args[0]
+    return " ".join(str(error).split())[:300] or type(error).__name__
 
 
 def new_run_id() -> str:

@@ -122,9 +122,8 @@ DENIED = BeamIOError("Rename failed", {"x": OSError(PermissionError(errno.EACCES
 @pytest.mark.parametrize(
     ("error", "message"),
     [
-        (OSError(errno.ENOSPC, "No space left"), "[Errno 28] No space left; free some space, or give another --output"),
-        (FileExistsError(errno.EEXIST, "exists"), "[Errno 17] exists; a file has that name; give another --output"),
-        (DENIED, "[Errno 13] Permission denied; allow this user to write there, or give another --output"),
+        (OSError(errno.ENOSPC, "No space left"), "[Errno 28] No space left; fix that, or give another --output"),
+        (DENIED, "[Errno 13] Permission denied; fix that, or give another --output"),
         (ValueError("two\nlines"), "two lines; fix that, or give another --output"),
     ],
 )
