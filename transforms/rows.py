@@ -5,14 +5,14 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from .io.storage import open_file
-from .records import InputProblem
+from .records import MSGPACK, Encoding, InputProblem
 
 ROWS_PER_READ = 2048
 SLICE_PREFIX = "slice."
@@ -95,6 +95,7 @@ class RowSource:
     """Files of rows, and what a shuffle needs from them: the base class for each use of rows in a pipeline."""
 
     files: tuple[str, ...]
+    encoding: ClassVar[Encoding] = MSGPACK
 
     @property
     def columns(self) -> list[str]:
@@ -106,7 +107,7 @@ class RowSource:
         return None
 
     def records(self, batch: Any) -> Iterator[tuple[str, bytes]]:
-        """Yields the sample_id and the content, as MessagePack, of the rows in an Arrow batch."""
+        """Yields the sample_id and the encoded content of the rows in an Arrow batch."""
         raise NotImplementedError
 
     def check(self) -> None:

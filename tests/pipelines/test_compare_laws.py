@@ -15,7 +15,7 @@ from beamscore.metrics.statistics.comparison import SwapBits, dependencies
 from beamscore.metrics.statistics.sums import Sums
 from beamscore.pipelines.commands.compare import compared_slice, largest_of_all, make_result
 from beamscore.pipelines.runs.comparison import COMPARISON, ComparisonSetting
-from beamscore.transforms.blocks import Block, BlockFolder, BlockWriter, unpack
+from beamscore.transforms.blocks import Block, BlockFolder, unpack
 from beamscore.transforms.compare import BASELINE, CANDIDATE, CompareBuckets, ComparePlan, merged_sums
 from beamscore.transforms.records import MSGPACK, RecordEncoder
 from beamscore.transforms.rows import SampleRow
@@ -94,7 +94,7 @@ def bucket(pairs: Sequence[Sides], blocks: int) -> list[Block]:
             records = [
                 (row.sample_id.encode(), encoder.encode(0, 0, MSGPACK, msgspec.msgpack.encode(row))) for row in rows
             ]
-            found.append(BlockWriter().write(records))
+            found.append(BlockFolder().write(records))
     return found
 
 

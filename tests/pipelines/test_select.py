@@ -137,7 +137,7 @@ def test_the_changes_of_a_comparison_can_be_selected(run: Run, tmp_path: Path) -
         ("RUN --samples TMP/none.jsonl", "--samples TMP/none.jsonl: no file matches"),
         (
             "RUN --samples TMP/list.jsonl",
-            "--samples TMP/list.jsonl: this is no list of samples: line 1: there is no sample_id; ",
+            "--samples TMP/list.jsonl: this is no list of samples: line 1: sample_id must be ",
         ),
         (
             "RUN --samples TMP/list.parquet",
