@@ -158,7 +158,7 @@ class CompareBuckets(beam.DoFn):
         """Yields the sums, counts and changed samples of the bundle."""
         outputs = [*self._flush_sums()]
         outputs += [TaggedOutput("counts", each) for each in self._counts.items()]
-        outputs += [TaggedOutput("metrics", each) for each in self._changes.counts()]
+        outputs += [TaggedOutput("metrics", each) for each in self._changes.counts.items()]
         outputs += [TaggedOutput("changed", self._folder.write(samples)) for samples in self._changes.blocks()]
         return at_end(outputs)
 

@@ -177,7 +177,7 @@ def counted(old: float | None, new: float | None, higher_is_better: bool = True)
     counter = ChangeCounter(ChangePlan((MetricSpec("score", "", higher_is_better, main=1),), 0, 0.1, 9))
     before, after = (SampleRow("a", "scored", "a", (), (value,), "{}", "h") for value in (old, new))
     counter.add(before, after)
-    ((_, counts),) = counter.counts()
+    ((_, counts),) = counter.counts.items()
     return {kind for kind, count in counts.items() if count}
 
 
