@@ -101,35 +101,24 @@ class ScoredSample(msgspec.Struct, frozen=True):
 
 
 class DecodedSample(msgspec.Struct, frozen=True):
-    """One sample of one system before scoring: see ScoredSample. truth, prediction: the records of the pair."""
+    """One sample of one system before scoring. unscored: what is known of it. truth, prediction: the records."""
 
     pair: Pair[Any, Any]
-    system: int
-    unit: str
-    slices: tuple[Slice, ...]
-    slice_values: tuple[Any, ...]
-    truth_hash: str | None
-    prediction_hash: str | None
+    unscored: ScoredSample
     truth: EncodedRecord
     prediction: EncodedRecord | None
 
     def scored(self, outcome: Outcome, prediction_status: str | None) -> ScoredSample:
         """Returns the sample with its outcome. prediction_status: see ScoredSample."""
-        pair, score = self.pair, outcome.score
-        return ScoredSample(
-            pair.sample_id,
-            self.system,
-            outcome.status,
-            prediction_status,
-            self.unit,
-            self._coverage(outcome, prediction_status),
-            self.slices,
-            self.slice_values,
-            None if score is None else score.statistics,
-            {} if score is None else score.metrics,
-            self.truth_hash,
-            self.prediction_hash,
-            NO_DETAILS if score is None else bytes(score.details),
+        score = outcome.score
+        return msgspec.structs.replace(
+            self.unscored,
+            status=outcome.status,
+            prediction_status=prediction_status,
+            coverage=self._coverage(outcome, prediction_status),
+            statistics=None if score is None else score.statistics,
+            metrics={} if score is None else score.metrics,
+            details=NO_DETAILS if score is None else bytes(score.details),
         )
 
     def _coverage(self, outcome: Outcome, prediction_status: str | None) -> Mapping[str, int]:
@@ -181,7 +170,7 @@ class ScoredBatch:
         if outcome.rejected is not None:
             cause: Cause = "failed" if outcome.rejected.side == "sample" else "invalid"
             message = outcome.rejected.message
-            suffix = f" (with the prediction of {self.names[sample.system]})" if len(self.names) > 1 else ""
+            suffix = f" (with the prediction of {self.names[sample.unscored.system]})" if len(self.names) > 1 else ""
             self.reject(sample.truth, sample_id, cause, message + suffix)
             if prediction is not None and prediction_status == "unmatched":
                 self.reject(prediction, sample_id, "unmatched", _TRUTH_REJECTED)
@@ -224,10 +213,11 @@ class BatchDecoder:
                     prediction = record.decode(plan.benchmark.prediction_type)
                 except _NOT_DECODED as error:
                     batch.reject(record, sample_id, "invalid", explain(error))
-            pair, prediction_hash = Pair(sample_id, truth, prediction), hash_of(prediction)
-            yield DecodedSample(
-                pair, system, unit, slices, slice_values, truth_hash, prediction_hash, sample.truth, record
+            hashes = truth_hash, hash_of(prediction)
+            unscored = ScoredSample(
+                sample_id, system, "rejected", None, unit, {}, slices, slice_values, None, {}, *hashes
             )
+            yield DecodedSample(Pair(sample_id, truth, prediction), unscored, sample.truth, record)
 
 
 def status_counts(status: Status, prediction_status: str | None) -> dict[str, int]:
