@@ -36,7 +36,7 @@ class Outcome(msgspec.Struct, frozen=True):
     prediction_rejected: RejectedRecord | None = None
 
 
-def prediction_status(outcome: Outcome, has_record: bool, decoded: bool) -> str | None:
+def status_of_prediction(outcome: Outcome, has_record: bool, decoded: bool) -> str | None:
     """Returns the status of the prediction of a pair, by its outcome; None without a record.
 
     decoded: whether the record could be decoded; if not, it is rejected. A prediction whose ground truth is

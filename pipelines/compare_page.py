@@ -10,7 +10,7 @@ import apache_beam as beam
 import msgspec
 
 from ..metrics.benchmark import Benchmark, explain
-from ..transforms.draw import DrawTogether
+from ..transforms.draw import draw_together
 from ..transforms.faults import faults_end_the_bundle
 from ..transforms.records import GROUND_TRUTH, InputProblem
 from ..transforms.rows import SampleTable
@@ -124,7 +124,7 @@ class ChangedSamples(beam.PTransform):
         return (
             changed
             | "Gather" >> GatherChanged(plan.count, self._tables, records)
-            | "Draw" >> DrawTogether(DrawChanged(self._benchmark, plan.runs.no_records, pictures))
+            | "Draw" >> draw_together(DrawChanged(self._benchmark, plan.runs.no_records, pictures))
         )
 
 

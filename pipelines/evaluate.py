@@ -16,7 +16,7 @@ import apache_beam as beam
 
 from ..metrics.benchmark import Benchmark
 from ..transforms.blocks import bucket_count
-from ..transforms.draw import DrawTogether
+from ..transforms.draw import draw_together
 from ..transforms.earlier_rows import EarlierRows, ReusedRows
 from ..transforms.evaluate import RECORD_STREAMS, Evaluated, EvaluateRecords
 from ..transforms.faults import faults_end_the_bundle
@@ -158,7 +158,7 @@ class PublishRun(beam.PTransform):
         }
         if plan.page:
             draw = DrawCards(benchmark, configuration.settings.pictures)
-            parts["cards"] = picked.shown | "Draw" >> DrawTogether(draw)
+            parts["cards"] = picked.shown | "Draw" >> draw_together(draw)
         make = partial(
             make_result, configuration, plan.systems, plan.run_id, plan.invocation, plan.baseline, rows.path, plan.page
         )

@@ -12,13 +12,12 @@ import pytest
 from apache_beam.io.filesystems import FileSystems
 
 from beamscore.transforms.io import storage
-from tests.memory_files import FolderStore, ObjectStore
+from tests.memory_files import ObjectStore
 
 STEPS = [
     *((os, name) for name in ("rename", "link", "symlink", "unlink", "rmdir", "mkdir")),
     *((FileSystems, name) for name in ("rename", "delete", "mkdirs")),
     *((ObjectStore, name) for name in ("copy", "delete")),
-    (FolderStore, "delete"),
 ]
 
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import importlib
 import tempfile
-import threading
 import uuid
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import IO, Any
 
 from apache_beam.io.aws import s3io
@@ -26,25 +25,6 @@ from apache_beam.runners.worker import sdk_worker_main
 from apache_beam.transforms.environments import SubprocessSDKEnvironment
 
 from .process import Shared
-
-_GOOGLE_ERRORS = {
-    "google.api_core.exceptions": ("GoogleAPIError",),
-    "google.auth.exceptions": ("GoogleAuthError",),
-    "google.cloud.storage.exceptions": ("InvalidResponse", "DataCorruption"),
-    "google.resumable_media": ("InvalidResponse", "DataCorruption"),
-}
-
-
-def _store_errors() -> tuple[type[Exception], ...]:
-    errors: list[type[Exception]] = [messages.S3ClientError]
-    for module, names in _GOOGLE_ERRORS.items():
-        with contextlib.suppress(ImportError):
-            errors += [getattr(importlib.import_module(module), name) for name in names]
-    return tuple(dict.fromkeys(errors))
-
-
-STORE_ERRORS = _store_errors()
-"""Errors of object store clients that pass through Beam's filesystems; the Google Cloud client may be missing."""
 
 
 def list_prefix(prefix: str) -> list[Any]:
@@ -113,11 +93,7 @@ def run_worker(arguments: list[str]) -> None:
     sdk_worker_main.main(arguments)
 
 
-MAX_CLIENTS = 8
 BYTES_IN_MEMORY = 8 << 20
-
-_lock = threading.Lock()
-_clients: dict[int, tuple[Any, Any]] = {}
 
 
 @contextlib.contextmanager
@@ -135,15 +111,10 @@ shared_clients = Shared(_shared_clients)
 """Makes Beam use SharedClient within, whenever it opens a path of S3 in this process."""
 
 
+@lru_cache(maxsize=8)
 def _shared(options: Any) -> Any:
     """Returns the client of boto3 for some options, the same client for the same object."""
-    with _lock:
-        entry = _clients.get(id(options))
-        if entry is None or entry[0] is not options:
-            if len(_clients) >= MAX_CLIENTS:
-                _clients.clear()
-            entry = _clients[id(options)] = (options, _BeamClient(options).client)
-        return entry[1]
+    return _BeamClient(options).client
 
 
 _BeamClient: Any = boto3_client.Client

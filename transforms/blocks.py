@@ -14,7 +14,7 @@ import heapq
 import os
 import struct
 import tempfile
-import uuid
+import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -61,7 +61,11 @@ Block = bytes | BlockPlace
 
 @dataclass(frozen=True)
 class BlockFolder:
-    """Where the blocks of a pipeline are; without a path, nowhere but in the pipeline."""
+    """Where the blocks of a pipeline are; without a path, nowhere but in the pipeline.
+
+    Each thread that writes has a file of its own, open only while a block is written: a bundle that fails leaves no
+    open file.
+    """
 
     path: str | None = None
 
@@ -70,39 +74,22 @@ class BlockFolder:
         """What travels of its blocks, as a type for the runner to code."""
         return bytes if self.path is None else BlockPlace
 
-    def writer(self) -> BlockWriter:
-        """Returns the writer of the blocks of one bundle."""
-        return BlockWriter(self.path)
-
-
-IN_PIPELINE = BlockFolder()
-
-
-class BlockWriter:
-    """Writes blocks to its own file, which exists as long as the folder does.
-
-    The file is open only while a block is written: a bundle that fails leaves no open file.
-    """
-
-    def __init__(self, folder: str | None = None) -> None:
-        self._folder = folder
-        self._path: str | None = None
-
     def write(self, records: list[KeyedRecord]) -> Block:
         """Returns the block of some records in its shuffled form; raises InputProblem if it cannot be written."""
         stored = zstd.compress(_ENCODER.encode(records), level=1)
-        if self._folder is None:
+        if self.path is None:
             return stored
+        path = os.path.join(self.path, f"{os.getpid()}-{threading.get_ident()}.blocks")
         try:
-            # A file that is gone is not made again: its folder is then about to be removed.
-            path, mode = self._path or os.path.join(self._folder, f"{uuid.uuid4().hex}.blocks"), "r+b"
-            with open(path, mode if self._path else "xb") as file:
-                self._path = path
-                start = file.seek(0, os.SEEK_END)
+            with open(path, "ab") as file:
+                start = file.tell()
                 file.write(stored)
         except OSError as error:
-            raise temporary_problem(self._folder, error) from error
-        return self._path, start, len(stored)
+            raise temporary_problem(self.path, error) from error
+        return path, start, len(stored)
+
+
+IN_PIPELINE = BlockFolder()
 
 
 def unpack(block: Block) -> list[KeyedRecord]:
@@ -135,9 +122,9 @@ def buckets_for(size: int) -> int:
 class BlockBuffer:
     """The records that a reader holds until their blocks are large enough; at most BYTES_HELD plus one record."""
 
-    def __init__(self, buckets: int, writer: BlockWriter) -> None:
+    def __init__(self, buckets: int, folder: BlockFolder) -> None:
         self._buckets = buckets
-        self._writer = writer
+        self._folder = folder
         self._records: defaultdict[int, list[KeyedRecord]] = defaultdict(list)
         self._sizes: defaultdict[int, int] = defaultdict(int)
         self._size = 0
@@ -161,7 +148,7 @@ class BlockBuffer:
 
     def _block(self, bucket: int) -> tuple[int, Block]:
         self._size -= self._sizes.pop(bucket)
-        return bucket, self._writer.write(self._records.pop(bucket))
+        return bucket, self._folder.write(self._records.pop(bucket))
 
 
 def at_end(outputs: Iterable[Any]) -> Iterator[WindowedValue | TaggedOutput]:
@@ -182,7 +169,7 @@ class ToBlocks(beam.DoFn):
 
     def start_bundle(self) -> None:
         """Creates an empty buffer."""
-        self._held = BlockBuffer(self._buckets, self._folder.writer())
+        self._held = BlockBuffer(self._buckets, self._folder)
 
     def process(self, record: KeyedRecord) -> Iterator[tuple[int, Block]]:
         """Yields the blocks that are now large enough."""
@@ -198,7 +185,7 @@ def only_samples(keyed: tuple[int, Block], sample_ids: Iterable[str]) -> Iterato
     ids = {sample_id.encode("utf-8", "surrogatepass") for sample_id in sample_ids}
     records = [record for record in unpack(keyed[1]) if record[0] in ids]
     if records:
-        yield keyed[0], BlockWriter().write(records)
+        yield keyed[0], IN_PIPELINE.write(records)
 
 
 @contextlib.contextmanager

@@ -145,7 +145,6 @@ class CompareBuckets(beam.DoFn):
         self._sums: dict[str, PairSums] = {}
         self._counts: dict[str, int] = {}
         self._changes = ChangeCounter(self._plan.changes)
-        self._writer = self._folder.writer()
 
     def process(self, bucket: tuple[int, Iterable[Block]]) -> Iterator[TaggedOutput]:
         """Pairs a bucket, which is sorted by sample_id, and yields the sums if they have become large."""
@@ -159,8 +158,8 @@ class CompareBuckets(beam.DoFn):
         """Yields the sums, counts and changed samples of the bundle."""
         outputs = [*self._flush_sums()]
         outputs += [TaggedOutput("counts", each) for each in self._counts.items()]
-        outputs += [TaggedOutput("metrics", each) for each in self._changes.counts()]
-        outputs += [TaggedOutput("changed", self._writer.write(samples)) for samples in self._changes.blocks()]
+        outputs += [TaggedOutput("metrics", each) for each in self._changes.counts.items()]
+        outputs += [TaggedOutput("changed", self._folder.write(samples)) for samples in self._changes.blocks()]
         return at_end(outputs)
 
     def _add_sample(self, before: SampleRow | None, after: SampleRow | None) -> None:

@@ -28,17 +28,9 @@ DRAWN_TOGETHER = 200
 """Samples per batch: their records and drawings are in memory together."""
 
 
-class DrawTogether(beam.PTransform):
+def draw_together(draw: beam.DoFn) -> beam.PTransform:
     """Draws the samples of a bundle in batches, which may share the cost; `draw` processes a list of them at a time."""
-
-    def __init__(self, draw: beam.DoFn) -> None:
-        super().__init__()
-        self._draw = draw
-
-    def expand(self, samples: beam.PCollection) -> beam.PCollection:
-        """Makes the batches, and draws them."""
-        batches = samples | beam.BatchElements(DRAWN_TOGETHER, DRAWN_TOGETHER, clock=time.perf_counter)
-        return batches | beam.ParDo(self._draw)
+    return beam.BatchElements(DRAWN_TOGETHER, DRAWN_TOGETHER, clock=time.perf_counter) | beam.ParDo(draw)
 
 
 class DrawSamples(beam.DoFn):

@@ -71,9 +71,9 @@ class ReusedRows(RowSource):
         return [self._outcome(sample, rows.get(sample.pair.sample_id, ())) for sample in samples]
 
     def _outcome(self, sample: DecodedSample, rows: Sequence[_ReusedRow]) -> Outcome | None:
-        hashes = sample.truth_hash, sample.prediction_hash
+        hashes = sample.unscored.truth_hash, sample.unscored.prediction_hash
         # An existing prediction may have no hash, like a missing one.
-        is_known = sample.prediction_hash is not None or sample.pair.prediction is None
+        is_known = sample.unscored.prediction_hash is not None or sample.pair.prediction is None
         row = next((row for row in rows if is_known and (row.truth_hash, row.prediction_hash) == hashes), None)
         if row is None:
             return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -33,17 +32,11 @@ def faults_end_the_bundle(what: str, excuse: Callable[[BaseException], bool] = l
         ) from error
 
 
-_FULL = (errno.ENOSPC, errno.EDQUOT)
-
-
 def temporary_problem(folder: str, error: Exception) -> InputProblem:
     """Returns the problem with a folder for temporary files that a filesystem, or a library that uses it, reported."""
-    reason = getattr(error, "strerror", None) or str(error)
-    is_full = getattr(error, "errno", None) in _FULL or "disk is full" in reason
-    fix = "free some space, or set" if is_full else "fix that, or set"
     return InputProblem(
-        f"{folder}: temporary files cannot be written and read there: {reason}; "
-        f"{fix} the environment variable TMPDIR to a folder on another disk"
+        f"{folder}: temporary files cannot be written and read there: {getattr(error, 'strerror', None) or error}; "
+        "fix that, or set the environment variable TMPDIR to a folder on another disk"
     )
 
 

@@ -30,7 +30,6 @@ from .io.field_map import (
     KEY_ONLY,
     SideColumns,
     about_sample_id,
-    not_a_sample_id,
     presence,
     present_fields,
     record_json,
@@ -160,7 +159,7 @@ class RecordIntake(beam.DoFn):
     def start_bundle(self) -> None:
         """Starts with nothing read."""
         columns = self._plan.columns
-        self._buffer = BlockBuffer(self._plan.buckets, self._plan.folder.writer())
+        self._buffer = BlockBuffer(self._plan.buckets, self._plan.folder)
         self._counts = RecordCounts()
         self._absent = {side: set(each.counted) for side, each in columns.items()}
         self._repeats: dict[int, set[str]] = {side: set() for side, each in columns.items() if each.repeats}
@@ -240,7 +239,7 @@ class RecordIntake(beam.DoFn):
         if not isinstance(row.sample_id, str):
             type_name = "null" if row.sample_id is None else type(row.sample_id).__name__
             fields = self._plan.columns[encoder.side].fields
-            return self.rejected(encoded, "no_sample_id", not_a_sample_id(type_name, fields.integer_ids))
+            return self.rejected(encoded, "no_sample_id", about_sample_id(f"it is {type_name}", fields.integer_ids))
         return self._keyed(encoded, row.sample_id)
 
     def _keyed(self, encoded: EncodedRecord, sample_id: str) -> KeyedRecord | Quarantined:

@@ -72,11 +72,14 @@ SAMPLES_BETWEEN_CUTS = 16 << 10
 
 
 class ChangeCounter:
-    """Counts the changes of a bundle, and keeps the samples that changed most."""
+    """Counts the changes of a bundle, and keeps the samples that changed most.
+
+    counts: by metric and kind.
+    """
 
     def __init__(self, plan: ChangePlan) -> None:
         self._plan = plan
-        self._counts = {spec.name: dict.fromkeys(KINDS, 0) for spec in plan.specs}
+        self.counts = {spec.name: dict.fromkeys(KINDS, 0) for spec in plan.specs}
         self._changed: list[ChangedSample] = []
 
     def add(self, before: SampleRow, after: SampleRow) -> None:
@@ -86,15 +89,11 @@ class ChangeCounter:
             if old != new:
                 changed = True
                 for kind in _kinds(spec, old, new, self._plan.threshold):
-                    self._counts[spec.name][kind] += 1
+                    self.counts[spec.name][kind] += 1
         if changed and self._plan.most:
             self._changed.append(changed_sample(self._plan, before, after))
             if len(self._changed) >= self._plan.most + SAMPLES_BETWEEN_CUTS:
                 self._cut()
-
-    def counts(self) -> Iterator[tuple[str, dict[str, int]]]:
-        """Yields the counts of each metric."""
-        yield from self._counts.items()
 
     def blocks(self) -> Iterator[list[ChangedSample]]:
         """Yields the samples that changed most, in lists of at most SAMPLES_PER_BLOCK."""

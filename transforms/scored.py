@@ -14,7 +14,7 @@ import msgspec
 import pyarrow as pa
 
 from ..metrics.benchmark import Benchmark, Pair, explain
-from ..metrics.scoring import Missing, Outcome, Status, prediction_status
+from ..metrics.scoring import Missing, Outcome, Status, status_of_prediction
 from .hashes import record_hash, row_hash
 from .records import Cause, ColumnsReader, EncodedRecord, Quarantined, quarantined, side_name
 from .rows import sample_schema
@@ -101,35 +101,24 @@ class ScoredSample(msgspec.Struct, frozen=True):
 
 
 class DecodedSample(msgspec.Struct, frozen=True):
-    """One sample of one system before scoring: see ScoredSample. truth, prediction: the records of the pair."""
+    """One sample of one system before scoring. unscored: what is known of it. truth, prediction: the records."""
 
     pair: Pair[Any, Any]
-    system: int
-    unit: str
-    slices: tuple[Slice, ...]
-    slice_values: tuple[Any, ...]
-    truth_hash: str | None
-    prediction_hash: str | None
+    unscored: ScoredSample
     truth: EncodedRecord
     prediction: EncodedRecord | None
 
     def scored(self, outcome: Outcome, prediction_status: str | None) -> ScoredSample:
         """Returns the sample with its outcome. prediction_status: see ScoredSample."""
-        pair, score = self.pair, outcome.score
-        return ScoredSample(
-            pair.sample_id,
-            self.system,
-            outcome.status,
-            prediction_status,
-            self.unit,
-            self._coverage(outcome, prediction_status),
-            self.slices,
-            self.slice_values,
-            None if score is None else score.statistics,
-            {} if score is None else score.metrics,
-            self.truth_hash,
-            self.prediction_hash,
-            NO_DETAILS if score is None else bytes(score.details),
+        score = outcome.score
+        return msgspec.structs.replace(
+            self.unscored,
+            status=outcome.status,
+            prediction_status=prediction_status,
+            coverage=self._coverage(outcome, prediction_status),
+            statistics=None if score is None else score.statistics,
+            metrics={} if score is None else score.metrics,
+            details=NO_DETAILS if score is None else bytes(score.details),
         )
 
     def _coverage(self, outcome: Outcome, prediction_status: str | None) -> Mapping[str, int]:
@@ -175,19 +164,19 @@ class ScoredBatch:
         """Adds a sample, and the quarantine entries of its rejected records."""
         sample_id, prediction = sample.pair.sample_id, sample.prediction
         was_decoded = sample.pair.prediction is not None
-        status_of_prediction = prediction_status(outcome, prediction is not None, was_decoded)
+        prediction_status = status_of_prediction(outcome, prediction is not None, was_decoded)
         if prediction is not None and outcome.prediction_rejected is not None:
             self.reject(prediction, sample_id, "invalid", outcome.prediction_rejected.message)
         if outcome.rejected is not None:
             cause: Cause = "failed" if outcome.rejected.side == "sample" else "invalid"
             message = outcome.rejected.message
-            suffix = f" (with the prediction of {self.names[sample.system]})" if len(self.names) > 1 else ""
+            suffix = f" (with the prediction of {self.names[sample.unscored.system]})" if len(self.names) > 1 else ""
             self.reject(sample.truth, sample_id, cause, message + suffix)
-            if prediction is not None and status_of_prediction == "unmatched":
+            if prediction is not None and prediction_status == "unmatched":
                 self.reject(prediction, sample_id, "unmatched", _TRUTH_REJECTED)
             elif prediction is not None and was_decoded and outcome.prediction_rejected is None:
                 self.reject(prediction, sample_id, cause, message)
-        self.samples.append(sample.scored(outcome, status_of_prediction))
+        self.samples.append(sample.scored(outcome, prediction_status))
 
 
 class BatchDecoder:
@@ -224,10 +213,11 @@ class BatchDecoder:
                     prediction = record.decode(plan.benchmark.prediction_type)
                 except _NOT_DECODED as error:
                     batch.reject(record, sample_id, "invalid", explain(error))
-            pair, prediction_hash = Pair(sample_id, truth, prediction), hash_of(prediction)
-            yield DecodedSample(
-                pair, system, unit, slices, slice_values, truth_hash, prediction_hash, sample.truth, record
+            hashes = truth_hash, hash_of(prediction)
+            unscored = ScoredSample(
+                sample_id, system, "rejected", None, unit, {}, slices, slice_values, None, {}, *hashes
             )
+            yield DecodedSample(Pair(sample_id, truth, prediction), unscored, sample.truth, record)
 
 
 def status_counts(status: Status, prediction_status: str | None) -> dict[str, int]:

@@ -21,7 +21,7 @@ from beamscore.metrics.statistics.measured import measure
 from beamscore.metrics.statistics.paired import paired_differences
 from beamscore.metrics.statistics.sum_table import SumTable
 from beamscore.metrics.statistics.sums import Sums
-from beamscore.transforms.blocks import Block, BlockWriter
+from beamscore.transforms.blocks import Block, BlockFolder
 from tests import toy
 from tests.finished_runs import Row, row, schema, write_run
 from tests.runs import command
@@ -301,14 +301,14 @@ def test_a_local_run_shuffles_on_its_disk_and_leaves_nothing_there(
 ) -> None:
     """Its memory would hold all rows otherwise. What is shuffled is the place of a block, whatever is in the block."""
     stored: list[Any] = []
-    write = BlockWriter.write
+    write = BlockFolder.write
 
-    def recorded(self: BlockWriter, records: Any) -> Block:
+    def recorded(self: BlockFolder, records: Any) -> Block:
         found = write(self, records)
         stored.append(found)
         return found
 
-    monkeypatch.setattr(BlockWriter, "write", recorded)
+    monkeypatch.setattr(BlockFolder, "write", recorded)
     before, after = systems(300, 13, 0.9)
     compare(write_run(tmp_path / "a", before, files=2), write_run(tmp_path / "b", after), tmp_path / "out")
     assert len(stored) >= 3

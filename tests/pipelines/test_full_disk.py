@@ -63,7 +63,7 @@ def test_a_repeat_that_does_not_fit_leaves_the_result(tmp_path: Path) -> None:
             assert (repeat.code, repeat.stdout) == (2, "")
             assert repeat.stderr == (
                 f"beamscore: --output {output}: cannot be written: [Errno 28] No space left on device; "
-                "free some space, or give another --output\n"
+                "fix that, or give another --output\n"
             )
             assert files(output) == before
 
@@ -88,7 +88,7 @@ def test_a_temporary_folder_without_room_leaves_the_result(
         (line,) = found.stderr.splitlines()
         assert re.fullmatch(
             rf"beamscore: {disk}/[^ ]+: temporary files cannot be written and read there: No space left on device; "
-            "free some space, or set the environment variable TMPDIR to a folder on another disk",
+            "fix that, or set the environment variable TMPDIR to a folder on another disk",
             line,
         )
         assert list(disk.iterdir()) == []

@@ -53,7 +53,7 @@ def unreadable(side: str) -> list[Bad]:
         bad(b'{"sample_id": "cut off ' + own.encode(), "unreadable", "this is not JSON: Input data was truncated"),
         bad(b'{"sample_id": "\xff\xfe"}', "unreadable", "'utf-8' codec can't decode byte 0xff"),
         bad(b"\x00" * 100, "unreadable", "this is not JSON: "),
-        bad(b'{"text": "t"}', "no_sample_id", "there is no sample_id; every record needs one, a string"),
+        bad(b'{"text": "t"}', "no_sample_id", "sample_id must be a string or an integer: Object missing"),
         bad(line("x" * 1025), "no_sample_id", "sample_id must have 1 to 1024 characters, not 1025"),
         bad(line("huge", text="x" * RECORD_BYTES), "too_large", f"more than the {RECORD_BYTES} of limits.record_bytes"),
         bad(line("deep", x=[[[[[[[[[[]]]]]]]]]]), "too_deep", "nested deeper than the 9 levels of limits.depth"),

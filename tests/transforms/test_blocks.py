@@ -20,7 +20,6 @@ from beamscore.transforms.blocks import (
     Block,
     BlockBuffer,
     BlockFolder,
-    BlockWriter,
     bucket_count,
     only_samples,
     sorted_on_disk,
@@ -71,7 +70,7 @@ def test_every_record_leaves_once_in_its_bucket(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(blocks, "BYTES_PER_BLOCK", per_block)
         patch.setattr(blocks, "BYTES_HELD", held)
-        holder = BlockBuffer(buckets, BlockWriter())
+        holder = BlockBuffer(buckets, BlockFolder())
         early = [each for record in records for each in holder.add(record)]
         last = list(holder.flush())
         assert list(holder.flush()) == []
@@ -85,7 +84,7 @@ def test_every_record_leaves_once_in_its_bucket(
 
 
 def test_one_sample_is_taken_out_of_a_block() -> None:
-    block = BlockWriter().write([(b"a", b"1"), (b"b", b"2"), (b"a", b"3")])
+    block = BlockFolder().write([(b"a", b"1"), (b"b", b"2"), (b"a", b"3")])
     ((bucket, found),) = only_samples((7, block), ["a", "d"])
     assert (bucket, unpack(found)) == (7, [(b"a", b"1"), (b"a", b"3")])
     assert list(only_samples((7, block), ["c"])) == []
@@ -95,14 +94,14 @@ def test_one_sample_is_taken_out_of_a_block() -> None:
 def test_a_block_is_the_same_wherever_it_was(tmp_path_factory: pytest.TempPathFactory, contents: list[object]) -> None:
     """Blocks of several bundles, each of which may be read at once, or later in any order."""
     for folder in (IN_PIPELINE, BlockFolder(str(tmp_path_factory.getbasetemp()))):
-        writers = [pickle.loads(pickle.dumps(folder)).writer() for _ in range(2)]
+        writers = [pickle.loads(pickle.dumps(folder)) for _ in range(2)]
         written = [writers[number % 2].write(records) for number, records in enumerate(contents)]
         assert [unpack(each) for each in reversed(written)] == contents[::-1]
         assert all(len(pickle.dumps(each)) < 400 for each in written if folder.path)
 
 
 def test_what_cannot_be_compressed_takes_hardly_more_than_its_bytes_and_nothing_takes_none(tmp_path: Path) -> None:
-    writer = BlockFolder(str(tmp_path)).writer()
+    writer = BlockFolder(str(tmp_path))
     assert list(tmp_path.iterdir()) == []
     _, start, size = writer.write([(b"", os.urandom(1 << 20))])
     (file,) = tmp_path.iterdir()
@@ -121,7 +120,7 @@ def test_the_runner_codes_what_travels_without_pickle(path: str | None) -> None:
 
 def test_hundreds_of_bundles_keep_no_file_open(tmp_path: Path) -> None:
     before = len(os.listdir("/proc/self/fd"))
-    writers = [BlockFolder(str(tmp_path)).writer() for _ in range(300)]
+    writers = [BlockFolder(str(tmp_path)) for _ in range(300)]
     for writer in writers * 2:
         unpack(writer.write([(b"a", b"content")]))
     assert len(os.listdir("/proc/self/fd")) == before
@@ -131,7 +130,7 @@ def test_what_a_failed_bundle_left_is_not_read_and_a_folder_that_is_gone_is_not_
     """A worker that outlives its command for a moment leaves nothing behind."""
     folder = tmp_path / "blocks"
     folder.mkdir()
-    failed, again, new = (BlockFolder(str(folder)).writer() for _ in range(3))
+    failed, again, new = (BlockFolder(str(folder)) for _ in range(3))
     failed.write([(b"a", b"lost")])
     kept = again.write([(b"a", b"kept")])
     failed.write([(b"a", b"lost, too")])
@@ -144,7 +143,7 @@ def test_what_a_failed_bundle_left_is_not_read_and_a_folder_that_is_gone_is_not_
 
 @pytest.mark.parametrize("left", [0, 3])
 def test_a_block_that_was_cut_off_is_a_problem_and_no_records(tmp_path: Path, left: int) -> None:
-    place = BlockFolder(str(tmp_path)).writer().write([(b"a", b"some content" * 9)])
+    place = BlockFolder(str(tmp_path)).write([(b"a", b"some content" * 9)])
     (file,) = tmp_path.iterdir()
     os.truncate(file, left)
     assert WRONG in problem_of(lambda: unpack(place))
@@ -152,10 +151,10 @@ def test_a_block_that_was_cut_off_is_a_problem_and_no_records(tmp_path: Path, le
 
 def test_a_full_disk_is_a_problem_of_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with small_disk(tmp_path / "disk", 16) as disk:
-        writer = BlockWriter(str(disk))
+        writer = BlockFolder(str(disk))
         kept = writer.write([(b"a", b"small")])
         expected = (
-            f"{disk}: {WRONG}No space left on device; free some space, or "
+            f"{disk}: {WRONG}No space left on device; fix that, or "
             "set the environment variable TMPDIR to a folder on another disk"
         )
         assert problem_of(lambda: writer.write([(b"a", os.urandom(1 << 20))])) == expected

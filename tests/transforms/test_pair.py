@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from beamscore.metrics.statistics.sums import Sums
 from beamscore.transforms import blocks as sorting
 from beamscore.transforms import pair as pairing
-from beamscore.transforms.blocks import Block, BlockWriter
+from beamscore.transforms.blocks import Block, BlockFolder
 from beamscore.transforms.pair import DeduplicateAndPair, samples_per_batch
 from beamscore.transforms.records import EARLIER_ROWS, GROUND_TRUTH, REUSED_ROWS, EncodedRecord, Quarantined
 from beamscore.transforms.scored import PairedSample
@@ -43,7 +43,7 @@ class Blocks:
 
 def pair(buckets: Sequence[Sequence[list[tuple[bytes, bytes]]]], batch: int = 100) -> Any:
     """Pairs a bundle of buckets, each of blocks of records; returns the batches, the quarantine and the outcomes."""
-    packed = [(number, Blocks(list(map(BlockWriter().write, bucket)))) for number, bucket in enumerate(buckets)]
+    packed = [(number, Blocks(list(map(BlockFolder().write, bucket)))) for number, bucket in enumerate(buckets)]
     found = bundle(DeduplicateAndPair(NAMES, batch), *packed)
     return found["main"], found["quarantine"], dict(found["outcomes"])
 
@@ -110,7 +110,7 @@ def test_duplicates_are_never_held_at_once(monkeypatch: pytest.MonkeyPatch) -> N
     """Many times as many as fit into the memory that is allowed."""
     monkeypatch.setattr(sorting.sorted_on_disk.__wrapped__, "__defaults__", (100_000,))  # type: ignore[attr-defined]
     count, size = 1500, 4000
-    blocks = (BlockWriter().write([(b"a", encoded(0, b"x" * size, 0, number).encoded)]) for number in range(count))
+    blocks = (BlockFolder().write([(b"a", encoded(0, b"x" * size, 0, number).encoded)]) for number in range(count))
     do_fn = DeduplicateAndPair(NAMES)
     do_fn.start_bundle()
     tracemalloc.start()

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from beamscore.metrics.benchmark import MetricSpec
 from beamscore.transforms import sample_changes
-from beamscore.transforms.blocks import IN_PIPELINE, BlockWriter, unpack
+from beamscore.transforms.blocks import IN_PIPELINE, BlockFolder, unpack
 from beamscore.transforms.earlier_rows import EarlierRows
 from beamscore.transforms.pair import DeduplicateAndPair
 from beamscore.transforms.pick import Key, PickSamples, SelectCandidates, Selection, is_flip, order_of_picked
@@ -139,7 +139,7 @@ def test_samples_that_changed_since_an_earlier_run_are_picked_by_how_much(tmp_pa
         _ = blocks | beam.Map(collect)
     now = {"a": 0.25, "b": 0.0, "c": 1.0, "d": 0.2, "e": 0.5, "other": 0.0, "unmeasured": 0.0, "new": 0.0}
     records = [(name.encode(), encoded(side).encoded) for name in now for side in (GROUND_TRUTH, 0, 1)]
-    block = BlockWriter().write([*records, *COLLECTED])
+    block = BlockFolder().write([*records, *COLLECTED])
     (paired,) = bundle(DeduplicateAndPair(["ours", "theirs"]), (0, [block]))["main"]
     scored = [
         ScoredSample(name, system, "scored", "scored", name, {}, metrics={"score": value}, truth_hash="t")
@@ -178,7 +178,7 @@ def counted(old: float | None, new: float | None, higher_is_better: bool = True)
     counter = ChangeCounter(ChangePlan((MetricSpec("score", "", higher_is_better, main=1),), 0, 0.1, 9))
     before, after = (SampleRow("a", "scored", "a", (), (value,), "{}", "h") for value in (old, new))
     counter.add(before, after)
-    ((_, counts),) = counter.counts()
+    ((_, counts),) = counter.counts.items()
     return {kind for kind, count in counts.items() if count}
 
 

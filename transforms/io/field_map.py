@@ -189,26 +189,10 @@ def wrong_length(sample_id: str) -> str | None:
     return f"sample_id must have 1 to {MAX_SAMPLE_ID_LENGTH} characters, not {len(sample_id)}"
 
 
-def about_sample_id(error: str, integers: bool) -> str:
-    """Returns why a record has no sample_id. error: of `KEY_ONLY`. integers: whether a sample_id may be one."""
-    if "missing required field `sample_id`" in error:
-        return f"there is no sample_id; every record needs one, {_kind(integers)}"
-    if "$" not in error:
-        return f"a record must be an object with a sample_id: {error}"
-    return f"sample_id must be {_kind(integers)}: {error}{_hint(error, integers)}"
-
-
-def not_a_sample_id(type_name: str, integers: bool) -> str:
-    """Returns the message that a value of type `type_name` is not a sample_id."""
-    return f"sample_id must be {_kind(integers)}, not {type_name}{_hint(type_name, integers)}"
-
-
-def _kind(integers: bool) -> str:
-    return "a string or an integer" if integers else "a string"
-
-
-def _hint(error: str, integers: bool) -> str:
-    return "; set sample_id_type: any to accept integers" if not integers and re.search(r"\bint\b", error) else ""
+def about_sample_id(problem: str, integers: bool) -> str:
+    """Returns why a record has no sample_id. problem: of `KEY_ONLY`. integers: whether a sample_id may be one."""
+    kind = "a string or an integer" if integers else "a string; set sample_id_type: any to accept integers"
+    return f"sample_id must be {kind}: {problem}"
 
 
 def fields_of(record: Any) -> dict[str, Any]:

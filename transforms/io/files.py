@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..records import InputProblem, zstd
-from .storage import beam_files, list_folder, open_file, read_bytes, reason_of
+from .storage import beam_files, open_file, read_bytes, reason_of
 
 Format = Literal["jsonl", "parquet", "arrow", "csv", "tsv"]
 
@@ -38,8 +38,6 @@ ENDINGS = ".jsonl, .csv or .tsv, also with .gz, .zst or .bz2, or with .parquet o
 _PLAIN = re.compile(r"\.(?:jsonl|ndjson|json)$", re.IGNORECASE)
 
 MAX_STATE_BYTES = 16 << 20
-
-_STATE, _SPLITS = "state.json", "dataset_dict.json"
 
 BOM = b"\xef\xbb\xbf"
 _READERS: dict[str, Any] = {"gz": lambda raw: gzip.GzipFile(fileobj=raw), "bz2": bz2.BZ2File, "zst": zstd.ZstdFile}
@@ -128,9 +126,6 @@ def match_glob(glob: str, what: str) -> list[tuple[str, int, float]]:
     """
     if not glob.strip():
         raise InputProblem(f"{what.strip()}: the path is empty; is a variable of the shell unset?")
-    if re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*://[^/*?[]+/?", glob):
-        advice = f"this is a bucket; give a pattern of files, such as '{glob.rstrip('/')}/*.jsonl'"
-        raise InputProblem(f"{what}{glob}: {advice}")
     # Beam finds nothing for a pattern that starts in the current folder without naming it, such as `*.jsonl`.
     here = "" if "/" in re.split(r"[*?[]", glob, maxsplit=1)[0] else "./"
     try:
@@ -250,46 +245,22 @@ class _SavedFile(msgspec.Struct):
     filename: str
 
 
+class _Saved(msgspec.Struct):
+    files: list[_SavedFile] = msgspec.field(name="_data_files")
+
+
 def files_of_folder(path: str, what: str) -> list[str] | None:
-    """Returns the files that state.json names in a folder that `Dataset.save_to_disk` wrote; else None.
+    """Returns the files that state.json names in a folder that `Dataset.save_to_disk` wrote; None if it has none.
 
-    `what` names the input in errors. Raises InputProblem if a file is missing, or the folder holds several splits.
+    `what` names the input in errors. Raises InputProblem if state.json cannot be read.
     """
-    folder = path.rstrip("/")
-    is_file = name_format(folder) is not None and not os.path.isdir(folder)
-    names: list[str] = []
-    with contextlib.suppress(OSError, ValueError):
-        names = sorted(list_folder(folder)) if folder and not is_file else []
-    if not names:
+    state = posixpath.join(path, "state.json")
+    if not path.strip() or (name_format(path.rstrip("/")) is not None and not os.path.isdir(path)):
         return None
-    if _SPLITS in names:
-        splits = ", ".join(map(str, _document(posixpath.join(folder, _SPLITS), what).get("splits") or ["none"]))
-        raise InputProblem(f"{what}{path}: this folder holds the splits {splits}; give one of them, {folder}/SPLIT")
-    if _STATE not in names:
+    try:
+        saved = msgspec.json.decode(read_bytes(state, MAX_STATE_BYTES), type=_Saved)
+    except OSError:
         return None
-    data = _saved(posixpath.join(folder, _STATE), what)
-    missing = [name for name in data if name not in names]
-    if missing:
-        raise InputProblem(f"{what}{path}: {missing[0]} is missing, which {_STATE} names")
-    return [posixpath.join(folder, name) for name in data]
-
-
-def _saved(path: str, what: str) -> list[str]:
-    """Returns the names of the files of a saved data set, which are next to its state."""
-    state = _document(path, what)
-    if state.get("_indices_data_files") or state.get("_indices_files"):
-        raise InputProblem(f"{what}{path}: the data set was saved with indices; load it and save it again")
-    try:
-        files = msgspec.convert(state.get("_data_files"), list[_SavedFile])
-    except msgspec.ValidationError as error:
-        raise InputProblem(f"{what}{path}: _data_files does not name the files beside it: {error}") from error
-    if any("/" in file.filename for file in files):
-        raise InputProblem(f"{what}{path}: _data_files names files outside of the folder")
-    return [file.filename for file in files]
-
-
-def _document(path: str, what: str) -> dict[str, Any]:
-    try:
-        return msgspec.json.decode(read_bytes(path, MAX_STATE_BYTES), type=dict[str, Any])
-    except (OSError, ValueError, msgspec.MsgspecError, RecursionError) as error:
-        raise InputProblem(f"{what}{path}: cannot be read: {error}") from error
+    except (ValueError, msgspec.MsgspecError, RecursionError) as error:
+        raise InputProblem(f"{what}{state}: cannot be read: {error}") from error
+    return [posixpath.join(path, file.filename) for file in saved.files]

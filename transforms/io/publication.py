@@ -469,7 +469,7 @@ def _others(output: str, run_id: str) -> tuple[list[Claim], list[str]]:
     now = times.get(run_id + CLAIM, max(times.values(), default=0.0))
     living, dead = [], []
     for other in sorted({name.partition(".")[0] for name in times} - {run_id}):
-        claim = _read(output, other) if other + CLAIM in times else None
+        claim = held_claim(output, other) if other + CLAIM in times else None
         silence_s = now - max(changed for name, changed in times.items() if name.partition(".")[0] == other)
         if claim is not None and is_alive(claim, silence_s):
             living.append(claim)
@@ -496,23 +496,17 @@ def is_alive(claim: Claim, silence_s: float) -> bool:
     return bool(running and not claim.detached) or silence_s <= claim.lease_s
 
 
-def _read(output: str, run_id: str) -> Claim | None:
-    """Returns a claim; None if it has been withdrawn, or is damaged."""
+def held_claim(output: str, run_id: str) -> Claim | None:
+    """Returns the claim of a run; None if it is damaged or withdrawn, and the run must not publish."""
     try:
         return msgspec.json.decode(read_bytes(_path(output, run_id, CLAIM)), type=Claim)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
         return None
 
 
-def held_claim(output: str, run_id: str) -> Claim | None:
-    """Returns the claim of a run; None if the run has lost it and must not publish."""
-    return _read(output, run_id) if run_id + CLAIM in list_folder(posixpath.join(output, RUNS)) else None
-
-
 def release(output: str, run_id: str) -> None:
     """Withdraws the claim of a run, which can no longer publish anything."""
-    delete_files([_path(output, run_id, CLAIM)])
-    delete_files([_path(output, run_id, HEARTBEAT)])
+    delete_files([_path(output, run_id, CLAIM), _path(output, run_id, HEARTBEAT)])
 
 
 def beat(output: str, run_id: str) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO, NamedTuple
 
@@ -54,7 +54,7 @@ def known_fields(file: SourceFile, fields: FieldMap = FIELDS_AS_NAMED) -> list[s
     if file.format == "jsonl":
         return None
     schema = schema_of(file)
-    check_columns(file, schema, fields)
+    check_columns(file.path, schema.names, fields)
     return fields.present(schema.names)
 
 
@@ -107,15 +107,9 @@ class Record(NamedTuple):
 
     position: int
     line: int
-    lines: int
     text: bytes
     fields: list[str]
     problem: str
-
-    @property
-    def span(self) -> str:
-        """Its lines, to append to its problem, if it has several."""
-        return f" (lines {self.line} to {self.line + self.lines - 1})" if self.lines > 1 else ""
 
 
 def read_records(stream: BinaryIO, delimiter: str, longest: int) -> Iterator[Record]:
@@ -157,7 +151,7 @@ def read_records(stream: BinaryIO, delimiter: str, longest: int) -> Iterator[Rec
             problem = f"this is not UTF-8, at byte {error.start} of the record"
         if fields or problem:
             end = 2 if text.endswith(b"\r\n") else 1 if text.endswith(b"\n") else 0
-            yield Record(position, number, count, text[: len(text) - end], fields, problem)
+            yield Record(position, number, text[: len(text) - end], fields, problem)
         position, number = position + len(text), number + count
         taken, count = bytearray(), 0
 
@@ -181,11 +175,11 @@ def read_delimited(part: Part, columns: SideColumns, limits: RecordLimits) -> It
             if not problem and len(record.fields) != len(names):
                 problem = f"the record has {len(record.fields)} fields, but the first line names {len(names)} columns"
             if size > limits.record_bytes:
-                message = too_large(size, limits.record_bytes) + record.span
+                message = too_large(size, limits.record_bytes)
                 yield Row(position, None, b"\xc0", message, "too_large", line)
             elif problem:
                 shown = msgspec.msgpack.encode(record.text[:TEXT_KEPT].decode("utf-8", "replace"))
-                yield Row(position, None, shown, problem + record.span, "unreadable", line)
+                yield Row(position, None, shown, problem, "unreadable", line)
             else:
                 row = rows.of_text(position, {name: record.fields[index] for index, name in used_columns})
                 yield msgspec.structs.replace(row, line=line)
@@ -197,26 +191,13 @@ def header_of(file: SourceFile, fields: FieldMap = FIELDS_AS_NAMED) -> list[str]
     Raises InputProblem if the file cannot be read, has no column of the sample_id, or has duplicate names.
     """
     with open_text(file) as stream:
-        if stream.read(2) in (b"\xff\xfe", b"\xfe\xff"):
-            raise ValueError("it is UTF-16; write it as UTF-8")
-        stream.seek(0)
         header = next(read_records(stream, DELIMITERS[file.format], MAX_HEADER_BYTES), None)
-    return [] if header is None else _names(file, header, fields)
-
-
-def _names(file: SourceFile, header: Record, fields: FieldMap) -> list[str]:
-    where, names = f"{file.path}:{header.line}", header.fields
+    if header is None:
+        return []
     if header.problem:
-        raise InputProblem(f"{where}: the names of the columns: {header.problem}{header.span}")
-    duplicates = [name for name, count in Counter(names).items() if count > 1]
-    if duplicates:
-        raise InputProblem(f"{where}: two columns are called {duplicates[0]!r}; rename one")
-    if fields.id_column() not in names:
-        raise InputProblem(
-            f"{where}: there is no column {fields.id_column()}, only {listed(names)}; "
-            "the first line must name the columns"
-        )
-    return names
+        raise InputProblem(f"{file.path}:{header.line}: the names of the columns: {header.problem}")
+    check_columns(f"{file.path}:{header.line}", header.fields, fields)
+    return header.fields
 
 
 def read_table(part: Part, columns: SideColumns, limits: RecordLimits) -> Iterator[Row]:
@@ -251,7 +232,7 @@ def _of_arrow(part: Part, columns: SideColumns) -> Iterator[Any]:
 
 
 def _wanted(file: SourceFile, schema: Any, columns: SideColumns) -> list[str]:
-    check_columns(file, schema, columns.fields)
+    check_columns(file.path, schema.names, columns.fields)
     return [name for name in schema.names if columns.read is None or name in columns.read]
 
 
@@ -288,14 +269,14 @@ def schema_of(file: SourceFile) -> Any:
         return _open_arrow(stream).schema
 
 
-def check_columns(file: SourceFile, schema: Any, fields: FieldMap = FIELDS_AS_NAMED) -> None:
-    """Raises InputProblem if the schema has no column of the sample_id, or has duplicate names."""
-    counts = Counter(schema.names)
+def check_columns(place: str, names: Sequence[str], fields: FieldMap) -> None:
+    """Raises InputProblem if no column has the sample_id, or two have one name. place: what the problem names first."""
+    counts = Counter(names)
     if fields.id_column() not in counts:
-        raise InputProblem(f"{file.path}: there is no column {fields.id_column()}, only {listed(schema.names)}")
+        raise InputProblem(f"{place}: there is no column {fields.id_column()}, only {listed(names)}")
     duplicates = sorted(name for name, count in counts.items() if count > 1)
     if duplicates:
-        raise InputProblem(f"{file.path}: two columns are called {duplicates[0]}; rename one")
+        raise InputProblem(f"{place}: two columns are called {duplicates[0]!r}; rename one")
 
 
 def listed(columns: Iterable[str]) -> str:

@@ -7,7 +7,6 @@ to import, so it is imported with the first such path. Every failure of a filesy
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import posixpath
 import shutil
@@ -20,15 +19,8 @@ from ..records import InputProblem
 PART = ".part"
 """The ending of a file that is being written; it is renamed once it is complete."""
 
-_FIXES = {
-    errno.ENOSPC: "free some space, or give another --output",
-    errno.EDQUOT: "free some space, or give another --output",
-    errno.EACCES: "allow this user to write there, or give another --output",
-    errno.EPERM: "allow this user to write there, or give another --output",
-    errno.EEXIST: "a file has that name; give another --output",
-    errno.ENOTDIR: "a file has the name of a folder of it; give another --output",
-    errno.EROFS: "mount it for writing, or give another --output",
-}
+_CLIENTS = ("google.", "apache_beam.io.aws.")
+"""The packages of the object store clients whose errors pass through Beam's filesystems."""
 
 
 @contextlib.contextmanager
@@ -46,19 +38,17 @@ def as_os_errors(path: str) -> Iterator[None]:
     if is_on_disk(path):
         yield
         return
-    from ..beam_internals import STORE_ERRORS
-
     try:
         yield
-    except STORE_ERRORS as error:
-        raise OSError(error) from error
+    except Exception as error:
+        if not isinstance(error, OSError) and type(error).__module__.startswith(_CLIENTS):
+            raise OSError(error) from error
+        raise
 
 
 def output_problem(output: str, error: BaseException) -> InputProblem:
-    """Returns the problem with an output that a filesystem reported, with its fix."""
-    cause = _innermost(error)
-    fix = _FIXES.get(getattr(cause, "errno", None) or 0, "fix that, or give another --output")
-    return InputProblem(f"--output {output}: cannot be written: {reason_of(cause)}; {fix}")
+    """Returns the problem with an output that a filesystem reported."""
+    return InputProblem(f"--output {output}: cannot be written: {reason_of(error)}; fix that, or give another --output")
 
 
 @contextlib.contextmanager
@@ -72,21 +62,14 @@ def output_problems(output: str) -> Iterator[None]:
 
 
 def reason_of(error: BaseException) -> str:
-    """Returns the message of the original error, in one line."""
-    cause = _innermost(error)
-    return " ".join(str(cause).split())[:300] or type(cause).__name__
-
-
-def _innermost(error: BaseException) -> BaseException:
-    """Returns the original error, which filesystems of Beam may have wrapped."""
-    while True:
-        details = getattr(error, "exception_details", None)
-        inner = next(iter(details.values()), None) if isinstance(details, dict) else None
-        if inner is None and error.args and isinstance(error.args[0], BaseException):
-            inner = error.args[0]
-        if not isinstance(inner, BaseException):
-            return error
-        error = inner
+    """Returns the message of the original error, which filesystems of Beam may have wrapped, in one line."""
+    cause: Any = error
+    while isinstance(cause, BaseException):
+        error, details = cause, getattr(cause, "exception_details", None)
+        cause = next(iter(details.values()), None) if isinstance(details, dict) else None
+        if cause is None and error.args:
+            cause = error.args[0]
+    return " ".join(str(error).split())[:300] or type(error).__name__
 
 
 def new_run_id() -> str:
@@ -105,14 +88,6 @@ def place_of(path: str) -> str:
         return os.path.realpath(path)
     scheme, _, rest = path.partition("://")
     return f"{scheme}://{posixpath.normpath(rest)}"
-
-
-def has_folders(path: str) -> bool:
-    """Returns whether the filesystem of a path has folders; an object store has none."""
-    if is_on_disk(path):
-        return True
-    with beam_files(path) as files:
-        return bool(files.get_filesystem(path).has_dirs())
 
 
 def exists(path: str) -> bool:
@@ -135,8 +110,6 @@ def list_folder(folder: str) -> dict[str, float]:
                 with contextlib.suppress(FileNotFoundError):
                     times[entry.name] = entry.stat(follow_symlinks=False).st_mtime
         return times
-    if has_folders(folder) and not exists(folder):
-        return {}
     start = folder.rstrip("/") + "/"
     for path, (_, changed) in list_tree(folder).items():
         name = path.removeprefix(start).partition("/")[0]
@@ -145,10 +118,7 @@ def list_folder(folder: str) -> dict[str, float]:
 
 
 def list_tree(folder: str) -> dict[str, tuple[int, float]]:
-    """Returns the files below a folder of an object store, however deep: by path, the size and the last change.
-
-    On a filesystem that has folders, only the files directly below it.
-    """
+    """Returns the files below a folder of an object store, however deep: by path, the size and the last change."""
     from ..beam_internals import list_prefix
 
     with as_os_errors(folder):
@@ -185,29 +155,18 @@ def read_bytes(path: str, most: int = -1) -> bytes:
 
 
 def make_folder(path: str) -> None:
-    """Makes a folder unless it exists, or its filesystem has no folders."""
-    if is_on_disk(path):
-        if path:
-            os.makedirs(path, exist_ok=True)
-        return
-    if not has_folders(path):
-        return
-    try:
-        if not exists(path):
-            with beam_files(path) as files:
-                files.mkdirs(path)
-    except OSError:
-        if not exists(path):
-            raise
+    """Makes a folder on a disk unless it exists; an object store has none."""
+    if path and is_on_disk(path):
+        os.makedirs(path, exist_ok=True)
 
 
 def write_file(path: str, content: bytes, before: Callable[[], None] = lambda: None) -> None:
     """Writes a file as a whole or not at all, replacing an existing one.
 
-    An object exists once its upload ends. Elsewhere the file is written under a temporary name, then renamed.
+    An object exists once its upload ends. On a disk the file is written under a temporary name, then renamed.
     before: called as late as possible before the file appears; if it raises, no file is written.
     """
-    if not has_folders(path):
+    if not is_on_disk(path):
         before()
         with as_os_errors(path), create_file(path) as stream:
             stream.write(content)
@@ -243,19 +202,16 @@ def rename_files(pairs: Sequence[tuple[str, str]]) -> None:
             os.rename(source, target)
             continue
         with beam_files(target) as files:
-            try:
-                files.rename([source], [target])
-            except OSError:
-                # Some filesystems do not replace the target by themselves.
-                if not (has_folders(target) and exists(source) and exists(target)):
-                    raise
-                files.delete([target])
-                files.rename([source], [target])
+            files.rename([source], [target])
 
 
 def prepare_output(output: str) -> None:
     """Makes an output folder; raises InputProblem if that fails, or nothing can be written to it."""
     try:
+        if not is_on_disk(output):
+            with beam_files(output) as files:
+                if files.get_filesystem(output).has_dirs():
+                    raise ValueError("results are written to disks and object stores only")
         make_folder(output)
         write_probe(output)
     except (OSError, ValueError) as error:
@@ -272,24 +228,20 @@ def write_probe(folder: str) -> None:
 
 def delete_files(paths: Sequence[str]) -> None:
     """Deletes the files that exist."""
-    if paths and not has_folders(paths[0]):
+    if paths and not is_on_disk(paths[0]):
         # Deleting an object that does not exist is not an error.
         with beam_files(paths[0]) as files:
             files.delete(list(paths))
         return
     for path in paths:
-        if is_on_disk(path):
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(path)
-        elif exists(path):
-            with beam_files(path) as files:
-                files.delete([path])
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
 
 
 def delete_folder(path: str) -> None:
     """Deletes a folder with everything below it, if it exists."""
     if not is_on_disk(path):
-        delete_files([path] if has_folders(path) else list(list_tree(path)))
+        delete_files(list(list_tree(path)))
         return
     # Another process may add to it or delete from it in the meantime.
     shutil.rmtree(path, ignore_errors=True)
@@ -302,8 +254,6 @@ def copy_file(source: str, target: str) -> None:
     if is_on_disk(target):
         _link(source, target)
         return
-    if has_folders(target):
-        delete_files([target])
     with beam_files(target) as files:
         files.copy([source], [target])
 

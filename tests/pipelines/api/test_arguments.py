@@ -133,8 +133,8 @@ def test_integers_and_their_text_are_one_id_which_is_there_once_and_has_a_length
             found = beamscore.evaluate("toy", *sides, sample_id_type="string")
         assert found.coverage["ground_truth"]["rejected"] == 4
         assert {each.message for each in found.rejected if each.side == "ground_truth"} == {
-            "sample_id must be a string: Expected `str`, got `int` - at `$.sample_id`; "
-            "set sample_id_type: any to accept integers"
+            "sample_id must be a string; set sample_id_type: any to accept integers: "
+            "Expected `str`, got `int` - at `$.sample_id`"
         }
     more = [{"sample_id": each, "text": "other"} for each in ("1", "", "x" * 1024, "x" * 1025)]
     found = beamscore.evaluate("toy", [*TRUTHS, *more], [*PREDICTIONS, {**more[2]}])

@@ -158,7 +158,7 @@ def test_what_was_rejected_is_told_with_its_cause_and_nothing_scored_passes_no_g
     found = evaluate(tmp_path / "out", nights / "t.jsonl", bad, "--set", "max_rejected_fraction=0.1")
     assert (found.code, found.stderr) == (0, "")
     (line,) = [line for line in found.stdout.splitlines() if "were rejected" in line]
-    assert line.startswith("2 of 60 predictions were rejected; most often: there is no sample_id; ")
+    assert line.startswith("2 of 60 predictions were rejected; most often: sample_id must be ")
     assert f"({bad}:2)" in line
     # A share of failures is 0 where there are no answers at all.
     evaluate(tmp_path / "out", nights / "t.jsonl", write_lines(tmp_path / "none.jsonl", []), "--quiet")

@@ -206,11 +206,11 @@ def test_the_folder_of_blocks_goes_with_the_pipeline(temporary: Path, error: Bas
     def write_on() -> None:
         with contextlib.suppress(InputProblem):
             while not stop.is_set():
-                folders[0].writer().write([(b"x", b"x")])
+                folders[0].write([(b"x", b"x")])
 
     def build(pipeline: beam.Pipeline) -> None:
         folders.append(launch.block_folder(pipeline))
-        folders[0].writer().write([(b"x", b"x")])
+        folders[0].write([(b"x", b"x")])
         threads.append(threading.Thread(target=write_on))
         threads[0].start()
         assert list(temporary.iterdir()) != []

