@@ -12,12 +12,13 @@ import pytest
 from apache_beam.io.filesystems import FileSystems
 
 from beamscore.transforms.io import storage
-from tests.memory_files import ObjectStore
+from tests.memory_files import FolderStore, ObjectStore
 
 STEPS = [
     *((os, name) for name in ("rename", "link", "symlink", "unlink", "rmdir", "mkdir")),
     *((FileSystems, name) for name in ("rename", "delete", "mkdirs")),
     *((ObjectStore, name) for name in ("copy", "delete")),
+    (FolderStore, "delete"),
 ]
 
 

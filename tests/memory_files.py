@@ -1,4 +1,4 @@
-"""An object store in memory, as a filesystem of Beam."""
+"""Filesystems of Beam that are not the machine's own: an object store, and one with folders; both live in memory."""
 
 from __future__ import annotations
 
@@ -43,6 +43,7 @@ class ObjectStore(FileSystem):
         """Makes the store empty."""
         cls.FILES.clear()
         cls.RENAMED.clear()
+        FolderStore.FOLDERS.clear()
 
     @classmethod
     def changed(cls, path: str) -> None:
@@ -115,3 +116,59 @@ class ObjectStore(FileSystem):
             below = [each for each in self.FILES if each.startswith(path)] if path.endswith("/") else [path]
             for each in below:
                 self.FILES.pop(each, None)
+
+
+class FolderStore(ObjectStore):
+    """Like HDFS: folders must be made, are deleted with all below them, and a rename replaces nothing."""
+
+    FILES: ClassVar[dict[str, bytes]] = {}
+    RENAMED: ClassVar[list[str]] = []
+    FOLDERS: ClassVar[set[str]] = set()
+
+    @classmethod
+    def scheme(cls) -> str:
+        return "folders"
+
+    def has_dirs(self) -> bool:
+        return True
+
+    def mkdirs(self, path: str) -> None:
+        if self.exists(path):
+            raise BeamIOError("Path already exists", {path: FileExistsError(path)})
+        while path.count("/") > 2:
+            self.FOLDERS.add(path.rstrip("/"))
+            path = path.rstrip("/").rpartition("/")[0]
+
+    def _list(self, dir_or_prefix: str) -> Iterator[FileMetadata]:
+        folder = dir_or_prefix.rstrip("/")
+        for path in sorted({*self.FILES, *self.FOLDERS}):
+            if path.rpartition("/")[0] == folder:
+                yield self.metadata(path)
+
+    def create(self, path: str, mime_type: str = "", compression_type: str = CompressionTypes.AUTO) -> Any:
+        self._check_folder(path)
+        return super().create(path, compression_type=compression_type)
+
+    def rename(self, source_file_names: Sequence[str], destination_file_names: Sequence[str]) -> None:
+        for target in destination_file_names:
+            self._check_folder(target)
+            if self.exists(target):
+                raise BeamIOError("Rename failed", {target: FileExistsError(f"{target} is there already")})
+        super().rename(source_file_names, destination_file_names)
+
+    def _check_folder(self, path: str) -> None:
+        folder = path.rpartition("/")[0]
+        if folder.count("/") > 2 and folder not in self.FOLDERS:
+            raise BeamIOError("No such folder", {path: FileNotFoundError(f"there is no folder {folder}")})
+
+    def exists(self, path: str) -> bool:
+        return path in self.FILES or path.rstrip("/") in self.FOLDERS
+
+    def metadata(self, path: str) -> FileMetadata:
+        return FileMetadata(path, len(self.FILES.get(path, b"")), self.CHANGED.get(path, 0.0))
+
+    def delete(self, paths: Sequence[str]) -> None:
+        for path in paths:
+            below = path.rstrip("/") + "/"
+            super().delete([path, below])
+            self.FOLDERS.difference_update([each for each in self.FOLDERS if f"{each}/".startswith(below)])

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from ...metrics.registry import is_benchmark
 from ...transforms.io.publication import RUNS
-from ...transforms.io.storage import is_on_disk, list_tree
+from ...transforms.io.storage import has_folders, is_on_disk, list_tree
 from ..config.errors import UsageError, one_line
 from .differences import scoring_hash
 from .documents import worst_verdict
@@ -87,6 +87,8 @@ def find_runs(folder: str) -> list[str]:
 def _files(folder: str) -> Iterator[str]:
     """Yields the files below a folder, relative to it; an object store is listed once."""
     if not is_on_disk(folder):
+        if has_folders(folder):
+            raise ValueError("history reads disks and object stores; copy the runs to one")
         start = folder.rstrip("/") + "/"
         yield from (path.removeprefix(start) for path in list_tree(folder))
         return

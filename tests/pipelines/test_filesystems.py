@@ -23,14 +23,15 @@ DOCUMENTS = ["report.html", "report.md", "run.json", "summary.json", "sums.json"
 PLAIN = [*DOCUMENTS, "quarantine/quarantine-ID.jsonl", "samples/samples-ID.parquet"]
 
 
-@pytest.fixture
-def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ObjectStore]:
+@pytest.fixture(params=[ObjectStore, FolderStore], ids=["objects", "folders"])
+def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ObjectStore]:
     """An empty store, with this process in an empty folder of the machine's own."""
     (tmp_path / "empty").mkdir()
     monkeypatch.chdir(tmp_path / "empty")
-    yield ObjectStore(None)
+    yield request.param(None)
     assert list((tmp_path / "empty").iterdir()) == []
     ObjectStore.clear()
+    FolderStore.clear()
 
 
 def put(store: ObjectStore, folder: Path) -> str:
@@ -40,6 +41,8 @@ def put(store: ObjectStore, folder: Path) -> str:
     write_lines(folder / "predictions.jsonl", [*(prediction for _, prediction in SAMPLES if prediction), BROKEN])
     (folder / "config.yaml").write_bytes(CONFIG)
     base = f"{store.scheme()}://bucket/in"
+    if store.has_dirs():
+        store.mkdirs(base)
     for path in folder.glob("*.*"):
         store.FILES[f"{base}/{path.name}"] = path.read_bytes()
     return base

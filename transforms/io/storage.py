@@ -90,6 +90,14 @@ def place_of(path: str) -> str:
     return f"{scheme}://{posixpath.normpath(rest)}"
 
 
+def has_folders(path: str) -> bool:
+    """Returns whether the filesystem of a path has folders; an object store has none."""
+    if is_on_disk(path):
+        return True
+    with beam_files(path) as files:
+        return bool(files.get_filesystem(path).has_dirs())
+
+
 def exists(path: str) -> bool:
     """Returns whether a file or a folder exists."""
     if is_on_disk(path):
@@ -110,6 +118,8 @@ def list_folder(folder: str) -> dict[str, float]:
                 with contextlib.suppress(FileNotFoundError):
                     times[entry.name] = entry.stat(follow_symlinks=False).st_mtime
         return times
+    if has_folders(folder) and not exists(folder):
+        return {}
     start = folder.rstrip("/") + "/"
     for path, (_, changed) in list_tree(folder).items():
         name = path.removeprefix(start).partition("/")[0]
@@ -118,7 +128,10 @@ def list_folder(folder: str) -> dict[str, float]:
 
 
 def list_tree(folder: str) -> dict[str, tuple[int, float]]:
-    """Returns the files below a folder of an object store, however deep: by path, the size and the last change."""
+    """Returns the files below a folder of an object store, however deep: by path, the size and the last change.
+
+    On a filesystem that has folders, only the files directly below it.
+    """
     from ..beam_internals import list_prefix
 
     with as_os_errors(folder):
@@ -155,18 +168,29 @@ def read_bytes(path: str, most: int = -1) -> bytes:
 
 
 def make_folder(path: str) -> None:
-    """Makes a folder on a disk unless it exists; an object store has none."""
-    if path and is_on_disk(path):
-        os.makedirs(path, exist_ok=True)
+    """Makes a folder unless it exists, or its filesystem has no folders."""
+    if is_on_disk(path):
+        if path:
+            os.makedirs(path, exist_ok=True)
+        return
+    if not has_folders(path):
+        return
+    try:
+        if not exists(path):
+            with beam_files(path) as files:
+                files.mkdirs(path)
+    except OSError:
+        if not exists(path):
+            raise
 
 
 def write_file(path: str, content: bytes, before: Callable[[], None] = lambda: None) -> None:
     """Writes a file as a whole or not at all, replacing an existing one.
 
-    An object exists once its upload ends. On a disk the file is written under a temporary name, then renamed.
+    An object exists once its upload ends. Elsewhere the file is written under a temporary name, then renamed.
     before: called as late as possible before the file appears; if it raises, no file is written.
     """
-    if not is_on_disk(path):
+    if not has_folders(path):
         before()
         with as_os_errors(path), create_file(path) as stream:
             stream.write(content)
@@ -202,16 +226,19 @@ def rename_files(pairs: Sequence[tuple[str, str]]) -> None:
             os.rename(source, target)
             continue
         with beam_files(target) as files:
-            files.rename([source], [target])
+            try:
+                files.rename([source], [target])
+            except OSError:
+                # Some filesystems do not replace the target by themselves.
+                if not (has_folders(target) and exists(source) and exists(target)):
+                    raise
+                files.delete([target])
+                files.rename([source], [target])
 
 
 def prepare_output(output: str) -> None:
     """Makes an output folder; raises InputProblem if that fails, or nothing can be written to it."""
     try:
-        if not is_on_disk(output):
-            with beam_files(output) as files:
-                if files.get_filesystem(output).has_dirs():
-                    raise ValueError("results are written to disks and object stores only")
         make_folder(output)
         write_probe(output)
     except (OSError, ValueError) as error:
@@ -228,20 +255,24 @@ def write_probe(folder: str) -> None:
 
 def delete_files(paths: Sequence[str]) -> None:
     """Deletes the files that exist."""
-    if paths and not is_on_disk(paths[0]):
+    if paths and not has_folders(paths[0]):
         # Deleting an object that does not exist is not an error.
         with beam_files(paths[0]) as files:
             files.delete(list(paths))
         return
     for path in paths:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(path)
+        if is_on_disk(path):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
+        elif exists(path):
+            with beam_files(path) as files:
+                files.delete([path])
 
 
 def delete_folder(path: str) -> None:
     """Deletes a folder with everything below it, if it exists."""
     if not is_on_disk(path):
-        delete_files(list(list_tree(path)))
+        delete_files([path] if has_folders(path) else list(list_tree(path)))
         return
     # Another process may add to it or delete from it in the meantime.
     shutil.rmtree(path, ignore_errors=True)
@@ -254,6 +285,8 @@ def copy_file(source: str, target: str) -> None:
     if is_on_disk(target):
         _link(source, target)
         return
+    if has_folders(target):
+        delete_files([target])
     with beam_files(target) as files:
         files.copy([source], [target])
 

@@ -162,7 +162,8 @@ def test_runs_of_an_object_store_are_found_by_one_listing(monkeypatch: pytest.Mo
     monkeypatch.setattr(
         history_index, "list_tree", lambda _: {f"s3://b/scores/{path}": found for path, found in listed.items()}
     )
-    monkeypatch.setattr(history_index, "is_on_disk", lambda _: False)
+    for name in ("is_on_disk", "has_folders"):
+        monkeypatch.setattr(history_index, name, lambda _: False)
     assert find_runs("s3://b/scores") == [".", "a", "b/c"]
 
 

@@ -27,18 +27,19 @@ from beamscore.transforms.io.publication import (
 )
 from beamscore.transforms.io.storage import list_folder, write_file
 from beamscore.transforms.records import InputProblem
-from tests.memory_files import ObjectStore
+from tests.memory_files import FolderStore, ObjectStore
 from tests.transforms.samples import problem_of
 
 ELSEWHERE = Process("another machine", 1, "1")
 LAYOUT = Layout("toy", ("summary.json",), ("samples",))
 
 
-@pytest.fixture(params=["disk", "objects"])
+@pytest.fixture(params=["disk", "objects", "folders"])
 def output(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setattr(publication, "POLL_INTERVAL_S", 0)
-    yield "mem://bucket" if request.param == "objects" else str(tmp_path / "out")
+    yield {"objects": "mem://bucket", "folders": "folders://bucket/out"}.get(request.param, str(tmp_path / "out"))
     ObjectStore.clear()
+    FolderStore.clear()
 
 
 def pass_time(output: str, seconds: float) -> None:

@@ -38,12 +38,12 @@ from beamscore.transforms.io.storage import delete_files, list_folder, read_byte
 from beamscore.transforms.publish import StageBundles, StagedFolder
 from beamscore.transforms.records import InputProblem
 from tests.faults import Faults, Stopped
-from tests.memory_files import ObjectStore
+from tests.memory_files import FolderStore, ObjectStore
 from tests.transforms.samples import LineWriter, problem_of
 
 LAYOUT = Layout("evaluation", ("report.md", "sums.json", "summary.json"), ("samples", "quarantine"))
 ELSEWHERE = Process("another machine", 1, "1")
-KINDS = ["disk", "no hard links", "objects"]
+KINDS = ["disk", "no hard links", "objects", "folders"]
 
 
 @pytest.fixture(params=KINDS)
@@ -56,12 +56,13 @@ def output(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     monkeypatch.setattr(os, "fsync", lambda _: None)
     if kind == "no hard links":
         monkeypatch.setattr(os, "link", refuse)
-    yield "mem://bucket/out" if kind == "objects" else str(tmp_path / "out [1]*")
+    yield {"objects": "mem://bucket/out", "folders": "folders://bucket/out"}.get(kind, str(tmp_path / "out [1]*"))
     forget()
 
 
 def forget() -> None:
     ObjectStore.clear()
+    FolderStore.clear()
 
 
 def refuse(*_: Any) -> None:

@@ -17,20 +17,19 @@ from beamscore.transforms.io.storage import (
     list_folder,
     new_run_id,
     output_problem,
-    prepare_output,
     read_bytes,
     rename_files,
     write_file,
     write_probe,
 )
-from beamscore.transforms.records import InputProblem
-from tests.memory_files import ObjectStore
+from tests.memory_files import FolderStore, ObjectStore
 
 
-@pytest.fixture(params=["disk", "objects"])
+@pytest.fixture(params=["disk", "objects", "folders"])
 def base(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    yield "mem://bucket" if request.param == "objects" else str(tmp_path / "a")
+    yield {"objects": "mem://bucket", "folders": "folders://bucket/a"}.get(request.param, str(tmp_path / "a"))
     ObjectStore.clear()
+    FolderStore.clear()
 
 
 def test_a_file_is_written_with_its_folder_replaced_moved_and_deleted(base: str) -> None:
@@ -93,12 +92,6 @@ def test_a_probe_has_content_and_leaves_nothing(base: str, monkeypatch: pytest.M
     write_probe(base)
     assert [bool(content) for content in deleted] == [True]
     assert list(list_folder(base)) == ["other"]
-
-
-def test_no_result_is_written_to_a_remote_filesystem_with_folders(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ObjectStore, "has_dirs", lambda _: True)
-    with pytest.raises(InputProblem, match="written to disks and object stores only"):
-        prepare_output("mem://bucket/out")
 
 
 DENIED = BeamIOError("Rename failed", {"x": OSError(PermissionError(errno.EACCES, "Permission denied"))})
