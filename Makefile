@@ -6,12 +6,11 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 OUT ?= out
 SEEDS ?= 60
-SAMPLES ?= 100000
 CHANGES ?= 400
 SEED ?= 1
 FLINK_TESTS ?= tests/flink
 
-.PHONY: demo test coverage lint bench calibrate abuse attacks laws install-tex test-dist release-check test-airflow test-lowest test-s3 test-stores test-exports mutants flink test-flink bench-flink test-page picture clean help
+.PHONY: demo test coverage lint bench calibrate abuse attacks laws install-tex test-dist release-check test-airflow test-lowest test-s3 test-stores test-exports mutants flink test-flink test-page picture clean help
 
 help:
 	@echo "make demo         evaluate the sample corpora of every benchmark; tells where the reports lie"
@@ -34,7 +33,6 @@ help:
 	@echo "make mutants      change the code in 400 places, one at a time: which changes does no test notice? (CHANGES=400 SEED=1)"
 	@echo "make flink        evaluate a sample corpus on a Flink cluster of this machine"
 	@echo "make test-flink   all benchmarks, 200,000 samples and faults on Flink"
-	@echo "make bench-flink  measure what each further sample costs on Flink (SAMPLES=100000)"
 	@echo "make test-page    open reports in a headless Chromium; pictures of them for you to look at in out/page"
 	@echo "make picture      take the picture of report.html that the README shows"
 	@echo "make clean        remove the environment and all output"
@@ -149,9 +147,6 @@ flink: $(READY)
 
 test-flink: $(READY) install-tex
 	$(BIN)/python -m pytest -m flink -o timeout=1200 $(FLINK_TESTS)
-
-bench-flink: $(READY)
-	$(BIN)/python -m tests.flink.bench $(SAMPLES)
 
 picture: $(READY) demo
 	@sh .ci/install-browser

@@ -152,7 +152,10 @@ def _computed(node: ast.expr, leaf: Callable[..., Any]) -> Any:
             return _divided(_added(_computed(each, leaf) for each in parts), leaf(len(parts)))
         case ast.Call(func=ast.Name(id="harmonic_mean"), args=[_, *_] as parts, keywords=[]):
             values = [_computed(each, leaf) for each in parts]
-            _check_harmonic([each for each in values if isinstance(each, Range)])
+            ranges = [each for each in values if isinstance(each, Range)]
+            _common_direction(ranges)
+            if any(each.low < 0 for each in ranges):
+                raise ValueError("harmonic_mean needs metrics that are never below 0")
             # Not `_divided`: the mean is 0 if one of the parts is.
             return leaf(len(parts)) / _added(leaf(1) / each for each in values)
         case ast.Call(
@@ -313,12 +316,6 @@ def _common_direction(parts: Sequence[Range]) -> int:
     if len(first) > 1:
         raise ValueError(f"higher is better of {first[1]} and lower of {first[-1]}; write 1 - ... where that is meant")
     return next(iter(first), 0)
-
-
-def _check_harmonic(parts: Sequence[Range]) -> None:
-    _common_direction(parts)
-    if any(part.low < 0 for part in parts):
-        raise ValueError("harmonic_mean needs metrics that are never below 0")
 
 
 def _added(parts: Iterable[Any]) -> Any:

@@ -34,12 +34,14 @@ MAX_INPUT_BYTES = 16 << 30
 class ComparisonPagePlan:
     """What the page shows in addition to the comparison. count: of samples that lost most, and of those that won most.
 
-    inputs: of both runs, read again for the records of these samples; None: not read, and `runs` says why.
+    inputs: of both runs, read again for the records of these samples; None: not read, and `runs` says why. output: the
+    folder of the comparison, as the user calls it.
     """
 
     count: int
     runs: ComparedRuns
     inputs: Inputs | None
+    output: str = ""
 
 
 def plan_page(
@@ -52,12 +54,12 @@ def plan_page(
         (page_link(baseline.run.path, output, "."), page_link(candidate.run.path, output, ".")),
         tuple(command),
     )
-    if not count:
-        return ComparisonPagePlan(0, runs, None)
+    inputs = None
     try:
-        return ComparisonPagePlan(count, runs, _inputs(sides))
+        inputs = _inputs(sides) if count else None
     except (UsageError, InputProblem, OSError, ValueError) as error:
-        return ComparisonPagePlan(count, replace(runs, no_records=f"The inputs are not read: {one_line(error)}"), None)
+        runs = replace(runs, no_records=f"The inputs are not read: {one_line(error)}")
+    return ComparisonPagePlan(count, runs, inputs, output)
 
 
 def _inputs(sides: Sequence[SystemRun]) -> Inputs:

@@ -159,8 +159,9 @@ class PublishRun(beam.PTransform):
         if plan.page:
             draw = DrawCards(benchmark, configuration.settings.pictures)
             parts["cards"] = picked.shown | "Draw" >> DrawTogether(draw)
-        samples = rows.path if plan.page else None
-        make = partial(make_result, configuration, plan.systems, plan.run_id, plan.invocation, plan.baseline, samples)
+        make = partial(
+            make_result, configuration, plan.systems, plan.run_id, plan.invocation, plan.baseline, rows.path, plan.page
+        )
         if self._around is not None:
             make = partial(self._around, make)
         published: beam.PCollection = parts | "Publish" >> Publish(plan.output, plan.run_id, LAYOUT, make)
@@ -209,21 +210,22 @@ def make_result(
     run_id: str,
     invocation: Invocation,
     baseline: Run | None,
-    samples_folder: str | None,
+    samples_folder: str,
+    with_page: bool,
     parts: dict[str, list[Any]],
 ) -> dict[str, bytes]:
     """Returns the files at the top of the output folder, by name.
 
     A run without any sample gets a file without rows too, so that readers of the samples find their columns.
-    samples_folder: where the files of the samples are staged, which report.html shows; None: no such page.
+    samples_folder: where the files of the samples are staged. with_page: whether there is a report.html.
     """
     outcomes = dict(parts["outcomes"])
     run = Run.of(configuration, systems, parts["slices"], outcomes, dict(parts["worst"]), parts["causes"])
     records = {side: round(counts["read"]) for side, counts in outcomes.items()}
     cards = [card for _, card in sorted(parts.get("cards", ()), key=itemgetter(0))]
     names = sorted(parts["samples_files"])
-    samples = None if samples_folder is None else [posixpath.join(samples_folder, name) for name in names]
-    files = result_files(run, run_id, invocation, records, baseline, samples, cards)
+    run.staged = [posixpath.join(samples_folder, name) for name in names]
+    files = result_files(run, run_id, invocation, records, baseline, run.staged if with_page else None, cards)
     if not names:
         files[f"samples/samples-{run_id}.parquet"] = no_samples(
             configuration.benchmark.sample_metric_names(), configuration.columns()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
+import gc
 import importlib
 import itertools
 import math
 import pickle
 import random
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, get_args, get_type_hints
 
 import msgspec
@@ -18,7 +20,7 @@ from hypothesis import strategies as st
 
 from beamscore.metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
 from beamscore.metrics.registry import BUILT_IN, benchmark_class, benchmark_names
-from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums, check_statistics
+from beamscore.metrics.statistics.bootstrap import check_statistics
 from beamscore.metrics.statistics.measured import denominator_columns
 from beamscore.metrics.statistics.sum_table import SumTable, values_of_rows
 from beamscore.metrics.statistics.sums import Sums
@@ -26,7 +28,6 @@ from tests import toy
 from tests.plain_loop import comparable, make_benchmark
 
 COUNT = 24
-BOOTSTRAP = Bootstrap(replicates=5, seed=1)
 
 
 def generator(name: str) -> Callable[[int, int], tuple[Any, Any]]:
@@ -37,6 +38,15 @@ def generator(name: str) -> Callable[[int, int], tuple[Any, Any]]:
     module = f"{package}.generate.{name}" if name in BUILT_IN else f"{package}.generate"
     sample: Callable[[int, int], tuple[Any, Any]] = importlib.import_module(module).sample
     return sample
+
+
+@contextlib.contextmanager
+def ready(benchmark: Benchmark[Any, Any, Any]) -> Iterator[None]:
+    benchmark.setup()
+    try:
+        yield
+    finally:
+        benchmark.teardown()
 
 
 class Scored:
@@ -170,57 +180,41 @@ def test_metrics_of_columns_are_those_of_a_call_for_each_row(
             assert repr(math.nan if value is None else float(value)) == repr(float(column[place])), metric
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_any_split_order_and_merge_tree_gives_the_same_sums(scored: Scored, seed: int) -> None:
-    rng = random.Random(seed)
-    scores = list(enumerate(scored.scores))
-    whole = collect(scores)
-    assert whole.sums() == Sums.merged(scored.sums)
-    rng.shuffle(scores)
-    cuts = sorted(rng.sample(range(len(scores)), 6))
-    parts = [collect(scores[start:stop]) for start, stop in zip([0, *cuts], [*cuts, len(scores)], strict=True)]
-    while len(parts) > 1:
-        rng.shuffle(parts)
-        part = parts.pop()
-        parts[0].merge(part)
-    assert parts[0].table().rows() == whole.table().rows()
-
-
-def collect(scores: Sequence[tuple[int, SampleScore]]) -> BootstrapSums:
-    sums = BootstrapSums(BOOTSTRAP)
-    for index, score in scores:
-        sums.add(BOOTSTRAP.unit_hash(f"s{index}"), score.statistics)
-    return sums
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_a_score_does_not_depend_on_its_batch(scored: Scored, seed: int) -> None:
-    order = random.Random(seed).sample(range(COUNT), COUNT)
-    size = min(scored.benchmark.batch_size, [COUNT, 5, 2][seed])
+@pytest.mark.parametrize("largest", [COUNT, 5])
+def test_a_score_depends_neither_on_its_batch_nor_on_its_process(scored: Scored, largest: int) -> None:
+    """The benchmark is pickled to the workers."""
+    benchmark: Benchmark[Any, Any, Any] = pickle.loads(pickle.dumps(make_benchmark(scored.name)))
+    assert (type(benchmark), benchmark.options) == (benchmark_class(scored.name), scored.benchmark.options)
+    order = random.Random(largest).sample(range(COUNT), COUNT)
+    size = min(benchmark.batch_size, largest)
     found: dict[int, bytes] = {}
-    for start in range(0, COUNT, size):
-        batch = order[start : start + size]
-        results = scored.benchmark.score([scored.pairs[index] for index in batch])
-        found.update(zip(batch, map(comparable, results), strict=True))
+    with ready(benchmark):
+        for start in range(0, COUNT, size):
+            batch = order[start : start + size]
+            results = benchmark.score([scored.pairs[index] for index in batch])
+            found.update(zip(batch, map(comparable, results), strict=True))
     assert [found[index] for index in range(COUNT)] == [comparable(result) for result in scored.alone]
 
 
 @pytest.mark.parametrize("max_steps", [1, 1000])
 def test_samples_that_take_too_much_do_not_disturb_their_batch(scored: Scored, max_steps: int) -> None:
-    """At 1 step no sample of a batch is scored, at 1,000 steps most are."""
+    """At 1 step no sample of a batch is scored, at 1,000 steps most are; all that it needed is freed with it."""
     options = {field.name: field.type for field in msgspec.structs.fields(scored.benchmark.options)}
     if "max_steps" not in options:
         pytest.skip("the work of a sample has no limit")
     for protocol in get_args(options["protocol"]) if "protocol" in options else (None,):
         benchmark = make_benchmark(scored.name, max_steps=max_steps, **({"protocol": protocol} if protocol else {}))
-        benchmark.setup()
-        try:
-            size = benchmark.batch_size
-            batches = [scored.pairs[start : start + size] for start in range(0, COUNT, size)]
-            together = [result for batch in batches for result in benchmark.score(batch)]
+        size = benchmark.batch_size
+        batches = [scored.pairs[start : start + size] for start in range(0, COUNT, size)]
+        with ready(benchmark):
             alone = score_alone(benchmark, scored.pairs)
-        finally:
-            benchmark.teardown()
+            gc.collect()
+            gc.disable()
+            try:
+                together = [result for batch in batches for result in benchmark.score(batch)]
+                assert scored.name == "formula" or not gc.collect(), "reference cycles"
+            finally:
+                gc.enable()
         assert list(map(comparable, together)) == list(map(comparable, alone)), protocol
 
 
@@ -247,13 +241,3 @@ def test_predictions_score_better_than_none(scored: Scored) -> None:
         worse, better = without[spec.name], scored.values[spec.name]
         assert better is not None
         assert worse is None or spec.goodness(worse) < spec.goodness(better)
-
-
-def test_the_benchmark_travels_to_workers(scored: Scored) -> None:
-    copied: Benchmark[Any, Any, Any] = pickle.loads(pickle.dumps(make_benchmark(scored.name)))
-    assert (type(copied), copied.options) == (benchmark_class(scored.name), scored.benchmark.options)
-    copied.setup()
-    try:
-        assert list(map(comparable, score_alone(copied, scored.pairs[:3]))) == list(map(comparable, scored.alone[:3]))
-    finally:
-        copied.teardown()

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from ..statistics.ratios import plain_sum
+
 # NumPy adds fewer values than this sequentially, and more by pairwise summation.
 PAIRWISE = 8
 
@@ -36,21 +38,23 @@ def best_pairs_below(bounds: Sequence[Sequence[float]], score: Callable[[int, in
     >>> best_pairs_below([[1.0, 0.5], [0.5, 1.0]], lambda row, column: 0.75 if row == column else 0.25)
     [(0, 0), (1, 1)]
     """
-    upright = not bounds or len(bounds) <= len(bounds[0])
-    places: list[int] = []
-    for number, line in enumerate(bounds if upright else zip(*bounds, strict=True)):
+    if bounds and len(bounds) > len(bounds[0]):
+        turned = best_pairs_below([*zip(*bounds, strict=True)], lambda column, row: score(row, column))
+        return sorted((row, column) for column, row in turned)
+    columns: list[int] = []
+    for row, line in enumerate(bounds):
         best, count = -1.0, 0
-        for place in sorted(range(len(line)), key=line.__getitem__, reverse=True):
-            if line[place] < best:
+        for column in sorted(range(len(line)), key=line.__getitem__, reverse=True):
+            if line[column] < best:
                 break
-            value = score(number, place) if upright else score(place, number)
+            value = score(row, column)
             if value >= best:
                 count = count + 1 if value == best else 1
-                best, best_place = value, place
-        if count != 1 or best_place in places:
-            return best_pairs([[score(row, column) for column in range(len(bounds[0]))] for row in range(len(bounds))])
-        places.append(best_place)
-    return list(enumerate(places)) if upright else sorted(zip(places, range(len(places)), strict=True))
+                best, best_column = value, column
+        if count != 1 or best_column in columns:
+            return best_pairs([[score(row, column) for column in range(len(line))] for row in range(len(bounds))])
+        columns.append(best_column)
+    return list(enumerate(columns))
 
 
 def best_sum(scores: Sequence[Sequence[float]]) -> float:
@@ -67,9 +71,4 @@ def best_sum(scores: Sequence[Sequence[float]]) -> float:
 
 def numpy_sum(values: Sequence[float]) -> float:
     """Returns the sum of a short list as NumPy adds it; the built-in `sum` rounds differently since Python 3.12."""
-    if len(values) >= PAIRWISE:
-        return float(np.array(values).sum())
-    total = 0.0
-    for value in values:
-        total += value
-    return total
+    return float(np.array(values).sum() if len(values) >= PAIRWISE else plain_sum(values))

@@ -72,7 +72,10 @@ class Drawing:
 
     def polygon(self, points: Sequence[Point], style: Style, title: str = "", closed: bool = True) -> None:
         """Draws a line through points, back to the first if it is closed; `title` shows on hover."""
-        attributes = _stroke(style) | {"points": " ".join(f"{x:.1f},{y:.1f}" for x, y in points), "fill": "none"}
+        attributes = {"stroke": style.color, "stroke-width": f"{style.width:g}"}
+        if style.dashes:
+            attributes["stroke-dasharray"] = style.dashes
+        attributes |= {"points": " ".join(f"{x:.1f},{y:.1f}" for x, y in points), "fill": "none"}
         if closed:
             attributes |= {"fill": style.color, "fill-opacity": "0.06"}
         self._add("polygon" if closed else "polyline", attributes, title)
@@ -206,11 +209,6 @@ class View:
 
 def _title(is_predicted: bool, title: str) -> str:
     return f"{'prediction' if is_predicted else 'ground truth'}: {title}"
-
-
-def _stroke(style: Style) -> dict[str, str]:
-    attributes = {"stroke": style.color, "stroke-width": f"{style.width:g}"}
-    return attributes | ({"stroke-dasharray": style.dashes} if style.dashes else {})
 
 
 def with_picture(drawing: str, picture: str) -> str:

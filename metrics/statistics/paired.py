@@ -166,7 +166,7 @@ def same_samples(benchmark: AnyBenchmark, metric: str, one: Measured, other: Mea
     """Returns whether a metric is based on the same samples on both sides; None if that is unknown.
 
     A metric that counts samples decides for itself. For any other, all metrics that count samples decide together;
-    without them, it is True if any denominators are equal, or all metrics are equal throughout.
+    without them, it is True if any denominators are equal.
     """
     kind = type(benchmark)
     if spec_of(kind, metric).per_sample is not None:
@@ -176,7 +176,7 @@ def same_samples(benchmark: AnyBenchmark, metric: str, one: Measured, other: Mea
     known = [each for each in counts if each is not None]
     if known:
         return all(known)
-    return True if any(_equal(name, one, other) for name in shared) or _all_equal(one, other) else None
+    return True if any(_equal(name, one, other) for name in shared) else None
 
 
 def _equal(metric: str, one: Measured, other: Measured) -> bool | None:
@@ -185,16 +185,6 @@ def _equal(metric: str, one: Measured, other: Measured) -> bool | None:
     if first is None or second is None or min(len(first), len(second)) <= MIN_REPLICATES:
         return None
     return bool(np.array_equal(first, second)) if first[0] or second[0] else None
-
-
-def _all_equal(one: Measured, other: Measured) -> bool:
-    """Returns whether all metrics are equal in each replicate, and vary."""
-    names = one.replicates.keys()
-    return (
-        names == other.replicates.keys()
-        and all(np.array_equal(one.replicates[name], other.replicates[name], equal_nan=True) for name in names)
-        and any(len(set(one.replicates[name].tolist())) > MIN_REPLICATES // 2 for name in names)
-    )
 
 
 def distance(metric: str, one: Measured, other: Measured) -> float:

@@ -44,10 +44,10 @@ from ...transforms.rows import SampleTable
 from ...transforms.sample_changes import ChangePlan, WriteChanges, merged_counts
 from ..compare_page import ChangedSamples, ComparisonPagePlan, in_order, plan_page
 from ..config.errors import UsageError
-from ..reports.comparison import PAGE, comparison_reports
+from ..reports.comparison import PAGE, compared_metric, comparison_reports
 from ..reports.markdown import samples_line, verdicts_line
 from ..runners import launch
-from ..runs.comparison import COMPARISON, REPORT, ComparisonSetting, document
+from ..runs.comparison import COMPARISON, REPORT, ComparisonSetting, document, signature_of
 from ..runs.differences import COMPARED, differences, surroundings
 from ..runs.documents import verdict_lines
 from ..runs.named import SystemRun, open_system
@@ -110,11 +110,13 @@ def _compare(plan: ComparisonPlan, folder: str, parsed: argparse.Namespace, opti
     problem = document.get(PAGE_PROBLEM)
     warn(document["differences"][len(plan.setting.differences) :])
     if not parsed.quiet:
-        main = [name for name in plan.setting.benchmark.main_metrics() if name in document["metrics"]]
-        console.print_comparison(document["metrics"], main)
+        benchmark = plan.setting.benchmark
+        main = [name for name in benchmark.main_metrics() if name in document["metrics"]]
+        console.print_comparison([compared_metric(type(benchmark), name, document) for name in main])
         print(*map(printable, verdict_lines(document)), sep="\n")
         print(verdicts_line(document["verdicts"], len(document["slices"])))
         print(samples_line(document["samples"]))
+        print(f"signature: {document['signature']}")
         if parsed.output:
             print(f"report: {posixpath.join(folder, REPORT if parsed.no_html or problem else PAGE)}")
     return without_page(DONE, PAGE, problem, REPORT)
@@ -180,6 +182,7 @@ def plan_comparison(
         tuple(differences),
         (tuple(sorted(labels[0] - labels[1])), tuple(sorted(labels[1] - labels[0]))),
         threshold,
+        signature_of(baseline.run.summary, candidate.run.summary),
     )
     others = candidate.run.configuration.slice_columns()
     slices = [each for each in configuration.slice_columns() if each in others]
@@ -284,5 +287,9 @@ def make_result(
     comparison = document(setting, counts, slices, largest, merged_counts(parts["metrics"]))
     first = [row for rows in parts["first"] for row in rows]
     cards = in_order(parts["changed"]) if page is not None else []
-    reports = comparison_reports(comparison, setting.benchmark, first, None if page is None else page.runs, cards)
+    runs = None
+    if page is not None:
+        changes = [name for name in parts["changes_files"] if name.endswith(".jsonl")]
+        runs = replace(page.runs, changes=posixpath.join(page.output, LAYOUT.folders[0], changes[0]) if changes else "")
+    reports = comparison_reports(comparison, setting.benchmark, first, runs, cards)
     return {**reports.files, COMPARISON: encode_json({**comparison, **reports.about()})}

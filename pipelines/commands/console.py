@@ -22,8 +22,10 @@ from ...transforms.io.storage import write_file
 from ...transforms.process import PROGRESS, PROGRESS_FOLDER, repeated
 from ...transforms.records import printable
 from ..config.errors import as_output_errors, as_usage_error
-from ..reports.markdown import difference_text, number
+from ..reports.document import Compared
+from ..reports.markdown import number
 from ..runs.documents import coverage_text, gates_passed
+from ..runs.numbers import signed
 from .messages import CRASHED, INTERRUPTED, WRONG_USAGE, say, stop_output
 
 POLL_INTERVAL_S = 0.5
@@ -78,21 +80,15 @@ def print_verdicts(verdicts: Sequence[Mapping[str, Any]]) -> None:
     console.print(Text(gates_passed(verdicts)))
 
 
-def print_comparison(metrics: Mapping[str, Mapping[str, Any]], names: Sequence[str]) -> None:
-    """Prints metrics of a comparison: both values, the difference with its interval, p and the verdict.
-
-    A metric that differs in no replicate is called identical.
-    """
+def print_comparison(rows: Sequence[Compared]) -> None:
+    """Prints metrics of a comparison: both values, the difference with its interval, p and the verdict."""
     console = _Output()
     table = Table("metric", "baseline", "candidate", "difference", "p", "verdict")
-    for name in names:
-        metric = metrics[name]
-        if metric["baseline"] is not None or metric["candidate"] is not None:
-            p = "–" if metric["p"] is None else f"{metric['p']:.3f}"
-            values = number(metric["baseline"]), number(metric["candidate"])
-            is_identical = metric["difference"] == 0 and metric["interval"] == [0, 0]
-            verdict = "identical" if is_identical else metric["verdict"]
-            table.add_row(*map(Text, (name, *values, difference_text(metric), p, verdict)))
+    for row in rows:
+        if row.baseline.value is not None or row.candidate.value is not None:
+            p = "–" if row.p is None else f"{row.p:.3f}"
+            values = number(row.baseline.value), number(row.candidate.value), row.difference.text(signed)
+            table.add_row(*map(Text, (row.name, *values, p, row.difference.verdict)))
     console.print(table)
 
 

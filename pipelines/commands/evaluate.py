@@ -100,7 +100,7 @@ def _evaluate(
     failures, decision = list(unscored.values()), decide([])
     if "" not in unscored:
         others = {name: system for name, system in document["systems"].items() if name not in unscored}
-        failures += coverage_failures(others, configuration.settings, causes)
+        failures += [each.text for each in coverage_failures(others, configuration.settings, causes)]
         decision = decide(document.get("gates", []), list(unscored))
     return report_run(parsed, JudgedRun(run, configuration, run.summary.gates, failures, plan.baseline), decision)
 

@@ -138,7 +138,7 @@ class JudgedRun:
         configuration = configuration or run.configuration
         systems, causes = run.summary.document()["systems"], stored_causes(run.provenance)
         try:
-            failures = record_failures(systems, configuration.settings, causes)
+            failures = [each.text for each in record_failures(systems, configuration.settings, causes)]
         except (KeyError, TypeError) as error:
             raise UsageError(f"{run.path}: the coverage in summary.json is not that of a run") from error
         return cls(run, configuration, run.summary.gates if verdicts is None else verdicts, failures, baseline)

@@ -9,7 +9,7 @@ from ...transforms.io.storage import delete_files, exists, write_file
 from ...transforms.records import printable
 from ..config.errors import UsageError, as_output_errors, one_line
 from ..reports.history import PAGE, REPORT, HistorySources, history_reports
-from ..runs.history import MIN_NIGHTS, histories, median_night, recent_nights, with_differences
+from ..runs.history import MIN_NIGHTS, histories, median_night, recent_nights
 from ..runs.history_index import HISTORY, Index, encode_table, index_runs, run_path
 from ..runs.named import age_warnings, find_baseline, luck_warnings
 from ..runs.numbers import count_of, fixed
@@ -24,7 +24,7 @@ def run(parsed: argparse.Namespace, _: object) -> int:
     """Reads all runs, and writes history.parquet, history.md and history.html."""
     output = parsed.output or parsed.folder
     index = read_index(parsed.folder)
-    series = [with_differences(parsed.folder, each) for each in histories(index.table)]
+    series = histories(index.table)
     for history in series:
         warn([f"{drop.night.run}: {drop.system}: {drop}" for drop in history.drops if drop.night is history.nights[-1]])
     blessed = _blessed(parsed.folder)

@@ -144,9 +144,8 @@ def _make(plan: MergePlan, parts: dict[str, list[Any]]) -> dict[str, bytes]:
         raise InputProblem(str(error)) from error
     records = {number: each.counts("predictions")["read"] for number, each in enumerate(merged.systems.values())}
     records[GROUND_TRUTH] = next(iter(merged.systems.values())).counts("ground_truth")["read"]
-    samples = None
-    if plan.page:
-        samples = [posixpath.join(_staged(plan, "samples").path, name) for name in sorted(parts["samples_files"])]
+    merged.staged = [posixpath.join(_staged(plan, "samples").path, name) for name in sorted(parts["samples_files"])]
+    samples = merged.staged if plan.page else None
     return result_files(merged, plan.run_id, plan.invocation, records, plan.baseline, samples)
 
 

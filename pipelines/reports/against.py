@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import quote
 
+from ...metrics.statistics.comparison import units_needed
 from ...metrics.statistics.measured import AnyBenchmark, spec_of
 from ...metrics.statistics.paired import PairedDifference, paired_differences, paired_interval, same_samples
 from ...transforms.io.storage import is_on_disk
+from ...transforms.records import InputProblem
 from ..config.errors import UsageError
-from ..runs.differences import PAIRED, differences
+from ..runs.differences import PAIRED, differences, redefined
+from ..runs.differing import Side, differing_units, least_differing
 from ..runs.run import PAGE, Run
 from .document import Compared, Difference, Measured, Metric
 from .judgement import difference_word
@@ -25,6 +28,8 @@ from .text import some_of
 MAX_SLICES = 500
 """At most so many slices of a system are compared, the first by name: each computes all replicates of both runs."""
 SLICES_NAMED = 5
+SURE = 2
+"""So many times the units that a test needs must differ by their sums, which are rough, before no rows are read."""
 Key = tuple[str, str, str]
 """(system, label, metric); the label of all samples is empty."""
 
@@ -84,13 +89,16 @@ def run_differences(
 ) -> tuple[dict[Key, Compared], list[str]]:
     """Returns the differences of a run from another one, and the labels whose samples differ between the two runs.
 
-    systems: the systems to compare, each with its name in the other run; None if the other run does not have it.
+    systems: the systems to compare, each with its name in the other run; None if the other run does not have it. A
+    derived metric that the runs define by two formulas is not compared.
     """
     configuration = result.configuration
     benchmark, confidence = configuration.benchmark, configuration.settings.bootstrap.confidence
-    main = benchmark.main_metrics()
+    others = redefined(configuration.settings.derived, run.configuration.settings.derived)
+    main = [metric for metric in benchmark.main_metrics() if metric not in others]
     paired: dict[Key, PairedDifference] = {}
     labels: set[str] = set()
+    few: set[Key] = set()
     for name, other in systems.items():
         if other is None:
             continue
@@ -101,14 +109,34 @@ def run_differences(
             if any(same_samples(benchmark, metric, *sides) is False for metric in main):
                 labels.add(label or "all samples")
             paired |= {(name, label, metric): by_metric[metric] for metric in main if metric in by_metric}
+            if not label:
+                few |= {(name, "", metric) for metric in _with_few(main, by_metric, (result, name), (run, other))}
     tested = sum(bool(label) and each.interval is not None for (_, label, _), each in paired.items())
     corrected = 1 - (1 - confidence) / max(1, tested)
     numbers = {name: number for number, name in enumerate(result.systems)}
     compared = {
-        key: _compared(benchmark, key[2], each, corrected if key[1] else confidence, numbers[key[0]])
+        key: _compared(benchmark, key[2], each, corrected if key[1] else confidence, numbers[key[0]], key in few)
         for key, each in paired.items()
     }
     return compared, sorted(labels)
+
+
+def _with_few(metrics: Sequence[str], paired: Mapping[str, PairedDifference], ours: Side, theirs: Side) -> list[str]:
+    """Returns the metrics in which fewer units differ than a test needs; the rows are read if the sums do not show it.
+
+    Without rows, a metric has few if all of its units are too few.
+    """
+    needed = units_needed(ours[0].configuration.settings.bootstrap.confidence)
+    known = {name: each.interval for name, each in paired.items() if name in metrics and each.interval is not None}
+    decided = [name for name, (low, high) in known.items() if not low <= 0 <= high]
+    unsure = [name for name in decided if least_differing(paired[name]) < SURE * needed]
+    if not unsure:
+        return []
+    try:
+        counts = differing_units(ours, theirs, unsure, needed)
+    except InputProblem:
+        return [name for name in unsure if paired[name].units < needed]
+    return [name for name, count in counts.items() if count < needed]
 
 
 def two_systems(result: Run) -> Against:
@@ -124,7 +152,7 @@ def two_systems(result: Run) -> Against:
 
 
 def _compared(
-    benchmark: AnyBenchmark, metric: str, paired: PairedDifference, confidence: float, system: int = 0
+    benchmark: AnyBenchmark, metric: str, paired: PairedDifference, confidence: float, system: int, has_few: bool
 ) -> Compared:
     """Returns a paired difference with its verdict. confidence: of the interval that decides the verdict."""
     spec, deciding = spec_of(type(benchmark), metric), Measured(paired.difference)
@@ -132,7 +160,7 @@ def _compared(
         ends = paired_interval(paired.difference, paired.error, paired.units, confidence, spec.width)
         deciding = Measured(paired.difference, *(ends or ()))
     low, high = paired.interval or (None, None)
-    difference = Difference(paired.difference, low, high, difference_word(deciding, spec.higher_is_better))
+    difference = Difference(paired.difference, low, high, difference_word(deciding, spec.higher_is_better, has_few))
     sides = Measured(paired.baseline), Measured(paired.candidate)
     return Compared(Metric.of(spec, metric), system, *sides, difference, None, paired.detectable)
 

@@ -25,10 +25,8 @@ if TYPE_CHECKING:
 
 MAX_RECORD_LENGTH = 8_000
 MAX_DRAWING_LENGTH = 300_000
-MAX_DRAWINGS_LENGTH = 6_000_000
-"""The limit for all drawings of a page; beyond it, the drawings of the last cards are left out."""
-MAX_PICTURES_LENGTH = 6_000_000
-"""The same limit for all real pictures of a page."""
+MAX_IMAGES_LENGTH = 12_000_000
+"""The limit for all drawings and real pictures of a page; beyond it, those of the last cards are left out."""
 TOO_MANY = "this page holds enough of them; beamscore draw writes it"
 MAX_WORDS = 12
 MAX_WORDS_LENGTH = 400
@@ -154,29 +152,25 @@ def _number(value: float | None) -> str:
 
 
 def within_limit(cards: Sequence[Card]) -> tuple[Card, ...]:
-    """Returns the cards, the last ones without drawings or real pictures if these are too large for a page.
+    """Returns the cards, the last ones without drawings and real pictures if these are too large for a page.
 
     If a sample has several cards, only the first holds its picture.
     """
-    shown, drawings, pictures = [], MAX_DRAWINGS_LENGTH, MAX_PICTURES_LENGTH
+    shown, left = [], MAX_IMAGES_LENGTH
     with_picture: set[str] = set()
     for card in cards:
-        drawings -= sum(len(side.drawing or "") for side in card.sides)
-        if drawings < 0:
-            sides = (
-                side if side.drawing is None else msgspec.structs.replace(side, drawing=None, problem=TOO_MANY)
+        picture = "" if card.sample_id in with_picture else card.picture
+        left -= len(picture) + sum(len(side.drawing or "") for side in card.sides)
+        with_picture |= {card.sample_id} if picture else set()
+        if left < 0:
+            sides = tuple(
+                msgspec.structs.replace(side, drawing=None, problem=TOO_MANY) if side.drawing else side
                 for side in card.sides
             )
-            card = msgspec.structs.replace(card, sides=tuple(sides))
-        if card.picture:
-            is_first = card.sample_id not in with_picture
-            pictures -= len(card.picture) * is_first
-            with_picture.add(card.sample_id)
-            if pictures < 0:
-                card = msgspec.structs.replace(card, picture="", picture_problem=TOO_MANY)
-            elif not is_first:
-                card = msgspec.structs.replace(card, picture="")
-        shown.append(card)
+            problem = TOO_MANY if card.picture else card.picture_problem
+            shown.append(msgspec.structs.replace(card, sides=sides, picture="", picture_problem=problem))
+        else:
+            shown.append(msgspec.structs.replace(card, picture=picture))
     return tuple(shown)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,8 +17,8 @@ from ..runs.comparison import REPORT
 from ..runs.numbers import percent
 from . import document as doc
 from .cards import SIDES, within_limit
-from .evaluation import provenance_blocks
-from .judgement import by_evidence, judge_difference, lead_first, word_of
+from .evaluation import provenance_blocks, signatures
+from .judgement import by_evidence, difference_word, judge_difference, lead_first
 from .markdown import verdicts_line
 from .render import Reports, write_reports
 from .samples import columns_of, slice_column
@@ -34,13 +35,14 @@ class ComparedRuns:
     """What a page shows of both runs in addition to their comparison, baseline first.
 
     runs: the documents of run.json, empty if missing. links: the pages of the runs. command: how the comparison was
-    started. no_records: why the page has no records, empty if it has them.
+    started. no_records: why the page has no records, empty if it has them. changes: the list of the changed samples.
     """
 
     runs: tuple[Mapping[str, Any], Mapping[str, Any]] = field(default=({}, {}))
     links: tuple[str | None, str | None] = (None, None)
     command: tuple[str, ...] = ()
     no_records: str = ""
+    changes: str = ""
 
 
 def comparison_reports(
@@ -69,7 +71,7 @@ def build_comparison(
     kind = type(benchmark)
     main = [name for name in benchmark.main_metrics() if name in comparison["metrics"]]
     names = tuple(writable(f"{comparison[side]['run']}:{comparison[side]['system']}") for side in SIDES)
-    compared = {name: _compared(kind, name, comparison) for name in comparison["metrics"]}
+    compared = {name: compared_metric(kind, name, comparison) for name in comparison["metrics"]}
     differences = tuple(compared[name] for name in main)
     metrics = tuple(each.metric for each in differences)
     slices = tuple(by_evidence(_slices(comparison, main), metrics, lead_first(kind))[:MAX_SLICES])
@@ -87,7 +89,7 @@ def build_comparison(
         benchmark=benchmark.name,
         summary=benchmark.summary,
         systems=SIDES,
-        header=(("benchmark", benchmark.name), *zip(SIDES, links, strict=True)),
+        header=(("benchmark", benchmark.name), *zip(SIDES, links, strict=True), *signatures(comparison)),
         verdict=judge_comparison(comparison, kind, differences, slices, main),
         sections=(
             doc.Section("verdict", "Verdict", [doc.Slot("verdict", "both"), *_remarks(comparison)]),
@@ -103,6 +105,7 @@ def build_comparison(
         slices=slices,
         sample_metrics=tuple(doc.Metric.of(spec, spec.name) for spec in kind.sample_metrics),
         samples_note=runs.no_records,
+        more=dict(_more(comparison, benchmark.main_sample_metric().name, runs.changes)),
     )  # fmt: skip
 
 
@@ -122,8 +125,8 @@ def judge_comparison(
         return doc.Verdict("fail", "Nothing was scored in the candidate.")
     if verdict is None:
         return doc.Verdict("not judged", "No main metric is measured on both sides.")
-    decided = [each for each in differences if word_of(each) in ("better", "worse")]
-    unsure = [each.name for each in decided if each.difference.verdict != word_of(each)]
+    decided = [each for each in differences if each.difference.verdict in ("better", "worse")]
+    unsure = [each.name for each in decided if comparison["metrics"][each.name]["verdict"] != each.difference.verdict]
     sentence = verdict.sentence
     if unsure:
         sentence += f" After correction for all metrics and slices, {', '.join(unsure)} is not significant."
@@ -137,18 +140,19 @@ def judge_comparison(
     return msgspec.structs.replace(verdict, sentence=sentence)
 
 
-def _compared(kind: type[AnyBenchmark], name: str, comparison: Mapping[str, Any]) -> doc.Compared:
-    values = comparison["metrics"][name]
+def compared_metric(kind: type[AnyBenchmark], name: str, comparison: Mapping[str, Any]) -> doc.Compared:
+    """Returns a metric of all samples of comparison.json, with its verdict."""
+    values, metric = comparison["metrics"][name], doc.Metric.of(kind.spec_of(name), name)
+    difference = _difference(values)
+    word = difference_word(difference, metric.higher_is_better, values["verdict"] == "too few differ")
     before, after = (doc.Measured(values[side]) for side in SIDES)
-    metric = doc.Metric.of(kind.spec_of(name), name)
-    return doc.Compared(metric, 0, before, after, _difference(values), values["p"], values["detectable"])
+    difference = msgspec.structs.replace(difference, verdict=word)
+    return doc.Compared(metric, 0, before, after, difference, values["p"], values["detectable"])
 
 
 def _difference(values: Mapping[str, Any]) -> doc.Difference:
     low, high = values["interval"] or (None, None)
-    difference = doc.Difference(values["difference"], low, high, values["verdict"])
-    # A test cannot recognize values that are equal in every replicate.
-    return msgspec.structs.replace(difference, verdict="identical") if difference.known == [0, 0, 0] else difference
+    return doc.Difference(values["difference"], low, high, values["verdict"])
 
 
 def _slices(comparison: Mapping[str, Any], main: Sequence[str]) -> Iterator[doc.Slice]:
@@ -169,9 +173,10 @@ def _remarks(comparison: Mapping[str, Any]) -> Iterator[doc.Text]:
     setting += f"{bootstrap['replicates']:,} paired bootstrap replicates over {unit}. A true difference as large as "
     setting += "detectable is found with a chance of 80%."
     if swaps := comparison["swaps"]:
-        setting += f" p is that of {swaps:,} swaps, of the metric alone; better and worse in the tables hold "
-        setting += "for all metrics and slices at once."
+        setting += f" p is that of {swaps:,} swaps, of the metric alone."
     yield doc.Text(setting, "setting")
+    for name, text in signatures(comparison):
+        yield doc.Text((name, doc.Code(text)), "setting", where="markdown")
     yield doc.Text(verdicts_line(comparison["verdicts"], len(comparison["slices"])), "setting")
 
 
@@ -218,10 +223,23 @@ def _changes(
         yield doc.Table("Samples that changed most", ("sample_id", *SIDES, "change", "kind"), rows, where="markdown")
 
 
+def _filters(kind: str) -> dict[str, str]:
+    """Returns the filters for samples by how they changed; those that became wrong are among those that lost."""
+    return {"worse": {"why": "lost"}, "better": {"why": "won"}}.get(kind, {"status": kind})
+
+
 def _count(count: int, kind: str) -> doc.Cell:
-    """Returns a count linked to its samples; samples that became wrong are among those that lost."""
-    filters = {"worse": {"why": "lost"}, "better": {"why": "won"}}.get(kind, {"status": kind})
-    return doc.Link(count, filters) if count and kind else count
+    """Returns a count linked to its samples."""
+    return doc.Link(count, _filters(kind)) if count and kind else count
+
+
+def _more(comparison: Mapping[str, Any], main: str, changes: str) -> Iterator[tuple[str, doc.More]]:
+    """Yields by filter how many samples changed, with the command that writes all that `changes` lists."""
+    run, system = comparison["candidate"].values()
+    command = ["beamscore", "select", f"{run}:{system}", "--samples", changes, "--output", "changed.jsonl"]
+    for kind, count in comparison["changes"]["metrics"].get(main, {}).items() if changes else ():
+        for name, value in _filters(kind).items():
+            yield f"{name}={value}", doc.More(shlex.join(command), count)
 
 
 def with_changed(document: doc.Document, comparison: Mapping[str, Any], cards: Sequence[doc.Card]) -> doc.Document:

@@ -340,6 +340,13 @@ class Series(msgspec.Struct, frozen=True):
     samples: int = 0
 
 
+class More(msgspec.Struct, frozen=True):
+    """Samples of which a page holds only some: how many there are, if that is known, and the command that lists all."""
+
+    command: str
+    total: int | None = None
+
+
 EventKind = Literal["break", "change point", "missing before", "coverage"]
 
 
@@ -376,6 +383,7 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     systems: their names; for a comparison, the names of its sides. header: names and values. metrics: the main metrics.
     lead: the metric by which slices are sorted. differences: of the main metrics from the baseline. draw: for each
     system the command that draws a sample of it, without its id. samples_page: where the samples are, if not here.
+    more: by filter, such as `why=lost`, the samples that are not all here.
     """
 
     kind: Literal["evaluation", "comparison", "history"]
@@ -397,6 +405,7 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
     cards: tuple[Card, ...] = ()
     history: Nights | None = None
     draw: tuple[str, ...] = ()
+    more: dict[str, More] = {}
     samples_note: str = ""
     distributions_note: str = ""
 
@@ -443,4 +452,5 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
         return {name: getattr(self, name) for name in DATA}
 
 
-DATA = ("kind", "systems", "metrics", "lead", "slices", "sample_metrics", "samples", "cards", "history", "draw")
+DATA = ("kind", "systems", "metrics", "lead", "slices", "sample_metrics", "samples", "cards", "history", "draw",
+        "more")  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import shlex
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -20,7 +21,7 @@ from ...transforms.totals import truth_count
 from ..config.settings import predictions_of
 from ..runs.causes import quarantine_causes
 from ..runs.documents import GateVerdict
-from ..runs.gates import record_failures
+from ..runs.gates import RecordFailure, record_failures
 from ..runs.numbers import percent
 from ..runs.run import PAGE, REPORT, Run, Worst
 from . import document as doc
@@ -65,6 +66,7 @@ def run_reports(result: Run, sources: RunSources) -> Reports:
         two_systems(result),
         result.causes,
         result.worst,
+        settings.output,
     )
     paths = sources.samples
     page = None if paths is None else (lambda: with_samples(document, result, paths, sources.cards))
@@ -75,16 +77,18 @@ def build_run(
     summary: Mapping[str, Any],
     benchmark: AnyBenchmark,
     run: Mapping[str, Any] | None = None,
-    failures: Sequence[str] = (),
+    failures: Sequence[RecordFailure] = (),
     against: Against = NOTHING,
     pair: Against = NOTHING,
     causes: Sequence[CauseCount] = (),
     worst: Mapping[str, Sequence[Worst]] | None = None,
+    output: str | None = None,
 ) -> doc.Document:
     """Returns the document of a run without its samples.
 
     run: of run.json. failures: why the run fails, other than its gates. against, pair: the differences from the
     baseline, and of its two systems. causes: why records were quarantined. worst: the worst samples of each system.
+    output: the folder of the run.
     """
     kind, systems = type(benchmark), tuple(summary["systems"])
     main = benchmark.main_metrics()
@@ -114,6 +118,7 @@ def build_run(
         slices=slices,
         sample_metrics=tuple(doc.Metric.of(spec, spec.name) for spec in benchmark.sample_metrics),
         draw=tuple(_draw_commands(summary, run)),
+        more=dict(_more(summary, against.path, output)) if output else {},
     )  # fmt: skip
     pairs = [pair.differences[key] for name in main if (key := (systems[-1], "", name)) in pair.differences]
     configuration = (
@@ -151,6 +156,8 @@ def _remarks(summary: Mapping[str, Any]) -> Iterator[doc.Text]:
         is_named = len(systems) > 1 and warning not in of_all
         yield doc.Text(f"{some_of(names, 3)}: {warning}." if is_named else f"{warning}.", label="Warning")
     yield doc.Text(" ".join(_setting(summary["config"])), "setting")
+    for name, text in signatures(summary):
+        yield doc.Text((name, doc.Code(text)), "setting", where="markdown")
 
 
 def _coverage(systems: Mapping[str, Any], causes: Sequence[CauseCount]) -> Iterator[doc.Block]:
@@ -324,8 +331,13 @@ def _header(
         yield "started", run["started"][:16].replace("T", " ")
     if against.path:
         yield "baseline", doc.Link(against.path, address=against.link)
-    if summary.get("signature"):
-        yield "signature", summary["signature"]
+    yield from signatures(summary)
+
+
+def signatures(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yields the signature of summary.json or comparison.json, by which it is cited, with its name, if it has one."""
+    if document.get("signature"):
+        yield "signature", document["signature"]
 
 
 def _draw_commands(summary: Mapping[str, Any], run: Mapping[str, Any] | None) -> Iterator[str]:
@@ -338,6 +350,19 @@ def _draw_commands(summary: Mapping[str, Any], run: Mapping[str, Any] | None) ->
             files = [f"{name}={path}" for path in config["predictions"].get(name, ())]
             inputs = ["--ground-truth", *config["ground_truth"], "--predictions", *files]
             yield shlex.join(["beamscore", "draw", command[2], *options, *inputs])
+
+
+def _more(summary: Mapping[str, Any], baseline: str, output: str) -> Iterator[tuple[str, doc.More]]:
+    """Yields the samples of which a page holds only some: those that moved, and of a large run those of each status."""
+    if baseline:
+        command = shlex.join(["beamscore", "compare", baseline, output, "--output", "compared"])
+        yield from ((f"why={why}", doc.More(command)) for why in ("lost", "won"))
+    counts = Counter[str]()
+    for system in summary["systems"].values():
+        counts.update(system["coverage"]["ground_truth"])
+    if counts["read"] > MAX_ROWS:
+        command = shlex.join(["beamscore", "select", output, "--output", "selected.jsonl"])
+        yield from ((f"status={status}", doc.More(command, count)) for status, count in counts.items())
 
 
 def _setting(config: Mapping[str, Any]) -> Iterator[str]:

@@ -13,18 +13,18 @@ import pyarrow.compute as pc
 
 from ..config.errors import UsageError
 from ..runs.causes import stored_causes
-from ..runs.gates import record_failures
+from ..runs.gates import RecordFailure, record_failures
 from ..runs.history import History, Night, Point
 from ..runs.history_index import run_path
 from ..runs.numbers import fixed, typeset
 from ..runs.run import Run
 from . import document as doc
-from .against import NOTHING, Against, against_baseline, page_link, run_differences
+from .against import NOTHING, SLICES_NAMED, Against, against_baseline, page_link, run_differences
 from .judgement import judge_difference, judge_nights, lead_first
 from .render import Reports, write_reports
 from .samples import columns_of
 from .tables import compared_table
-from .text import one_line
+from .text import one_line, some_of
 
 REPORT, PAGE = "history.md", "history.html"
 MAX_NIGHTS = 1000
@@ -70,6 +70,13 @@ def build_history(sources: HistorySources, history: History) -> doc.Document:
     rows = tuple(_night(sources, night, parts.index(night.comparable_by), systems) for night in nights)
     last = _stored(sources.folder, latest.run)
     blessed = _blessed(sources, history, last)
+    nightly = dict(_nightly(sources.folder, last, history))
+    differences = tuple(
+        msgspec.structs.replace(compared, system=systems.index(system))
+        for system, against in nightly.items()
+        for (_, label, metric), compared in against.differences.items()
+        if not label and metric in history.metrics
+    )
     document = doc.Document(
         kind="history",
         title=f"{history.benchmark}: {len(history.nights):,} run{'s' * (len(history.nights) > 1)}, "
@@ -78,7 +85,8 @@ def build_history(sources: HistorySources, history: History) -> doc.Document:
         summary=f"History of {sources.folder}",
         systems=systems,
         header=tuple(_neighbors(sources, history, rows, blessed)),
-        verdict=_verdict(last, sources.folder, history, systems),
+        verdict=_verdict(last, history, systems, differences, nightly),
+        differences=differences,
         samples_page=rows[-1].link or "",
         metrics=tuple(_metric(history, name) for name in history.metrics),
         lead=_lead(history)[0],
@@ -90,7 +98,7 @@ def build_history(sources: HistorySources, history: History) -> doc.Document:
         ),
     )
     sections: tuple[doc.Section, ...] = (
-        doc.Section("verdict", "Tonight", [doc.Slot("verdict", "both"), *_tonight(document, history)]),
+        doc.Section("verdict", "Tonight", [doc.Slot("verdict", "both"), *_tonight(document, history, nightly)]),
         doc.Section("baseline", "Against the baseline", [*_blessed_blocks(blessed, latest.systems)]),
         doc.Section("metrics", "Metrics over time", [doc.Slot("series")], "page"),
         doc.Section("events", "What happened", [*_event_blocks(document)]),
@@ -126,16 +134,6 @@ def _lead(history: History) -> list[str]:
     return list(history.metrics) if history.kind is None else lead_first(history.kind)
 
 
-def _moved(history: History, system: str, metric: str) -> doc.Difference:
-    """Returns the difference of a metric from the last comparable night."""
-    differences = history.differences.get(system, {})
-    difference = None if isinstance(differences, str) else differences.get(metric)
-    if difference is None:
-        return doc.Difference()
-    low, high = difference.interval or (None, None)
-    return doc.Difference(difference.difference, low, high, difference.word)
-
-
 def _stored(folder: str, run: str) -> Run | None:
     """Returns a run of the folder; None if it can no longer be read."""
     try:
@@ -144,7 +142,7 @@ def _stored(folder: str, run: str) -> Run | None:
         return None
 
 
-def _failures(last: Run | None) -> list[str]:
+def _failures(last: Run | None) -> list[RecordFailure]:
     """Returns why the last run fails, other than its gates, in the words of its own report."""
     try:
         systems = {name: {"coverage": system.coverage} for name, system in last.systems.items()} if last else {}
@@ -153,39 +151,40 @@ def _failures(last: Run | None) -> list[str]:
         return []
 
 
-def _verdict(last: Run | None, folder: str, history: History, systems: Sequence[str]) -> doc.Verdict:
+def _verdict(
+    last: Run | None,
+    history: History,
+    systems: Sequence[str],
+    differences: Sequence[doc.Compared],
+    nightly: Mapping[str, Against],
+) -> doc.Verdict:
     """Returns the verdict of the last night: by its gates, else against the last comparable night."""
-    latest, compared = history.nights[-1], []
-    slices: list[doc.Slice] = []
-    for system in latest.systems:
-        number, before = systems.index(system), history.before(system)
-        for metric in (_metric(history, name) for name in history.metrics if before):
-            earlier, point = (night.points.get((system, metric.name)) for night in (before[-1], latest))
-            difference = _moved(history, system, metric.name)
-            if earlier is not None and point is not None and difference.value is not None:
-                sides = doc.Measured(earlier.value), doc.Measured(point.value)
-                compared.append(doc.Compared(metric, number, *sides, difference))
-        if before:
-            slices += _slice_differences(last, _stored(folder, before[-1].run), history.metrics, system, number)
+    slices = []
+    for system, against in nightly.items():
+        for label in dict.fromkeys(label for _, label, _ in against.differences if label):
+            moved = (against.differences.get((system, label, name)) for name in history.metrics)
+            cells = tuple(each.difference if each else doc.Difference() for each in moved)
+            slices.append(doc.Slice(one_line(label), systems.index(system), None, (), cells, columns_of(label)))
     lead = _lead(history)
-    judged = judge_difference(lead, history.metrics, compared, slices, systems, "Tonight")
-    return judge_nights(history, lead, judged, _failures(last))
+    judged = judge_difference(lead, history.metrics, differences, slices, systems, "Tonight")
+    return judge_nights(history, lead, systems, judged, _failures(last))
 
 
-def _slice_differences(
-    last: Run | None, before: Run | None, metrics: Sequence[str], system: str, number: int
-) -> Iterator[doc.Slice]:
-    """Yields how the slices of a system changed since an earlier night; nothing if either run cannot be read."""
-    if last is None or before is None:
-        return
-    try:
-        compared, _ = run_differences(last, before, {system: system})
-    except (UsageError, OSError, ValueError, KeyError):
-        return
-    for label in dict.fromkeys(label for _, label, _ in compared if label):
-        moved = (compared.get((system, label, name)) for name in metrics)
-        differences = tuple(each.difference if each else doc.Difference() for each in moved)
-        yield doc.Slice(one_line(label), number, None, (), differences, columns_of(label))
+def _nightly(folder: str, last: Run | None, history: History) -> Iterator[tuple[str, Against]]:
+    """Yields the systems of the last night with their differences from the last comparable night, if it has any."""
+    for system in history.nights[-1].systems:
+        if not (before := history.before(system)):
+            continue
+        run = before[-1].run
+        try:
+            if last is None:
+                raise UsageError("the last run cannot be read")
+            compared, labels = run_differences(last, Run.read(run_path(folder, run)), {system: system})
+        except (UsageError, OSError, ValueError, KeyError) as error:
+            yield system, Against(f"Not compared with {run}: {error}.")
+        else:
+            others = f"The samples are not those of {run} in {some_of(labels, SLICES_NAMED)}." if labels else ""
+            yield system, Against(others, compared)
 
 
 def _night(sources: HistorySources, night: Night, part: int, systems: Sequence[str]) -> doc.Night:
@@ -195,7 +194,7 @@ def _night(sources: HistorySources, night: Night, part: int, systems: Sequence[s
     return doc.Night(night.run, night.started, night.version, link, night.gates, part, scored)
 
 
-def _tonight(document: doc.Document, history: History) -> Iterator[doc.Block]:
+def _tonight(document: doc.Document, history: History, nightly: Mapping[str, Against]) -> Iterator[doc.Block]:
     """Yields warnings, breaks and gates of the last night, and each of its systems next to earlier nights."""
     nights, latest = history.nights, history.nights[-1]
     lost = [name for night in nights[-2:-1] for name in night.systems if name not in latest.systems]
@@ -211,11 +210,11 @@ def _tonight(document: doc.Document, history: History) -> Iterator[doc.Block]:
     if latest.gates:
         yield doc.Text(("Gates", doc.Word(latest.gates)))
     for system in latest.systems:
-        before, differences = history.before(system), history.differences.get(system)
+        before, against = history.before(system), nightly.get(system, NOTHING)
         yield doc.Text(system, "heading")
         yield doc.Text(f"{latest.coverage[system]}.")
-        if isinstance(differences, str):
-            yield doc.Text(f"Not compared with {before[-1].run}: {differences}.")
+        if against.note:
+            yield doc.Text(against.note)
         for drop in history.drops:
             if drop.night is latest and drop.system == system:
                 yield doc.Text(f"{drop}.", label="Warning")
@@ -225,7 +224,8 @@ def _tonight(document: doc.Document, history: History) -> Iterator[doc.Block]:
         rows: list[tuple[float, Sequence[doc.Cells]]] = []
         for metric in document.metrics:
             key = system, metric.name
-            point, moved = latest.points.get(key), _moved(history, system, metric.name)
+            point, compared = latest.points.get(key), against.differences.get((system, "", metric.name))
+            moved = doc.Difference() if compared is None else compared.difference
             if point is not None:
                 medians = (_median([each.points.get(key) for each in before[-window:]]) for window in WINDOWS)
                 below = (doc.Difference(None if each is None else point.value - each) for each in medians)

@@ -1,17 +1,18 @@
 """The verdict of a run, a comparison or a history, computed once from the contents of its document.
 
-One test decides the verdict on two runs, whether a run is judged against its baseline or two runs are compared: a
-difference is better or worse if its paired interval excludes zero.
+One function decides on a difference, `difference_word`, whether a run is judged against its baseline or its last night,
+or two runs are compared. Headlines, tables, Markdown and the console show its word.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...metrics.statistics.measured import AnyBenchmark
 from ..runs.documents import GateVerdict, coverage_text, gates_passed
+from ..runs.gates import RecordFailure
 from ..runs.history import History
 from ..runs.numbers import fixed
 from ..runs.numbers import typeset as signed
@@ -26,8 +27,11 @@ SYSTEMS_NAMED = 3
 _WORST_FIRST: tuple[Judgement, ...] = ("fail", "invalid", "inconclusive")
 
 
-def difference_word(difference: Measured, higher_is_better: bool) -> str:
-    """Returns the verdict on a difference, by its interval alone."""
+def difference_word(difference: Measured, higher_is_better: bool, has_few: bool = False) -> str:
+    """Returns the verdict on a difference: better or worse if its interval excludes zero, and enough units differ.
+
+    has_few: whether fewer units differ than any test needs.
+    """
     if difference.value is None:
         return "not compared"
     if difference.low is None or difference.high is None:
@@ -36,7 +40,7 @@ def difference_word(difference: Measured, higher_is_better: bool) -> str:
         return "identical"
     if difference.low <= 0 <= difference.high:
         return "no difference shown"
-    return "better" if (difference.low > 0) == higher_is_better else "worse"
+    return "too few differ" if has_few else "better" if (difference.low > 0) == higher_is_better else "worse"
 
 
 def lead_first(benchmark: type[AnyBenchmark]) -> list[str]:
@@ -44,17 +48,12 @@ def lead_first(benchmark: type[AnyBenchmark]) -> list[str]:
     return list(dict.fromkeys([*(spec.name for spec in benchmark.ranking_metrics()), *benchmark.main_metrics()]))
 
 
-def word_of(compared: Compared) -> str:
-    """Returns the verdict on a metric of all samples."""
-    return difference_word(compared.difference, compared.metric.higher_is_better)
-
-
 def moved(name: str, compared: Compared) -> str:
     """Returns how a metric changed: `task7.score fell from 0.7280 to 0.5580, −0.1700 (−0.2460 to −0.0940)`."""
     before, after, difference = compared.baseline.value, compared.candidate.value, compared.difference
     if before is None or after is None or difference.value is None:
         return f"{name} is not measured on both sides"
-    word = word_of(compared)
+    word = difference.verdict
     if word == "identical":
         return f"{name} is {fixed(after)} as before"
     verb = ("fell" if difference.value < 0 else "rose") if word in ("better", "worse") else "went"
@@ -119,8 +118,9 @@ def judge_difference(
     ranks = {name: place for place, name in enumerate(lead)}
     known.sort(key=lambda each: ranks.get(each.name, len(ranks)))
     names = [f"{each.name} of {systems[each.system]}" if len(systems) > 1 else each.name for each in known]
-    words = [word_of(each) for each in known]
+    words = [each.difference.verdict for each in known]
     decided = {word: [place for place, each in enumerate(words) if each == word] for word in ("worse", "better")}
+    few = [name for name, word in zip(names, words, strict=True) if word == "too few differ"]
     judgement: Judgement = "no difference shown"
     if set(words) == {"identical"}:
         judgement = "identical"
@@ -133,6 +133,7 @@ def judge_difference(
     clause = f"{it} is {' and '.join(counts)} of {scope}" if counts else f"No difference is shown in {scope}"
     if judgement == "identical":
         clause = f"{it} is equal to the baseline in {scope}"
+    clause += f"; too few samples differ in {some_of(few, SYSTEMS_NAMED)}" if few else ""
     first = known[0]
     reasons = [
         Link(f"{word}: {moved(names[place], known[place])}", {"why": why}, known[place].system)
@@ -148,7 +149,7 @@ def judge_run(
     summary: Mapping[str, Any],
     benchmark: type[AnyBenchmark],
     gates: Sequence[GateVerdict],
-    failures: Sequence[str],
+    failures: Sequence[RecordFailure],
     against: Verdict | None = None,
 ) -> Verdict:
     """Returns the verdict of a run: by its gates, else by its baseline. A run fails if any system scored nothing.
@@ -158,7 +159,7 @@ def judge_run(
     sentence, is_scored = _measured(summary, benchmark)
     systems = list(summary["systems"])
     reasons = [
-        *(Link(each) for each in failures),
+        *_failed(failures, systems),
         *(
             Link(f"{each.gate} ({each.verdict}): {each.reason}",
                  {f"slice.{name}": value for name, value in columns_of(each.slice or "").items()},
@@ -180,6 +181,12 @@ def judge_run(
     if judgement == "not judged":
         judgement = against.judgement
     return Verdict(judgement, f"{against.sentence} {sentence}", (*reasons, *against.reasons), against.lost)
+
+
+def _failed(failures: Iterable[RecordFailure], systems: Sequence[str]) -> Iterator[Link]:
+    """Yields failures, each linked to the samples that it is about."""
+    for each in failures:
+        yield Link(each.text, {"status": each.status} if each.status else {}, systems.index(each.system))
 
 
 def _measured(summary: Mapping[str, Any], benchmark: type[AnyBenchmark]) -> tuple[str, bool]:
@@ -206,12 +213,16 @@ def _measured(summary: Mapping[str, Any], benchmark: type[AnyBenchmark]) -> tupl
 
 
 def judge_nights(
-    history: History, lead: Sequence[str], against: Verdict | None, failures: Sequence[str] = ()
+    history: History,
+    lead: Sequence[str],
+    systems: Sequence[str],
+    against: Verdict | None,
+    failures: Sequence[RecordFailure] = (),
 ) -> Verdict:
     """Returns the verdict of the last run: by its gates, else by its differences from the last comparable night.
 
-    lead: the metrics, the lead metric first. against: the verdict on its differences. failures: why it fails, other
-    than its gates.
+    lead: the metrics, the lead metric first. systems: of all runs. against: the verdict on its differences. failures:
+    why it fails, other than its gates.
     """
     latest = history.nights[-1]
     judgement: Judgement = "not judged" if against is None else against.judgement
@@ -233,22 +244,24 @@ def judge_nights(
                 value = f"{metric} {fixed(latest.points[system, metric].value)}"
             clauses.append(f"{system} has {value}")
         sentence += f". {'; '.join(clauses)}." if clauses else "."
-    reasons = [*map(Link, (*failures, *_reasons(history))), *(against.reasons if against else ())]
+    reasons = [*_failed(failures, systems), *_reasons(history, systems), *(against.reasons if against else ())]
     return Verdict(judgement, sentence, tuple(reasons[:MAX_REASONS]), against.lost if against else ())
 
 
-def _reasons(history: History) -> Iterable[str]:
+def _reasons(history: History, systems: Sequence[str]) -> Iterator[Link]:
     latest = history.nights[-1]
     verdicts = {name: point.verdict for name, point in latest.points.items()} | latest.unmeasured
     for (system, metric), verdict in verdicts.items():
         if verdict in _WORST_FIRST:
-            yield f"{metric} of {system}: its gate says {verdict}"
+            yield Link(f"{metric} of {system}: its gate says {verdict}", {}, systems.index(system))
     if latest.gates not in ("", "pass", *verdicts.values()):
-        yield f"a gate on a slice, or on what the run does not have, says {latest.gates}"
-    yield from (f"{drop.system}: {drop}" for drop in history.drops if drop.night is latest)
+        yield Link(f"a gate on a slice, or on what the run does not have, says {latest.gates}", {})
+    for drop in history.drops:
+        if drop.night is latest:
+            yield Link(f"{drop.system}: {drop}", {"status": "missing_prediction"}, systems.index(drop.system))
     if history.breaks and history.breaks[-1].night is latest:
         reason, earlier = history.breaks[-1].reason, history.breaks[-1].earlier
         if earlier is None:
-            yield f"tonight cannot be compared with the runs before: {reason}"
+            yield Link(f"tonight cannot be compared with the runs before: {reason}")
         else:
-            yield f"tonight is compared with {earlier.run}, not with the run before: {reason}"
+            yield Link(f"tonight is compared with {earlier.run}, not with the run before: {reason}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
-from typing import Any
 
 from ...metrics.common.text import truncated
 from ..runs.numbers import fixed, signed
@@ -14,15 +13,10 @@ from .document import Bar, Cells, Code, Counts, Difference, Link, MatrixCell, Me
 MAX_CELL_LENGTH = 160
 
 
-def difference_text(values: Mapping[str, Any]) -> str:
-    """Returns a difference of comparison.json with its interval, such as `+0.0123 (-0.0020 to +0.0266)`."""
-    return Difference(values["difference"], *(values["interval"] or ())).text(signed)
-
-
 def verdicts_line(verdicts: Mapping[str, int], slices: int) -> str:
-    """Returns a sentence: how many metrics of how many slices are better or worse."""
+    """Returns a sentence: how many metrics of how many slices are better or worse, after correction for all of them."""
     counts = ", ".join(f"{count} {name}" for name, count in verdicts.items())
-    return f"Metrics of all samples and of {slices} slices: {counts}."
+    return f"Metrics of all samples and of {slices} slices, corrected for all at once: {counts}."
 
 
 def samples_line(counts: Mapping[str, int]) -> str:

@@ -12,11 +12,12 @@ import numpy.typing as npt
 from ...metrics.statistics.comparison import ComparedMetric, ComparedSlice, verdict
 from ...metrics.statistics.measured import AnyBenchmark
 from ...metrics.statistics.sums import Sums
+from .documents import Summary
 
 COMPARISON = "comparison.json"
 REPORT = "comparison.md"
 COMPARISON_FORMAT = 1
-VERDICTS = ("better", "worse", "no difference shown", "too few differ", "not tested")
+VERDICTS = ("better", "worse", "no difference shown", "too few differ", "identical", "not tested")
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,12 @@ class ComparisonSetting:
     differences: tuple[str, ...]
     one_sided: tuple[tuple[str, ...], tuple[str, ...]]
     threshold: float
+    signature: str = ""
+
+
+def signature_of(baseline: Summary, candidate: Summary) -> str:
+    """Returns the signature of a comparison: that of both runs if they are equal, else both."""
+    return " against ".join(dict.fromkeys((candidate.signature, baseline.signature)))
 
 
 def document(
@@ -62,6 +69,7 @@ def document(
     return {
         "format": COMPARISON_FORMAT,
         "benchmark": setting.benchmark.name,
+        "signature": setting.signature,
         "baseline": dict(zip(("run", "system"), setting.baseline, strict=True)),
         "candidate": dict(zip(("run", "system"), setting.candidate, strict=True)),
         "confidence": setting.confidence,
@@ -88,6 +96,7 @@ def _metric(
 ) -> dict[str, Any]:
     difference, test = compared.difference, compared.test
     word, simultaneous = verdict(type(setting.benchmark), name, compared, largest, setting.confidence)
+    is_identical = difference.interval == (0, 0) or (test is not None and not test.differing_samples)
     return {
         "baseline": difference.baseline,
         "candidate": difference.candidate,
@@ -95,7 +104,7 @@ def _metric(
         "interval": difference.interval,
         "p": None if test is None else test.p,
         "simultaneous_p": simultaneous,
-        "verdict": word,
+        "verdict": "identical" if is_identical else word,
         "detectable": difference.detectable,
         "units": round(difference.units),
         "differing_samples": None if test is None else test.differing_samples,

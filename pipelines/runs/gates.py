@@ -353,7 +353,7 @@ class _GateEvaluator:
         if len(sides) < 2 or paired.difference is None or paired.interval is None:
             yield _Check("pass", f"{text} is not judged")
             return
-        shown = self._signed(paired.difference, paired.interval, f" at a confidence of {confidence:.6g}")
+        shown = self._signed(paired.difference, paired.interval, f" at a confidence of {confidence:.4g}")
         text += f" is {shown} from the baseline"
         if max(map(self.spec.goodness, paired.interval)) < self.limit:
             yield _Check("fail", f"{text}{self._worse}")
@@ -401,17 +401,28 @@ def decide(verdicts: Sequence[Mapping[str, Any]], skipped: Sequence[str] = ()) -
     return decision
 
 
+class RecordFailure(NamedTuple):
+    """Why a system fails in addition to its gates, in one line. status: of the samples that it is about; empty: all."""
+
+    system: str
+    text: str
+    status: str = ""
+
+
 def record_failures(
     systems: Mapping[str, Any], settings: Settings, causes: Sequence[QuarantineCause] = ()
-) -> list[str]:
-    """Returns why a run fails in addition to its gates, one line each, from the coverage of its systems.
+) -> list[RecordFailure]:
+    """Returns why a run fails in addition to its gates, from the coverage of its systems.
 
     A system fails if nothing was scored: a failure rate over no samples would be 0. causes: why records were
     quarantined; a line names the most frequent cause.
     """
     unscored = [
-        f"{label_of(name)}nothing was scored: no readable prediction has a readable ground truth"
-        f"{most_often(most_frequent(causes, ('ground_truth', name), without=('duplicate',)))}"
+        RecordFailure(
+            name,
+            f"{label_of(name)}nothing was scored: no readable prediction has a readable ground truth"
+            f"{most_often(most_frequent(causes, ('ground_truth', name), without=('duplicate',)))}",
+        )
         for name, system in systems.items()
         if not system["coverage"]["ground_truth"]["scored"]
     ]
@@ -420,14 +431,16 @@ def record_failures(
 
 def coverage_failures(
     systems: Mapping[str, Any], settings: Settings, causes: Sequence[QuarantineCause] = ()
-) -> list[str]:
-    """Returns a line for each side with too much rejected or missing, and for counts that do not add up."""
+) -> list[RecordFailure]:
+    """Returns each side with too much rejected or missing, and the systems whose counts do not add up."""
     allowed, failures = settings.max_rejected_fraction, []
     for name, system in systems.items():
         coverage, label = system["coverage"], label_of(name)
         failures += [
-            f"{text}, more than max_rejected_fraction {allowed:g} allows{often}; see quarantine/"
-            for text, share, often in _rejections(name, coverage, causes)
+            RecordFailure(
+                name, f"{text}, more than max_rejected_fraction {allowed:g} allows{often}; see quarantine/", status
+            )
+            for text, share, often, status in _rejections(name, coverage, causes)
             if share > allowed
         ]
         missing, what = coverage["ground_truth"]["missing_prediction"], "samples"
@@ -436,9 +449,10 @@ def coverage_failures(
             expected, what, missing = coverage[COUNTED_REPEATS], "repeats of samples", coverage.get(MISSING_REPEATS, 0)
         if expected and missing / expected > settings.max_missing_fraction:
             limit = f"more than max_missing_fraction {settings.max_missing_fraction:g} allows"
-            failures.append(f"{label}{missing} of {expected} {what} have no prediction, {limit}")
+            text = f"{label}{missing} of {expected} {what} have no prediction, {limit}"
+            failures.append(RecordFailure(name, text, "missing_prediction"))
         if not coverage["balanced"]:
-            failures.append(f"{label}the record counts do not add up: {coverage}")
+            failures.append(RecordFailure(name, f"{label}the record counts do not add up: {coverage}"))
     return failures
 
 
@@ -447,19 +461,25 @@ def rejection_notes(systems: Mapping[str, Any], settings: Settings, causes: Sequ
     return [
         f"{text}{often}"
         for name, system in systems.items()
-        for text, share, often in _rejections(name, system["coverage"], causes)
+        for text, share, often, _ in _rejections(name, system["coverage"], causes)
         if share <= settings.max_rejected_fraction
     ]
 
 
 def _rejections(
     name: str, coverage: Mapping[str, Any], causes: Sequence[QuarantineCause]
-) -> Iterator[tuple[str, float, str]]:
-    """Yields the count as text, the share and the most frequent cause for each side with rejected records."""
-    sides = ("ground_truth", "ground_truth", "ground-truth records"), ("predictions", name, "predictions")
-    for side, quarantined_as, label in sides:
+) -> Iterator[tuple[str, float, str, str]]:
+    """Yields the count as text, the share, the most frequent cause, and the status of the samples without their record.
+
+    That is for each side with rejected records.
+    """
+    sides = (
+        ("ground_truth", "ground_truth", "ground-truth records", "rejected"),
+        ("predictions", name, "predictions", "missing_prediction"),
+    )
+    for side, quarantined_as, label, status in sides:
         rejected, read = coverage[side]["rejected"], coverage[side]["read"]
         if rejected:
             text = f"{label_of(name)}{rejected} of {read} {label} were rejected"
             # If the counts do not add up, nothing may have been read.
-            yield text, rejected / (read or 1), most_often(most_frequent(causes, (quarantined_as,)))
+            yield text, rejected / (read or 1), most_often(most_frequent(causes, (quarantined_as,))), status

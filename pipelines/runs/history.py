@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -20,14 +20,9 @@ from ...metrics.derived import DefinitionError, with_derived
 from ...metrics.registry import benchmark_class
 from ...metrics.repeats import REPEATS, with_repeats
 from ...metrics.statistics.change_points import change_points
-from ...metrics.statistics.measured import AnyBenchmark, spec_of
-from ...metrics.statistics.paired import paired_differences, same_samples
-from ..config.errors import UsageError, one_line
+from ...metrics.statistics.measured import AnyBenchmark
 from .differences import redefined, scoring_version
-from .documents import Interval
-from .history_index import run_path
 from .provenance import seconds
-from .run import Run
 
 MAX_MAIN_METRICS = 8
 NIGHTLY_S = 12 * 3600.0
@@ -160,24 +155,8 @@ class Change:
 
 
 @dataclass(frozen=True)
-class NightDifference:
-    """One metric of a night minus its value on an earlier night. word: better or worse, by the interval."""
-
-    difference: float
-    interval: Interval | None
-    word: str = ""
-
-
-Differences = Mapping[str, NightDifference]
-
-
-@dataclass(frozen=True)
 class History:
-    """The nights of one benchmark in order of time, and their analysis.
-
-    differences: by system of the last night, the differences of its metrics from the last comparable night, or why they
-    are not known; see `with_differences`.
-    """
+    """The nights of one benchmark in order of time, and their analysis."""
 
     benchmark: str
     metrics: tuple[str, ...]
@@ -186,7 +165,6 @@ class History:
     gaps: tuple[Gap, ...]
     changes: tuple[Change, ...]
     drops: tuple[CoverageDrop, ...]
-    differences: Mapping[str, Differences | str] = field(default_factory=dict)
 
     @property
     def kind(self) -> type[AnyBenchmark]:
@@ -313,42 +291,6 @@ def _gaps(nights: Sequence[Night]) -> Iterator[Gap]:
     for place, step in enumerate(steps):
         if step >= MISSING_FROM * usual:
             yield Gap(nights[place], nights[place + 1], round(step / usual) - 1 or 1)
-
-
-def with_differences(folder: str, history: History) -> History:
-    """Returns a history that compares each system of the last night with the last comparable night."""
-    latest = run_path(folder, history.nights[-1].run)
-    compared = {
-        system: _night_differences(run_path(folder, before[-1].run), latest, system)
-        for system in history.nights[-1].systems
-        if (before := history.before(system))
-    }
-    return replace(history, differences=compared)
-
-
-def _night_differences(before: str, latest: str, system: str) -> Differences | str:
-    """Returns the difference of each metric of a system in two runs, or why their sums cannot be read."""
-    try:
-        runs = [Run.read(path) for path in (before, latest)]
-        measured = [run.measured(system, "") for run in runs]
-        configuration = runs[1].configuration
-        benchmark, confidence = configuration.benchmark, configuration.settings.bootstrap.confidence
-        paired = paired_differences(benchmark, measured[0], measured[1], confidence)
-        redefined_metrics = redefined(*(run.configuration.settings.derived for run in runs))
-    except (UsageError, ValueError, KeyError) as error:
-        return one_line(error)
-    compared = {}
-    for metric, each in paired.items():
-        if each.difference is None or metric in redefined_metrics:
-            continue
-        word = ""
-        if each.interval is not None:
-            low, high = sorted(map(spec_of(type(benchmark), metric).goodness, each.interval))
-            word = "no difference shown" if low <= 0 <= high else "better" if low > 0 else "worse"
-            if same_samples(benchmark, metric, *measured) is False:
-                word += ", of other samples"
-        compared[metric] = NightDifference(each.difference, each.interval, word)
-    return compared
 
 
 def recent_nights(history: History, count: int = RECENT) -> list[Night]:

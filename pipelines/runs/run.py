@@ -86,7 +86,7 @@ class Run:
     judged: the runs that were judged before; None: they are not counted.
 
     Only in a run that is not yet written: places: its systems in order, with ties. worst: the worst samples of each
-    system. causes: why records were quarantined.
+    system. causes: why records were quarantined. staged: the files of its rows.
     """
 
     path: str
@@ -98,6 +98,7 @@ class Run:
     places: Ranking | None = None
     worst: Mapping[str, Sequence[Worst]] = field(default_factory=dict)
     causes: Sequence[CauseCount] = ()
+    staged: Sequence[str] = ()
 
     @classmethod
     def of(
@@ -225,7 +226,7 @@ class Run:
     @property
     def rows(self) -> list[str]:
         """The files of the rows of its samples."""
-        return [] if self.published is None else self.published.folder("samples")
+        return list(self.staged) if self.published is None else self.published.folder("samples")
 
     @property
     def quarantine(self) -> list[str]:

@@ -6,30 +6,24 @@ import pickle
 import re
 from typing import Any
 
-import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamscore.metrics.benchmark import Benchmark, MetricSpec, SampleScore
+from beamscore.metrics.benchmark import MetricSpec
 from beamscore.metrics.derived import DefinitionError, with_derived
 from beamscore.metrics.statistics.measured import measure, units_over_classes
 from beamscore.metrics.statistics.ratios import ratio
 from beamscore.metrics.statistics.sum_table import SumTable, slices_of, values_of_rows, with_slices
 from beamscore.metrics.statistics.sums import Sums
+from tests.toy import Options, ToyBenchmark
 
 
-class Nothing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    pass
-
-
-class Shares(Benchmark[Nothing, Nothing, Nothing]):
+class Shares(ToyBenchmark):
     """Shares `a` and `b`, where higher is better, a family of them, an error rate, and a number without bounds."""
 
     name = "shares"
-    summary = "Shares."
-    truth_type = prediction_type = options_type = Nothing
     metrics = (
         MetricSpec("a.share", "", denominator="a.all", main=1, rank=1),
         MetricSpec("b", "", denominator="b.all", per_sample=1),
@@ -37,22 +31,12 @@ class Shares(Benchmark[Nothing, Nothing, Nothing]):
         MetricSpec("error", "", higher_is_better=False, denominator="b.all"),
         MetricSpec("size", "", bounds=(None, None), denominator="b.all"),
     )
-    sample_metrics = (MetricSpec("b", "", main=1),)
     takes_columns = True
-
-    def score_sample(self, truth: Nothing, prediction: Nothing | None) -> SampleScore:
-        raise NotImplementedError
 
     def values(self, sums: Sums) -> dict[str, float | None]:
         pie = ratio(sums["c"], sums["c.all"])
-        return {
-            "a.share": ratio(sums["a"], sums["a.all"]),
-            "b": ratio(sums["b"], sums["b.all"]),
-            "c[pie]": pie,
-            "c[area map]": pie,
-            "error": ratio(sums["error"], sums["b.all"]),
-            "size": ratio(sums["size"], sums["b.all"]),
-        }
+        of_b = {name: ratio(sums[name], sums["b.all"]) for name in ("b", "error", "size")}
+        return {"a.share": ratio(sums["a"], sums["a.all"]), "c[pie]": pie, "c[area map]": pie, **of_b}
 
 
 SUMS = {"a": 3, "a.all": 4, "b": 1, "b.all": 2, "c": 1, "c.all": 5, "error": 1, "size": 6}
@@ -60,27 +44,22 @@ SUMS = {"a": 3, "a.all": 4, "b": 1, "b.all": 2, "c": 1, "c.all": 5, "error": 1, 
 
 
 def benchmark_with(**formulas: str) -> Any:
-    return with_derived(Shares, formulas)(Nothing())
+    return with_derived(Shares, formulas)(Options())
 
 
 @pytest.mark.parametrize(
     ("formula", "value", "bounds", "higher_is_better"),
     [
         ("mean(a.share, b)", (0.75 + 0.5) / 2, (0, 1), True),
-        ("mean(b)", 0.5, (0, 1), True),
         ("weighted_mean(a.share, b, weights=[3, 1])", (3 * 0.75 + 0.5) / 4, (0, 1), True),
-        ("(3 * a.share + b) / 4", (3 * 0.75 + 0.5) / 4, (0, 1), True),
         ("harmonic_mean(a.share, b)", 2 * 0.75 * 0.5 / (0.75 + 0.5), (0, 1), True),
         ("a.share - b", 0.25, (-1, 1), True),
         ("error - b", 0.0, (-1, 1), False),
-        ("1 - error", 0.5, (0, 1), True),
         ("mean(b, 1 - error)", 0.5, (0, 1), True),
         ("-error", -0.5, (-1, 0), True),
-        ("b / a.share", 0.5 / 0.75, (0, None), True),
         ("b / (1 + error)", 0.5 / 1.5, (0, 1), True),
         ("b * a.share", 0.375, (0, 1), True),
         ("size - b", 2.5, (None, None), True),
-        ("size / a.share", 4.0, (None, None), True),
         ("b / size", 0.5 / 3, (None, None), True),
         ("mean(c[pie], c['area map'], 'c[pie]')", 0.2, (0, 1), True),
         ("a.share / c[pie] - b", 3.75 - 0.5, (-1, None), True),
@@ -99,7 +78,6 @@ def test_a_formula_has_a_value_bounds_and_a_direction(
     ("formula", "changes", "expected"),
     [
         # An undefined part and a division by zero make it undefined.
-        ("mean(a.share, b)", {"a.all": 0}, None),
         ("weighted_mean(b, c[pie], weights=[1, 1])", {"c.all": 0}, None),
         ("harmonic_mean(b, c[pie])", {"c.all": 0, "b": 0}, None),
         ("mean(b, c[unknown])", {}, None),
@@ -117,7 +95,7 @@ def test_values_at_the_edge(formula: str, changes: dict[str, int], expected: flo
 def test_derived_metrics_are_main_ones_of_the_parts_of_the_benchmark_and_rank_nothing() -> None:
     """A formula may name another wherever that is defined; its parts are those metrics that have units of their own."""
     kind = with_derived(Shares, {"gap": "overall - b", "overall": "mean(a.share, b)"})
-    benchmark = kind(Nothing())
+    benchmark = kind(Options())
     assert benchmark.values(Sums.of(SUMS))["gap"] == 0.625 - 0.5
     gap = benchmark.spec_of("gap")
     assert gap is not None
@@ -175,7 +153,7 @@ def test_a_mean_over_slices_counts_each_alike() -> None:
     # A replicate without a slice has none; a benchmark that takes no columns is computed row by row.
     rows = [Sums.of(sliced(**each)) for each in ({"x": (1, 2), "y": (1, 1)}, {"x": (2, 2)}, {"y": (1, 4), "x": (0, 1)})]
     for kind in (Shares, type("ByRow", (Shares,), {"takes_columns": False})):
-        derived = with_derived(kind, {"derived": "slice_mean(b, kind)"})(Nothing())
+        derived = with_derived(kind, {"derived": "slice_mean(b, kind)"})(Options())
         found = values_of_rows(derived, SumTable.of(rows), rows[0])["derived"]
         np.testing.assert_array_equal(found, [0.75, np.nan, 0.125])
     # Its units are those of a mean over classes.
@@ -208,13 +186,10 @@ def test_the_sums_of_slices_are_found_again_whatever_their_names(column: str, ot
         ("mean(b, quite_other)", "shares has no metric quite_other; `beamscore benchmarks shares` lists them"),
         ("mene(a.share)", "there is no function mene (did you mean mean?); there are mean(a, b), weighted_mean("),
         ("mean()", "'mean()' is not allowed; allowed: numbers, metrics, + - * /, mean(a, b)"),
-        ("mean(b, weights=[1])", "'mean(b, weights=[1])' is not allowed"),
-        ("weighted_mean(a.share, b, weights=[1])", "is not allowed"),
         ("weighted_mean(a.share, b, weights=[1, 0])", "is not allowed"),
         ("mean(b, error)", "higher is better of b and lower of error; write 1 - ... where that is meant"),
         ("harmonic_mean(b, size)", "harmonic_mean needs metrics that are never below 0"),
         ("mean(b", "'mean(b' is not a formula such as mean(first, second)"),
-        ("", "'' is not a formula"),
         ("2 + 1", "'2 + 1' names no metric"),
         ("0 * b", "'0 * b' is always 0"),
         ("b / 0", "it divides by a number that is not above 0"),
@@ -222,7 +197,6 @@ def test_the_sums_of_slices_are_found_again_whatever_their_names(column: str, ot
         ("True + b", "'True' is not allowed; allowed: numbers, metrics, + - * /, mean"),
         ("b ** 9", "'b ** 9' is not allowed"),
         ("__import__('os').system('true')", "is not allowed"),
-        ("[b for b in b]", "is not allowed"),
         ("derived + b", "it is made of itself: derived -> derived"),
         ("-" * 1500 + "b", "is not a formula"),
         ("slice_mean(b + b, kind)", "slice_mean(metric, column)"),

@@ -21,7 +21,7 @@ JUDGED = {(style.color, style.dashes) for style in JUDGEMENTS}
 # Atoms on a circle are tied to its middle by fainter lines, lanes are gray.
 NEUTRAL = {(style.color, style.dashes) for style in (UNJUDGED, IGNORED, FRAME)} | {(IGNORED.color, "")}
 FAINT = (MATCHED.color, "1 3")
-SAMPLES = 12
+SAMPLES = 8
 
 
 def records(name: str, side: str) -> dict[str, Any]:

@@ -2,107 +2,96 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamscore.metrics.benchmark import Benchmark
 from beamscore.metrics.statistics.sums import Sums
 from tests.plain_loop import make_benchmark
 
-CHART = make_benchmark("chart", tasks=["task2", "task5"])
-FIGURE = make_benchmark("figure_text")
-
-BOX = {"x0": 0, "y0": 0, "width": 10, "height": 10}
-AWAY = {**BOX, "x0": 90}
-TASKS = {
-    "task2": lambda box: {"text_blocks": [{"id": 0, "text": "a", "bb": box}]},
-    "task5": lambda box: {"legend_pairs": [{"id": 0, "bb": box}]},
+BENCHMARKS = {
+    "chart": make_benchmark("chart", tasks=["task2", "task5"]),
+    "figure_text": make_benchmark("figure_text"),
 }
-REGION: dict[str, Any] = {"id": "w", "box": [0, 0, 10, 10], "text": "a"}
-REGIONS: dict[str, list[dict[str, Any]]] = {
-    "nothing": [],
-    "found": [{"box": REGION["box"]}],
-    "spotted": [{"box": REGION["box"], "text": "a"}],
-    "false": [{"box": [90, 0, 99, 9], "text": "b"}],
-    "read": [{"id": "w", "text": "a"}],
-}
-DETECTED = {"found", "spotted", "false"}
+BOX, AWAY = ({"x0": x0, "y0": 0, "width": 10, "height": 10} for x0 in (0, 90))
+RIGHT, WRONG = ({"output": {"text_blocks": [{"id": 0, "text": "a", "bb": box}]}} for box in (BOX, AWAY))
+LEGEND, LEGEND_AWAY = ({"output": {"legend_pairs": [{"id": 0, "bb": box}]}} for box in (BOX, AWAY))
+LINE = {"task1": {"output": {"chart_type": "line"}}}
+REGION = {"id": "w", "box": [0, 0, 10, 10], "text": "a"}
+SPOTTED, READ = {"box": REGION["box"], "text": "a"}, {"id": "w", "text": "a"}
+
+CHARTS = [LINE, {**LINE, "task2": RIGHT}, {**LINE, "task5": LEGEND}, {**LINE, "task2": RIGHT, "task5": LEGEND}]
+ANSWERS = [None, {}, {"task2": RIGHT}, {"task2": WRONG}, {"task5": LEGEND_AWAY}, {"task2": WRONG, "task5": LEGEND}]
+FALSE = {"box": [90, 0, 99, 9], "text": "b"}
+READINGS = [[], [{"box": REGION["box"]}], [SPOTTED], [FALSE], [READ], [SPOTTED, READ], [FALSE, READ]]
 
 
-def sums_of(benchmark: Benchmark[Any, Any, Any], truth: Any, prediction: Any) -> Sums:
-    found = None if prediction is None else msgspec.convert(prediction, benchmark.prediction_type)
-    return Sums.of(benchmark.score_sample(msgspec.convert(truth, benchmark.truth_type), found).statistics)
+def sums_of(name: str, truth: Any, prediction: Any) -> Sums:
+    benchmark = BENCHMARKS[name]
+    predicted = None if prediction is None else msgspec.convert(prediction, benchmark.prediction_type)
+    return Sums.of(benchmark.score_sample(msgspec.convert(truth, benchmark.truth_type), predicted).statistics)
 
 
-def chart(tasks: Sequence[str], predicted: Sequence[tuple[str, bool]] | None) -> Sums:
-    """A chart with these tasks; predicted: those that a system attempts, and whether it is right."""
-    truth = {"task1": {"output": {"chart_type": "line"}}, **{task: {"output": TASKS[task](BOX)} for task in tasks}}
-    answers = {task: {"output": TASKS[task](BOX if right else AWAY)} for task, right in predicted or ()}
-    return sums_of(CHART, truth, None if predicted is None else answers)
-
-
-def figure(has_region: bool, predicted: Sequence[str] | None) -> Sums:
-    regions = [each for kind in predicted or () for each in REGIONS[kind]]
-    return sums_of(FIGURE, {"regions": [REGION] * has_region}, None if predicted is None else {"regions": regions})
-
-
-def samples_of(*parts: st.SearchStrategy[Any]) -> st.SearchStrategy[list[Any]]:
+def drawn_from(truths: list[Any], predictions: list[Any]) -> st.SearchStrategy[list[Any]]:
     """Draws samples, each with its weight in a replicate."""
-    return st.lists(st.tuples(*parts, st.integers(0, 2)), min_size=1, max_size=6)
+    sample = st.tuples(st.sampled_from(truths), st.sampled_from(predictions), st.integers(0, 2))
+    return st.lists(sample, min_size=1, max_size=6)
 
 
-def whole_and_part(
-    benchmark: Benchmark[Any, Any, Any], sums: Sequence[Sums], weights: Sequence[int]
-) -> tuple[dict[str, float | None], dict[str, float | None]]:
+def whole_and_part(name: str, drawn: list[Any]) -> tuple[dict[str, float | None], dict[str, float | None]]:
     """Returns the metrics of all samples, and those of a replicate."""
-    corpus = Sums.merged(sums)
-    drawn = Sums.merged(each for each, weight in zip(sums, weights, strict=True) for _ in range(weight))
-    return benchmark.values(corpus), benchmark.values_within(drawn, corpus)
+    weighted = [(sums_of(name, truth, prediction), weight) for truth, prediction, weight in drawn]
+    corpus = Sums.merged(sums for sums, _ in weighted)
+    part = Sums.merged(sums for sums, weight in weighted for _ in range(weight))
+    return BENCHMARKS[name].values(corpus), BENCHMARKS[name].values_within(part, corpus)
 
 
-tasks = st.lists(st.sampled_from([*TASKS]), unique=True)
-answers = st.lists(st.tuples(st.sampled_from([*TASKS]), st.booleans()), unique_by=lambda each: each[0])
-kinds = st.lists(st.sampled_from([*REGIONS]), unique=True, max_size=2)
-
-
-@given(samples_of(tasks, st.none() | answers))
+@given(drawn_from(CHARTS, ANSWERS))
 def test_a_task_of_some_charts_is_null_where_the_corpus_attempts_none_and_where_they_have_none(drawn: Any) -> None:
-    whole, part = whole_and_part(CHART, [chart(*each) for *each, _ in drawn], [weight for *_, weight in drawn])
+    whole, part = whole_and_part("chart", drawn)
     for metric, task in (("task2.detection", "task2"), ("task2.hmean", "task2"), ("task5.score", "task5")):
-        there = [predicted for tasks, predicted, _ in drawn if task in tasks]
-        given_any = any(task in dict(predicted or ()) for predicted in there)
-        idle = not given_any and any(each is not None for each in there)
+        there = [(predicted, weight) for truth, predicted, weight in drawn if task in truth]
+        attempted = any(task in (predicted or ()) for predicted, _ in there)
+        idle = not attempted and any(predicted is not None for predicted, _ in there)
         assert (whole[metric] is None) == (idle or not there)
-        has_truth = any(task in tasks and weight for tasks, _, weight in drawn)
-        assert (part[metric] is None) == (whole[metric] is None or not has_truth)
+        assert (part[metric] is None) == (whole[metric] is None or not any(weight for _, weight in there))
 
 
-@given(samples_of(st.booleans(), st.none() | kinds))
+@given(drawn_from([{"regions": []}, {"regions": [REGION]}], [None, *({"regions": each} for each in READINGS)]))
 def test_a_metric_of_some_figures_is_null_where_the_corpus_has_none_and_where_they_have_no_region(drawn: Any) -> None:
-    whole, part = whole_and_part(FIGURE, [figure(*each) for *each, _ in drawn], [weight for *_, weight in drawn])
-    if any(has_region and weight for has_region, _, weight in drawn):
+    whole, part = whole_and_part("figure_text", drawn)
+    if any(truth["regions"] and weight for truth, _, weight in drawn):
         for metric in ("detection.precision", "detection.recall", "end_to_end.precision", "end_to_end.recall",
                        "agreement.location", "agreement.text", "word_recognition.accuracy"):  # fmt: skip
             assert (part[metric] is None) == (whole[metric] is None), metric
-    if any(has_region for has_region, _, _ in drawn):
-        found = {kind for _, predicted, _ in drawn for kind in predicted or ()}
-        assert (whole["word_recognition.accuracy"] is not None) == ("read" in found)
-        assert (whole["detection.recall"] is not None) == ("read" not in found or bool(found & DETECTED))
+    if any(truth["regions"] for truth, _, _ in drawn):
+        regions = [region for _, predicted, _ in drawn for region in (predicted or {"regions": ()})["regions"]]
+        assert (whole["word_recognition.accuracy"] is not None) == (READ in regions)
+        assert (whole["detection.recall"] is None) == (READ in regions and not any("box" in each for each in regions))
 
 
-def test_what_is_predicted_in_one_slice_alone_is_0_in_the_other() -> None:
-    there, gone = chart(["task5"], [("task5", True)]), chart(["task5"], [("task2", True)])
-    corpus = Sums.merged((there, gone))
-    assert CHART.values(corpus)["task5.score"] == 1 / 2
-    assert [CHART.values_within(part, corpus)["task5.score"] for part in (there, gone)] == [1, 0]
-    assert CHART.values(gone)["task5.score"] is None  # of a system that attempts it nowhere
-    located, read = figure(True, ["spotted"]), figure(True, ["read"])
-    for part, detection, reading in ((located, 1, 0), (read, 0, 1)):
-        values = FIGURE.values_within(part, Sums.merged((located, read)))
-        rates = [f"{task}.{rate}" for task in ("detection", "end_to_end") for rate in ("precision", "recall", "f1")]
-        assert [values[name] for name in (*rates, "agreement.text")] == [detection] * 7
-        assert values["word_recognition.accuracy"] == reading
+RATES = ["agreement.text", *(f"{task}.{rate}" for task in ("detection", "end_to_end")
+                             for rate in ("precision", "recall", "f1"))]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "truth", "predictions", "expected"),
+    [
+        ("chart", CHARTS[2], [{"task5": LEGEND}, {"task2": RIGHT}], {"task5.score": [1, 0]}),
+        (
+            "figure_text",
+            {"regions": [REGION]},
+            [{"regions": [SPOTTED]}, {"regions": [READ]}],
+            {**{rate: [1, 0] for rate in RATES}, "word_recognition.accuracy": [0, 1]},
+        ),
+    ],
+)
+def test_what_is_predicted_in_one_slice_alone_is_0_in_the_other(
+    name: str, truth: Any, predictions: list[Any], expected: dict[str, list[float]]
+) -> None:
+    parts = [sums_of(name, truth, each) for each in predictions]
+    values = [BENCHMARKS[name].values_within(part, Sums.merged(parts)) for part in parts]
+    assert {metric: [each[metric] for each in values] for metric in expected} == expected

@@ -64,6 +64,18 @@ def test_samples_that_changed_are_filtered_and_stepped_through(chromium: Browser
     assert chromium.choose("samples", id=wanted[0]) == f"1 of {len(cards)} rows"
 
 
+def test_a_filter_says_how_many_samples_the_page_lacks(
+    chromium: Browser, runs: tuple[Path, Path], folder: Path
+) -> None:
+    path = compared(*runs, folder / "few", "--samples=3")
+    lost = json.loads((path.parent / "comparison.json").read_bytes())["changes"]["metrics"]["score"]["worse"]
+    chromium.open(path)
+    assert chromium.texts("#samples-more p") == []
+    chromium.choose("samples", why="lost")
+    assert chromium.text("#samples-more p").startswith(f"3 of {lost} shown. This lists all: beamscore select ")
+    chromium.check("comparison-few")
+
+
 def test_a_report_a_comparison_and_the_console_say_the_same_of_two_runs(
     chromium: Browser, runs: tuple[Path, Path], page: Path, folder: Path
 ) -> None:

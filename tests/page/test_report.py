@@ -18,6 +18,7 @@ from beamscore.pipelines.reports.document import Card, CardSide, SampleTable
 from beamscore.pipelines.reports.evaluation import build_run, samples_shown
 from beamscore.pipelines.reports.render import render
 from beamscore.pipelines.reports.samples import MAX_ROWS, sample_table, sort_worst_first
+from beamscore.pipelines.runs.gates import RecordFailure
 from tests.page.browser import Browser
 from tests.page.corpora import CORPORA, DATA, HOSTILE, corpus_page, evaluated, page_data, worse, written
 
@@ -158,8 +159,9 @@ def test_hostile_text_runs_nothing_and_is_shown_as_it_is(chromium: Browser, fold
     summary["systems"] = {HOSTILE[0] + HOSTILE[5]: summary["systems"]["predictions"]}
     summary |= {"ranking": list(summary["systems"]), "warnings": list(HOSTILE)}
     kind, data = benchmark_class("traffic_rules"), page_data(path)
+    failures = [RecordFailure(next(iter(summary["systems"])), text) for text in HOSTILE]
     document = build_run(
-        summary, kind(kind.options_type()), {**run, "command": list(HOSTILE), "host": HOSTILE[1]}, HOSTILE
+        summary, kind(kind.options_type()), {**run, "command": list(HOSTILE), "host": HOSTILE[1]}, failures
     )
     table, cards = msgspec.convert(data["samples"], SampleTable), msgspec.convert(data["cards"], list[Card])
     path.write_bytes(render([samples_shown(document, kind.sample_metrics, table, cards)]))

@@ -34,16 +34,20 @@ def _registered() -> None:
     toy.register()
 
 
-def systems(count: int, seed: int, gain: float) -> tuple[list[Row], list[Row]]:
-    """Returns the rows of two systems over the same samples; of a fifth the candidate has another answer."""
+def systems(count: int, seed: int, gain: float, clusters: int | None = None) -> tuple[list[Row], list[Row]]:
+    """Returns the rows of two systems over the same samples; of a fifth the candidate has another answer.
+
+    clusters: of how many clusters the samples are; None: each is one of its own.
+    """
     rng = random.Random(seed)
     before, after = [], []
     for number in range(count):
         kind = rng.choice("abc")
         old = 1.0 if rng.random() < 0.6 else round(rng.random(), 2)
         new = old if rng.random() < 0.8 else (1.0 if rng.random() < gain else 0.25)
-        before.append(row(f"s{number}", old, kind))
-        after.append(row(f"s{number}", new, kind))
+        unit = None if clusters is None else f"u{number % clusters}"
+        before.append(row(f"s{number}", old, kind, unit))
+        after.append(row(f"s{number}", new, kind, unit))
     return before, after
 
 
@@ -74,7 +78,11 @@ def expected_slice(before: Sequence[Row], after: Sequence[Row]) -> dict[str, tup
     bootstrap, bits = Bootstrap(50), SwapBits()
     drawn = bootstrap.weights([bootstrap.unit_hash(each["unit"]) for each in before])
     measured = [measure(TOY, Sums(), SumTable.of([sums_of(rows, each) for each in drawn])) for rows in (before, after)]
-    differences = paired_differences(TOY, measured[0], measured[1], 0.95)
+    sides = list(zip(before, after, strict=True))
+    differing = {
+        name: len({a["unit"] for a, b in sides if a[name] != b[name]}) for name in ("exact_match", "similarity")
+    }
+    differences = paired_differences(TOY, measured[0], measured[1], 0.95, differing)
     swapped: dict[str, list[float]] = {name: [] for name in differences}
     for chosen in bits.weights([bits.unit_hash(each["unit"]) for each in before])[1:]:
         stay = 1 - chosen
@@ -85,11 +93,13 @@ def expected_slice(before: Sequence[Row], after: Sequence[Row]) -> dict[str, tup
     return {name: (differences[name], swapped[name]) for name in differences}
 
 
-def test_it_says_what_a_plain_reading_says(tmp_path: Path) -> None:
-    before, after = systems(60, 1, 0.9)
+@pytest.mark.parametrize(("count", "clusters"), [(60, None), (120, 40)])
+def test_it_says_what_a_plain_reading_says(tmp_path: Path, count: int, clusters: int | None) -> None:
+    """A cluster is drawn and swapped as one, though its samples are in several buckets."""
+    before, after = systems(count, 1, 0.9, clusters)
     runs = write_run(tmp_path / "a", before, files=3), write_run(tmp_path / "b", after)
     document = compare(*runs, tmp_path / "out", "--no-html")
-    groups: dict[str, list[int]] = {"": list(range(60))}
+    groups: dict[str, list[int]] = {"": list(range(count))}
     for number, each in enumerate(before):
         groups.setdefault(f"kind={json.loads(each['slice.kind'])}", []).append(number)
     expected = {
@@ -97,13 +107,13 @@ def test_it_says_what_a_plain_reading_says(tmp_path: Path) -> None:
         for label, numbers in groups.items()
     }
     differing = {
-        (label, name): sum(before[n][name] != after[n][name] for n in numbers)
+        (label, name): [before[n]["unit"] for n in numbers if before[n][name] != after[n][name]]
         for label, numbers in groups.items()
         for name in ("exact_match", "similarity")
     }
     swaps = {(label, name): each for label, found in expected.items() for name, (_, each) in found.items()}
     errors = {key: float(np.sqrt(np.mean(np.square(each)))) for key, each in swaps.items()}
-    largest = np.max([np.abs(each) / errors[key] for key, each in swaps.items() if differing[key] >= 6], axis=0)
+    largest = np.max([np.abs(each) / errors[key] for key, each in swaps.items() if len({*differing[key]}) >= 6], axis=0)
     assert {label for label, _, _ in metrics_of(document)} == set(groups)
     for label, name, found in metrics_of(document):
         paired, swapped = expected[label][name]
@@ -111,19 +121,43 @@ def test_it_says_what_a_plain_reading_says(tmp_path: Path) -> None:
         assert (found["difference"], found["interval"]) == (paired.difference, list(paired.interval))
         extreme = sum(abs(each) >= abs(paired.difference) - 1e-12 for each in swapped)
         assert found["p"] == (1 + extreme) / 1000
-        assert found["differing_samples"] == differing[label, name]
-        if differing[label, name] < 6:
-            assert (found["verdict"], found["simultaneous_p"]) == ("too few differ", None)
+        assert found["differing_samples"] == len(differing[label, name])
+        if len({*differing[label, name]}) < 6:
+            word = "too few differ" if differing[label, name] else "identical"
+            assert (found["verdict"], found["simultaneous_p"]) == (word, None)
             continue
         p = (1 + int(np.sum(largest >= abs(paired.difference) / errors[label, name] - 1e-9))) / 1000
         assert found["simultaneous_p"] == p
         direction = "better" if paired.difference > 0 else "worse"
-        assert found["verdict"] == (direction if p <= 0.05 else "no difference shown")
-    assert document["samples"] == {"compared": 60}
+        low, high = paired.cautious
+        assert found["verdict"] == (direction if p <= 0.05 and not low <= 0 <= high else "no difference shown")
+    assert document["samples"] == {"compared": count}
+
+
+def test_the_other_way_round_every_difference_is_negated(tmp_path: Path) -> None:
+    words = {"better": "worse", "worse": "better", "wrong_to_right": "right_to_wrong", "appeared": "vanished"}
+    words |= {"better_beyond": "worse_beyond", **{turned: word for word, turned in words.items()}}
+    words["worse_beyond"] = "better_beyond"
+    before, after = systems(90, 4, 0.9, 45)
+    before[3], after[5] = row("s3", None), row("s5", None)
+    runs = write_run(tmp_path / "a", before), write_run(tmp_path / "b", after)
+    there = compare(*runs, tmp_path / "there", "--no-html")
+    back = compare(*runs[::-1], tmp_path / "back", "--no-html")
+    assert there["samples"] == back["samples"]
+    for (_, _, found), (_, _, turned) in zip(metrics_of(there), metrics_of(back), strict=True):
+        assert (found["baseline"], found["candidate"]) == (turned["candidate"], turned["baseline"])
+        assert (found["difference"], found["interval"]) == (
+            -turned["difference"],
+            turned["interval"] and [-end for end in reversed(turned["interval"])],
+        )
+        assert all(found[key] == turned[key] for key in ("p", "simultaneous_p", "detectable", "units"))
+        assert words.get(found["verdict"], found["verdict"]) == turned["verdict"]
+    for name, counts in there["changes"]["metrics"].items():
+        assert back["changes"]["metrics"][name] == {words[kind]: number for kind, number in counts.items()}
 
 
 def test_order_files_and_workers_change_no_byte(tmp_path: Path) -> None:
-    before, after = systems(90, 4, 0.8)
+    before, after = systems(90, 4, 0.8, 45)
     kept = []
     for seed, files, more in ((0, 1, ()), (1, 5, ("--direct_num_workers", "2"))):
         random.Random(seed).shuffle(before)

@@ -68,16 +68,6 @@ def test_a_repeat_that_does_not_fit_leaves_the_result(tmp_path: Path) -> None:
             assert files(output) == before
 
 
-def test_a_worker_process_without_room_says_it_in_one_line(tmp_path: Path) -> None:
-    write_lines(tmp_path / "t.jsonl", [truth for truth, _ in SAMPLES])
-    with small_disk(tmp_path / "disk", 16) as disk:
-        (disk / "filler").write_bytes(b"x" * 4096)
-        found = evaluate(disk / "out", tmp_path / "t.jsonl", tmp_path / "t.jsonl", "--processes", "2")
-        assert (found.code, found.stderr.count("\n")) == (2, 1)
-        assert f"--output {disk}/out: cannot be written: " in found.stderr
-        assert "No space left on device; free some space, or give another --output" in found.stderr
-
-
 @pytest.mark.parametrize("processes", ["1", "2"])
 def test_a_temporary_folder_without_room_leaves_the_result(
     processes: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

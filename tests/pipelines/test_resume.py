@@ -52,11 +52,6 @@ def test_a_run_goes_on_where_it_was_interrupted(
     assert len(list((output / ".runs").iterdir())) == 1
 
 
-def test_without_the_option_nothing_stays(tmp_path: Path, inputs: tuple[Path, Path]) -> None:
-    assert interrupted(tmp_path / "out", inputs, signal.SIGTERM) == 130
-    assert list((tmp_path / "out").iterdir()) == []
-
-
 def test_what_scores_otherwise_is_not_taken(
     tmp_path: Path, inputs: tuple[Path, Path], scored: list[tuple[str, str]]
 ) -> None:

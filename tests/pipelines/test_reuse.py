@@ -121,11 +121,3 @@ def test_a_row_that_was_changed_is_scored_again(nights: Path, tmp_path: Path, sc
     found = run(nights, tmp_path / "out", "p", "--reuse", str(earlier))
     assert found.bytes() == Run(0, "", "", nights / "first").bytes()
     assert len(scored) >= 40
-
-
-def test_a_sample_corpus_has_the_same_bytes(tmp_path: Path) -> None:
-    corpus = Path(__file__).parents[1] / "corpora" / "chart"
-    sides = corpus / "ground_truth.jsonl", corpus / "predictions.jsonl"
-    more = ("--slice", "source", "--set", "bootstrap.replicates=20", "--quiet")
-    first = evaluate(tmp_path / "a", *sides, *more, config="chart")
-    same(evaluate(tmp_path / "b", *sides, *more, "--reuse", str(tmp_path / "a"), config="chart"), first)

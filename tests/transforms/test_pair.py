@@ -106,15 +106,6 @@ def test_batches_have_the_size_that_is_wanted_and_few_bytes(monkeypatch: pytest.
     assert {wanted: samples_per_batch(wanted) for wanted in sizes} == sizes
 
 
-def test_a_bucket_that_is_larger_than_the_memory_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    records = [*bucket([str(number) for number in range(40)]), *bucket(["7"] * 30)]
-    expected = pair([[records]])
-    monkeypatch.setattr(sorting.sorted_on_disk.__wrapped__, "__defaults__", (200,))  # type: ignore[attr-defined]
-    found = pair([[records[:50], records[50:]]])
-    assert (found[0], found[2]) == (expected[0], expected[2])
-    assert len(found[1]) == len(expected[1]) == 3 * 30
-
-
 def test_duplicates_are_never_held_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many times as many as fit into the memory that is allowed."""
     monkeypatch.setattr(sorting.sorted_on_disk.__wrapped__, "__defaults__", (100_000,))  # type: ignore[attr-defined]

@@ -80,6 +80,7 @@ def test_the_choice_does_not_depend_on_the_bundles() -> None:
     found = chosen([{0: (0.5, 0.9), 1: (None, 1.0)}])
     assert ("flip", 0, "") not in found
     assert found["worst", 0, ""] == ["s0"]
+    assert Selection(METRIC).count("listed") == 0
     # Systems that are exactly 0.5 apart, whatever floats make of it, have a flip, which is shown first.
     offers = sorted((found for _, found in candidates(SELECTION, batch_of({1: (0.2, 0.7)}))), key=order_of_picked)
     assert [offer.why for offer in offers[::2]] == ["flip", "worst", "random", "listed"]

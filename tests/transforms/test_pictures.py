@@ -130,7 +130,7 @@ def shown(page: Path) -> dict[str, tuple[bool, str, set[bool]]]:
         card["sample_id"]: (
             card["picture"].startswith("data:image/webp;"),
             card["picture_problem"].replace(str(page.parents[1]), ""),
-            {"cid:picture" in side["drawing"] for side in card["sides"]},
+            {"cid:picture" in (side["drawing"] or "") for side in card["sides"]},
         )
         for card in page_data(page)["cards"]
     }
@@ -166,7 +166,7 @@ def test_pages_and_drawings_show_the_picture_or_say_why_not(tmp_path: Path, monk
     both = run("right", f"--predictions=other={tmp_path / 'wrong.jsonl'}") / "report.html"
     of_first = [card["picture"] for card in page_data(both)["cards"] if card["sample_id"] == "0"]
     assert sorted(map(bool, of_first)) == [False, True]
-    monkeypatch.setattr(cards, "MAX_PICTURES_LENGTH", 0)
+    monkeypatch.setattr(cards, "MAX_IMAGES_LENGTH", 0)
     assert shown(run("right") / "report.html")["0"][:2] == (False, cards.TOO_MANY)
     monkeypatch.undo()
 

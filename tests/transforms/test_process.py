@@ -6,7 +6,6 @@ import ast
 import gc
 from pathlib import Path
 
-import apache_beam as beam
 import pytest
 import scipy.special
 from apache_beam.options.pipeline_options import PipelineOptions
@@ -75,16 +74,11 @@ def test_a_prefix_is_taken_as_it_is(tmp_path: Path) -> None:
     assert (found.path, found.size_in_bytes) == (f"{folder}/a.txt", 1)
 
 
-def test_the_local_runner_runs_a_pipeline_and_a_worker_is_started_by_its_command_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_workers_of_the_local_runner_have_its_options_and_are_started_by_their_command_line(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    written = tmp_path / "sum.txt"
-    with beam.Pipeline(runner=beam_internals.local_runner(PipelineOptions([]))) as pipeline:
-        total = pipeline | beam.Create([1, 2, 3]) | beam.CombineGlobally(sum)
-        _ = total | beam.Map(lambda value: written.write_text(str(value)))
-    assert written.read_text() == "6"
-    environment = beam_internals.worker_environment("echo worker")
-    assert environment.command_string in ("echo worker", b"echo worker")
+    runner = beam_internals.local_runner(PipelineOptions(["--job_name=mine"]))
+    assert "mine" in str(runner._provision_info.provision_info.pipeline_options)
     started: list[list[str]] = []
     monkeypatch.setattr(sdk_worker_main, "main", started.append)
     beam_internals.run_worker(["worker", "folder"])

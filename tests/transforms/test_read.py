@@ -10,24 +10,20 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import apache_beam as beam
 import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from apache_beam.io.restriction_trackers import OffsetRange
-from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.runners.sdf_utils import RestrictionTrackerView, ThreadsafeRestrictionTracker
-from apache_beam.testing.util import assert_that, equal_to
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from beamscore.metrics.statistics.sums import Sums
 from beamscore.transforms import read as read_module
 from beamscore.transforms.blocks import unpack
-from beamscore.transforms.io import files
 from beamscore.transforms.io.field_map import MAX_SAMPLE_ID_LENGTH, FieldMap, SideColumns, presence, record_json
-from beamscore.transforms.io.files import Part, match_files
+from beamscore.transforms.io.files import Part
 from beamscore.transforms.io.readers import RecordLimits
 from beamscore.transforms.pair import DeduplicateAndPair
 from beamscore.transforms.read import (
@@ -36,7 +32,6 @@ from beamscore.transforms.read import (
     PartRestrictionProvider,
     ReadPart,
     ReadPlan,
-    ReadRecords,
     RecordRangeTracker,
 )
 from beamscore.transforms.records import GROUND_TRUTH, EncodedRecord, InputProblem, Quarantined, side_name
@@ -202,30 +197,6 @@ def test_integers_are_ids_by_their_decimal_text_unless_the_configuration_says_no
         assert entry.error.endswith("; set sample_id_type: any to accept integers")
 
 
-def sides_and_ids(bucket: int, block: bytes) -> list[tuple[int, str]]:
-    return [(EncodedRecord(record).origin.side, key.decode()) for key, record in unpack(block)]
-
-
-@pytest.mark.parametrize("bundle_bytes", [None, 20])
-def test_the_transform_reads_all_files_of_all_sides_once(
-    tmp_path: Path, bundle_bytes: int | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(files, "BYTES_PER_PART", 40)
-    for name, ids in [("t1", "abc"), ("t2", "d"), ("p", "abdx")]:
-        lines = [json.dumps({"sample_id": each}) + "\n" for each in ids]
-        (tmp_path / f"{name}.jsonl").write_text("".join(lines) + "bad\n")
-    found = match_files(GROUND_TRUTH, [f"{tmp_path}/t*.jsonl"], "") + match_files(0, [f"{tmp_path}/p.jsonl"], "")
-    with beam.Pipeline(runner=FnApiRunner()) as pipeline:
-        outputs = pipeline | ReadRecords(found, ReadPlan(("ours",), COLUMNS, LIMITS, bundle_bytes=bundle_bytes))
-        expected = [*((-1, each) for each in "abcd"), *((0, each) for each in "abdx")]
-        assert_that(outputs.records | beam.FlatMapTuple(sides_and_ids), equal_to(expected), label="records")
-        sides = outputs.quarantine | beam.Map(lambda entry: entry.side)
-        assert_that(sides, equal_to(["ground_truth", "ground_truth", "ours"]), label="quarantine")
-        merged = outputs.outcomes | beam.CombinePerKey(Sums.merged)
-        counts = [(-1, Sums.of({"read": 6, "rejected": 2})), (0, Sums.of({"read": 5, "rejected": 1}))]
-        assert_that(merged, equal_to(counts), label="outcomes")
-
-
 @settings(max_examples=60)
 @given(
     sizes=st.lists(st.integers(0, 60), max_size=30),
@@ -269,6 +240,15 @@ def test_a_file_is_read_about_once_however_often_its_rest_is_deferred(
     assert [name for each in bundles for name, _ in each.records] == [str(number) for number in range(800)]
     assert (sum(sizes) - before) / path.stat().st_size < 1.3
     assert not read_module.KEPT_READERS
+
+
+def test_the_latest_few_readers_wait_for_the_bundle_that_reads_on(tmp_path: Path) -> None:
+    paths = [store(tmp_path / f"{number}.jsonl", distinct(2)) for number in range(10)]
+    for path in paths:
+        next(bundles_of(parts_of(path), 1))
+    kept = [part.file.path for _, part, *_ in read_module.KEPT_READERS]  # type: ignore[misc]
+    read_module.KEPT_READERS.clear()
+    assert kept == [str(path) for path in paths[-read_module.MAX_KEPT_READERS :]]
 
 
 def test_a_part_is_split_only_behind_what_is_claimed_and_done_at_its_end() -> None:
@@ -342,6 +322,7 @@ def test_samples_do_not_depend_on_the_order_the_bundles_or_the_buckets(
     for sample in samples:
         same = [each for each in truths if each["sample_id"] == sample.sample_id]
         assert json.loads(sample.truth.payload) == min(same, key=content_hash)
+        assert sample.truth.origin.position == min(map(content_hash, same))
     doubled = [entry for entry in quarantine if entry.side == "ground_truth"]
     assert len(doubled) == len(truths) - len(samples)
     assert all(entry.cause == "duplicate" and "the record with the hash" in entry.error for entry in doubled)
@@ -370,10 +351,11 @@ def test_what_unpack_raises_rejects_the_element_and_a_fault_of_the_machine_ends_
     def unpacked(element: Any) -> Any:
         if element == 2:
             raise MemoryError
-        return {"sample_id": {0: "a"}[element]}
+        return {"sample_id": {0: "a"}[element]} if element < 3 else element
 
     blocks, (entry,) = encode([0, 1], unpack=unpacked)
     assert (len(blocks), entry.cause, entry.error, entry.text) == (1, "unreadable", "unpack: KeyError: 1", "1")
+    assert encode([3], unpack=unpacked)[1][0].error == "a record must be a mapping, not int"
     with pytest.raises(InputProblem, match="encoding failed because of this machine"):
         encode([2], unpack=unpacked)
 

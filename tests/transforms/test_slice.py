@@ -102,13 +102,6 @@ def test_too_many_slices_of_one_sample_are_told_before_they_are_made_and_long_va
     assert value_text("\ud800" * 300) != value_text("\ud801" * 300)
 
 
-KEYS = st.builds(
-    lambda system, cells: SliceKey(system, Slice(*zip(*cells, strict=True)) if cells else ALL_SAMPLES),
-    st.integers(0, 1000),
-    st.lists(st.tuples(st.text(), st.text()), max_size=3),
-)
-
-
 WEB, CRAWL = (Slice(("source",), (each,)) for each in ("web", "crawl"))
 
 

@@ -44,6 +44,7 @@ interface Nights { nights: Night[]; series: Series[]; events: HistoryEvent[]; ga
 
 interface ReportDocument {
   kind: string; systems: string[]; metrics: Metric[]; lead: string; slices: Slice[]; sample_metrics: Metric[]; samples: Samples | null; cards: Card[]; history: Nights | null; draw: string[];
+  more: Record<string, { command: string; total: number | null }>;
 }
 
 interface HistoryDocument extends ReportDocument { history: Nights }

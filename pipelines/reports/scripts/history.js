@@ -129,13 +129,13 @@ function plotSlices(doc, number, nights) {
     const metric = measured.find((each) => doc.metrics[each].name === form.elements.metric.value) ?? measured[0];
     const of = /** @type {[string, Series[]][]} */ (Object.entries(Object.groupBy(slices.filter((each) => each.metric === metric), (each) => each.label)));
     const kept = new Set(slices.flatMap((each, index) => (passes(index) ? [each.label] : [])));
-    const found = of.filter(([label]) => kept.has(label)).sort((a, b) => fallOf(b[1], doc.metrics[metric]) - fallOf(a[1], doc.metrics[metric]) || (a[0] < b[0] ? -1 : 1));
-    const seen = found.slice(0, MAX_MULTIPLES).map(([label, series]) => ({ label, series, points: pointsOf(doc.history, series, nights()) })).filter(({ points }) => points.length);
+    const ordered = of.filter(([label]) => kept.has(label)).sort((a, b) => fallOf(b[1], doc.metrics[metric]) - fallOf(a[1], doc.metrics[metric]) || (a[0] < b[0] ? -1 : 1));
+    const seen = ordered.slice(0, MAX_MULTIPLES).map(([label, series]) => ({ label, series, points: pointsOf(doc.history, series, nights()) })).filter(({ points }) => points.length);
     const range = rangeOf(seen.flatMap(({ points }) => points));
     place.replaceChildren(...seen.map(({ label, series, points }) => element("div", {}, element("h3", {}, element("bdi", {}, label)), element("p", {}, `${grouped(Math.max(...series.map((each) => each.samples)))} samples`),
       timeChart(doc, points, { width: 300, height: 110, range, metric, isSmall: true, label: `${doc.metrics[metric].name} of a slice over time, last ${shown(points[points.length - 1].value)}` }))));
-    if (found.length > MAX_MULTIPLES) place.append(element("p", { class: "caption" }, `${grouped(found.length - MAX_MULTIPLES)} more slices pass the filter.`));
-    return `${grouped(found.length)} of ${grouped(of.length)} slices`;
+    if (ordered.length > MAX_MULTIPLES) place.append(element("p", { class: "caption" }, `${grouped(ordered.length - MAX_MULTIPLES)} more slices pass the filter.`));
+    return `${grouped(ordered.length)} of ${grouped(of.length)} slices`;
   };
   filterBy(form, `slices-${number}.`, [
     { control: choice("metric", "Metric", measured.map((metric) => [doc.metrics[metric].name, doc.metrics[metric].name])), test: () => () => true },

@@ -91,6 +91,20 @@ function fillSamples(doc) {
     if (named >= 0) current = named;
     else if (isLink || current < 0) current = table.order.find((row) => cards.has(row)) ?? table.order[0] ?? current;
     draw(isLink);
+    fillMore();
+  }
+
+  /** Says of which samples that pass a filter the page has only some, and how to list them all. */
+  function fillMore() {
+    const { why, status } = byId("samples-filters").elements;
+    const lines = [why, status].filter(Boolean).flatMap(({ name, value: wanted }) => {
+      const more = doc.more[`${name}=${wanted}`];
+      const count = ids.filter((_, row) => (name === "why" ? cards.get(row)?.whys.includes(wanted) : statuses[row] === wanted)).length;
+      if (!more || (more.total !== null && more.total <= count)) return [];
+      const told = more.total === null ? `${grouped(count)} shown, of all that moved the most` : `${grouped(count)} of ${grouped(more.total)} shown`;
+      return [element("p", { class: "caption" }, `${told}. This lists all: `, element("code", {}, more.command), " ", copyButton("Copy", more.command))];
+    });
+    byId("samples-more").replaceChildren(...lines);
   }
 
   /** @param {number} by */

@@ -12,8 +12,8 @@ function fillSlices(doc) {
   const compared = doc.kind === "comparison";
   const many = systems.length > 1 && !compared;
   const { metrics } = doc;
-  const used = leadFirst(doc, [...metrics.keys()].filter((index) => slices.some((found) => found.values[index].value !== null)));
-  const most = Math.max(...slices.map((found) => found.samples ?? 0));
+  const used = leadFirst(doc, [...metrics.keys()].filter((index) => slices.some((slice) => slice.values[index].value !== null)));
+  const most = Math.max(...slices.map((slice) => slice.samples ?? 0));
   // A slice of few samples says little; where there are no others, all are shown.
   const least = most < MIN_SAMPLES ? null : MIN_SAMPLES;
   new Table(byId("slices-table"), {
@@ -27,18 +27,18 @@ function fillSlices(doc) {
     filters: [
       contains("label", "Slice contains", (row) => slices[row].label),
       ...(many ? [oneOf("system", "System", systems, (row, text) => systems[slices[row].system] === text)] : []),
-      ...(slices.some((found) => found.differences.length) ? [oneOf("verdict", "Verdict", VERDICTS, (row, text) => slices[row].differences.some((found) => found.verdict === text))] : []),
+      ...(slices.some((slice) => slice.differences.length) ? [oneOf("verdict", "Verdict", VERDICTS, (row, text) => slices[row].differences.some(({ verdict }) => verdict === text))] : []),
       bounded("At least so many samples", { name: "samples", min: 0, value: least }, (row, bound) => (slices[row].samples ?? bound) >= bound),
     ],
   });
 }
 
-/** A link to the samples of a slice, where the page can find them. @param {ReportDocument} doc @param {Slice} found @param {boolean} many */
-function sliceLink(doc, found, many) {
-  const columns = Object.keys(doc.samples?.slices ?? {}), names = Object.keys(found.where);
-  if (!names.length || !names.every((name) => columns.includes(name))) return element("bdi", { title: found.label }, found.label);
-  const filters = Object.fromEntries(names.map((name) => [`slice.${name}`, found.where[name]]));
-  return element("a", { title: found.label, href: samplesLink({ ...filters, ...(many ? { system: doc.systems[found.system] } : {}) }) }, element("bdi", {}, found.label));
+/** A link to the samples of a slice, where the page can find them. @param {ReportDocument} doc @param {Slice} slice @param {boolean} many */
+function sliceLink(doc, slice, many) {
+  const columns = Object.keys(doc.samples?.slices ?? {}), names = Object.keys(slice.where);
+  if (!names.length || !names.every((name) => columns.includes(name))) return element("bdi", { title: slice.label }, slice.label);
+  const filters = Object.fromEntries(names.map((name) => [`slice.${name}`, slice.where[name]]));
+  return element("a", { title: slice.label, href: samplesLink({ ...filters, ...(many ? { system: doc.systems[slice.system] } : {}) }) }, element("bdi", {}, slice.label));
 }
 
 /** A value, with its interval as a bar below on the range of the metric, and the value of all samples as a thin line across. @param {ReportDocument} doc @param {number} index @returns {Column} */
@@ -60,9 +60,9 @@ function valueColumn(doc, index) {
 
 /** The difference of a metric from the baseline, on a range that its column shares; nothing where there is none. @param {ReportDocument} doc @param {{name: string, meaning: string}} metric @param {number} index @returns {Column[]} */
 function differenceColumns(doc, metric, index) {
-  const column = doc.slices.flatMap((found) => found.differences.slice(index, index + 1));
-  if (!column.some((found) => found.value !== null)) return [];
-  const reach = Math.max(1e-9, ...column.flatMap((found) => [found.value, found.low, found.high].map((value) => Math.abs(value ?? 0))));
+  const column = doc.slices.flatMap(({ differences }) => differences.slice(index, index + 1));
+  if (!column.some(({ value }) => value !== null)) return [];
+  const reach = Math.max(1e-9, ...column.flatMap(({ value, low, high }) => [value, low, high].map((end) => Math.abs(end ?? 0))));
   const compared = doc.kind === "comparison";
   return [{
     title: compared ? metric.name : `${metric.name} against the baseline`,
@@ -70,18 +70,18 @@ function differenceColumns(doc, metric, index) {
     isNumber: true, width: 150, value: (row) => doc.slices[row].differences[index]?.value,
     cell: (row) => {
       const { differences, values } = doc.slices[row];
-      const found = differences[index];
-      if (!found || found.value === null) return document.createTextNode("–");
-      const interval = found.low === null ? "" : ` (${signed(found.low)} to ${signed(found.high)})`;
-      const said = SIGNS[found.verdict];
-      const ink = found.verdict === "better" ? "var(--good)" : found.verdict === "worse" ? "var(--bad)" : "var(--soft)";
-      return element("span", { title: `${signed(found.value)}${interval}: ${found.verdict}\n${shown(Number(values[index].value) - found.value)} → ${shown(values[index].value)}` },
-        ...(said ? [element("b", { class: found.verdict }, said), " "] : []), signed(found.value), element("span", { class: "hidden" }, interval), whisker(found, [-reach, reach], 0, ink));
+      const difference = differences[index];
+      if (!difference || difference.value === null) return document.createTextNode("–");
+      const interval = difference.low === null ? "" : ` (${signed(difference.low)} to ${signed(difference.high)})`;
+      const said = SIGNS[difference.verdict];
+      const ink = difference.verdict === "better" ? "var(--good)" : difference.verdict === "worse" ? "var(--bad)" : "var(--soft)";
+      return element("span", { title: `${signed(difference.value)}${interval}: ${difference.verdict}\n${shown(Number(values[index].value) - difference.value)} → ${shown(values[index].value)}` },
+        ...(said ? [element("b", { class: difference.verdict }, said), " "] : []), signed(difference.value), element("span", { class: "hidden" }, interval), whisker(difference, [-reach, reach], 0, ink));
     },
   }];
 }
 
-/** A bar from `low` to `high` of a range, with a dot at the value; `line` is a thin line across. @param {Measured} found @param {[number, number]} range @param {number | null} line @param {string} ink */
+/** A bar from `low` to `high` of a range, with a dot at the value; `line` is a thin line across. @param {Measured} measured @param {[number, number]} range @param {number | null} line @param {string} ink */
 function whisker({ value, low, high }, [from, to], line, ink) {
   const places = Object.entries({ from: low, to: high, at: value, "line-at": line }).filter(([, place]) => place !== null);
   const style = places.map(([name, place]) => `--${name}:${((Number(place) - from) / (to - from || 1)).toFixed(4)};`).join("");

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.calibrate.coverage import coverage
-from tests.calibrate.differences import alarms, family_alarms
+from tests.calibrate.differences import alarms, family_alarms, wrong_passes, wrong_verdicts
 from tests.calibrate.populations import CASES
 from tests.calibrate.years import HARMLESS, MARGIN, NIGHTS, UNCHANGED, Cell, Course, false_failures, first_failures
 
@@ -46,3 +46,17 @@ def test_a_gate_with_looks_has_no_false_failure_in_some_years_and_finds_a_loss()
     assert (np.diff(nights, axis=1) >= 0).all()
     assert np.median(nights[:, -1]) <= 3
     assert nights.max() < NIGHTS
+
+
+@pytest.mark.parametrize(("units", "loss"), [(20, 0.02), (200, 0.01)])
+def test_a_candidate_that_is_worse_by_the_margin_seldom_passes(units: int, loss: float) -> None:
+    """By SE alone it passes if no unit is lost: (1 - 0.02)^20 = 67 %, (1 - 0.01)^200 = 13 %."""
+    found = wrong_passes(units, loss, 0.0, 500, 1)
+    # 500 corpora: 4 % has a standard error of 0.9 %.
+    assert (found.plain > (1 - loss) ** units - 0.07, found.cautious <= 0.06) == (True, True)
+
+
+def test_a_verdict_needs_more_than_the_swap_test() -> None:
+    """Where one sample of 20 loses 19 times what each other wins, 0.95^10 = 60 % of corpora of 10 have no such one."""
+    found = wrong_verdicts(10, 0.05, 0.02, 500, 1)
+    assert (found.swap > 0.5, found.verdict <= 0.05) == (True, True)

@@ -66,12 +66,9 @@ def test_slices_measured_together_are_those_measured_alone_and_row_by_row(
     ("denominator", "member", "expected"),
     [
         ("all", None, ["all"]),
-        ("all + part[a]", None, ["all", "part[a]"]),
         ("all + all", None, ["all", "all"]),
         ("part*", None, ["part[a]", "party[a]"]),
-        ("cell[*|b]", None, ["cell[a|b]"]),
         ("", None, []),
-        ("nothing", None, []),
         # A member of a family takes the place of the placeholder.
         (FAMILY, "a", ["cell[a|a]", "cell[a|b]", "part[a]"]),
         (FAMILY, "b", ["cell[b|a]"]),
@@ -135,13 +132,10 @@ def charts(cells: dict[str, int]) -> Measured:
 
 
 def test_a_mean_over_classes_by_hand() -> None:
-    # 30 pies, 6 bars and 3 lines.
-    cells = {"pie|pie": 20, "pie|bar": 10, "bar|bar": 6, "line|line": 2, "line|pie": 1}
-    units = charts(cells).units
+    # 30 pies, 6 bars and 3 lines: (1/30 + 1/6 + 1/3)^2 / (1/27000 + 1/216 + 1/27) = 6.83.
+    units = charts({"pie|pie": 20, "pie|bar": 10, "bar|bar": 6, "line|line": 2, "line|pie": 1}).units
     assert units["task1.recall[line]"] == 3
-    assert units["task1.macro_f1"] == units["task1.macro_precision"] == units["task1.macro_recall"]
-    # (1/30 + 1/6 + 1/3)^2 / (1/27000 + 1/216 + 1/27) = 6.83
-    assert units["task1.macro_f1"] == pytest.approx(6.8206, abs=1e-4)
+    assert [units[f"task1.macro_{each}"] for each in ("f1", "precision", "recall")] == pytest.approx([6.8206] * 3, 1e-5)
 
 
 def test_one_class_of_a_single_chart_does_not_hide_a_great_loss() -> None:
@@ -153,13 +147,12 @@ def test_one_class_of_a_single_chart_does_not_hide_a_great_loss() -> None:
         return charts({**cells, f"lone|{lone}": 1})
 
     before = side(18, "lone")
-    found = paired_differences(CHART, before, side(12, "lone"), 0.95)["task1.macro_f1"]
+    sides = side(12, "lone"), side(18, "c0")
+    less, lost = (paired_differences(CHART, before, each, 0.95)["task1.macro_f1"] for each in sides)
     # F1 of the nine classes is 18/20 and 12/20, and 1 of the tenth: 0.91 and 0.64.
-    assert (found.baseline, found.candidate) == pytest.approx((0.91, 0.64))
-    assert found.units == MIN_CLASS_UNITS
-    assert found.interval is not None
-    assert found.interval[1] < 0
+    assert (less.baseline, less.candidate, less.units) == (pytest.approx(0.91), pytest.approx(0.64), MIN_CLASS_UNITS)
+    assert less.interval is not None
+    assert less.interval[1] < 0
     # Its one chart alone shows nothing.
-    lost = paired_differences(CHART, before, side(18, "c0"), 0.95)["task1.macro_f1"]
     assert lost.interval is not None
     assert lost.interval[0] < 0 < lost.interval[1]

@@ -33,20 +33,11 @@ def test_f_measure(precision: float | None, recall: float | None, expected: floa
     assert f_measure(precision, recall) == f_measure(recall, precision) == expected
 
 
-@pytest.mark.parametrize(
-    ("right", "predicted", "true", "expected"),
-    [
-        (3, 4, 6, (0.75, 0.5, 0.6)),  # 2 * 0.375 / 1.25
-        (0, 0, 5, (0.0, 0.0, 0.0)),  # nothing was predicted, something was there
-        (0, 5, 0, (0.0, 0.0, 0.0)),  # something was predicted, nothing was there
-        (0, 0, 0, (None, None, None)),
-    ],
-)
-def test_precision_recall_f1(right: int, predicted: int, true: int, expected: tuple[float | None, ...]) -> None:
-    assert precision_recall_f1(right, predicted, true) == pytest.approx(expected)
-
-
-def test_ratio_and_mean() -> None:
+def test_ratios_and_means() -> None:
+    assert precision_recall_f1(3, 4, 6) == pytest.approx((0.75, 0.5, 0.6))  # 2 * 0.375 / 1.25
+    for predicted, true in [(0, 5), (5, 0)]:  # nothing was predicted, or something where nothing was there
+        assert precision_recall_f1(0, predicted, true) == (0, 0, 0)
+    assert precision_recall_f1(0, 0, 0) == (None, None, None)
     assert (ratio(3, 4), ratio(0, 4), ratio(0, 0)) == (0.75, 0.0, None)
     assert (mean([1.0, None, 2.0, 6.0]), mean([]), mean([None])) == (3.0, None, None)
 

@@ -101,8 +101,9 @@ def test_tables_add_up_as_their_rows_do(pairs: list[tuple[Sums, Sums]], other: S
     assert table.under(other).below().rows() == table.rows()
 
 
-def test_data_that_do_not_fit_are_refused() -> None:
+def test_small_counts_are_packed_in_few_bytes_and_data_that_do_not_fit_are_refused() -> None:
     packed = PackedReplicates.of(SumTable.of([Sums.of({"a": 1, "b": 0.5})] * 40))
+    assert len(packed.data) < 1280 / 4
     with pytest.raises(ValueError, match="have 1280 bytes where 39 of 32 are due"):  # 40 * 2 names * 16 bytes
         packed.unpack(39)
     with pytest.raises(ValueError, match="cannot be uncompressed"):

@@ -96,6 +96,10 @@ def test_an_error_in_the_middle_of_the_records_adds_nothing() -> None:
     assert state(scorer) == before
     scorer.update(TRUTHS[3:], PREDICTIONS[3:])
     assert scorer.compute().sums == scorer_of(slice(0, 30)).compute().sums
+    # A sample counts once, in whichever update it comes again.
+    scorer.update(TRUTHS[:2], [])
+    found = scorer.compute()
+    assert (found.sums, found.coverage["ground_truth"]["duplicate"]) == (scorer_of(slice(0, 30)).compute().sums, 2)
 
 
 def test_a_merge_leaves_the_other_alone() -> None:

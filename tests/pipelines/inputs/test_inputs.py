@@ -9,8 +9,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from beamscore.metrics.benchmark import record_fields
-from beamscore.metrics.registry import benchmark_class
 from beamscore.pipelines.config import settings
 from beamscore.pipelines.config.errors import UsageError
 from beamscore.pipelines.inputs.inputs import Inputs, find_inputs
@@ -105,11 +103,3 @@ def test_a_column_that_no_record_looked_at_has_is_warned_of(folder: Path, monkey
     for size, count in ((beginning, 1), (beginning + 1, 0)):
         monkeypatch.setattr("beamscore.pipelines.inputs.inputs.BYTES_LOOKED_AT", size)
         assert len(found(["long.jsonl.gz"], None, ("pages",)).warnings) == count
-
-
-def test_fields_of_a_record_and_whether_they_may_be_text() -> None:
-    assert record_fields(benchmark_class("toy").truth_type) == {"text": True, "words": False}
-    figure_text = record_fields(benchmark_class("figure_text").truth_type)
-    assert figure_text == {"regions": False, "figure_type": True, "article": True}
-    with pytest.raises(TypeError, match="struct"):
-        record_fields(dict)  # type: ignore[arg-type]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 from pathlib import Path
 
 import pytest
@@ -64,16 +63,6 @@ def test_names_of_unknown_origin_are_shown_on_one_line() -> None:
     example = "no sample_id is in the ground truth, which has a, not 'b\\n', for example"
     assert other_ids("a", "b\n") == example + remedy
     assert other_ids(None, "b") == "no sample_id is in the ground truth" + remedy
-
-
-def test_draw_refuses_what_it_would_draw_empty(tmp_path: Path) -> None:
-    truths, predictions = corpus("chemistry")
-    sample = json.loads(truths.read_bytes().splitlines()[0])["sample_id"]
-    given = ("--ground-truth", truths, "--predictions", predictions, "--sample", sample)
-    code, stdout, stderr = command("draw", "chart", *given, "--output", tmp_path / "x.svg")
-    assert (code, stdout, stderr.count("\n")) == (2, "", 1)
-    assert stderr.startswith("beamscore: ground truth: no record has a field that chart reads, ")
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_draw_draws_a_prediction_beside_nothing_and_names_the_sample_with_neither(tmp_path: Path) -> None:

@@ -76,12 +76,12 @@ def side(score: float | None, *words: str, status: str = "scored") -> CardSide:
 
 @given(st.lists(st.sampled_from("abc")))
 def test_what_changed_tells_status_metrics_and_matches_of_one_side(words: list[str]) -> None:
-    before, after = side(1.0, "a", "b", "b"), side(None, "b", "c", status="missing_prediction")
+    before, after = side(1.0, "a", "b", "b", "b"), side(None, "b", "c", status="missing_prediction")
     assert list(cards.what_changed("score", before, after)) == [
         "status was scored, and is missing prediction",
         "score: 1 → no value",
         "only in the baseline: a",
-        "only in the baseline: b",
+        *["only in the baseline: b"] * 2,
         "only in the candidate: c",
     ]
     assert list(cards.what_changed("score", side(0.5, *words), side(0.5, *words))) == []
@@ -110,6 +110,6 @@ def test_each_changed_sample_has_its_own_records_and_drawings() -> None:
     # Those that lost most come first.
     assert [each.change for each in in_order(found)] == [-0.5, -0.5, 0.0, None]
     # Beyond the limit of a page the last are not drawn.
-    heavy = msgspec.structs.replace(first.sides[0], drawing="x" * cards.MAX_DRAWINGS_LENGTH)
+    heavy = msgspec.structs.replace(first.sides[0], drawing="x" * cards.MAX_IMAGES_LENGTH)
     kept, left = cards.within_limit([msgspec.structs.replace(first, sides=(heavy,)), first])
     assert (kept.sides, [each.drawing for each in left.sides]) == ((heavy,), [None, None])

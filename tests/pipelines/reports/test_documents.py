@@ -23,37 +23,47 @@ from tests import toy
 from tests.memory_files import ObjectStore
 from tests.runs import Run, command, evaluate, write_lines
 
+Records = Sequence[dict[str, Any]]
 PROBLEM = "ValueError: <b>no page</b>"
 TRUTHS = [toy.sample(index, 0)[0] for index in range(60)]
 
 
 @pytest.fixture
-def pages(monkeypatch: pytest.MonkeyPatch) -> list[Document]:
-    """The pages that are made."""
-    made: list[Document] = []
-    render = rendering.render
+def made(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Document, str]]:
+    """The first document of each report that is written, and its text: Markdown or HTML."""
+    reports: list[tuple[Document, str]] = []
 
-    def keep(pages: Sequence[Document]) -> bytes:
-        made.extend(pages)
-        return render(pages)
+    def keep(name: str) -> None:
+        write = getattr(rendering, name)
 
-    monkeypatch.setattr(rendering, "render", keep)
-    return made
+        def kept(documents: Sequence[Document]) -> Any:
+            content = write(documents)
+            reports.append((documents[0], content if isinstance(content, str) else content.decode()))
+            return content
+
+        monkeypatch.setattr(rendering, name, kept)
+
+    keep("render_markdown")
+    keep("render")
+    return reports
 
 
-def wrong(count: int, text: object = "?") -> list[dict[str, Any]]:
+def pages_of(made: Sequence[tuple[Document, str]]) -> list[Document]:
+    return [document for document, text in made if text.startswith("<!doctype")]
+
+
+def wrong(count: int, text: object = "?", of: Records = TRUTHS) -> Records:
     """Returns predictions of which the first ones have another text."""
-    return [{**each, "text": text} for each in TRUTHS[:count]] + TRUTHS[count:]
+    return [*({**each, "text": text} for each in of[:count]), *of[count:]]
 
 
-def run(output: Path, *more: str, code: int = 0, **systems: Sequence[dict[str, Any]]) -> Run:
+def run(output: Path, truths: Records, *more: str, code: int = 0, **systems: Records) -> Run:
     """Evaluates the predictions of some systems."""
     toy.register()
-    output.parent.mkdir(parents=True, exist_ok=True)
     files = {name: write_lines(output.with_suffix(f".{name}.jsonl"), records) for name, records in systems.items()}
-    found = evaluate(output, write_lines(output.with_suffix(".t.jsonl"), TRUTHS), files, "--quiet", *more)
-    assert found.code == code, found.stderr
-    return found
+    result = evaluate(output, write_lines(output.with_suffix(".t.jsonl"), truths), files, "--quiet", *more)
+    assert result.code == code, result.stderr
+    return result
 
 
 def rows_of(page: Document, title: str) -> list[Any]:
@@ -71,10 +81,10 @@ def test_a_page_that_cannot_be_made_says_why_and_loses_no_result(
     monkeypatch.setattr("beamscore.pipelines.reports.render.render", broken)
     parts = [write_lines(tmp_path / f"{name}.jsonl", [{"sample_id": name, "text": "x"}]) for name in "ab"]
     first, other = (evaluate(tmp_path / f"run-{part.stem}", part, part, "--no-html").output for part in parts)
-    found = evaluate(tmp_path / "report", parts[0], parts[0])
-    assert "ValueError: &lt;b&gt;no page&lt;/b&gt;" in (found.output / "report.html").read_text()
-    assert found.summary["systems"]["predictions"]["values"]["exact_match"] == 1
-    said = [(found.code, found.stdout, found.stderr)]
+    report = evaluate(tmp_path / "report", parts[0], parts[0])
+    assert "ValueError: &lt;b&gt;no page&lt;/b&gt;" in (report.output / "report.html").read_text()
+    assert report.summary["systems"]["predictions"]["values"]["exact_match"] == 1
+    said = [(report.code, report.stdout, report.stderr)]
     said.append(command("merge", first, other, "--output", tmp_path / "merged"))
     said.append(command("compare", first, first, "--output", tmp_path / "compared"))
     said.append(command("history", tmp_path))
@@ -89,61 +99,110 @@ def test_a_page_that_cannot_be_made_says_why_and_loses_no_result(
     assert (failed.code, "report.html could not be made" in failed.stderr) == (1, True)
 
 
-def test_the_difference_of_two_systems_is_what_compare_finds(tmp_path: Path, pages: list[Document]) -> None:
-    output = run(tmp_path / "out", first=wrong(2), second=wrong(30)).output
+def test_the_difference_of_two_systems_is_what_compare_finds(tmp_path: Path, made: Any) -> None:
+    output = run(tmp_path / "out", TRUTHS, first=wrong(2), second=wrong(30)).output
     assert command("compare", f"{output}:first", f"{output}:second", "--output", tmp_path / "c", "--quiet")[0] == 0
     compared = json.loads((tmp_path / "c" / "comparison.json").read_bytes())["metrics"]
-    found = {row[0].name: row[1:] for row in rows_of(pages[0], "Difference of the systems")}
-    assert {"exact_match", "similarity"} <= found.keys()
-    for name, (before, after, bar, _, detectable, _) in found.items():
-        said, difference = compared[name], bar.measured
-        assert (difference.value, [difference.low, difference.high]) == (said["difference"], said["interval"])
+    page, rows = pages_of(made)[0], {}
+    for row in rows_of(page, "Difference of the systems"):
+        rows[row[0].name] = row[3].measured
+        said, (before, after, bar, word, detectable, _) = compared[row[0].name], row[1:]
+        assert (bar.measured.value, [bar.measured.low, bar.measured.high]) == (said["difference"], said["interval"])
         assert (before.value, after.value, detectable) == (said["baseline"], said["candidate"], said["detectable"])
-    # 28 of 60 samples are lost: 58/60 became 30/60.
-    assert found["exact_match"][3] == Word("worse")
+        # 28 of 60 samples are lost: 58/60 became 30/60.
+        assert word == Word("worse")
+    assert rows.keys() == {"exact_match", "similarity"}
     # A sample of a system is drawn with its own prediction.
     files = [f"{tmp_path}/out.{name}.jsonl" for name in ("first", "second")]
-    assert [[file in each for file in files] for each in pages[0].draw] == [[True, False], [False, True]]
-    run(tmp_path / "three", first=TRUTHS, second=wrong(2), third=wrong(3))
-    assert rows_of(pages[2], "Difference of the systems") == []
+    assert [[file in each for file in files] for each in page.draw] == [[True, False], [False, True]]
+    run(tmp_path / "three", TRUTHS, first=TRUTHS, second=wrong(2), third=wrong(3))
+    assert rows_of(pages_of(made)[-1], "Difference of the systems") == []
 
 
-JUDGED = [
-    ({"a": TRUTHS}, "", 0, "not judged"),
-    ({"a": wrong(40)}, "gates.exact_match.minimum=0.9", 1, "fail"),
-    ({"a": wrong(30)}, "gates.exact_match.minimum=0.5", 4, "inconclusive"),
-    ({"a": wrong(10)}, "gates.exact_match.minimum=0.5", 0, "pass"),
+MISSING, ALL = "?status=missing_prediction", "?"
+JUDGED: list[Any] = [
+    ({"a": TRUTHS}, "", 0, "not judged", []),
+    ({"a": wrong(40)}, "gates.exact_match.minimum=0.9", 1, "fail", [ALL]),
+    ({"a": wrong(30)}, "gates.exact_match.minimum=0.5", 4, "inconclusive", [ALL]),
+    ({"a": wrong(10)}, "gates.exact_match.minimum=0.5", 0, "pass", []),
     # Nothing is scored of one of two systems; too many predictions are missing, or cannot be read.
-    ({"a": TRUTHS, "b": [{"sample_id": "other", "text": ""}]}, "", 1, "fail"),
-    ({"a": TRUTHS[10:]}, "max_missing_fraction=0.1", 1, "fail"),
-    ({"a": wrong(10, 5)}, "", 1, "fail"),
+    ({"a": TRUTHS, "b": [{"sample_id": "other", "text": ""}]}, "", 1, "fail", [f"{ALL}system=b"]),
+    ({"a": TRUTHS[10:]}, "max_missing_fraction=0.1", 1, "fail", [MISSING]),
+    ({"a": wrong(10, 5)}, "", 1, "fail", [MISSING]),
 ]
 
 
-@pytest.mark.parametrize(("systems", "setting", "code", "judgement"), JUDGED)
+@pytest.mark.parametrize(("systems", "setting", "code", "judgement", "links"), JUDGED)
 def test_report_history_and_exit_code_agree(
-    tmp_path: Path, pages: list[Document], systems: Any, setting: str, code: int, judgement: str
+    tmp_path: Path, made: Any, systems: Any, setting: str, code: int, judgement: str, links: list[str]
 ) -> None:
-    run(tmp_path / "runs" / "1", *(["--set", setting] if setting else []), code=code, **systems)
+    """Each reason why a run fails links to its samples."""
+    run(tmp_path / "runs" / "1", TRUTHS, *(["--set", setting] if setting else []), code=code, **systems)
     assert command("history", tmp_path / "runs")[0] == 0
-    report, history = pages
+    report, history = pages_of(made)
     assert (report.verdict.judgement, history.verdict.judgement) == (judgement, judgement)
+    assert [report.address(each) for each in report.verdict.reasons] == [f"#samples{link}" for link in links]
+    assert "a has exact_match " in history.verdict.sentence
+    told = [history.address(each) for each in history.verdict.reasons]
+    assert {f"./1/report.html#samples{link}" for link in links} <= set(told)
     if not setting.startswith("gates"):
         assert {each.text for each in report.verdict.reasons} <= {each.text for each in history.verdict.reasons}
-        assert (report.verdict.reasons != ()) == (judgement == "fail")
 
 
-def test_equal_runs_are_identical_in_every_table(tmp_path: Path, pages: list[Document]) -> None:
-    run(tmp_path / "1", "--slice", "kind", a=wrong(7))
-    run(tmp_path / "2", "--slice", "kind", "--baseline", str(tmp_path / "1"), a=wrong(7))
-    assert command("compare", tmp_path / "1", tmp_path / "2", "--output", tmp_path / "c", "--quiet")[0] == 0
-    for page, title in zip(pages[1:], ("Differences from the baseline", MAIN_OF_BOTH), strict=True):
-        assert page.verdict.judgement == "identical"
-        assert {cell for row in rows_of(page, title) for cell in row if isinstance(cell, Word)} == {Word("identical")}
-        assert {each.verdict for found in page.slices for each in found.differences} == {"identical"}
+COMPARED: list[Any] = [
+    (60, 0, 0, "identical", "equal to the baseline in 2 main metrics", "equal to the baseline"),
+    # Of five samples that moved the same way, the interval leaves zero out, and no swap test can be significant.
+    (60, 5, 0, "too few differ", "too few samples differ in exact_match, similarity", "; too few samples differ in"),
+    (5, 5, 0, "too few differ", "too few samples differ in exact_match, similarity", "; too few samples differ in"),
+    (1, 1, 0, "too few differ", "too few samples differ in exact_match, similarity", "; too few samples differ in"),
+    (60, 9, 2, "worse", "worse in 2 of 2 main metrics", "After correction for all metrics and slices, "),
+    (60, 10, 0, "worse", "worse in 2 of 2 main metrics", " That holds for all metrics and slices at once."),
+]
+VERBS = {"worse": "fell", "too few differ": "went", "identical": "is"}
+TITLES = (
+    "Differences from the baseline", "Main metrics of both runs and their difference", "Metrics of a tonight",
+)  # fmt: skip
 
 
-MAIN_OF_BOTH = "Main metrics of both runs and their difference"
+@pytest.mark.parametrize(("count", "lost", "won", "word", "sentence", "corrected"), COMPARED)
+def test_headlines_and_tables_of_all_reports_agree(
+    tmp_path: Path, made: Any, count: int, lost: int, won: int, word: str, sentence: str, corrected: str
+) -> None:
+    runs, truths = tmp_path / "runs", TRUTHS[:count]
+    first = run(
+        runs / "1", truths, "--slice", "kind", a=[*truths[: count - won], *wrong(won, "?" * 99, truths[count - won :])]
+    ).output
+    more = ("--slice", "kind", "--baseline", str(first))
+    after = [*({**each, "text": each["text"] + "?" * 99} for each in truths[:lost]), *truths[lost:]]
+    run(runs / "2", truths, *more, a=after)
+    _, stdout, _ = command("compare", first, runs / "2", "--output", tmp_path / "c")
+    assert command("history", runs)[0] == 0
+    judgement = "no difference shown" if word == "too few differ" else word
+    _, report, comparison, history = pages_of(made)
+    for page, title in zip((report, comparison, history), TITLES, strict=True):
+        assert (page.verdict.judgement, {each.difference.verdict for each in page.differences}) == (judgement, {word})
+        cells = [cell if isinstance(cell, tuple) else [cell] for row in rows_of(page, title) for cell in row]
+        words = [part.text for cell in cells for part in cell if isinstance(part, Word) and part.text != "–"]
+        assert words == [word] * 2
+        assert f"exact_match {VERBS[word]} " in page.verdict.sentence
+        assert sentence in page.verdict.sentence
+    assert corrected in comparison.verdict.sentence
+    # 5 of 30 samples of a slice are 2.45 standard errors, less than the 2.66 of four tests at once.
+    of_slices = {each.verdict for slice_ in report.slices for each in slice_.differences}
+    assert of_slices <= {"identical", "no difference shown"} or count < 60
+    assert (stdout.count(f"│ {word} "), f"\n{judgement.upper()}: " in stdout) == (2, True)
+    assert lost or "too few differ" not in stdout
+    # Both runs have one signature but for their slices, which the comparison names in every form.
+    signature = json.loads((tmp_path / "c" / "comparison.json").read_bytes())["signature"]
+    assert f"signature: {signature}\n" in stdout
+    assert signature in dict(comparison.header).values()
+    assert all(signature in html.unescape(text) for document, text in made if document.kind == "comparison")
+    # Without a page, and without the rows of the baseline where the sums imply it, the report says the same.
+    written = (runs / "2" / "report.md").read_text()
+    for path in (first / ".runs").glob("*/samples/*") if count <= 5 else ():
+        path.unlink()
+    without = run(runs / "2", truths, *more, "--no-html", a=after).report
+    assert without.splitlines()[:12] == written.splitlines()[:12]
 
 
 ALIKE = ["x" * 300 + "a", "x" * 300 + "b", "a b", "a  b", "a\nb", " a b", "a\tb ", "<U+202E>", "\u202e"]
@@ -152,32 +211,30 @@ ALIKE = ["x" * 300 + "a", "x" * 300 + "b", "a b", "a  b", "a\nb", " a b", "a\tb 
 
 @pytest.mark.parametrize("limit", [MAX_ROWS, 1])
 def test_each_row_has_the_records_of_its_own_sample(
-    tmp_path: Path, pages: list[Document], monkeypatch: pytest.MonkeyPatch, limit: int
+    tmp_path: Path, made: Any, monkeypatch: pytest.MonkeyPatch, limit: int
 ) -> None:
     """The text is as long as no other, and its similarity to an empty one is 1 / (1 + length)."""
     monkeypatch.setattr(evaluation, "MAX_ROWS", limit)
-    lengths = {name: [first + number for number in range(len(ALIKE))] for name, first in (("one", 1), ("two", 20))}
-    systems = {
-        name: write_lines(
-            tmp_path / f"{name}.jsonl",
-            [{"sample_id": each, "text": "y" * length} for each, length in zip(ALIKE, of, strict=True)],
-        )
+    lengths = {name: range(first, first + len(ALIKE)) for name, first in (("one", 1), ("two", 20))}
+    systems: dict[str, Any] = {
+        name: [{"sample_id": each, "text": "y" * length} for each, length in zip(ALIKE, of, strict=True)]
         for name, of in lengths.items()
     }
-    truth = write_lines(tmp_path / "t.jsonl", [{"sample_id": each, "text": ""} for each in ALIKE])
-    evaluate(tmp_path / "out", truth, systems, "--quiet")
-    samples, found = pages[0].samples, set()
+    run(tmp_path / "out", [{"sample_id": each, "text": ""} for each in ALIKE], **systems)
+    (page,), found = pages_of(made), set()
+    samples = page.samples
     assert samples is not None
-    for card in pages[0].cards:
+    for card in page.cards:
         (side,), metric = card.sides, samples.metrics["similarity"][card.row]
         assert (samples.systems[card.row], side.metrics["similarity"]) == (card.system, metric)
-        found.add((pages[0].systems[card.system], side.prediction, metric))
-    expected = {(name, f"text: {'y' * n}", round(1 / (1 + n), 4)) for name, of in lengths.items() for n in of}
-    assert found == expected
+        found.add((page.systems[card.system], side.prediction, metric))
+    assert found == {
+        (name, f"text: {'y' * n}", round(1 / (1 + n), 4)) for name, of in lengths.items() for n in of
+    }  # fmt: skip
 
 
 def test_the_page_of_equal_large_runs_has_equal_data(
-    tmp_path: Path, pages: list[Document], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, made: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where the rows are in another order, and in files with other names."""
     monkeypatch.setattr(evaluation, "MAX_ROWS", 100)
@@ -187,41 +244,51 @@ def test_the_page_of_equal_large_runs_has_equal_data(
     for name, bytes_per_bucket in (("a", 64 << 10), ("b", 300)):
         monkeypatch.setattr("beamscore.transforms.blocks.BYTES_PER_SMALL_BUCKET", bytes_per_bucket)
         evaluate(tmp_path / name, truth, predictions, "--quiet")
-    assert {msgspec.json.encode(page.data()) for page in pages} == {msgspec.json.encode(pages[0].data())}
-    assert pages[0].distributions == pages[1].distributions
-    assert pages[0].samples is not None
-    assert (pages[0].samples.total, len(pages[0].samples.ids) < 400) == (400, True)
-    assert re.fullmatch(r"Of \d+ of the 400 rows, chosen by a hash of their sample_id.", pages[0].distributions_note)
+    first, second = pages_of(made)
+    samples = first.samples
+    assert msgspec.json.encode({**first.data(), "more": 0}) == msgspec.json.encode({**second.data(), "more": 0})
+    assert first.distributions == second.distributions
+    assert samples is not None
+    assert (samples.total, len(samples.ids) < 400) == (400, True)
+    assert re.fullmatch(r"Of \d+ of the 400 rows, chosen by a hash of their sample_id.", first.distributions_note)
+    command_line = f"beamscore select {tmp_path}/a --output selected.jsonl"
+    assert (first.more["status=scored"].command, first.more["status=scored"].total) == (command_line, 400)
 
 
-def test_counts_reasons_and_neighbors_lead_to_samples_and_pages(tmp_path: Path, pages: list[Document]) -> None:
+def test_counts_reasons_and_neighbors_lead_to_samples_and_pages(tmp_path: Path, made: Any) -> None:
     truths = [{"sample_id": f"s{n}", "text": "x" * 9, "part": f"p{int(n >= 40)}"} for n in range(80)]
-    truth = write_lines(tmp_path / "t.jsonl", truths)
-    bad = [{**each, "text": "?" if n < 40 else each["text"]} for n, each in enumerate(truths)]
     odd: list[Any] = [{"sample_id": "s79", "text": 5}, {"sample_id": "nobody", "text": ""}]
-    after = write_lines(tmp_path / "p.jsonl", [*bad[:79], *odd])
     before, night = tmp_path / "runs" / "1", tmp_path / "runs" / "2"
-    evaluate(before, truth, truth, "--quiet", "--slice", "part")
+    run(before, truths, "--slice", "part", a=truths)
     allowed = ("--set", "max_rejected_fraction=1", "--baseline", str(before))
-    evaluate(night, truth, after, "--quiet", "--slice", "part", *allowed)
-    assert command("history", tmp_path / "runs")[0] == 0
-    _, report, history = pages
+    run(night, truths, "--slice", "part", *allowed, a=[*wrong(40, of=truths)[:79], *odd])
+    compare = ("compare", before, night, "--output", tmp_path / "c", "--quiet", "--samples", "5")
+    assert (command("history", tmp_path / "runs")[0], command(*compare)[0]) == (0, 0)
+    _, report, history, comparison = pages_of(made)
     causes = rows_of(report, "Quarantined records by cause")
     found = {row[3]: [(each.text, report.address(each)) for each in (row[0], row[4][0])] for row in causes}
     invalid, unmatched = found["invalid"], found["unmatched"]
-    assert invalid[0] == (1, "#samples?status=missing_prediction")
+    assert invalid[0] == (1, f"#samples{MISSING}")
     assert invalid[1][1] == "#samples?id=s79"
     # Nobody has a sample of this id.
     assert [address for _, address in unmatched] == [None, None]
     ((_, read, truths_of, _, predictions_of),) = rows_of(report, "Records of each side")
     assert (read, truths_of.counts["missing_prediction"], truths_of.system, predictions_of.system) == (80, 1, 0, None)
+    # No sample has this status or these slices.
+    assert [report.link(each) for each in ({"status": "rejected"}, {"slice.kind": "a"}, {"why": "flip"})] == [None] * 3
     assert report.verdict.judgement == history.verdict.judgement == "worse"
     assert [report.address(each) for each in report.verdict.reasons] == ["#samples?why=lost"]
     assert [report.address(each) for each in report.verdict.lost] == ["#samples?slice.part=p0"]
     assert [history.address(each) for each in history.verdict.lost] == ["./2/report.html#samples?slice.part=p0"]
     known = {name: link.address for page in (report, history) for name, link in page.header if isinstance(link, Link)}
-    pages_of = {"baseline": "./../1/report.html", "tonight": "./2/report.html", "last night": "./1/report.html"}
-    assert known == pages_of
+    pages = {"baseline": "./../1/report.html", "tonight": "./2/report.html", "last night": "./1/report.html"}
+    assert known == pages
+    # 41 samples lost; the page of the comparison holds five of them, and says how to list all.
+    assert report.more["why=lost"].command == f"beamscore compare {before} {night} --output compared"
+    assert (comparison.more["why=lost"].total, len(comparison.cards)) == (41, 5)
+    listing = comparison.more["why=lost"].command.split()
+    assert command(*listing[1:-1], tmp_path / "changed.jsonl")[0] == 0
+    assert len((tmp_path / "changed.jsonl").read_text().splitlines()) == 41
 
 
 NUMBER = re.compile(r"\d+\.\d{4,}")
@@ -236,51 +303,34 @@ def numbers_of(value: Any) -> Iterator[str]:
             yield from numbers_of(each)
 
 
-def test_every_number_of_a_page_and_of_markdown_comes_from_the_same_document(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made: list[tuple[Sequence[Document], str]] = []
-
-    def keep(name: str) -> None:
-        write = getattr(rendering, name)
-
-        def kept(documents: Sequence[Document]) -> Any:
-            found = write(documents)
-            text = found if isinstance(found, str) else found.decode()
-            made.append((documents, html.unescape(re.sub(r"(?s)<(script|style).*?</\1>|<[^>]*>", " ", text))))
-            return found
-
-        monkeypatch.setattr(rendering, name, kept)
-
-    keep("render_markdown")
-    keep("render")
+def test_every_number_of_a_page_and_of_markdown_comes_from_the_same_document(tmp_path: Path, made: Any) -> None:
     one, other = tmp_path / "runs" / "1", tmp_path / "runs" / "2"
-    run(one, "--slice", "kind", a=TRUTHS)
-    run(other, "--slice", "kind", "--baseline", str(one), a=wrong(25))
+    run(one, TRUTHS, "--slice", "kind", a=TRUTHS)
+    run(other, TRUTHS, "--slice", "kind", "--baseline", str(one), a=wrong(25))
     assert command("compare", one, other, "--output", tmp_path / "c", "--quiet")[0] == 0
     assert command("history", tmp_path / "runs")[0] == 0
-    assert [documents[0].kind for documents, _ in made] == ["evaluation"] * 4 + ["comparison"] * 2 + ["history"] * 2
-    for documents, text in made:
-        known = {number for each in documents for number in numbers_of(msgspec.to_builtins(each))}
-        shown = set(NUMBER.findall(text))
+    assert [document.kind for document, _ in made] == ["evaluation"] * 4 + ["comparison"] * 2 + ["history"] * 2
+    for document, text in made:
+        known = set(numbers_of(msgspec.to_builtins(document)))
+        shown = set(NUMBER.findall(html.unescape(re.sub(r"(?s)<(script|style).*?</\1>|<[^>]*>", " ", text))))
         assert len(shown) > 2
         assert shown <= known | {f"{float(number):,.4f}" for number in known}
-    for markdown, page in zip(made[::2], made[1::2], strict=True):
-        said = [(each.verdict, each.metrics, each.differences, each.slices) for each in (markdown[0][0], page[0][0])]
+    for (markdown, _), (page, _) in zip(made[::2], made[1::2], strict=True):
+        said = [(each.verdict, each.metrics, each.differences, each.slices) for each in (markdown, page)]
         assert said[0] == said[1]
 
 
 @pytest.mark.parametrize(
-    ("run", "name"),
+    ("name", "address"),
     [("deep/er", "deep/er"), ("javascript:alert(1)", "javascript%3Aalert%281%29"), ('a"b c#d?e', "a%22b%20c%23d%3Fe")],
 )
-def test_links_of_runs_are_relative_and_never_scripts(tmp_path: Path, run: str, name: str) -> None:
+def test_links_of_runs_are_relative_and_never_scripts(tmp_path: Path, name: str, address: str) -> None:
     folder, output = str(tmp_path / "runs"), str(tmp_path / "out")
-    assert page_link(folder, output, run) is None
-    (tmp_path / "runs" / run).mkdir(parents=True)
-    (tmp_path / "runs" / run / "report.html").write_text("")
-    assert page_link(folder, output, run) == f"./../runs/{name}/report.html"
+    assert page_link(folder, output, name) is None
+    (tmp_path / "runs" / name).mkdir(parents=True)
+    (tmp_path / "runs" / name / "report.html").write_text("")
+    assert page_link(folder, output, name) == f"./../runs/{address}/report.html"
     # A store links within itself alone.
     assert ObjectStore.scheme() == "mem"
-    assert page_link("mem://b/runs", "mem://b/runs", run) == f"./{name}/report.html"
-    assert page_link("mem://b/runs", output, run) is None
+    assert page_link("mem://b/runs", "mem://b/runs", name) == f"./{address}/report.html"
+    assert page_link("mem://b/runs", output, name) is None

@@ -6,19 +6,18 @@ from typing import Any
 
 import pytest
 
-from beamscore.metrics.registry import benchmark_class
 from beamscore.pipelines.reports import judgement as judging
-from beamscore.pipelines.reports.comparison import ComparedRuns, build_comparison
-from beamscore.pipelines.reports.document import Compared, Difference, Link, Measured, Metric, Slice
+from beamscore.pipelines.reports.document import Compared, Difference, Measured, Metric, Slice
+from beamscore.pipelines.runs.gates import RecordFailure
 from tests.toy import ToyBenchmark
 
 Move = tuple[float, float | None, float | None]
 WORSE, BETTER, UNSURE, SAME = (-0.25, -0.5, -0.125), (0.25, 0.125, 0.5), (-0.25, -0.5, 0.5), (0.0, 0.0, 0.0)
 
 
-def compared(name: str, move: Move, higher: bool = True) -> Compared:
-    sides = Measured(0.5), Measured(0.5 + move[0])
-    return Compared(Metric(name, "", higher), 0, *sides, Difference(*move))
+def compared(name: str, move: Move, higher: bool = True, has_few: bool = False) -> Compared:
+    sides, word = (Measured(0.5), Measured(0.5 + move[0])), judging.difference_word(Measured(*move), higher, has_few)
+    return Compared(Metric(name, "", higher), 0, *sides, Difference(*move, word))
 
 
 @pytest.mark.parametrize(
@@ -83,35 +82,20 @@ def summary(scored: int, places: dict[str, int]) -> dict[str, Any]:
     [
         (0, {"a": 1}, (), "fail", "Nothing was scored."),
         (3, {"a": 1}, (), "not judged", "a has exact_match 0.5000; 3 of 3 samples scored."),
-        (2, {"a": 1}, ("few",), "fail", "a has exact_match 0.5000; 2 of 3 samples scored, 1 without a prediction."),
+        (
+            2,
+            {"a": 1},
+            (RecordFailure("a", "few", "rejected"), RecordFailure("a", "all")),
+            "fail",
+            "a has exact_match 0.5000; 2 of 3 samples scored, 1 without a prediction.",
+        ),
         (3, {"a": 1, "b": 1, "c": 3}, (), "not judged", "a, b share the first place of 3 systems: "),
         (3, {"a": 1, "b": 2}, (), "not judged", "a ranks first of 2 systems: a has exact_match 0.5000; b has "),
     ],
 )
 def test_a_run_is_judged_by_what_it_scored(
-    scored: int, places: dict[str, int], failures: tuple[str, ...], judgement: str, sentence: str
+    scored: int, places: dict[str, int], failures: tuple[RecordFailure, ...], judgement: str, sentence: str
 ) -> None:
     found = judging.judge_run(summary(scored, places), ToyBenchmark, (), failures)
     assert (found.judgement, found.sentence[: len(sentence)]) == (judgement, sentence)
-    assert found.reasons == tuple(map(Link, failures))
-
-
-@pytest.mark.parametrize(
-    ("word", "text"), [("worse", "That holds for all"), ("no difference shown", "is not significant")]
-)
-def test_a_comparison_says_what_holds_for_all_metrics_and_slices_at_once(word: str, text: str) -> None:
-    kind = benchmark_class("chemistry")
-    name = kind(kind.options_type()).main_metrics()[0]
-    metric = {"baseline": 0.5, "candidate": 0.25, "difference": -0.25, "interval": [-0.5, -0.125], "p": 0.01,
-              "detectable": 0.1, "verdict": word}  # fmt: skip
-    found = {
-        **{side: {"run": side, "system": "one"} for side in ("baseline", "candidate")},
-        **{f"slices_of_{side}_alone": [] for side in ("baseline", "candidate")},
-        "confidence": 0.95, "bootstrap": {"replicates": 9, "clusters": False}, "swaps": 9, "differences": [],
-        "samples": {"compared": 9}, "verdicts": {word: 1}, "metrics": {name: metric},
-        "slices": {"kind=a": {"metrics": {name: metric}}}, "changes": {"threshold": 0.1, "metrics": {}},
-    }  # fmt: skip
-    verdict = build_comparison(found, kind(kind.options_type()), ComparedRuns()).verdict
-    assert verdict.judgement == "worse"
-    assert text in verdict.sentence
-    assert verdict.lost == (Link("kind=a −0.2500 (−0.5000 to −0.1250)", {"slice.kind": "a"}),)
+    assert [each.filters for each in found.reasons] == [{"status": "rejected"}, {}][: len(failures)]

@@ -102,3 +102,7 @@ def test_a_column_that_holds_any_metric_has_decimals_throughout() -> None:
     assert len(set(map(len, lines))) == 1
     rows = [[text.strip() for text in re.split(r" \| ", line.strip("|"))] for line in lines[2:]]
     assert rows == [["`a`\\|`b`", "5", "0.5000"], ["c", "–", "1.0000"]]
+    # Counts alone do not make a confusion matrix: its rows are named like its columns.
+    kinds = [benchmark_table(Table("t", ["", "x", "y"], [[name, 1, 2] for name in names]), 0, "", False).kind
+             for names in ("xy", "abc")]  # fmt: skip
+    assert kinds == ["matrix", ""]

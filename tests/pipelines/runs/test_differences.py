@@ -70,6 +70,8 @@ def test_all_that_differs_is_said_but_of_two_benchmarks_that_alone() -> None:
     other = run(version="0.0.9", config={**CONFIG, "missing": "exclude"}, versions=None, fingerprint=None)
     strict = Strictness("all", exact_version=True, surroundings=True, ground_truth=True)
     assert len(differences(RUN, other, strict, it="b")) == 5
+    # Versions that are unknown on both sides are not known to be equal.
+    assert len(differences(run(versions=None), run(versions=None), REUSED)) == 2
     assert differences(RUN, run(benchmark="chart", version="", fingerprint=None), strict) == [
         "it is a run of chart, not of toy"
     ]

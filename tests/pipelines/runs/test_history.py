@@ -239,21 +239,3 @@ def test_the_report_says_what_tonight_lacks_and_what_all_gates_come_to() -> None
         "exact_match of ours: its gate says invalid",
         "a gate on a slice, or on what the run does not have, says fail",
     ]
-
-
-def test_the_report_shows_tonight_first_and_all_that_happened() -> None:
-    rows = [row(day, 0.9 if day < 10 else 0.8) for day in [*range(12), 13]]
-    rows.append(row(14, 0.8, ground_truth="9:cd", system="<b>|"))
-    text = text_of(history(rows), "x: this is no run")
-    assert text.startswith("# toy: 14 runs, 2026-01-01 to 2026-01-15\n\n## Tonight\n\n")
-    for part in ("**Break:** the ground truth changed. Tonight cannot be compared", "## What happened", "night-010.0",
-                 "1 missing night after", "—— break ——", "## Not read", "- x: this is no run"):  # fmt: skip
-        assert part in text
-    assert "<b>|" not in text.replace("`b>`", "")
-
-
-def test_medians_are_of_the_nights_before() -> None:
-    text = text_of(history([row(day, value) for day, value in enumerate([0.1, 0.2, *[0.5] * 7, 0.8])]))
-    (line,) = [line for line in text.splitlines() if line.startswith("| `exact_match` | 0.8000")]
-    # 0.8 - median(0.5 x 7) and 0.8 - median of all nine before.
-    assert line.split(" | ")[3:5] == ["+0.3000", "+0.3000"]

@@ -33,10 +33,12 @@ def document(
 @pytest.mark.parametrize("missing", ["wrong", "exclude"])
 def test_too_many_rejected_records_or_missing_predictions_fail(missing: Any) -> None:
     settings = Settings(benchmark="toy", missing=missing, max_rejected_fraction=0.1, max_missing_fraction=0.5)
-    assert coverage_failures(document(rejected=40, read=396, missing=225)["systems"], settings) == [
+    failures = coverage_failures(document(rejected=40, read=396, missing=225)["systems"], settings)
+    assert [each.text for each in failures] == [
         "ours: 40 of 396 predictions were rejected, more than max_rejected_fraction 0.1 allows; see quarantine/",
         "ours: 225 of 396 samples have no prediction, more than max_missing_fraction 0.5 allows",
     ]
+    assert [(each.system, each.status) for each in failures] == [("ours", "missing_prediction")] * 2
 
 
 @given(st.integers(1, 400), st.data())
@@ -51,7 +53,7 @@ def test_a_limit_holds_as_long_as_the_share_is_not_above_it(read: int, data: st.
 
 def test_books_that_do_not_balance_fail() -> None:
     (failure,) = coverage_failures(document(balanced=False)["systems"], Settings(benchmark="toy"))
-    assert failure.startswith("ours: the record counts do not add up: ")
+    assert failure.text.startswith("ours: the record counts do not add up: ")
 
 
 def test_ranking_follows_the_direction_of_each_metric() -> None:

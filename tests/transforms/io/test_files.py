@@ -163,10 +163,3 @@ def test_a_damaged_state_is_told(tmp_path: Path, state: str, said: str) -> None:
     save_dataset(tmp_path / "set", ROWS)
     (tmp_path / "set" / "state.json").write_text(state)
     assert said in problem(tmp_path / "set")
-
-
-def test_a_file_that_the_state_of_a_saved_data_set_names_is_there(tmp_path: Path) -> None:
-    save_dataset(tmp_path / "set", ROWS)
-    state = tmp_path / "set" / "state.json"
-    state.write_text('{"_data_files": [{"filename": "data-00000-of-00001.arrow"}, {"filename": "data-gone.arrow"}]}')
-    assert problem(tmp_path / "set").endswith("set: data-gone.arrow is missing, which state.json names")

@@ -55,17 +55,6 @@ def test_records_stand_in_order_whatever_their_order_was(tmp_path: Path) -> None
     assert len(list(tmp_path.iterdir())) == 4
 
 
-def test_a_shard_does_not_depend_on_the_other_records(tmp_path: Path) -> None:
-    places = []
-    for number, records in enumerate((RECORDS, RECORDS[::3])):
-        output = WriteRecords(f"{tmp_path}/{number}.jsonl", {}, shards=3)
-        write_all(output, records)
-        shards = {shard: lines(Path(path).read_bytes()) for shard, path in enumerate(output.paths)}
-        places.append({record["sample_id"]: shard for shard, found in shards.items() for record in found})
-    assert (len(places[0]), set(places[0].values())) == (len(RECORDS), {0, 1, 2})
-    assert places[1] == {record["sample_id"]: places[0][record["sample_id"]] for record in RECORDS[::3]}
-
-
 def test_only_files_of_an_earlier_or_a_broken_off_run_are_removed(tmp_path: Path) -> None:
     others = ["a-train-of-tests.jsonl", "a-00000-of-00002.jsonl.gz", "b-00000-of-00003.jsonl", "a.jsonl.other.part"]
     for name in ["a-00002-of-00003.jsonl", "a-00001-of-00002.jsonl", *others]:

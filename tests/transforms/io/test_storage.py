@@ -12,7 +12,6 @@ from apache_beam.io.filesystem import BeamIOError
 
 from beamscore.transforms.io import storage
 from beamscore.transforms.io.storage import (
-    atomic_write,
     delete_files,
     delete_folder,
     list_folder,
@@ -50,20 +49,6 @@ def test_a_file_is_written_with_its_folder_replaced_moved_and_deleted(base: str)
     delete_folder(f"{base}/new")
     assert list(list_folder(base)) == ["b"]
     assert len({new_run_id() for _ in range(100)}) == 100
-
-
-def test_a_file_that_cannot_be_finished_leaves_the_earlier_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "a.json"
-    path.write_text("earlier")
-
-    def fail(source: str, target: str) -> None:
-        assert path.read_text() == "earlier"
-        raise OSError("disk full")
-
-    monkeypatch.setattr(os, "rename", fail)
-    with pytest.raises(OSError, match="disk full"), atomic_write(str(path), "run") as stream:
-        stream.write(b"later")
-    assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [("a.json", "earlier")]
 
 
 def test_a_path_is_no_pattern(base: str) -> None:
