@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import msgspec
 import pytest
@@ -42,11 +42,11 @@ class ToyBenchmark(Benchmark[Truth, Prediction, Options]):
     truth_type = Truth
     prediction_type = Prediction
     options_type = Options
-    metrics = (
+    metrics: ClassVar[tuple[MetricSpec, ...]] = (
         MetricSpec("exact_match", "share of equal strings", main=1, rank=1, denominator="samples", per_sample=1),
         MetricSpec("similarity", "mean similarity", main=2, rank=2, denominator="samples", per_sample=1),
     )
-    sample_metrics = (
+    sample_metrics: ClassVar[tuple[MetricSpec, ...]] = (
         MetricSpec("exact_match", "1 where equal", binary=True),
         MetricSpec("similarity", "similarity", main=1),
     )

@@ -8,6 +8,7 @@ import pickle
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -117,7 +118,7 @@ def test_a_metric_is_the_mean_over_the_repeats_and_its_spread_their_standard_dev
         assert found[REPEATS] == len(values)
         assert BENCHMARK.tables(sums)[0].rows == [[label, each["accuracy"]] for label, each in values.items()]
         for name in found.keys() - {REPEATS}:
-            expected = math.nan if found[name] is None else found[name]
+            expected: Any = math.nan if found[name] is None else found[name]
             np.testing.assert_allclose(columns[name][place], expected, rtol=1e-12, atol=1e-8)
 
 

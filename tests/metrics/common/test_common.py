@@ -65,6 +65,7 @@ def test_areas_are_those_of_the_unit_squares(first: Whole, second: Whole) -> Non
     if all(x0 <= x1 and y0 <= y1 for x0, y0, x1, y1 in (first, second)):
         shared, union = len(cells(first, 1) & cells(second, 1)), len(cells(first, 1) | cells(second, 1))
         assert pixel_iou(first, second) == shared / union
+    assert pixel_iou((0, 0, -0.5, 0), (0, 0, 0, 0)) == 0.5 / (1 + 1 - 0.5)
     assert 0 <= pixel_iou(first, second) <= 1
 
 
