@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
@@ -117,6 +118,7 @@ def test_verdicts_are_written_as_junit_and_as_markdown_with_the_samples_that_mov
     ]
     text = files[1].read_text()
     assert text.startswith("**FAIL** `toy: ")
+    assert re.findall(r"^\| (fail|pass) ", text, re.MULTILINE) == ["fail", "fail", "pass"]
     assert "Samples that moved `exact_match` of predictions most:" in text
     assert "-0.0167" in text  # 1 / 60
     kinds = {each["sample_id"]: each["kind"] for each in CORPUS}
