@@ -29,7 +29,7 @@ def test_no_record_waits_in_the_runner(tmp_path: Path, monkeypatch: pytest.Monke
             original(self, element)  # type: ignore[operator]
 
         monkeypatch.setattr(buffer, "append", append)
-    given = {
+    given: dict[str, list[str | Path]] = {
         "split": [*more, "--ground-truth", truths],
         "select": [tmp_path / "run", "--below", "2"],
         "convert": ["chart", "--input", *LAYOUTS["chart"](tmp_path / "layout")["truth"]],

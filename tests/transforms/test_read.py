@@ -246,7 +246,7 @@ def test_the_latest_few_readers_wait_for_the_bundle_that_reads_on(tmp_path: Path
     paths = [store(tmp_path / f"{number}.jsonl", distinct(2)) for number in range(10)]
     for path in paths:
         next(bundles_of(parts_of(path), 1))
-    kept = [part.file.path for _, part, *_ in read_module.KEPT_READERS]  # type: ignore[misc]
+    kept = [part.file.path for _, part, *_ in read_module.KEPT_READERS]  # type: ignore[has-type, misc]
     read_module.KEPT_READERS.clear()
     assert kept == [str(path) for path in paths[-read_module.MAX_KEPT_READERS :]]
 
