@@ -132,6 +132,9 @@ def test_it_says_what_a_plain_reading_says(tmp_path: Path, count: int, clusters:
         low, high = paired.cautious
         assert found["verdict"] == (direction if p <= 0.05 and not low <= 0 <= high else "no difference shown")
     assert document["samples"] == {"compared": count}
+    assert {label: each["samples"] for label, each in document["slices"].items()} == {
+        label: len(numbers) for label, numbers in groups.items() if label
+    }
 
 
 def test_the_other_way_round_every_difference_is_negated(tmp_path: Path) -> None:
