@@ -7,6 +7,8 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from beamscore.metrics.registry import benchmark_names
@@ -22,6 +24,7 @@ COUNT = 200_000
 MANY_BLOCKS = 200
 MANY_SLICES = 1000
 COUNT_OF_SLICED = 10_000
+ROWS_PER_GROUP = 4000
 SHIPPED = [name for name in benchmark_names() if name != "toy"]
 SLICES = ("--slice", "source", "--slice", "tags")
 
@@ -120,3 +123,25 @@ def test_a_large_corpus_in_one_file_is_shared_and_gives_the_same_bytes(
     vertices = cluster.rest.vertices(next(iter(cluster.rest.jobs())))
     assert_work_was_shared(vertices)
     assert_records_travel_compressed(vertices, traffic_rules(COUNT))
+
+
+def test_so_does_one_file_of_parquet(cluster: FlinkCluster, here: Run, tmp_path: Path) -> None:
+    corpus = traffic_rules(COUNT)
+    truth = to_parquet(corpus.ground_truth, tmp_path / "truth.parquet")
+    predictions = to_parquet(corpus.predictions, tmp_path / "predictions.parquet")
+    there = evaluate_corpus(tmp_path / "out", Corpus(COUNT, truth, predictions), *cluster.options())
+    assert there.sums["systems"] == here.sums["systems"]
+    assert there.summary["systems"] == here.summary["systems"]
+    assert_work_was_shared(cluster.rest.vertices(next(iter(cluster.rest.jobs()))))
+
+
+def to_parquet(lines: Path, path: Path) -> Path:
+    """Writes JSONL as one file of Parquet, the rules as JSON text."""
+    records = [json.loads(line) for line in lines.read_bytes().splitlines()]
+    columns = {
+        name: [json.dumps(record[name]) if name == "rules" else record[name] for record in records]
+        for name in records[0]
+    }
+    schema = pa.schema([(name, pa.list_(pa.string()) if name == "tags" else pa.string()) for name in columns])
+    pq.write_table(pa.table(columns, schema=schema), path, row_group_size=ROWS_PER_GROUP)
+    return path
