@@ -116,7 +116,7 @@ USAGE = {
     "select bare --output o.jsonl": "bare: the rows of the run are missing: ",
     "select run --output o.jsonl --samples gone.jsonl": "--samples gone.jsonl: no file matches",
     "select run --output o.jsonl --samples list.jsonl": "--samples list.jsonl: this is no list of samples: line 1: "
-    "there is no sample_id; ",
+    "sample_id must be ",
     "select run --output o.jsonl --samples list.parquet": "--samples list.parquet: cannot be read as parquet: Parquet "
     "file size is 4 bytes",
     "SPLIT --fractions a=0.5,b=0.4": "--fractions a=0.5,b=0.4: must be at least 0 and add up to 1",
