@@ -129,7 +129,8 @@ def judge_comparison(
     unsure = [each.name for each in decided if comparison["metrics"][each.name]["verdict"] != each.difference.verdict]
     sentence = verdict.sentence
     if unsure:
-        sentence += f" After correction for all metrics and slices, {', '.join(unsure)} is not significant."
+        verb = "is" if len(unsure) == 1 else "are"
+        sentence += f" After correction for all metrics and slices, {' and '.join(unsure)} {verb} not significant."
     elif decided:
         sentence += " That holds for all metrics and slices at once."
     words = [[metric["verdict"] for metric in each["metrics"].values()] for each in comparison["slices"].values()]
