@@ -209,7 +209,7 @@ def test_an_upload_that_is_refused_leaves_a_whole_result(store: Store, requests:
 @pytest.mark.parametrize(
     ("path", "said"),
     [
-        ("", "no file matches"),
+        ("", "this is a bucket; give a pattern"),
         ("/in/nothing-*", "no file matches"),
         ("/in", "no file matches"),
     ],

@@ -126,6 +126,10 @@ def match_glob(glob: str, what: str) -> list[tuple[str, int, float]]:
     """
     if not glob.strip():
         raise InputProblem(f"{what.strip()}: the path is empty; is a variable of the shell unset?")
+    # For a bucket alone Beam's client of S3 retries for minutes.
+    if re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*://[^/*?[]+/?", glob):
+        advice = f"this is a bucket; give a pattern of files, such as '{glob.rstrip('/')}/*.jsonl'"
+        raise InputProblem(f"{what}{glob}: {advice}")
     # Beam finds nothing for a pattern that starts in the current folder without naming it, such as `*.jsonl`.
     here = "" if "/" in re.split(r"[*?[]", glob, maxsplit=1)[0] else "./"
     try:
