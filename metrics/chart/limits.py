@@ -39,8 +39,7 @@ def table_steps(sizes: Sequence[int], other_sizes: Sequence[int], pair: int) -> 
     """The steps of comparing sets of so many points, each with each of the others: `pair`, a table, an assignment."""
     steps = assignment_steps(len(sizes), len(other_sizes))
     for size, other in product(sizes, other_sizes):
-        cells = size * other
-        steps += pair + 11 + cells // 20 + cells * (size if size < other else other) // 1200
+        steps += pair + pair_steps(size, other) + assignment_steps(size, other)
     return steps
 
 

@@ -153,10 +153,11 @@ def _facing(molecules: MoleculePair, atom: int, pred_atom: int) -> list[tuple[in
     visits = []
     for neighbor, other in zip(neighbors, others, strict=True):
         # Most bonds that face each other agree to the bit.
-        if (neighbor[0] != other[0] or neighbor[2] != other[2]) and not molecules.bonds_agree(neighbor, other):
+        is_same = neighbor.angle == other.angle and neighbor.kind == other.kind
+        if not is_same and not molecules.bonds_agree(neighbor, other):
             bond = f"the bond from {_name(molecules, atom)} to {_name(molecules, neighbor.atom)}"
             return f"{bond}: {_bonds_differ(molecules, neighbor, other)}"
-        visits.append((neighbor[3], other[3], atom))
+        visits.append((neighbor.atom, other.atom, atom))
     return visits
 
 

@@ -22,7 +22,7 @@ from ..export.verdicts import junit, markdown
 from ..runs.causes import duplicate_warnings, stored_causes
 from ..runs.differences import CONFIGURED, RunSignature, differences
 from ..runs.documents import verdict_lines
-from ..runs.gates import Decision, decide, gate_verdicts, record_failures, rejection_notes
+from ..runs.gates import Decision, decide, gate_verdicts, rejection_notes, stored_failures
 from ..runs.looks import count_look, is_counted, judged_runs, too_many_looks, unwritten
 from ..runs.moved import MovedSample, SlicePart, moved_most
 from ..runs.named import age_warnings, check_measured, load_baseline
@@ -136,11 +136,7 @@ class JudgedRun:
         Raises UsageError if its coverage is damaged.
         """
         configuration = configuration or run.configuration
-        systems, causes = run.summary.document()["systems"], stored_causes(run.provenance)
-        try:
-            failures = [each.text for each in record_failures(systems, configuration.settings, causes)]
-        except (KeyError, TypeError) as error:
-            raise UsageError(f"{run.path}: the coverage in summary.json is not that of a run") from error
+        failures = [each.text for each in stored_failures(run, configuration.settings)]
         return cls(run, configuration, run.summary.gates if verdicts is None else verdicts, failures, baseline)
 
     @property

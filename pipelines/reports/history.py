@@ -6,14 +6,14 @@ import shlex
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import msgspec
 import pyarrow.compute as pc
 
 from ..config.errors import UsageError
-from ..runs.causes import stored_causes
-from ..runs.gates import RecordFailure, record_failures
+from ..runs.gates import RecordFailure, stored_failures
 from ..runs.history import History, Night, Point
 from ..runs.history_index import run_path
 from ..runs.numbers import fixed, typeset
@@ -145,8 +145,7 @@ def _stored(folder: str, run: str) -> Run | None:
 def _failures(last: Run | None) -> list[RecordFailure]:
     """Returns why the last run fails, other than its gates, in the words of its own report."""
     try:
-        systems = {name: {"coverage": system.coverage} for name, system in last.systems.items()} if last else {}
-        return record_failures(systems, last.configuration.settings, stored_causes(last.provenance)) if last else []
+        return stored_failures(last, last.configuration.settings) if last else []
     except (UsageError, OSError, ValueError, KeyError, TypeError):
         return []
 
@@ -172,6 +171,8 @@ def _verdict(
 
 def _nightly(folder: str, last: Run | None, history: History) -> Iterator[tuple[str, Against]]:
     """Yields the systems of the last night with their differences from the last comparable night, if it has any."""
+    # Most systems have the same night before, whose sums take long to read.
+    read = cache(lambda run: Run.read(run_path(folder, run)))
     for system in history.nights[-1].systems:
         if not (before := history.before(system)):
             continue
@@ -179,7 +180,7 @@ def _nightly(folder: str, last: Run | None, history: History) -> Iterator[tuple[
         try:
             if last is None:
                 raise UsageError("the last run cannot be read")
-            compared, labels = run_differences(last, Run.read(run_path(folder, run)), {system: system})
+            compared, labels = run_differences(last, read(run), {system: system})
         except (UsageError, OSError, ValueError, KeyError) as error:
             yield system, Against(f"Not compared with {run}: {error}.")
         else:

@@ -32,7 +32,7 @@ from ...transforms.repeats import COUNTED_REPEATS, MISSING_REPEATS
 from ..config.errors import UsageError
 from ..config.gates import BASELINE, gate_target
 from ..config.settings import Configuration, Settings, label_of
-from .causes import QuarantineCause, most_frequent, most_often
+from .causes import QuarantineCause, most_frequent, most_often, stored_causes
 from .differences import PAIRED, differences
 from .documents import GateVerdict, Interval, SliceSummary, Word, worst_verdict
 from .looks import WEEK, look_confidence, mean_of, runs_of_week, week_confidence
@@ -427,6 +427,14 @@ def record_failures(
         if not system["coverage"]["ground_truth"]["scored"]
     ]
     return [*unscored, *coverage_failures(systems, settings, causes)]
+
+
+def stored_failures(run: Run, settings: Settings) -> list[RecordFailure]:
+    """Returns the `record_failures` of a stored run; raises UsageError if its coverage is damaged."""
+    try:
+        return record_failures(run.summary.document()["systems"], settings, stored_causes(run.provenance))
+    except (KeyError, TypeError) as error:
+        raise UsageError(f"{run.path}: the coverage in summary.json is not that of a run") from error
 
 
 def coverage_failures(
