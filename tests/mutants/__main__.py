@@ -105,7 +105,7 @@ def _by_line(data: Path) -> Iterator[tuple[str, dict[int, list[str]]]]:
     kept.read()
     for name in kept.measured_files():
         lines = kept.contexts_by_lineno(name)
-        tests = {line: sorted({each.split("|")[0] for each in names if each}) for line, names in lines.items()}
+        tests = {line: sorted({each.rpartition("|")[0] for each in names if each}) for line, names in lines.items()}
         yield name.rpartition("/beamscore/")[2], tests
 
 
