@@ -26,7 +26,7 @@ import msgspec
 
 PROJECT = Path(__file__).resolve().parents[2]
 LEAST_KILLED = 0.92
-MOST_SECONDS = 60.0
+MOST_SECONDS = 30.0
 CONTROLS = 10
 _WORKERS = 2
 _COPIED = (
@@ -167,11 +167,14 @@ def main(python: str, folder: Path, count: str = "400", seed: str = "1") -> int:
             print(f"{change.module}:{change.line}", *list(difference)[3:], sep="\n    ", flush=True)
         return killed
 
-    for change in changes[:CONTROLS]:
+    def is_green(change: Change) -> bool:
         code = (PROJECT / change.module).read_text(encoding="utf-8")
-        if is_noticed(msgspec.structs.replace(change, code=code)):
-            raise RuntimeError(f"the tests of {change.module}:{change.line} fail without any change")
+        return not is_noticed(msgspec.structs.replace(change, code=code))
+
     with ThreadPoolExecutor(_WORKERS) as workers:
+        for change, green in zip(changes[:CONTROLS], workers.map(is_green, changes[:CONTROLS]), strict=True):
+            if not green:
+                raise RuntimeError(f"the tests of {change.module}:{change.line} fail without any change")
         killed = sum(workers.map(tried, changes))
     share = killed / len(changes)
     print(f"{killed} of {len(changes)} changes noticed, {share:.1%}, in {time.monotonic() - started:.0f} s")
