@@ -10,6 +10,9 @@ CHANGES ?= 400
 SEED ?= 1
 FLINK_TESTS ?= tests/flink
 
+# Tests start hundreds of processes, which would each compile the package again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test coverage lint bench calibrate abuse attacks laws install-tex test-dist release-check test-airflow test-lowest test-s3 test-stores test-exports mutants flink test-flink test-page picture clean help
 
 help:
