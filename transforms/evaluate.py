@@ -21,9 +21,8 @@ from ..metrics.statistics.measured import SLICES_AT_ONCE
 from ..metrics.statistics.sums import Sums
 from .blocks import at_end
 from .counters import METRICS, count_samples, timing
-from .faults import faults_end_the_bundle
 from .pair import PairBySample, samples_per_batch
-from .process import gc_paused, one_blas_thread
+from .process import faults_end_the_bundle, gc_paused, one_blas_thread
 from .repeats import labels_of, score_batch
 from .scored import BatchDecoder, PairedSample, ScoredSample, ScoringPlan
 from .totals import (

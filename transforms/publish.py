@@ -19,8 +19,8 @@ from .blocks import at_end
 from .io.publication import Layout, TakenOver, beat_from_worker, publish, run_folder
 from .io.storage import as_os_errors, create_file, make_folder, new_run_id, output_problems
 from .records import CauseCount, Quarantined
-from .rows import SLICE_PREFIX, sample_schema
-from .scored import ScoredSample, sample_table
+from .rows import SLICE_PREFIX, sample_schema, sample_table
+from .scored import ScoredSample
 
 ROWS_PER_GROUP = 4096
 BYTES_PER_GROUP = 16 << 20

@@ -24,7 +24,7 @@ GROUND_TRUTH = -1
 """The number of the ground-truth side; systems are numbered from 0."""
 REUSED_ROWS = 1 << 30
 EARLIER_ROWS = REUSED_ROWS + 1
-"""The sides of rows of earlier runs, see transforms.earlier_rows: after all systems."""
+"""The sides of rows of earlier runs, see transforms.rows: after all systems."""
 
 
 def side_name(side: int, names: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""Decodes the paired samples of a batch, and collects their results: scored samples, quarantine entries, rows.
+"""Decodes the paired samples of a batch, and collects their results: scored samples and quarantine entries.
 
 Needs no Beam, so the Python API can use it too.
 """
@@ -7,21 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-import pyarrow as pa
 
 from ..metrics.benchmark import Benchmark, Pair, explain
 from ..metrics.scoring import Missing, Outcome, Status, status_of_prediction
-from .hashes import record_hash, row_hash
+from .hashes import record_hash
 from .records import Cause, ColumnsReader, EncodedRecord, Quarantined, quarantined
-from .rows import sample_schema
 from .slice_labels import Slice, Slicing, cluster_unit
 
 if TYPE_CHECKING:
-    from .earlier_rows import ReusedRows
+    from .rows import ReusedRows
 
 WITHOUT_FIELDS = {"ground_truth": "ground_truth_without_fields", "predictions": "predictions_without_fields"}
 """By side, the count of records of scored samples in which all fields of the benchmark are null."""
@@ -240,62 +237,3 @@ def hash_of(record: msgspec.Struct | None) -> str | None:
         return record_hash(record)
     except (TypeError, ValueError, OverflowError, RecursionError):
         return None
-
-
-def sample_table(
-    rows: Sequence[ScoredSample],
-    systems: Sequence[str],
-    metrics: Sequence[str],
-    slice_columns: Sequence[str],
-    signature: bytes,
-) -> Any:
-    """Returns the Arrow table of scored samples, see sample_schema.
-
-    systems: the names of the systems. metrics: the per-sample metrics. slice_columns: the columns of slice_values.
-    signature: see transforms.hashes.scoring_signature.
-    """
-    statistics = [None if row.statistics is None else exact_statistics(row.statistics) for row in rows]
-    coverage = [_SORTED.encode(row.coverage) for row in rows]
-    columns: list[list[Any]] = [
-        [row.sample_id for row in rows],
-        [systems[row.system] for row in rows],
-        [row.status for row in rows],
-        [row.prediction_status for row in rows],
-        [row.unit for row in rows],
-        *([_slice_value(row, number) for row in rows] for number in range(len(slice_columns))),
-        *([row.metrics.get(name) for row in rows] for name in metrics),
-        statistics,
-        coverage,
-        [row.truth_hash for row in rows],
-        [row.prediction_hash for row in rows],
-        [row.details for row in rows],
-        [_row_hash(signature, *cells, metrics) for cells in zip(rows, statistics, coverage, strict=True)],
-    ]
-    schema = sample_schema(metrics, slice_columns)
-    # Arrow accepts UTF-8 bytes as strings.
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
-    return pa.table(arrays, schema)
-
-
-def _row_hash(
-    signature: bytes, row: ScoredSample, statistics: bytes | None, coverage: bytes, metrics: Sequence[str]
-) -> str:
-    names = (row.sample_id, row.status, row.prediction_status, row.truth_hash, row.prediction_hash)
-    texts = [None if name is None else name.encode() for name in names]
-    values = [row.metrics.get(name) for name in metrics]
-    values = [None if value is None else float(value) for value in values]
-    return row_hash(signature, [*texts, statistics, coverage, row.details], values)
-
-
-_SORTED = msgspec.json.Encoder(order="sorted")
-_STATISTICS = msgspec.json.Encoder(enc_hook=lambda value: int(value) if isinstance(value, Integral) else float(value))
-
-
-def _slice_value(row: ScoredSample, number: int) -> str | None:
-    value = None if row.slice_values is None else row.slice_values[number]
-    return None if value is None else _SORTED.encode(value).decode()
-
-
-def exact_statistics(statistics: Mapping[str, float]) -> bytes:
-    """Returns statistics as JSON with every number exact; NumPy numbers are written like Python numbers."""
-    return _STATISTICS.encode(statistics)

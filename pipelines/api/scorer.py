@@ -37,7 +37,8 @@ from ...transforms.records import (
     quarantined,
 )
 from ...transforms.repeats import label_of, score_batch
-from ...transforms.scored import BatchDecoder, PairedSample, ScoredSample, ScoringPlan, sample_table
+from ...transforms.rows import sample_table
+from ...transforms.scored import BatchDecoder, PairedSample, ScoredSample, ScoringPlan
 from ...transforms.slice_labels import Slicing
 from ...transforms.totals import (
     EvaluationCore,
@@ -59,7 +60,7 @@ from .workers import score_in_processes
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ...transforms.earlier_rows import ReusedRows
+    from ...transforms.rows import ReusedRows
 
 ROWS_PER_BATCH = 1024
 IN_MEMORY = "memory"

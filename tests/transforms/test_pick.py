@@ -20,12 +20,11 @@ from hypothesis import strategies as st
 from beamscore.metrics.benchmark import MetricSpec
 from beamscore.transforms import sample_changes
 from beamscore.transforms.blocks import IN_PIPELINE, BlockFolder, unpack
-from beamscore.transforms.earlier_rows import EarlierRows
 from beamscore.transforms.pair import DeduplicateAndPair
 from beamscore.transforms.pick import Key, PickSamples, SelectCandidates, Selection, is_flip, order_of_picked
 from beamscore.transforms.read import ReadRowBlocks
 from beamscore.transforms.records import EARLIER_ROWS, GROUND_TRUTH
-from beamscore.transforms.rows import SampleRow
+from beamscore.transforms.rows import EarlierRows, SampleRow
 from beamscore.transforms.sample_changes import ChangeCounter, ChangePlan, changed_sample
 from beamscore.transforms.scored import PairedSample, ScoredSample
 from tests.transforms.samples import bundle, encoded

@@ -16,10 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from beamscore.pipelines.commands.select import Selection
-from beamscore.transforms.earlier_rows import EarlierRows
 from beamscore.transforms.read import _ReadRowGroup, _row_groups
 from beamscore.transforms.records import EARLIER_ROWS, EncodedRecord, InputProblem
-from beamscore.transforms.rows import RowSource, SampleRow, SampleTable, read_rows, sample_schema
+from beamscore.transforms.rows import EarlierRows, RowSource, SampleRow, SampleTable, read_rows, sample_schema
 from tests.transforms.samples import problem_of
 
 SCHEMA = sample_schema(("score", "other"), ("kind",))
