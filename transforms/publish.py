@@ -170,6 +170,15 @@ class StagedFolder:
         """The folder of the files."""
         return posixpath.join(run_folder(self.output, self.run_id), self.name)
 
+    def new_name(self, suffix: str) -> str:
+        """Returns the name of a new file."""
+        return f"{self.name}-{new_run_id()}{suffix}"
+
+    def create(self, name: str) -> BinaryIO:
+        """Opens a file for writing."""
+        make_folder(self.path)
+        return create_file(posixpath.join(self.path, name))
+
 
 class StageBundles(beam.DoFn):
     """Writes the elements of each bundle to a new file in a staged folder, and yields its name when it is whole.
@@ -236,9 +245,7 @@ class StageBundles(beam.DoFn):
 
     def _open(self) -> Writer:
         self._opened = time.monotonic()
-        make_folder(self._folder.path)
-        self._name = f"{self._folder.name}-{new_run_id()}{self._suffix}"
-        path = posixpath.join(self._folder.path, self._name)
-        self._stream = create_file(path)
+        self._name = self._folder.new_name(self._suffix)
+        self._stream = self._folder.create(self._name)
         self._writer = self._open_writer(self._stream)
         return self._writer

@@ -12,6 +12,7 @@ import itertools
 import reprlib
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import apache_beam as beam
@@ -146,6 +147,9 @@ def _split(numbered: tuple[int, Iterable[SourceFile]], size: int) -> Iterator[Pa
         yield from split_file(file, size)
 
 
+_columns_reader = lru_cache(maxsize=64)(ColumnsReader)
+
+
 class RecordIntake(beam.DoFn):
     """Checks and counts the records of a bundle, and holds them until their blocks are large enough.
 
@@ -162,7 +166,6 @@ class RecordIntake(beam.DoFn):
         self._counts = RecordCounts()
         self._absent = {side: set(each.counted) for side, each in columns.items()}
         self._repeats: dict[int, set[str]] = {side: set() for side, each in columns.items() if each.repeats}
-        self._column_readers: dict[tuple[str, ...], ColumnsReader] = {}
         self.bytes = 0
 
     def finish_bundle(self) -> Iterator[WindowedValue | TaggedOutput]:
@@ -199,10 +202,8 @@ class RecordIntake(beam.DoFn):
     def _look_for(self, side: int, absent: set[str], record: EncodedRecord) -> None:
         """Removes from `absent` the columns in which a record has a value."""
         names = tuple(sorted(absent))
-        if names not in self._column_readers:
-            self._column_readers[names] = ColumnsReader(names)
         with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            for name, value in zip(names, self._column_readers[names].read(record), strict=True):
+            for name, value in zip(names, _columns_reader(names).read(record), strict=True):
                 if value is not None:
                     absent.remove(name)
                     self._counts.add(side, presence(name))

@@ -149,8 +149,8 @@ class EncodedRecord(msgspec.Struct, frozen=True):
         return decode(self.payload, type=kind)
 
     def text(self) -> str:
-        """Returns the beginning of the record as JSON text, for a person."""
-        return shortened(self._json())
+        """Returns the beginning of the record as JSON text, at most TEXT_KEPT characters, for a person."""
+        return self._json()[: 4 * TEXT_KEPT].decode("utf-8", "replace")[:TEXT_KEPT]
 
     def beginning(self) -> bytes:
         """Returns the record as JSON, or the beginning of a long one; a Parquet row of that size is omitted."""
@@ -185,11 +185,6 @@ class ColumnsReader:
             return msgspec.structs.astuple(encoded.decode(self._type))
         record = encoded.decode(dict[str, Any])
         return tuple(record.get(name) for name in self._names)
-
-
-def shortened(text: bytes) -> str:
-    """Returns the beginning of `text` as a string of at most TEXT_KEPT characters."""
-    return text[: 4 * TEXT_KEPT].decode("utf-8", "replace")[:TEXT_KEPT]
 
 
 Stage = Literal["read", "pair", "score"]

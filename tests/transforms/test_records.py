@@ -26,7 +26,6 @@ from beamscore.transforms.records import (
     InputProblem,
     Origin,
     quarantined,
-    shortened,
 )
 from tests.transforms.samples import encoded
 
@@ -82,7 +81,7 @@ def test_bytes_and_paths_of_any_kind_make_a_readable_quarantine_entry(payload: b
 
 def test_long_text_is_cut_between_characters_and_a_problem_is_one_printable_line() -> None:
     for text, kept in (("a" * 5000, TEXT_KEPT), ("\U0001f600" * 5000, TEXT_KEPT), ("é" * 3, 3)):
-        assert shortened(text.encode()) == text[:kept]
+        assert encoded(text=text.encode()).text() == text[:kept]
     assert InputProblem("x:\n\x1b[2J").message == "x:<U+000A><U+001B>[2J"
     assert InputProblem.MARK in str(InputProblem("x"))
 
