@@ -100,15 +100,6 @@ def test_a_block_is_the_same_wherever_it_was(tmp_path_factory: pytest.TempPathFa
         assert all(len(pickle.dumps(each)) < 400 for each in written if folder.path)
 
 
-def test_what_cannot_be_compressed_takes_hardly_more_than_its_bytes_and_nothing_takes_none(tmp_path: Path) -> None:
-    writer = BlockFolder(str(tmp_path))
-    assert list(tmp_path.iterdir()) == []
-    _, start, size = writer.write([(b"", os.urandom(1 << 20))])
-    (file,) = tmp_path.iterdir()
-    assert (start, file.stat().st_size) == (0, size)
-    assert size < 1.01 * (1 << 20)
-
-
 @pytest.mark.parametrize("path", [None, "/tmp"])
 def test_the_runner_codes_what_travels_without_pickle(path: str | None) -> None:
     coder = coders.registry.get_coder(convert_to_beam_type(BlockFolder(path).block_type))

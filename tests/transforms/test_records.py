@@ -87,9 +87,7 @@ def test_long_text_is_cut_between_characters_and_a_problem_is_one_printable_line
 
 
 VALUES: dict[str, Any] = {"sample_id": "a", "box": {"width": 3, "height": [1.5, None]}, "note": None}
-
-
-NAMES = ["sample_id", "box", "note"]
+NAMES = [*VALUES]
 BoxTuple: Any = namedtuple("BoxTuple", ["width", "height"])
 RecordTuple: Any = namedtuple("RecordTuple", ["sample_id", "box", "note"])
 RecordClass, RecordStruct = dataclasses.make_dataclass("RecordClass", NAMES), msgspec.defstruct("RecordStruct", NAMES)
