@@ -107,11 +107,7 @@ def test_a_file_that_is_damaged_anywhere_is_a_problem_of_one_line_or_reads_the_s
     [
         ("score", None, "the column score is missing: another version wrote this run; evaluate again"),
         ("score", pa.array(["x"]), "the column score has the type string, not double; evaluate again"),
-        (
-            "status",
-            pa.array([b"\xff"]).cast(pa.string(), safe=False),
-            "the rows of the run cannot be read (In col",
-        ),
+        ("status", pa.array([b"\xff"]).cast(pa.string(), safe=False), "the rows of the run cannot be read (In col"),
     ],
 )
 def test_a_column_that_is_not_as_it_was_written_is_named(tmp_path: Path, name: str, array: Any, message: str) -> None:

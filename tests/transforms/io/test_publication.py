@@ -222,8 +222,7 @@ def test_a_run_that_publishes_while_a_reader_looks_hides_neither_result(
 
 
 @pytest.mark.parametrize(
-    ("fault", "earlier"),
-    [("fails", True), ("fails from then on", True), ("stops", True), ("stops", False)],
+    ("fault", "earlier"), [("fails", True), ("fails from then on", True), ("stops", True), ("stops", False)]
 )
 def test_a_fault_at_any_step_leaves_one_whole_result(output: str, kind: str, fault: str, earlier: bool) -> None:
     if kind == "no hard links" and (fault, earlier) != ("fails", True):
