@@ -7,7 +7,6 @@ Beam, so the Python API can use it too.
 
 from __future__ import annotations
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -18,7 +17,7 @@ from ..metrics.benchmark import Benchmark, Pair, SampleScore, explain
 from ..metrics.repeats import MAX_REPEATS, fold_metrics, fold_statistics
 from ..metrics.scoring import Outcome, Status
 from ..metrics.statistics.sums import Sums
-from .hashes import HASH_BYTES
+from .hashes import digest
 from .records import ColumnsReader, EncodedRecord, InputProblem
 from .scored import NO_DETAILS, BatchDecoder, PairedSample, ScoredBatch, ScoredSample
 
@@ -192,4 +191,4 @@ def _hash(labels: Sequence[str], runs: Sequence[ScoredSample]) -> str | None:
     hashes = [(label, each.prediction_hash, each.prediction_status) for label, each in zip(labels, runs, strict=True)]
     if all(status is None for *_, status in hashes):
         return None
-    return hashlib.blake2b(msgspec.json.encode(hashes), digest_size=HASH_BYTES).hexdigest()
+    return digest(msgspec.json.encode(hashes)).hex()

@@ -199,7 +199,7 @@ class BatchDecoder:
         except _NOT_DECODED as error:
             batch.reject_truth(sample, explain(error))
             return
-        truth_hash, unit = hash_of(truth), sample_id
+        truth_hash, unit = record_hash(truth), sample_id
         if plan.cluster is not None:
             unit = cluster_unit(cells[self._column_names.index(plan.cluster)], sample_id)
         for system, record in sample.by_system:
@@ -209,7 +209,7 @@ class BatchDecoder:
                     prediction = record.decode(plan.benchmark.prediction_type)
                 except _NOT_DECODED as error:
                     batch.reject(record, sample_id, "invalid", explain(error))
-            hashes = truth_hash, hash_of(prediction)
+            hashes = truth_hash, record_hash(prediction)
             unscored = ScoredSample(
                 sample_id, system, "rejected", None, unit, {}, slices, slice_values, None, {}, *hashes
             )
@@ -227,13 +227,3 @@ def status_counts(status: Status, prediction_status: str | None) -> dict[str, in
 def has_no_field(record: msgspec.Struct) -> bool:
     """Returns whether all fields of a record are null."""
     return all(getattr(record, name) is None for name in record.__struct_fields__)
-
-
-def hash_of(record: msgspec.Struct | None) -> str | None:
-    """Returns the hash of a record; None without a record, or if it cannot be written as JSON again."""
-    if record is None:
-        return None
-    try:
-        return record_hash(record)
-    except (TypeError, ValueError, OverflowError, RecursionError):
-        return None
