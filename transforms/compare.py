@@ -188,11 +188,7 @@ class CompareBuckets(beam.DoFn):
             yield TaggedOutput("slices", each)
 
 
-_UNPAIRED = {
-    (True, False): "only_baseline",
-    (False, True): "only_candidate",
-    (False, False): "neither",
-}
+_UNPAIRED = {(True, False): "only_baseline", (False, True): "only_candidate", (False, False): "neither"}
 
 
 _ROW = msgspec.msgpack.Decoder(SampleRow)

@@ -193,11 +193,7 @@ class StageBundles(beam.DoFn):
     """
 
     def __init__(
-        self,
-        folder: StagedFolder,
-        suffix: str,
-        open_writer: Callable[[BinaryIO], Writer],
-        file_s: float | None = None,
+        self, folder: StagedFolder, suffix: str, open_writer: Callable[[BinaryIO], Writer], file_s: float | None = None
     ) -> None:
         self._folder = folder
         self._suffix = suffix

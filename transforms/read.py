@@ -26,15 +26,7 @@ from apache_beam.utils.windowed_value import WindowedValue
 from ..metrics.benchmark import explain
 from .blocks import IN_PIPELINE, Block, BlockBuffer, BlockFolder, KeyedRecord, ToBlocks, at_end
 from .counters import RecordCounts
-from .io.field_map import (
-    SideColumns,
-    about_sample_id,
-    identified,
-    presence,
-    present_fields,
-    record_json,
-    wrong_length,
-)
+from .io.field_map import SideColumns, about_sample_id, identified, presence, present_fields, record_json, wrong_length
 from .io.files import Part, SourceFile, match_files, part_size, split_file
 from .io.readers import Line, RecordLimits, Row, nesting_problem, read_part, too_large
 from .process import faults_end_the_bundle

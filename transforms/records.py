@@ -189,15 +189,7 @@ class ColumnsReader:
 
 Stage = Literal["read", "pair", "score"]
 Cause = Literal[
-    "unreadable",
-    "no_sample_id",
-    "no_repeat",
-    "too_large",
-    "too_deep",
-    "duplicate",
-    "unmatched",
-    "invalid",
-    "failed",
+    "unreadable", "no_sample_id", "no_repeat", "too_large", "too_deep", "duplicate", "unmatched", "invalid", "failed"
 ]
 
 

@@ -7,7 +7,6 @@ import errno
 import itertools
 import os
 import posixpath
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -381,18 +380,6 @@ def test_a_result_by_plain_names_alone_is_replaced_in_one_step_too(output: str) 
         forget()
         if not faults.happened:
             break
-
-
-@pytest.mark.parametrize("ignored", [[], [RUNS]])
-def test_a_copy_of_an_output_is_an_output(tmp_path: Path, ignored: list[str]) -> None:
-    evaluate(str(tmp_path / "out"), "a1", "first")
-    copy = str(tmp_path / "copy")
-    assert not any(path.is_symlink() for path in (tmp_path / "out").rglob("*"))
-    shutil.copytree(tmp_path / "out", copy, ignore=shutil.ignore_patterns(*ignored))
-    shutil.rmtree(tmp_path / "out")
-    assert both(copy) == "first"
-    evaluate(copy, "b2", "second")
-    assert (both(copy), leftovers(copy)) == ("second", [])
 
 
 def test_results_of_two_layouts_live_in_one_folder(output: str) -> None:

@@ -8,7 +8,6 @@ import gzip
 import io
 import math
 import random
-import re
 import struct
 import tracemalloc
 from collections.abc import Collection, Iterator
@@ -236,27 +235,6 @@ def test_a_quote_or_a_line_without_end_takes_no_memory_and_ends_the_run(tmp_path
     said = "line 3 is longer than 2000 bytes" if b"\n" not in line else "the quote that opens in line 2 is not closed"
     assert problem == f"{tmp_path}/a.csv: cannot be read as csv: {said}"
     assert peak < 8 << 20
-
-
-@given(
-    rows=st.lists(st.tuples(st.text("ab,\t \"'\r\n\u00e9\U0001f600", max_size=8), st.text(max_size=8)), max_size=8),
-    quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC]),
-    line_end=st.sampled_from(["\n", "\r\n"]),
-    ending=st.sampled_from(["csv", "tsv"]),
-)
-def test_what_python_writes_comes_back(
-    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str]], quoting: Any, line_end: str, ending: str
-) -> None:
-    # Older versions of Python cannot read a NUL, and leave a carriage return without quotes.
-    rows = [(re.sub(r"[\0\r]", "", first), re.sub(r"[\0\r]", "", second)) for first, second in rows]
-    text, delimiter = io.StringIO(), {"csv": ",", "tsv": "\t"}[ending]
-    csv.writer(text, delimiter=delimiter, quoting=quoting, lineterminator=line_end).writerows(
-        [("sample_id", "text"), *rows]
-    )
-    content = text.getvalue().encode("utf-8", "replace")
-    found = records(read(tmp_path_factory.mktemp("csv") / f"a.{ending}", content))
-    (_, *expected) = csv.reader(io.StringIO(content.decode(), newline=""), delimiter=delimiter)
-    assert [[each["sample_id"], each["text"]] for each in found] == expected
 
 
 @pytest.mark.parametrize(
