@@ -11,7 +11,7 @@ import msgspec
 
 from ..metrics.benchmark import Benchmark, explain
 from ..transforms.draw import draw_together
-from ..transforms.faults import faults_end_the_bundle
+from ..transforms.process import faults_end_the_bundle
 from ..transforms.records import GROUND_TRUTH, InputProblem
 from ..transforms.rows import SampleTable
 from ..transforms.sample_changes import ChangedRecords, GatherChanged

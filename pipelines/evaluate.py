@@ -17,13 +17,12 @@ import apache_beam as beam
 from ..metrics.benchmark import Benchmark
 from ..transforms.blocks import bucket_count
 from ..transforms.draw import draw_together
-from ..transforms.earlier_rows import EarlierRows, ReusedRows
 from ..transforms.evaluate import RECORD_STREAMS, Evaluated, EvaluateRecords
-from ..transforms.faults import faults_end_the_bundle
 from ..transforms.hashes import scoring_signature
 from ..transforms.io.publication import check_not_replaced
 from ..transforms.io.storage import prepare_output
 from ..transforms.pick import PickedSample, PickSamples, Selection, order_of_picked
+from ..transforms.process import faults_end_the_bundle
 from ..transforms.publish import (
     CountCauses,
     Publish,
@@ -36,6 +35,7 @@ from ..transforms.publish import (
 )
 from ..transforms.read import ReadRowBlocks
 from ..transforms.records import EARLIER_ROWS, REUSED_ROWS
+from ..transforms.rows import EarlierRows, ReusedRows
 from ..transforms.totals import EvaluationCore
 from .api.scorer import core_of
 from .config.errors import UsageError

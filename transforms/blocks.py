@@ -26,9 +26,9 @@ from apache_beam.pvalue import TaggedOutput
 from apache_beam.transforms.window import GlobalWindows
 from apache_beam.utils.windowed_value import WindowedValue
 
-from .faults import temporary_folder, temporary_problem
 from .hashes import bucket_of
 from .io.files import SourceFile
+from .process import temporary_folder, temporary_problem
 from .records import zstd
 
 BYTES_PER_BUCKET = 16 << 20

@@ -12,7 +12,6 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import NamedTuple
 
 import apache_beam as beam
 import msgspec
@@ -84,15 +83,21 @@ class PairSums:
         sums = (BootstrapSums(plan.bootstrap), BootstrapSums(plan.bootstrap), BootstrapSums(plan.swaps))
         return cls(*sums, plan.units_needed)
 
-    def add(self, pair: ScoredPair) -> None:
-        """Adds a sample that both systems scored."""
+    def add(
+        self, unit_hash: int, swap_hash: int, before: Mapping[str, float], after: Mapping[str, float], mask: int
+    ) -> None:
+        """Adds a sample that both systems scored.
+
+        unit_hash, swap_hash: of its unit, for the bootstrap and for the swaps. before, after: the statistics of both
+        systems. mask: the metrics in which they differ, as bits.
+        """
         self.samples += 1
-        self.baseline.add(pair.unit_hash, pair.before)
-        self.candidate.add(pair.unit_hash, pair.after)
-        if pair.mask:
-            self.changes.add(pair.swap_hash, pair.after)
-            self.changes.add(pair.swap_hash, {name: -value for name, value in pair.before.items()})
-            self._differ(pair.mask, 1, (pair.swap_hash,))
+        self.baseline.add(unit_hash, before)
+        self.candidate.add(unit_hash, after)
+        if mask:
+            self.changes.add(swap_hash, after)
+            self.changes.add(swap_hash, {name: -value for name, value in before.items()})
+            self._differ(mask, 1, (swap_hash,))
 
     def merge(self, other: PairSums) -> None:
         """Adds all samples of `other`, which is not modified."""
@@ -112,20 +117,6 @@ class PairSums:
     def _differ(self, mask: int, count: int, units: tuple[int, ...]) -> None:
         before, known = self.differing.get(mask, (0, ()))
         self.differing[mask] = before + count, tuple(sorted({*known, *units})[: self.units_needed])
-
-
-class ScoredPair(NamedTuple):
-    """A sample that both systems scored.
-
-    unit_hash, swap_hash: of its unit, for the bootstrap and for the swaps. before, after: the statistics of both
-    systems. mask: the metrics in which they differ, as bits.
-    """
-
-    unit_hash: int
-    swap_hash: int
-    before: Mapping[str, float]
-    after: Mapping[str, float]
-    mask: int
 
 
 class CompareBuckets(beam.DoFn):
@@ -182,12 +173,13 @@ class CompareBuckets(beam.DoFn):
         plan = self._plan
         values = [None if text is None else json.loads(text) for text in before.slice_values]
         slices = slices_of(plan.columns, plan.slices, values)
-        pair = _scored_pair(before, after, plan, slices)
+        old, new, mask = _statistics(before, after, plan, slices)
+        hashes = plan.bootstrap.unit_hash(before.unit), plan.swaps.unit_hash(before.unit)
         for label in ("", *(each.label for each in slices)):
             sums = self._sums.get(label)
             if sums is None:
                 sums = self._sums[label] = PairSums.empty(plan)
-            sums.add(pair)
+            sums.add(*hashes, old, new, mask)
         self._changes.add(before, after)
 
     def _flush_sums(self) -> Iterator[TaggedOutput]:
@@ -196,11 +188,7 @@ class CompareBuckets(beam.DoFn):
             yield TaggedOutput("slices", each)
 
 
-_UNPAIRED = {
-    (True, False): "only_baseline",
-    (False, True): "only_candidate",
-    (False, False): "neither",
-}
+_UNPAIRED = {(True, False): "only_baseline", (False, True): "only_candidate", (False, False): "neither"}
 
 
 _ROW = msgspec.msgpack.Decoder(SampleRow)
@@ -218,17 +206,19 @@ def _paired(ordered: Iterable[KeyedRecord]) -> Iterator[list[SampleRow | None]]:
         yield rows
 
 
-def _scored_pair(before: SampleRow, after: SampleRow, plan: ComparePlan, slices: Sequence[Slice]) -> ScoredPair:
-    unit_hash, swap_hash = plan.bootstrap.unit_hash(before.unit), plan.swaps.unit_hash(before.unit)
+def _statistics(
+    before: SampleRow, after: SampleRow, plan: ComparePlan, slices: Sequence[Slice]
+) -> tuple[Mapping[str, float], Mapping[str, float], int]:
+    """Returns the statistics of both systems, and the metrics in which they differ, as bits."""
     old = with_slices(before.decoded_statistics(), slices, plan.sliced)
     if before.statistics == after.statistics:
-        return ScoredPair(unit_hash, swap_hash, old, old, 0)
+        return old, old, 0
     new = with_slices(after.decoded_statistics(), slices, plan.sliced)
     mask = 0
     for name in old.keys() | new.keys():
         if old.get(name, 0) != new.get(name, 0):
             mask |= plan.masks.get(name, plan.all_metrics)
-    return ScoredPair(unit_hash, swap_hash, old, new, mask)
+    return old, new, mask
 
 
 def merged_sums(item: tuple[str, Iterable[PairSums]], plan: ComparePlan) -> tuple[str, PairSums]:

@@ -16,9 +16,9 @@ import msgspec
 from ..metrics.benchmark import Benchmark, DrawnPair, RejectedRecord, explain, record_fields
 from ..metrics.common.svg import ImageSize, with_picture
 from ..metrics.scoring import draw_pairs
-from .faults import faults_end_the_bundle
 from .io.storage import write_file
 from .pictures import Picture, find_picture
+from .process import faults_end_the_bundle
 from .scored import PairedSample, has_no_field
 
 _log = logging.getLogger(__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import zlib
 from collections.abc import Sequence
@@ -19,13 +20,15 @@ FINGERPRINTS = 1 << (8 * HASH_BYTES)
 _ENCODER = msgspec.json.Encoder(order="deterministic")
 
 
-def record_hash(record: Any) -> str:
+def record_hash(record: msgspec.Struct | None) -> str | None:
     """Returns the 128-bit BLAKE2b of a typed record, written as canonical JSON, in hex.
 
-    It does not depend on the format of the file, the order of the keys, or columns that the type does not have.
-    Raises TypeError or ValueError if the record cannot be written.
+    None without a record, or if it cannot be written as JSON again. It does not depend on the format of the file, the
+    order of the keys, or columns that the type does not have.
     """
-    return hashlib.blake2b(_ENCODER.encode(record), digest_size=HASH_BYTES).hexdigest()
+    with contextlib.suppress(TypeError, ValueError, OverflowError, RecursionError):
+        return None if record is None else digest(_ENCODER.encode(record)).hex()
+    return None
 
 
 def scoring_signature(benchmark: Benchmark[Any, Any, Any], missing: str) -> bytes:
@@ -34,8 +37,7 @@ def scoring_signature(benchmark: Benchmark[Any, Any, Any], missing: str) -> byte
     missing: what a missing prediction means.
     """
     code = (benchmark.file_digest,) if benchmark.file else ()
-    text = _ENCODER.encode((VERSION, benchmark.name, benchmark.options, missing, *code))
-    return hashlib.blake2b(text, digest_size=HASH_BYTES).digest()
+    return digest(_ENCODER.encode((VERSION, benchmark.name, benchmark.options, missing, *code)))
 
 
 def row_hash(signature: bytes, texts: Sequence[bytes | None], metrics: Sequence[float | None]) -> str:
@@ -45,8 +47,7 @@ def row_hash(signature: bytes, texts: Sequence[bytes | None], metrics: Sequence[
     scoring_signature. texts: sample_id, status, prediction_status, truth_hash, prediction_hash, statistics, coverage
     and details, in UTF-8. metrics: the per-sample metrics.
     """
-    content = msgspec.msgpack.encode((texts, metrics))
-    return hashlib.blake2b(content, key=signature, digest_size=HASH_BYTES).hexdigest()
+    return digest(msgspec.msgpack.encode((texts, metrics)), signature).hex()
 
 
 def sample_fingerprint(sample_id: str, truth_hash: str | None) -> int:
@@ -67,7 +68,12 @@ def prediction_fingerprint(sample_id: str, prediction_hash: str | None, predicti
 
 
 def _number(content: tuple[str | None, ...]) -> int:
-    return int.from_bytes(hashlib.blake2b(msgspec.json.encode(content), digest_size=HASH_BYTES).digest(), "big")
+    return int.from_bytes(digest(msgspec.json.encode(content)), "big")
+
+
+def digest(content: bytes, key: bytes = b"") -> bytes:
+    """Returns the BLAKE2b of HASH_BYTES."""
+    return hashlib.blake2b(content, key=key, digest_size=HASH_BYTES).digest()
 
 
 def fingerprint_text(total: int) -> str:

@@ -21,7 +21,7 @@ import msgspec
 
 from ..metrics.benchmark import MetricSpec
 from ..metrics.statistics.intervals import ROUNDING
-from .earlier_rows import EarlierRows
+from .rows import EarlierRows
 from .sample_changes import FLIPS, MAX_DETAILS_BYTES, kind_of_change
 from .scored import NO_DETAILS, PairedSample, ScoredSample
 

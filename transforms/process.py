@@ -1,4 +1,4 @@
-"""Changes of this process that last as long as a run in it, and no longer; and how far its work has come.
+"""Changes of this process that last as long as a run in it, and no longer; how far its work has come; its faults.
 
 A process that is somebody else's, such as a notebook, is as it was after a run. A worker process of ours makes its
 changes for good, by entering them and never leaving.
@@ -10,12 +10,16 @@ import contextlib
 import gc
 import logging
 import os
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from ..metrics.benchmark import ENVIRONMENT_FAULTS, MissingTool
+from .records import InputProblem
 
 
 class Shared:
@@ -160,3 +164,45 @@ class Progress:
 
 
 PROGRESS = Progress()
+
+
+OF_THE_MACHINE = "failed because of this machine, not of a record"
+
+
+@contextmanager
+def faults_end_the_bundle(what: str, excuse: Callable[[BaseException], bool] = lambda _: False) -> Iterator[None]:
+    """Raises InputProblem for a fault of the machine within, so that the runner tries again or the run ends in a line.
+
+    what: the action within, such as `scoring`. excuse: returns whether an error is not of the machine; such errors pass
+    unchanged.
+    """
+    try:
+        yield
+    except MissingTool as error:
+        raise InputProblem(str(error)) from error
+    except ENVIRONMENT_FAULTS as error:
+        if excuse(error):
+            raise
+        message = f": {error}" if str(error) else ""
+        raise InputProblem(
+            f"{what} {OF_THE_MACHINE}: {type(error).__name__}{message}; fix that and run again"
+        ) from error
+
+
+def temporary_problem(folder: str, error: Exception) -> InputProblem:
+    """Returns the problem with a folder for temporary files that a filesystem, or a library that uses it, reported."""
+    return InputProblem(
+        f"{folder}: temporary files cannot be written and read there: {getattr(error, 'strerror', None) or error}; "
+        "fix that, or set the environment variable TMPDIR to a folder on another disk"
+    )
+
+
+def temporary_folder() -> str:
+    """Returns the folder for temporary files; raises InputProblem if none can be written."""
+    try:
+        return tempfile.gettempdir()
+    except OSError as error:
+        raise InputProblem(
+            f"there is no folder for temporary files: {error.strerror or error}; "
+            "set the environment variable TMPDIR to a folder that can be written"
+        ) from error

@@ -19,8 +19,8 @@ from .blocks import at_end
 from .io.publication import Layout, TakenOver, beat_from_worker, publish, run_folder
 from .io.storage import as_os_errors, create_file, make_folder, new_run_id, output_problems
 from .records import CauseCount, Quarantined
-from .rows import SLICE_PREFIX, sample_schema
-from .scored import ScoredSample, sample_table
+from .rows import SLICE_PREFIX, sample_schema, sample_table
+from .scored import ScoredSample
 
 ROWS_PER_GROUP = 4096
 BYTES_PER_GROUP = 16 << 20
@@ -170,6 +170,15 @@ class StagedFolder:
         """The folder of the files."""
         return posixpath.join(run_folder(self.output, self.run_id), self.name)
 
+    def new_name(self, suffix: str) -> str:
+        """Returns the name of a new file."""
+        return f"{self.name}-{new_run_id()}{suffix}"
+
+    def create(self, name: str) -> BinaryIO:
+        """Opens a file for writing."""
+        make_folder(self.path)
+        return create_file(posixpath.join(self.path, name))
+
 
 class StageBundles(beam.DoFn):
     """Writes the elements of each bundle to a new file in a staged folder, and yields its name when it is whole.
@@ -184,11 +193,7 @@ class StageBundles(beam.DoFn):
     """
 
     def __init__(
-        self,
-        folder: StagedFolder,
-        suffix: str,
-        open_writer: Callable[[BinaryIO], Writer],
-        file_s: float | None = None,
+        self, folder: StagedFolder, suffix: str, open_writer: Callable[[BinaryIO], Writer], file_s: float | None = None
     ) -> None:
         self._folder = folder
         self._suffix = suffix
@@ -236,9 +241,7 @@ class StageBundles(beam.DoFn):
 
     def _open(self) -> Writer:
         self._opened = time.monotonic()
-        make_folder(self._folder.path)
-        self._name = f"{self._folder.name}-{new_run_id()}{self._suffix}"
-        path = posixpath.join(self._folder.path, self._name)
-        self._stream = create_file(path)
+        self._name = self._folder.new_name(self._suffix)
+        self._stream = self._folder.create(self._name)
         self._writer = self._open_writer(self._stream)
         return self._writer

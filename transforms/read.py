@@ -12,6 +12,7 @@ import itertools
 import reprlib
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import apache_beam as beam
@@ -25,18 +26,10 @@ from apache_beam.utils.windowed_value import WindowedValue
 from ..metrics.benchmark import explain
 from .blocks import IN_PIPELINE, Block, BlockBuffer, BlockFolder, KeyedRecord, ToBlocks, at_end
 from .counters import RecordCounts
-from .faults import faults_end_the_bundle
-from .io.field_map import (
-    KEY_ONLY,
-    SideColumns,
-    about_sample_id,
-    presence,
-    present_fields,
-    record_json,
-    wrong_length,
-)
+from .io.field_map import SideColumns, about_sample_id, identified, presence, present_fields, record_json, wrong_length
 from .io.files import Part, SourceFile, match_files, part_size, split_file
 from .io.readers import Line, RecordLimits, Row, nesting_problem, read_part, too_large
+from .process import faults_end_the_bundle
 from .records import (
     JSON,
     MSGPACK,
@@ -48,7 +41,6 @@ from .records import (
     Quarantined,
     RecordEncoder,
     quarantined,
-    side_name,
 )
 from .repeats import check_count, label_of, outcome_of
 from .rows import RowSource, opened, read_rows
@@ -147,6 +139,9 @@ def _split(numbered: tuple[int, Iterable[SourceFile]], size: int) -> Iterator[Pa
         yield from split_file(file, size)
 
 
+_columns_reader = lru_cache(maxsize=64)(ColumnsReader)
+
+
 class RecordIntake(beam.DoFn):
     """Checks and counts the records of a bundle, and holds them until their blocks are large enough.
 
@@ -163,7 +158,6 @@ class RecordIntake(beam.DoFn):
         self._counts = RecordCounts()
         self._absent = {side: set(each.counted) for side, each in columns.items()}
         self._repeats: dict[int, set[str]] = {side: set() for side, each in columns.items() if each.repeats}
-        self._column_readers: dict[tuple[str, ...], ColumnsReader] = {}
         self.bytes = 0
 
     def finish_bundle(self) -> Iterator[WindowedValue | TaggedOutput]:
@@ -200,10 +194,8 @@ class RecordIntake(beam.DoFn):
     def _look_for(self, side: int, absent: set[str], record: EncodedRecord) -> None:
         """Removes from `absent` the columns in which a record has a value."""
         names = tuple(sorted(absent))
-        if names not in self._column_readers:
-            self._column_readers[names] = ColumnsReader(names)
         with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            for name, value in zip(names, self._column_readers[names].read(record), strict=True):
+            for name, value in zip(names, _columns_reader(names).read(record), strict=True):
                 if value is not None:
                     absent.remove(name)
                     self._counts.add(side, presence(name))
@@ -222,14 +214,14 @@ class RecordIntake(beam.DoFn):
             return self.rejected(encoded(), "too_large", too_large(line.length, limits.record_bytes))
         if problem := nesting_problem(text, limits.depth):
             return self.rejected(encoded(), "too_deep", f"the record {problem}")
-        try:
-            text = fields.of_json(text)
-            sample_id = KEY_ONLY.decode(text).sample_id
-        except msgspec.ValidationError as error:
-            return self.rejected(encoded(), "no_sample_id", about_sample_id(str(error), fields.integer_ids))
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            return self.rejected(encoded(), "unreadable", _about_json(line.text, error))
-        return self._keyed(encoded(), sample_id)
+        sample_id, text, problem = identified(text, fields)
+        if problem is None:
+            return sample_id.encode(), encoded().encoded
+        cause, message = problem
+        if cause == "unreadable":
+            hint = "; NaN and Infinity are not JSON" if b"NaN" in line.text or b"Infinity" in line.text else ""
+            message = f"this is not JSON: {message}{hint}"
+        return self.rejected(encoded(), cause, message)
 
     def _row(self, encoder: RecordEncoder, row: Row) -> KeyedRecord | Quarantined:
         encoded = EncodedRecord(encoder.encode(row.number, row.line or row.number + 1, MSGPACK, row.payload))
@@ -240,18 +232,13 @@ class RecordIntake(beam.DoFn):
             type_name = "null" if row.sample_id is None else type(row.sample_id).__name__
             fields = self._plan.columns[encoder.side].fields
             return self.rejected(encoded, "no_sample_id", about_sample_id(f"it is {type_name}", fields.integer_ids))
-        return self._keyed(encoded, row.sample_id)
-
-    def _keyed(self, encoded: EncodedRecord, sample_id: str) -> KeyedRecord | Quarantined:
-        problem = wrong_length(sample_id)
-        if problem is not None:
+        if problem := wrong_length(row.sample_id):
             return self.rejected(encoded, "no_sample_id", problem)
-        return sample_id.encode(), encoded.encoded
+        return row.sample_id.encode(), encoded.encoded
 
     def rejected(self, encoded: EncodedRecord, cause: Cause, error: str, sample_id: str | None = None) -> Quarantined:
         """Returns the quarantine entry of a record."""
-        side = side_name(encoded.side, self._plan.names)
-        return quarantined(encoded, side, sample_id, "read", cause, error)
+        return quarantined(encoded, self._plan.names, sample_id, "read", cause, error)
 
 
 class ReadPart(RecordIntake):
@@ -298,11 +285,6 @@ class ReadPart(RecordIntake):
         encoder = RecordEncoder(file.side, file.number, file.path)
         for item in itertools.islice(read_part(part, self._plan.columns[file.side], self._plan.limits), start, stop):
             yield self.record(encoder, item)
-
-
-def _about_json(text: bytes, error: BaseException) -> str:
-    hint = "; NaN and Infinity are not JSON" if b"NaN" in text or b"Infinity" in text else ""
-    return f"this is not JSON: {explain(error)}{hint}"
 
 
 Unpack = Callable[[Any], Any]

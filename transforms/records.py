@@ -10,6 +10,7 @@ import struct
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Literal, TypeVar
 
 import msgspec
@@ -23,7 +24,7 @@ GROUND_TRUTH = -1
 """The number of the ground-truth side; systems are numbered from 0."""
 REUSED_ROWS = 1 << 30
 EARLIER_ROWS = REUSED_ROWS + 1
-"""The sides of rows of earlier runs, see transforms.earlier_rows: after all systems."""
+"""The sides of rows of earlier runs, see transforms.rows: after all systems."""
 
 
 def side_name(side: int, names: Sequence[str]) -> str:
@@ -148,8 +149,8 @@ class EncodedRecord(msgspec.Struct, frozen=True):
         return decode(self.payload, type=kind)
 
     def text(self) -> str:
-        """Returns the beginning of the record as JSON text, for a person."""
-        return shortened(self._json())
+        """Returns the beginning of the record as JSON text, at most TEXT_KEPT characters, for a person."""
+        return self._json()[: 4 * TEXT_KEPT].decode("utf-8", "replace")[:TEXT_KEPT]
 
     def beginning(self) -> bytes:
         """Returns the record as JSON, or the beginning of a long one; a Parquet row of that size is omitted."""
@@ -186,22 +187,9 @@ class ColumnsReader:
         return tuple(record.get(name) for name in self._names)
 
 
-def shortened(text: bytes) -> str:
-    """Returns the beginning of `text` as a string of at most TEXT_KEPT characters."""
-    return text[: 4 * TEXT_KEPT].decode("utf-8", "replace")[:TEXT_KEPT]
-
-
 Stage = Literal["read", "pair", "score"]
 Cause = Literal[
-    "unreadable",
-    "no_sample_id",
-    "no_repeat",
-    "too_large",
-    "too_deep",
-    "duplicate",
-    "unmatched",
-    "invalid",
-    "failed",
+    "unreadable", "no_sample_id", "no_repeat", "too_large", "too_deep", "duplicate", "unmatched", "invalid", "failed"
 ]
 
 
@@ -247,21 +235,17 @@ class CauseCount:
 
     def merge(self, other: CauseCount) -> CauseCount:
         """Adds up two counts."""
-        examples = sorted((*self.examples, *other.examples), key=_place_of)[:EXAMPLES]
-        return CauseCount(self.count + other.count, tuple(examples))
-
-
-def _place_of(entry: Quarantined) -> tuple[str, int, str]:
-    return entry.source, entry.position, entry.error
+        examples = sorted((*self.examples, *other.examples), key=attrgetter("source", "position", "error"))
+        return CauseCount(self.count + other.count, tuple(examples[:EXAMPLES]))
 
 
 def quarantined(
-    encoded: EncodedRecord, side: str, sample_id: str | None, stage: Stage, cause: Cause, error: str
+    encoded: EncodedRecord, names: Sequence[str], sample_id: str | None, stage: Stage, cause: Cause, error: str
 ) -> Quarantined:
-    """Returns the quarantine entry of a record."""
-    at, text = encoded.origin, encoded.text()
-    line = at.line or None
-    return Quarantined(side, sample_id, writable(at.path), at.position, line, stage, cause, writable(error), text)
+    """Returns the quarantine entry of a record. names: of the systems."""
+    at, side = encoded.origin, side_name(encoded.side, names)
+    source, error, text = writable(at.path), writable(error), encoded.text()
+    return Quarantined(side, sample_id, source, at.position, at.line or None, stage, cause, error, text)
 
 
 def writable(text: str) -> str:

@@ -1,18 +1,31 @@
-"""The rows of finished runs: their columns, and the one reader, of some columns by a filter."""
+"""The rows of runs: their columns, their table, the one reader, of some columns by a filter, and its uses.
+
+Rows of an earlier run join the samples of a run as one more side of transforms.pair.
+A sample takes its score from a row if both its records have the same hashes. A score depends on its own pair alone,
+so a row of the same sample, ground truth and prediction, under the same options and version, equals the result of
+scoring, to the last bit. A row that was modified, or scored by different rules, is ignored. So are rows of samples that
+were rejected, or whose prediction was: their quarantine entries are not in the row.
+"""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from numbers import Integral
 from typing import Any, ClassVar
 
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..metrics.benchmark import SampleScore
+from ..metrics.scoring import Outcome, Status
+from .hashes import row_hash
 from .io.storage import open_file
-from .records import MSGPACK, Encoding, InputProblem
+from .records import EARLIER_ROWS, MSGPACK, REUSED_ROWS, Encoding, InputProblem
+from .scored import WITHOUT_FIELDS, DecodedSample, PairedSample, ScoredSample
 
 ROWS_PER_READ = 2048
 SLICE_PREFIX = "slice."
@@ -37,6 +50,65 @@ def sample_schema(metrics: Sequence[str], slice_columns: Sequence[str] = ()) -> 
     """
     names = [*_TEXTS, *(f"{SLICE_PREFIX}{name}" for name in slice_columns), *metrics, *_CONTENTS]
     return pa.schema([(name, column_type(name)) for name in names])
+
+
+def sample_table(
+    rows: Sequence[ScoredSample],
+    systems: Sequence[str],
+    metrics: Sequence[str],
+    slice_columns: Sequence[str],
+    signature: bytes,
+) -> Any:
+    """Returns the Arrow table of scored samples, see sample_schema.
+
+    systems: the names of the systems. metrics: the per-sample metrics. slice_columns: the columns of slice_values.
+    signature: see transforms.hashes.scoring_signature.
+    """
+    statistics = [None if row.statistics is None else exact_statistics(row.statistics) for row in rows]
+    coverage = [_SORTED.encode(row.coverage) for row in rows]
+    columns: list[list[Any]] = [
+        [row.sample_id for row in rows],
+        [systems[row.system] for row in rows],
+        [row.status for row in rows],
+        [row.prediction_status for row in rows],
+        [row.unit for row in rows],
+        *([_slice_value(row, number) for row in rows] for number in range(len(slice_columns))),
+        *([row.metrics.get(name) for row in rows] for name in metrics),
+        statistics,
+        coverage,
+        [row.truth_hash for row in rows],
+        [row.prediction_hash for row in rows],
+        [row.details for row in rows],
+        [_row_hash(signature, *cells, metrics) for cells in zip(rows, statistics, coverage, strict=True)],
+    ]
+    schema = sample_schema(metrics, slice_columns)
+    # Arrow accepts UTF-8 bytes as strings.
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+    return pa.table(arrays, schema)
+
+
+def _row_hash(
+    signature: bytes, row: ScoredSample, statistics: bytes | None, coverage: bytes, metrics: Sequence[str]
+) -> str:
+    names = (row.sample_id, row.status, row.prediction_status, row.truth_hash, row.prediction_hash)
+    texts = [None if name is None else name.encode() for name in names]
+    values = [row.metrics.get(name) for name in metrics]
+    values = [None if value is None else float(value) for value in values]
+    return row_hash(signature, [*texts, statistics, coverage, row.details], values)
+
+
+_SORTED = msgspec.json.Encoder(order="sorted")
+_EXACT = msgspec.json.Encoder(enc_hook=lambda value: int(value) if isinstance(value, Integral) else float(value))
+
+
+def _slice_value(row: ScoredSample, number: int) -> str | None:
+    value = None if row.slice_values is None else row.slice_values[number]
+    return None if value is None else _SORTED.encode(value).decode()
+
+
+def exact_statistics(statistics: Mapping[str, float]) -> bytes:
+    """Returns statistics as JSON with every number exact; NumPy numbers are written like Python numbers."""
+    return _EXACT.encode(statistics)
 
 
 def read_rows(
@@ -138,12 +210,12 @@ class SampleRow(msgspec.Struct, frozen=True, array_like=True):
         if self.statistics is None:
             return {}
         try:
-            return _STATISTICS.decode(self.statistics)
+            return _FLOATS.decode(self.statistics)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise InputProblem(f"sample {self.sample_id}: its statistics cannot be read ({error})") from error
 
 
-_STATISTICS = msgspec.json.Decoder(dict[str, float])
+_FLOATS = msgspec.json.Decoder(dict[str, float])
 
 
 @dataclass(frozen=True)
@@ -174,3 +246,123 @@ class SampleTable(RowSource):
             slices, metrics = cells[3:first], cells[first : first + len(self.metrics)]
             row = SampleRow(cells[0], cells[1], cells[2], slices, metrics, cells[-2], cells[-1])
             yield row.sample_id, msgspec.msgpack.encode(row)
+
+
+_HASHED = ("sample_id", "status", "prediction_status", "truth_hash", "prediction_hash")
+_RESULT = ("statistics", "coverage", "details")
+_TEXT_CELLS = len(_HASHED) + len(_RESULT)
+_REUSABLE = {("scored", "scored"), ("missing_prediction", None)}
+
+
+class _ReusedRow(msgspec.Struct, array_like=True):
+    status: Status
+    truth_hash: str
+    prediction_hash: str | None
+    statistics: str
+    coverage: str
+    details: str
+    metrics: list[float | None]
+
+
+@dataclass(frozen=True)
+class ReusedRows(RowSource):
+    """The rows of runs that scored as this one does; they provide the scores of samples that have not changed.
+
+    metrics: the per-sample metrics, each a column of the rows. signature: see transforms.hashes.scoring_signature.
+    """
+
+    metrics: tuple[str, ...] = ()
+    signature: bytes = b""
+
+    @property
+    def columns(self) -> list[str]:
+        """The row hash and the columns that it covers."""
+        return ["row_hash", *_HASHED, *_RESULT, *self.metrics]
+
+    def records(self, batch: Any) -> Iterator[tuple[str, bytes]]:
+        """Yields the unmodified rows of samples that were not rejected."""
+        for hashed, *row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            sample_id, status, outcome, truth, prediction, statistics, coverage, details, *metrics = row
+            whole = truth is not None and statistics is not None and (outcome is None or prediction is not None)
+            whole = whole and None not in (coverage, details) and (status, outcome) in _REUSABLE
+            texts = [None if text is None else text.encode() for text in row[:_TEXT_CELLS]]
+            if whole and row_hash(self.signature, texts, metrics) == hashed:
+                content = _ReusedRow(status, truth, prediction, statistics, coverage, details, metrics)
+                yield sample_id, msgspec.msgpack.encode(content)
+
+    def find(self, paired: Sequence[PairedSample], samples: Sequence[DecodedSample]) -> list[Outcome | None]:
+        """Returns the outcome of each sample of a batch; None if no row has it."""
+        rows = _rows_of(paired, REUSED_ROWS, _ReusedRow)
+        return [self._outcome(sample, rows.get(sample.pair.sample_id, ())) for sample in samples]
+
+    def _outcome(self, sample: DecodedSample, rows: Sequence[_ReusedRow]) -> Outcome | None:
+        hashes = sample.unscored.truth_hash, sample.unscored.prediction_hash
+        # An existing prediction may have no hash, like a missing one.
+        is_known = sample.unscored.prediction_hash is not None or sample.pair.prediction is None
+        row = next((row for row in rows if is_known and (row.truth_hash, row.prediction_hash) == hashes), None)
+        if row is None:
+            return None
+        statistics, metrics = _NUMBERS.decode(row.statistics), dict(zip(self.metrics, row.metrics, strict=True))
+        score = SampleScore(statistics, metrics, msgspec.Raw(row.details.encode()), _extra(row.coverage))
+        return Outcome(row.status, score)
+
+
+_NUMBERS = msgspec.json.Decoder(dict[str, int | float])
+
+
+@lru_cache(maxsize=1024)
+def _extra(coverage: str) -> dict[str, int]:
+    """Returns the counts of a benchmark's own in the coverage of a sample; most samples have the same."""
+    counts = msgspec.json.decode(coverage, type=dict[str, int])
+    return {name: n for name, n in counts.items() if "." not in name and name not in WITHOUT_FIELDS.values()}
+
+
+class _EarlierValue(msgspec.Struct, array_like=True):
+    system: str
+    truth_hash: str | None
+    value: float
+
+
+@dataclass(frozen=True)
+class EarlierRows(RowSource):
+    """The rows of a finished run with the earlier values of samples.
+
+    metric: the per-sample metric. systems: by the number of our system, the name of the system to compare it with;
+    None: none.
+    """
+
+    metric: str = ""
+    systems: tuple[str | None, ...] = ()
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that are read."""
+        return ["sample_id", "system", "truth_hash", self.metric]
+
+    def where(self) -> Any:
+        """Keeps the rows of these systems that have a value."""
+        systems = [name for name in self.systems if name is not None]
+        return is_one_of("system", systems) & pc.field(self.metric).is_valid()
+
+    def records(self, batch: Any) -> Iterator[tuple[str, bytes]]:
+        """Yields the value of each row."""
+        for sample_id, *cells in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            yield sample_id, msgspec.msgpack.encode(_EarlierValue(*cells))
+
+    def find(self, paired: Sequence[PairedSample], samples: Sequence[ScoredSample]) -> list[float | None]:
+        """Returns the value of each sample in the earlier run; None if it had none, or its ground truth has changed."""
+        values = {
+            (sample_id, row.system, row.truth_hash): row.value
+            for sample_id, rows in _rows_of(paired, EARLIER_ROWS, _EarlierValue).items()
+            for row in rows
+        }
+        return [values.get((each.sample_id, self.systems[each.system] or "", each.truth_hash)) for each in samples]
+
+
+def _rows_of(paired: Sequence[PairedSample], side: int, kind: Any) -> dict[str, list[Any]]:
+    """Returns the rows of one use that joined each sample."""
+    return {
+        sample.sample_id: [row.decode(kind) for row in sample.rows if row.side == side]
+        for sample in paired
+        if sample.rows
+    }

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import posixpath
 import struct
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ from ..metrics.benchmark import MetricSpec
 from ..metrics.statistics.intervals import ROUNDING
 from .blocks import Block, KeyedRecord, only_samples, sorted_on_disk, unpack
 from .io.publication import beat_from_worker
-from .io.storage import create_file, make_folder, new_run_id, output_problems
+from .io.storage import output_problems
 from .pair import PairBySample
 from .publish import StagedFolder
 from .rows import SLICE_PREFIX, SampleRow, SampleTable, is_one_of, read_rows
@@ -54,12 +53,13 @@ class ChangePlan:
 
     def columns(self) -> list[str]:
         """Returns the names of the columns of a listed sample, in order."""
-        sides = [f"{side}.{name}" for side in ("baseline", "candidate") for name in ("status", *_names(self.specs))]
-        return ["sample_id", "change", "kind", *sides]
-
-
-def _names(specs: Sequence[MetricSpec]) -> list[str]:
-    return [spec.name for spec in specs]
+        names = ["status", *(spec.name for spec in self.specs)]
+        return [
+            "sample_id",
+            "change",
+            "kind",
+            *(f"{side}.{name}" for side in ("baseline", "candidate") for name in names),
+        ]
 
 
 ChangedSample = KeyedRecord
@@ -190,23 +190,20 @@ class WriteChanges(beam.PTransform):
     def _write(self, group: tuple[None, Iterable[Block | None]]) -> Iterator[TaggedOutput]:
         items = (sample for block in group[1] if block is not None for sample in unpack(block))
         first: list[dict[str, Any]] = []
-        names = [f"{self._folder.name}-{new_run_id()}{suffix}" for suffix in (".parquet", ".jsonl")]
-        paths = [posixpath.join(self._folder.path, name) for name in names]
-        schema = _schema(self._columns)
-        with output_problems(self._folder.output):
-            make_folder(self._folder.path)
-            with (
-                sorted_on_disk(items, BYTES_IN_MEMORY) as ordered,
-                create_file(paths[0]) as table,
-                create_file(paths[1]) as lines,
-                pq.ParquetWriter(table, schema, compression="zstd") as writer,
-            ):
-                rows = (row for _, row in itertools.islice(ordered, self._most))
-                while group_of := list(itertools.islice(rows, ROWS_PER_GROUP)):
-                    lines.write(b"".join(row + b"\n" for row in group_of))
-                    decoded = [msgspec.json.decode(row) for row in group_of]
-                    writer.write_table(pa.Table.from_pylist(decoded, schema=schema))
-                    first += decoded[: ROWS_SHOWN - len(first)]
+        names, schema = [self._folder.new_name(suffix) for suffix in (".parquet", ".jsonl")], _schema(self._columns)
+        with (
+            output_problems(self._folder.output),
+            sorted_on_disk(items, BYTES_IN_MEMORY) as ordered,
+            self._folder.create(names[0]) as table,
+            self._folder.create(names[1]) as lines,
+            pq.ParquetWriter(table, schema, compression="zstd") as writer,
+        ):
+            rows = (row for _, row in itertools.islice(ordered, self._most))
+            while group_of := list(itertools.islice(rows, ROWS_PER_GROUP)):
+                lines.write(b"".join(row + b"\n" for row in group_of))
+                decoded = [msgspec.json.decode(row) for row in group_of]
+                writer.write_table(pa.Table.from_pylist(decoded, schema=schema))
+                first += decoded[: ROWS_SHOWN - len(first)]
         beat_from_worker(self._folder.output, self._folder.run_id)
         for name in names:
             yield TaggedOutput("files", name)

@@ -1,4 +1,4 @@
-"""Decodes the paired samples of a batch, and collects their results: scored samples, quarantine entries, rows.
+"""Decodes the paired samples of a batch, and collects their results: scored samples and quarantine entries.
 
 Needs no Beam, so the Python API can use it too.
 """
@@ -7,21 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-import pyarrow as pa
 
 from ..metrics.benchmark import Benchmark, Pair, explain
 from ..metrics.scoring import Missing, Outcome, Status, status_of_prediction
-from .hashes import record_hash, row_hash
-from .records import Cause, ColumnsReader, EncodedRecord, Quarantined, quarantined, side_name
-from .rows import sample_schema
+from .hashes import record_hash
+from .records import Cause, ColumnsReader, EncodedRecord, Quarantined, quarantined
 from .slice_labels import Slice, Slicing, cluster_unit
 
 if TYPE_CHECKING:
-    from .earlier_rows import ReusedRows
+    from .rows import ReusedRows
 
 WITHOUT_FIELDS = {"ground_truth": "ground_truth_without_fields", "predictions": "predictions_without_fields"}
 """By side, the count of records of scored samples in which all fields of the benchmark are null."""
@@ -147,8 +144,7 @@ class ScoredBatch:
 
     def reject(self, record: EncodedRecord, sample_id: str, cause: Cause, message: str) -> None:
         """Adds the quarantine entry of a record."""
-        side = side_name(record.side, self.names)
-        self.quarantine.append(quarantined(record, side, sample_id, "score", cause, message))
+        self.quarantine.append(quarantined(record, self.names, sample_id, "score", cause, message))
 
     def reject_truth(self, sample: PairedSample, message: str) -> None:
         """Adds a sample whose ground truth cannot be decoded: it is rejected once, its predictions are unmatched."""
@@ -180,10 +176,10 @@ class ScoredBatch:
 
 
 class BatchDecoder:
-    """Decodes the records of samples, and the columns that the run needs."""
+    """Decodes the records of samples, and the columns that the run needs. plan: as given."""
 
     def __init__(self, plan: ScoringPlan) -> None:
-        self._plan = plan
+        self.plan = plan
         columns = plan.slicing.columns
         column_names = columns if plan.cluster is None else (*columns, plan.cluster)
         self._column_names = tuple(dict.fromkeys(column_names))
@@ -194,7 +190,7 @@ class BatchDecoder:
         return [decoded for sample in samples for decoded in self._decode(sample, batch)]
 
     def _decode(self, sample: PairedSample, batch: ScoredBatch) -> Iterator[DecodedSample]:
-        plan, sample_id = self._plan, sample.sample_id
+        plan, sample_id = self.plan, sample.sample_id
         try:
             truth = sample.truth.decode(plan.benchmark.truth_type)
             cells = self._columns.read(sample.truth)
@@ -203,7 +199,7 @@ class BatchDecoder:
         except _NOT_DECODED as error:
             batch.reject_truth(sample, explain(error))
             return
-        truth_hash, unit = hash_of(truth), sample_id
+        truth_hash, unit = record_hash(truth), sample_id
         if plan.cluster is not None:
             unit = cluster_unit(cells[self._column_names.index(plan.cluster)], sample_id)
         for system, record in sample.by_system:
@@ -213,7 +209,7 @@ class BatchDecoder:
                     prediction = record.decode(plan.benchmark.prediction_type)
                 except _NOT_DECODED as error:
                     batch.reject(record, sample_id, "invalid", explain(error))
-            hashes = truth_hash, hash_of(prediction)
+            hashes = truth_hash, record_hash(prediction)
             unscored = ScoredSample(
                 sample_id, system, "rejected", None, unit, {}, slices, slice_values, None, {}, *hashes
             )
@@ -231,72 +227,3 @@ def status_counts(status: Status, prediction_status: str | None) -> dict[str, in
 def has_no_field(record: msgspec.Struct) -> bool:
     """Returns whether all fields of a record are null."""
     return all(getattr(record, name) is None for name in record.__struct_fields__)
-
-
-def hash_of(record: msgspec.Struct | None) -> str | None:
-    """Returns the hash of a record; None without a record, or if it cannot be written as JSON again."""
-    if record is None:
-        return None
-    try:
-        return record_hash(record)
-    except (TypeError, ValueError, OverflowError, RecursionError):
-        return None
-
-
-def sample_table(
-    rows: Sequence[ScoredSample],
-    systems: Sequence[str],
-    metrics: Sequence[str],
-    slice_columns: Sequence[str],
-    signature: bytes,
-) -> Any:
-    """Returns the Arrow table of scored samples, see sample_schema.
-
-    systems: the names of the systems. metrics: the per-sample metrics. slice_columns: the columns of slice_values.
-    signature: see transforms.hashes.scoring_signature.
-    """
-    statistics = [None if row.statistics is None else exact_statistics(row.statistics) for row in rows]
-    coverage = [_SORTED.encode(row.coverage) for row in rows]
-    columns: list[list[Any]] = [
-        [row.sample_id for row in rows],
-        [systems[row.system] for row in rows],
-        [row.status for row in rows],
-        [row.prediction_status for row in rows],
-        [row.unit for row in rows],
-        *([_slice_value(row, number) for row in rows] for number in range(len(slice_columns))),
-        *([row.metrics.get(name) for row in rows] for name in metrics),
-        statistics,
-        coverage,
-        [row.truth_hash for row in rows],
-        [row.prediction_hash for row in rows],
-        [row.details for row in rows],
-        [_row_hash(signature, *cells, metrics) for cells in zip(rows, statistics, coverage, strict=True)],
-    ]
-    schema = sample_schema(metrics, slice_columns)
-    # Arrow accepts UTF-8 bytes as strings.
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
-    return pa.table(arrays, schema)
-
-
-def _row_hash(
-    signature: bytes, row: ScoredSample, statistics: bytes | None, coverage: bytes, metrics: Sequence[str]
-) -> str:
-    names = (row.sample_id, row.status, row.prediction_status, row.truth_hash, row.prediction_hash)
-    texts = [None if name is None else name.encode() for name in names]
-    values = [row.metrics.get(name) for name in metrics]
-    values = [None if value is None else float(value) for value in values]
-    return row_hash(signature, [*texts, statistics, coverage, row.details], values)
-
-
-_SORTED = msgspec.json.Encoder(order="sorted")
-_STATISTICS = msgspec.json.Encoder(enc_hook=lambda value: int(value) if isinstance(value, Integral) else float(value))
-
-
-def _slice_value(row: ScoredSample, number: int) -> str | None:
-    value = None if row.slice_values is None else row.slice_values[number]
-    return None if value is None else _SORTED.encode(value).decode()
-
-
-def exact_statistics(statistics: Mapping[str, float]) -> bytes:
-    """Returns statistics as JSON with every number exact; NumPy numbers are written like Python numbers."""
-    return _STATISTICS.encode(statistics)

@@ -19,9 +19,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from ...transforms.faults import OF_THE_MACHINE
 from ...transforms.io.publication import Claim, Process, heartbeat, owned_output, publish
 from ...transforms.io.storage import create_file, make_folder, new_run_id, output_problems, read_bytes
+from ...transforms.process import OF_THE_MACHINE
 from ...transforms.publish import ROWS_PER_GROUP, StagedFolder
 from ...transforms.records import GROUND_TRUTH, CauseCount, InputProblem, Quarantined
 from ...transforms.rows import read_rows, sample_schema

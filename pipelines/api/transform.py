@@ -20,7 +20,8 @@ from ...transforms.publish import encode_json
 from ...transforms.read import ReadPlan, encode_records
 from ...transforms.read import Unpack as Unpacker
 from ...transforms.records import GROUND_TRUTH, InputProblem, Quarantined, side_name
-from ...transforms.scored import ScoredSample, exact_statistics
+from ...transforms.rows import exact_statistics
+from ...transforms.scored import ScoredSample
 from ...transforms.totals import SliceResult
 from ..config.settings import DEFAULT_SYSTEM, GROUND_TRUTH_FIELDS, PREDICTION_FIELDS, Configuration
 from ..evaluate import EvaluationPlan, PublishRun

@@ -16,7 +16,6 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from ...metrics.benchmark import Ability
 from ...metrics.registry import usable_benchmarks
 from ...transforms.counters import NAMESPACE
-from ...transforms.faults import faults_end_the_bundle
 from ...transforms.io.publication import (
     DETACHED_LEASE_S,
     Claim,
@@ -32,6 +31,7 @@ from ...transforms.io.publication import (
 )
 from ...transforms.io.record_files import Columns, WriteRecords
 from ...transforms.io.storage import exists, open_file
+from ...transforms.process import faults_end_the_bundle
 from ...transforms.records import printable
 from ..config.errors import UsageError, as_input_errors
 from ..config.settings import Configuration

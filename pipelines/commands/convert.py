@@ -19,9 +19,9 @@ from apache_beam.pvalue import TaggedOutput
 from ...metrics.benchmark import explain
 from ...metrics.converter import Converter, Part, UnreadableSource
 from ...transforms.blocks import Block, KeyedRecord, ToBlocks, buckets_for, sorted_on_disk, unpack
-from ...transforms.faults import faults_end_the_bundle
 from ...transforms.io.files import match_glob, open_uncompressed
 from ...transforms.io.record_files import columns_of, encoded
+from ...transforms.process import faults_end_the_bundle
 from ...transforms.records import InputProblem, writable
 from ..config.errors import UsageError
 from ..config.settings import check_benchmark

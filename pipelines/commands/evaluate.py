@@ -13,11 +13,11 @@ import apache_beam as beam
 import msgspec
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from ...transforms.earlier_rows import ReusedRows
 from ...transforms.hashes import scoring_signature
 from ...transforms.io.publication import ask_to_keep, kept_runs, remove_kept
 from ...transforms.io.storage import new_run_id
 from ...transforms.records import printable
+from ...transforms.rows import ReusedRows
 from ..config.errors import UsageError, as_input_errors, one_line
 from ..config.settings import Configuration
 from ..evaluate import EvaluationPlan, build_evaluation, plan_evaluation

@@ -29,8 +29,7 @@ from ...transforms.beam_internals import (
     worker_environment,
 )
 from ...transforms.blocks import IN_PIPELINE, BlockFolder
-from ...transforms.faults import temporary_folder
-from ...transforms.process import one_blas_thread, quiet_root_logger
+from ...transforms.process import one_blas_thread, quiet_root_logger, temporary_folder
 from ..config.errors import UsageError, as_input_errors, one_line
 from . import flink
 from .lifetime import remove_folder, worker_command

@@ -17,12 +17,12 @@ from ...metrics.statistics.measured import Measured, measure
 from ...metrics.statistics.sum_table import PackedReplicates, SumTable
 from ...metrics.statistics.sums import FRACTION_BITS, Sums
 from ...metrics.version import VERSION
-from ...transforms.earlier_rows import EarlierRows
 from ...transforms.hashes import fingerprint_text
 from ...transforms.io.field_map import presence
 from ...transforms.io.publication import Layout, Published, find_published
 from ...transforms.records import GROUND_TRUTH, CauseCount, InputProblem
 from ...transforms.repeats import labels_of, outcome_of
+from ...transforms.rows import EarlierRows
 from ...transforms.totals import SliceKey, SliceResult, truth_count
 from ..config import settings
 from ..config.errors import UsageError, one_line

@@ -19,7 +19,9 @@ from apache_beam.utils.windowed_value import WindowedValue
 
 from beamscore.transforms.io import files, storage
 from beamscore.transforms.io.files import Part, match_files, part_size, split_file
+from beamscore.transforms.read import _ReadRowGroup, _row_groups
 from beamscore.transforms.records import JSON, EncodedRecord, Encoding, InputProblem, Origin, zstd
+from beamscore.transforms.rows import RowSource
 from tests.tables import write_arrow, write_delimited
 
 COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
@@ -52,6 +54,15 @@ def bundle(do_fn: Any, *elements: Any) -> defaultdict[str, list[Any]]:
     do_fn.start_bundle()
     outputs = [output for element in elements for output in do_fn.process(element) or ()]
     return by_tag([*outputs, *do_fn.finish_bundle()])
+
+
+def row_records(source: RowSource, side: int) -> Iterator[tuple[str, EncodedRecord]]:
+    """The records of all files, as the stages of ReadRowBlocks make them."""
+    do_fn = _ReadRowGroup({side: source})
+    do_fn.setup()
+    for element in _row_groups((0, [(side, path) for path in source.files])):
+        for sample_id, encoded in do_fn.process(element):
+            yield sample_id.decode(), EncodedRecord(encoded)
 
 
 def store(path: Path, records: Sequence[Any], rows: int = 1000, members: int = 1) -> Path:

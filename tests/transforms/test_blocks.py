@@ -21,7 +21,6 @@ from beamscore.transforms.blocks import (
     BlockBuffer,
     BlockFolder,
     bucket_count,
-    only_samples,
     sorted_on_disk,
     unpack,
 )
@@ -83,13 +82,6 @@ def test_every_record_leaves_once_in_its_bucket(
     assert len({bucket for bucket, _ in last}) == len(last)
 
 
-def test_one_sample_is_taken_out_of_a_block() -> None:
-    block = BlockFolder().write([(b"a", b"1"), (b"b", b"2"), (b"a", b"3")])
-    ((bucket, found),) = only_samples((7, block), ["a", "d"])
-    assert (bucket, unpack(found)) == (7, [(b"a", b"1"), (b"a", b"3")])
-    assert list(only_samples((7, block), ["c"])) == []
-
-
 @given(st.lists(KEYED, max_size=5))
 def test_a_block_is_the_same_wherever_it_was(tmp_path_factory: pytest.TempPathFactory, contents: list[object]) -> None:
     """Blocks of several bundles, each of which may be read at once, or later in any order."""
@@ -98,15 +90,6 @@ def test_a_block_is_the_same_wherever_it_was(tmp_path_factory: pytest.TempPathFa
         written = [writers[number % 2].write(records) for number, records in enumerate(contents)]
         assert [unpack(each) for each in reversed(written)] == contents[::-1]
         assert all(len(pickle.dumps(each)) < 400 for each in written if folder.path)
-
-
-def test_what_cannot_be_compressed_takes_hardly_more_than_its_bytes_and_nothing_takes_none(tmp_path: Path) -> None:
-    writer = BlockFolder(str(tmp_path))
-    assert list(tmp_path.iterdir()) == []
-    _, start, size = writer.write([(b"", os.urandom(1 << 20))])
-    (file,) = tmp_path.iterdir()
-    assert (start, file.stat().st_size) == (0, size)
-    assert size < 1.01 * (1 << 20)
 
 
 @pytest.mark.parametrize("path", [None, "/tmp"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import tracemalloc
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from beamscore.metrics.statistics.sums import Sums
 from beamscore.transforms import blocks as sorting
 from beamscore.transforms import pair as pairing
-from beamscore.transforms.blocks import Block, BlockFolder
+from beamscore.transforms.blocks import BlockFolder
 from beamscore.transforms.pair import DeduplicateAndPair, samples_per_batch
-from beamscore.transforms.records import EARLIER_ROWS, GROUND_TRUTH, REUSED_ROWS, EncodedRecord, Quarantined
+from beamscore.transforms.records import EARLIER_ROWS, GROUND_TRUTH, REUSED_ROWS, EncodedRecord
 from beamscore.transforms.scored import PairedSample
 from tests.transforms.samples import bundle, encoded
 
@@ -31,19 +31,10 @@ def record(side: int, file: int, position: int) -> EncodedRecord:
     return encoded(side, b"%d/%d/%d" % (side, file, position), file, position, f"{side}/{file}")
 
 
-class Blocks:
-    """The blocks of a bucket as a runner gives them: they can be iterated, but not indexed or counted."""
-
-    def __init__(self, blocks: Sequence[Block]) -> None:
-        self._blocks = blocks
-
-    def __iter__(self) -> Iterator[Block]:
-        return iter(self._blocks)
-
-
 def pair(buckets: Sequence[Sequence[list[tuple[bytes, bytes]]]], batch: int = 100) -> Any:
     """Pairs a bundle of buckets, each of blocks of records; returns the batches, the quarantine and the outcomes."""
-    packed = [(number, Blocks(list(map(BlockFolder().write, bucket)))) for number, bucket in enumerate(buckets)]
+    # As a runner gives the blocks of a bucket: they can be iterated, but not indexed or counted.
+    packed = [(number, map(BlockFolder().write, bucket)) for number, bucket in enumerate(buckets)]
     found = bundle(DeduplicateAndPair(NAMES, batch), *packed)
     return found["main"], found["quarantine"], dict(found["outcomes"])
 
@@ -70,15 +61,12 @@ def test_the_first_of_each_side_by_file_and_position_counts(places: list[Place])
 
 
 def test_messages_say_where_the_other_record_stands() -> None:
-    def said(*places: Place) -> Quarantined:
+    for places, error in {
+        ((-1, 0, 0), (0, 0, 4), (0, 0, 2)): "the sample_id is first at 0/0:3; only that record counts",
+        ((0, 0, 4),): "no readable ground-truth record has this sample_id; check the ids of both sides",
+    }.items():
         _, (entry,), _ = pair([[[(b"a", record(*place).encoded) for place in places]]])
-        assert isinstance(entry, Quarantined)
-        return entry
-
-    entry = said((-1, 0, 0), (0, 0, 4), (0, 0, 2))
-    assert entry.error == "the sample_id is first at 0/0:3; only that record counts"
-    assert (entry.source, entry.line) == ("0/0", 5)
-    assert said((0, 0, 4)).error == "no readable ground-truth record has this sample_id; check the ids of both sides"
+        assert (entry.source, entry.line, entry.error) == ("0/0", 5, error)
 
 
 def bucket(ids: Sequence[str], size: int = 0) -> list[tuple[bytes, bytes]]:

@@ -19,16 +19,14 @@ from hypothesis import strategies as st
 
 from beamscore.metrics.benchmark import MetricSpec
 from beamscore.transforms import sample_changes
-from beamscore.transforms.blocks import IN_PIPELINE, BlockFolder, unpack
-from beamscore.transforms.earlier_rows import EarlierRows
+from beamscore.transforms.blocks import IN_PIPELINE
 from beamscore.transforms.pair import DeduplicateAndPair
 from beamscore.transforms.pick import Key, PickSamples, SelectCandidates, Selection, is_flip, order_of_picked
-from beamscore.transforms.read import ReadRowBlocks
 from beamscore.transforms.records import EARLIER_ROWS, GROUND_TRUTH
-from beamscore.transforms.rows import SampleRow
+from beamscore.transforms.rows import EarlierRows, SampleRow
 from beamscore.transforms.sample_changes import ChangeCounter, ChangePlan, changed_sample
 from beamscore.transforms.scored import PairedSample, ScoredSample
-from tests.transforms.samples import bundle, encoded
+from tests.transforms.samples import bundle, encoded, row_records
 
 METRIC = MetricSpec("score", "", main=1)
 SELECTION = Selection(METRIC, worst=3, flips=2, random=4, listed=5)
@@ -120,13 +118,6 @@ def test_a_flip_is_to_right_or_wrong_or_far() -> None:
     assert {change: is_flip(metric, *change) for change in changes} == changes
 
 
-COLLECTED: list[Any] = []
-
-
-def collect(keyed: tuple[int, Any]) -> None:
-    COLLECTED.extend(unpack(keyed[1]))
-
-
 def test_samples_that_changed_since_an_earlier_run_are_picked_by_how_much(tmp_path: Path) -> None:
     before = {"a": 1.0, "b": 0.9, "c": 0.0, "d": 0.3, "e": 0.5, "other": 1.0}
     rows = [("old", name, "changed" if name == "other" else "t", value) for name, value in before.items()]
@@ -134,13 +125,10 @@ def test_samples_that_changed_since_an_earlier_run_are_picked_by_how_much(tmp_pa
     names = ("system", "sample_id", "truth_hash", "score")
     pq.write_table(pa.table(dict(zip(names, zip(*rows, strict=True), strict=True))), tmp_path / "rows.parquet")
     source = EarlierRows((str(tmp_path / "rows.parquet"),), "score", ("old", None))
-    with test_pipeline.TestPipeline() as pipeline:
-        blocks = pipeline | ReadRowBlocks({EARLIER_ROWS: source}, 1, IN_PIPELINE)
-        _ = blocks | beam.Map(collect)
     now = {"a": 0.25, "b": 0.0, "c": 1.0, "d": 0.2, "e": 0.5, "other": 0.0, "unmeasured": 0.0, "new": 0.0}
     records = [(name.encode(), encoded(side).encoded) for name in now for side in (GROUND_TRUTH, 0, 1)]
-    block = BlockFolder().write([*records, *COLLECTED])
-    (paired,) = bundle(DeduplicateAndPair(["ours", "theirs"]), (0, [block]))["main"]
+    records += [(name.encode(), row.encoded) for name, row in row_records(source, EARLIER_ROWS)]
+    (paired,) = bundle(DeduplicateAndPair(["ours", "theirs"]), (0, [IN_PIPELINE.write(records)]))["main"]
     scored = [
         ScoredSample(name, system, "scored", "scored", name, {}, metrics={"score": value}, truth_hash="t")
         for name, value in now.items()

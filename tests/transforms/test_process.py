@@ -65,15 +65,6 @@ def test_every_option_of_beam_is_known_once() -> None:
     assert len(names) == len(set(names))
 
 
-def test_a_prefix_is_taken_as_it_is(tmp_path: Path) -> None:
-    """`[` and `*` are characters of a name here, not a pattern."""
-    folder = tmp_path / "odd[1]*"
-    folder.mkdir()
-    (folder / "a.txt").write_text("x")
-    (found,) = beam_internals.list_prefix(f"{folder}/")
-    assert (found.path, found.size_in_bytes) == (f"{folder}/a.txt", 1)
-
-
 def test_workers_of_the_local_runner_have_its_options_and_are_started_by_their_command_line(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -31,21 +31,24 @@ from tests.transforms.samples import LineWriter, bundle, problem_of
 LAYOUT = Layout("evaluation", ("first.json", "last.json"), ("samples",))
 
 
-def test_each_bundle_that_ends_gives_one_whole_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = StagedFolder(str(tmp_path), "new", "quarantine")
-    do_fn = StageBundles(folder, ".jsonl", LineWriter)
+def staging(path: Path, writer: Any = LineWriter, file_s: float | None = None) -> StageBundles:
+    return StageBundles(StagedFolder(str(path), "new", "samples"), ".jsonl", writer, file_s)
+
+
+def test_each_bundle_that_ends_gives_one_whole_file(tmp_path: Path) -> None:
+    do_fn = staging(tmp_path)
     assert bundle(do_fn)["main"] == []
-    assert not Path(folder.path).exists()
+    assert list(tmp_path.iterdir()) == []
     do_fn.start_bundle()
     do_fn.process(b"of a bundle that failed")
     do_fn.teardown()
     (first,), (second,) = bundle(do_fn, b"a", b"b")["main"], bundle(do_fn, b"c")["main"]
-    assert (first[:11], first[-6:]) == ("quarantine-", ".jsonl")
-    assert [Path(folder.path, name).read_bytes() for name in (first, second)] == [b"a\nb\n", b"c\n"]
-    assert len(bundle(StageBundles(folder, ".jsonl", LineWriter, file_s=0.0), b"a", b"b")["main"]) == 2
+    assert (first[:8], first[-6:]) == ("samples-", ".jsonl")
+    folder = tmp_path / ".runs" / "new" / "samples"
+    assert [(folder / name).read_bytes() for name in (first, second)] == [b"a\nb\n", b"c\n"]
+    assert len(bundle(staging(tmp_path, file_s=0.0), b"a", b"b")["main"]) == 2
     (tmp_path / "out").write_text("in the way")
-    in_the_way = StageBundles(StagedFolder(f"{tmp_path}/out", "new", "quarantine"), ".jsonl", LineWriter)
-    said = problem_of(bundle, in_the_way, b"a")
+    said = problem_of(bundle, staging(tmp_path / "out"), b"a")
     assert said.startswith(f"--output {tmp_path}/out: cannot be written: ")
     assert "Not a directory" in said
 
@@ -55,8 +58,7 @@ def test_a_bundle_that_failed_closes_its_table_before_its_file(tmp_path: Path, m
     complaints: list[Any] = []
     monkeypatch.setattr(sys, "unraisablehook", complaints.append)
     schema = pa.schema([("a", pa.int64())])
-    folder = StagedFolder(str(tmp_path), "new", "samples")
-    do_fn = StageBundles(folder, ".parquet", lambda stream: pq.ParquetWriter(stream, schema))
+    do_fn = staging(tmp_path, lambda stream: pq.ParquetWriter(stream, schema))
     do_fn.start_bundle()
     do_fn.process(pa.table({"a": [1]}, schema=schema))
     do_fn.teardown()
@@ -71,7 +73,7 @@ def test_a_file_that_cannot_be_ended_is_not_ended_again(tmp_path: Path) -> None:
             self._stream.close()
             raise OSError("the disk is full")
 
-    do_fn = StageBundles(StagedFolder(str(tmp_path), "new", "samples"), ".jsonl", Failing)
+    do_fn = staging(tmp_path, Failing)
     assert "the disk is full" in problem_of(bundle, do_fn, b"a")
     do_fn.teardown()
 

@@ -1,21 +1,32 @@
-"""Records in any form become the same JSON, travel encoded with their origin, and make readable quarantine entries."""
+"""Records in any form, under any names, become the same JSON and have the same hashes, and travel with their origin."""
 
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 from collections import namedtuple
+from pathlib import Path
 from typing import Any
 
 import apache_beam as beam
 import msgspec
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamscore.transforms.io.field_map import fields_of, present_fields, record_json
-from beamscore.transforms.io.readers import MAX_ARRAYS, deeper_than, nesting_problem
+from beamscore.transforms.hashes import (
+    FINGERPRINTS,
+    fingerprint_text,
+    prediction_fingerprint,
+    record_hash,
+    sample_fingerprint,
+)
+from beamscore.transforms.io.field_map import FieldMap, SideColumns, fields_of, present_fields, record_json
+from beamscore.transforms.io.readers import MAX_ARRAYS, RecordLimits, deeper_than, nesting_problem, read_table
 from beamscore.transforms.records import (
     GROUND_TRUTH,
     JSON,
@@ -26,9 +37,8 @@ from beamscore.transforms.records import (
     InputProblem,
     Origin,
     quarantined,
-    shortened,
 )
-from tests.transforms.samples import encoded
+from tests.transforms.samples import encoded, parts_of
 
 ORIGINS = st.builds(
     Origin,
@@ -64,7 +74,7 @@ def test_both_encodings_decode_to_the_same_record_and_a_place_names_its_line() -
 @given(st.binary(max_size=40), st.sampled_from(["a.jsonl", "/data/\udcff.jsonl"]))
 def test_bytes_and_paths_of_any_kind_make_a_readable_quarantine_entry(payload: bytes, path: str) -> None:
     record = encoded(0, payload, position=12, path=path)
-    line = quarantined(record, "ours", None, "read", "unreadable", f"of {path}").to_bytes()
+    line = quarantined(record, ["ours"], None, "read", "unreadable", f"of {path}").to_bytes()
     assert b"\n" not in line
     shown = path.replace("\udcff", r"\udcff")
     assert msgspec.json.decode(line) == {
@@ -82,15 +92,13 @@ def test_bytes_and_paths_of_any_kind_make_a_readable_quarantine_entry(payload: b
 
 def test_long_text_is_cut_between_characters_and_a_problem_is_one_printable_line() -> None:
     for text, kept in (("a" * 5000, TEXT_KEPT), ("\U0001f600" * 5000, TEXT_KEPT), ("é" * 3, 3)):
-        assert shortened(text.encode()) == text[:kept]
+        assert encoded(text=text.encode()).text() == text[:kept]
     assert InputProblem("x:\n\x1b[2J").message == "x:<U+000A><U+001B>[2J"
     assert InputProblem.MARK in str(InputProblem("x"))
 
 
 VALUES: dict[str, Any] = {"sample_id": "a", "box": {"width": 3, "height": [1.5, None]}, "note": None}
-
-
-NAMES = ["sample_id", "box", "note"]
+NAMES = [*VALUES]
 BoxTuple: Any = namedtuple("BoxTuple", ["width", "height"])
 RecordTuple: Any = namedtuple("RecordTuple", ["sample_id", "box", "note"])
 RecordClass, RecordStruct = dataclasses.make_dataclass("RecordClass", NAMES), msgspec.defstruct("RecordStruct", NAMES)
@@ -151,3 +159,102 @@ def test_many_brackets_are_told_without_recursion_and_a_record_that_breaks_off_i
     whole = json.dumps({"points": [[1, 2]] * 200, "text": "[" * 1000}).encode()
     for stop in (*range(len(whole) - 20, len(whole)), len(whole) // 2):
         assert (deeper_than(whole[:stop], 3), deeper_than(whole[:stop], 2)) == (False, True)
+
+
+class Record(msgspec.Struct, frozen=True):
+    text: str
+    cells: dict[str, Any] | None = None
+    share: float = 0.0
+
+
+def test_hashes_and_fingerprints_are_those_of_canonical_json_for_ever() -> None:
+    """They are compared between runs of different versions."""
+    text = b'{"text":"\xc3\xa9","cells":{"a":[1,null],"b":{"c":2}},"share":1.0}'
+    given = b'{"share": 1, "cells": {"b": {"c": 2}, "a": [1, null]}, "text": "\\u00e9", "x": 3}'
+    assert record_hash(msgspec.json.decode(given, type=Record)) == hashlib.blake2b(text, digest_size=16).hexdigest()
+    assert record_hash(Record("a")) == record_hash(Record("a", None, 0.0)) != record_hash(Record("b"))
+    assert record_hash(Record("a", {"b": 1})) == "54d7050d7ce66463b9f64ebd5d5bfaf1"
+    assert f"{sample_fingerprint('s', None):032x}" == "1cfa04eee7aecab949da768d750a7edd"
+    assert f"{prediction_fingerprint('s', 'aa', 'scored'):032x}" == "4046e29fe6f1421c850b0dd989873454"
+
+
+SAMPLES = st.lists(st.tuples(st.text(), st.sampled_from(["00", "01", None])), unique=True, max_size=8)
+
+
+@given(SAMPLES)
+def test_a_fingerprint_is_a_sum_in_which_id_and_hash_are_told_apart(samples: list[tuple[str, str | None]]) -> None:
+    total = sum(sample_fingerprint(*each) for each in samples)
+    assert (int(fingerprint_text(total), 16), len(fingerprint_text(total))) == (total % FINGERPRINTS, 32)
+    pairs = [("a", "b"), ("ab", ""), ("a", None), ("", "ab"), ("null", None)]
+    assert len({sample_fingerprint(*each) for each in pairs}) == 5
+    found = {prediction_fingerprint("a", *each) for each in [("b", "scored"), (None, None), (None, "rejected")]}
+    assert len(found) == 3
+    # What became of a prediction follows from its text and the ground truth.
+    assert prediction_fingerprint("a", "b", "scored") == prediction_fingerprint("a", "b", "rejected")
+
+
+KEYS = st.sampled_from(["a", "b", "c.d", "sample_id", "text"])
+NESTED = st.recursive(
+    st.none() | st.integers(-(2**70), 2**70) | st.text(max_size=3),
+    lambda inner: st.dictionaries(KEYS, inner, max_size=3) | st.lists(inner, max_size=2),
+    max_leaves=6,
+)
+PATHS = st.lists(KEYS.map(lambda key: key.replace(".", r"\.")), min_size=1, max_size=3).map(".".join)
+
+
+@given(
+    st.dictionaries(KEYS, NESTED, max_size=4),
+    st.dictionaries(st.sampled_from(["sample_id", "text"]), PATHS),
+    st.booleans(),
+)
+def test_json_and_values_are_mapped_alike(record: dict[str, Any], paths: dict[str, str], integers: bool) -> None:
+    fields, text = FieldMap.of(paths, integers), json.dumps(record).encode()
+    try:
+        of_values = fields.of_values(dict(record))
+    except msgspec.MsgspecError:
+        with pytest.raises(msgspec.MsgspecError):
+            fields.of_json(text)
+        return
+    found = [{name: value for name, value in each.items() if value is not None} for each in (
+        json.loads(fields.of_json(text)), of_values
+    )]  # fmt: skip
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    ("paths", "record", "expected"),
+    [
+        ({"text": "pred"}, {"pred": "x"}, {"pred": "x", "text": "x"}),
+        ({"text": "pred"}, {"text": "leak"}, {}),
+        ({"text": "a.b"}, {"a": {"b": "x"}, "c": 1}, {"a": {"b": "x"}, "c": 1, "text": "x"}),
+        ({"text": "a.b"}, {"a": '{"b": "x"}'}, {"a": '{"b": "x"}', "text": "x"}),
+        ({"text": "a.b"}, {"a": ["b"]}, {"a": ["b"]}),
+        ({"text": r"a\.b"}, {"a.b": "x"}, {"a.b": "x", "text": "x"}),
+        ({"text": "words", "words": "text"}, {"text": 1, "words": 2}, {"text": 2, "words": 1}),
+        *(({}, {"sample_id": id}, {"sample_id": text}) for id, text in ((7, "7"), (-12, "-12"), (10**40, str(10**40)))),
+        *(({}, {"sample_id": id}, {"sample_id": id}) for id in ("7", 1.0, True, None)),
+    ],
+)
+def test_what_a_path_leads_to_and_integers_become_their_decimal_text(paths: Any, record: Any, expected: Any) -> None:
+    text = json.dumps(record).encode()
+    assert json.loads(FieldMap.of(paths).of_json(text)) == FieldMap.of(paths).of_values(record) == expected
+    assert paths or FieldMap(integer_ids=False).of_json(text) == text
+
+
+@pytest.mark.parametrize("path", ["", ".", "a..b", ".a", "a."])
+def test_a_path_has_no_empty_key(path: str) -> None:
+    with pytest.raises(ValueError, match="is no path"):
+        FieldMap.of({"text": path})
+
+
+def test_the_columns_of_parquet_are_read_by_path(tmp_path: Path) -> None:
+    out = [{"text": "x", "words": '["a"]'}, {"text": None, "words": "no json"}, {"text": "z", "words": None}]
+    table = {"image": [{"id": 1}, {"id": 2}, None], "out": out, "other": [1, 2, 3]}
+    pq.write_table(pa.table(table), tmp_path / "a.parquet")
+    fields = FieldMap.of({"sample_id": "image.id", "text": "out.text", "words": "out.words"}, True)
+    columns = SideColumns(frozenset({"text", "words"}), frozenset({"words"}), fields=fields)
+    found = [row for part in parts_of(tmp_path / "a.parquet") for row in read_table(part, columns, RecordLimits())]
+    assert [row.sample_id for row in found] == ["1", "2", None]
+    record = msgspec.msgpack.decode(found[0].payload)
+    assert (record["sample_id"], record["text"], record["words"], "other" in record) == ("1", "x", ["a"], False)
+    assert str(found[1].error).startswith("column words holds no JSON")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from beamscore.pipelines.commands.select import Selection
-from beamscore.transforms.earlier_rows import EarlierRows
-from beamscore.transforms.read import _ReadRowGroup, _row_groups
-from beamscore.transforms.records import EARLIER_ROWS, EncodedRecord, InputProblem
-from beamscore.transforms.rows import RowSource, SampleRow, SampleTable, read_rows, sample_schema
-from tests.transforms.samples import problem_of
+from beamscore.transforms.records import EARLIER_ROWS, InputProblem
+from beamscore.transforms.rows import EarlierRows, SampleRow, SampleTable, read_rows, sample_schema
+from tests.transforms.samples import problem_of, row_records
 
 SCHEMA = sample_schema(("score", "other"), ("kind",))
 SCORES = st.sampled_from([None, 0.0, 0.5, 1.0, -2.0, math.nan])
@@ -41,15 +39,6 @@ def write(path: Path, cells: Sequence[dict[str, Any]], group: int) -> Path:
     return path
 
 
-def records(source: RowSource, side: int) -> Iterator[tuple[str, EncodedRecord]]:
-    """The records of all files, as the stages of ReadRowBlocks make them."""
-    do_fn = _ReadRowGroup({side: source})
-    do_fn.setup()
-    for element in _row_groups((0, [(side, path) for path in source.files])):
-        for sample_id, encoded in do_fn.process(element):
-            yield sample_id.decode(), EncodedRecord(encoded)
-
-
 @settings(max_examples=50)
 @given(st.lists(CELLS, max_size=30), st.integers(1, 9), st.sampled_from([None, 0.5, math.inf]), st.data())
 def test_each_use_of_rows_has_those_that_a_plain_filter_keeps(
@@ -65,19 +54,19 @@ def test_each_use_of_rows_has_those_that_a_plain_filter_keeps(
     kept = [each for each in cells if each["system"] == "ours"]
 
     table = SampleTable(files, "ours", ("kind",), ("score",))
-    found = [record.decode(SampleRow) for _, record in records(table, 1)]
+    found = [record.decode(SampleRow) for _, record in row_records(table, 1)]
     expected = [(each["sample_id"], repr(each["score"]), each["truth_hash"]) for each in kept]
     assert [(row.sample_id, repr(row.metrics[0]), row.truth_hash) for row in found] == expected
 
     earlier = EarlierRows(files, "score", ("theirs", None, "ours"))
-    values = [(name, *record.decode(list[Any])) for name, record in records(earlier, EARLIER_ROWS)]
+    values = [(name, *record.decode(list[Any])) for name, record in row_records(earlier, EARLIER_ROWS)]
     with_value = [each for each in cells if each["system"] and each["score"] is not None]
     names = ("sample_id", "system", "truth_hash")
     assert [(*row, repr(value)) for *row, value in values] == [
         (*(each[name] for name in names), repr(each["score"])) for each in with_value
     ]
     # A baseline may have none of our systems, and a list no sample.
-    assert list(records(EarlierRows(files, "score", (None,)), EARLIER_ROWS)) == []
+    assert list(row_records(EarlierRows(files, "score", (None,)), EARLIER_ROWS)) == []
 
     for listed in ("", "abx"):
         path = folder / "list.jsonl"
@@ -86,7 +75,7 @@ def test_each_use_of_rows_has_those_that_a_plain_filter_keeps(
         chosen = [each for each in kept if each["sample_id"] in list(listed)]
         if threshold is not None:
             chosen = [each for each in chosen if each["other"] is not None and each["other"] < threshold]
-        assert [name for name, _ in records(selection, 1)] == [each["sample_id"] for each in chosen]
+        assert [name for name, _ in row_records(selection, 1)] == [each["sample_id"] for each in chosen]
 
 
 def test_a_file_that_is_damaged_anywhere_is_a_problem_of_one_line_or_reads_the_same(tmp_path: Path) -> None:
@@ -108,11 +97,7 @@ def test_a_file_that_is_damaged_anywhere_is_a_problem_of_one_line_or_reads_the_s
     [
         ("score", None, "the column score is missing: another version wrote this run; evaluate again"),
         ("score", pa.array(["x"]), "the column score has the type string, not double; evaluate again"),
-        (
-            "status",
-            pa.array([b"\xff"]).cast(pa.string(), safe=False),
-            "the rows of the run cannot be read (In col",
-        ),
+        ("status", pa.array([b"\xff"]).cast(pa.string(), safe=False), "the rows of the run cannot be read (In col"),
     ],
 )
 def test_a_column_that_is_not_as_it_was_written_is_named(tmp_path: Path, name: str, array: Any, message: str) -> None:

@@ -11,11 +11,11 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from beamscore.metrics.benchmark import MissingTool, Pair, RejectedRecord, SampleScore
+from beamscore.metrics.benchmark import Pair, RejectedRecord, SampleScore
 from beamscore.metrics.scoring import Missing
 from beamscore.transforms.evaluate import ScoreBatch
 from beamscore.transforms.hashes import record_hash
-from beamscore.transforms.records import GROUND_TRUTH, EncodedRecord, InputProblem, Quarantined
+from beamscore.transforms.records import GROUND_TRUTH, EncodedRecord, Quarantined
 from beamscore.transforms.scored import PairedSample, ScoredSample, ScoringPlan
 from beamscore.transforms.slice_labels import Slice, Slicing
 from tests.toy import Options, Prediction, ToyBenchmark, Truth
@@ -235,15 +235,6 @@ def test_batches_are_those_that_the_benchmark_likes_and_one_that_fails_is_scored
     score([sample("a", "x", "x"), sample("b", "x", "batch fails"), sample("c", "x", "x"), sample("d", "x", "x")])
     assert RecordingBenchmark.batches == ["abc", "a", "b", "c", "d"]
     assert RecordingBenchmark.calls == ["setup", "teardown"] * 2
-
-
-def test_a_missing_tool_is_a_problem_of_the_input() -> None:
-    class Toolless(RecordingBenchmark):
-        def setup(self) -> None:
-            raise MissingTool("pdflatex is not installed; install texlive")
-
-    with pytest.raises(InputProblem, match="pdflatex is not installed; install texlive"):
-        score([], benchmark=Toolless(Options()))
 
 
 def test_slices_have_the_columns_and_values_of_the_ground_truth_as_they_are() -> None:

@@ -22,14 +22,7 @@ from beamscore.transforms.evaluate import ComputeValues, SumSlices, merge_totals
 from beamscore.transforms.hashes import prediction_fingerprint, sample_fingerprint
 from beamscore.transforms.records import InputProblem
 from beamscore.transforms.scored import ScoredSample, ScoringPlan
-from beamscore.transforms.slice_labels import (
-    ALL_SAMPLES,
-    MAX_LABEL_LENGTH,
-    Slice,
-    Slicing,
-    slice_labels,
-    value_text,
-)
+from beamscore.transforms.slice_labels import ALL_SAMPLES, MAX_LABEL_LENGTH, Slice, Slicing, slice_labels, value_text
 from beamscore.transforms.totals import EvaluationCore, SliceKey, SliceTotals, slice_results
 from tests.toy import Options, ToyBenchmark
 from tests.transforms.samples import bundle

@@ -205,7 +205,7 @@ def reading(file: SourceFile) -> Iterator[BinaryIO]:
         # The MemoryError of pyarrow is an ArrowException, too.
         raise
     except (OSError, EOFError, ValueError, pa.ArrowException, zlib.error, zstd.ZstdError) as error:
-        raise unreadable(file, error) from error
+        raise InputProblem(f"{file.path}: cannot be read as {file.format}: {reason_of(error)}") from error
 
 
 def _uncompressed(raw: BinaryIO, path: str) -> BinaryIO:
@@ -238,11 +238,6 @@ def open_parquet(file: SourceFile) -> Iterator[Any]:
     """Opens a Parquet file whose pages are read as needed; see `reading`."""
     with reading(file) as stream, pq.ParquetFile(stream, buffer_size=BYTES_PER_READ, pre_buffer=False) as parquet:
         yield parquet
-
-
-def unreadable(file: SourceFile, error: BaseException) -> InputProblem:
-    """Returns the problem of a file that could not be opened or read to its end."""
-    return InputProblem(f"{file.path}: cannot be read as {file.format}: {reason_of(error)}")
 
 
 class _SavedFile(msgspec.Struct):

@@ -21,14 +21,7 @@ from apache_beam.io.filesystems import FileSystems
 from ...metrics.benchmark import record_fields
 from ..blocks import IN_PIPELINE, Block, KeyedRecord, ToBlocks, sorted_on_disk, unpack
 from ..records import InputProblem, zstd
-from .storage import (
-    atomic_write,
-    delete_files,
-    new_run_id,
-    output_problems,
-    place_of,
-    prepare_output,
-)
+from .storage import atomic_write, delete_files, new_run_id, output_problems, place_of, prepare_output
 
 MAX_SHARDS = 10_000
 ROWS_PER_GROUP = 4096

@@ -121,24 +121,21 @@ def list_folder(folder: str) -> dict[str, float]:
     if has_folders(folder) and not exists(folder):
         return {}
     start = folder.rstrip("/") + "/"
-    for path, (_, changed) in list_tree(folder).items():
+    for path, changed in list_tree(folder).items():
         name = path.removeprefix(start).partition("/")[0]
         times[name] = max(times.get(name, 0.0), changed)
     return times
 
 
-def list_tree(folder: str) -> dict[str, tuple[int, float]]:
-    """Returns the files below a folder of an object store, however deep: by path, the size and the last change.
+def list_tree(folder: str) -> dict[str, float]:
+    """Returns the files below a folder of an object store, however deep, with the times of their last change.
 
     On a filesystem that has folders, only the files directly below it.
     """
     from ..beam_internals import list_prefix
 
     with as_os_errors(folder):
-        return {
-            entry.path: (entry.size_in_bytes, entry.last_updated_in_seconds or 0.0)
-            for entry in list_prefix(folder.rstrip("/") + "/")
-        }
+        return {entry.path: entry.last_updated_in_seconds or 0.0 for entry in list_prefix(folder.rstrip("/") + "/")}
 
 
 @contextlib.contextmanager

@@ -35,13 +35,9 @@ def test_files_are_numbered_by_glob_and_then_by_path_each_once(tmp_path: Path) -
     touch(tmp_path, "b.jsonl", "é.jsonl", "c.parquet", "deep/d.jsonl.gz", "notes.txt")
     globs = [f"{tmp_path}/c.*", f"{tmp_path}/*.jsonl", f"{tmp_path}/b.jsonl", f"{tmp_path}/**.gz"]
     found = match_files(1, globs, "--x ")
-    expected = [
-        (0, "c.parquet", "parquet"),
-        (1, "b.jsonl", "jsonl"),
-        (2, "é.jsonl", "jsonl"),
-        (3, "d.jsonl.gz", "jsonl"),
-    ]
-    assert [(file.number, Path(file.path).name, file.format) for file in found] == expected
+    expected = {"c.parquet": "parquet", "b.jsonl": "jsonl", "é.jsonl": "jsonl", "d.jsonl.gz": "jsonl"}
+    assert {Path(file.path).name: file.format for file in found} == expected
+    assert [(file.number, Path(file.path).name) for file in found] == list(enumerate(expected))
     assert {(file.side, file.size) for file in found} == {(1, 3)}
     assert "no.jsonl: no file matches" in problem(*globs, tmp_path / "no.jsonl"), "one is enough to refuse"
 
@@ -145,16 +141,8 @@ def test_a_saved_data_set_is_its_shards_of_one_split(tmp_path: Path, slash: str)
     assert names(tmp_path / "both" / "test") == ["data-00000-of-00001.arrow"]
 
 
-@pytest.mark.parametrize(
-    ("state", "said"),
-    [
-        ("{", "state.json: cannot be read: "),
-        ("[]", "state.json: cannot be read: "),
-        ("{}", "state.json: cannot be read: "),
-        ('{"_data_files": [{"name": "a"}]}', "state.json: cannot be read: "),
-    ],
-)
-def test_a_damaged_state_is_told(tmp_path: Path, state: str, said: str) -> None:
+@pytest.mark.parametrize("state", ["{", "[]", "{}", '{"_data_files": [{"name": "a"}]}'])
+def test_a_damaged_state_is_told(tmp_path: Path, state: str) -> None:
     save_dataset(tmp_path / "set", ROWS)
     (tmp_path / "set" / "state.json").write_text(state)
-    assert said in problem(tmp_path / "set")
+    assert "state.json: cannot be read: " in problem(tmp_path / "set")

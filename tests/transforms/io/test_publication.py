@@ -7,7 +7,8 @@ import errno
 import itertools
 import os
 import posixpath
-import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -18,6 +19,7 @@ from apache_beam.io.filesystems import FileSystems
 
 from beamscore.transforms.io import publication
 from beamscore.transforms.io.publication import (
+    DETACHED_LEASE_S,
     LEASE_S,
     RUNS,
     Claim,
@@ -25,13 +27,16 @@ from beamscore.transforms.io.publication import (
     Process,
     TakenOver,
     ask_to_keep,
+    beat,
     find_published,
     held_claim,
+    is_alive,
     kept_runs,
     mark_abandoned,
     own_output,
     owned_output,
     publish,
+    release,
     run_folder,
 )
 from beamscore.transforms.io.storage import delete_files, list_folder, read_bytes, write_file
@@ -54,6 +59,7 @@ def kind(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def output(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setattr(os, "fsync", lambda _: None)
+    monkeypatch.setattr(publication, "POLL_INTERVAL_S", 0)
     if kind == "no hard links":
         monkeypatch.setattr(os, "link", refuse)
     yield {"objects": "mem://bucket/out", "folders": "folders://bucket/out"}.get(kind, str(tmp_path / "out [1]*"))
@@ -91,8 +97,8 @@ def documents(tag: str) -> dict[str, bytes]:
     return {name: f"{tag}: {name}".encode() for name in LAYOUT.files}
 
 
-def own(output: str, run_id: str) -> None:
-    own_output(output, Claim(run_id, ELSEWHERE), LAYOUT)
+def own(output: str, run_id: str, process: Process = ELSEWHERE, **more: Any) -> None:
+    own_output(output, Claim(run_id, process, **more), LAYOUT)
 
 
 def evaluate(output: str, run_id: str, tag: str) -> None:
@@ -135,12 +141,12 @@ def both(output: str) -> str:
     return found
 
 
-def grow_old(output: str) -> None:
-    """Lets the lease of all claims run out."""
-    ObjectStore.now += LEASE_S + 1
+def grow_old(output: str, seconds: float = LEASE_S + 1) -> None:
+    """Lets time pass, by default until the lease of all claims has run out."""
+    ObjectStore.now += seconds
     if "://" not in output and os.path.isdir(f"{output}/{RUNS}"):
         for entry in Path(output, RUNS).iterdir():
-            changed = entry.stat().st_mtime - LEASE_S - 1
+            changed = entry.stat().st_mtime - seconds
             os.utime(entry, (changed, changed))
 
 
@@ -153,6 +159,23 @@ def leftovers(output: str) -> list[str]:
     below = {name for each in (folder, f"{folder}/samples") for name in list_folder(each) if not name.endswith(".part")}
     names = set(list_folder(output)) - {*LAYOUT.files, *LAYOUT.folders, RUNS}
     return sorted(set(list_folder(posixpath.join(output, RUNS))) - {found.run_id}) + sorted(names | (below - own))
+
+
+def call_at(patch: pytest.MonkeyPatch, step: int, action: Callable[[], None], *names: str) -> Iterator[int]:
+    """Does something before one of the calls of functions of the module; returns their counter."""
+    calls = itertools.count(1)
+
+    def counted(real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any) -> Any:
+            if next(calls) == step:
+                action()
+            return real(*arguments)
+
+        return call
+
+    for name in names:
+        patch.setattr(publication, name, counted(getattr(publication, name)))
+    return calls
 
 
 OTHERS = ("notes.txt", "samples/notes.txt", "samples/samples-notes.txt", "quarantine/more.jsonl")
@@ -182,25 +205,14 @@ def test_a_damaged_list_of_files_is_an_error_of_the_storage_that_names_it(output
     assert "summary.json.files is damaged" in problem_of(evaluate, output, "b2", "second")
 
 
-@pytest.mark.parametrize("step", range(6))
+@pytest.mark.parametrize("step", range(1, 7))
 def test_a_run_that_publishes_while_a_reader_looks_hides_neither_result(
     output: str, step: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The result that a reader has begun to look at may be removed before it has seen all of it."""
     evaluate(output, "a1", "first")
-    calls = itertools.count()
-
-    def after_another_run(call: Callable[..., Any]) -> Callable[..., Any]:
-        def called(*arguments: Any) -> Any:
-            if next(calls) == step:
-                evaluate(output, "b2", "second")
-            return call(*arguments)
-
-        return called
-
     with monkeypatch.context() as patch:
-        for name in ("list_folder", "read_bytes"):
-            patch.setattr(publication, name, after_another_run(getattr(publication, name)))
+        call_at(patch, step, lambda: evaluate(output, "b2", "second"), "list_folder", "read_bytes")
         found = find_published(output, LAYOUT)
     assert found is not None
     assert (found.run_id in ("a1", "b2"), len(found.files)) == (True, len(LAYOUT.files) + 3)
@@ -209,8 +221,7 @@ def test_a_run_that_publishes_while_a_reader_looks_hides_neither_result(
 
 
 @pytest.mark.parametrize(
-    ("fault", "earlier"),
-    [("fails", True), ("fails from then on", True), ("stops", True), ("stops", False)],
+    ("fault", "earlier"), [("fails", True), ("fails from then on", True), ("stops", True), ("stops", False)]
 )
 def test_a_fault_at_any_step_leaves_one_whole_result(output: str, kind: str, fault: str, earlier: bool) -> None:
     if kind == "no hard links" and (fault, earlier) != ("fails", True):
@@ -260,7 +271,7 @@ def test_a_fault_at_any_step_leaves_one_whole_result(output: str, kind: str, fau
 
 def test_a_detached_job_withdraws_its_claim_and_a_document_that_it_has_not_goes(output: str) -> None:
     evaluate(output, "a1", "first")
-    own_output(output, Claim("b2", ELSEWHERE, is_job=True, detached=True), LAYOUT)
+    own(output, "b2", is_job=True, detached=True)
     fewer = {name: content for name, content in documents("second").items() if name != "report.md"}
     publish(output, "b2", LAYOUT, fewer, stage(output, "b2", "second"))
     found = find_published(output, LAYOUT)
@@ -371,18 +382,6 @@ def test_a_result_by_plain_names_alone_is_replaced_in_one_step_too(output: str) 
             break
 
 
-@pytest.mark.parametrize("ignored", [[], [RUNS]])
-def test_a_copy_of_an_output_is_an_output(tmp_path: Path, ignored: list[str]) -> None:
-    evaluate(str(tmp_path / "out"), "a1", "first")
-    copy = str(tmp_path / "copy")
-    assert not any(path.is_symlink() for path in (tmp_path / "out").rglob("*"))
-    shutil.copytree(tmp_path / "out", copy, ignore=shutil.ignore_patterns(*ignored))
-    shutil.rmtree(tmp_path / "out")
-    assert both(copy) == "first"
-    evaluate(copy, "b2", "second")
-    assert (both(copy), leftovers(copy)) == ("second", [])
-
-
 def test_results_of_two_layouts_live_in_one_folder(output: str) -> None:
     other = Layout("comparison", ("comparison.md", "comparison.json"), ("changes",))
     contents = {name: name.encode() for name in other.files}
@@ -408,3 +407,106 @@ def test_rows_of_an_interrupted_run_stay_if_it_asked_for_that_and_are_no_result(
     assert [(run.run_id, run.start) for run in kept_runs(output)] == [("b1", b"how it scores")]
     with pytest.raises(TakenOver):
         publish(output, "b1", LAYOUT, documents("cut off"), {})
+
+
+# One run owns an output: others say so and stop, and what a dead run has left is taken over.
+
+
+def names(output: str) -> list[str]:
+    return sorted(list_folder(f"{output}/{RUNS}"))
+
+
+def test_one_run_owns_an_output_until_it_releases_it(output: str) -> None:
+    own(output, "a1")
+    for other in ("00", "b1"):
+        assert problem_of(own, output, other) == (
+            f"--output {output}: run a1, process 1, is writing there; wait until it ends, give another --output, or, "
+            f"if it has ended, delete {output}/.runs/a1.claim"
+        )
+    assert (names(output), held_claim(output, "a1")) == (["a1.claim"], Claim("a1", ELSEWHERE))
+    release(output, "a1")
+    assert held_claim(output, "a1") is None
+    beat(output, "a1")
+    assert names(output) == [], "a heartbeat does not bring a claim back"
+    own(output, "b1")
+    assert names(output) == ["b1.claim"]
+
+
+def test_a_claim_is_dead_after_its_lease_without_a_heartbeat(output: str) -> None:
+    own(output, "a1")
+    for _ in range(3):
+        grow_old(output, LEASE_S - 60)
+        beat(output, "a1")
+    grow_old(output, LEASE_S - 60)
+    assert "run a1" in problem_of(own, output, "b1")
+    grow_old(output, 120)
+    # A job that runs without its command has a longer lease.
+    own(output, "c1", Process.of(os.getpid()), is_job=True, detached=True, lease_s=DETACHED_LEASE_S)
+    assert names(output) == ["c1.claim"]
+    grow_old(output, DETACHED_LEASE_S - 60)
+    assert "job c1 is writing there" in problem_of(own, output, "b1")
+    grow_old(output, 120)
+    own(output, "d1")
+    assert names(output) == ["d1.claim"]
+
+
+@pytest.mark.parametrize(
+    ("is_job", "detached", "silence_s", "alive", "alive_where_it_has_ended"),
+    [
+        (False, False, 0.0, True, False),
+        (False, False, LEASE_S + 1, True, False),
+        (True, False, LEASE_S, True, True),
+        (True, False, LEASE_S + 1, True, False),
+        (True, True, LEASE_S + 1, True, True),
+        (True, True, DETACHED_LEASE_S, True, True),
+        (True, True, DETACHED_LEASE_S + 1, False, False),
+    ],
+)
+def test_the_process_of_a_command_tells_more_than_its_silence(
+    is_job: bool, detached: bool, silence_s: float, alive: bool, alive_where_it_has_ended: bool
+) -> None:
+    lease = DETACHED_LEASE_S if detached else LEASE_S
+    here = Process.of(os.getpid())
+    ended = subprocess.Popen([sys.executable, "-S", "-c", ""])
+    gone = Process.of(ended.pid)
+    ended.wait()
+    for process, expected in ((here, alive), (gone, alive_where_it_has_ended)):
+        assert is_alive(Claim("a1", process, is_job, detached, lease), silence_s) is expected
+
+
+def test_a_number_that_another_process_has_now_is_not_the_process() -> None:
+    here = Process.of(os.getpid())
+    others = [here, Process(here.machine, here.pid, "1"), Process("elsewhere", here.pid, here.started)]
+    found = [each.is_running() for each in (*others, Process("", here.pid, here.started))]
+    assert found == [True, False, None, None]
+
+
+def test_of_runs_that_ask_at_the_same_time_one_goes_on(output: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every order of the steps of two runs: asking, looking, and, for the first, waiting for the other."""
+    for number, ((first, second), at) in enumerate(itertools.product((("a", "b"), ("b", "a")), range(1, 12))):
+        owners: dict[str, bool] = {}
+
+        def ask(run_id: str, place: str = f"{output}/{number}", owners: dict[str, bool] = owners) -> None:
+            try:
+                own(place, run_id)
+                owners[run_id] = True
+            except InputProblem:
+                owners[run_id] = False
+
+        with monkeypatch.context() as patch:
+            calls = call_at(patch, at, partial(ask, second), "write_file", "list_folder", "read_bytes")
+            ask(first)
+        if next(calls) > at:
+            assert sorted(owners.values()) == [False, True], (first, at, owners)
+
+
+def test_what_has_no_claim_is_nobodys_but_that_of_a_run_that_is_about_to_ask(output: str) -> None:
+    write_file(f"{output}/.runs/a1/samples/samples-0.parquet", b"rows of a run that was abandoned")
+    write_file(f"{output}/.runs/b2.claim", b"no claim")
+    write_file(f"{output}/.runs/c2.claim.1234.part", b"")
+    own(output, "c3")
+    assert names(output) == ["c2.claim.1234.part", "c3.claim"]
+    release(output, "c3")
+    grow_old(output, LEASE_S + 1)
+    own(output, "d4")
+    assert names(output) == ["d4.claim"]

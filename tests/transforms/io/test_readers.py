@@ -1,0 +1,547 @@
+"""The records of files of lines, CSV, TSV, Parquet and Arrow: any cut into parts, any damage, bounded memory."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import gzip
+import io
+import math
+import random
+import struct
+import tracemalloc
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from beamscore.transforms.io import files, readers
+from beamscore.transforms.io.field_map import SideColumns
+from beamscore.transforms.io.files import Part
+from beamscore.transforms.io.readers import (
+    Line,
+    RecordLimits,
+    Row,
+    RowsOfBatch,
+    header_of,
+    read_delimited,
+    read_lines,
+    read_records,
+    read_table,
+)
+from beamscore.transforms.records import InputProblem
+from tests.abuse.readers import FILES as ABUSES
+from tests.abuse.readers import read as read_abuse
+from tests.transforms.samples import COMPRESSIONS, counted_reads, parts_of, problem_of
+
+BOM = b"\xef\xbb\xbf"
+LIMIT = 1 << 20
+
+
+def lines_of(path: Path, limit: int = LIMIT) -> list[Line]:
+    return [line for part in parts_of(path) for line in read_lines(part, limit)]
+
+
+def expected_lines(content: bytes) -> list[tuple[int, bytes]]:
+    r"""The oracle: (position, text) of the lines between b"\n", without blank ones, line ends and BOM."""
+    found, position = [], 0
+    for line in content.split(b"\n"):
+        text = line.rstrip(b"\r").removeprefix(BOM if position == 0 else b"")
+        if text.strip():
+            found.append((position, text))
+        position += len(line) + 1
+    return found
+
+
+CONTENTS = st.lists(
+    st.sampled_from([b"a", b"bb", b"\n", b"\n", b"\r\n", b" ", b'{"x":1}', b"\xff", BOM, b"\x00", b"\xe2\x80\xa8"]),
+    max_size=40,
+).map(b"".join)
+
+
+@given(content=CONTENTS, part_size=st.integers(1, 50), read_size=st.integers(1, 20))
+@example(content=b"a\nb\nc\nd\n", part_size=4, read_size=9)
+@example(content=b"a" * 30 + b"\nb\n", part_size=3, read_size=2)
+@example(content=BOM + b"a\r\n" + BOM + b"b", part_size=4, read_size=3)
+def test_parts_of_any_size_hold_each_line_exactly_once(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes, part_size: int, read_size: int
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "lines.jsonl"
+    path.write_bytes(content)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(files, "BYTES_PER_PART", part_size)
+        patch.setattr(readers, "BYTES_PER_READ", read_size)
+        parts = parts_of(path)
+        found = [(part.start, line) for part in parts for line in read_lines(part, LIMIT)]
+    starts = range(0, len(content), part_size)
+    assert [(part.start, part.stop) for part in parts] == [(at, min(at + part_size, len(content))) for at in starts]
+    assert [(line.position, line.text) for _, line in found] == expected_lines(content)
+    for start, line in found:
+        assert line.length == len(line.text)
+        # Later parts do not know line numbers.
+        assert line.line == (0 if start else 1 + content[: line.position].count(b"\n"))
+
+
+@pytest.mark.parametrize("suffix", COMPRESSIONS)
+def test_all_compressions_give_the_same_lines_with_their_numbers(tmp_path: Path, suffix: str) -> None:
+    content = BOM + b'{"a": 1}\r\n\n  \r\n{"b": 2}\n\xc3\xa9\n{"c": 3}'
+    compress = COMPRESSIONS[suffix]
+    for name in (f"a.jsonl{suffix}", f"a.ndjson{suffix}", f"A.JSON{suffix.upper()}"):
+        # Also where there are several compressed streams in a file.
+        for stored in (compress(content), compress(content[:20]) + compress(content[20:])):
+            (tmp_path / name).write_bytes(stored)
+            assert [(line.line, line.position, line.text) for line in lines_of(tmp_path / name)] == [
+                (1, 0, b'{"a": 1}'),  # BOM 3 + 8 + CRLF 2 = 13 bytes
+                (4, 18, b'{"b": 2}'),  # 13 + 1 + 4
+                (5, 27, b"\xc3\xa9"),
+                (6, 30, b'{"c": 3}'),
+            ]
+    for empty in (b"", b"\n", b"\r\n \n\n", BOM, BOM + b"\n"):
+        (tmp_path / name).write_bytes(compress(empty))
+        assert lines_of(tmp_path / name) == []
+
+
+@given(
+    lengths=st.lists(st.integers(1, 30), max_size=8),
+    limit=st.integers(1, 20),
+    read_size=st.integers(1, 50),
+    end=st.sampled_from([b"\n", b"\r\n"]),
+    start=st.sampled_from([b"", BOM]),
+)
+def test_the_limit_counts_the_record_without_its_line_end(
+    tmp_path_factory: pytest.TempPathFactory, lengths: list[int], limit: int, read_size: int, end: bytes, start: bytes
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "limited.jsonl"
+    path.write_bytes(start + b"".join(b"x" * length + end for length in lengths))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(readers, "BYTES_PER_READ", read_size)
+        found = lines_of(path, limit)
+    assert [line.text for line in found] == [b"x" * min(length, limit) for length in lengths]
+    for line, length in zip(found, lengths, strict=True):
+        assert (line.length > limit) == (length > limit)
+        assert length <= line.length <= length + len(end)
+
+
+def test_a_huge_line_is_cut_in_bounded_memory(tmp_path: Path) -> None:
+    path, megabytes = tmp_path / "a.jsonl.gz", 16
+    with gzip.open(path, "wb", compresslevel=1) as stream:
+        stream.write(b"before\n" + b" " * (megabytes << 20) + b"\nafter\n")
+    tracemalloc.start()
+    found = lines_of(path, limit=1000)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    sizes = [(line.line, line.text.strip(), len(line.text)) for line in found]
+    assert sizes == [(1, b"before", 6), (2, b"", 1000), (3, b"after", 5)]
+    assert found[1].length == pytest.approx(megabytes << 20, abs=2)
+    assert peak < 8 << 20
+
+
+def test_a_part_inside_a_huge_line_reads_no_further_than_its_own_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"x" * 10_000 + b"\nlast\n")
+    monkeypatch.setattr(readers, "BYTES_PER_READ", 100)
+    (part,) = parts_of(path)
+    with counted_reads() as sizes:
+        assert list(read_lines(Part(part.file, 1000, 2000), LIMIT)) == []
+    assert sum(sizes) <= 1000 + 100
+
+
+@pytest.mark.parametrize("suffix", COMPRESSIONS)
+def test_a_file_that_is_damaged_or_gone_is_a_problem_of_the_input(tmp_path: Path, suffix: str) -> None:
+    """It was cut off at any place, a byte is another, or it is not compressed at all."""
+    path = tmp_path / f"a.jsonl{suffix}"
+    whole = COMPRESSIONS[suffix](b"".join(b"%d\n" % (i * i) for i in range(5000)))
+    path.write_bytes(whole)
+    assert len(lines_of(path)) == 5000
+    damaged = [whole[:stop] for stop in (len(whole) - 1, len(whole) - 9, len(whole) // 2, 5)] if suffix else []
+    damaged += [b'{"sample_id": "a"}\n' * 10] if suffix else []
+    middle = len(whole) // 2
+    flipped = whole[:middle] + bytes([whole[middle] ^ 0xFF]) + whole[middle + 1 :]
+    for content in (*damaged, *([flipped] if suffix in (".gz", ".bz2") else [])):
+        path.write_bytes(content)
+        assert problem_of(lambda: lines_of(path)).startswith(f"{path}: cannot be read as jsonl: ")
+    (part,) = parts_of(path)
+    path.unlink()
+    assert problem_of(lambda: list(read_lines(part, LIMIT))).startswith(f"{path}: cannot be read as jsonl: ")
+
+
+# Where records of CSV and TSV end, and what they hold.
+
+HEAD = b"sample_id,text\n"
+
+
+def read(path: Path, content: bytes, limit: int = 1000, wanted: set[str] | None = None, texts: Any = None) -> list[Row]:
+    path.write_bytes(content)
+    (part,) = parts_of(path, size=1)
+    names = None if wanted is None else frozenset(wanted)
+    columns = SideColumns(names, frozenset({"words"}), texts={"text": True} if texts is None else texts)
+    return list(read_delimited(part, columns, RecordLimits(limit, 5)))
+
+
+def records(rows: list[Row]) -> list[Any]:
+    assert [row.error for row in rows] == [None] * len(rows)
+    return [msgspec.msgpack.decode(row.payload) for row in rows]
+
+
+@given(st.text('a,"\n\u00e9', max_size=30))
+def test_records_are_those_of_python(text: str) -> None:
+    given_lines = io.StringIO(text, newline="").readlines()
+    taken = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal taken
+        for line in given_lines:
+            taken += 1
+            yield line
+
+    expected: list[Any] = []
+    parser, is_open = csv.reader(lines(), strict=True), False
+    while not is_open:
+        start, fields, problem = taken, None, ""
+        try:
+            fields = next(parser, [])
+        except csv.Error as error:
+            is_open, problem = "unexpected end" in str(error), str(error)
+        if taken == start:
+            break
+        if fields != [] and not is_open:
+            raw = "".join(given_lines[start:taken]).encode().removesuffix(b"\n")
+            expected.append((start + 1, raw, fields or [], problem))
+    found = []
+    with pytest.raises(ValueError, match="is not closed") if is_open else contextlib.nullcontext():
+        for each in read_records(io.BytesIO(text.encode()), ",", 1000):
+            found.append((each.line, each.text, each.fields, each.problem))
+            assert text.encode()[each.position :].startswith(each.text)
+    assert found == expected
+
+
+@pytest.mark.parametrize("line", [b"x,y" * 30 + b"\n", b'x,""y""' * 20 + b"\n", b"x" * 1000])
+def test_a_quote_or_a_line_without_end_takes_no_memory_and_ends_the_run(tmp_path: Path, line: bytes) -> None:
+    content = HEAD + b'a,"x\n' + line * ((12 << 20) // len(line))
+    csv.field_size_limit(1 << 17)
+    tracemalloc.start()
+    problem = problem_of(lambda: read(tmp_path / "a.csv", content))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    said = "line 3 is longer than 2000 bytes" if b"\n" not in line else "the quote that opens in line 2 is not closed"
+    assert problem == f"{tmp_path}/a.csv: cannot be read as csv: {said}"
+    assert peak < 8 << 20
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        # Values are text, but of fields that never are.
+        (
+            b'sample_id,text,words,n\n007,,"[""a"", 1]",1\nb, x ,,null\n',
+            [{"text": "", "words": ["a", 1], "n": "1"}, {"text": " x ", "n": "null"}],
+        ),
+        # A text that every record must have is empty text; any other column has no value.
+        (b"sample_id,text,kind\na,,\nb,x,y\n", [{"text": ""}, {"text": "x", "kind": "y"}]),
+        # Of texts of which a record has one, the empty ones have no value.
+        (
+            b"sample_id,latex,dialect,document\na,x,,\nb,,nougat,y\n",
+            [{"latex": "x"}, {"dialect": "nougat", "document": "y"}],
+        ),
+        # A system that read nothing answers with empty text, in its first field, whatever the order in the file.
+        (b"sample_id,dialect,latex,kind\na,,,k\n", [{"latex": "", "kind": "k"}]),
+        # A field that is never text counts as one.
+        (b'sample_id,latex,words\na,,"[""a""]"\nb,,\n', [{"words": ["a"]}, {"latex": ""}]),
+        # Without any field of the benchmark there is none.
+        (b"sample_id,kind\na,\n", [{}]),
+        # A mark, blank lines, and a missing line end.
+        (
+            b'\xef\xbb\xbfsample_id,text\r\n\r\na,x\r\n\n"b","1\r\n\r\n2"\r\nc,y',
+            [{"text": "x"}, {"text": "1\r\n\r\n2"}, {"text": "y"}],
+        ),
+        (HEAD, []),
+        (b"", []),
+    ],
+)
+def test_what_the_values_of_a_row_are(tmp_path: Path, content: bytes, expected: list[dict[str, Any]]) -> None:
+    texts = {"text": True, "latex": False, "document": False, "dialect": False}
+    found = records(read(tmp_path / "a.csv", content, texts=texts))
+    assert [{name: value for name, value in each.items() if name != "sample_id"} for each in found] == expected
+
+
+def test_an_empty_id_a_long_value_and_a_column_that_nobody_wants(tmp_path: Path) -> None:
+    (row,) = read(tmp_path / "a.csv", HEAD + b",x\n")
+    assert row.sample_id == ""
+    found = read(tmp_path / "a.csv", b"more,sample_id,text\n1,a," + b"x" * 300_000, 1 << 20, {"text"})
+    assert records(found) == [{"sample_id": "a", "text": "x" * 300_000}]
+    assert [row.line for row in read(tmp_path / "a.csv", HEAD + b'\na,x\n"b","1\n\n2"\nc,y')] == [3, 4, 7]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (b"a", "the record has 1 fields, but the first line names 2 columns"),
+        (b'a,"b"c', "',' expected after '\"'"),
+        (b"a,\xff", "this is not UTF-8, at byte 2 of the record"),
+        (b'a,"x\ny",c', "the record has 3 fields, but the first line names 2 columns"),
+    ],
+)
+def test_a_record_that_makes_none_is_told_with_its_line_and_the_others_are_read(
+    tmp_path: Path, line: bytes, said: str
+) -> None:
+    before, bad, after = read(tmp_path / "a.csv", HEAD + b"b,1\n" + line + b"\nc,2\n")
+    assert (bad.error, bad.cause, bad.line) == (said, "unreadable", 3)
+    assert msgspec.msgpack.decode(bad.payload) == line.decode("utf-8", "replace")
+    assert records([before, after]) == [{"sample_id": "b", "text": "1"}, {"sample_id": "c", "text": "2"}]
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_a_long_record_is_rejected_and_reading_goes_on_behind_it(tmp_path: Path, end: bytes) -> None:
+    content = HEAD + b'a,"' + b'""x\n' * 500 + b'"\n' + b"b," + b"y" * 990 + end + b"c,z" + end
+    first, second, good = read(tmp_path / "a.csv", content, limit=500)
+    assert [first.cause, second.cause] == ["too_large"] * 2
+    assert second.error == "the record has 992 bytes, more than the 500 of limits.record_bytes"
+    assert (records([good]), good.line) == ([{"sample_id": "c", "text": "z"}], 504)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"id,text\na,b\n", ".csv:1: there is no column sample_id, only id, text"),
+        (b"sample_id,text,text\n", "a.csv:1: two columns are called 'text'; rename one"),
+        (b'sample_id,"text\n', "a.csv: cannot be read as csv: the quote that opens in line 1 is not closed"),
+        (b'sample_id,"text"x\n', "a.csv:1: the names of the columns: ',' expected after"),
+        ("sample_id,text\n".encode("utf-16"), "a.csv:1: the names of the columns: this is not UTF-8, at byte 0 "),
+        (b"\x1f\x8b\x08\x00", "a.csv:1: "),
+        (b"x" * 5000, "line 1 is longer than 4000 bytes"),
+    ],
+)
+def test_a_first_line_that_names_no_columns_ends_the_run(
+    tmp_path: Path, content: bytes, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(readers, "MAX_HEADER_BYTES", 4000)
+    assert said in problem_of(lambda: read(tmp_path / "a.csv", content))
+    (tmp_path / "a.csv").write_bytes(b"")
+    assert header_of(parts_of(tmp_path / "a.csv", size=1)[0].file) == []
+
+
+# The rows of Parquet and Arrow files as records.
+
+DEPTH = 8
+LIMITS = RecordLimits(16 << 20, DEPTH)
+RECORDS = [
+    {"sample_id": f"s{index}", "text": "x" * index, "words": ["a", "b"][: index % 3], "inner": {"n": index}}
+    for index in range(150)
+]
+TABLE = pa.Table.from_pylist(RECORDS)
+BOTH = pytest.mark.parametrize("ending", ["parquet", "arrow"])
+
+
+def write(path: Path, table: Any, rows: int = 7, **options: Any) -> Path:
+    """Writes a table in row groups, or batches, of so many rows."""
+    if path.suffix == ".parquet":
+        try:
+            pq.write_table(table, path, row_group_size=rows, **options)
+        except pa.ArrowNotImplementedError as error:
+            pytest.skip(f"pyarrow {pa.__version__}: {error}")
+    else:
+        with pa.ipc.new_stream(path, table.schema) as writer:
+            writer.write_table(table, max_chunksize=rows)
+    return path
+
+
+def rows_of(
+    path: Path, columns: Collection[str] | None = None, structured: Collection[str] = (), limits: RecordLimits = LIMITS
+) -> list[Row]:
+    side = SideColumns(None if columns is None else frozenset(columns), frozenset(structured))
+    return [row for part in parts_of(path) for row in read_table(part, side, limits)]
+
+
+def records_of(path: Path, columns: Collection[str] | None = None, structured: Collection[str] = ()) -> list[Any]:
+    return records(rows_of(path, columns, structured))
+
+
+@pytest.mark.parametrize("compression", [None, "lz4", "zstd"])
+@pytest.mark.parametrize("new", [pa.ipc.new_stream, pa.ipc.new_file])
+def test_the_rows_are_those_of_the_batches(tmp_path: Path, new: Any, compression: str | None) -> None:
+    with new(tmp_path / "a.arrow", TABLE.schema, options=pa.ipc.IpcWriteOptions(compression=compression)) as writer:
+        writer.write_table(TABLE, max_chunksize=7)
+    assert records_of(tmp_path / "a.arrow") == RECORDS
+
+
+@BOTH
+def test_rows_are_numbered_through_groups_parts_and_batches(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    path = write(tmp_path / f"a.{ending}", TABLE)
+    monkeypatch.setattr(readers, "ROWS_PER_BATCH", 3)
+    monkeypatch.setattr(readers, "BYTES_AT_ONCE", 10)
+    for part_size in (1, 1 << 20):
+        monkeypatch.setattr(files, "BYTES_PER_PART", part_size)
+        assert [(row.number, row.sample_id) for row in rows_of(path, ())] == [(i, f"s{i}") for i in range(150)]
+
+
+MAP = pa.array([[("k", 1), ("l", 2)], [], None], pa.map_(pa.string(), pa.int64()))
+JSON_TYPE = pa.ExtensionArray.from_storage(pa.json_(pa.string()), pa.array(['{"x": 1}', "null", None], pa.string()))
+JSON_TEXT = ['{"a": [1, 2]}', None, "[]"]
+TEXT_TYPES = [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), pa.string())]
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [
+        # A null is left out, a nested column is kept.
+        (pa.array([{"x": 1, "y": 2.5}, None, {"x": None, "y": 0.0}]), [{"x": 1, "y": 2.5}, None, {"x": None, "y": 0}]),
+        (pa.array([{"w": 1, "tags": ["é", ""]}] * 3), [{"w": 1, "tags": ["é", ""]}] * 3),
+        (pa.array([True, None, False]), [True, None, False]),
+        # The float32 nearest to 0.1; numbers keep their values.
+        (pa.array([0.1, 1.0, -math.inf], pa.float32()), [0.10000000149011612, 1.0, -math.inf]),
+        (pa.array([2**63 - 1, -(2**63), 0]), [2**63 - 1, -(2**63), 0]),
+        (MAP, [{"k": 1, "l": 2}, {}, None]),
+        (pa.array([["a"]] * 3, pa.large_list(pa.string())), [["a"]] * 3),
+        # Parquet's own JSON is JSON in any column; text is that in a column that never holds text.
+        (JSON_TYPE, [{"x": 1}, None, None]),
+        *((pa.array(JSON_TEXT, kind), JSON_TEXT) for kind in TEXT_TYPES),
+    ],
+)
+def test_values_are_those_of_json_and_a_null_is_left_out(tmp_path: Path, ending: str, column: Any, values: Any) -> None:
+    path = write(tmp_path / f"a.{ending}", pa.table({"sample_id": list("abc"), "x": column, "unwanted": [b"y"] * 3}))
+    expected = [{"sample_id": each} | ({} if x is None else {"x": x}) for each, x in zip("abc", values, strict=True)]
+    assert records_of(path, {"x", "absent"}) == expected
+    assert records_of(path, ()) == [{"sample_id": each} for each in "abc"]
+    if values is JSON_TEXT:
+        assert [record.get("x") for record in records_of(path, {"x"}, {"x"})] == [{"a": [1, 2]}, None, []]
+
+
+def test_nan_is_a_value_and_names_of_any_characters_are_columns(tmp_path: Path) -> None:
+    names = ["a\nb", 'c"d', "e'f", "g\\h", "i.j", "", "\x00"]
+    columns = {"sample_id": ["s"], "x": [math.nan], **{name: [number] for number, name in enumerate(names)}}
+    (record,) = records_of(write(tmp_path / "a.parquet", pa.table(columns)))
+    assert math.isnan(record.pop("x"))
+    assert record == {"sample_id": "s", **{name: number for number, name in enumerate(names)}}
+
+
+def test_a_column_that_cannot_be_decoded_does_no_harm_where_it_is_not_wanted(tmp_path: Path) -> None:
+    table = pa.table({"sample_id": ["a"] * 50, "junk": ["junk"] * 50})
+    path = write(tmp_path / "a.parquet", table, 50, compression="none")
+    path.write_bytes(path.read_bytes().replace(b"junk", b"\xff\xff\xff\xff", 1))
+    assert records_of(path, ()) == [{"sample_id": "a"}] * 50
+
+
+DEEP = "[" * (DEPTH + 1) + "]" * (DEPTH + 1)
+TOO_DEEP = f"column x is nested deeper than the {DEPTH} levels of limits.depth"
+
+
+@pytest.mark.parametrize(
+    ("column", "error"),
+    [
+        (pa.array([b"good", b"\xff\xfe", b"fine"], pa.binary()).view(pa.string()), "'utf-8' codec can't decode byte"),
+        (pa.array([0, 2**60, 1], pa.timestamp("ms")), ""),
+        (pa.array(["[1]", "{broken", "[2]"]), "column x holds no JSON: "),
+        (pa.array(["[1]", "[NaN]", "[2]"]), "column x holds no JSON: "),
+        (pa.array(["[1]", DEEP, "[2]"]), TOO_DEEP),
+        (pa.array(["[1]", "[" * 100_000, "[2]"]), TOO_DEEP),
+    ],
+)
+def test_a_value_that_makes_no_record_rejects_its_row_alone(tmp_path: Path, column: Any, error: str) -> None:
+    path = write(tmp_path / "a.parquet", pa.table({"sample_id": list("abc"), "x": column}))
+    is_json = "column x" in error
+    first, bad, last = rows_of(path, None, {"x"} if is_json else set())
+    assert (first.sample_id, first.error, last.sample_id, last.error) == ("a", None, "c", None)
+    assert (bad.number, bad.sample_id, bad.payload) == (1, "b" if is_json else None, b"\xc0")
+    assert str(bad.error).startswith(error)
+
+
+@BOTH
+def test_a_column_of_the_id_that_is_missing_or_there_twice_ends_the_run(tmp_path: Path, ending: str) -> None:
+    path = write(tmp_path / f"a.{ending}", pa.table({"id": ["a"], "text": ["t"]}))
+    assert problem_of(lambda: rows_of(path, {"text"})) == f"{path}: there is no column sample_id, only id, text"
+    write(path, pa.Table.from_arrays([pa.array(["a"])] * 3, ["sample_id", "text", "text"]))
+    assert problem_of(lambda: rows_of(path, {"text"})) == f"{path}: two columns are called 'text'; rename one"
+
+
+def test_a_small_file_of_many_equal_texts_is_read_a_few_rows_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A legal file: 5,000 rows of one prediction of 30 kB take some kB, and 150 MB as records."""
+    converted: list[int] = []
+    original = RowsOfBatch.of
+
+    def counted(rows: RowsOfBatch, batch: Any, first: int) -> Any:
+        converted.append(batch.num_rows)
+        return original(rows, batch, first)
+
+    monkeypatch.setattr(RowsOfBatch, "of", counted)
+    count = 5_000
+    texts = pa.DictionaryArray.from_arrays(pa.array(np.zeros(count, np.int32)), pa.array(["x" * 30_000]))
+    table = pa.table({"sample_id": np.arange(count), "text": texts})
+    path = write(tmp_path / "a.parquet", table, count, compression="zstd")
+    assert path.stat().st_size < 1 << 18
+    sizes = [len(row.payload) for part in parts_of(path) for row in read_table(part, SideColumns(None), LIMITS)]
+    assert (len(sizes), sum(converted), min(sizes) > 30_000) == (count, count, True)
+    for rows in (1, 30):
+        converted.clear()
+        large = pa.table({"sample_id": [*map(str, range(rows))], "text": ["x" * 1_000_000] * rows})
+        assert len(rows_of(write(path, large, rows))) == sum(converted) == rows
+        assert max(converted) * 1_000_000 <= readers.BYTES_AT_ONCE
+
+
+def test_one_batch_is_read_at_a_time(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.arrow", TABLE, 10)
+    (part,) = parts_of(path)
+    with counted_reads() as sizes:
+        rows = iter(read_table(part, SideColumns(None), LIMITS))
+        for _ in range(11):
+            next(rows)
+    assert sum(sizes) < path.stat().st_size / 4
+
+
+def test_an_arrow_file_that_was_cut_off_anywhere_is_no_shorter_one(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.arrow", TABLE.slice(0, 20), 5)
+    content = path.read_bytes()
+    # Messages end at multiples of 8.
+    for size in [*range(0, len(content), 8), *range(1, len(content), 97)]:
+        path.write_bytes(content[:size])
+        assert problem_of(lambda: rows_of(path)).startswith(f"{path}: cannot be read as arrow: ")
+
+
+@BOTH
+def test_a_damaged_file_gives_rows_or_a_problem_and_never_ends_the_process(tmp_path: Path, ending: str) -> None:
+    """A damaged length may ask for more memory than there is."""
+    path = tmp_path / f"a.{ending}"
+    write(path, TABLE.slice(0, 20).select(["sample_id", "text"]), 5)
+    content, numbers, problems = path.read_bytes(), random.Random(7), 0
+    for _ in range(200):
+        damaged = bytearray(content)
+        for _ in range(numbers.randint(1, 4)):
+            at = numbers.randrange(len(damaged))
+            length = struct.pack("<i", numbers.choice([-1, 0, 1 << 30, -(1 << 31)]))
+            damaged[at : at + 4] = numbers.choice([bytes([numbers.randrange(256)]), length])
+        path.write_bytes(damaged)
+        with contextlib.suppress(InputProblem, MemoryError):
+            rows_of(path)
+            continue
+        problems += 1
+    assert problems > 40
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("an encrypted file", "Could not read encrypted metadata, no decryption found in reader"),
+        ("an encrypted column", "Cannot decrypt ColumnMetadata"),
+        ("a codec that nobody has built in", "LZO compression"),
+        ("a codec that does not exist", ""),
+    ],
+)
+def test_what_cannot_be_unpacked_is_a_problem_of_one_line(tmp_path: Path, name: str, problem: str) -> None:
+    path = tmp_path / "a.parquet"
+    ABUSES[name][1](path)
+    found = problem_of(lambda: list(read_abuse(str(path))))
+    assert found.startswith(f"{path}: cannot be read as parquet: ")
+    assert problem in found
