@@ -24,8 +24,8 @@ from .counters import METRICS, count_samples, timing
 from .faults import faults_end_the_bundle
 from .pair import PairBySample, samples_per_batch
 from .process import gc_paused, one_blas_thread
-from .repeats import Repeats, labels_of
-from .scored import BatchDecoder, PairedSample, ScoredBatch, ScoredSample, ScoringPlan
+from .repeats import labels_of, score_batch
+from .scored import BatchDecoder, PairedSample, ScoredSample, ScoringPlan
 from .totals import (
     EvaluationCore,
     PartialSums,
@@ -116,31 +116,17 @@ class ScoreBatch(beam.DoFn):
         self, samples: list[PairedSample], labels: Sequence[tuple[int, str]] = ()
     ) -> Iterator[list[ScoredSample] | TaggedOutput]:
         """Scores one batch. labels: the repeats of each system, if it has any."""
-        plan = self._plan
         with gc_paused(), one_blas_thread:
-            repeats = Repeats(plan.benchmark, len(plan.names), labels) if plan.repeats else None
-            if repeats is not None:
-                samples = repeats.spread(samples)
-            batch = self._scored(samples)
-            if repeats is not None:
-                samples, batch.samples = repeats.fold(samples, batch.samples)
+            scored, batch = score_batch(self._decoder, samples, labels, self._score)
         count_samples((sample.status for sample in batch.samples), (entry.cause for entry in batch.quarantine))
         yield batch.samples
         for entry in batch.quarantine:
             yield TaggedOutput("quarantine", entry)
-        yield TaggedOutput("batches", (samples, batch.samples))
+        yield TaggedOutput("batches", (scored, batch.samples))
 
-    def _scored(self, samples: Sequence[PairedSample]) -> ScoredBatch:
-        batch = ScoredBatch(self._plan.names)
-        decoded = self._decoder.decode(samples, batch)
-        reuse = self._plan.reuse
-        known: list[Outcome | None] = [None] * len(decoded) if reuse is None else reuse.find(samples, decoded)
-        due = [sample.pair for sample, outcome in zip(decoded, known, strict=True) if outcome is None]
+    def _score(self, pairs: list[Pair[Any, Any]]) -> list[Outcome]:
         with faults_end_the_bundle("scoring"):
-            scored = iter(score_pairs(self._plan.benchmark, due, self._plan.missing, self._timed_score))
-        for sample, outcome in zip(decoded, known, strict=True):
-            batch.add(sample, next(scored) if outcome is None else outcome)
-        return batch
+            return score_pairs(self._plan.benchmark, pairs, self._plan.missing, self._timed_score)
 
     def _timed_score(self, pairs: Sequence[Pair[Any, Any]]) -> list[Result]:
         started = time.perf_counter_ns()

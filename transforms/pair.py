@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
+from operator import itemgetter
 from typing import Any
 
 import apache_beam as beam
@@ -12,7 +13,7 @@ from apache_beam.utils.windowed_value import WindowedValue
 
 from .blocks import Block, at_end, sorted_on_disk, unpack
 from .counters import RecordCounts
-from .records import GROUND_TRUTH, REUSED_ROWS, Cause, EncodedRecord, Quarantined, quarantined, side_name
+from .records import GROUND_TRUTH, REUSED_ROWS, Cause, EncodedRecord, quarantined
 from .repeats import label_of
 from .scored import PairedSample
 
@@ -88,29 +89,22 @@ class DeduplicateAndPair(beam.DoFn):
 
     def _pair(self, ordered: Iterable[tuple[bytes, bytes]]) -> Iterator[list[PairedSample] | TaggedOutput]:
         """Yields the samples of records sorted by sample_id, side (the ground truth first) and position."""
-        current: bytes | None = None
-        first: dict[Any, EncodedRecord] = {}
-        rows: list[EncodedRecord] = []
-        for key, encoded in ordered:
-            if key != current:
-                if current is not None:
-                    yield from self._sample(current.decode(), first, rows)
-                current, first, rows = key, {}, []
-            record = EncodedRecord(encoded)
-            side = record.side
-            if side >= REUSED_ROWS:
-                rows.append(record)
-                continue
-            label = label_of(record) if self._repeats and side != GROUND_TRUTH else None
-            slot = side if label is None else (side, label)
-            if slot not in first:
-                first[slot] = record
-                continue
-            what = "sample_id" if label is None else f"repeat {label} of this sample_id"
-            message = f"the {what} is first at {first[slot].origin.place}; only that record counts"
-            yield self._quarantined(record, key.decode(), "duplicate", message)
-        if current is not None:
-            yield from self._sample(current.decode(), first, rows)
+        for key, group in itertools.groupby(ordered, itemgetter(0)):
+            sample_id, first, rows = key.decode(), dict[Any, EncodedRecord](), list[EncodedRecord]()
+            for record in (EncodedRecord(encoded) for _, encoded in group):
+                side = record.side
+                if side >= REUSED_ROWS:
+                    rows.append(record)
+                    continue
+                label = label_of(record) if self._repeats and side != GROUND_TRUTH else None
+                slot = side if label is None else (side, label)
+                if slot not in first:
+                    first[slot] = record
+                    continue
+                what = "sample_id" if label is None else f"repeat {label} of this sample_id"
+                message = f"the {what} is first at {first[slot].origin.place}; only that record counts"
+                yield self._quarantined(record, sample_id, "duplicate", message)
+            yield from self._sample(sample_id, first, rows)
 
     def _sample(
         self, sample_id: str, records: dict[Any, EncodedRecord], rows: Sequence[EncodedRecord]
@@ -137,7 +131,5 @@ class DeduplicateAndPair(beam.DoFn):
         return samples
 
     def _quarantined(self, record: EncodedRecord, sample_id: str, cause: Cause, message: str) -> TaggedOutput:
-        side = record.side
-        self._outcomes.add(side, cause)
-        entry: Quarantined = quarantined(record, side_name(side, self._names), sample_id, "pair", cause, message)
-        return TaggedOutput("quarantine", entry)
+        self._outcomes.add(record.side, cause)
+        return TaggedOutput("quarantine", quarantined(record, self._names, sample_id, "pair", cause, message))

@@ -27,9 +27,9 @@ from .blocks import IN_PIPELINE, Block, BlockBuffer, BlockFolder, KeyedRecord, T
 from .counters import RecordCounts
 from .faults import faults_end_the_bundle
 from .io.field_map import (
-    KEY_ONLY,
     SideColumns,
     about_sample_id,
+    identified,
     presence,
     present_fields,
     record_json,
@@ -48,7 +48,6 @@ from .records import (
     Quarantined,
     RecordEncoder,
     quarantined,
-    side_name,
 )
 from .repeats import check_count, label_of, outcome_of
 from .rows import RowSource, opened, read_rows
@@ -222,14 +221,14 @@ class RecordIntake(beam.DoFn):
             return self.rejected(encoded(), "too_large", too_large(line.length, limits.record_bytes))
         if problem := nesting_problem(text, limits.depth):
             return self.rejected(encoded(), "too_deep", f"the record {problem}")
-        try:
-            text = fields.of_json(text)
-            sample_id = KEY_ONLY.decode(text).sample_id
-        except msgspec.ValidationError as error:
-            return self.rejected(encoded(), "no_sample_id", about_sample_id(str(error), fields.integer_ids))
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            return self.rejected(encoded(), "unreadable", _about_json(line.text, error))
-        return self._keyed(encoded(), sample_id)
+        sample_id, text, problem = identified(text, fields)
+        if problem is None:
+            return sample_id.encode(), encoded().encoded
+        cause, message = problem
+        if cause == "unreadable":
+            hint = "; NaN and Infinity are not JSON" if b"NaN" in line.text or b"Infinity" in line.text else ""
+            message = f"this is not JSON: {message}{hint}"
+        return self.rejected(encoded(), cause, message)
 
     def _row(self, encoder: RecordEncoder, row: Row) -> KeyedRecord | Quarantined:
         encoded = EncodedRecord(encoder.encode(row.number, row.line or row.number + 1, MSGPACK, row.payload))
@@ -240,18 +239,13 @@ class RecordIntake(beam.DoFn):
             type_name = "null" if row.sample_id is None else type(row.sample_id).__name__
             fields = self._plan.columns[encoder.side].fields
             return self.rejected(encoded, "no_sample_id", about_sample_id(f"it is {type_name}", fields.integer_ids))
-        return self._keyed(encoded, row.sample_id)
-
-    def _keyed(self, encoded: EncodedRecord, sample_id: str) -> KeyedRecord | Quarantined:
-        problem = wrong_length(sample_id)
-        if problem is not None:
+        if problem := wrong_length(row.sample_id):
             return self.rejected(encoded, "no_sample_id", problem)
-        return sample_id.encode(), encoded.encoded
+        return row.sample_id.encode(), encoded.encoded
 
     def rejected(self, encoded: EncodedRecord, cause: Cause, error: str, sample_id: str | None = None) -> Quarantined:
         """Returns the quarantine entry of a record."""
-        side = side_name(encoded.side, self._plan.names)
-        return quarantined(encoded, side, sample_id, "read", cause, error)
+        return quarantined(encoded, self._plan.names, sample_id, "read", cause, error)
 
 
 class ReadPart(RecordIntake):
@@ -298,11 +292,6 @@ class ReadPart(RecordIntake):
         encoder = RecordEncoder(file.side, file.number, file.path)
         for item in itertools.islice(read_part(part, self._plan.columns[file.side], self._plan.limits), start, stop):
             yield self.record(encoder, item)
-
-
-def _about_json(text: bytes, error: BaseException) -> str:
-    hint = "; NaN and Infinity are not JSON" if b"NaN" in text or b"Infinity" in text else ""
-    return f"this is not JSON: {explain(error)}{hint}"
 
 
 Unpack = Callable[[Any], Any]

@@ -10,6 +10,7 @@ import struct
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Literal, TypeVar
 
 import msgspec
@@ -247,21 +248,17 @@ class CauseCount:
 
     def merge(self, other: CauseCount) -> CauseCount:
         """Adds up two counts."""
-        examples = sorted((*self.examples, *other.examples), key=_place_of)[:EXAMPLES]
-        return CauseCount(self.count + other.count, tuple(examples))
-
-
-def _place_of(entry: Quarantined) -> tuple[str, int, str]:
-    return entry.source, entry.position, entry.error
+        examples = sorted((*self.examples, *other.examples), key=attrgetter("source", "position", "error"))
+        return CauseCount(self.count + other.count, tuple(examples[:EXAMPLES]))
 
 
 def quarantined(
-    encoded: EncodedRecord, side: str, sample_id: str | None, stage: Stage, cause: Cause, error: str
+    encoded: EncodedRecord, names: Sequence[str], sample_id: str | None, stage: Stage, cause: Cause, error: str
 ) -> Quarantined:
-    """Returns the quarantine entry of a record."""
-    at, text = encoded.origin, encoded.text()
-    line = at.line or None
-    return Quarantined(side, sample_id, writable(at.path), at.position, line, stage, cause, writable(error), text)
+    """Returns the quarantine entry of a record. names: of the systems."""
+    at, side = encoded.origin, side_name(encoded.side, names)
+    source, error, text = writable(at.path), writable(error), encoded.text()
+    return Quarantined(side, sample_id, source, at.position, at.line or None, stage, cause, error, text)
 
 
 def writable(text: str) -> str:

@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from ..metrics.benchmark import Benchmark, SampleScore, explain
+from ..metrics.benchmark import Benchmark, Pair, SampleScore, explain
 from ..metrics.repeats import MAX_REPEATS, fold_metrics, fold_statistics
-from ..metrics.scoring import Status
+from ..metrics.scoring import Outcome, Status
 from ..metrics.statistics.sums import Sums
 from .hashes import HASH_BYTES
 from .records import ColumnsReader, EncodedRecord, InputProblem
-from .scored import NO_DETAILS, PairedSample, ScoredSample
+from .scored import NO_DETAILS, BatchDecoder, PairedSample, ScoredBatch, ScoredSample
 
 REPEAT = "repeat"
 """The field of a prediction that holds its repeat."""
@@ -65,6 +65,31 @@ def check_count(labels: Iterable[Any]) -> None:
     """Raises InputProblem if a system has too many repeats."""
     if len(set(labels)) > MAX_REPEATS:
         raise InputProblem(f"repeats: a system has more than {MAX_REPEATS}; `repeat` must number its predictions")
+
+
+def score_batch(
+    decoder: BatchDecoder,
+    samples: Sequence[PairedSample],
+    labels: Labels,
+    score: Callable[[list[Pair[Any, Any]]], Iterable[Outcome]],
+) -> tuple[Sequence[PairedSample], ScoredBatch]:
+    """Scores a batch; samples whose scores an earlier run has are not passed to `score`.
+
+    labels: the repeats of each system, if it has any; each sample is then one of its worst repeat, see `Repeats.fold`.
+    """
+    plan = decoder.plan
+    repeats = Repeats(plan.benchmark, len(plan.names), labels) if plan.repeats else None
+    if repeats is not None:
+        samples = repeats.spread(samples)
+    batch = ScoredBatch(plan.names)
+    decoded = decoder.decode(samples, batch)
+    known: list[Outcome | None] = [None] * len(decoded) if plan.reuse is None else plan.reuse.find(samples, decoded)
+    scored = iter(score([each.pair for each, outcome in zip(decoded, known, strict=True) if outcome is None]))
+    for sample, outcome in zip(decoded, known, strict=True):
+        batch.add(sample, next(scored) if outcome is None else outcome)
+    if repeats is not None:
+        samples, batch.samples = repeats.fold(samples, batch.samples)
+    return samples, batch
 
 
 class Repeats:

@@ -16,7 +16,7 @@ import pyarrow as pa
 from ..metrics.benchmark import Benchmark, Pair, explain
 from ..metrics.scoring import Missing, Outcome, Status, status_of_prediction
 from .hashes import record_hash, row_hash
-from .records import Cause, ColumnsReader, EncodedRecord, Quarantined, quarantined, side_name
+from .records import Cause, ColumnsReader, EncodedRecord, Quarantined, quarantined
 from .rows import sample_schema
 from .slice_labels import Slice, Slicing, cluster_unit
 
@@ -147,8 +147,7 @@ class ScoredBatch:
 
     def reject(self, record: EncodedRecord, sample_id: str, cause: Cause, message: str) -> None:
         """Adds the quarantine entry of a record."""
-        side = side_name(record.side, self.names)
-        self.quarantine.append(quarantined(record, side, sample_id, "score", cause, message))
+        self.quarantine.append(quarantined(record, self.names, sample_id, "score", cause, message))
 
     def reject_truth(self, sample: PairedSample, message: str) -> None:
         """Adds a sample whose ground truth cannot be decoded: it is rejected once, its predictions are unmatched."""
@@ -180,10 +179,10 @@ class ScoredBatch:
 
 
 class BatchDecoder:
-    """Decodes the records of samples, and the columns that the run needs."""
+    """Decodes the records of samples, and the columns that the run needs. plan: as given."""
 
     def __init__(self, plan: ScoringPlan) -> None:
-        self._plan = plan
+        self.plan = plan
         columns = plan.slicing.columns
         column_names = columns if plan.cluster is None else (*columns, plan.cluster)
         self._column_names = tuple(dict.fromkeys(column_names))
@@ -194,7 +193,7 @@ class BatchDecoder:
         return [decoded for sample in samples for decoded in self._decode(sample, batch)]
 
     def _decode(self, sample: PairedSample, batch: ScoredBatch) -> Iterator[DecodedSample]:
-        plan, sample_id = self._plan, sample.sample_id
+        plan, sample_id = self.plan, sample.sample_id
         try:
             truth = sample.truth.decode(plan.benchmark.truth_type)
             cells = self._columns.read(sample.truth)

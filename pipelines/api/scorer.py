@@ -12,21 +12,18 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pyarrow as pa
 
-from ...metrics.benchmark import explain, record_fields
-from ...metrics.scoring import score_pairs
+from ...metrics.benchmark import Pair, record_fields
+from ...metrics.scoring import Outcome, score_pairs
 from ...metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from ...metrics.statistics.sums import Sums
 from ...transforms.hashes import scoring_signature
 from ...transforms.io.field_map import (
-    KEY_ONLY,
     SAMPLE_ID,
-    FieldMap,
-    about_sample_id,
     fields_of,
+    identified,
     presence,
     present_fields,
     record_json,
-    wrong_length,
 )
 from ...transforms.records import (
     GROUND_TRUTH,
@@ -38,10 +35,9 @@ from ...transforms.records import (
     RecordEncoder,
     Stage,
     quarantined,
-    side_name,
 )
-from ...transforms.repeats import Repeats, label_of
-from ...transforms.scored import BatchDecoder, PairedSample, ScoredBatch, ScoredSample, ScoringPlan, sample_table
+from ...transforms.repeats import label_of, score_batch
+from ...transforms.scored import BatchDecoder, PairedSample, ScoredSample, ScoringPlan, sample_table
 from ...transforms.slice_labels import Slicing
 from ...transforms.totals import (
     EvaluationCore,
@@ -125,8 +121,7 @@ class Totals:
         """Adds a record that belongs to no sample."""
         stage: Stage = "pair" if cause in ("duplicate", "unmatched") else "read"
         self.outcomes[record.side][cause if stage == "pair" else "rejected"] += 1
-        side = side_name(record.side, self.systems)
-        self.quarantine.append(quarantined(record, side, sample_id, stage, cause, message))
+        self.quarantine.append(quarantined(record, self.systems, sample_id, stage, cause, message))
 
     def merge(self, other: Totals) -> None:
         """Adds the scores of `other`, all or nothing, even if interrupted.
@@ -244,7 +239,7 @@ class Scorer:
             seen.fields.update(dict.fromkeys(fields.present(table.column_names), 0))
         encoder, records = RecordEncoder(side, 0, IN_MEMORY), dict[tuple[str, str], EncodedRecord]()
         for number, text in enumerate(json_records(data, {path[0] for path in paths if len(path) == 1})):
-            sample_id, mapped, problem = _identified(text, fields)
+            sample_id, mapped, problem = identified(text, fields)
             record = EncodedRecord(encoder.encode(number, number + 1, JSON, mapped))
             added.outcomes[side]["read"] += 1
             seen.whole = number < RECORDS_LOOKED_AT
@@ -293,8 +288,7 @@ class Scorer:
         predictions: Mapping[tuple[str, str], EncodedRecord],
     ) -> None:
         """Scores the paired records, and rejects predictions without a ground truth."""
-        plan, repeats = self._core.scoring, None
-        batch = ScoredBatch(plan.names)
+        plan = self._core.scoring
         of_sample: defaultdict[str, list[EncodedRecord]] = defaultdict(list)
         for (sample_id, _), record in predictions.items():
             of_sample[sample_id].append(record)
@@ -305,18 +299,13 @@ class Scorer:
         ]
         if plan.repeats:
             added.repeats = frozenset(label for _, label in predictions)
-            repeats = Repeats(plan.benchmark, 1, ((0, label) for label in added.repeats))
-            samples = repeats.spread(samples)
-        decoded = BatchDecoder(plan).decode(samples, batch)
-        pairs = [sample.pair for sample in decoded]
-        if self._processes > 1:
-            outcomes = score_in_processes(plan.benchmark, pairs, plan.missing, self._processes)
-        else:
-            outcomes = score_pairs(plan.benchmark, pairs, plan.missing)
-        for sample, outcome in zip(decoded, outcomes, strict=True):
-            batch.add(sample, outcome)
-        if repeats is not None:
-            _, batch.samples = repeats.fold(samples, batch.samples)
+
+        def score(pairs: list[Pair[Any, Any]]) -> list[Outcome]:
+            if self._processes > 1:
+                return score_in_processes(plan.benchmark, pairs, plan.missing, self._processes)
+            return score_pairs(plan.benchmark, pairs, plan.missing)
+
+        _, batch = score_batch(BatchDecoder(plan), samples, [(0, label) for label in added.repeats], score)
         added.quarantine += batch.quarantine
         added.add(batch.samples, self._core)
 
@@ -407,19 +396,6 @@ def result_of(run: Run, system: str, samples: pa.Table, warnings: list[str], ori
         tuple(benchmark.main_metrics()),
         origin=origin,
     )
-
-
-def _identified(record: bytes, fields: FieldMap) -> tuple[str, bytes, tuple[Cause, str] | None]:
-    """Returns the sample_id of a record, the record with the field names of the benchmark, and why it is rejected."""
-    try:
-        mapped = fields.of_json(record)
-        sample_id = KEY_ONLY.decode(mapped).sample_id
-    except msgspec.ValidationError as error:
-        return "", record, ("no_sample_id", about_sample_id(str(error), fields.integer_ids))
-    except _DECODING_ERRORS as error:
-        return "", record, ("unreadable", explain(error))
-    wrong = wrong_length(sample_id)
-    return sample_id, mapped, None if wrong is None else ("no_sample_id", wrong)
 
 
 def _unnamed(side: Any) -> bool:

@@ -123,7 +123,7 @@ def with_split(samples: list[PairedSample], plan: SplitPlan) -> Iterator[tuple[s
         try:
             record: dict[str, Any] = truth.decode(dict)
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-            entry = quarantined(truth, "ground_truth", sample.sample_id, "read", "unreadable", explain(error))
+            entry = quarantined(truth, (), sample.sample_id, "read", "unreadable", explain(error))
             yield TaggedOutput("quarantine", entry)
             continue
         if record.get(plan.column) is not None:

@@ -64,7 +64,7 @@ def test_both_encodings_decode_to_the_same_record_and_a_place_names_its_line() -
 @given(st.binary(max_size=40), st.sampled_from(["a.jsonl", "/data/\udcff.jsonl"]))
 def test_bytes_and_paths_of_any_kind_make_a_readable_quarantine_entry(payload: bytes, path: str) -> None:
     record = encoded(0, payload, position=12, path=path)
-    line = quarantined(record, "ours", None, "read", "unreadable", f"of {path}").to_bytes()
+    line = quarantined(record, ["ours"], None, "read", "unreadable", f"of {path}").to_bytes()
     assert b"\n" not in line
     shown = path.replace("\udcff", r"\udcff")
     assert msgspec.json.decode(line) == {

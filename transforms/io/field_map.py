@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import json
 import re
 from collections.abc import Collection, Mapping
@@ -14,6 +15,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
+
+from ...metrics.benchmark import explain
+from ..records import Cause
 
 SAMPLE_ID = "sample_id"
 
@@ -79,11 +83,8 @@ class FieldMap:
 
     def find(self, field: str, columns: Mapping[str, Any]) -> Any:
         """Returns the value of a field in a record of Python values, None if it is absent."""
-        value: Any = columns
         with contextlib.suppress(msgspec.MsgspecError, RecursionError):
-            for key in self.path_of(field):
-                value = _inner_value(value, key)
-            return value
+            return functools.reduce(_inner_value, self.path_of(field), columns)
         return None
 
     def id_column(self) -> str:
@@ -94,9 +95,7 @@ class FieldMap:
         renamed = {name for name, _ in self.paths}
         record = {name: value for name, value in columns.items() if name not in renamed}
         for name, path in self.paths:
-            value: Any = columns.get(path[0])
-            for key in path[1:]:
-                value = _inner_value(value, key)
+            value = functools.reduce(_inner_value, path, columns)
             if value is not None:
                 record[name] = value
         if SAMPLE_ID in record:
@@ -178,8 +177,23 @@ class _KeyOnly(msgspec.Struct):
     sample_id: str
 
 
-KEY_ONLY = msgspec.json.Decoder(_KeyOnly)
-"""Decodes the sample_id of a record under the names of the benchmark alone; see `FieldMap.of_json`."""
+_KEY_ONLY = msgspec.json.Decoder(_KeyOnly)
+
+
+def identified(text: bytes, fields: FieldMap) -> tuple[str, bytes, tuple[Cause, str] | None]:
+    """Returns the sample_id of a JSON record, and the record under the names of the benchmark.
+
+    Also why it is rejected, as cause and message; then the sample_id is empty, and the record as far as it was mapped.
+    """
+    try:
+        text = fields.of_json(text)
+        sample_id = _KEY_ONLY.decode(text).sample_id
+    except msgspec.ValidationError as error:
+        return "", text, ("no_sample_id", about_sample_id(str(error), fields.integer_ids))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        return "", text, ("unreadable", explain(error))
+    problem = wrong_length(sample_id)
+    return sample_id, text, problem and ("no_sample_id", problem)
 
 
 def wrong_length(sample_id: str) -> str | None:
@@ -190,7 +204,7 @@ def wrong_length(sample_id: str) -> str | None:
 
 
 def about_sample_id(problem: str, integers: bool) -> str:
-    """Returns why a record has no sample_id. problem: of `KEY_ONLY`. integers: whether a sample_id may be one."""
+    """Returns why a record has no sample_id. problem: of msgspec. integers: whether a sample_id may be one."""
     kind = "a string or an integer" if integers else "a string; set sample_id_type: any to accept integers"
     return f"sample_id must be {kind}: {problem}"
 
