@@ -32,7 +32,7 @@ from ...transforms.blocks import IN_PIPELINE, BlockFolder
 from ...transforms.faults import temporary_folder
 from ...transforms.process import one_blas_thread, quiet_root_logger
 from ..config.errors import UsageError, as_input_errors, one_line
-from .lifetime import remove_folder, worker_command
+from .lifetime import remove_folder, stop_if_worker_ends, worker_command
 from .reachable import cancel_job, check_addresses, check_reachable
 
 MANY_CORES = 4
@@ -252,7 +252,7 @@ def _worker_environment(options: PipelineOptions) -> Iterator[Any]:
         return
     direct.direct_running_mode = None
     try:
-        with worker_command() as command_line:
+        with worker_command() as command_line, stop_if_worker_ends():
             yield worker_environment(command_line)
     finally:
         direct.direct_running_mode = "multi_processing"
