@@ -38,6 +38,9 @@ _PREFIX, _LOCK, _NEW_LOCK = "beamscore-run-", ".lock", "lock"
 # unrelated package with the name of one of ours.
 _WORKER = "import sys; sys.path[:] = {path}; from beamscore.pipelines.runners.lifetime import work; work({parent})"
 
+_READERS = ("read_grpc_client_inputs", "beam_control_read")
+"""Threads of Beam that fail if a worker ends, maybe before the thread that waits for it knows."""
+
 _folders: set[str] = set()
 
 
@@ -140,8 +143,7 @@ def stop_if_worker_ends() -> Iterator[None]:
             ended.append(message.split()[-1])
             terminate_workers()
             os.kill(os.getpid(), signal.SIGUSR1)
-        elif problem.thread is None or problem.thread.name != "read_grpc_client_inputs":
-            # That thread fails because the worker has ended, maybe before it is known.
+        elif problem.thread is None or problem.thread.name not in _READERS:
             hook(problem)
 
     def stop(*_: object) -> None:
