@@ -51,13 +51,7 @@ def _row_type(**fields: Any) -> Any:
 
 
 METRIC_ROW = _row_type(
-    system=str,
-    slice=str,
-    metric=str,
-    value=OPTIONAL_FLOAT,
-    low=OPTIONAL_FLOAT,
-    high=OPTIONAL_FLOAT,
-    units=int,
+    system=str, slice=str, metric=str, value=OPTIONAL_FLOAT, low=OPTIONAL_FLOAT, high=OPTIONAL_FLOAT, units=int
 )
 SAMPLE_ROW = _row_type(
     sample_id=str,
@@ -237,7 +231,7 @@ def _rows(evaluated: Evaluated, configuration: Configuration, systems: tuple[str
         evaluated.samples | "Samples" >> beam.FlatMap(_sample_rows, systems).with_output_types(SAMPLE_ROW),
         evaluated.quarantine | "Rejected" >> beam.Map(_rejected_row).with_output_types(REJECTED_ROW),
         totals | "Coverage" >> beam.FlatMap(_coverage_rows).with_output_types(COVERAGE_ROW),
-        totals | "Sums" >> beam.Map(_sums).with_output_types(bytes),
+        totals | "Sums" >> beam.Map(lambda run: encode_json(run.sums.document())).with_output_types(bytes),
     )
 
 
@@ -258,16 +252,10 @@ def _metric_rows(result: Run) -> Iterator[beam.Row]:
     for name, system in result.systems.items():
         for label, slice_result in {"": system, **system.slices}.items():
             for metric, value in slice_result.values.items():
-                low, high = slice_result.intervals.get(metric) or (None, None)
-                yield beam.Row(
-                    system=name,
-                    slice=label,
-                    metric=metric,
-                    value=_float(value),
-                    low=_float(low),
-                    high=_float(high),
-                    units=round(slice_result.units[metric]),
-                )
+                numbers = value, *(slice_result.intervals.get(metric) or (None, None))
+                value, low, high = map(_float, numbers)
+                units = round(slice_result.units[metric])
+                yield beam.Row(system=name, slice=label, metric=metric, value=value, low=low, high=high, units=units)
 
 
 def _float(value: float | None) -> float | None:
@@ -303,10 +291,6 @@ def _coverage_rows(result: Run) -> Iterator[beam.Row]:
             for status, count in counts.items() if isinstance(counts, Mapping) else [(side, counts)]:
                 named = side if isinstance(counts, Mapping) else ""
                 yield beam.Row(system=name, side=named, status=status, count=count)
-
-
-def _sums(result: Run) -> bytes:
-    return encode_json(result.sums.document())
 
 
 def unpack_inference(element: Any) -> dict[str, Any]:
