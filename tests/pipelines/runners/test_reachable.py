@@ -78,7 +78,11 @@ def test_a_bucket_that_does_not_answer_ends_the_command_with_one_line_each_time(
 def test_a_package_that_is_not_installed_is_named(
     asked: list[str], monkeypatch: pytest.MonkeyPatch, path: str, extra: str
 ) -> None:
-    monkeypatch.setattr(reachable, "find_spec", lambda name: None)
+    def missing(name: str) -> None:
+        if "." in name:
+            raise ModuleNotFoundError("no parent package")
+
+    monkeypatch.setattr(reachable, "find_spec", missing)
     with pytest.raises(UsageError, match=f"need a package that is not installed: pip install '{extra}'"):
         check_reachable([path])
     assert asked == []
