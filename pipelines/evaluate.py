@@ -36,7 +36,6 @@ from ..transforms.publish import (
 from ..transforms.read import ReadRowBlocks
 from ..transforms.records import EARLIER_ROWS, REUSED_ROWS
 from ..transforms.rows import EarlierRows, ReusedRows
-from ..transforms.totals import EvaluationCore
 from .api.scorer import core_of
 from .config.errors import UsageError
 from .config.gates import check_targets
@@ -83,10 +82,6 @@ class EvaluationPlan:
         """The names of the systems, in the order of their numbers."""
         return self.inputs.systems
 
-    def core(self) -> EvaluationCore:
-        """Returns the core of the evaluation."""
-        return core_of(self.configuration, self.systems, self.reuse)
-
     def picks(self) -> Selection:
         """Returns which samples are picked: those that report.md lists, and those on the page if there is one."""
         configuration = self.configuration
@@ -119,7 +114,7 @@ def build_evaluation(pipeline: beam.Pipeline, plan: EvaluationPlan) -> None:
     read = plan.inputs.read(pipeline)
     streams = {name: read[name] for name in RECORD_STREAMS}
     streams["records"] = _with_rows(pipeline, plan, read.records)
-    evaluated = streams | "Evaluate" >> EvaluateRecords(plan.core())
+    evaluated = streams | "Evaluate" >> EvaluateRecords(core_of(plan.configuration, plan.systems, plan.reuse))
     _ = evaluated | "Publish" >> PublishRun(plan)
 
 

@@ -145,3 +145,15 @@ def test_a_worker_of_the_python_api_hands_the_fault_over(tmp_path: Path) -> None
         beamscore.evaluate("toy", [{"sample_id": "a", "text": "disk is full"}], [], processes=2)
     with pytest.raises(BrokenProcessPool, match="a worker process ended early with exit code 7"):
         beamscore.evaluate("toy", [{"sample_id": "a", "text": "process ends"}], [], processes=2)
+
+
+def test_a_worker_process_that_ends_ends_the_run(tmp_path: Path) -> None:
+    """Beam's runner would wait for it for ever."""
+    truths = write_lines(tmp_path / "t.jsonl", [{"sample_id": "a", "text": "process ends"}])
+    run = evaluate(tmp_path / "run", truths, truths, "--processes", "2")
+    assert (run.code, run.stdout) == (2, "")
+    assert run.stderr == (
+        "beamscore: the run failed because of this machine, not of a record: a worker process ended early with exit "
+        "code 7; the system may have ended it for lack of memory: use fewer processes, or more memory, and run again\n"
+    )
+    assert list(run.output.iterdir()) == []

@@ -60,12 +60,8 @@ def test_files_are_evaluated_by_the_pipeline_and_systems_loaded_by_name(tmp_path
     assert from_files.values == found.values
     for part in ("sums", "values", "intervals", "slices"):
         assert getattr(from_files, part) == getattr(in_memory, part), part
-    for place, reason in (
-        (run.output, "it holds 2 systems; give one of "),
-        (tmp_path / "no", "no finished run is here"),
-    ):
-        with pytest.raises(ValueError, match=reason):
-            beamscore.load(place)
+    with pytest.raises(ValueError, match="it holds 2 systems; give one of "):
+        beamscore.load(run.output)
     with pytest.raises(ValueError, match="nowhere"):
         beamscore.evaluate("traffic_rules", "nowhere.jsonl", str(SIGNS[1]))
     with pytest.raises(TypeError, match="both be files"):
@@ -155,12 +151,10 @@ def test_a_scorer_adds_up_what_a_loop_gives_it_and_travels_to_other_processes() 
         (first if start % 2 else second).update(part, given)
     first.merge(pickle.loads(pickle.dumps(second)))
     assert (first.compute().sums, first.compute().values) == (whole.sums, whole.values)
-    for other, reason in (
-        (second, "scored by both"),
-        (beamscore.Scorer("toy"), "other benchmarks, options or settings"),
-    ):
-        with pytest.raises(ValueError, match=reason):
-            first.merge(other)
+    with pytest.raises(ValueError, match="scored by both"):
+        first.merge(second)
+    with pytest.raises(ValueError, match="other benchmarks, options or settings"):
+        first.merge(beamscore.Scorer("toy"))
 
 
 def test_one_pair_has_its_metrics_and_details() -> None:
@@ -169,30 +163,27 @@ def test_one_pair_has_its_metrics_and_details() -> None:
         {"exact_match": 1.0, "similarity": 1.0}, {"samples": 1, "equal": 1, "similarity": 1.0}, {"read": "one"}
     )
     assert beamscore.score("toy", {"text": "one"}).metrics["exact_match"] == 0
-    with pytest.raises(beamscore.RejectedRecord, match="the truth is bad"):
-        beamscore.score("toy", {"text": "truth is bad"}, {"text": "x"})
-    with pytest.raises(beamscore.RejectedRecord, match="text"):
-        beamscore.score("toy", {"text": "one"}, {"text": 1})
-    with pytest.raises(beamscore.RejectedRecord, match=r"^prediction: ") as rejected:
-        beamscore.score("toy", {"text": "one"}, {"text": "\ud800"})
-    assert str(pickle.loads(pickle.dumps(rejected.value))) == str(rejected.value)
-    with pytest.raises(ValueError, match=r"there is no benchmark charts \(did you mean chart\?\); there are "):
-        beamscore.score("charts", {}, {})
-    with pytest.raises(ValueError, match="toy: unknown: unknown key; allowed for toy: "):
-        beamscore.score("toy", {"text": "one"}, None, options={"unknown": 1})
-
-
-def python(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    path = f"import sys; sys.path.insert(1, {str(ROOT)!r}); "
-    return subprocess.run([sys.executable, "-c", path + code], cwd=folder, capture_output=True, text=True, check=False)
+    wrong: list[tuple[type[Exception], str, str, Any, Any, dict[str, Any]]] = [
+        (beamscore.RejectedRecord, "the truth is bad", "toy", "truth is bad", "x", {}),
+        (beamscore.RejectedRecord, "text", "toy", "one", 1, {}),
+        (beamscore.RejectedRecord, r"^prediction: ", "toy", "one", "\ud800", {}),
+        (ValueError, r"there is no benchmark charts \(did you mean chart\?\); there are ", "charts", "", "", {}),
+        (ValueError, "toy: unknown: unknown key; allowed for toy: ", "toy", "one", "", {"unknown": 1}),
+    ]
+    for error, message, benchmark, truth, prediction, options in wrong:
+        with pytest.raises(error, match=message) as raised:
+            beamscore.score(benchmark, {"text": truth}, {"text": prediction}, options=options)
+        assert str(pickle.loads(pickle.dumps(raised.value))) == str(raised.value)
 
 
 def test_importing_it_does_not_import_beam(tmp_path: Path) -> None:
     heavy = ("apache_beam", "scipy", "pyarrow", "numpy", "shapely", "PIL")
-    code = f"import beamscore; print([name for name in {heavy} if name in sys.modules])"
-    assert python(code, tmp_path).stdout == "[]\n"
-    code = "import beamscore; beamscore.score('chart', {}); print('apache_beam' in sys.modules)"
-    assert python(code, tmp_path).stdout == "False\n"
+    code = (
+        f"import sys; sys.path.insert(1, {str(ROOT)!r}); import beamscore\n"
+        f"print([name for name in {heavy} if name in sys.modules])\n"
+        "beamscore.score('chart', {}); print('apache_beam' in sys.modules)"
+    )
+    assert subprocess.check_output([sys.executable, "-c", code], cwd=tmp_path, text=True) == "[]\nFalse\n"
 
 
 def test_public_names_are_there_though_none_is_imported_before_it_is_used() -> None:

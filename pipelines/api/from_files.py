@@ -109,7 +109,7 @@ def compare_runs(
     with _in_words(), tempfile.TemporaryDirectory(prefix="beamscore-") as scratch:
         for name, result in sides.items():
             if isinstance(result, Result):
-                _save(result, os.path.join(scratch, name))
+                save(result, os.path.join(scratch, name))
         before, after = (
             open_system(os.path.join(scratch, name) if isinstance(each, Result) else each)
             for name, each in sides.items()
@@ -127,20 +127,12 @@ def compare_runs(
     return document, tuple(plan.setting.benchmark.main_metrics())
 
 
-def save(result: Result, folder: str | os.PathLike[str]) -> None:
+def save(result: Result, path: str | os.PathLike[str]) -> None:
     """Writes a result as a finished run; see `Result.save`."""
-    with _in_words():
-        _save(result, os.fspath(folder))
-
-
-def _save(result: Result, folder: str) -> None:
-    """Writes a result as a finished run in a folder; an earlier run there is replaced.
-
-    Raises InputProblem if the folder cannot be written, or another run owns it.
-    """
-    run_id, (origin, entries) = new_run_id(), result.origin
+    folder, run_id, (origin, entries) = os.fspath(path), new_run_id(), result.origin
     run, (system,) = copy.copy(origin), origin.systems
     with (
+        _in_words(),
         owned_output(folder, Claim(run_id, Process.of(os.getpid())), LAYOUT),
         heartbeat(folder, run_id),
         output_problems(folder),

@@ -49,7 +49,7 @@ from ...transforms.totals import (
     slice_results,
 )
 from ..config.settings import DEFAULT_SYSTEM, Configuration
-from ..inputs.mismatch import RECORDS_LOOKED_AT, FirstRecords, no_column
+from ..inputs.mismatch import RECORDS_LOOKED_AT, FirstRecords, no_column, record_type
 from ..runs.causes import why_unscored
 from ..runs.numbers import count_of
 from ..runs.run import Run
@@ -214,13 +214,11 @@ class Scorer:
         if None in truths:
             raise TypeError("a ground-truth record must be a mapping, not None")
         first = self._totals.numbered
-        ids = list(map(str, range(first, first + len(truths))))
-        numbered = zip(ids, predictions, strict=True)
-        return (
-            len(ids),
-            [{**record, SAMPLE_ID: each} for each, record in zip(ids, truths, strict=True)],
-            [{**record, SAMPLE_ID: each} for each, record in numbered if record is not None],
+        truths, predictions = (
+            [{**record, SAMPLE_ID: str(number)} for number, record in enumerate(side, first) if record is not None]
+            for side in (truths, predictions)
         )
+        return len(truths), truths, predictions
 
     def _by_id(
         self, added: Totals, side: int, data: Any, known: Container[str]
@@ -230,14 +228,12 @@ class Scorer:
         A record without them, or with those of an earlier record, is rejected.
         """
         repeated = side != GROUND_TRUTH and self._configuration.settings.repeats
-        benchmark, seen = self._configuration.benchmark, added.seen[side]
+        seen, kinds = added.seen[side], record_fields(record_type(added, side))
         fields = self._configuration.fields_of(None if side == GROUND_TRUTH else DEFAULT_SYSTEM)
-        kind = benchmark.truth_type if side == GROUND_TRUTH else benchmark.prediction_type
-        paths = [fields.path_of(name) for name, is_text in record_fields(kind).items() if not is_text]
-        table = as_table(data)
-        if table is not None:
-            data = table
-            seen.fields.update(dict.fromkeys(fields.present(table.column_names), 0))
+        paths = [fields.path_of(name) for name, is_text in kinds.items() if not is_text]
+        if hasattr(data, "__arrow_c_stream__"):
+            data = pa.table(data)
+            seen.fields.update(dict.fromkeys(fields.present(data.column_names), 0))
         encoder, records = RecordEncoder(side, 0, IN_MEMORY), dict[tuple[str, str], EncodedRecord]()
         for number, text in enumerate(json_records(data, {path[0] for path in paths if len(path) == 1})):
             sample_id, mapped, problem = identified(text, fields)
@@ -409,9 +405,8 @@ def _unnamed(side: Any) -> bool:
 def json_records(data: Any, structured: Collection[str]) -> Iterator[bytes]:
     """Yields each record of `data` as the JSON object that the pipeline would read.
 
-    data: an iterable of records, see `fields_of`, or a table: Arrow, pandas, Polars or anything else with the Arrow
-    C stream interface. In a table a null is an absent field, and text in a column of `structured` is JSON. Numbers and
-    arrays of NumPy are written as plain ones, NaN as null.
+    data: an iterable of records, see `fields_of`, or an Arrow table. In a table a null is an absent field, and text in
+    a column of `structured` is JSON. Numbers and arrays of NumPy are written as plain ones, NaN as null.
 
     Raises TypeError if a record is not a mapping or cannot be written as JSON.
     """
@@ -425,12 +420,3 @@ def json_records(data: Any, structured: Collection[str]) -> Iterator[bytes]:
             yield record_json(fields_of(record))
     else:
         raise TypeError(f"records must be a table or an iterable of mappings, not {type(data).__name__}")
-
-
-def as_table(data: Any) -> pa.Table | None:
-    """Returns a table as an Arrow table; None if the data are not a table."""
-    if isinstance(data, pa.RecordBatch):
-        return pa.Table.from_batches([data])
-    if isinstance(data, pa.Table) or hasattr(data, "__arrow_c_stream__"):
-        return pa.table(data)
-    return None

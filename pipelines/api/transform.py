@@ -52,13 +52,7 @@ def _row_type(**fields: Any) -> Any:
 
 
 METRIC_ROW = _row_type(
-    system=str,
-    slice=str,
-    metric=str,
-    value=OPTIONAL_FLOAT,
-    low=OPTIONAL_FLOAT,
-    high=OPTIONAL_FLOAT,
-    units=int,
+    system=str, slice=str, metric=str, value=OPTIONAL_FLOAT, low=OPTIONAL_FLOAT, high=OPTIONAL_FLOAT, units=int
 )
 SAMPLE_ROW = _row_type(
     sample_id=str,
@@ -75,6 +69,7 @@ SAMPLE_ROW = _row_type(
 )
 REJECTED_ROW = _row_type(side=str, sample_id=OPTIONAL_TEXT, cause=str, error=str, text=str)
 COVERAGE_ROW = _row_type(system=str, side=str, status=str, count=int)
+SUMS_ROW = _row_type(document=str)
 
 
 class Evaluation(NamedTuple):
@@ -237,7 +232,7 @@ def _rows(evaluated: Evaluated, configuration: Configuration, systems: tuple[str
         evaluated.samples | "Samples" >> beam.FlatMap(_sample_rows, systems).with_output_types(SAMPLE_ROW),
         evaluated.quarantine | "Rejected" >> beam.Map(_rejected_row).with_output_types(REJECTED_ROW),
         totals | "Coverage" >> beam.FlatMap(_coverage_rows).with_output_types(COVERAGE_ROW),
-        totals | "Sums" >> beam.Map(_sums).with_output_types(bytes),
+        totals | "Sums" >> beam.Map(lambda run: encode_json(run.sums.document())).with_output_types(bytes),
     )
 
 
@@ -258,16 +253,10 @@ def _metric_rows(result: Run) -> Iterator[beam.Row]:
     for name, system in result.systems.items():
         for label, slice_result in {"": system, **system.slices}.items():
             for metric, value in slice_result.values.items():
-                low, high = slice_result.intervals.get(metric) or (None, None)
-                yield beam.Row(
-                    system=name,
-                    slice=label,
-                    metric=metric,
-                    value=_float(value),
-                    low=_float(low),
-                    high=_float(high),
-                    units=round(slice_result.units[metric]),
-                )
+                numbers = value, *(slice_result.intervals.get(metric) or (None, None))
+                value, low, high = map(_float, numbers)
+                units = round(slice_result.units[metric])
+                yield beam.Row(system=name, slice=label, metric=metric, value=value, low=low, high=high, units=units)
 
 
 def _float(value: float | None) -> float | None:
@@ -305,10 +294,6 @@ def _coverage_rows(result: Run) -> Iterator[beam.Row]:
                 yield beam.Row(system=name, side=named, status=status, count=count)
 
 
-def _sums(result: Run) -> bytes:
-    return encode_json(result.sums.document())
-
-
 def unpack_inference(element: Any) -> dict[str, Any]:
     """Returns the record of a PredictionResult of Beam's RunInference: the output of the model, with the sample_id.
 
@@ -320,3 +305,24 @@ def unpack_inference(element: Any) -> dict[str, Any]:
     if "sample_id" not in record:
         record["sample_id"] = fields_of(result.example).get("sample_id") if key is None else key
     return record
+
+
+class EvaluateRows(beam.PTransform):
+    """`Evaluate` for Beam YAML, which names the outputs of a transform by the keys of a mapping; see configs/beam_yaml.
+
+    Output: the collections of Evaluation by name, all of them rows; `sums` is Row(document).
+    """
+
+    def __init__(self, benchmark: str, **arguments: Any) -> None:
+        super().__init__()
+        self._evaluate = Evaluate(benchmark, **arguments)
+
+    def expand(self, sides: Any) -> dict[str, beam.PCollection]:
+        """Returns the outputs by name."""
+        evaluation: Evaluation = sides | self._evaluate
+        sums = evaluation.sums | "SumsRow" >> beam.Map(_sums_row).with_output_types(SUMS_ROW)
+        return {**evaluation._asdict(), "sums": sums}
+
+
+def _sums_row(document: bytes) -> beam.Row:
+    return beam.Row(document=document.decode())

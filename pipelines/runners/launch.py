@@ -31,9 +31,8 @@ from ...transforms.beam_internals import (
 from ...transforms.blocks import IN_PIPELINE, BlockFolder
 from ...transforms.process import one_blas_thread, quiet_root_logger, temporary_folder
 from ..config.errors import UsageError, as_input_errors, one_line
-from . import flink
-from .lifetime import remove_folder, worker_command
-from .reachable import check_reachable
+from .lifetime import remove_folder, stop_if_worker_ends, worker_command
+from .reachable import cancel_job, check_addresses, check_reachable
 
 MANY_CORES = 4
 MUCH_INPUT = 64 << 20
@@ -165,7 +164,7 @@ def run(
     except KeyboardInterrupt:
         # The last callback runs first; each one runs even if others fail.
         with contextlib.ExitStack() as stack:
-            stack.callback(flink.cancel_job, options)
+            stack.callback(cancel_job, options)
             if result is not None:
                 stack.callback(result.cancel)
             stack.callback(abandon)
@@ -182,7 +181,7 @@ def submit(options: PipelineOptions, build: Callable[[beam.Pipeline], Any]) -> b
     temporary folder, or an input turns out to be wrong during the run.
     """
     if not is_local(options):
-        flink.check_addresses(options)
+        check_addresses(options)
         cloud = options.view_as(GoogleCloudOptions)
         # Beam retries a folder of Dataflow that does not answer for many minutes.
         check_reachable(path for path in (cloud.temp_location, cloud.staging_location, cloud.template_location) if path)
@@ -252,7 +251,7 @@ def _worker_environment(options: PipelineOptions) -> Iterator[Any]:
         return
     direct.direct_running_mode = None
     try:
-        with worker_command() as command_line:
+        with worker_command() as command_line, stop_if_worker_ends():
             yield worker_environment(command_line)
     finally:
         direct.direct_running_mode = "multi_processing"

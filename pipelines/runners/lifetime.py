@@ -16,6 +16,7 @@ import gc
 import os
 import shlex
 import shutil
+import signal
 import sys
 import tempfile
 import threading
@@ -23,7 +24,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from ...transforms.process import one_blas_thread, quiet_root_logger
+from ...transforms.process import OF_THE_MACHINE, one_blas_thread, quiet_root_logger
+from ...transforms.records import InputProblem
 
 POLL_INTERVAL_S = 0.2
 REMOVALS = 10
@@ -34,6 +36,9 @@ _PREFIX, _LOCK, _NEW_LOCK = "beamscore-run-", ".lock", "lock"
 # A worker has the import path of its command. `python -m` would search the current folder first, which may hold an
 # unrelated package with the name of one of ours.
 _WORKER = "import sys; sys.path[:] = {path}; from beamscore.pipelines.runners.lifetime import work; work({parent})"
+
+_READERS = ("read_grpc_client_inputs", "beam_control_read")
+"""Threads of Beam that fail if a worker ends, maybe before the thread that waits for it knows."""
 
 _folders: set[str] = set()
 
@@ -118,6 +123,42 @@ def terminate_workers() -> None:
     """Ends all worker processes of this process shortly."""
     for folder in list(_folders):
         _take_name(folder)
+
+
+@contextlib.contextmanager
+def stop_if_worker_ends() -> Iterator[None]:
+    """Raises InputProblem within if a worker process ends early: Beam's runner would wait for it, maybe for ever.
+
+    Beam's thread that waits for a worker then raises an error. It interrupts the runner, in the main thread alone.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    ended: list[str] = []
+
+    def on_error(problem: threading.ExceptHookArgs) -> None:
+        message = str(problem.exc_value)
+        if message.startswith("Worker subprocess exited with return code "):
+            ended.append(message.split()[-1])
+            terminate_workers()
+            os.kill(os.getpid(), signal.SIGUSR1)
+        elif problem.thread is None or problem.thread.name not in _READERS:
+            hook(problem)
+
+    def stop(*_: object) -> None:
+        raise InputProblem(
+            f"the run {OF_THE_MACHINE}: a worker process ended early with exit code {ended[0]}; "
+            "the system may have ended it for lack of memory: use fewer processes, or more memory, and run again"
+        )
+
+    hook, threading.excepthook = threading.excepthook, on_error
+    handler = signal.signal(signal.SIGUSR1, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGUSR1, handler)
+        if threading.excepthook is on_error:
+            threading.excepthook = hook
 
 
 def live_by(folder: str, parent: int) -> None:

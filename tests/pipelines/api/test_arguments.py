@@ -94,32 +94,23 @@ def test_a_column_that_no_ground_truth_has_is_refused_and_one_without_values_war
     assert scorer.compute().warnings == []
 
 
-def told(truths: Any, predictions: Any) -> list[str]:
-    """Returns the warnings of an evaluation; it warns of each."""
-    with pytest.warns(UserWarning, match=r"the (ground truth|predictions): ") as caught:
-        found = beamscore.evaluate("toy", truths, predictions, replicates=0)
-    assert [str(each.message) for each in caught] == found.warnings
-    assert all(each.filename == __file__ for each in caught)
-    return found.warnings
-
-
-EMPTY_OR_WRONG: list[tuple[list[dict[str, Any]], list[dict[str, Any]], str]] = [
-    (TRUTHS, [], "the predictions: there is no record"),
-    (
-        [{"sample_id": "a", "text": "truth is bad"}],
-        [{"sample_id": "a", "text": "x"}],
-        "the predictions: nothing was scored: 1 ground-truth records rejected, 1 prediction records unmatched; see ",
-    ),
-]
-
-
-@pytest.mark.parametrize(("truths", "predictions", "line"), EMPTY_OR_WRONG)
-def test_an_empty_or_wrong_corpus_says_so(
-    truths: list[dict[str, Any]], predictions: list[dict[str, Any]], line: str
-) -> None:
+@pytest.mark.parametrize(
+    ("truths", "predictions", "line"),
+    [
+        (TRUTHS, [], "the predictions: there is no record"),
+        (
+            [{"sample_id": "a", "text": "truth is bad"}],
+            [{"sample_id": "a", "text": "x"}],
+            "the predictions: nothing was scored: 1 ground-truth records rejected, 1 prediction records unmatched; see",
+        ),
+    ],
+)
+def test_an_empty_or_wrong_corpus_is_warned_of(truths: Any, predictions: Any, line: str) -> None:
     write(truths, predictions)
     for sides in ((truths, predictions), FILES):
-        (found,) = told(*sides)
+        with pytest.warns(UserWarning, match=r"the (ground truth|predictions): ") as caught:
+            (found,) = beamscore.evaluate("toy", *sides, replicates=0).warnings
+        assert [(str(each.message), each.filename) for each in caught] == [(found, __file__)]
         assert found.startswith(line)
 
 

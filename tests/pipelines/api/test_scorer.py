@@ -38,11 +38,12 @@ class Interrupting:
         self.at, self.lines, self.error = at, 0, error
 
     def __enter__(self) -> Interrupting:
+        self.before = sys.gettrace()
         sys.settrace(self._trace)
         return self
 
     def __exit__(self, *_: object) -> None:
-        sys.settrace(None)
+        sys.settrace(self.before)
 
     def _trace(self, frame: Any, event: str, argument: Any) -> Any:
         if frame.f_code.co_filename not in (module.__file__, beamscore.__file__):

@@ -1,4 +1,4 @@
-"""How a pipeline is run, and on which runner."""
+"""How a pipeline is run, and on which runner; one that lacks what it needs is told in one line."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from urllib.error import URLError
 
 import apache_beam as beam
 import pytest
@@ -20,8 +21,10 @@ from apache_beam.options.pipeline_options import (
     SetupOptions,
     WorkerOptions,
 )
+from apache_beam.runners.portability import prism_runner
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.runners.runner import PipelineState
+from apache_beam.utils import shared, subprocess_server
 
 from beamscore.pipelines.config.errors import UsageError
 from beamscore.pipelines.runners import launch
@@ -102,8 +105,8 @@ def raising(error: BaseException) -> Any:
     return fail
 
 
-def run(build: Any = lambda pipeline: pipeline | beam.Create([1]), *more: Any) -> None:
-    launch.run(launch.beam_options([]), build, *more)
+def run(build: Any = lambda pipeline: pipeline | beam.Create([1]), *more: Any, flags: tuple[str, ...] = ()) -> None:
+    launch.run(launch.beam_options(list(flags)), build, *more)
 
 
 @pytest.mark.parametrize(
@@ -118,6 +121,50 @@ def test_a_problem_of_the_input_is_one_of_usage_and_a_defect_stays_one(
 ) -> None:
     with pytest.raises(kind, match=told):
         run(lambda pipeline: pipeline | beam.Create([1]) | beam.Map(raising(error)))
+
+
+@pytest.mark.parametrize(("flags", "error"), [((), ValueError("x")), ((FLINK,), AttributeError("x"))])
+def test_a_defect_at_the_start_stays_one(
+    flags: tuple[str, ...], error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(beam.Pipeline, "run", raising(error))
+    with pytest.raises(type(error), match=r"^x$"):
+        run(flags=flags)
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        ("--runner=FlinkRunner", "--runner FlinkRunner: Unable to fetch remote "),
+        ("--runner=SparkRunner", "--runner SparkRunner: Unable to fetch remote "),
+        ("--runner=FlinkRunner --flink_job_server_jar=/none", 'Unable to parse jar URL "/none"'),
+        ("--runner=FlinkRunner --flink_job_server_jar=JAR", "--runner FlinkRunner: "),
+        ("--runner=PrismRunner --prism_location=/none", "--runner PrismRunner: Unable to parse binary URL"),
+        ("--runner=PortableRunner", "--runner PortableRunner: "),
+    ],
+)
+def test_what_a_runner_lacks_is_told(flags: str, said: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Without a network, caches, Java, or the job server of Prism, which Beam keeps for all runs of a process."""
+    no_network = raising(URLError("Name or service not known"))
+    for module in (subprocess_server, prism_runner):
+        monkeypatch.setattr(module, "urlopen", lambda *_, **__: no_network())
+    monkeypatch.setattr(prism_runner.PrismRunner, "shared_handle", shared.Shared())
+    monkeypatch.setattr(subprocess_server.JavaJarServer, "JAR_CACHE", str(tmp_path))
+    monkeypatch.setattr(prism_runner.PrismJobServer, "BIN_CACHE", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    (tmp_path / "server.jar").write_bytes(b"")
+    with pytest.raises(UsageError) as problem:
+        run(flags=tuple(flags.replace("JAR", str(tmp_path / "server.jar")).split()))
+    found = str(problem.value)
+    assert (said in found, "\n" in found) == (True, False)
+    assert all(each in found for each in ("Java", "--flink_job_server_jar", "--prism_location", "--job_endpoint"))
+
+
+def test_a_folder_of_dataflow_that_cannot_be_reached_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launch, "check_reachable", lambda paths: raising(UsageError(f"not reachable: {next(paths)}"))())
+    with pytest.raises(UsageError, match=r"^not reachable: gs://bucket/temp$"):
+        run(flags=(DATAFLOW, "--project=p", "--region=r", "--temp_location=gs://bucket/temp"))
 
 
 @pytest.mark.parametrize("state", [PipelineState.FAILED, PipelineState.CANCELLED])
