@@ -11,9 +11,8 @@ from typing import Any
 
 import msgspec
 
-from ...metrics.statistics.sums import Sums
 from ...transforms.io.storage import delete_files, write_file
-from ...transforms.records import printable
+from ...transforms.records import InputProblem, printable
 from ..config import settings
 from ..config.errors import UsageError, as_input_errors, as_output_errors
 from ..config.gates import BASELINE, gate_target
@@ -24,9 +23,9 @@ from ..runs.differences import CONFIGURED, RunSignature, differences
 from ..runs.documents import verdict_lines
 from ..runs.gates import Decision, decide, gate_verdicts, rejection_notes, stored_failures
 from ..runs.looks import count_look, is_counted, judged_runs, too_many_looks, unwritten
-from ..runs.moved import MovedSample, SlicePart, moved_most
-from ..runs.named import age_warnings, check_measured, load_baseline
+from ..runs.named import SystemRun, age_warnings, check_measured, load_baseline
 from ..runs.provenance import PAGE_PROBLEM
+from ..runs.row_changes import MovedSample, top_contributors
 from ..runs.run import PAGE, REPORT, Run
 from .console import print_metrics, print_verdicts
 from .messages import DONE, FAILED, INCONCLUSIVE, say, warn, without_page
@@ -184,16 +183,14 @@ def _moved(judged: JudgedRun, baseline: Run) -> Iterator[tuple[int, list[MovedSa
     for place, each in enumerate(judged.verdicts):
         if each["verdict"] not in ("fail", "inconclusive") or not each["difference"]:
             continue
-        name, label = each["system"], each["slice"] or ""
-        sums, other = run.slice_sums(name, label), baseline.system_for(name)
-        if each["not_worse_than"] != BASELINE or sums is None or other is None:
+        other = baseline.system_for(each["system"])
+        if each["not_worse_than"] != BASELINE or other is None:
             continue
-        part = SlicePart(run.configuration.columns(), run.configuration.slice_indexes(), label) if label else None
-        sides = (run, name), (baseline, other)
+        sides = SystemRun(run, each["system"]), SystemRun(baseline, other)
         try:
-            yield place, moved_most(benchmark, each["metric"], run.corpus(name), Sums(sums.sums), *sides, part)
-        except UsageError as error:
-            yield place, str(error)
+            yield place, top_contributors(benchmark, each["metric"], *sides, each["slice"] or "")
+        except InputProblem as error:
+            yield place, error.message
 
 
 def report_run(parsed: argparse.Namespace, judged: JudgedRun, decision: Decision) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 from ...transforms.records import printable
 from ..reports.markdown import cell, code, number, table
 from ..runs.documents import coverage_text, gates_passed
-from ..runs.moved import MovedSample
+from ..runs.row_changes import MovedSample
 
 Verdict = Mapping[str, Any]
 

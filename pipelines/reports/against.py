@@ -19,7 +19,8 @@ from ...transforms.io.storage import is_on_disk
 from ...transforms.records import InputProblem
 from ..config.errors import UsageError
 from ..runs.differences import PAIRED, differences, redefined
-from ..runs.differing import Side, differing_units, least_differing
+from ..runs.named import SystemRun
+from ..runs.row_changes import differing_units, least_differing
 from ..runs.run import PAGE, Run
 from .document import Compared, Difference, Measured, Metric
 from .judgement import difference_word
@@ -110,7 +111,10 @@ def run_differences(
                 labels.add(label or "all samples")
             paired |= {(name, label, metric): by_metric[metric] for metric in main if metric in by_metric}
             if not label:
-                few |= {(name, "", metric) for metric in _with_few(main, by_metric, (result, name), (run, other))}
+                few |= {
+                    (name, "", metric)
+                    for metric in _with_few(main, by_metric, SystemRun(result, name), SystemRun(run, other))
+                }
     tested = sum(bool(label) and each.interval is not None for (_, label, _), each in paired.items())
     corrected = 1 - (1 - confidence) / max(1, tested)
     numbers = {name: number for number, name in enumerate(result.systems)}
@@ -121,12 +125,14 @@ def run_differences(
     return compared, sorted(labels)
 
 
-def _with_few(metrics: Sequence[str], paired: Mapping[str, PairedDifference], ours: Side, theirs: Side) -> list[str]:
+def _with_few(
+    metrics: Sequence[str], paired: Mapping[str, PairedDifference], ours: SystemRun, theirs: SystemRun
+) -> list[str]:
     """Returns the metrics in which fewer units differ than a test needs; the rows are read if the sums do not show it.
 
     Without rows, a metric has few if all of its units are too few.
     """
-    needed = units_needed(ours[0].configuration.settings.bootstrap.confidence)
+    needed = units_needed(ours.run.configuration.settings.bootstrap.confidence)
     known = {name: each.interval for name, each in paired.items() if name in metrics and each.interval is not None}
     decided = [name for name, (low, high) in known.items() if not low <= 0 <= high]
     unsure = [name for name in decided if least_differing(paired[name]) < SURE * needed]

@@ -1,4 +1,4 @@
-"""How many units of two systems differ in a metric: counted in their rows, and at least by their sums."""
+"""What differs between the rows of a system in two runs: units of a metric, and the samples that moved it, by hand."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamscore.metrics.statistics.paired import PairedDifference
-from beamscore.pipelines.runs.differing import differing_units, least_differing
+from beamscore.pipelines.runs import row_changes
+from beamscore.pipelines.runs.named import SystemRun
+from beamscore.pipelines.runs.row_changes import differing_units, least_differing, top_contributors
 from beamscore.pipelines.runs.run import Run
 from beamscore.transforms.records import InputProblem
 from tests import toy
+from tests.finished_runs import SYSTEM, row, write_run
 from tests.runs import evaluate, write_lines
 
 CHANGES = {0: "y", 1: "yy", 6: "y", 7: "yyy", 20: "y", 33: "y"}
@@ -25,9 +28,9 @@ METRICS = ("exact_match", "similarity", "macro")
 def test_units_are_counted_by_metric(tmp_path: Path) -> None:
     toy.register()
     truths = [{"sample_id": f"s{n}", "text": "x", "page": n // 2, "kind": n % 2} for n in range(40)]
-    after: list[dict[str, Any]] = [{**each, "text": CHANGES.get(n, "x")} for n, each in enumerate(truths)]
+    texts: list[dict[str, Any]] = [{**each, "text": CHANGES.get(n, "x")} for n, each in enumerate(truths)]
     truth = write_lines(tmp_path / "t.jsonl", truths)
-    predictions = {"before": truth, "after": write_lines(tmp_path / "p.jsonl", after)}
+    predictions = {"before": truth, "after": write_lines(tmp_path / "p.jsonl", texts)}
     more = (
         "--slice=kind",
         "--set=cluster=page",
@@ -36,15 +39,16 @@ def test_units_are_counted_by_metric(tmp_path: Path) -> None:
         "--no-html",
     )
     run = Run.read(str(evaluate(tmp_path / "run", truth, predictions, *more).output))
+    before, after = (SystemRun(run, name) for name in predictions)
     # The pages 0, 3, 10 and 16 differ; the similarity in the pages 0 and 3 alone.
     for enough, counts in ((9, (4, 2, 4)), (3, (3, 2, 3))):
-        found = differing_units((run, "after"), (run, "before"), METRICS, enough)
+        found = differing_units(after, before, METRICS, enough)
         assert found == dict(zip(METRICS, counts, strict=True))
-    assert set(differing_units((run, "after"), (run, "after"), METRICS, 9).values()) == {0}
+    assert set(differing_units(after, after, METRICS, 9).values()) == {0}
     for path in (tmp_path / "run" / ".runs").glob("*/samples/*"):
         path.unlink()
     with pytest.raises(InputProblem):
-        differing_units((run, "after"), (run, "before"), METRICS, 9)
+        differing_units(after, before, METRICS, 9)
 
 
 @given(st.lists(st.sampled_from([0.0, 0.0, -1.0, 1.0, 0.25]), min_size=1, max_size=30))
@@ -58,3 +62,30 @@ def test_the_sums_never_imply_more_units_than_differ(changes: list[float]) -> No
         assert least_differing(paired) <= differing + 1e-6
         if len(set(changes) - {0.0}) == 1:
             assert least_differing(paired) == pytest.approx(differing)
+
+
+def test_only_what_the_metric_depends_on_chooses_the_candidates(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """a becomes wrong by 0.01, b is worse by 0.7, c, of another slice, is better by 0.2; of d nothing changes."""
+    toy.register()
+    values = {"a": (1.0, 0.99), "b": (0.9, 0.2), "c": (0.5, 0.7), "d": (0.5, 0.5)}
+    kinds = dict(zip("abcd", "xxyy", strict=True))
+    before, after = (
+        SystemRun(
+            Run.read(
+                str(write_run(tmp_path / f"{side}", [row(n, each[side], kinds[n]) for n, each in values.items()]))
+            ),
+            SYSTEM,
+        )
+        for side in (0, 1)
+    )
+    benchmark = after.run.configuration.benchmark
+    monkeypatch.setattr(row_changes, "CANDIDATES", 1)
+    for count, expected in ((1, {"b": -0.7 / 4}), (3, {"b": -0.7 / 4, "c": 0.2 / 4, "a": -0.01 / 4})):
+        samples = top_contributors(benchmark, "similarity", after, before, count=count)
+        assert {each.sample_id: each.effect for each in samples} == pytest.approx(expected)
+        assert [each.sample_id for each in samples] == list(expected)
+    (sample,) = top_contributors(benchmark, "similarity", after, before, "kind=y")
+    assert (sample.sample_id, sample.effect, sample.before, sample.after) == ("c", pytest.approx(0.1), *["scored"] * 2)
+    assert top_contributors(benchmark, "similarity", after, before, "kind=z") == []

@@ -1,0 +1,167 @@
+"""What differs between the rows of a system in two runs: how many units of a metric, and which samples moved it most.
+
+The sums of two runs have the difference of a metric and its error, and these imply that some number of units differ at
+least. The rows are read to count them only if that number is too small to show that a test can be significant.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+import pyarrow.compute as pc
+
+from ...metrics.statistics.comparison import dependencies
+from ...metrics.statistics.measured import AnyBenchmark
+from ...metrics.statistics.paired import PairedDifference
+from ...metrics.statistics.sums import UNITS_PER_ONE, Sums, to_units
+from ...transforms.records import InputProblem
+from ...transforms.rows import SLICE_PREFIX, is_one_of, read_rows
+from ...transforms.slice_labels import slice_labels
+from ..config.errors import one_line
+from ..config.settings import Configuration
+from .named import SystemRun
+
+MAX_ROWS = 2_000_000
+ROWS_PER_STEP = 1000
+CANDIDATES = 200
+
+
+def least_differing(paired: PairedDifference) -> float:
+    """Returns how many units differ at least: by Cauchy's inequality (sum of d)^2 / sum of d^2, of their changes d.
+
+    For a mean over n units that is 1 / (SE^2 / difference^2 + 1 / n); infinity without a difference or an error.
+    """
+    if not paired.difference or paired.error is None or not paired.units:
+        return float("inf")
+    return 1 / ((paired.error / paired.difference) ** 2 + 1 / paired.units)
+
+
+def differing_units(ours: SystemRun, theirs: SystemRun, metrics: Sequence[str], enough: int) -> dict[str, int]:
+    """Returns by metric how many units, samples or clusters, differ in a statistic of it, counted up to `enough`.
+
+    Raises InputProblem if a run has no rows, more than MAX_ROWS, or damaged ones.
+    """
+    corpora = [Sums(each.sums.sums) for each in (ours, theirs)]
+    depending = dependencies(ours.run.configuration.benchmark, Sums.merged(corpora))
+    # The statistics of a slice that are summed up among all samples: see metrics.statistics.sum_table.with_slices.
+    for name, parts in list(depending.items()):
+        for place in (place for place, letter in enumerate(name) if letter == "]" and name.startswith("@")):
+            if (base := name[place + 1 :]) in depending:
+                depending[base] |= parts
+    known = {hash(row) for row in _rows(theirs, ["sample_id", "statistics"])}
+    changed = (row for row in _rows(ours, ["sample_id", "statistics", "unit"]) if hash(row[:2]) not in known)
+    units: dict[str, set[str]] = {metric: set() for metric in metrics}
+    while any(len(each) < enough for each in units.values()) and (step := [*itertools.islice(changed, ROWS_PER_STEP)]):
+        where = is_one_of("sample_id", [sample_id for sample_id, *_ in step])
+        earlier = dict(_rows(theirs, ["sample_id", "statistics"], where))
+        for sample_id, text, unit in step:
+            if text and earlier.get(sample_id):
+                moved = _changes(earlier[sample_id], text)
+                for metric in units:
+                    if any(metric in depending.get(name, metrics) for name in moved):
+                        units[metric].add(unit)
+    return {metric: min(len(each), enough) for metric, each in units.items()}
+
+
+class MovedSample(NamedTuple):
+    """A sample, the change of the metric that it alone causes, and its status in both runs."""
+
+    sample_id: str
+    effect: float
+    before: str
+    after: str
+
+
+def top_contributors(
+    benchmark: AnyBenchmark,
+    metric: str,
+    ours: SystemRun,
+    theirs: SystemRun,
+    label: str = "",
+    count: int = 5,
+) -> list[MovedSample]:
+    """Returns the `count` samples that moved a metric of a slice most; empty if our run has no such slice.
+
+    The effect of a sample is the loss in the metric if its statistics were those of the other run. All samples are
+    weighed by the gradient of the metric at the sums (the infinitesimal jackknife: Efron, "Nonparametric Estimates of
+    Standard Error", Biometrika 68, 1981). The effect of the first CANDIDATES is then computed exactly.
+
+    label: of the slice; empty: all samples. Raises InputProblem if either run has no rows, more than MAX_ROWS, or
+    damaged ones.
+    """
+    slice_sums = ours.run.slice_sums(ours.system, label)
+    if slice_sums is None:
+        return []
+    corpus, sums = Sums(ours.sums.sums), Sums(slice_sums.sums)
+    before, after = (_statistics(side, ours.run.configuration, label) for side in (theirs, ours))
+    pairs = {sample_id: (before.get(sample_id, ("not there", "")), row) for sample_id, row in after.items()}
+    changed = {sample_id: pair for sample_id, pair in pairs.items() if pair[0][1] != pair[1][1]}
+    value = benchmark.values_within(sums, corpus).get(metric)
+    if value is None or not changed:
+        return []
+    gradient: dict[str, float] = {}
+
+    def slope(name: str) -> float:
+        if name not in gradient:
+            # One more of it, or one less if the metric is then undefined.
+            steps = ((step, Sums.merged((sums, Sums({name: step * UNITS_PER_ONE})))) for step in (1, -1))
+            moved = ((step, benchmark.values_within(shifted, corpus).get(metric)) for step, shifted in steps)
+            gradient[name] = next((step * (each - value) for step, each in moved if each is not None), 0.0)
+        return gradient[name]
+
+    def weight(before: str, after: str) -> float:
+        return abs(sum(slope(name) * change for name, change in _changes(before, after).items()))
+
+    weighed = ((weight(then[1], now[1]), sample_id) for sample_id, (then, now) in changed.items())
+    exact = []
+    for _, sample_id in heapq.nlargest(max(count, CANDIDATES), weighed):
+        then, now = changed[sample_id]
+        undone = {name: -to_units(change) for name, change in _changes(then[1], now[1]).items()}
+        without = benchmark.values_within(Sums.merged((sums, Sums(undone))), corpus).get(metric)
+        if without is not None and without != value:
+            exact.append(MovedSample(sample_id, value - without, then[0], now[0]))
+    return sorted(exact, key=lambda each: (-abs(each.effect), each.sample_id))[:count]
+
+
+def _changes(before: str, after: str) -> dict[str, float]:
+    """Returns the nonzero changes of the statistics of a sample, by name; each side is JSON, or empty without any."""
+    then, now = (msgspec.json.decode(text or "{}", type=dict[str, float]) for text in (before, after))
+    changes = {name: now.get(name, 0.0) - then.get(name, 0.0) for name in {**now, **then}}
+    return {name: change for name, change in changes.items() if change}
+
+
+def _statistics(side: SystemRun, configuration: Configuration, label: str) -> dict[str, tuple[str, str]]:
+    """Returns the status of each sample in a slice, and its statistics as JSON, empty without any.
+
+    configuration: that of the run which has the slice.
+    """
+    names = configuration.columns() if label else ()
+    columns = ["sample_id", "status", "statistics", *(f"{SLICE_PREFIX}{name}" for name in names)]
+    found = {}
+    try:
+        for sample_id, status, statistics, *cells in _rows(side, columns):
+            values = [None if cell is None else json.loads(cell) for cell in cells]
+            if not label or label in slice_labels(names, configuration.slice_indexes(), values):
+                found[sample_id] = status, statistics or ""
+    except ValueError as error:
+        raise InputProblem(f"{side.run.path}: the rows of the run cannot be read ({one_line(error)})") from error
+    return found
+
+
+def _rows(side: SystemRun, columns: Sequence[str], where: Any = None) -> Iterator[tuple[Any, ...]]:
+    """Yields the rows of a system; raises InputProblem if they are missing, damaged or more than MAX_ROWS."""
+    run, count = side.run, 0
+    if not run.rows:
+        raise InputProblem(f"{run.path}: the run has no rows (samples/)")
+    of_system = pc.field("system") == side.system
+    for path in run.rows:
+        for batch in read_rows(path, columns, of_system if where is None else of_system & where):
+            count += len(batch)
+            if count > MAX_ROWS:
+                raise InputProblem(f"{run.path}: the run has more than {MAX_ROWS:,} samples")
+            yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
