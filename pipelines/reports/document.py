@@ -419,7 +419,7 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
         return [each for each in sections if each.blocks]
 
     def link(self, filters: Mapping[str, str], system: int = 0) -> str | None:
-        """Returns the address of the samples that pass filters, as address.js reads it; None if there are none.
+        """Returns the address of the samples that pass filters, as base.js reads it; None if there are none.
 
         filters: `id`, `status`, `why`, `cell`, `metric` with `from` and `to`, or `slice.NAME`, each with its value.
         """

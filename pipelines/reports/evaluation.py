@@ -7,7 +7,7 @@ import json
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import pyarrow as pa
@@ -40,37 +40,32 @@ MAX_ROWS_OF_CELLS = 10_000
 """Above this, the page does not list the samples of each cell of a confusion matrix: nobody looks them up."""
 
 
-class RunSources(NamedTuple):
-    """What the reports of a result need in addition to the result.
+def run_reports(
+    result: Run,
+    run: Mapping[str, Any],
+    samples: Sequence[str] | None,
+    cards: Sequence[doc.Card] = (),
+    baseline: Run | None = None,
+) -> Reports:
+    """Returns report.md and, if there are samples, report.html.
 
-    summary, run: the documents of summary.json and run.json. samples: the paths of the sample rows; None for no page.
-    cards: samples to look at. baseline: the run that this one is compared with.
+    run: of run.json. samples: the paths of the sample rows; None for no page. cards: samples to look at. baseline: the
+    run that this one is compared with.
     """
-
-    summary: Mapping[str, Any]
-    run: Mapping[str, Any]
-    samples: Sequence[str] | None
-    cards: Sequence[doc.Card] = ()
-    baseline: Run | None = None
-
-
-def run_reports(result: Run, sources: RunSources) -> Reports:
-    """Returns report.md and, if `sources` has samples, report.html."""
-    summary, settings = sources.summary, result.configuration.settings
+    summary, settings = result.summary.document(), result.configuration.settings
     document = build_run(
         summary,
         result.configuration.benchmark,
-        sources.run,
+        run,
         record_failures(summary["systems"], settings, quarantine_causes(result.causes)),
-        against_baseline(result, sources.baseline),
+        against_baseline(result, baseline),
         two_systems(result),
         result.causes,
         result.worst,
         settings.output,
     )
-    paths = sources.samples
-    page = None if paths is None else (lambda: with_samples(document, result, paths, sources.cards))
-    return write_reports(document, REPORT, page, PAGE, "report.md and summary.json")
+    page = None if samples is None else lambda: [with_samples(document, result, samples, cards)]
+    return write_reports([document], REPORT, page, PAGE, "report.md and summary.json")
 
 
 def build_run(

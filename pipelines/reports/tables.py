@@ -8,7 +8,7 @@ from typing import Any
 from ...metrics.benchmark import Table
 from ..runs.documents import GateVerdict
 from . import document as doc
-from .markdown import MARKED
+from .cells import MARKED
 
 MAX_SLICES_LISTED = 200
 DETECTABLE = "Detectable is a true difference that is found with a chance of 80%."

@@ -187,6 +187,9 @@ def test_headlines_and_tables_of_all_reports_agree(
         assert f"exact_match {VERBS[word]} " in page.verdict.sentence
         assert sentence in page.verdict.sentence
     assert corrected in comparison.verdict.sentence
+    # The largest losses come first, the largest gains last.
+    changes = [(card.change, card.sample_id) for card in comparison.cards]
+    assert changes == sorted(changes)
     # 5 of 30 samples of a slice are 2.45 standard errors, less than the 2.66 of four tests at once.
     of_slices = {each.verdict for slice_ in report.slices for each in slice_.differences}
     assert of_slices <= {"identical", "no difference shown"} or count < 60
