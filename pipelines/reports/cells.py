@@ -111,7 +111,7 @@ class CellWriter:
             return Markup(' class="number{}" style="--shade: {:.3f}"').format(classes, value.share)
         first = value[0] if isinstance(value, tuple) and value else value
         first = first.text if isinstance(first, doc.Link) else first
-        is_number = first is None or isinstance(first, (int, float, doc.Measured, doc.Difference, doc.Bar))
+        is_number = first is None or isinstance(first, (int, float, doc.Measured, doc.Bar))
         is_long = isinstance(value, str) and len(value) > 60
         return Markup(' class="number"' if is_number else ' class="text"' if is_long else "")
 
@@ -142,7 +142,7 @@ def breakable(text: str) -> Markup:
     return Markup("<wbr>").join(map(shown, re.split(r"(?<=[._=])(?=.)", clipped(text))))
 
 
-def whisker(measured: doc.Measured | doc.Difference, low: float, high: float, line: float | None, ink: str) -> Markup:
+def whisker(measured: doc.Measured, low: float, high: float, line: float | None, ink: str) -> Markup:
     """Returns an interval as a bar on a range from low to high, with a dot at the value and a thin line at `line`."""
     marks = {"from": measured.low, "to": measured.high, "at": measured.value, "line-at": line}
     positions = {name: (value - low) / ((high - low) or 1) for name, value in marks.items() if value is not None}

@@ -267,7 +267,10 @@ def _changes(
         kinds = list(next(iter(changes.values())))
         names = [kind.replace("_beyond", threshold).replace("_", " ") for kind in kinds]
         rows: list[Sequence[doc.Cells]] = [
-            (doc.Code(name), *(_count(counts[kind], kind if name == main else "") for kind in kinds))
+            (
+                doc.Code(name),
+                *(doc.Link(counts[kind], _filters(kind) if counts[kind] and name == main else None) for kind in kinds),
+            )
             for name, counts in changes.items()
         ]
         yield doc.Table("How many samples changed", ("per-sample metric", *names), rows)
@@ -285,11 +288,6 @@ def _changes(
 def _filters(kind: str) -> dict[str, str]:
     """Returns the filters for samples by how they changed; those that became wrong are among those that lost."""
     return {"worse": {"why": "lost"}, "better": {"why": "won"}}.get(kind, {"status": kind})
-
-
-def _count(count: int, kind: str) -> doc.Cell:
-    """Returns a count linked to its samples."""
-    return doc.Link(count, _filters(kind)) if count and kind else count
 
 
 def _more(comparison: Mapping[str, Any], main: str, changes: str) -> Iterator[tuple[str, doc.More]]:

@@ -449,8 +449,5 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
 
     def data(self) -> dict[str, Any]:
         """Returns the parts that the scripts of a page read."""
-        return {name: getattr(self, name) for name in DATA}
-
-
-DATA = ("kind", "systems", "metrics", "lead", "slices", "sample_metrics", "samples", "cards", "history", "draw",
-        "more")  # fmt: skip
+        names = "kind systems metrics lead slices sample_metrics samples cards history draw more"
+        return {name: getattr(self, name) for name in names.split()}
