@@ -43,7 +43,7 @@ from .config.settings import Configuration
 from .inputs.inputs import Inputs, find_inputs
 from .reports.cards import make_cards
 from .reports.document import Card
-from .reports.evaluation import RunSources, run_reports
+from .reports.evaluation import run_reports
 from .runners.launch import block_folder
 from .runs.causes import quarantine_causes
 from .runs.gates import with_verdicts
@@ -257,10 +257,10 @@ def files_of(
 ) -> dict[str, bytes]:
     """Returns the documents of a run as it is, by name; provenance: run.json, empty for a run of an earlier version."""
     document = run.summary.document()
-    reports = run_reports(run, RunSources(document, provenance, samples, cards, baseline))
+    reports = run_reports(run, provenance, samples, cards, baseline)
     return {
         **reports.files,
         SUMS: encode_json(run.sums.document()),
         SUMMARY: encode_json(document),
-        RUN: encode_json({**provenance, **reports.about()} if provenance else provenance),
+        RUN: encode_json({**provenance, **reports.about} if provenance else provenance),
     }

@@ -35,17 +35,25 @@ from ...metrics.statistics.paired import MIN_DIFFERING_UNITS
 from ...metrics.statistics.sums import Sums
 from ...transforms.blocks import EXPANSION, buckets_for, unpack
 from ...transforms.compare import REGROUPED, CompareBuckets, ComparePlan, PairSums, merged_sums
+from ...transforms.draw import draw_together
 from ...transforms.io.publication import Layout
 from ...transforms.io.storage import new_run_id, prepare_output
 from ...transforms.publish import Publish, StagedFolder, encode_json
 from ...transforms.read import ReadRowBlocks
 from ...transforms.records import InputProblem, printable
 from ...transforms.rows import SampleTable
-from ...transforms.sample_changes import ChangePlan, WriteChanges, merged_counts
-from ..compare_page import ChangedSamples, ComparisonPagePlan, in_order, plan_page
+from ...transforms.sample_changes import ChangePlan, GatherChanged, WriteChanges, merged_counts
 from ..config.errors import UsageError
-from ..reports.comparison import PAGE, compared_metric, comparison_reports
-from ..reports.markdown import samples_line, verdicts_line
+from ..reports.cards import DrawChanged
+from ..reports.comparison import (
+    PAGE,
+    ComparisonPage,
+    compared_metric,
+    comparison_reports,
+    plan_page,
+    samples_line,
+    verdicts_line,
+)
 from ..runners import launch
 from ..runs.comparison import COMPARISON, REPORT, ComparisonSetting, document, signature_of
 from ..runs.differences import COMPARED, differences, surroundings
@@ -126,14 +134,14 @@ def _compare(plan: ComparisonPlan, folder: str, parsed: argparse.Namespace, opti
 class ComparisonPlan:
     """A comparison that has been checked: all that the pipeline is built from.
 
-    page: the content of comparison.html; None: no page.
+    page: of comparison.html; None: no page.
     """
 
     baseline: SystemRun
     candidate: SystemRun
     setting: ComparisonSetting
     compare: ComparePlan
-    page: ComparisonPagePlan | None = None
+    page: ComparisonPage | None = None
 
     def tables(self) -> tuple[SampleTable, SampleTable]:
         """Returns the rows of both sides."""
@@ -213,7 +221,7 @@ def build_comparison(pipeline: beam.Pipeline, plan: ComparisonPlan, output: str,
     publish = Publish(output, run_id, LAYOUT, partial(make_result, plan.setting, page=plan.page))
     compared = (
         pipeline
-        | "Read" >> ReadRowBlocks(dict(enumerate(plan.tables())), buckets_for(plan.size * EXPANSION), folder)
+        | "Rows" >> ReadRowBlocks(dict(enumerate(plan.tables())), buckets_for(plan.size * EXPANSION), folder)
         | "Buckets" >> beam.GroupByKey()
         | "Pair"
         >> beam.ParDo(CompareBuckets(plan.compare, folder)).with_outputs("slices", "counts", "metrics", "changed")
@@ -237,9 +245,18 @@ def build_comparison(pipeline: beam.Pipeline, plan: ComparisonPlan, output: str,
         "first": written.first,
         "changes_files": written.files,
     }
-    if plan.page is not None:
-        shown = ChangedSamples(plan.page, plan.setting.benchmark, plan.tables())
-        parts["changed"] = compared.changed | "Unpack" >> beam.FlatMap(unpack) | "Page" >> shown
+    if plan.page is not None and plan.page.count:
+        pictures = records = None
+        if plan.page.inputs is not None:
+            # The baseline says where the real pictures of the samples are.
+            pictures = plan.page.inputs.configuration.settings.pictures
+            records = plan.page.inputs.read(pipeline).records
+        parts["changed"] = (
+            compared.changed
+            | "Unpack" >> beam.FlatMap(unpack)
+            | "Gather" >> GatherChanged(plan.page.count, plan.tables(), records)
+            | "Draw" >> draw_together(DrawChanged(plan.setting.benchmark, plan.page.no_records, pictures))
+        )
     _ = parts | "Publish" >> publish
 
 
@@ -267,9 +284,9 @@ def largest_of_all(largest: Iterable[FloatArray]) -> FloatArray | None:
 
 
 def make_result(
-    setting: ComparisonSetting, parts: dict[str, list[Any]], page: ComparisonPagePlan | None = None
+    setting: ComparisonSetting, parts: dict[str, list[Any]], page: ComparisonPage | None = None
 ) -> dict[str, bytes]:
-    """Returns comparison.json and comparison.md, and comparison.html if there is a plan of the page.
+    """Returns comparison.json and comparison.md, and comparison.html unless `page` is None.
 
     Raises InputProblem if no sample was scored by both sides.
     """
@@ -286,10 +303,8 @@ def make_result(
     largest = parts["largest"][0] if parts["largest"] else None
     comparison = document(setting, counts, slices, largest, merged_counts(parts["metrics"]))
     first = [row for rows in parts["first"] for row in rows]
-    cards = in_order(parts["changed"]) if page is not None else []
-    runs = None
-    if page is not None:
-        changes = [name for name in parts["changes_files"] if name.endswith(".jsonl")]
-        runs = replace(page.runs, changes=posixpath.join(page.output, LAYOUT.folders[0], changes[0]) if changes else "")
-    reports = comparison_reports(comparison, setting.benchmark, first, runs, cards)
-    return {**reports.files, COMPARISON: encode_json({**comparison, **reports.about()})}
+    changes = [name for name in parts["changes_files"] if name.endswith(".jsonl")]
+    if page is not None and changes:
+        page = replace(page, changes=posixpath.join(page.output, LAYOUT.folders[0], changes[0]))
+    reports = comparison_reports(comparison, setting.benchmark, first, page, parts.get("changed", ()))
+    return {**reports.files, COMPARISON: encode_json({**comparison, **reports.about})}

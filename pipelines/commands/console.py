@@ -23,7 +23,7 @@ from ...transforms.process import PROGRESS, PROGRESS_FOLDER, repeated
 from ...transforms.records import printable
 from ..config.errors import as_output_errors, as_usage_error
 from ..reports.document import Compared
-from ..reports.markdown import number
+from ..reports.text import number
 from ..runs.documents import coverage_text, gates_passed
 from ..runs.numbers import signed
 from .messages import CRASHED, INTERRUPTED, WRONG_USAGE, say, stop_output

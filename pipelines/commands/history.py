@@ -41,7 +41,7 @@ def run(parsed: argparse.Namespace, _: object) -> int:
                     warn([str(error)])
     sources = HistorySources(parsed.folder, output, series, index.table, index.unreadable, parsed.command_line, blessed)
     reports = history_reports(sources, with_page=not parsed.no_html)
-    problem = reports.about().get(PAGE_PROBLEM)
+    problem = reports.about.get(PAGE_PROBLEM)
     with as_output_errors(f"--output {output}", "; give another --output"):
         write_file(posixpath.join(output, HISTORY), encode_table(index.table))
         for name, content in reports.files.items():

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ...transforms.records import printable
-from ..reports.markdown import cell, code, number, table
+from ..reports.text import cell, code, number, table
 from ..runs.documents import coverage_text, gates_passed
 from ..runs.row_changes import MovedSample
 

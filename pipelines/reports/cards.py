@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+import apache_beam as beam
 import msgspec
 
 from ...metrics.benchmark import ENVIRONMENT_FAULTS, DrawnPair, RejectedRecord, explain
 from ...metrics.common.svg import ImageSize
 from ...metrics.scoring import draw_pairs
 from ...metrics.statistics.measured import AnyBenchmark
+from ...transforms.pick import PickedSample
 from ...transforms.pictures import NO_PICTURE, find_picture
+from ...transforms.process import faults_end_the_bundle
 from ...transforms.records import MAX_RECORD_BYTES
+from ...transforms.sample_changes import ChangedRecords, Text
 from .document import Card, CardSide
 from .samples import rounded
 from .text import drawable, one_line
-
-if TYPE_CHECKING:
-    # These import Beam, and a history has no cards.
-    from ...transforms.pick import PickedSample
-    from ...transforms.sample_changes import ChangedRecords
 
 MAX_RECORD_LENGTH = 8_000
 MAX_DRAWING_LENGTH = 300_000
@@ -34,19 +33,12 @@ LINE_LENGTH = 88
 SIDES = ("baseline", "candidate")
 
 
-class Beginning(NamedTuple):
-    """The JSON of a record, or only its beginning if it is too large. size: bytes of the whole record."""
-
-    payload: bytes
-    size: int
-
-
 class Side(NamedTuple):
     """The result of a run for a sample. details: of its score, as JSON; None if they are not known."""
 
     status: str
     metrics: Mapping[str, float | None]
-    prediction: Beginning | None
+    prediction: Text | None
     details: bytes | None
 
 
@@ -55,7 +47,7 @@ class Look(NamedTuple):
 
     card: Card
     source: str
-    truth: Beginning | None
+    truth: Text | None
     sides: Sequence[Side]
 
 
@@ -66,13 +58,13 @@ def make_cards(benchmark: AnyBenchmark, picked: Sequence[PickedSample], places: 
     """
     main, looks = benchmark.main_sample_metric().name, []
     for sample in picked:
-        prediction = None if sample.prediction is None else Beginning(sample.prediction, sample.prediction_size)
+        prediction = None if sample.prediction is None else (sample.prediction, sample.prediction_size)
         side = Side(sample.status, sample.metrics, prediction, sample.details)
         before, value = rounded(sample.before), rounded(sample.metrics.get(main))
         change = None if before is None or value is None else rounded(value - before)
         words = (f"{main}: {_number(before)} → {_number(value)}",) if change else ()
         card = Card(sample.sample_id, sample.system, sample.whys, (), words=words, change=change)
-        looks.append(Look(card, sample.source, Beginning(sample.truth, sample.truth_size), [side]))
+        looks.append(Look(card, sample.source, (sample.truth, sample.truth_size), [side]))
     return _with_sides(benchmark, looks, places)
 
 
@@ -90,14 +82,14 @@ def make_changed(
             Side(
                 row[f"{name}.status"],
                 {spec.name: row[f"{name}.{spec.name}"] for spec in benchmark.sample_metrics},
-                prediction and Beginning(*prediction),
+                prediction,
                 details,
             )
             for name, details, prediction in zip(SIDES, sample.details, sample.predictions, strict=True)
         ]
         whys = (row["kind"], *([] if not row["change"] else ["lost" if row["change"] < 0 else "won"]))
         card = Card(row["sample_id"], 0, whys, (), change=rounded(row["change"]), slices=sample.slices)
-        looks.append(Look(card, sample.source, sample.truth and Beginning(*sample.truth), sides))
+        looks.append(Look(card, sample.source, sample.truth, sides))
     no_records = no_records or "the records of this sample were not found in the inputs of the runs"
     cards = _with_sides(benchmark, looks, places, no_records)
     return [msgspec.structs.replace(card, words=tuple(what_changed(main, *card.sides))) for card in cards]
@@ -109,7 +101,7 @@ def _with_sides(benchmark: AnyBenchmark, looks: Sequence[Look], places: str | No
     no_truth: why a sample without ground truth has no drawing.
     """
     pictures = [
-        find_picture(look.truth.payload, look.card.sample_id, look.source, places) if look.truth else NO_PICTURE
+        find_picture(look.truth[0], look.card.sample_id, look.source, places) if look.truth else NO_PICTURE
         for look in looks
     ]
     pictured_looks = list(zip(looks, pictures, strict=True))
@@ -189,7 +181,7 @@ def words_of(benchmark: AnyBenchmark, details: bytes | None) -> tuple[str, ...]:
 
 
 def drawings_of(
-    benchmark: AnyBenchmark, samples: Sequence[tuple[Beginning | None, Side, ImageSize | None]], no_truth: str = ""
+    benchmark: AnyBenchmark, samples: Sequence[tuple[Text | None, Side, ImageSize | None]], no_truth: str = ""
 ) -> list[tuple[str | None, str]]:
     """Returns a drawing, or None and the reason, for each (ground truth, side, size of the picture)."""
     if "draw" not in benchmark.abilities():
@@ -199,7 +191,7 @@ def drawings_of(
     for place, (truth, (_, _, prediction, details), image) in enumerate(samples):
         if truth is None:
             continue
-        if any(record is not None and record.size > MAX_RECORD_BYTES for record in (truth, prediction)):
+        if any(record is not None and record[1] > MAX_RECORD_BYTES for record in (truth, prediction)):
             drawings[place] = None, "the records are too large for this page; beamscore draw writes it"
             continue
         record, problem = _decoded(truth, benchmark.truth_type)
@@ -215,10 +207,10 @@ def drawings_of(
     return drawings
 
 
-def _decoded(beginning: Beginning, kind: Any) -> tuple[Any, str]:
+def _decoded(text: Text, kind: Any) -> tuple[Any, str]:
     """Returns a record, or None and why it cannot be decoded."""
     try:
-        return msgspec.json.decode(beginning.payload, type=kind), ""
+        return msgspec.json.decode(text[0], type=kind), ""
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         return None, explain(error)
 
@@ -232,17 +224,17 @@ def _fitting(drawing: str | RejectedRecord) -> tuple[str | None, str]:
     return drawable(drawing), ""
 
 
-def record_text(beginning: Beginning) -> str:
+def record_text(beginning: Text) -> str:
     """Returns a record as readable text: a line for each field, long fields wrapped, without its sample_id.
 
     Fields that are strings are shown as plain text, not as JSON.
     """
-    record, _ = _decoded(beginning, Any)
+    (payload, size), (record, _) = beginning, _decoded(beginning, Any)
     if isinstance(record, Mapping):
         text = "\n".join(f"{name}: {_broken(value, '')}" for name, value in record.items() if name != "sample_id")
     else:
-        text = beginning.payload.decode("utf-8", "replace")
-    left_out = max(0, len(text) - MAX_RECORD_LENGTH) + max(0, beginning.size - MAX_RECORD_BYTES)
+        text = payload.decode("utf-8", "replace")
+    left_out = max(0, len(text) - MAX_RECORD_LENGTH) + max(0, size - MAX_RECORD_BYTES)
     return text[:MAX_RECORD_LENGTH] + (f"\n… ({left_out:,} more characters)" if left_out else "")
 
 
@@ -261,3 +253,32 @@ def _broken(value: Any, indent: str) -> str:
     opening, closing = "{}" if isinstance(value, dict) else "[]"
     lines = f",\n{inner}".join(members)
     return f"{opening}\n{inner}{lines}\n{indent}{closing}"
+
+
+class DrawChanged(beam.DoFn):
+    """Draws changed samples: from lists of ChangedRecords to Cards. no_records, places: see `make_changed`."""
+
+    def __init__(self, benchmark: AnyBenchmark, no_records: str, places: str | None = None) -> None:
+        self._benchmark = benchmark
+        self._no_records = no_records
+        self._places = places
+
+    def setup(self) -> None:
+        """Sets up the benchmark in this worker. If that fails, the cards say why instead of showing drawings."""
+        self._problem = ""
+        try:
+            self._benchmark.setup()
+        except Exception as error:  # noqa: BLE001 - a missing program must not end a comparison
+            self._problem = explain(error)
+
+    def teardown(self) -> None:
+        """Tears down the benchmark, if `setup` succeeded."""
+        if not self._problem:
+            self._benchmark.teardown()
+
+    def process(self, changed: Sequence[ChangedRecords]) -> Sequence[Card]:
+        """Returns the cards of a batch of samples."""
+        if self._problem:
+            changed = [msgspec.structs.replace(each, truth=None) for each in changed]
+        with faults_end_the_bundle("drawing"):
+            return make_changed(self._benchmark, changed, self._problem or self._no_records, self._places)

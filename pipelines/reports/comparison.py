@@ -1,70 +1,128 @@
-"""The document of a comparison of two runs, from comparison.json and the samples that changed."""
+"""The document of a comparison of two runs, from comparison.json and the samples that changed; and its plan."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import msgspec
 import pyarrow as pa
 
 from ...metrics.statistics.measured import AnyBenchmark
-from ...transforms.records import writable
+from ...transforms.records import GROUND_TRUTH, InputProblem, writable
+from ..config.errors import UsageError
+from ..config.errors import one_line as as_line
+from ..config.settings import GROUND_TRUTH_FIELDS, PREDICTION_FIELDS, Configuration
+from ..inputs.inputs import Inputs, find_inputs
 from ..runs.comparison import REPORT
+from ..runs.named import SystemRun
 from ..runs.numbers import percent
+from ..runs.provenance import input_sides
 from . import document as doc
+from .against import page_link
 from .cards import SIDES, within_limit
+from .cells import LEFT_OUT
 from .evaluation import provenance_blocks, signatures
 from .judgement import by_evidence, difference_word, judge_difference, lead_first
-from .markdown import verdicts_line
 from .render import Reports, write_reports
 from .samples import columns_of, slice_column
 from .tables import compared_table, slice_blocks
 from .text import MAX_ID_LENGTH, one_line, some_of
 
 PAGE = "comparison.html"
+MAX_INPUT_BYTES = 16 << 30
+"""Larger inputs are not read again only for the few samples of a page."""
 MAX_SLICES = 10_000
 LABELS_NAMED = 20
 
 
 @dataclass(frozen=True)
-class ComparedRuns:
-    """What a page shows of both runs in addition to their comparison, baseline first.
+class ComparisonPage:
+    """What a page shows in addition to the comparison.
 
-    runs: the documents of run.json, empty if missing. links: the pages of the runs. command: how the comparison was
-    started. no_records: why the page has no records, empty if it has them. changes: the list of the changed samples.
+    runs: the documents of run.json, baseline first, empty if missing. links: the pages of the runs. command: how the
+    comparison was started. count: of samples that lost most, and of those that won most. inputs: of both runs, read
+    again for the records of these samples; None: not read, and `no_records` says why. output: the folder of the
+    comparison, as the user calls it. changes: the list of the changed samples.
     """
 
     runs: tuple[Mapping[str, Any], Mapping[str, Any]] = field(default=({}, {}))
     links: tuple[str | None, str | None] = (None, None)
     command: tuple[str, ...] = ()
+    count: int = 0
+    output: str = ""
+    inputs: Inputs | None = None
     no_records: str = ""
     changes: str = ""
+
+
+def plan_page(
+    baseline: SystemRun, candidate: SystemRun, count: int, command: Sequence[str], output: str
+) -> ComparisonPage:
+    """Returns the plan of the page that a comparison of two systems writes to `output`."""
+    runs = (baseline.run, candidate.run)
+    links = (page_link(baseline.run.path, output, "."), page_link(candidate.run.path, output, "."))
+    page = ComparisonPage((runs[0].provenance, runs[1].provenance), links, tuple(command), count, output)
+    try:
+        return replace(page, inputs=_inputs((baseline, candidate)) if count else None)
+    except (UsageError, InputProblem, OSError, ValueError) as error:
+        return replace(page, no_records=f"The inputs are not read: {as_line(error)}")
+
+
+def _inputs(sides: Sequence[SystemRun]) -> Inputs:
+    """Returns the ground truth of the baseline, with the predictions of both as its systems `baseline`, `candidate`.
+
+    Raises UsageError if files are missing or have changed since the runs read them.
+    """
+    before = sides[0].run.configuration
+    predictions, fields = {}, {}
+    for name, (run, system) in zip(SIDES, sides, strict=True):
+        settings = run.configuration.settings
+        predictions[name] = settings.predictions.get(system, [])
+        fields[name] = {**settings.fields.get(PREDICTION_FIELDS, {}), **settings.fields.get(system, {})}
+    if GROUND_TRUTH_FIELDS in before.settings.fields:
+        fields[GROUND_TRUTH_FIELDS] = before.settings.fields[GROUND_TRUTH_FIELDS]
+    merged = msgspec.structs.replace(before.settings, predictions=predictions, fields=fields, slices=[], gates={})
+    inputs = find_inputs(Configuration(merged, before.benchmark), ())
+    size = sum(file.size for file in inputs.files)
+    if size > MAX_INPUT_BYTES:
+        raise UsageError(f"they have {size:,} bytes, more than the {MAX_INPUT_BYTES:,} that are read for a page")
+    current = dict(input_sides(inputs.files))
+    expected: list[tuple[int, SystemRun, tuple[str, ...]]] = [(GROUND_TRUTH, sides[0], ("ground_truth",))]
+    expected += [(number, side, ("predictions", side.system)) for number, side in enumerate(sides)]
+    for side, (run, _), keys in expected:
+        what, recorded = keys[0].replace("_", " "), run.provenance.get("inputs")
+        for key in (*keys, "digest"):
+            recorded = recorded.get(key) if isinstance(recorded, dict) else None
+        if recorded is None:
+            raise UsageError(f"{run.path} does not say which {what} it read")
+        if side not in current or recorded != current[side].digest:
+            raise UsageError(f"the {what} of {run.path} have changed since that run")
+    return inputs
 
 
 def comparison_reports(
     comparison: Mapping[str, Any],
     benchmark: AnyBenchmark,
     first: Sequence[Mapping[str, Any]],
-    runs: ComparedRuns | None,
+    page: ComparisonPage | None,
     cards: Sequence[doc.Card],
 ) -> Reports:
-    """Returns comparison.md and, unless `runs` is None, comparison.html.
+    """Returns comparison.md and, unless `page` is None, comparison.html.
 
-    comparison: of comparison.json. first: the rows of the samples that changed most. cards: samples to look at.
+    comparison: of comparison.json. first: the rows of the samples that changed most. cards: of them, to look at.
     """
-    document = build_comparison(comparison, benchmark, runs or ComparedRuns(), first)
-    page = None if runs is None else partial(with_changed, document, comparison, cards)
-    return write_reports(document, REPORT, page, PAGE, "comparison.md and comparison.json")
+    document = build_comparison(comparison, benchmark, page or ComparisonPage(), first)
+    make = None if page is None else lambda: [with_changed(document, comparison, cards)]
+    return write_reports([document], REPORT, make, PAGE, "comparison.md and comparison.json")
 
 
 def build_comparison(
     comparison: Mapping[str, Any],
     benchmark: AnyBenchmark,
-    runs: ComparedRuns,
+    page: ComparisonPage,
     first: Sequence[Mapping[str, Any]] = (),
 ) -> doc.Document:
     """Returns the document of a comparison without the samples that changed."""
@@ -76,13 +134,13 @@ def build_comparison(
     metrics = tuple(each.metric for each in differences)
     slices = tuple(by_evidence(_slices(comparison, main), metrics, lead_first(kind))[:MAX_SLICES])
     others = [each for name, each in compared.items() if name not in main]
-    started = (run.get("started", "")[:16].replace("T", " ") for run in runs.runs)
-    links = ((doc.Link(name, address=link), date) for name, link, date in zip(names, runs.links, started, strict=True))
+    started = (run.get("started", "")[:16].replace("T", " ") for run in page.runs)
+    links = ((doc.Link(name, address=link), date) for name, link, date in zip(names, page.links, started, strict=True))
     count = {name: count for name, count in comparison["samples"].items() if count}
     tables = [compared_table("Main metrics of both runs and their difference", differences, (), SIDES)]
     if others:
         tables.append(compared_table(f"{len(others)} other metrics", others, (), SIDES, folded=True))
-    provenance = dict(zip(SIDES, runs.runs, strict=True))
+    provenance = dict(zip(SIDES, page.runs, strict=True))
     return doc.Document(
         kind="comparison",
         title=f"{benchmark.name}: {names[1]} against {names[0]}",
@@ -97,15 +155,15 @@ def build_comparison(
             doc.Section("metrics", "Main metrics", tables),
             doc.Section("slices", "Slices", [*_slice_blocks(comparison, slices, metrics)]),
             doc.Section("samples", "Samples that changed", [*_changes(comparison, benchmark, first)]),
-            doc.Section("provenance", "Provenance", [*provenance_blocks(provenance, runs.command)], "page"),
+            doc.Section("provenance", "Provenance", [*provenance_blocks(provenance, page.command)], "page"),
         ),
         metrics=metrics,
         lead=lead_first(kind)[0],
         differences=differences,
         slices=slices,
         sample_metrics=tuple(doc.Metric.of(spec, spec.name) for spec in kind.sample_metrics),
-        samples_note=runs.no_records,
-        more=dict(_more(comparison, benchmark.main_sample_metric().name, runs.changes)),
+        samples_note=page.no_records,
+        more=dict(_more(comparison, benchmark.main_sample_metric().name, page.changes)),
     )  # fmt: skip
 
 
@@ -209,7 +267,10 @@ def _changes(
         kinds = list(next(iter(changes.values())))
         names = [kind.replace("_beyond", threshold).replace("_", " ") for kind in kinds]
         rows: list[Sequence[doc.Cells]] = [
-            (doc.Code(name), *(_count(counts[kind], kind if name == main else "") for kind in kinds))
+            (
+                doc.Code(name),
+                *(doc.Link(counts[kind], _filters(kind) if counts[kind] and name == main else None) for kind in kinds),
+            )
             for name, counts in changes.items()
         ]
         yield doc.Table("How many samples changed", ("per-sample metric", *names), rows)
@@ -229,11 +290,6 @@ def _filters(kind: str) -> dict[str, str]:
     return {"worse": {"why": "lost"}, "better": {"why": "won"}}.get(kind, {"status": kind})
 
 
-def _count(count: int, kind: str) -> doc.Cell:
-    """Returns a count linked to its samples."""
-    return doc.Link(count, _filters(kind)) if count and kind else count
-
-
 def _more(comparison: Mapping[str, Any], main: str, changes: str) -> Iterator[tuple[str, doc.More]]:
     """Yields by filter how many samples changed, with the command that writes all that `changes` lists."""
     run, system = comparison["candidate"].values()
@@ -244,7 +300,8 @@ def _more(comparison: Mapping[str, Any], main: str, changes: str) -> Iterator[tu
 
 
 def with_changed(document: doc.Document, comparison: Mapping[str, Any], cards: Sequence[doc.Card]) -> doc.Document:
-    """Returns the document with the samples that changed, in the order of the cards."""
+    """Returns the document with the samples that changed, the largest losses first, the largest gains last."""
+    cards = sorted(cards, key=lambda card: (card.change or 0.0, card.sample_id))
     note = f"Their records are not here. {document.samples_note}." if document.samples_note else ""
     if not cards:
         is_changed = any(count for each in comparison["changes"]["metrics"].values() for count in each.values())
@@ -270,3 +327,15 @@ def with_changed(document: doc.Document, comparison: Mapping[str, Any], cards: S
         for row, card in enumerate(within_limit(cards))
     )
     return msgspec.structs.replace(document, samples=table, cards=shown, sample_metrics=metrics, samples_note=note)
+
+
+def verdicts_line(verdicts: Mapping[str, int], slices: int) -> str:
+    """Returns a sentence: how many metrics of how many slices are better or worse, after correction for all of them."""
+    counts = ", ".join(f"{count} {name}" for name, count in verdicts.items())
+    return f"Metrics of all samples and of {slices} slices, corrected for all at once: {counts}."
+
+
+def samples_line(counts: Mapping[str, int]) -> str:
+    """Returns a sentence: how many samples were compared, and how many could not be."""
+    others = [f"{count} {LEFT_OUT[name]}" for name, count in counts.items() if count and name in LEFT_OUT]
+    return f"{counts.get('compared', 0)} samples compared" + (f"; {', '.join(others)}" if others else "") + "."

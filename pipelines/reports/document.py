@@ -419,7 +419,7 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
         return [each for each in sections if each.blocks]
 
     def link(self, filters: Mapping[str, str], system: int = 0) -> str | None:
-        """Returns the address of the samples that pass filters, as address.js reads it; None if there are none.
+        """Returns the address of the samples that pass filters, as base.js reads it; None if there are none.
 
         filters: `id`, `status`, `why`, `cell`, `metric` with `from` and `to`, or `slice.NAME`, each with its value.
         """
@@ -449,8 +449,5 @@ class Document(msgspec.Struct, frozen=True, kw_only=True):
 
     def data(self) -> dict[str, Any]:
         """Returns the parts that the scripts of a page read."""
-        return {name: getattr(self, name) for name in DATA}
-
-
-DATA = ("kind", "systems", "metrics", "lead", "slices", "sample_metrics", "samples", "cards", "history", "draw",
-        "more")  # fmt: skip
+        names = "kind systems metrics lead slices sample_metrics samples cards history draw more"
+        return {name: getattr(self, name) for name in names.split()}

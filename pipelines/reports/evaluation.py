@@ -7,7 +7,7 @@ import json
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import pyarrow as pa
@@ -40,55 +40,50 @@ MAX_ROWS_OF_CELLS = 10_000
 """Above this, the page does not list the samples of each cell of a confusion matrix: nobody looks them up."""
 
 
-class RunSources(NamedTuple):
-    """What the reports of a result need in addition to the result.
+def run_reports(
+    result: Run,
+    run: Mapping[str, Any],
+    samples: Sequence[str] | None,
+    cards: Sequence[doc.Card] = (),
+    baseline: Run | None = None,
+) -> Reports:
+    """Returns report.md and, if there are samples, report.html.
 
-    summary, run: the documents of summary.json and run.json. samples: the paths of the sample rows; None for no page.
-    cards: samples to look at. baseline: the run that this one is compared with.
+    run: of run.json. samples: the paths of the sample rows; None for no page. cards: samples to look at. baseline: the
+    run that this one is compared with.
     """
-
-    summary: Mapping[str, Any]
-    run: Mapping[str, Any]
-    samples: Sequence[str] | None
-    cards: Sequence[doc.Card] = ()
-    baseline: Run | None = None
-
-
-def run_reports(result: Run, sources: RunSources) -> Reports:
-    """Returns report.md and, if `sources` has samples, report.html."""
-    summary, settings = sources.summary, result.configuration.settings
+    summary, settings = result.summary.document(), result.configuration.settings
     document = build_run(
         summary,
         result.configuration.benchmark,
-        sources.run,
+        run,
         record_failures(summary["systems"], settings, quarantine_causes(result.causes)),
-        against_baseline(result, sources.baseline),
+        against_baseline(result, baseline),
         two_systems(result),
         result.causes,
         result.worst,
         settings.output,
     )
-    paths = sources.samples
-    page = None if paths is None else (lambda: with_samples(document, result, paths, sources.cards))
-    return write_reports(document, REPORT, page, PAGE, "report.md and summary.json")
+    page = None if samples is None else lambda: [with_samples(document, result, samples, cards)]
+    return write_reports([document], REPORT, page, PAGE, "report.md and summary.json")
 
 
 def build_run(
     summary: Mapping[str, Any],
     benchmark: AnyBenchmark,
-    run: Mapping[str, Any] | None = None,
+    run: Mapping[str, Any] = {},
     failures: Sequence[RecordFailure] = (),
     against: Against = NOTHING,
     pair: Against = NOTHING,
     causes: Sequence[CauseCount] = (),
-    worst: Mapping[str, Sequence[Worst]] | None = None,
+    worst: Mapping[str, Sequence[Worst]] = {},
     output: str | None = None,
 ) -> doc.Document:
     """Returns the document of a run without its samples.
 
-    run: of run.json. failures: why the run fails, other than its gates. against, pair: the differences from the
-    baseline, and of its two systems. causes: why records were quarantined. worst: the worst samples of each system.
-    output: the folder of the run.
+    run: of run.json, if it has one. failures: why the run fails, other than its gates. against, pair: the differences
+    from the baseline, and of its two systems. causes: why records were quarantined. worst: the worst samples of each
+    system. output: the folder of the run.
     """
     kind, systems = type(benchmark), tuple(summary["systems"])
     main = benchmark.main_metrics()
@@ -120,29 +115,22 @@ def build_run(
         draw=tuple(_draw_commands(summary, run)),
         more=dict(_more(summary, against.path, output)) if output else {},
     )  # fmt: skip
-    pairs = [pair.differences[key] for name in main if (key := (systems[-1], "", name)) in pair.differences]
-    configuration = (
+    verdict = [doc.Slot("verdict", "both"), *tables.gate_blocks(gates), *_remarks(summary)]
+    samples = [doc.Slot("samples"), *_worst(benchmark.main_sample_metric().name, worst)]
+    provenance = [
+        *provenance_blocks({"this run": run}, run.get("command") or ()),
         doc.Text("Configuration with all defaults", "heading"),
         doc.Text(json.dumps(summary["config"], indent=1, ensure_ascii=False), "code"),
-    )
+    ]
     sections = (
-        doc.Section(
-            "verdict", "Verdict", [doc.Slot("verdict", "both"), *tables.gate_blocks(gates), *_remarks(summary)]
-        ),
+        doc.Section("verdict", "Verdict", verdict),
         doc.Section("coverage", "Coverage", [*_coverage(summary["systems"], causes)]),
-        doc.Section("metrics", "Main metrics", [*_metrics(document, summary, pair, pairs, against)]),
+        doc.Section("metrics", "Main metrics", [*_metrics(document, summary, pair, against)]),
         doc.Section("slices", "Slices", [*_slice_blocks(document)]),
         doc.Section("distributions", "Distribution of the per-sample metrics", [doc.Slot("distributions")]),
         doc.Section("tables", "Tables", [*_tables(kind, metrics, summary["systems"])]),
-        doc.Section(
-            "samples", "Samples", [doc.Slot("samples"), *_worst(benchmark.main_sample_metric().name, worst or {})]
-        ),
-        doc.Section(
-            "provenance",
-            "Provenance",
-            [*provenance_blocks({"this run": run or {}}, (run or {}).get("command") or ()), *configuration],
-            "page",
-        ),
+        doc.Section("samples", "Samples", samples),
+        doc.Section("provenance", "Provenance", provenance, "page"),
     )
     return msgspec.structs.replace(document, sections=sections)
 
@@ -212,11 +200,7 @@ def _cause(cause_count: CauseCount, systems: Sequence[str]) -> Sequence[doc.Cell
 
 
 def _metrics(
-    document: doc.Document,
-    summary: Mapping[str, Any],
-    pair: Against,
-    pairs: Sequence[doc.Compared],
-    against: Against,
+    document: doc.Document, summary: Mapping[str, Any], pair: Against, against: Against
 ) -> Iterator[doc.Block]:
     metrics, systems, places = document.metrics, document.systems, summary.get("ranking_by", {})
     if len(systems) > 2:
@@ -230,7 +214,9 @@ def _metrics(
         yield doc.Text(f"Systems that {share} share a place, by {ranked_by}.", "caption")
     elif len(systems) > 1 or not document.differences:
         yield tables.metric_table("Main metrics with intervals", metrics, systems)
-    if pairs:
+    if pair.differences:
+        # In the order of the metrics.
+        pairs = [each for metric in metrics for (_, _, name), each in pair.differences.items() if name == metric.name]
         yield doc.Text("Difference of the systems", "heading")
         yield doc.Text(pair.note, "caption")
         yield tables.compared_table("Difference of the systems", pairs, (), systems)
@@ -263,17 +249,16 @@ def _slice_blocks(document: doc.Document) -> Iterator[doc.Block]:
 
 def _tables(kind: type[AnyBenchmark], metrics: Sequence[doc.Metric], systems: Mapping[str, Any]) -> Iterator[doc.Block]:
     """Yields all other metrics, and the tables of the benchmark."""
-    system_summaries = list(systems.values())
-    main = [each.name for each in metrics]
-    others = dict.fromkeys(name for each in system_summaries for name in each["values"] if name not in main)
+    main, all_tables = [each.name for each in metrics], {name: data_tables(each) for name, each in systems.items()}
+    others = dict.fromkeys(name for each in systems.values() for name in each["values"] if name not in main)
     if others:
-        rest = [doc.Metric.of(kind.spec_of(name), name, system_summaries) for name in others]
+        rest = [doc.Metric.of(kind.spec_of(name), name, list(systems.values())) for name in others]
         yield tables.metric_table(f"{len(rest)} other metrics", rest, list(systems), folded=True)
-    for number, (name, system) in enumerate(systems.items()):
-        for place, table in enumerate(data_tables(system)):
+    for number, (name, own) in enumerate(all_tables.items()):
+        for place, table in enumerate(own):
             is_folded = number > 0 or place >= MAX_OPEN_TABLES
             yield tables.benchmark_table(table, number, name if len(systems) > 1 else "", is_folded)
-    if any(tables.is_matrix(table) for system in systems.values() for table in data_tables(system)):
+    if any(map(tables.is_matrix, itertools.chain(*all_tables.values()))):
         caption = "Rows of a confusion matrix are the ground truth, columns the prediction; the darker, the larger the "
         yield doc.Text(f"{caption}share of the row. Correct cells have a frame.", "caption", where="page")
 
@@ -322,11 +307,9 @@ def _slices(summary: Mapping[str, Any], names: Sequence[str], against: Against) 
             yield doc.Slice(one_line(label), number, samples, values, differences, columns_of(label))
 
 
-def _header(
-    summary: Mapping[str, Any], run: Mapping[str, Any] | None, against: Against
-) -> Iterator[tuple[str, doc.Cell]]:
+def _header(summary: Mapping[str, Any], run: Mapping[str, Any], against: Against) -> Iterator[tuple[str, doc.Cell]]:
     yield "benchmark", summary["benchmark"]
-    if run is not None:
+    if run:
         yield "run", run["run_id"]
         yield "started", run["started"][:16].replace("T", " ")
     if against.path:
@@ -340,9 +323,9 @@ def signatures(document: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "signature", document["signature"]
 
 
-def _draw_commands(summary: Mapping[str, Any], run: Mapping[str, Any] | None) -> Iterator[str]:
+def _draw_commands(summary: Mapping[str, Any], run: Mapping[str, Any]) -> Iterator[str]:
     """Yields the command that draws a sample of each system, without the sample_id; nothing if it is not known."""
-    command, config = list((run or {}).get("command") or ()), summary["config"]
+    command, config = list(run.get("command") or ()), summary["config"]
     if command[1:2] == ["evaluate"] and command[2:3] and not command[2].startswith("-"):
         options = [f"--set={word}" for flag, word in itertools.pairwise(command) if flag == "--set"]
         options += [word for word in command if word.startswith("--set=")]

@@ -97,12 +97,20 @@ def build_history(sources: HistorySources, history: History) -> doc.Document:
             tuple(dict.fromkeys(_gates(last, history))),
         ),
     )
+    against: list[doc.Block] = [doc.Text(blessed.note)] if blessed.note else []
+    if rows_of_blessed := [each for (_, label, _), each in blessed.differences.items() if not label]:
+        sides = ("baseline", "tonight")
+        against.append(compared_table("Against the baseline", rows_of_blessed, latest.systems, sides))
+    multiples: list[doc.Block] = [doc.Slot("multiples") if slices else doc.Text("No run has slices.")]
+    if left_out:
+        others = f"{left_out:,} series of smaller slices are not in this page; history.parquet has them."
+        multiples.append(doc.Text(others, "caption"))
     sections: tuple[doc.Section, ...] = (
         doc.Section("verdict", "Tonight", [doc.Slot("verdict", "both"), *_tonight(document, history, nightly)]),
-        doc.Section("baseline", "Against the baseline", [*_blessed_blocks(blessed, latest.systems)]),
+        doc.Section("baseline", "Against the baseline", against),
         doc.Section("metrics", "Metrics over time", [doc.Slot("series")], "page"),
         doc.Section("events", "What happened", [*_event_blocks(document)]),
-        doc.Section("slices", "Slices over time", [*_slice_blocks(slices, left_out)], "page"),
+        doc.Section("slices", "Slices over time", multiples, "page"),
         doc.Section("nights", "Nights", [doc.Slot("nights"), *_night_table(document, len(history.nights))]),
     )
     if history is sources.histories[-1]:
@@ -198,10 +206,8 @@ def _night(sources: HistorySources, night: Night, part: int, systems: Sequence[s
 def _tonight(document: doc.Document, history: History, nightly: Mapping[str, Against]) -> Iterator[doc.Block]:
     """Yields warnings, breaks and gates of the last night, and each of its systems next to earlier nights."""
     nights, latest = history.nights, history.nights[-1]
-    lost = [name for night in nights[-2:-1] for name in night.systems if name not in latest.systems]
-    warnings = [f"tonight has no system {', '.join(lost)}, which the run before has"] if lost else []
-    for warning in warnings:
-        yield doc.Text(f"{warning}.", label="Warning")
+    if lost := [name for night in nights[-2:-1] for name in night.systems if name not in latest.systems]:
+        yield doc.Text(f"tonight has no system {', '.join(lost)}, which the run before has.", label="Warning")
     for break_ in history.breaks:
         if break_.night is latest:
             text = "Tonight cannot be compared with the nights before."
@@ -241,13 +247,6 @@ def _tonight(document: doc.Document, history: History, nightly: Mapping[str, Aga
         yield doc.Table(f"Metrics of {system} tonight", header, [row for _, row in rows], "metrics")
 
 
-def _blessed_blocks(blessed: Against, systems: Sequence[str]) -> Iterator[doc.Block]:
-    if blessed.note:
-        yield doc.Text(blessed.note)
-    if rows := [compared for (_, label, _), compared in blessed.differences.items() if not label]:
-        yield compared_table("Against the baseline", rows, systems, ("baseline", "tonight"))
-
-
 def _event_blocks(document: doc.Document) -> Iterator[doc.Block]:
     assert document.history is not None
     rows = [
@@ -262,14 +261,6 @@ def _event_blocks(document: doc.Document) -> Iterator[doc.Block]:
     ]
     if rows:
         yield doc.Table("What happened", ("night", "what", "system", "metric", "why"), rows)
-
-
-def _slice_blocks(series: Sequence[doc.Series], left_out: int) -> Iterator[doc.Block]:
-    yield doc.Slot("multiples") if series else doc.Text("No run has slices.")
-    if left_out:
-        yield doc.Text(
-            f"{left_out:,} series of smaller slices are not in this page; history.parquet has them.", "caption"
-        )
 
 
 def _night_table(document: doc.Document, total: int) -> Iterator[doc.Block]:

@@ -17,9 +17,8 @@ from ..runs.history import History
 from ..runs.numbers import fixed
 from ..runs.numbers import typeset as signed
 from .document import Compared, Judgement, Link, Measured, Metric, Slice, Verdict, measured
-from .markdown import number
 from .samples import columns_of
-from .text import some_of
+from .text import number, some_of
 
 MAX_REASONS = 12
 SLICES_NAMED = 3

@@ -20,16 +20,15 @@ from markupsafe import Markup
 from ...metrics.benchmark import explain
 from ...metrics.version import VERSION
 from ...transforms.records import writable
-from ..runs.provenance import problems_of_page
-from . import markdown
+from ..runs.provenance import PAGE_PROBLEM
+from .cells import CellWriter, block_table, histogram, markdown, shown
 from .document import Document
-from .figures import CellWriter, histogram, shown
-from .text import clipped, visible, visible_json
+from .text import clipped, prose, visible, visible_json
 
 _log = logging.getLogger(__name__)
-SCRIPTS = ("base", "address", "table")
-"""The scripts of every page. The scripts of its kind follow; the last one fills the page."""
-SCRIPTS_OF_KIND = {"history": ("history",), "evaluation": ("slices", "samples"), "comparison": ("slices", "samples")}
+MAX_CODE_LENGTH = 20_000
+SCRIPTS = ("base", "table")
+"""The scripts of every page; one that fills it follows."""
 _NO_PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>beamscore</title></head>
 <body><h1>This page could not be made</h1><p>{reason}</p>
@@ -40,56 +39,43 @@ Documents = Sequence[Document]
 
 
 class Reports(NamedTuple):
-    """The files of a report by name, its documents, and why its page could not be made, if so."""
+    """The files of a report by name, and entries for the JSON next to it: the verdict on two runs, and why the page
+    could not be made, if so."""
 
     files: dict[str, bytes]
-    documents: Documents
-    problem: str | None
-
-    def about(self) -> dict[str, Any]:
-        """Returns the entries for the JSON next to the report: the verdict on two runs, and why the page is missing."""
-        first = self.documents[0]
-        verdict: dict[str, Any] = {"judgement": first.verdict.judgement, "sentence": first.verdict.sentence}
-        verdict |= {name: [each.text for each in getattr(first.verdict, name)] for name in ("reasons", "lost")}
-        return {**({"verdict": verdict} if first.differences else {}), **problems_of_page(self.problem)}
+    about: dict[str, Any]
 
 
 def write_reports(
-    documents: Document | Documents,
-    report: str,
-    page: Callable[[], Document | Documents] | None,
-    page_name: str,
-    others: str,
+    documents: Documents, report: str, page: Callable[[], Documents] | None, page_name: str, others: str
 ) -> Reports:
     """Returns the Markdown of documents and, unless `page` is None, the page of the documents that it returns.
 
     If the page cannot be made, it says why and which `others` have the result: an error here never loses a result.
     """
-    document_list = [documents] if isinstance(documents, Document) else list(documents)
-    files, reason = {report: render_markdown(document_list).encode()}, None
-    if page is not None:
-        try:
-            content = page()
-            files[page_name] = render([content] if isinstance(content, Document) else content)
-        except Exception as error:  # noqa: BLE001 - the result is complete, and must be published
-            _log.exception("%s could not be made", page_name)
-            reason = writable(f"{type(error).__name__}: {explain(error)}")
-            files[page_name] = _NO_PAGE.format(reason=html.escape(reason), others=others).encode()
-    return Reports(files, document_list, reason)
+    files: dict[str, bytes] = {report: render_markdown(documents).encode()}
+    about: dict[str, Any] = {}
+    if documents[0].differences:
+        verdict = documents[0].verdict
+        links = {name: [each.text for each in getattr(verdict, name)] for name in ("reasons", "lost")}
+        about["verdict"] = {"judgement": verdict.judgement, "sentence": verdict.sentence, **links}
+    try:
+        if page is not None:
+            files[page_name] = render(page())
+    except Exception as error:  # noqa: BLE001 - the result is complete, and must be published
+        _log.exception("%s could not be made", page_name)
+        about[PAGE_PROBLEM] = reason = writable(f"{type(error).__name__}: {explain(error)}")
+        files[page_name] = _NO_PAGE.format(reason=html.escape(reason), others=others).encode()
+    return Reports(files, about)
 
 
 def render(documents: Documents) -> bytes:
     """Returns the page as UTF-8, with scripts, styles and data inline, and a policy that forbids every request."""
-    scripts = [_asset("scripts", f"{name}.js") for name in (*SCRIPTS, *SCRIPTS_OF_KIND[documents[0].kind])]
-    policy = "; ".join(
-        (
-            "default-src 'none'",
-            f"script-src {' '.join(_source_hash(script) for script in scripts)}",
-            "style-src 'unsafe-inline'",
-            "img-src data: blob:",
-            "base-uri 'none'",
-            "form-action 'none'",
-        )
+    last = "history" if documents[0].kind == "history" else "report"
+    scripts = [_asset("scripts", f"{name}.js") for name in (*SCRIPTS, last)]
+    policy = (
+        f"default-src 'none'; script-src {' '.join(map(_source_hash, scripts))}; style-src 'unsafe-inline'; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
     text = _template("page.html.jinja", shown).render(
         documents=documents,
@@ -117,7 +103,7 @@ def render_markdown(documents: Documents) -> str:
 
 def _as_markdown(value: Any) -> Markup:
     """Returns a template value as escaped Markdown, marked so that Jinja does not escape it again."""
-    return value if isinstance(value, Markup) else Markup(markdown.prose(clipped(value)))
+    return value if isinstance(value, Markup) else Markup(prose(clipped(value)))
 
 
 @functools.cache
@@ -141,12 +127,9 @@ def _template(name: str, finalize: Callable[[Any], Markup]) -> jinja2.Template:
         loader=jinja2.FunctionLoader(lambda asset: _asset("templates", asset)),
     )
     environment.filters |= {
-        "table": lambda table: Markup(markdown.block_table(table)),
-        "paragraph": lambda value: Markup(markdown.cells(value)),
+        "table": lambda table: Markup(block_table(table)),
+        "paragraph": lambda value: Markup(markdown(value)),
         "whole": lambda text: Markup(html.escape(visible(clipped(text, MAX_CODE_LENGTH)))),
     }
     environment.globals["histogram"] = histogram
     return environment.get_template(name)
-
-
-MAX_CODE_LENGTH = 20_000

@@ -8,7 +8,7 @@ from typing import Any
 from ...metrics.benchmark import Table
 from ..runs.documents import GateVerdict
 from . import document as doc
-from .markdown import MARKED
+from .cells import MARKED
 
 MAX_SLICES_LISTED = 200
 DETECTABLE = "Detectable is a true difference that is found with a chance of 80%."
@@ -114,12 +114,12 @@ def benchmark_table(table: Table, system: int, name: str, folded: bool) -> doc.T
     if is_matrix(table):
         rows: list[Sequence[doc.Cells]] = []
         for label, *values in table.rows:
-            total = sum(int(count or 0) for count in values) or 1
+            counts = [int(value or 0) for value in values]
+            filters = [{"cell": doc.cell_name(table.title, label, column)} for column in table.header[1:]]
             cells = [
-                doc.MatrixCell(int(count or 0), int(count or 0) / total, column == label,
-                           {"cell": doc.cell_name(table.title, label, column)}, system)
-                for count, column in zip(values, table.header[1:], strict=True)
-            ]  # fmt: skip
+                doc.MatrixCell(count, count / (sum(counts) or 1), column == label, filter_, system)
+                for count, column, filter_ in zip(counts, table.header[1:], filters, strict=True)
+            ]
             rows.append((str(label), *cells))
         return doc.Table(title, table.header, rows, "matrix", folded)
     metrics = {column for row in table.rows for column, value in enumerate(row) if isinstance(value, float)}

@@ -1,10 +1,15 @@
-"""Text of unknown origin: clipped if it would fill a page, and safe to display when it is rendered."""
+"""Text of unknown origin: clipped if it would fill a page, safe to display, and escaped as Markdown; and numbers."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import groupby
 
+from ...metrics.common.text import truncated
+from ..runs.numbers import fixed
+
+MAX_CELL_LENGTH = 160
 MAX_ID_LENGTH, MAX_LABEL_LENGTH, MAX_TEXT_LENGTH = 200, 300, 2_000
 
 _UNSEEN = (
@@ -57,3 +62,83 @@ def some_of(names: Sequence[str], most: int) -> str:
     """Returns the first names, and how many more there are: `a, b and 17 more`."""
     remaining = len(names) - most
     return ", ".join(names[:most]) + (f" and {remaining:,} more" if remaining > 0 else "")
+
+
+def number(value: float | str | None) -> str:
+    """Returns a float with fixed decimals (`fixed`), an int unchanged, text escaped, and a dash for None."""
+    if value is None:
+        return "–"
+    if isinstance(value, str):
+        return cell(value)
+    return f"{value}" if isinstance(value, int) else fixed(value)
+
+
+def table(header: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
+    """Returns a Markdown table with columns as wide as their widest cell. Cells must already be escaped."""
+    head, *body = [[str(each).strip(" ") for each in row] for row in (header, *rows)]
+    widths = [max(len(column[0]) + 2, *map(len, column)) for column in zip(head, *body, strict=True)]
+    lines = [" | ".join(map(str.ljust, row, widths)) for row in (head, *body)]
+    rule = "|".join(f":{'-' * (width + 1)}" for width in widths)
+    return "\n".join([f"| {lines[0]} |", f"|{rule}|", *(f"| {line} |" for line in lines[1:])])
+
+
+def cell(text: str) -> str:
+    """Returns text of unknown origin as the content of a Markdown cell: one line, truncated, and nothing but text.
+
+    Plain words are unchanged. All else is written as code, in which GitHub interprets no Markdown, addresses, names of
+    users and issues, formulas or emoji.
+    """
+    line = truncated(_printable_line(text), MAX_CELL_LENGTH)
+    return line if _WORDS.fullmatch(line) and not _LINKED.search(line) else code(line)
+
+
+_WORDS = re.compile(r"(?:[^\W_]+(?:(?:[_=-]|, ?| |(?<=\d)\.(?=\d))[^\W_]+)*)?")
+
+
+def prose(text: str) -> str:
+    """Returns text of unknown origin as one line of Markdown; all that is neither word nor number is code."""
+    groups = groupby(_printable_line(text).split(" "), _is_plain)
+    written = [" ".join(tokens) if is_plain else _code_in_prose(" ".join(tokens)) for is_plain, tokens in groups]
+    # A leading number with a dot, or a sign, would begin a list.
+    return " ".join(written) if not _ITEM.match(written[0]) else code(text)
+
+
+def _code_in_prose(text: str) -> str:
+    """Returns text as code; punctuation at its end follows the code."""
+    clause = text.rstrip(".,:")
+    return code(text) if clause[-1:] in ("", " ") else code(clause) + text[len(clause) :]
+
+
+def _is_plain(token: str) -> bool:
+    return bool(_PLAIN.fullmatch(token)) and not _LINKED.search(token)
+
+
+_PLAIN = re.compile(r"\(?[+−-]?[^\W_]+(?:(?:[_=,-]|(?<=\d)\.(?=\d))[^\W_]+)*%?\)?[.,;:]?|[%–—]+")
+_LINKED = re.compile(r"\bGH-\d|\b[0-9a-f]{7,40}\b", re.IGNORECASE)
+"""What GitHub links as an issue or a commit."""
+_ITEM = re.compile(r"\d+[.)](?: |$)|[+-](?: |$)")
+
+
+def code(text: str) -> str:
+    """Returns text of unknown origin as code in a Markdown cell.
+
+    A `|` is placed between two pieces of code, where every parser of tables accepts its escape, even after a backslash.
+    So is a `<`, as a parser without support for code would read what follows as HTML.
+    """
+    return "".join(_BETWEEN_CODE.get(piece) or _code(piece) for piece in re.split(r"([|<])", _printable_line(text)))
+
+
+_BETWEEN_CODE = {"|": "\\|", "<": "&lt;"}
+
+
+def _code(piece: str) -> str:
+    longest = max(map(len, re.findall("`+", piece)), default=0)
+    quote = "`" * (longest + 1)
+    # Markdown strips one space at either end of code.
+    if piece.strip(" ") and ({piece[0], piece[-1]} == {" "} or "`" in (piece[0], piece[-1])):
+        piece = f" {piece} "
+    return f"{quote}{piece}{quote}" if piece else ""
+
+
+def _printable_line(text: str) -> str:
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())

@@ -211,9 +211,4 @@ def run_document(
     }
 
 
-def problems_of_page(problem: str | None) -> dict[str, str]:
-    """Returns the entry of run.json that says why the page could not be made; empty if it was made."""
-    return {} if problem is None else {PAGE_PROBLEM: problem}
-
-
 PAGE_PROBLEM = "page_problem"

@@ -20,10 +20,8 @@ CORPORA_PER_DRAW = 200
 
 
 class Coverage(NamedTuple):
-    """Of one case at one size: in which share of the corpora an interval holds.
-
-    logit: the interval of this project. percentile: that of plain quantiles of the replicates, for comparison.
-    """
+    """Of one case at one size: in which share of the corpora the interval of this project holds, and for comparison
+    that of plain quantiles of the replicates."""
 
     case: Case
     units: int
@@ -39,26 +37,13 @@ def spec_of(case: Case) -> MetricSpec:
     return spec
 
 
-def population(case: Case, seed: int) -> dict[str, FloatArray]:
-    """Returns the statistics of the units of a case's population; of clusters, [clusters, samples]."""
-    rng = np.random.default_rng([seed, 1])
-    drawn = case.draw(rng, difficulties(rng, case, UNITS), 0.0)
-    if case.clusters:
-        return {name: values.reshape(-1, case.clusters) for name, values in drawn.items()}
-    return drawn
-
-
-def value_of(case: Case, statistics: dict[str, FloatArray]) -> float:
-    """Returns the metric of all units."""
-    return float(case.value({name: np.array([values.sum()]) for name, values in statistics.items()})[0])
-
-
 def coverage(case: Case, units: int, corpora: int, seed: int) -> Coverage:
     """Draws corpora of `units` units with replacement, and returns in how many of them the interval holds."""
-    statistics = population(case, seed)
-    truth, spec = value_of(case, statistics), spec_of(case)
-    summed = {name: values.reshape(len(values), -1).sum(axis=1) for name, values in statistics.items()}
-    size = len(next(iter(summed.values())))
+    rng = np.random.default_rng([seed, 1])
+    population = case.draw(rng, difficulties(rng, case, UNITS), 0.0)
+    truth = float(case.value({name: np.array([values.sum()]) for name, values in population.items()})[0])
+    summed = {name: values.reshape(-1, case.clusters or 1).sum(axis=1) for name, values in population.items()}
+    size, spec = UNITS // (case.clusters or 1), spec_of(case)
     rng = np.random.default_rng([seed, 2])
     held = plain = measured = 0
     for start in range(0, corpora, CORPORA_PER_DRAW):
@@ -67,13 +52,12 @@ def coverage(case: Case, units: int, corpora: int, seed: int) -> Coverage:
         sums = {name: weights @ values[chosen] for name, values in summed.items()}
         values, (counted, _) = case.value(sums), units_behind(case, sums)
         for corpus in range(chosen.shape[1]):
-            replicates = values[1:, corpus]
-            if np.isnan(values[0, corpus]) or spread(replicates) is None:
+            value, replicates = float(values[0, corpus]), values[1:, corpus]
+            error = spread(replicates)
+            if np.isnan(value) or error is None:
                 continue
             measured += 1
-            found = interval(
-                spec, float(values[0, corpus]), spread(replicates), replicates, counted[corpus], CONFIDENCE
-            )
+            found = interval(spec, value, error, replicates, counted[corpus], CONFIDENCE)
             held += found is not None and found[0] <= truth <= found[1]
             low, high = np.nanquantile(replicates, [0.025, 0.975])
             plain += bool(low <= truth <= high)
@@ -99,11 +83,9 @@ def units_behind(case: Case, sums: dict[str, FloatArray]) -> tuple[list[float], 
     family = benchmark_class(case.benchmark).spec_of(spec.classes)
     assert family is not None
     of_class = [_counted(case, family, f"{family.name.partition('[')[0]}[{name}]", sums) for name in case.classes]
-    counted = [units_over_classes(each) for each in zip(*of_class, strict=True)]
-    return (
-        [min(most, units) for most, (units, _) in zip(whole, counted, strict=True)],
-        [min(most, size) for most, (_, size) in zip(whole, counted, strict=True)],
-    )
+    counted = zip(*map(units_over_classes, zip(*of_class, strict=True)), strict=True)
+    units, sizes = ([min(pair) for pair in zip(whole, each, strict=True)] for each in counted)
+    return units, sizes
 
 
 def _counted(case: Case, spec: MetricSpec, metric: str, sums: dict[str, FloatArray]) -> list[float]:

@@ -58,7 +58,7 @@ def exact_match(level: float) -> Callable[[np.random.Generator, FloatArray, floa
 
     def draw(rng: np.random.Generator, difficulty: FloatArray, gain: float) -> dict[str, FloatArray]:
         # Beta(3 level, 3 (1 - level)) by the quantile of the difficulty.
-        chance = np.clip(_beta(difficulty, 3 * level, 3 * (1 - level)) + gain, 0, 1)
+        chance = np.clip(betaincinv(3 * level, 3 * (1 - level), difficulty) + gain, 0, 1)
         right = (rng.random(len(difficulty)) < chance).astype(float)
         return {"samples": np.ones(len(difficulty)), "exact": right}
 
@@ -114,17 +114,10 @@ def classes(weights: FloatArray) -> Callable[[np.random.Generator, FloatArray, f
         true = np.searchsorted(bounds, (difficulty * 977) % 1, side="right").clip(0, CLASSES - 1)
         right = rng.random(len(difficulty)) < np.clip(1.15 - 0.6 * difficulty + gain, 0, 1)
         predicted = np.where(right, true, (true + 1 + rng.integers(0, 2, len(difficulty))) % CLASSES)
-        return {_cell(a, b): ((true == a) & (predicted == b)).astype(float) for a in range(CLASSES) for b in _near(a)}
+        cells = [(a, b) for a in range(CLASSES) for b in sorted({a, (a + 1) % CLASSES, (a + 2) % CLASSES})]
+        return {f"task1.confusion[c{a}|c{b}]": ((true == a) & (predicted == b)).astype(float) for a, b in cells}
 
     return draw
-
-
-def _near(true: int) -> list[int]:
-    return sorted({true, (true + 1) % CLASSES, (true + 2) % CLASSES})
-
-
-def _cell(true: int, predicted: int) -> str:
-    return f"task1.confusion[c{true}|c{predicted}]"
 
 
 def pages(rng: np.random.Generator, difficulty: FloatArray, gain: float) -> dict[str, FloatArray]:
@@ -137,11 +130,6 @@ def documents(rng: np.random.Generator, difficulty: FloatArray, gain: float) -> 
     count = np.maximum(1, np.round(np.exp(1.5 + ndtri((difficulty * 977) % 1))))
     perfect = rng.binomial(count.astype(int), np.clip(1.1 - 0.8 * difficulty + gain, 0, 1))
     return {"rendered": count, "cdm": perfect + (count - perfect) * rng.beta(4, 1.5, len(difficulty))}
-
-
-def _beta(quantile: FloatArray, a: float, b: float) -> FloatArray:
-    found: FloatArray = betaincinv(a, b, quantile)
-    return found
 
 
 EVEN = np.ones(CLASSES)

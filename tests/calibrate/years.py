@@ -1,4 +1,5 @@
-"""Measures how often gates fail in simulated years, and writes the tables of docs/how-to/gates_for_a_year.md.
+"""Measures how often gates fail in simulated years, and writes the tables of docs/how-to/gates_for_a_year.md; and how
+often change points are found in simulated nights.
 
     python -m tests.calibrate.years [--years N]
 
@@ -14,22 +15,22 @@ from __future__ import annotations
 
 import argparse
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from beamscore.metrics.statistics.bootstrap import Bootstrap
+from beamscore.metrics.statistics.change_points import NIGHTS_A_YEAR, change_points
 from beamscore.metrics.statistics.paired import paired_interval
 from beamscore.pipelines.runs.history import RECENT
 from beamscore.pipelines.runs.looks import WEEK, look_confidence, week_confidence
 from tests.calibrate import table, write_measured
 from tests.calibrate.coverage import CONFIDENCE, REPLICATES, weights_of
+from tests.calibrate.populations import FloatArray
 
-FloatArray = npt.NDArray[np.float64]
-
-NIGHTS = 365
+NIGHTS = NIGHTS_A_YEAR
 MARGIN = 0.7
 """In standard errors of the difference of two nights of an unchanged system."""
 CHURN = {"low": 0.1, "high": 1.0}
@@ -131,6 +132,38 @@ def false_failures(cell: Cell, course: Course, years: int, best: bool = False) -
     return shares
 
 
+def false_alarms(years: int, series: int = 8, seed: int = 0) -> float:
+    """Returns the false alarms in a year of nights over `series` unchanged series, the mean over `years` simulated.
+
+    Each night's values are independent normals of the standard error that is known of it, which differs by night.
+    """
+    rng = np.random.default_rng(seed)
+    count = 0
+    for _ in range(years * series):
+        errors = 0.01 * rng.uniform(0.8, 1.25, NIGHTS)
+        values = 0.9 + errors * rng.standard_normal(NIGHTS)
+        count += len(change_points(values.tolist(), errors.tolist(), series))
+    return count / years
+
+
+def detection_rate(shift: float, trials: int, before: int = 30, series: int = 8) -> float:
+    """Returns how often a change of `shift` standard errors after `before` nights is found on its first night."""
+    return sum(before in found for found in _found([0.0] * before + [shift] * 2, trials, series)) / trials
+
+
+def drift_detection_rate(fall: float, trials: int, series: int = 8) -> float:
+    """Returns how often a value that falls by `fall` standard errors each night has a change point within a year."""
+    return sum(map(bool, _found([fall * night for night in range(NIGHTS)], trials, series))) / trials
+
+
+def _found(fall: Sequence[float], trials: int, series: int) -> Iterator[list[int]]:
+    """Yields the change points of simulated nights; fall: how many standard errors each of them has lost."""
+    rng = np.random.default_rng(0)
+    for _ in range(trials):
+        values = rng.standard_normal(len(fall)) - fall
+        yield change_points(values.tolist(), [1.0] * len(fall), series)
+
+
 def main() -> None:
     """Measures and writes."""
     parser = argparse.ArgumentParser()
@@ -143,7 +176,9 @@ def main() -> None:
         found = zip(*(false_failures(cell, course, years) for course in HARMLESS.values()), strict=True)
         false.append([name, f"{best[0]:.1%}", *(" / ".join(f"{share:.1%}" for share in shares) for shares in found)])
         nights = [1 + first_failures(cell, Course(MARGIN + loss), years // 4) for loss in LOSSES]
-        delays.append([name, *(" / ".join(_delay(each[:, n]) for each in nights) for n in range(len(LOOKS)))])
+        medians = np.median(nights, axis=1).T.tolist()
+        told = [["never" if night > NIGHTS else f"{night:.0f}" for night in each] for each in medians]
+        delays.append([name, *map(" / ".join, told)])
     looks = [f"looks: {each}" for each in LOOKS]
     sections = [
         f"Share of {years} years with a false failure, of an unchanged system / one that drifts / one that steps:",
@@ -153,11 +188,6 @@ def main() -> None:
         table(["churn, samples", *looks], delays),
     ]
     write_measured("how-to/gates_for_a_year.md", sections)
-
-
-def _delay(nights: npt.NDArray[np.int64]) -> str:
-    median = float(np.median(nights))
-    return "never" if median > NIGHTS else f"{median:.0f}"
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from beamscore.pipelines.reports.comparison import ComparedRuns, build_comparison, with_changed
+from beamscore.pipelines.reports.comparison import ComparisonPage, build_comparison, with_changed
 from beamscore.pipelines.reports.document import Card, CardSide
 from beamscore.pipelines.reports.render import render
 from beamscore.pipelines.runs.run import Run
@@ -128,7 +128,7 @@ def test_hostile_text_in_a_comparison(chromium: Browser, runs: tuple[Path, Path]
     for number, text in enumerate(HOSTILE):
         side = CardSide("scored", {"score": 0.5}, record, (text[:400],), f"<svg>{text[:400]}</svg>", text[:400])
         cards.append(Card(f"{number}{text}", 0, (text[:100],), (side, side), record, (text[:400],), -0.5))
-    sources = ComparedRuns((run, run), (None, None), HOSTILE)
+    sources = ComparisonPage((run, run), (None, None), HOSTILE)
     document = build_comparison(found, first.configuration.benchmark, sources)
     path = folder / "hostile-comparison.html"
     path.write_bytes(render([with_changed(document, found, cards)]))

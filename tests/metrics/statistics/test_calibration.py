@@ -24,15 +24,15 @@ def test_equal_systems_are_seldom_told_apart_and_a_known_effect_is_found() -> No
     equal, better = alarms(case, 100, 0.0, 300, 3), alarms(case, 100, 0.2, 100, 3)
     # 300 pairs: 5 % has a standard error of 1.3 %.
     assert equal.swap <= 0.09
-    assert equal.paired <= 0.1
+    assert equal.plain <= 0.1
     assert better.swap > 0.6
     assert better.swap > better.apart + 0.2
 
 
 def test_of_many_cells_few_alarm_at_once() -> None:
     found = family_alarms(5, 4, 200, 0, 0.0, 100, 3)
-    assert found.uncorrected > 0.3
-    assert found.largest <= 0.12
+    assert found.swap > 0.3
+    assert found.verdict <= 0.12
 
 
 def test_a_gate_with_looks_has_no_false_failure_in_some_years_and_finds_a_loss() -> None:

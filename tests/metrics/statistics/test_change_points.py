@@ -14,7 +14,7 @@ from beamscore.metrics.statistics.change_points import (
     change_points,
     threshold,
 )
-from tests.calibrate.nights import detection_rate, drift_detection_rate, false_alarms
+from tests.calibrate.years import detection_rate, drift_detection_rate, false_alarms
 
 
 @pytest.mark.parametrize("step", [0, 3, 25, 50, 99])

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from beamscore.metrics.chemistry.benchmark import ChemistryBenchmark
 from beamscore.metrics.chemistry.records import ChemistryOptions
-from beamscore.pipelines.compare_page import in_order
 from beamscore.pipelines.reports import cards
 from beamscore.pipelines.reports.document import CardSide
 from beamscore.transforms.pick import PickedSample
@@ -50,6 +49,10 @@ def test_a_picked_sample_is_drawn_or_says_why_not(prediction: bytes | None, size
     # 1/3 less 1/2, each with four decimals.
     assert (card.truth, side.metrics, card.change) == ("text: \\chemfig{A-B}\nsource: web", {MAIN: 0.3333}, -0.1667)
     assert (side.prediction is None) == (prediction is None)
+    assert (card.words, side.words) == ((f"{MAIN}: 0.5 → 0.3333",), ())
+    # Details that the benchmark cannot explain cost their words alone.
+    (word,) = cards.words_of(CHEMISTRY, b"3")
+    assert "Error: " in word
     assert (side.drawing or "").startswith("<svg") == (problem is None)
     assert (problem or "") in side.problem
 
@@ -67,7 +70,7 @@ RECORDS = [
 
 @pytest.mark.parametrize(("payload", "size", "shown"), RECORDS)
 def test_a_record_is_text_that_says_what_is_left_out(payload: bytes, size: int, shown: str) -> None:
-    assert cards.record_text(cards.Beginning(payload, size)) == shown
+    assert cards.record_text((payload, size)) == shown
 
 
 def side(score: float | None, *words: str, status: str = "scored") -> CardSide:
@@ -107,8 +110,6 @@ def test_each_changed_sample_has_its_own_records_and_drawings() -> None:
     assert (first.sides[0].prediction is None, first.sides[1].prediction is None) == (False, True)
     assert all((each.drawing or "").startswith("<svg") for each in first.sides)
     assert (unknown.truth, [each.problem for each in unknown.sides]) == (None, ["the inputs are gone"] * 2)
-    # Those that lost most come first.
-    assert [each.change for each in in_order(found)] == [-0.5, -0.5, 0.0, None]
     # Beyond the limit of a page the last are not drawn.
     heavy = msgspec.structs.replace(first.sides[0], drawing="x" * cards.MAX_IMAGES_LENGTH)
     kept, left = cards.within_limit([msgspec.structs.replace(first, sides=(heavy,)), first])

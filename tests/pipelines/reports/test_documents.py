@@ -149,6 +149,18 @@ def test_report_history_and_exit_code_agree(
         assert {each.text for each in report.verdict.reasons} <= {each.text for each in history.verdict.reasons}
 
 
+NUMBER = re.compile(r"\d+\.\d{4,}")
+
+
+def numbers_of(value: Any) -> Iterator[str]:
+    """Yields all numbers with four decimals at least that a document holds, in its texts too."""
+    if isinstance(value, (str, float)):
+        yield from NUMBER.findall(value if isinstance(value, str) else fixed(value))
+    elif isinstance(value, (dict, list, tuple)):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from numbers_of(each)
+
+
 COMPARED: list[Any] = [
     (60, 0, 0, "identical", "equal to the baseline in 2 main metrics", "equal to the baseline"),
     # Of five samples that moved the same way, the interval leaves zero out, and no swap test can be significant.
@@ -168,6 +180,7 @@ TITLES = (
 def test_headlines_and_tables_of_all_reports_agree(
     tmp_path: Path, made: Any, count: int, lost: int, won: int, word: str, sentence: str, corrected: str
 ) -> None:
+    """Every number of a page and of Markdown comes from the same document."""
     runs, truths = tmp_path / "runs", TRUTHS[:count]
     first = run(
         runs / "1", truths, "--slice", "kind", a=[*truths[: count - won], *wrong(won, "?" * 99, truths[count - won :])]
@@ -177,6 +190,15 @@ def test_headlines_and_tables_of_all_reports_agree(
     run(runs / "2", truths, *more, a=after)
     _, stdout, _ = command("compare", first, runs / "2", "--output", tmp_path / "c")
     assert command("history", runs)[0] == 0
+    assert [document.kind for document, _ in made] == ["evaluation"] * 4 + ["comparison"] * 2 + ["history"] * 2
+    for document, text in made:
+        known = set(numbers_of(msgspec.to_builtins(document)))
+        shown = set(NUMBER.findall(html.unescape(re.sub(r"(?s)<(script|style).*?</\1>|<[^>]*>", " ", text))))
+        assert len(shown) > 2 or lost < 9
+        assert shown <= known | {f"{float(number):,.4f}" for number in known}
+    for (markdown, _), (page, _) in zip(made[::2], made[1::2], strict=True):
+        said = [(each.verdict, each.metrics, each.differences, each.slices) for each in (markdown, page)]
+        assert said[0] == said[1]
     judgement = "no difference shown" if word == "too few differ" else word
     _, report, comparison, history = pages_of(made)
     for page, title in zip((report, comparison, history), TITLES, strict=True):
@@ -187,6 +209,9 @@ def test_headlines_and_tables_of_all_reports_agree(
         assert f"exact_match {VERBS[word]} " in page.verdict.sentence
         assert sentence in page.verdict.sentence
     assert corrected in comparison.verdict.sentence
+    # The largest losses come first, the largest gains last.
+    changes = [(card.change, card.sample_id) for card in comparison.cards]
+    assert changes == sorted(changes)
     # 5 of 30 samples of a slice are 2.45 standard errors, less than the 2.66 of four tests at once.
     of_slices = {each.verdict for slice_ in report.slices for each in slice_.differences}
     assert of_slices <= {"identical", "no difference shown"} or count < 60
@@ -289,35 +314,6 @@ def test_counts_reasons_and_neighbors_lead_to_samples_and_pages(tmp_path: Path, 
     listing = comparison.more["why=lost"].command.split()
     assert command(*listing[1:-1], tmp_path / "changed.jsonl")[0] == 0
     assert len((tmp_path / "changed.jsonl").read_text().splitlines()) == 41
-
-
-NUMBER = re.compile(r"\d+\.\d{4,}")
-
-
-def numbers_of(value: Any) -> Iterator[str]:
-    """Yields all numbers with four decimals at least that a document holds, in its texts too."""
-    if isinstance(value, (str, float)):
-        yield from NUMBER.findall(value if isinstance(value, str) else fixed(value))
-    elif isinstance(value, (dict, list, tuple)):
-        for each in value.values() if isinstance(value, dict) else value:
-            yield from numbers_of(each)
-
-
-def test_every_number_of_a_page_and_of_markdown_comes_from_the_same_document(tmp_path: Path, made: Any) -> None:
-    one, other = tmp_path / "runs" / "1", tmp_path / "runs" / "2"
-    run(one, TRUTHS, "--slice", "kind", a=TRUTHS)
-    run(other, TRUTHS, "--slice", "kind", "--baseline", str(one), a=wrong(25))
-    assert command("compare", one, other, "--output", tmp_path / "c", "--quiet")[0] == 0
-    assert command("history", tmp_path / "runs")[0] == 0
-    assert [document.kind for document, _ in made] == ["evaluation"] * 4 + ["comparison"] * 2 + ["history"] * 2
-    for document, text in made:
-        known = set(numbers_of(msgspec.to_builtins(document)))
-        shown = set(NUMBER.findall(html.unescape(re.sub(r"(?s)<(script|style).*?</\1>|<[^>]*>", " ", text))))
-        assert len(shown) > 2
-        assert shown <= known | {f"{float(number):,.4f}" for number in known}
-    for (markdown, _), (page, _) in zip(made[::2], made[1::2], strict=True):
-        said = [(each.verdict, each.metrics, each.differences, each.slices) for each in (markdown, page)]
-        assert said[0] == said[1]
 
 
 @pytest.mark.parametrize(

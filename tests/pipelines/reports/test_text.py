@@ -13,10 +13,20 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from beamscore.metrics.benchmark import Table
-from beamscore.pipelines.reports.figures import breakable
-from beamscore.pipelines.reports.markdown import MAX_CELL_LENGTH, block_table, cell, code, number, prose, table
+from beamscore.pipelines.reports.cells import block_table, breakable
 from beamscore.pipelines.reports.tables import benchmark_table
-from beamscore.pipelines.reports.text import clipped, drawable, visible, visible_json
+from beamscore.pipelines.reports.text import (
+    MAX_CELL_LENGTH,
+    cell,
+    clipped,
+    code,
+    drawable,
+    number,
+    prose,
+    table,
+    visible,
+    visible_json,
+)
 from beamscore.pipelines.runs.numbers import typeset
 
 SHOWN = [

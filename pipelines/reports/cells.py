@@ -1,4 +1,4 @@
-"""Cells and small figures of a page as HTML and SVG, without scripts."""
+"""Cells of documents as Markdown and as HTML, and the small figures of a page, without scripts."""
 
 from __future__ import annotations
 
@@ -6,14 +6,57 @@ import re
 
 from markupsafe import Markup, escape
 
-from ..runs.numbers import typeset
+from ..runs.numbers import signed, typeset
 from . import document as doc
-from .markdown import number, status_text
-from .text import clipped, visible
+from .text import clipped, code, number, table, visible
 
+MARKED = ("better", "worse", "fail", "invalid", "inconclusive")
+"""The judgements that a reader must not miss."""
+LEFT_OUT = {
+    "only_baseline": "that only the baseline scored",
+    "only_candidate": "that only the candidate scored",
+    "neither": "that neither scored",
+    "other_ground_truth": "with another ground truth",
+}
 HALF_STEP = 0.00005
 """Half the step of sample values, which have four decimals: separates an edge from the values below it."""
 _INKS = {"better": "var(--good)", "worse": "var(--bad)"}
+
+
+def markdown(value: doc.Cells) -> str:
+    """Returns the contents of a cell, or of a paragraph, as Markdown for a table."""
+    match value:
+        case tuple():
+            return " ".join(map(markdown, value))
+        case doc.Bar():
+            return markdown(value.measured)
+        case doc.Difference():
+            return value.text(signed)
+        case doc.Measured():
+            return value.text(number)
+        case doc.Metric(text) | doc.Code(text):
+            return code(text)
+        case doc.Word():
+            return f"**{value.text}**" if value.is_bad or value.text in MARKED else value.text
+        case doc.Link():
+            return markdown(value.text)
+        case doc.MatrixCell():
+            return number(value.count)
+        case doc.Counts():
+            counts = [f"{count:,} {status_text(status)}" for status, count in value.counts.items() if count]
+            return ", ".join(counts) or "none"
+        case _:
+            return number(value)
+
+
+def status_text(status: str) -> str:
+    """Returns the status of a record in words."""
+    return LEFT_OUT.get(status, status.replace("_", " "))
+
+
+def block_table(block: doc.Table) -> str:
+    """Returns a table of a document as Markdown."""
+    return table(list(map(markdown, block.header)), (map(markdown, row) for row in block.rows))
 
 
 class CellWriter:
@@ -68,7 +111,7 @@ class CellWriter:
             return Markup(' class="number{}" style="--shade: {:.3f}"').format(classes, value.share)
         first = value[0] if isinstance(value, tuple) and value else value
         first = first.text if isinstance(first, doc.Link) else first
-        is_number = first is None or isinstance(first, (int, float, doc.Measured, doc.Difference, doc.Bar))
+        is_number = first is None or isinstance(first, (int, float, doc.Measured, doc.Bar))
         is_long = isinstance(value, str) and len(value) > 60
         return Markup(' class="number"' if is_number else ' class="text"' if is_long else "")
 
@@ -99,7 +142,7 @@ def breakable(text: str) -> Markup:
     return Markup("<wbr>").join(map(shown, re.split(r"(?<=[._=])(?=.)", clipped(text))))
 
 
-def whisker(measured: doc.Measured | doc.Difference, low: float, high: float, line: float | None, ink: str) -> Markup:
+def whisker(measured: doc.Measured, low: float, high: float, line: float | None, ink: str) -> Markup:
     """Returns an interval as a bar on a range from low to high, with a dot at the value and a thin line at `line`."""
     marks = {"from": measured.low, "to": measured.high, "at": measured.value, "line-at": line}
     positions = {name: (value - low) / ((high - low) or 1) for name, value in marks.items() if value is not None}
