@@ -1,7 +1,7 @@
 """The command line: the arguments and options of each command.
 
 Beam and the scientific libraries take seconds to import, so nothing here imports them: help and usage errors appear at
-once. Each command is implemented in the module of its name, as `run(parsed, options)`.
+once. Each command is `run(parsed, options)` of the module of its name, except that `bless` is in `history`.
 """
 
 from __future__ import annotations
@@ -113,6 +113,7 @@ def _option(usage: str, text: str, **more: Any) -> Option:
 _GLOBS: dict[str, Any] = {"action": "extend", "nargs": "+", "default": []}
 _NAMED_GLOBS: dict[str, Any] = {**_GLOBS, "action": NamedGlobs}
 _REPEATED: dict[str, Any] = {"action": "append", "default": []}
+_SLICES: dict[str, Any] = {**_REPEATED, "dest": "slices"}
 
 _CONFIG = _option("CONFIG", "a YAML file, the name of a benchmark, or FILE.py:CLASS")
 _SET = _option("--set KEY=VALUE", "set a key of the config", **_REPEATED)
@@ -144,12 +145,7 @@ COMMANDS = {
         _GROUND_TRUTH,
         _option("--predictions [NAME=]GLOB", "the files of a system; several systems are ranked", **_NAMED_GLOBS),
         _option("--output DIR", "the folder for the result, on any filesystem of Beam"),
-        _option(
-            "--slice COLUMN[,COLUMN]",
-            "compute metrics per value of a column, or of crossed columns",
-            dest="slices",
-            **_REPEATED,
-        ),
+        _option("--slice COLUMN[,COLUMN]", "compute metrics per value of a column, or of crossed columns", **_SLICES),
         _option("--processes N", "worker processes of a local run (default: by cores and input)", type=positive),
         _option("--reuse RUN", "take the scores of unchanged samples from a finished run"),
         _option("--resume", "continue an interrupted run into the same --output"),
@@ -268,7 +264,7 @@ COMMANDS = {
         _option("--output PATH", "the picture, FILE.svg; of several samples, the folder for them", required=True),
     ),
 }
-"""Each command, a module of this folder: its help text and its options. The options of a list exclude each other."""
+"""Each command: its help text and its options. The options of a list exclude each other."""
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):

@@ -56,11 +56,7 @@ def run_and_publish(
     Raises UsageError if another run owns the output, or it cannot be written.
     """
     claim = Claim(run_id, Process.of(os.getpid()), is_job=not launch.is_local(options))
-    with (
-        as_input_errors(),
-        owned_output(output, claim, layout),
-        heartbeat(output, run_id),
-    ):
+    with as_input_errors(), owned_output(output, claim, layout), heartbeat(output, run_id):
         launch.run(options, build, partial(mark_abandoned, output, run_id))
         on_success()
         published = find_published(output, layout)
