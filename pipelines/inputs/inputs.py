@@ -151,16 +151,14 @@ def preview(files: Iterable[SourceFile], columns: SideColumns, limits: RecordLim
                     first.whole = False
                     return first
                 if isinstance(item, Line):
-                    bytes_read += item.length
-                    problem = "it is larger than limits.record_bytes" if item.length > limits.record_bytes else None
-                    payload = item.text
+                    encoding, payload, size = JSON, item.text, item.length
+                    problem = "it is larger than limits.record_bytes" if size > limits.record_bytes else None
                     with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
                         payload = columns.fields.of_json(item.text)
                 else:
-                    bytes_read += len(item.payload)
-                    problem, payload = item.error, item.payload
+                    encoding, payload, size, problem = MSGPACK, item.payload, len(item.payload), item.error
+                bytes_read += size
                 origin = Origin(file.side, file.number, first.records, 0, file.path)
-                encoding = JSON if isinstance(item, Line) else MSGPACK
                 first.add(EncodedRecord.of(origin, encoding, payload), problem)
         except InputProblem as error:
             first.reject(error.message)
