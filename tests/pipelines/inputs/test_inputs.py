@@ -16,10 +16,7 @@ from beamscore.transforms.records import GROUND_TRUTH
 
 
 def found(
-    truths: list[str],
-    predictions: dict[str, list[str]] | None,
-    more: tuple[str, ...] = (),
-    whole: bool = False,
+    truths: list[str], predictions: dict[str, list[str]] | None = None, more: tuple[str, ...] = (), whole: bool = False
 ) -> Inputs:
     given = {"ground_truth": truths, "predictions": predictions}
     return find_inputs(settings.load("toy", [], given), more, predictions is not None, whole)
@@ -44,55 +41,45 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_files_are_numbered_by_side_and_parquet_columns_are_those_that_are_read(folder: Path) -> None:
     inputs = found(["[ab].jsonl", "[a-d].jsonl"], {"one": ["p.jsonl.gz"], "two": ["a.jsonl"]})
     assert inputs.systems == ("one", "two")
-    assert [(file.side, file.number, file.path) for file in inputs.files] == [
-        (GROUND_TRUTH, 0, "a.jsonl"),
-        (GROUND_TRUTH, 1, "b.jsonl"),
-        (0, 0, "p.jsonl.gz"),
-        (1, 0, "a.jsonl"),
-    ]
+    truths = [(GROUND_TRUTH, 0, "a.jsonl"), (GROUND_TRUTH, 1, "b.jsonl")]
+    files = [(file.side, file.number, file.path) for file in inputs.files]
+    assert files == [*truths, (0, 0, "p.jsonl.gz"), (1, 0, "a.jsonl")]
     columns = found(["t.parquet"], {"one": ["late.parquet"]}, ("page",)).columns
-    assert (columns[GROUND_TRUTH].wanted, columns[0].wanted) == (
-        frozenset({"text", "words", "page"}),
-        frozenset({"text"}),
-    )
+    assert (columns[GROUND_TRUTH].wanted, columns[0].wanted) == ({"text", "words", "page"}, {"text"})
     assert columns[GROUND_TRUTH].structured == {"words"}
     inputs = found(["t.parquet"], None, whole=True)
     assert (inputs.columns[GROUND_TRUTH].wanted, inputs.systems) == (None, ())
 
 
+COLUMN, ID = "there is no column", "there is no column sample_id, only"
+
+
 @pytest.mark.parametrize(
     ("truths", "predictions", "more", "message"),
     [
-        ([], ["a.jsonl"], (), "ground_truth: missing; give --ground-truth GLOB, or ground_truth in"),
-        (["a.jsonl"], [], (), "predictions: missing"),
-        (["x.jsonl"], ["a.jsonl"], (), "--ground-truth x.jsonl: no file matches; check the path and quote the pattern"),
         (["a.jsonl"], ["."], (), "--predictions ours=.: this is a folder; give a pattern of its files"),
-        (["[il]*.parquet", "t.parquet"], ["a.jsonl"], ("page",), "id.parquet: there is no column sample_id, only id"),
-        (
-            ["late.parquet", "t.parquet"],
-            ["a.jsonl"],
-            ("pages",),
-            "late.parquet and the 1 other ground-truth files: there is no column pages, only sample_id, text, page",
-        ),
-        (["t.parquet"], ["a.jsonl"], ("pages",), "t.parquet: there is no column pages, only sample_id, text, page"),
+        (["[il]*.parquet", "t.parquet"], ["a.jsonl"], ("page",), f"id.parquet: {ID} id"),
+        (["late.parquet", "t.parquet"], ["a.jsonl"], ("pages",),
+         f"late.parquet and the 1 other ground-truth files: {COLUMN} pages, only sample_id, text, page"),
+        (["t.parquet"], ["a.jsonl"], ("pages",), f"t.parquet: {COLUMN} pages, only sample_id, text, page"),
         # Ground truth alone needs the columns to slice by.
-        (["t.parquet"], ["id.parquet"], ("page",), "id.parquet: there is no column sample_id, only id"),
-        (["many.parquet"], None, (), "many.parquet: there is no column sample_id, only c0, c1, c2, "),
+        (["t.parquet"], ["id.parquet"], ("page",), f"id.parquet: {ID} id"),
+        (["many.parquet"], None, (), f"many.parquet: {ID} c0, c1, c2, "),
     ],
-)
+)  # fmt: skip
 def test_what_is_wrong_is_told_in_one_line(
     folder: Path, truths: list[str], predictions: list[str] | None, more: tuple[str, ...], message: str
 ) -> None:
     with pytest.raises(UsageError) as error:
-        found(truths, None if predictions is None else {"ours": predictions} if predictions else {}, more)
+        found(truths, None if predictions is None else {"ours": predictions}, more)
     assert str(error.value).startswith(message)
     assert "\n" not in str(error.value)
 
 
 def test_a_column_that_no_record_looked_at_has_is_warned_of(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hint = "the first ground-truth records have no column pages (did you mean page?), only sample_id, text, page"
-    assert found(["keys.jsonl"], None, ("page", "pages")).warnings == (hint,)
-    assert found(["late.parquet", "keys.jsonl"], None, ("pages",)).warnings == (hint,)
+    assert found(["keys.jsonl"], more=("page", "pages")).warnings == (hint,)
+    assert found(["late.parquet", "keys.jsonl"], more=("pages",)).warnings == (hint,)
     # It is known once any file that is looked at has it, and nothing is known of a file without records.
     for truths in (["keys.jsonl"], ["late.parquet", "keys.jsonl"], ["late.parquet", "t.parquet"], ["a.jsonl"]):
         assert found(truths, None, ("page",)).warnings == ()
