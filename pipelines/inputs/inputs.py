@@ -23,7 +23,7 @@ from ..config.errors import UsageError, as_input_errors
 from ..config.settings import DEFAULT_SYSTEM, Configuration, check_field_sides
 from ..runners import launch
 from ..runners.reachable import check_reachable
-from .mismatch import RECORDS_LOOKED_AT, FirstRecords, no_column
+from .mismatch import RECORDS_LOOKED_AT, FirstRecords, no_column, record_type
 
 BYTES_LOOKED_AT = 64 << 20
 FILES_LOOKED_AT = 100
@@ -61,17 +61,16 @@ class Inputs:
     @cached_property
     def columns(self) -> dict[int, SideColumns]:
         """The columns of each side, for the readers."""
-        benchmark = self.configuration.benchmark
-        systems = {system: self._columns_of(system, benchmark.prediction_type) for system in range(len(self.systems))}
-        return {GROUND_TRUTH: self._columns_of(GROUND_TRUTH, benchmark.truth_type, self.more_columns), **systems}
+        return {side: self._columns_of(side) for side in (GROUND_TRUTH, *range(len(self.systems)))}
 
-    def _columns_of(self, side: int, kind: type[msgspec.Struct], more: Sequence[str] = ()) -> SideColumns:
-        known = record_fields(kind)
-        repeats = side != GROUND_TRUTH and self.configuration.settings.repeats
+    def _columns_of(self, side: int) -> SideColumns:
+        is_truth, kind = side == GROUND_TRUTH, record_type(self, side)
+        known, more = record_fields(kind), self.more_columns if is_truth else ()
+        repeats = not is_truth and self.configuration.settings.repeats
         needed = None if self.whole else frozenset([*known, *more, *([REPEAT] if repeats else [])])
         structured = frozenset(name for name, is_text in known.items() if not is_text)
-        fields = self.configuration.fields_of(None if side == GROUND_TRUTH else self.systems[side])
-        return SideColumns(needed, structured, tuple(more), fields, text_fields(kind), repeats)
+        fields = self.configuration.fields_of(None if is_truth else self.systems[side])
+        return SideColumns(needed, structured, more, fields, text_fields(kind), repeats)
 
     def files_of(self, side: int) -> list[SourceFile]:
         """Returns the files of a side."""

@@ -120,12 +120,10 @@ def test_what_does_not_fit_is_told_in_one_line(runs: Path, tmp_path: Path) -> No
     assert "its result would replace the input" in refused(first, second, "--output", first)
 
 
-@pytest.mark.parametrize("side", ["its ground truth has", "its predictions have"])
-def test_a_run_without_a_fingerprint_is_refused(tmp_path: Path, side: str) -> None:
+def test_a_run_without_a_fingerprint_is_refused(tmp_path: Path) -> None:
     """That of all would be the one of the others alone, and two runs over other samples would look the same."""
-    of_truths = side == "its ground truth has"
-    one = write_run(tmp_path / "a", [row("a", 1.0)], predictions="aa" if of_truths else None)
-    other = write_run(tmp_path / "b", [row("b", 1.0)], predictions="bb")
-    if of_truths:
-        one = changed(one, tmp_path / "changed", "summary.json", fingerprint=None)
-    assert f"{side} no fingerprint" in refused(one, other, "--output", tmp_path / "out")
+    one, other = (write_run(tmp_path / name, [row(name, 1.0)]) for name in ("a", "b"))
+    one = changed(one, tmp_path / "changed", "summary.json", fingerprint=None)
+    assert "its ground truth has no fingerprint" in refused(one, other, "--output", tmp_path / "out")
+    one = write_run(tmp_path / "c", [row("c", 1.0)], predictions=None)
+    assert "its predictions have no fingerprint" in refused(one, other, "--output", tmp_path / "out")

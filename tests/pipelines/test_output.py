@@ -10,6 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from beamscore.metrics.statistics.intervals import intervals, standard_errors
 from beamscore.metrics.statistics.measured import measure
@@ -17,9 +19,10 @@ from beamscore.metrics.statistics.sum_table import SumTable
 from beamscore.metrics.statistics.sums import Sums
 from beamscore.metrics.version import VERSION
 from beamscore.pipelines import evaluate as evaluation
+from beamscore.transforms.draw import file_name
 from tests import toy
 from tests.plain_loop import make_benchmark
-from tests.runs import RESULT_NAMES, Run, evaluate, unpack_replicates, write_lines
+from tests.runs import RESULT_NAMES, Run, command, evaluate, unpack_replicates, write_lines
 
 COUNT = 40
 FOUR = {"fair": "fair", "nothing": "none", "beta": "good", "alpha": "good"}
@@ -216,3 +219,50 @@ def test_duplicates_are_told_with_their_places(tmp_path: Path) -> None:
     evil = evaluate(tmp_path / "evil", truths, write_lines(tmp_path / "e.jsonl", [records[6]] * 2), "--quiet")
     assert "<U+001B>[2J| at " in evil.stderr
     assert "\x1b" not in evil.stderr
+
+
+# No id, system, slice or file name leads out of the output: whatever it is, all files that are written are below.
+
+PIECES = [*"./\\a~*?[:|é\0\n", "..", "%2e%2e", "$HOME", "://", "file:///"]
+HOSTILE = st.lists(st.sampled_from(PIECES), min_size=1, max_size=6).map("".join)
+NAMES = [*PIECES, *(f"{piece}/x" for piece in PIECES), "../../../x", "/etc/passwd", "a/../../b", ".runs/x", "run.json"]
+FEW = ("--quiet", "--no-html", "--set", "bootstrap.replicates=0")
+
+
+@pytest.mark.parametrize(("system", "column"), [("..", "../../y"), ("a..", "/etc/%2e%2e/$HOME")])
+def test_everything_is_written_below_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: str, column: str
+) -> None:
+    """The output is deep in an empty folder: what leaves it by some `..` is still seen."""
+    folder = tmp_path / "1" / "2" / "3" / "4"
+    folder.mkdir(parents=True)
+    monkeypatch.chdir(folder)
+    output = folder / "out"
+
+    def outside() -> set[Path]:
+        return {path for path in tmp_path.rglob("*") if not path.is_dir() and output not in path.parents}
+
+    records: list[Any] = [{"sample_id": each, "text": each, column: column} for each in NAMES]
+    truths = write_lines(folder / "t.jsonl", records)
+    # Duplicates and what is broken go to the quarantine.
+    broken = [records[0], {"sample_id": column, "text": 3}, b"{" + column.encode()]
+    predictions = write_lines(folder / "p.jsonl", [*records, *broken])
+    before = outside()
+    run = evaluate(output, truths, {system: predictions}, *FEW, "--set", f"slices={json.dumps([column])}")
+    assert run.code == 1, run.stderr
+    flags = ("--ground-truth", truths, "--output", output / "s.jsonl", "--shards", "3")
+    assert command("split", "toy", *flags)[0] == 0
+    assert command("select", output, "--output", output / "h.jsonl", "--below", "2")[::2] == (0, "")
+    assert outside() == before
+
+
+@given(HOSTILE | st.text() | st.sampled_from(["CON:?*<>|", "x" * 3000, ".hidden", "\ud800"]))
+def test_a_picture_is_right_below_its_folder(sample_id: str) -> None:
+    name = file_name(sample_id)
+    assert re.fullmatch(r"[A-Za-z0-9_~%-][A-Za-z0-9_.~%-]*\.svg", name)
+    assert len(name) <= 255
+
+
+@given(st.text(), st.text())
+def test_no_two_pictures_have_one_name(first: str, second: str) -> None:
+    assert (file_name(first) == file_name(second)) == (first == second)
