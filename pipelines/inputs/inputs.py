@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 
 import apache_beam as beam
 import msgspec
@@ -14,7 +15,7 @@ from ...metrics.benchmark import record_fields, text_fields
 from ...metrics.common.text import nearest
 from ...transforms.blocks import bucket_count
 from ...transforms.io.field_map import SideColumns
-from ...transforms.io.files import Part, SourceFile, match_files, open_parquet
+from ...transforms.io.files import SourceFile, match_files, split_file
 from ...transforms.io.readers import Line, RecordLimits, known_fields, listed, read_part
 from ...transforms.read import BYTES_PER_BUNDLE, ReadPlan, ReadRecords
 from ...transforms.records import GROUND_TRUTH, JSON, MSGPACK, EncodedRecord, InputProblem, Origin
@@ -145,7 +146,8 @@ def preview(files: Iterable[SourceFile], columns: SideColumns, limits: RecordLim
             break
         try:
             first.fields = dict.fromkeys(known_fields(file, columns.fields) or (), 0) | first.fields
-            for item in read_part(_whole(file), columns, limits):
+            parts = split_file(file, file.size)
+            for item in chain.from_iterable(read_part(part, columns, limits) for part in parts):
                 if max(first.records, first.rejected) >= RECORDS_LOOKED_AT or bytes_read >= BYTES_LOOKED_AT:
                     first.whole = False
                     return first
@@ -162,10 +164,3 @@ def preview(files: Iterable[SourceFile], columns: SideColumns, limits: RecordLim
         except InputProblem as error:
             first.reject(error.message)
     return first
-
-
-def _whole(file: SourceFile) -> Part:
-    if file.format != "parquet":
-        return Part(file, 0, None)
-    with open_parquet(file) as parquet:
-        return Part(file, 0, parquet.metadata.num_row_groups, stored=file.size)

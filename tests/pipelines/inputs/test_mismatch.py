@@ -68,12 +68,3 @@ def test_draw_draws_a_prediction_beside_nothing_and_names_the_sample_with_neithe
     found = command("draw", "figure_text", *given, "--output", tmp_path / "out")
     assert found == (2, f"{tmp_path}/out: 2 pictures\n", told)
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["a.svg", "c.svg"]
-
-
-def test_split_warns_and_keeps_the_records(tmp_path: Path) -> None:
-    """What it writes is right whatever the records hold; the benchmark is likely to be a slip."""
-    truths, output = corpus("formula")[0], tmp_path / "split.jsonl"
-    code, _, stderr = command("split", "traffic_rules", "--ground-truth", truths, "--output", output)
-    assert (code, stderr.count("\n")) == (0, 1)
-    assert stderr.startswith("beamscore: warning: ground truth: no record has a field that traffic_rules reads, rules")
-    assert output.read_bytes().count(b"\n") == truths.read_bytes().count(b"\n")
