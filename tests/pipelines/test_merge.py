@@ -12,6 +12,7 @@ import pytest
 from tests import toy
 from tests.finished_runs import row, write_run
 from tests.runs import Record, Run, command, evaluate, write_lines
+from tests.runs import refused as wrong_usage
 
 COUNT = 50
 CORPUS = [toy.sample(index, 0) for index in range(COUNT)]
@@ -52,9 +53,7 @@ def merge(*arguments: str | Path) -> tuple[int, str, str]:
 
 
 def refused(*arguments: str | Path) -> str:
-    code, stdout, stderr = merge(*arguments, "--quiet")
-    assert (code, stdout, stderr.count("\n")) == (2, "", 1), stderr
-    return stderr.removeprefix("beamscore: ")
+    return wrong_usage("merge", *arguments, "--no-html", "--quiet")
 
 
 def test_the_merged_run_has_the_bytes_of_one_evaluation_of_all(runs: Path, tmp_path: Path) -> None:
