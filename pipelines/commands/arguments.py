@@ -1,7 +1,7 @@
 """The command line: the arguments and options of each command.
 
 Beam and the scientific libraries take seconds to import, so nothing here imports them: help and usage errors appear at
-once. Each command is implemented in the module of its name, as `run(parsed, options)`.
+once. Each command is `run(parsed, options)` of the module of its name, except that `bless` is in `history`.
 """
 
 from __future__ import annotations
@@ -113,10 +113,15 @@ def _option(usage: str, text: str, **more: Any) -> Option:
 _GLOBS: dict[str, Any] = {"action": "extend", "nargs": "+", "default": []}
 _NAMED_GLOBS: dict[str, Any] = {**_GLOBS, "action": NamedGlobs}
 _REPEATED: dict[str, Any] = {"action": "append", "default": []}
+_SLICES: dict[str, Any] = {**_REPEATED, "dest": "slices"}
 
 _CONFIG = _option("CONFIG", "a YAML file, the name of a benchmark, or FILE.py:CLASS")
 _SET = _option("--set KEY=VALUE", "set a key of the config", **_REPEATED)
-_GROUND_TRUTH = _option("--ground-truth GLOB", "files of records, or a folder of them", **_GLOBS)
+_BENCHMARK_AND_TRUTH = (
+    _CONFIG,
+    _SET,
+    _option("--ground-truth GLOB", "files of records, or a folder of them", **_GLOBS),
+)
 _RECORD_OUTPUT = (
     _option("--output FILE", "ends with .jsonl, .jsonl.gz, .jsonl.zst or .parquet"),
     _option("--shards N", "number of output files, numbered before the ending (default: 1)", type=int, default=1),
@@ -132,28 +137,17 @@ def _command(text: str, *options: Option | list[Option]) -> tuple[str, Sequence[
     return text, options
 
 
-def _no_html(page: str) -> Option:
-    return _option("--no-html", f"no {page}, the page for a browser")
-
-
 COMMANDS = {
     "evaluate": _command(
         "score predictions and write a report",
-        _CONFIG,
-        _SET,
-        _GROUND_TRUTH,
+        *_BENCHMARK_AND_TRUTH,
         _option("--predictions [NAME=]GLOB", "the files of a system; several systems are ranked", **_NAMED_GLOBS),
         _option("--output DIR", "the folder for the result, on any filesystem of Beam"),
-        _option(
-            "--slice COLUMN[,COLUMN]",
-            "compute metrics per value of a column, or of crossed columns",
-            dest="slices",
-            **_REPEATED,
-        ),
+        _option("--slice COLUMN[,COLUMN]", "compute metrics per value of a column, or of crossed columns", **_SLICES),
         _option("--processes N", "worker processes of a local run (default: by cores and input)", type=positive),
         _option("--reuse RUN", "take the scores of unchanged samples from a finished run"),
         _option("--resume", "continue an interrupted run into the same --output"),
-        _no_html("report.html"),
+        _option("--no-html", "no report.html, the page for a browser"),
         *_VERDICTS,
         _option("--check", "check the first records, report, and stop"),
         _option("--metrics-file FILE", "write the metrics of the run as a textfile for Prometheus"),
@@ -167,7 +161,7 @@ COMMANDS = {
         _option("--allow-differences", "compare even if options, versions or ground truth differ"),
         _option("--threshold X", "a larger change of a sample is counted (default: 0.1)", type=float, default=0.1),
         _option("--changes N", "samples listed in changes/ (default: 100000)", type=positive, default=100_000),
-        _no_html("comparison.html"),
+        _option("--no-html", "no comparison.html, the page for a browser"),
         _option(
             "--samples N",
             "samples in comparison.html that lost most, and that gained most (default: 50); 0 reads no input again",
@@ -188,7 +182,7 @@ COMMANDS = {
         "show what changed over the runs below a folder",
         _option("FOLDER", "the folder with the runs, on any disk or object store"),
         _option("--output DIR", "where history.parquet, history.md and history.html go (default: FOLDER)"),
-        _no_html("history.html"),
+        _option("--no-html", "no history.html, the page for a browser"),
     ),
     "bless": _command(
         "make the median of the recent nights the baseline",
@@ -212,7 +206,7 @@ COMMANDS = {
         "merge runs over disjoint samples to one",
         _option("RUNS", "the output folders of finished runs", metavar="RUN", nargs="+"),
         _option("--output RUN", "the folder for the merged run", required=True),
-        _no_html("report.html"),
+        _option("--no-html", "no report.html, the page for a browser"),
         *_VERDICTS,
         _option("--quiet", "no metrics on the console"),
     ),
@@ -229,9 +223,7 @@ COMMANDS = {
     ),
     "split": _command(
         "write the records with a column of splits by group",
-        _CONFIG,
-        _SET,
-        _GROUND_TRUTH,
+        *_BENCHMARK_AND_TRUTH,
         *_RECORD_OUTPUT,
         _option("--group COLUMN", "keep samples with the same value together, such as an article"),
         _option("--column NAME", "the column to write (default: split)", default="split"),
@@ -254,9 +246,7 @@ COMMANDS = {
     ),
     "draw": _command(
         "draw ground truth and prediction of samples as SVG",
-        _CONFIG,
-        _SET,
-        _GROUND_TRUTH,
+        *_BENCHMARK_AND_TRUTH,
         _option(
             "--predictions [NAME=]GLOB", "the files of a system; of several systems the first is drawn", **_NAMED_GLOBS
         ),
@@ -268,7 +258,7 @@ COMMANDS = {
         _option("--output PATH", "the picture, FILE.svg; of several samples, the folder for them", required=True),
     ),
 }
-"""Each command, a module of this folder: its help text and its options. The options of a list exclude each other."""
+"""Each command: its help text and its options. The options of a list exclude each other."""
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):

@@ -36,6 +36,7 @@ from ...transforms.records import printable
 from ..config.errors import UsageError, as_input_errors
 from ..config.settings import Configuration
 from ..runners import launch
+from ..runs.numbers import count_of
 from ..runs.run import Run
 from .messages import DONE, FAILED, say
 
@@ -56,11 +57,7 @@ def run_and_publish(
     Raises UsageError if another run owns the output, or it cannot be written.
     """
     claim = Claim(run_id, Process.of(os.getpid()), is_job=not launch.is_local(options))
-    with (
-        as_input_errors(),
-        owned_output(output, claim, layout),
-        heartbeat(output, run_id),
-    ):
+    with as_input_errors(), owned_output(output, claim, layout), heartbeat(output, run_id):
         launch.run(options, build, partial(mark_abandoned, output, run_id))
         on_success()
         published = find_published(output, layout)
@@ -159,7 +156,7 @@ def _amount(result: Any, write: WriteRecords, is_local: bool) -> str:
     if not counted and not is_local:
         return ""
     files = f" in {len(write.paths)} files" if len(write.paths) > 1 else ""
-    return f": {count:,} record{'' if count == 1 else 's'}{files}"
+    return f": {count_of(count, 'record')}{files}"
 
 
 def require_rows(run: Run) -> None:

@@ -88,9 +88,27 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         plan = replace(plan, page=plan_page(baseline, candidate, parsed.samples, parsed.command_line, parsed.output))
     # Without a folder for the result, only the console shows it.
     made = contextlib.nullcontext(parsed.output) if parsed.output else tempfile.TemporaryDirectory(prefix="beamscore-")
-    with made as folder:
-        prepare_output(folder)
-        return _compare(plan, path(folder), parsed, options)
+    with made as output:
+        prepare_output(output)
+        folder, run_id = path(output), new_run_id()
+        build = partial(build_comparison, plan=plan, output=folder, run_id=run_id)
+        launch.use_processes(options, None, plan.size)
+        if launch.is_detached(options):
+            return hand_over(options, build, folder, run_id, LAYOUT)
+        document = json.loads(run_and_publish(options, build, folder, run_id, LAYOUT).read(COMPARISON))
+    problem = document.get(PAGE_PROBLEM)
+    warn(document["differences"][len(reasons) :])
+    if not parsed.quiet:
+        benchmark = plan.setting.benchmark
+        main = [name for name in benchmark.main_metrics() if name in document["metrics"]]
+        console.print_comparison([compared_metric(type(benchmark), name, document) for name in main])
+        print(*map(printable, verdict_lines(document)), sep="\n")
+        print(verdicts_line(document["verdicts"], len(document["slices"])))
+        print(samples_line(document["samples"]))
+        print(f"signature: {document['signature']}")
+        if parsed.output:
+            print(f"report: {posixpath.join(folder, REPORT if parsed.no_html or problem else PAGE)}")
+    return without_page(DONE, PAGE, problem, REPORT)
 
 
 def allowed_differences(baseline: SystemRun, candidate: SystemRun, allowed: bool, option: str) -> list[str]:
@@ -106,28 +124,6 @@ def allowed_differences(baseline: SystemRun, candidate: SystemRun, allowed: bool
     if reasons and not (hint and allowed):
         raise UsageError(f"{baseline.name} and {candidate.name} cannot be compared: {'; '.join(reasons)}{hint}")
     return reasons
-
-
-def _compare(plan: ComparisonPlan, folder: str, parsed: argparse.Namespace, options: PipelineOptions) -> int:
-    run_id = new_run_id()
-    build = partial(build_comparison, plan=plan, output=folder, run_id=run_id)
-    launch.use_processes(options, None, plan.size)
-    if launch.is_detached(options):
-        return hand_over(options, build, folder, run_id, LAYOUT)
-    document = json.loads(run_and_publish(options, build, folder, run_id, LAYOUT).read(COMPARISON))
-    problem = document.get(PAGE_PROBLEM)
-    warn(document["differences"][len(plan.setting.differences) :])
-    if not parsed.quiet:
-        benchmark = plan.setting.benchmark
-        main = [name for name in benchmark.main_metrics() if name in document["metrics"]]
-        console.print_comparison([compared_metric(type(benchmark), name, document) for name in main])
-        print(*map(printable, verdict_lines(document)), sep="\n")
-        print(verdicts_line(document["verdicts"], len(document["slices"])))
-        print(samples_line(document["samples"]))
-        print(f"signature: {document['signature']}")
-        if parsed.output:
-            print(f"report: {posixpath.join(folder, REPORT if parsed.no_html or problem else PAGE)}")
-    return without_page(DONE, PAGE, problem, REPORT)
 
 
 @dataclass(frozen=True)

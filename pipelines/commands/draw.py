@@ -20,6 +20,7 @@ from ..config.errors import UsageError, as_input_errors
 from ..inputs.inputs import Inputs, find_inputs
 from ..inputs.mismatch import doubtful_sides
 from ..runners import launch
+from ..runs.numbers import count_of
 from .arguments import configuration_of
 from .common import check_tools, unsupported
 from .messages import DONE, warn
@@ -57,7 +58,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     finally:
         delete_files([posixpath.join(folder, name) for name in list_folder(folder) if name.startswith(prefix)])
     if drawn:
-        print(printable(f"{parsed.output}: {len(drawn):,} picture{'' if len(drawn) == 1 else 's'}"))
+        print(printable(f"{parsed.output}: {count_of(len(drawn), 'picture')}"))
     doubts = doubtful_sides(inputs)
     if doubts and not drawn:
         raise UsageError(doubts[0])

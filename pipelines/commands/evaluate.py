@@ -1,10 +1,11 @@
-"""`beamscore evaluate`: scores predictions and writes a report."""
+"""`beamscore evaluate`: scores predictions and writes a report, or with `--check` says what it would do."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -13,16 +14,18 @@ import apache_beam as beam
 import msgspec
 from apache_beam.options.pipeline_options import PipelineOptions
 
+from ...metrics.benchmark import record_fields
 from ...transforms.hashes import scoring_signature
-from ...transforms.io.publication import ask_to_keep, kept_runs, remove_kept
-from ...transforms.io.storage import new_run_id
-from ...transforms.records import printable
+from ...transforms.io.publication import ask_to_keep, check_not_replaced, find_published, kept_runs, remove_kept
+from ...transforms.io.storage import list_folder, new_run_id, output_problem, write_probe
+from ...transforms.records import GROUND_TRUTH, InputProblem, printable
 from ...transforms.rows import ReusedRows
+from ..api.scorer import Scorer
 from ..config.errors import UsageError, as_input_errors, one_line
-from ..config.settings import Configuration
+from ..config.settings import Configuration, of_system, predictions_of
 from ..evaluate import EvaluationPlan, build_evaluation, plan_evaluation
-from ..inputs.check import check_inputs
-from ..inputs.inputs import find_inputs
+from ..inputs.inputs import Inputs, find_inputs
+from ..inputs.mismatch import FirstRecords, listed, other_ids, other_records, record_type, shown, side_label
 from ..runners import launch
 from ..runs.causes import stored_causes, why_unscored
 from ..runs.differences import REUSED, RunSignature, differences
@@ -34,6 +37,9 @@ from .arguments import configuration_of
 from .common import check_tools, hand_over, run_and_publish
 from .gate import JudgedRun, read_baseline, remove_verdicts, report_run, require_baseline
 from .messages import DONE, WRONG_USAGE, say, warn
+
+SAMPLES_SCORED = 64
+"""How many samples are scored by `--check`."""
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
@@ -61,11 +67,9 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
             plan = replace(plan, earlier=replace(earlier, files=tuple(files)))
     warn(plan.inputs.warnings)
     invocation = Invocation.now(parsed.command_line, launch.runner_name(options), plan.inputs.files)
-    others = {"baseline": baseline, "reused": reused}
-    used: dict[str, Any] = {
-        name: {"path": each.path, "run_id": each.run_id} for name, each in others.items() if each is not None
-    }
-    invocation = replace(invocation, **used)
+    for name, used in (("baseline", baseline), ("reused", reused)):
+        if used is not None:
+            invocation = replace(invocation, **{name: {"path": used.path, "run_id": used.run_id}})
     plan = replace(plan, output=launch.path_for_workers(options, plan.output), invocation=invocation)
     launch.use_processes(options, parsed.processes, sum(file.size for file in plan.inputs.files))
     check_tools(configuration, options)
@@ -102,7 +106,7 @@ def _evaluate(
         others = {name: system for name, system in document["systems"].items() if name not in unscored}
         failures += [each.text for each in coverage_failures(others, configuration.settings, causes)]
         decision = decide(document.get("gates", []), list(unscored))
-    return report_run(parsed, JudgedRun(run, configuration, run.summary.gates, failures, plan.baseline), decision)
+    return report_run(parsed, JudgedRun(run, configuration, failures, plan.baseline), decision)
 
 
 def reused_run(path: str | None, configuration: Configuration) -> Run | None:
@@ -162,13 +166,113 @@ def _check_options(parsed: argparse.Namespace, configuration: Configuration, is_
 
 
 def _check(configuration: Configuration, options: PipelineOptions) -> int:
-    """Prints what the run would do; returns 2 if it could score nothing."""
+    """Reads the first records of each side, scores some, and prints what the run would do.
+
+    Returns 2 if anything would keep the run from scoring. Nothing is written except a probe in an existing output
+    folder.
+    """
+    settings, benchmark = configuration.settings, configuration.benchmark
     inputs = find_inputs(configuration, configuration.truth_columns())
     warn(inputs.warnings)
     check_tools(configuration, options)
-    findings = check_inputs(inputs, LAYOUT)
-    for line in findings.lines:
-        print(printable(line))
-    for problem in findings.problems:
-        say("ERROR", printable(problem))
-    return WRONG_USAGE if findings.problems else DONE
+    protocol = getattr(benchmark.options, "protocol", None)
+    lines: list[str | InputProblem] = [f"benchmark: {benchmark.name}" + (f", protocol {protocol}" if protocol else "")]
+    first = {side: inputs.first_records(side) for side in (GROUND_TRUTH, *range(len(inputs.systems)))}
+    for side, records in first.items():
+        lines += _check_side(inputs, side, records)
+    for system, name in enumerate(inputs.systems):
+        if first[GROUND_TRUTH].by_id and first[system].by_id:
+            lines += _check_scores(configuration, name, first[GROUND_TRUTH], first[system])
+    if settings.output:
+        lines += _check_output(settings.output, inputs)
+    problems = [line for line in lines if isinstance(line, InputProblem)]
+    for line in lines:
+        if isinstance(line, str):
+            print(printable(line))
+    for problem in problems:
+        say("ERROR", problem.message)
+    return WRONG_USAGE if problems else DONE
+
+
+def _check_side(inputs: Inputs, side: int, first: FirstRecords) -> Iterator[str | InputProblem]:
+    """Yields the content of a side, and what is wrong with it."""
+    label, files = side_label(inputs, side), inputs.files_of(side)
+    size, count = sum(file.size for file in files), max(first.records, first.rejected)
+    plural, more = "" if len(files) == 1 else "s", "" if first.whole else " and more"
+    yield f"{label}: {len(files)} file{plural}, {size:,} bytes, {count:,}{more} records"
+    if not first.records:
+        reason = f": {first.problem}" if first.problem else ""
+        yield InputProblem(f"{label}: none of the first records can be read{reason}")
+        return
+    fields = list(record_fields(record_type(inputs, side)))
+    present = {name: first.fields[name] for name in fields if first.fields.get(name)}
+    counts = ", ".join(f"{name} in {number} of {first.records}" for name, number in present.items())
+    others = [name for name in first.fields if name not in {*fields, "sample_id"}]
+    for what, names in (
+        ("fields found", counts or "none"),
+        ("fields missing", ", ".join(name for name in fields if name not in present)),
+        ("other columns", listed(others)),
+    ):
+        if names:
+            yield f"  {what}: {names}"
+    if first.rejected:
+        yield f"  {first.rejected} of the first records would be rejected, such as {first.problem}"
+    if not first.by_id:
+        yield InputProblem(f"{label}: no record has a sample_id that can be used: {first.problem}")
+    if (mismatch := other_records(inputs, side, first)) is not None:
+        yield InputProblem(mismatch)
+    elif not present and side == GROUND_TRUTH:
+        yield InputProblem(f"{label}: the fields {', '.join(fields)} have no value in any of the first records")
+
+
+def _check_scores(
+    configuration: Configuration, name: str, truths: FirstRecords, predictions: FirstRecords
+) -> Iterator[str | InputProblem]:
+    """Yields the scores of the first samples of a system that have a prediction."""
+    common = [sample_id for sample_id in predictions.by_id if sample_id in truths.by_id]
+    whole = truths.whole and predictions.whole
+    among = "all" if whole else "the first"
+    yield (
+        f"pairs{of_system(name)}: {len(common):,} of {among} {len(predictions.by_id):,} sample_ids are in {among} "
+        f"{len(truths.by_id):,} records of the ground truth"
+    )
+    if not common:
+        reason = other_ids(truths.sample_id, predictions.sample_id)
+        problem = InputProblem(f"{predictions_of(name)}: {reason}")
+        yield problem if whole else f"  among the first records, {reason}; the order may differ"
+        return
+    pairs = []
+    for each in common[:SAMPLES_SCORED]:
+        with contextlib.suppress(msgspec.MsgspecError, ValueError, RecursionError):
+            pairs.append([records.by_id[each].decode(dict[str, Any]) for records in (truths, predictions)])
+    # The records already have the field names of the benchmark; replicates are not shown.
+    bootstrap = msgspec.structs.replace(configuration.settings.bootstrap, replicates=0)
+    settings = msgspec.structs.replace(configuration.settings, fields={}, bootstrap=bootstrap)
+    with Scorer(Configuration(settings, configuration.benchmark)) as scorer:
+        scorer.update([truth for truth, _ in pairs], [prediction for _, prediction in pairs])
+        result = scorer.compute()
+    known = [f"{name} {result.values[name]:.4g}" for name in result.main_metrics if result.values[name] is not None]
+    yield f"  the first {len(pairs)}: {', '.join(known) or 'no value'}"
+    if result.slices:
+        yield f"  slices so far: {listed(result.slices)}"
+    if result.rejected:
+        first = result.rejected[0]
+        count = len({each.sample_id for each in result.rejected})
+        yield f"  {count} of them would be rejected, such as {shown(first.sample_id or '')}: {first.message}"
+
+
+def _check_output(output: str, inputs: Inputs) -> Iterator[str | InputProblem]:
+    """Yields what the output folder contains, if it exists, and whether it can be written."""
+    try:
+        check_not_replaced(output, LAYOUT, (file.path for file in inputs.files))
+        published = find_published(output, LAYOUT)
+        names = list_folder(output)
+        if names:
+            write_probe(output)
+    except InputProblem as problem:
+        yield problem
+    except (OSError, ValueError) as error:
+        yield output_problem(output, error)
+    else:
+        state = f"holds the result of run {published.run_id or 'unknown'}, which it would replace" if published else ""
+        yield f"output: {output} {state or ('has other files' if names else 'would be created')}"

@@ -22,6 +22,7 @@ from ..export.formats import DEFAULT_TASK, RELATIONSHIPS, every_eval_ever, model
 from ..export.trackers import log_offline, log_run
 from ..export.verdicts import annotation_lines, junit
 from ..runs.named import load_baseline, narrowed, open_system, split_system
+from ..runs.numbers import count_of
 from ..runs.run import Run
 from .arguments import EXPORTS
 from .common import require_rows
@@ -127,4 +128,4 @@ def _write(path: str | None, parts: Iterable[bytes]) -> None:
             for part in chain([first], parts):
                 stream.write(part)
                 count += part.count(b"\n")
-    print(printable(f"{path}: {count:,} line{'' if count == 1 else 's'}"))
+    print(printable(f"{path}: {count_of(count, 'line')}"))

@@ -30,8 +30,6 @@ from ..runs.run import PAGE, REPORT, Run
 from .console import print_metrics, print_verdicts
 from .messages import DONE, FAILED, INCONCLUSIVE, say, warn, without_page
 
-Verdicts = Sequence[Mapping[str, Any]]
-
 
 def run(parsed: argparse.Namespace, _: object) -> int:
     """Evaluates the gates; returns 1 if one fails or is invalid, 4 if one is inconclusive."""
@@ -48,7 +46,7 @@ def run(parsed: argparse.Namespace, _: object) -> int:
         raise UsageError(f"--baseline {parsed.baseline}: the baseline is the run itself")
     check_measured(run, _labels(configuration))
     verdicts = msgspec.to_builtins(gate_verdicts(configuration, run, baseline))
-    judged = JudgedRun.of(run, baseline, configuration, verdicts)
+    judged = JudgedRun.of(run.changed(gates=verdicts), baseline, configuration)
     if not parsed.quiet:
         print_verdicts(verdicts)
     return judged.conclude(parsed, decide(verdicts))
@@ -114,34 +112,29 @@ def remove_verdicts(parsed: argparse.Namespace) -> None:
 
 @dataclass(frozen=True)
 class JudgedRun:
-    """A finished run with its verdicts, as in summary.json, and its other failures, a line each."""
+    """A run with its verdicts in its summary, the configuration of its gates, and its other failures, a line each."""
 
     run: Run
     configuration: Configuration
-    verdicts: Verdicts
     failures: Sequence[str]
     baseline: Run | None = None
 
     @classmethod
-    def of(
-        cls,
-        run: Run,
-        baseline: Run | None = None,
-        configuration: Configuration | None = None,
-        verdicts: Verdicts | None = None,
-    ) -> JudgedRun:
-        """Returns a stored run, by default with its own configuration and its published verdicts.
-
-        Raises UsageError if its coverage is damaged.
-        """
+    def of(cls, run: Run, baseline: Run | None = None, configuration: Configuration | None = None) -> JudgedRun:
+        """Returns a stored run, by default with its own configuration; raises UsageError if its coverage is damaged."""
         configuration = configuration or run.configuration
         failures = [each.text for each in stored_failures(run, configuration.settings)]
-        return cls(run, configuration, run.summary.gates if verdicts is None else verdicts, failures, baseline)
+        return cls(run, configuration, failures, baseline)
+
+    @property
+    def verdicts(self) -> Sequence[Mapping[str, Any]]:
+        """The verdicts of its gates, as in summary.json."""
+        return self.run.summary.gates
 
     @property
     def title(self) -> str:
         """The benchmark and the path of the run."""
-        return f"{self.configuration.benchmark.name}: {self.run.path}"
+        return f"{self.run.summary.benchmark}: {self.run.path}"
 
     def markdown(self) -> str:
         """Returns the verdicts as short Markdown, with the samples that moved a metric."""

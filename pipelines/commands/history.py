@@ -1,19 +1,22 @@
-"""`beamscore history`: all finished runs below a folder, by time."""
+"""`beamscore history`: all finished runs below a folder, by time; `bless` makes the median night the baseline."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import posixpath
+import time
 
-from ...transforms.io.storage import delete_files, exists, write_file
+from ...transforms.io.storage import delete_files, exists, read_bytes, write_file
 from ...transforms.records import printable
 from ..config.errors import UsageError, as_output_errors, one_line
 from ..reports.history import PAGE, REPORT, HistorySources, history_reports
 from ..runs.history import MIN_NIGHTS, histories, median_night, recent_nights
 from ..runs.history_index import HISTORY, Index, encode_table, index_runs, run_path
-from ..runs.named import age_warnings, find_baseline, luck_warnings
+from ..runs.looks import start_looks
+from ..runs.named import MAX_BLESSED_BYTES, age_warnings, find_baseline, luck_warnings
 from ..runs.numbers import count_of, fixed
-from ..runs.provenance import PAGE_PROBLEM
+from ..runs.provenance import PAGE_PROBLEM, utc
 from ..runs.run import Run
 from .messages import DONE, warn, without_page
 
@@ -23,7 +26,7 @@ BLESSED = "blessed.txt"
 def run(parsed: argparse.Namespace, _: object) -> int:
     """Reads all runs, and writes history.parquet, history.md and history.html."""
     output = parsed.output or parsed.folder
-    index = read_index(parsed.folder)
+    index = _read_index(parsed.folder)
     series = histories(index.table)
     for history in series:
         warn([f"{drop.night.run}: {drop.system}: {drop}" for drop in history.drops if drop.night is history.nights[-1]])
@@ -58,7 +61,38 @@ def run(parsed: argparse.Namespace, _: object) -> int:
     return without_page(DONE, PAGE, problem, REPORT)
 
 
-def read_index(folder: str) -> Index:
+def bless(parsed: argparse.Namespace, _: object) -> int:
+    """Writes the median of the recent nights to blessed.txt, and resets the count of looks."""
+    folder, path = parsed.folder, posixpath.join(parsed.folder, BLESSED)
+    series = histories(_read_index(folder).table)
+    if len(series) > 1:
+        names = " and ".join(each.benchmark for each in series)
+        raise UsageError(f"{folder}: it holds runs of {names}; give a folder with those of one")
+    (history,) = series
+    nights = recent_nights(history, parsed.nights)
+    counted = count_of(len(nights), "night")
+    if len(nights) < MIN_NIGHTS:
+        warn([f"the median is of {counted}; fewer than {MIN_NIGHTS} nights are unreliable"])
+    night = median_night(nights, history.metrics)
+    blessed = Run.read(run_path(folder, night.run), sums=True)
+    warn(age_warnings(blessed))
+    with as_output_errors(path):
+        before = read_bytes(path, MAX_BLESSED_BYTES).decode() if exists(path) else ""
+        if before:
+            # The old baseline may have been better than the nights that it judged; a deleted one is ignored.
+            with contextlib.suppress(UsageError):
+                warn(list(luck_warnings(history.metrics, Run.read(find_baseline(path)[0]), blessed)))
+        text = before if before.endswith("\n") or not before else f"{before}\n"
+        reason = f"# {utc(time.time())}: the median of {counted} by {', '.join(history.metrics)}"
+        write_file(path, f"{text}{printable(reason)}\n{night.run}\n".encode())
+        start_looks(path, blessed)
+    points = ((key, point) for key, point in night.points.items() if key[1] in history.metrics)
+    values = ", ".join(f"{metric} of {system} {fixed(point.value)}" for (system, metric), point in points)
+    print(printable(f"{path}: blessed {night.run}, the median of {counted}: {values}"))
+    return DONE
+
+
+def _read_index(folder: str) -> Index:
     """Returns the runs below a folder, and warns of unreadable ones; raises UsageError if there are none."""
     index = index_runs(folder)
     if not len(index.table):

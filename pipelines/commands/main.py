@@ -99,8 +99,9 @@ def _with_beam(parsed: argparse.Namespace, rest: Sequence[str], arguments: Seque
 
 
 def _function(command: str) -> Callable[[argparse.Namespace, Any], int]:
-    """Returns `run` of the module of a command."""
-    function: Callable[[argparse.Namespace, Any], int] = import_module(f".{command}", __package__).run
+    """Returns the function of a command: `run` of the module of its name, or `bless` of that of the history."""
+    module, name = ("history", "bless") if command == "bless" else (command, "run")
+    function: Callable[[argparse.Namespace, Any], int] = getattr(import_module(f".{module}", __package__), name)
     return function
 
 

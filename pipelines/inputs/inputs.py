@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 
 import apache_beam as beam
 import msgspec
@@ -14,7 +15,7 @@ from ...metrics.benchmark import record_fields, text_fields
 from ...metrics.common.text import nearest
 from ...transforms.blocks import bucket_count
 from ...transforms.io.field_map import SideColumns
-from ...transforms.io.files import Part, SourceFile, match_files, open_parquet
+from ...transforms.io.files import SourceFile, match_files, split_file
 from ...transforms.io.readers import Line, RecordLimits, known_fields, listed, read_part
 from ...transforms.read import BYTES_PER_BUNDLE, ReadPlan, ReadRecords
 from ...transforms.records import GROUND_TRUTH, JSON, MSGPACK, EncodedRecord, InputProblem, Origin
@@ -23,7 +24,7 @@ from ..config.errors import UsageError, as_input_errors
 from ..config.settings import DEFAULT_SYSTEM, Configuration, check_field_sides
 from ..runners import launch
 from ..runners.reachable import check_reachable
-from .mismatch import RECORDS_LOOKED_AT, FirstRecords, no_column
+from .mismatch import RECORDS_LOOKED_AT, FirstRecords, no_column, record_type
 
 BYTES_LOOKED_AT = 64 << 20
 FILES_LOOKED_AT = 100
@@ -61,17 +62,16 @@ class Inputs:
     @cached_property
     def columns(self) -> dict[int, SideColumns]:
         """The columns of each side, for the readers."""
-        benchmark = self.configuration.benchmark
-        systems = {system: self._columns_of(system, benchmark.prediction_type) for system in range(len(self.systems))}
-        return {GROUND_TRUTH: self._columns_of(GROUND_TRUTH, benchmark.truth_type, self.more_columns), **systems}
+        return {side: self._columns_of(side) for side in (GROUND_TRUTH, *range(len(self.systems)))}
 
-    def _columns_of(self, side: int, kind: type[msgspec.Struct], more: Sequence[str] = ()) -> SideColumns:
-        known = record_fields(kind)
-        repeats = side != GROUND_TRUTH and self.configuration.settings.repeats
+    def _columns_of(self, side: int) -> SideColumns:
+        is_truth, kind = side == GROUND_TRUTH, record_type(self, side)
+        known, more = record_fields(kind), self.more_columns if is_truth else ()
+        repeats = not is_truth and self.configuration.settings.repeats
         needed = None if self.whole else frozenset([*known, *more, *([REPEAT] if repeats else [])])
         structured = frozenset(name for name, is_text in known.items() if not is_text)
-        fields = self.configuration.fields_of(None if side == GROUND_TRUTH else self.systems[side])
-        return SideColumns(needed, structured, tuple(more), fields, text_fields(kind), repeats)
+        fields = self.configuration.fields_of(None if is_truth else self.systems[side])
+        return SideColumns(needed, structured, more, fields, text_fields(kind), repeats)
 
     def files_of(self, side: int) -> list[SourceFile]:
         """Returns the files of a side."""
@@ -146,29 +146,21 @@ def preview(files: Iterable[SourceFile], columns: SideColumns, limits: RecordLim
             break
         try:
             first.fields = dict.fromkeys(known_fields(file, columns.fields) or (), 0) | first.fields
-            for item in read_part(_whole(file), columns, limits):
+            parts = split_file(file, file.size)
+            for item in chain.from_iterable(read_part(part, columns, limits) for part in parts):
                 if max(first.records, first.rejected) >= RECORDS_LOOKED_AT or bytes_read >= BYTES_LOOKED_AT:
                     first.whole = False
                     return first
                 if isinstance(item, Line):
-                    bytes_read += item.length
-                    problem = "it is larger than limits.record_bytes" if item.length > limits.record_bytes else None
-                    payload = item.text
+                    encoding, payload, size = JSON, item.text, item.length
+                    problem = "it is larger than limits.record_bytes" if size > limits.record_bytes else None
                     with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
                         payload = columns.fields.of_json(item.text)
                 else:
-                    bytes_read += len(item.payload)
-                    problem, payload = item.error, item.payload
+                    encoding, payload, size, problem = MSGPACK, item.payload, len(item.payload), item.error
+                bytes_read += size
                 origin = Origin(file.side, file.number, first.records, 0, file.path)
-                encoding = JSON if isinstance(item, Line) else MSGPACK
                 first.add(EncodedRecord.of(origin, encoding, payload), problem)
         except InputProblem as error:
             first.reject(error.message)
     return first
-
-
-def _whole(file: SourceFile) -> Part:
-    if file.format != "parquet":
-        return Part(file, 0, None)
-    with open_parquet(file) as parquet:
-        return Part(file, 0, parquet.metadata.num_row_groups, stored=file.size)

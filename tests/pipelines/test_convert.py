@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import gzip
+import io
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -14,12 +15,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from beamscore.metrics.chart.converter import ChartConverter
-from beamscore.metrics.converter import Part
+from beamscore.metrics.converter import Part, UnreadableSource
 from beamscore.metrics.registry import benchmark_class, benchmark_names
 from beamscore.transforms.records import zstd
 from tests.pipelines.layouts import LAYOUTS, SAMPLES, chart, chemistry
 from tests.plain_loop import make_benchmark, score_records, total
-from tests.runs import Run, command, evaluate, refused
+from tests.runs import command, evaluate, refused
 
 
 def convert(benchmark: str, inputs: Sequence[str], output: Path, *more: str) -> tuple[int, str, str]:
@@ -61,9 +62,8 @@ def test_both_formats_hold_every_record_in_order_and_give_the_same_sums_to_the_l
     converted: tuple[str, Path],
 ) -> None:
     name, folder = converted
-    run = evaluate(
-        folder / "run", folder / "truth.parquet", folder / "predictions.parquet", "--quiet", "--no-html", config=name
-    )
+    files = folder / "truth.parquet", folder / "predictions.parquet"
+    run = evaluate(folder / "run", *files, "--quiet", "--no-html", config=name)
     assert (run.code, run.stderr) == (0, "")
     truths, predictions = (
         {record["sample_id"]: json.dumps(record).encode() for record in records_of(folder / file)}
@@ -94,9 +94,7 @@ def test_columns_that_no_metric_needs_are_kept(tmp_path: Path, monkeypatch: pyte
     convert("chart", [f"{tmp_path}/*.json"], tmp_path / "t.parquet")
     table = pq.read_table(tmp_path / "t.parquet")
     types = {field.name: str(field.type) for field in table.schema}
-    assert types.pop("page") == "int64"
-    assert types.pop("kind") == "string"
-    assert types.pop("ratio") == "double"
+    assert (types["page"], types["kind"], types["ratio"]) == ("int64", "string", "double")
     assert {name for name, kind in types.items() if "json" in kind} >= {"tags", "odd", "task1"}
     rows = table.select(["sample_id", "page", "kind", "tags", "odd"]).to_pylist()
     assert rows == [
@@ -104,9 +102,8 @@ def test_columns_that_no_metric_needs_are_kept(tmp_path: Path, monkeypatch: pyte
         {"sample_id": "b", "page": 4, "kind": None, "tags": None, "odd": '"y"'},
     ]
     # And they can be sliced by.
-    run: Run = evaluate(
-        tmp_path / "run", tmp_path / "t.parquet", tmp_path / "t.parquet", "--slice", "odd", config="chart"
-    )
+    files = (tmp_path / "t.parquet",) * 2
+    run = evaluate(tmp_path / "run", *files, "--slice", "odd", "--no-html", config="chart")
     assert sorted(run.summary["systems"]["predictions"]["slices"]) == ["odd=1", "odd=y"]
 
 
@@ -183,12 +180,9 @@ def test_shards_hold_every_record_once_and_older_ones_go(tmp_path: Path) -> None
         assert sorted(ids) == [f"train_{index}" for index in range(SAMPLES)]
 
 
-def test_the_roles_are_listed() -> None:
+def test_a_chart_whose_picture_is_missing_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     roles = command("convert", "chart", "--input", "roles")[1].splitlines()
     assert roles[1] == "images: the chart images, of which only the size is read"
-
-
-def test_a_chart_whose_picture_is_missing_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     inputs = chart(tmp_path)["truth"]
     monkeypatch.chdir(tmp_path / "truth")
     # A pattern may start in the current folder.
@@ -201,37 +195,30 @@ def test_a_chart_whose_picture_is_missing_is_listed(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.parametrize(
-    ("benchmark", "source", "text"),
+    ("benchmark", "text"),
     [
-        ("chart", "c.json", '{"task1": {"output": {"chart_type": "Pie"}}}'),
-        ("chemistry", "json=c.json", '{"ssml_normed": "A"}'),
-        ("traffic_rules", "c.json", '{"0": {"attr_info": {}}}'),
+        ("chart", '{"task1": {"output": {"chart_type": "Pie"}}}'),
+        ("chemistry", '{"ssml_normed": "A"}'),
+        ("traffic_rules", '{"0": {"attr_info": {}}}'),
     ],
 )
-def test_a_byte_order_mark_is_read_and_a_duplicated_key_listed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, benchmark: str, source: str, text: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    file = tmp_path / "c.json"
-    file.write_text("\ufeff" + text)
-    assert convert(benchmark, [source], tmp_path / "o.jsonl")[0] == 0
-    [with_mark] = records_of(tmp_path / "o.jsonl")
-    file.write_text(text)
-    assert convert(benchmark, [source], tmp_path / "o.jsonl")[0] == 0
-    assert records_of(tmp_path / "o.jsonl") == [with_mark]
-    file.write_text(text[:-1] + "," + text[1:])
-    assert convert(benchmark, [source], tmp_path / "o.jsonl")[0] == 1
-    [entry] = records_of(tmp_path / "o.jsonl.rejected.jsonl")
-    assert "is duplicated in one object" in entry["error"]
+def test_a_byte_order_mark_is_read_and_a_duplicated_key_refused(benchmark: str, text: str) -> None:
+    converter = benchmark_class(benchmark).converter
+    assert converter is not None
+    role = "json" if "json" in converter.roles else next(iter(converter.roles))
+
+    def records(content: str) -> list[Any]:
+        parts = converter.parts(role, "c.json", io.BytesIO(content.encode()))
+        return [each for key, part in parts for each in converter.records(key, [Part(role, "c.json", part)])]
+
+    assert records("\ufeff" + text) == records(text) != []
+    with pytest.raises(UnreadableSource, match="is duplicated in one object"):
+        records(text[:-1] + "," + text[1:])
 
 
 def test_a_bad_line_is_listed_and_the_other_lines_converted(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"a\tH\nno tab\nb\tO\n\xff\tO\nc\tN\n")
-    code, _, stderr = convert("chemistry", [f"{tmp_path}/a.txt"], tmp_path / "t.jsonl")
-    assert (code, stderr.partition(";")[0]) == (1, "beamscore: 2 records or sources were rejected")
+    assert convert("chemistry", [f"{tmp_path}/a.txt"], tmp_path / "t.jsonl")[0] == 1
     assert [record["sample_id"] for record in records_of(tmp_path / "t.jsonl")] == ["a", "b", "c"]
-    errors = [entry["error"].partition(", ")[2] for entry in records_of(tmp_path / "t.jsonl.rejected.jsonl")]
-    assert sorted(errors) == [
-        "line 2: expected image<TAB>string, found b'no tab'",
-        "line 4: not UTF-8 (invalid start byte)",
-    ]
+    errors = sorted(entry["error"] for entry in records_of(tmp_path / "t.jsonl.rejected.jsonl"))
+    assert [error.partition(", ")[2].partition(":")[0] for error in errors] == ["line 2", "line 4"]

@@ -12,6 +12,7 @@ import pytest
 from tests import toy
 from tests.finished_runs import row, write_run
 from tests.runs import Record, Run, command, evaluate, write_lines
+from tests.runs import refused as wrong_usage
 
 COUNT = 50
 CORPUS = [toy.sample(index, 0) for index in range(COUNT)]
@@ -52,9 +53,7 @@ def merge(*arguments: str | Path) -> tuple[int, str, str]:
 
 
 def refused(*arguments: str | Path) -> str:
-    code, stdout, stderr = merge(*arguments, "--quiet")
-    assert (code, stdout, stderr.count("\n")) == (2, "", 1), stderr
-    return stderr.removeprefix("beamscore: ")
+    return wrong_usage("merge", *arguments, "--no-html", "--quiet")
 
 
 def test_the_merged_run_has_the_bytes_of_one_evaluation_of_all(runs: Path, tmp_path: Path) -> None:
@@ -120,12 +119,10 @@ def test_what_does_not_fit_is_told_in_one_line(runs: Path, tmp_path: Path) -> No
     assert "its result would replace the input" in refused(first, second, "--output", first)
 
 
-@pytest.mark.parametrize("side", ["its ground truth has", "its predictions have"])
-def test_a_run_without_a_fingerprint_is_refused(tmp_path: Path, side: str) -> None:
+def test_a_run_without_a_fingerprint_is_refused(tmp_path: Path) -> None:
     """That of all would be the one of the others alone, and two runs over other samples would look the same."""
-    of_truths = side == "its ground truth has"
-    one = write_run(tmp_path / "a", [row("a", 1.0)], predictions="aa" if of_truths else None)
-    other = write_run(tmp_path / "b", [row("b", 1.0)], predictions="bb")
-    if of_truths:
-        one = changed(one, tmp_path / "changed", "summary.json", fingerprint=None)
-    assert f"{side} no fingerprint" in refused(one, other, "--output", tmp_path / "out")
+    one, other = (write_run(tmp_path / name, [row(name, 1.0)]) for name in ("a", "b"))
+    one = changed(one, tmp_path / "changed", "summary.json", fingerprint=None)
+    assert "its ground truth has no fingerprint" in refused(one, other, "--output", tmp_path / "out")
+    one = write_run(tmp_path / "c", [row("c", 1.0)], predictions=None)
+    assert "its predictions have no fingerprint" in refused(one, other, "--output", tmp_path / "out")

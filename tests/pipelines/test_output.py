@@ -10,6 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from beamscore.metrics.statistics.intervals import intervals, standard_errors
 from beamscore.metrics.statistics.measured import measure
@@ -17,9 +19,10 @@ from beamscore.metrics.statistics.sum_table import SumTable
 from beamscore.metrics.statistics.sums import Sums
 from beamscore.metrics.version import VERSION
 from beamscore.pipelines import evaluate as evaluation
+from beamscore.transforms.draw import file_name
 from tests import toy
 from tests.plain_loop import make_benchmark
-from tests.runs import RESULT_NAMES, Run, evaluate, unpack_replicates, write_lines
+from tests.runs import RESULT_NAMES, Run, command, evaluate, unpack_replicates, write_lines
 
 COUNT = 40
 FOUR = {"fair": "fair", "nothing": "none", "beta": "good", "alpha": "good"}
@@ -138,26 +141,22 @@ def test_there_is_a_row_for_each_sample_of_each_system_and_the_report_ranks_them
 
 
 def test_a_run_that_fails_leaves_an_earlier_result_as_it_was(
-    corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    output = tmp_path / "out"
-    assert evaluate(output, corpus / "truth.jsonl", corpus / "good.jsonl").code == 0
-    before = tree(output)
+    before = tree(run.output)
     broken = write_lines(tmp_path / "cut.jsonl.gz", [truth for truth, _ in CORPUS])
     broken.write_bytes(broken.read_bytes()[:-20])
-    found = evaluate(output, corpus / "truth.jsonl", broken)
-    assert found.code == 2
-    assert tree(output) == before
+    assert evaluate(run.output, corpus / "truth.jsonl", broken).code == 2
+    assert tree(run.output) == before
 
     def crash(*_: Any) -> None:
         raise ZeroDivisionError("a defect")
 
     monkeypatch.setattr(evaluation, "run_reports", crash)
-    found = evaluate(output, corpus / "truth.jsonl", corpus / "fair.jsonl")
-    assert found.code == 3
-    assert "ZeroDivisionError: a defect" in found.stderr
-    assert tree(output) == before
-    assert len(list((output / ".runs").iterdir())) == 1
+    found = evaluate(run.output, corpus / "truth.jsonl", corpus / "fair.jsonl")
+    assert (found.code, "ZeroDivisionError: a defect" in found.stderr) == (3, True)
+    assert tree(run.output) == before
+    assert len(list((run.output / ".runs").iterdir())) == 1
 
 
 def test_a_side_without_records_fails_with_a_result(corpus: Path, tmp_path: Path) -> None:
@@ -190,10 +189,9 @@ def test_missing_predictions_can_be_left_out_of_the_score_and_intervals_too(corp
     pairs = [(truth, prediction) for truth, prediction in CORPUS if prediction]
     equal = sum(truth["text"] == prediction["text"] for truth, prediction in pairs)
     system = found.summary["systems"]["predictions"]
-    assert system["values"]["exact_match"] == equal / len(pairs)
+    assert (system["values"]["exact_match"], system["intervals"]) == (equal / len(pairs), {})
     assert system["coverage"]["ground_truth"]["missing_prediction"] == COUNT - len(pairs) > 0
     assert "A missing prediction is left out of the score." in found.report
-    assert system["intervals"] == {}
     assert "Intervals" not in found.report
     assert unpack_replicates(found.sums["systems"]["predictions"]["replicates"], 0) == []
 
@@ -212,12 +210,59 @@ def test_duplicates_are_told_with_their_places(tmp_path: Path) -> None:
     assert run.stderr == (
         f"beamscore: warning: the predictions: 5 records with a duplicate sample_id: {told}; quarantine/ lists all\n"
     )
-    (cause,) = json.loads((run.output / "run.json").read_bytes())["quarantine"]
     examples = [{"place": place, "error": error} for place, error in found]
     kind = {"side": "predictions", "stage": "pair", "cause": "duplicate"}
-    assert cause == {**kind, "records": 5, "examples": examples}
+    causes = json.loads((run.output / "run.json").read_bytes())["quarantine"]
+    assert causes == [{**kind, "records": 5, "examples": examples}]
     assert f"a at {predictions}:3" in run.report
     # Hostile text of an id steers no terminal.
     evil = evaluate(tmp_path / "evil", truths, write_lines(tmp_path / "e.jsonl", [records[6]] * 2), "--quiet")
     assert "<U+001B>[2J| at " in evil.stderr
     assert "\x1b" not in evil.stderr
+
+
+# No id, system, slice or file name leads out of the output: whatever it is, all files that are written are below.
+
+PIECES = [*"./\\a~*?[:|é\0\n", "..", "%2e%2e", "$HOME", "://", "file:///"]
+HOSTILE = st.lists(st.sampled_from(PIECES), min_size=1, max_size=6).map("".join)
+NAMES = [*PIECES, *(f"{piece}/x" for piece in PIECES), "../../../x", "/etc/passwd", "a/../../b", ".runs/x", "run.json"]
+FEW = ("--quiet", "--no-html", "--set", "bootstrap.replicates=0")
+
+
+@pytest.mark.parametrize(("system", "column"), [("..", "../../y"), ("a..", "/etc/%2e%2e/$HOME")])
+def test_everything_is_written_below_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, system: str, column: str
+) -> None:
+    """The output is deep in an empty folder: what leaves it by some `..` is still seen."""
+    folder = tmp_path / "1" / "2" / "3" / "4"
+    folder.mkdir(parents=True)
+    monkeypatch.chdir(folder)
+    output = folder / "out"
+
+    def outside() -> set[Path]:
+        return {path for path in tmp_path.rglob("*") if not path.is_dir() and output not in path.parents}
+
+    records: list[Any] = [{"sample_id": each, "text": each, column: column} for each in NAMES]
+    truths = write_lines(folder / "t.jsonl", records)
+    # Duplicates and what is broken go to the quarantine.
+    broken = [records[0], {"sample_id": column, "text": 3}, b"{" + column.encode()]
+    predictions = write_lines(folder / "p.jsonl", [*records, *broken])
+    before = outside()
+    run = evaluate(output, truths, {system: predictions}, *FEW, "--set", f"slices={json.dumps([column])}")
+    assert run.code == 1, run.stderr
+    flags = ("--ground-truth", truths, "--output", output / "s.jsonl", "--shards", "3")
+    assert command("split", "toy", *flags)[0] == 0
+    assert command("select", output, "--output", output / "h.jsonl", "--below", "2")[::2] == (0, "")
+    assert outside() == before
+
+
+@given(HOSTILE | st.text() | st.sampled_from(["CON:?*<>|", "x" * 3000, ".hidden", "\ud800"]))
+def test_a_picture_is_right_below_its_folder(sample_id: str) -> None:
+    name = file_name(sample_id)
+    assert re.fullmatch(r"[A-Za-z0-9_~%-][A-Za-z0-9_.~%-]*\.svg", name)
+    assert len(name) <= 255
+
+
+@given(st.text(), st.text())
+def test_no_two_pictures_have_one_name(first: str, second: str) -> None:
+    assert (file_name(first) == file_name(second)) == (first == second)

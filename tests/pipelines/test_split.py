@@ -20,13 +20,13 @@ from tests.runs import command, write_lines
 FIFTHS = {"training": Fraction(1, 5), "none": Fraction(0), "testing": Fraction(4, 5)}
 RECORDS: list[dict[str, Any]] = [
     {
-        "sample_id": f"s{number:02}",
+        "sample_id": f"s{n:02}",
         "text": "x",
-        "page": {"number": number // 4} if number < 30 else None,
+        "page": {"number": n // 4} if n < 30 else None,
         "words": ["a"],
-        "source": number % 3,
+        "source": n % 3,
     }
-    for number in range(40)
+    for n in range(40)
 ]
 
 
@@ -38,9 +38,8 @@ def test_the_draw_is_written_down() -> None:
     """The numbers must stay: a data set that was split yesterday is split so tomorrow."""
     assert [part(f"article {n}", folds(5), purpose="fold") for n in range(10)] == [*"0043220142"]
     # It draws exactly this number, which belongs to the part that begins with it.
-    assert (
-        part("article 0", {"": Fraction(7189596520410170696, 2**64), "next": Fraction(1, 2**64)}, purpose="") == "next"
-    )
+    parts = {"": Fraction(7189596520410170696, 2**64), "next": Fraction(1, 2**64)}
+    assert part("article 0", parts, purpose="") == "next"
     drawn = [("a", 0, ""), ("a", 1, ""), ("a", 0, "fold"), ("b", 0, "")]
     assert len({part(group, folds(1000), seed, purpose) for group, seed, purpose in drawn}) == 4
 
@@ -99,12 +98,8 @@ def test_parquet_keeps_every_column_and_its_type(tmp_path: Path) -> None:
 
 
 def test_what_is_rejected_or_duplicated_is_listed(tmp_path: Path) -> None:
-    bad: list[Any] = [
-        b"{broken",
-        {**RECORDS[3], "text": "again"},
-        {"text": "no id"},
-        b'{"sample_id": "latin", "text": "\xff"}',
-    ]
+    latin = b'{"sample_id": "latin", "text": "\xff"}'
+    bad: list[Any] = [b"{broken", {**RECORDS[3], "text": "again"}, {"text": "no id"}, latin]
     flags = ("--ground-truth", write_lines(tmp_path / "t.jsonl", [*RECORDS, *bad]), "--output", tmp_path / "o.jsonl")
     listed = tmp_path / "o.jsonl.rejected.jsonl"
     told = f"beamscore: 4 records or sources were rejected; {listed} says which and why\n"

@@ -19,39 +19,35 @@ from tests import toy
 from tests.runs import command, write_lines
 
 SAMPLES = [toy.sample(index, 0) for index in range(40)]
+PREDICTIONS = [prediction for _, prediction in SAMPLES if prediction]
 COVERAGE = {
     "ground_truth": {"read": 1200, "scored": 10, "missing_prediction": 3, "rejected": 1, "duplicate": 2},
     "predictions": {"read": 20, "scored": 10, "unmatched": 4, "duplicate": 5, "rejected": 6},
 }
-LINE = re.compile(r'([a-z_]+)\{(?:[a-z]+="(?:[^"\\]|\\.)*",?)+?(metric="(?P<metric>[a-z_]+)")?\} ([-+0-9.e]+)')
+LINE = re.compile(r'([a-z_]+)\{(?:[a-z]+="(?:[^"\\]|\\.)*",?)+?(metric="([a-z_]+)")?\} ([-+0-9.e]+)')
 
 
 def values(path: Path) -> dict[str, float]:
     """Returns the metrics of a textfile for Prometheus by name, those of the benchmark with their own behind it."""
-    found = {}
-    for line in path.read_text().splitlines():
-        if not line.startswith("# "):
-            match = LINE.fullmatch(line)
-            assert match, line
-            found[f"{match[1]} {match['metric'] or ''}".strip()] = float(match[4])
-    return found
+    matches = [LINE.fullmatch(line) for line in path.read_text().splitlines() if not line.startswith("# ")]
+    assert all(matches)
+    return {f"{match[1]} {match[3] or ''}".strip(): float(match[4]) for match in matches if match}
 
 
 @pytest.fixture
 def given(tmp_path: Path) -> tuple[str, ...]:
-    write_lines(tmp_path / "t.jsonl", [truth for truth, _ in SAMPLES])
-    write_lines(tmp_path / "p.jsonl", [prediction for _, prediction in SAMPLES if prediction])
-    inputs = ("--ground-truth", f"{tmp_path}/t.jsonl", "--predictions", f"{tmp_path}/p.jsonl")
+    truths = write_lines(tmp_path / "t.jsonl", [truth for truth, _ in SAMPLES])
+    predictions = write_lines(tmp_path / "p.jsonl", PREDICTIONS)
     more = ("--output", f"{tmp_path}/out", "--set", "bootstrap.replicates=20", "--no-html")
-    return ("evaluate", "toy", *inputs, *more)
-
-
-def system(f1: float | None, interval: list[float] | None) -> dict[str, object]:
-    return {"values": {"f1": f1, "never": None}, "intervals": {"f1": interval}, "coverage": COVERAGE}
+    return ("evaluate", "toy", "--ground-truth", f"{truths}", "--predictions", f"{predictions}", *more)
 
 
 def test_main_metrics_are_in_a_column_a_system_best_first(capsys: pytest.CaptureFixture[str]) -> None:
-    document = {"ranking": ["b", "a"], "systems": {"a": system(None, None), "b": system(0.5, [0.4, 0.61234])}}
+    systems = {
+        name: {"values": {"f1": f1, "never": None}, "intervals": {"f1": interval}, "coverage": COVERAGE}
+        for name, f1, interval in (("a", None, None), ("b", 0.5, [0.4, 0.61234]))
+    }
+    document = {"ranking": ["b", "a"], "systems": systems}
     console.print_metrics(document, ("f1", "never"), "out/report.md")
     lines = capsys.readouterr().out.splitlines()
     header, metrics = ([cell.strip() for cell in line[1:-1].split(line[0])] for line in lines if line[:1] in ("┃", "│"))
@@ -116,8 +112,7 @@ def test_the_metrics_of_a_run_are_kept_in_a_file(given: tuple[str, ...], tmp_pat
     summary = json.loads((tmp_path / "out" / "summary.json").read_bytes())
     assert found["beamscore_value exact_match"] == summary["systems"]["predictions"]["values"]["exact_match"]
     assert [each.name for each in path.parent.iterdir()] == ["beamscore.prom"]
-    (tmp_path / "p.jsonl").write_bytes(b"\x1f\x8b")
-    (tmp_path / "p.jsonl").rename(tmp_path / "p.jsonl.gz")
+    (tmp_path / "p.jsonl.gz").write_bytes(b"\x1f\x8b")
     flags = ("--predictions", f"{tmp_path}/p.jsonl.gz", "--metrics-file", path)
     assert command(*given[:4], *flags, *given[6:])[0] == 2
     found = values(path)
@@ -128,7 +123,7 @@ def test_lines_of_progress_and_errors_are_json_where_that_is_wanted(
     given: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(console, "LINE_INTERVAL_S", 0.05)
-    write_lines(tmp_path / "p.jsonl", [prediction for _, prediction in SAMPLES if prediction] + [b"broken"])
+    write_lines(tmp_path / "p.jsonl", [*PREDICTIONS, b"broken"])
     code, _, stderr = command(*given, "--log-format", "json")
     *progress, last = (json.loads(line) for line in stderr.splitlines())
     assert (code, last["level"], "1 of 37 predictions were rejected" in last["message"]) == (1, "ERROR", True)

@@ -46,25 +46,19 @@ def scores(nights: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(nights, tmp_path / "scores", symlinks=True))
 
 
-def history(folder: Path, *more: str | Path) -> tuple[int, str, str]:
-    return command("history", folder, *more)
-
-
 def test_all_runs_below_a_folder_are_found_and_told_in_time(nights: Path, tmp_path: Path) -> None:
     told = f"3 runs\nreport: {tmp_path}/history.html\n"
-    assert history(nights, "--output", tmp_path) == (0, told, "")
+    assert command("history", nights, "--output", tmp_path) == (0, told, "")
     rows = pq.read_table(tmp_path / "history.parquet").to_pylist()
     assert list(dict.fromkeys(row["run"] for row in rows)) == ["2026-01-01", "2026-01-02", "deep/2026-01-03"]
     assert {row["slice"] for row in rows} == {"", "kind=0", "kind=1"}
-    (last,) = [row for row in rows if (row["run"], row["slice"], row["metric"])
-               == ("deep/2026-01-03", "", "exact_match")]  # fmt: skip
+    by_key = {(row["run"], row["slice"], row["metric"]): row for row in rows}
+    last = by_key["deep/2026-01-03", "", "exact_match"]
     assert (last["value"], last["verdict"], last["samples"]) == (0.25, "fail", 40)
     assert 0.05 < last["error"] < 0.09  # sqrt(0.25 * 0.75 / 40) = 0.068
     text = (tmp_path / "history.md").read_text()
-    assert "-0.7500 (" in text
-    assert "**worse**" in text
-    assert "| break" not in text
-    assert history(nights, "--output", tmp_path, "--no-html")[0] == 0
+    assert ["-0.7500 (" in text, "**worse**" in text, "| break" in text] == [True, True, False]
+    assert command("history", nights, "--output", tmp_path, "--no-html")[0] == 0
     assert not (tmp_path / "history.html").exists()
 
 
@@ -81,7 +75,7 @@ def test_the_gates_of_a_night_are_what_its_exit_code_said(tmp_path: Path) -> Non
         more = ("--quiet", "--no-html", "--slice", "kind", "--set", f"gates={gate}")
         assert evaluate(folder / night, truth, truth, *more).code == code
     # A folder named as the rows of a run holds runs, where it is not within one.
-    assert history(tmp_path, "--no-html")[0] == 0
+    assert command("history", tmp_path, "--no-html")[0] == 0
     rows = pq.read_table(tmp_path / "history.parquet").to_pylist()
     found = {row["run"].removeprefix("samples/"): row["gates"] for row in rows}
     assert found == {night: night.partition(",")[0] for night in gates}
@@ -91,7 +85,7 @@ def test_the_same_runs_give_the_same_bytes_and_a_run_that_is_replaced_or_gone_ch
     scores: Path, nights: Path
 ) -> None:
     def read() -> tuple[str, bytes, bytes]:
-        line = history(scores, "--no-html")[1].splitlines()[0]
+        line = command("history", scores, "--no-html")[1].splitlines()[0]
         return line, (scores / "history.parquet").read_bytes(), (scores / "history.md").read_bytes()
 
     first = read()
@@ -110,7 +104,7 @@ def test_what_is_no_run_is_told_and_left_out(scores: Path) -> None:
     (scores / "cut" / "summary.json").write_text('{"benchmark"')
     (scores / "old" / "run.json").unlink()
     (scores / "no time" / "run.json").write_text("{}")
-    code, _, stderr = history(scores, "--no-html")
+    code, _, stderr = command("history", scores, "--no-html")
     lines = [line.removeprefix("beamscore: warning: ").replace(f"{scores}/", "") for line in stderr.splitlines()]
     assert code == 0
     assert [line.split(": ")[0] for line in lines] == ["cut/summary.json", "no time", "old", "copy"]
@@ -123,7 +117,7 @@ def test_what_is_no_run_is_told_and_left_out(scores: Path) -> None:
     gone = f"{scores}/gone/summary.json: no finished run is here (no such file); give its --output"
     for named, told in (("# nothing yet\n", none), ("gone\n", gone)):
         (scores / "blessed.txt").write_text(named)
-        code, _, stderr = history(scores, "--no-html")
+        code, _, stderr = command("history", scores, "--no-html")
         assert (code, stderr.count("\n")) == (0, 1)
         assert stderr.startswith(f"beamscore: warning: {scores}/blessed.txt: {told}")
 
@@ -132,7 +126,7 @@ def test_a_break_is_visible(scores: Path, nights: Path, tmp_path: Path) -> None:
     more = ("--quiet", "--no-html", "--slice", "kind")
     other = write_lines(tmp_path / "other.jsonl", [{**truth, "text": truth["text"] + "!"} for truth in CORPUS])
     assert evaluate(scores / "2026-01-04", other, other, *more).code == 0
-    history(scores, "--no-html")
+    command("history", scores, "--no-html")
     text = (scores / "history.md").read_text()
     assert "**Break:** the ground truth changed. Tonight cannot be compared" in text
     assert "—— break ——" in text
@@ -141,7 +135,7 @@ def test_a_break_is_visible(scores: Path, nights: Path, tmp_path: Path) -> None:
     assert evaluate(scores / "2026-01-05", nights.parent / "t.jsonl", few, *more).code == 0
     flagged = "10.0 % of the samples were not scored, 0.0 % on the nights before"
     warned = f"beamscore: warning: 2026-01-05: predictions: {flagged}\n"
-    assert history(scores, "--no-html")[::2] == (0, warned)
+    assert command("history", scores, "--no-html")[::2] == (0, warned)
     text = (scores / "history.md").read_text().replace("−", "-").replace("`", "")
     # 36 of 40 are right, less 10 of 40: by the replicates that both nights share.
     assert "compared with deep/2026-01-03. exact_match rose from 0.2500 to 0.9000, +0.6500 (+0.4" in text
@@ -159,15 +153,11 @@ def test_runs_of_an_object_store_are_found_by_one_listing(monkeypatch: pytest.Mo
         "b/c/samples/samples-1.parquet": (7, 3.0),
         ".runs/z/run.json": (1, 1.0),
     }
-    monkeypatch.setattr(
-        history_index, "list_tree", lambda _: {f"s3://b/scores/{path}": found for path, found in listed.items()}
-    )
+    tree = {f"s3://b/scores/{path}": found for path, found in listed.items()}
+    monkeypatch.setattr(history_index, "list_tree", lambda _: tree)
     for name in ("is_on_disk", "has_folders"):
         monkeypatch.setattr(history_index, name, lambda _: False)
     assert find_runs("s3://b/scores") == [".", "a", "b/c"]
-
-
-# Blessing.
 
 
 @pytest.fixture
@@ -183,7 +173,7 @@ def lucky(tmp_path: Path) -> Path:
 
 def test_the_median_is_blessed_and_each_new_run_is_a_look_until_the_next_blessing(lucky: Path, tmp_path: Path) -> None:
     better = f"the baseline {lucky}/night-1 is better than the median of recent nights by "
-    assert better in history(lucky, "--no-html")[2]
+    assert better in command("history", lucky, "--no-html")[2]
     (tmp_path / "gates.yaml").write_text(
         "benchmark: toy\ngates: {exact_match: {not_worse_than: baseline, margin: 0.9, looks: 2},\n"
         "        similarity: {not_worse_than: baseline, margin: 0.9, looks: 7}}\n"
@@ -211,7 +201,7 @@ def test_the_median_is_blessed_and_each_new_run_is_a_look_until_the_next_blessin
     assert json.loads(looks.read_bytes())["judged"] == {}
     # What a person wrote stays.
     assert (lucky / "blessed.txt").read_text().startswith("night-1  # by Ada: release 3\n# ")
-    assert history(lucky, "--no-html")[2] == ""
+    assert command("history", lucky, "--no-html")[2] == ""
 
 
 def stored_night(folder: Path, number: int, predictions: str, **settings: Any) -> Path:
@@ -247,5 +237,5 @@ def test_what_no_night_shows_the_mean_of_a_week_does(tmp_path: Path) -> None:
     assert (code, "the mean of 3 of the last 7 runs is -0.025 (" in stderr) == (1, True)
     left_out = [line for line in stderr.splitlines() if line.endswith("; left out of the mean of the last 7 runs")]
     reasons = ("no finished run is here", "sums.json", "a different run has replaced", "missing")
-    for number, reason, line in zip(range(2, 6), reasons, left_out, strict=True):
-        assert (str(folders[number]) in line, reason in line) == (True, True)
+    for folder, reason, line in zip(folders[2:6], reasons, left_out, strict=True):
+        assert (str(folder) in line, reason in line) == (True, True)

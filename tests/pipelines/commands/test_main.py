@@ -5,7 +5,10 @@ from __future__ import annotations
 import functools
 import os
 import signal
+import subprocess
+import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,11 +43,11 @@ def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_what_turns_out_wrong_while_it_is_read_ends_the_run_with_one_line(
     corpus: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = refused("evaluate", "toy", *INPUTS, "--slice", "sample_id", "--set", "limits.slices=5")
+    sliced = ("evaluate", "toy", *INPUTS, "--slice", "sample_id", "--set")
     end = "there are more than 5; slice by columns with fewer values, or raise limits.slices"
-    assert found == f"slices by sample_id: {end}"
+    assert refused(*sliced, "limits.slices=5") == f"slices by sample_id: {end}"
     assert not list((corpus / "out").iterdir())
-    assert evaluate(corpus / "out", "t.jsonl", "p.jsonl", "--slice", "sample_id", "--set", "limits.slices=6").code == 0
+    assert command(*sliced, "limits.slices=6", "--quiet", "--no-html") == (0, "", "")
 
     def setup(_: toy.ToyBenchmark) -> None:
         raise MissingTool("pdflatex is not installed; install texlive")
@@ -123,24 +126,16 @@ def test_standard_output_holds_the_result_alone_and_nothing_when_quiet(corpus: P
     assert (corpus / "named" / "summary.json").exists()
 
 
-@pytest.mark.parametrize(
-    ("given", "systems"),
-    [
+def test_a_system_is_named_before_its_globs(corpus: Path) -> None:
+    for given, systems in (
         (["a.jsonl", "b.jsonl"], {"predictions": ["a.jsonl", "b.jsonl"]}),
         (["ours=a=1.jsonl", "v1.2_x-y=b", "ours=c"], {"ours": ["a=1.jsonl", "c"], "v1.2_x-y": ["b"]}),
         (["/data/day=3/a.jsonl", "gs://b/a=b"], {"predictions": ["/data/day=3/a.jsonl", "gs://b/a=b"]}),
-    ],
-)
-def test_a_system_is_named_before_its_glob(given: list[str], systems: dict[str, list[str]]) -> None:
-    assert command_line.systems(given) == systems
-
-
-def test_a_name_holds_for_the_paths_behind_it(corpus: Path) -> None:
+    ):
+        assert command_line.systems(given) == systems
     named = evaluate(corpus / "out", "t.jsonl", "a=p.jsonl", "--predictions", "b=p.jsonl", "t.jsonl", "--quiet")
-    assert {name: found["coverage"]["predictions"]["read"] for name, found in named.summary["systems"].items()} == {
-        "a": 6,
-        "b": 12,
-    }
+    read = {name: found["coverage"]["predictions"]["read"] for name, found in named.summary["systems"].items()}
+    assert read == {"a": 6, "b": 12}
 
 
 CUT = InputProblem("a.gz: cut off")
@@ -177,10 +172,9 @@ def test_help_fits_a_screen(capsys: pytest.CaptureFixture[str], monkeypatch: pyt
     for name, text in shown.items():
         assert len(text.splitlines()) <= (30 if not name else 45)
         assert max(map(len, text.splitlines())) <= 80
-    assert "example:" in shown[""]
-    assert all(name in shown[""] for name in command_line.COMMANDS)
-    for option in ("--ground-truth GLOB", "--predictions [NAME=]GLOB", "--set KEY=VALUE"):
-        assert option in shown["evaluate"]
+    assert all(text in shown[""] for text in ("example:", *command_line.COMMANDS))
+    options = "--ground-truth GLOB", "--predictions [NAME=]GLOB", "--set KEY=VALUE"
+    assert all(option in shown["evaluate"] for option in options)
 
 
 def test_the_version_is_that_of_the_distribution_and_completion_knows_the_commands(
@@ -203,3 +197,73 @@ def test_the_list_of_benchmarks_explains_every_metric() -> None:
         shown, kind = " ".join(stdout.split()), benchmark_class(name)
         specs = (*kind.metrics, *kind.sample_metrics)
         assert all(f"{spec.name} {' '.join(spec.meaning.split())}" in shown for spec in specs)
+
+
+# What a command imports, and that Python searches no objects for garbage at its end.
+
+ROOT = Path(__file__).parents[3]
+HEAVY = ("apache_beam", "scipy", "pyarrow", "PIL")
+"""What takes long to import, and what telling the options of a command, or what is wrong with them, can do without."""
+
+IMPORTED = """
+import atexit, gc, sys
+# What is registered first runs last.
+atexit.register(lambda: print("objects left to look at:", len(gc.get_objects())))
+from beamscore.pipelines.commands.main import main
+
+for arguments in {all_arguments}:
+    try:
+        code = main(arguments)
+    except SystemExit as end:
+        code = end.code
+    print("\\n", code, *[name for name in {packages} if name in sys.modules])
+"""
+
+
+def imported_by(all_arguments: Sequence[Sequence[str]], *packages: str) -> list[list[str]]:
+    """Returns the exit code of each command, one after the other, and which of some packages were imported by then."""
+    text = IMPORTED.format(all_arguments=[list(each) for each in all_arguments], packages=packages)
+    done = subprocess.run([sys.executable, "-c", text], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert int(done.stdout.rpartition(":")[2]) < 1000, "hundreds of thousands of objects take half a second"
+    # Nothing that is imported says anything: a line in another format would break the reader of JSON.
+    assert all(line.startswith(("beamscore: ", '{"time": ')) for line in done.stderr.splitlines())
+    return [line.split() for line in done.stdout.splitlines() if line.startswith(" ")]
+
+
+def test_help_imports_no_library_that_takes_long() -> None:
+    given = [["--help"], ["--version"], ["evaluate", "--help"], ["export", "--help"], ["benchmarks", "--names"]]
+    lines = imported_by(given, *HEAVY, "shapely", "numpy", "mlflow", "wandb")
+    assert [line for line in lines if line[0].isdigit()] == [["0"]] * 5
+
+
+def test_neither_the_list_of_benchmarks_nor_wrong_usage_imports_beam_or_scipy() -> None:
+    wrong = [
+        [],
+        ["no-such-command"],
+        ["evaluate"],
+        ["evaluate", "no-such-benchmark"],
+        ["evaluate", "chart", "stray"],
+        ["evaluate", "chart", "--processes", "0"],
+        ["evaluate", "chart", "--set", "no-such-key=1"],
+        ["split", "chart", "--set", "protocol=none"],
+        ["draw", "chart", "--output", "x.svg", "--set", "slices"],
+        ["benchmarks", "no-such-benchmark"],
+        ["export", "run", "--to", "nowhere"],
+    ]
+    lines = imported_by([*wrong, ["benchmarks"], ["compare", "no-such-run", "other", "--log-format", "json"]], *HEAVY)
+    assert lines[: len(wrong)] == [["2"]] * len(wrong)
+    assert ["0"] in lines
+    # The check finds what is imported.
+    assert lines[-1][:2] == ["2", "apache_beam"]
+
+
+def test_gates_history_and_blessing_of_runs_on_a_disk_need_no_beam(tmp_path: Path) -> None:
+    corpus, runs = ROOT / "tests/corpora/traffic_rules", str(tmp_path / "runs")
+    inputs = ("--ground-truth", f"{corpus}/ground_truth.jsonl", "--predictions", f"{corpus}/predictions.jsonl")
+    for run in ("first", "second"):
+        command("evaluate", "traffic_rules", *inputs, "--output", f"{runs}/{run}", "--no-html", "--quiet")
+    gates = ["--set", "gates={overall.f1: {minimum: 0, not_worse_than: baseline}}"]
+    judged = ["gate", f"{runs}/second", "--baseline", f"{runs}/first", *gates]
+    found = imported_by([judged, ["history", runs], ["bless", runs]], "apache_beam")
+    assert [line for line in found if line[0].isdigit()][1:] == [["0"], ["0"]]
+    assert not any("apache_beam" in line for line in found)

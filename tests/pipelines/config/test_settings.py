@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,14 @@ import yaml
 from beamscore.metrics.registry import benchmark_class
 from beamscore.pipelines.config.errors import UsageError
 from beamscore.pipelines.config.gates import Gate
-from beamscore.pipelines.config.settings import BootstrapSettings, Configuration, Settings, load, load_yaml
+from beamscore.pipelines.config.settings import (
+    BootstrapSettings,
+    Configuration,
+    LimitSettings,
+    Settings,
+    load,
+    load_yaml,
+)
 
 CONFIGS = sorted((Path(__file__).parents[3] / "configs").glob("*.yaml"))
 
@@ -24,26 +32,26 @@ def read(tmp_path: Path, text: str, *overrides: str, **command_line: Any) -> Con
 
 
 def test_a_configuration_holds_shared_settings_and_options_of_the_benchmark(tmp_path: Path) -> None:
-    found = read(
-        tmp_path,
-        """
-benchmark: toy
-protocol: released
-batch: 7
-slices: [kind, "kind , words"]
-bootstrap: {replicates: 9, confidence: 9e-1, seed: 4}
-limits:
-  depth: 10
-gates:
-  exact_match: {minimum: 1e-3}
-predictions: {ours: [a.jsonl, b.jsonl]}
-""",
-    )
+    text = """
+        benchmark: toy
+        protocol: released
+        batch: 7
+        slices: [kind, "kind , words"]
+        bootstrap: {replicates: 9, confidence: 9e-1, seed: 4}
+        limits: {depth: 10}
+        gates: {exact_match: {minimum: 1e-3}}
+        predictions: {ours: [a.jsonl, b.jsonl]}
+    """
+    found = read(tmp_path, textwrap.dedent(text))
     assert msgspec.to_builtins(found.benchmark.options) == {"protocol": "released", "batch": 7}
-    assert found.settings.bootstrap == BootstrapSettings(9, 0.9, 4)
-    assert (found.settings.limits.depth, found.settings.limits.record_bytes) == (10, 16 << 20)
-    assert found.settings.gates == {"exact_match": Gate(0.001)}
-    assert found.settings.predictions == {"ours": ["a.jsonl", "b.jsonl"]}
+    assert found.settings == Settings(
+        benchmark="toy",
+        slices=["kind", "kind , words"],
+        bootstrap=BootstrapSettings(9, 0.9, 4),
+        limits=LimitSettings(depth=10),
+        gates={"exact_match": Gate(0.001)},
+        predictions={"ours": ["a.jsonl", "b.jsonl"]},
+    )
     assert found.slice_columns() == [("kind",), ("kind", "words")]
 
 
@@ -87,6 +95,7 @@ def test_set_takes_keys_values_and_nested_keys(tmp_path: Path, override: str, ke
 
 DEEP = "the value is not YAML: a value is not what its tag says, or nested too deeply: "
 TOY = "benchmark: toy\n"
+GATES, EXACT = TOY + "gates: {exact_match: ", "gates.exact_match"
 
 
 @pytest.mark.parametrize(
@@ -124,6 +133,22 @@ TOY = "benchmark: toy\n"
         (TOY, ("benchmark=tox",), "benchmark: found 'tox' (did you mean toy?); allowed: "),
         (TOY, ("slices=" + "[" * 600,), DEEP),
         (TOY, ("batch=!!bool x",), DEEP),
+        # Gates that could never pass, could never fail, or judge nothing.
+        (GATES + "{}}", (), EXACT + ": the gate judges nothing; give minimum, maximum or not_worse_than"),
+        (TOY + "gates: {exact_mach: {minimum: 1}}", (), "gates.exact_mach: toy has no such metric (did you mean exact"),
+        (TOY + "gates: {xyz: {minimum: 1}}", (), "gates.xyz: toy has no such metric; `beamscore benchmarks toy` lists"),
+        (GATES + "{minimum: .nan}}", (), EXACT + ".minimum: found nan; allowed: a finite number or null"),
+        (GATES + "{minimum: 0.5, maximum: 0.4}}", (), EXACT + ": the minimum 0.5 is above the maximum 0.4"),
+        (GATES + "{margin: 0.1, minimum: 0}}", (), EXACT + ".margin: needs not_worse_than"),
+        (GATES + "{minimum: 0.1, judge: point, looks: 2}}", (), EXACT + ".looks: a value alone has no"),
+        (GATES + "{margin: .nan, not_worse_than: b}}", (), EXACT + ".margin: found nan; expected `float`"),
+        (GATES + "{margin: 1, not_worse_than: b}}", (), EXACT + ".margin: found 1; the metric is always "),
+        (GATES + "{minimum: 92}}", (), EXACT + ".minimum: found 92; the metric is always at least 0 and at"),
+        (GATES + "{not_worse_than: a, system: a}}", (), EXACT + ": the system a would be compared with it"),
+        (GATES + "{minimum: 0.5}}", ("bootstrap.replicates=0",), EXACT + ".judge: found interval, but bootstrap.rep"),
+        (TOY + "gates: {'exact_match @ ': {minimum: 0.5}}", (), "gates.exact_match @ : there is no label behind the @"),
+        (GATES + "{minimum: 0, name: a}, similarity: {minimum: 0, name: a}}", (),
+         "gates.similarity.name: 'a' is the name of gates.exact_match too"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_told_in_one_line(tmp_path: Path, text: str, overrides: tuple[str, ...], message: str) -> None:
@@ -135,9 +160,10 @@ def test_what_is_wrong_is_told_in_one_line(tmp_path: Path, text: str, overrides:
     assert len(found) < 400
 
 
-def test_a_column_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
+def test_what_the_command_line_cannot_give_is_refused_and_what_only_seems_wrong_is_not(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"the column .* is not UTF-8; no record can have it"):
         read(tmp_path, TOY, slices=["caf\udce9"])
+    assert read(tmp_path, GATES + "{minimum: 0.5, judge: point}}", "bootstrap.replicates=0")
 
 
 @pytest.mark.parametrize("path", ["no/such/folder/c.yaml", "chrat", "."])
@@ -151,26 +177,13 @@ def test_a_configuration_that_is_not_there_is_told_with_the_benchmarks(path: str
 
 def test_the_resolved_configuration_shows_every_default_but_not_the_output(tmp_path: Path) -> None:
     resolved = read(tmp_path, "benchmark: toy\noutput: somewhere\n").resolved()
-    assert resolved == {
-        "benchmark": "toy",
-        "ground_truth": [],
-        "predictions": {},
-        "missing": "wrong",
-        "max_rejected_fraction": 0.0,
-        "max_missing_fraction": 1.0,
-        "slices": [],
-        "cluster": None,
-        "bootstrap": {"replicates": 200, "confidence": 0.95, "seed": 0},
-        "limits": {"record_bytes": 16 << 20, "depth": 200, "slices_per_sample": 1000, "slices": 10_000},
-        "gates": {},
-        "inconclusive": "inconclusive",
-        "worst_samples": 10,
-        "fields": {},
-        "sample_id_type": "any",
-        "protocol": "published",
-        "batch": 3,
-    }
+    names = {field.encode_name for field in msgspec.structs.fields(Settings)}
+    left_out = {"output", "page", "derived", "repeats", "pictures"}
+    assert resolved.keys() == (names - left_out) | {"protocol", "batch"}
+    assert (resolved["bootstrap"], resolved["batch"]) == ({"replicates": 200, "confidence": 0.95, "seed": 0}, 3)
     assert read(tmp_path, yaml.safe_dump(resolved)).resolved() == resolved
+    more = {"derived": {"double": "2 * exact_match"}, "repeats": True, "pictures": "pictures"}
+    assert {name: read(tmp_path, TOY, **more).resolved()[name] for name in more} == more
 
 
 @pytest.mark.parametrize("path", [*CONFIGS, Path("toy")], ids=lambda path: path.name)

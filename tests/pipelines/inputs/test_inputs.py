@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -13,13 +14,13 @@ from beamscore.pipelines.config import settings
 from beamscore.pipelines.config.errors import UsageError
 from beamscore.pipelines.inputs.inputs import Inputs, find_inputs
 from beamscore.transforms.records import GROUND_TRUTH
+from tests import toy
+from tests.runs import Run, evaluate, write_lines
+from tests.tables import save_dataset, write_arrow, write_delimited
 
 
 def found(
-    truths: list[str],
-    predictions: dict[str, list[str]] | None,
-    more: tuple[str, ...] = (),
-    whole: bool = False,
+    truths: list[str], predictions: dict[str, list[str]] | None = None, more: tuple[str, ...] = (), whole: bool = False
 ) -> Inputs:
     given = {"ground_truth": truths, "predictions": predictions}
     return find_inputs(settings.load("toy", [], given), more, predictions is not None, whole)
@@ -44,55 +45,45 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_files_are_numbered_by_side_and_parquet_columns_are_those_that_are_read(folder: Path) -> None:
     inputs = found(["[ab].jsonl", "[a-d].jsonl"], {"one": ["p.jsonl.gz"], "two": ["a.jsonl"]})
     assert inputs.systems == ("one", "two")
-    assert [(file.side, file.number, file.path) for file in inputs.files] == [
-        (GROUND_TRUTH, 0, "a.jsonl"),
-        (GROUND_TRUTH, 1, "b.jsonl"),
-        (0, 0, "p.jsonl.gz"),
-        (1, 0, "a.jsonl"),
-    ]
+    truths = [(GROUND_TRUTH, 0, "a.jsonl"), (GROUND_TRUTH, 1, "b.jsonl")]
+    files = [(file.side, file.number, file.path) for file in inputs.files]
+    assert files == [*truths, (0, 0, "p.jsonl.gz"), (1, 0, "a.jsonl")]
     columns = found(["t.parquet"], {"one": ["late.parquet"]}, ("page",)).columns
-    assert (columns[GROUND_TRUTH].wanted, columns[0].wanted) == (
-        frozenset({"text", "words", "page"}),
-        frozenset({"text"}),
-    )
+    assert (columns[GROUND_TRUTH].wanted, columns[0].wanted) == ({"text", "words", "page"}, {"text"})
     assert columns[GROUND_TRUTH].structured == {"words"}
     inputs = found(["t.parquet"], None, whole=True)
     assert (inputs.columns[GROUND_TRUTH].wanted, inputs.systems) == (None, ())
 
 
+COLUMN, ID = "there is no column", "there is no column sample_id, only"
+
+
 @pytest.mark.parametrize(
     ("truths", "predictions", "more", "message"),
     [
-        ([], ["a.jsonl"], (), "ground_truth: missing; give --ground-truth GLOB, or ground_truth in"),
-        (["a.jsonl"], [], (), "predictions: missing"),
-        (["x.jsonl"], ["a.jsonl"], (), "--ground-truth x.jsonl: no file matches; check the path and quote the pattern"),
         (["a.jsonl"], ["."], (), "--predictions ours=.: this is a folder; give a pattern of its files"),
-        (["[il]*.parquet", "t.parquet"], ["a.jsonl"], ("page",), "id.parquet: there is no column sample_id, only id"),
-        (
-            ["late.parquet", "t.parquet"],
-            ["a.jsonl"],
-            ("pages",),
-            "late.parquet and the 1 other ground-truth files: there is no column pages, only sample_id, text, page",
-        ),
-        (["t.parquet"], ["a.jsonl"], ("pages",), "t.parquet: there is no column pages, only sample_id, text, page"),
+        (["[il]*.parquet", "t.parquet"], ["a.jsonl"], ("page",), f"id.parquet: {ID} id"),
+        (["late.parquet", "t.parquet"], ["a.jsonl"], ("pages",),
+         f"late.parquet and the 1 other ground-truth files: {COLUMN} pages, only sample_id, text, page"),
+        (["t.parquet"], ["a.jsonl"], ("pages",), f"t.parquet: {COLUMN} pages, only sample_id, text, page"),
         # Ground truth alone needs the columns to slice by.
-        (["t.parquet"], ["id.parquet"], ("page",), "id.parquet: there is no column sample_id, only id"),
-        (["many.parquet"], None, (), "many.parquet: there is no column sample_id, only c0, c1, c2, "),
+        (["t.parquet"], ["id.parquet"], ("page",), f"id.parquet: {ID} id"),
+        (["many.parquet"], None, (), f"many.parquet: {ID} c0, c1, c2, "),
     ],
-)
+)  # fmt: skip
 def test_what_is_wrong_is_told_in_one_line(
     folder: Path, truths: list[str], predictions: list[str] | None, more: tuple[str, ...], message: str
 ) -> None:
     with pytest.raises(UsageError) as error:
-        found(truths, None if predictions is None else {"ours": predictions} if predictions else {}, more)
+        found(truths, None if predictions is None else {"ours": predictions}, more)
     assert str(error.value).startswith(message)
     assert "\n" not in str(error.value)
 
 
 def test_a_column_that_no_record_looked_at_has_is_warned_of(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hint = "the first ground-truth records have no column pages (did you mean page?), only sample_id, text, page"
-    assert found(["keys.jsonl"], None, ("page", "pages")).warnings == (hint,)
-    assert found(["late.parquet", "keys.jsonl"], None, ("pages",)).warnings == (hint,)
+    assert found(["keys.jsonl"], more=("page", "pages")).warnings == (hint,)
+    assert found(["late.parquet", "keys.jsonl"], more=("pages",)).warnings == (hint,)
     # It is known once any file that is looked at has it, and nothing is known of a file without records.
     for truths in (["keys.jsonl"], ["late.parquet", "keys.jsonl"], ["late.parquet", "t.parquet"], ["a.jsonl"]):
         assert found(truths, None, ("page",)).warnings == ()
@@ -103,3 +94,50 @@ def test_a_column_that_no_record_looked_at_has_is_warned_of(folder: Path, monkey
     for size, count in ((beginning, 1), (beginning + 1, 0)):
         monkeypatch.setattr("beamscore.pipelines.inputs.inputs.BYTES_LOOKED_AT", size)
         assert len(found(["long.jsonl.gz"], None, ("pages",)).warnings) == count
+
+
+# Data sets as CSV, TSV, Arrow and folders: the same records give the same result, whatever they are stored in.
+
+SAMPLES = [toy.sample(index, 0) for index in range(1, 30)]
+TRUTHS = [{**truth, "kind": [None, "0", "1"][place % 3]} for place, (truth, _) in enumerate(SAMPLES)]
+PREDICTIONS = [prediction for _, prediction in SAMPLES if prediction]
+FEW = ("--set", "bootstrap.replicates=20", "--slice", "kind", "--no-html")
+
+
+def stored(folder: Path, name: str, records: list[dict[str, Any]], ending: str) -> Path:
+    if ending == "folder":
+        return save_dataset(folder / name, records, 3)
+    path = folder / f"{name}.{ending}"
+    if ending == "arrow":
+        return write_arrow(path, records, 7)
+    return write_delimited(path, records) if "sv" in ending else write_lines(path, records)
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    folder = tmp_path_factory.mktemp("plain")
+    truths, predictions = stored(folder, "t", TRUTHS, "jsonl"), stored(folder, "p", PREDICTIONS, "jsonl")
+    return evaluate(folder / "plain", truths, predictions, *FEW)
+
+
+@pytest.mark.parametrize("ending", ["csv.gz", "tsv", "folder", "mixed"])
+def test_the_same_records_give_the_same_sums(tmp_path: Path, plain: Run, ending: str) -> None:
+    if ending == "mixed":
+        truths, predictions = stored(tmp_path, "t", TRUTHS, "jsonl"), tmp_path / "p?.*"
+        for place, each in enumerate(["csv", "arrow", "jsonl"]):
+            stored(tmp_path, f"p{place}", PREDICTIONS[place::3], each)
+    else:
+        truths, predictions = stored(tmp_path, "t", TRUTHS, ending), stored(tmp_path, "p", PREDICTIONS, ending)
+    run = evaluate(tmp_path / "out", truths, predictions, *FEW)
+    assert (plain.code, run.code, run.stderr) == (0, 0, "")
+    assert run.sums["systems"] == plain.sums["systems"]
+    assert [row["sample_id"] for row in run.samples] == [row["sample_id"] for row in plain.samples]
+
+
+@pytest.mark.parametrize("name", ["p.csv", "p.arrow", "p.parquet"])
+def test_a_file_with_the_name_of_another_format_ends_the_run_with_one_line(tmp_path: Path, name: str) -> None:
+    truths = stored(tmp_path, "t", TRUTHS, "jsonl")
+    write_lines(tmp_path / name, PREDICTIONS)
+    run = evaluate(tmp_path / "out", truths, tmp_path / name, *FEW)
+    assert (run.code, run.stderr.count("\n")) == (2, 1)
+    assert str(tmp_path / name) in run.stderr

@@ -1,0 +1,121 @@
+"""`evaluate --check`, and data sets whose columns have other names."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests import toy
+from tests.runs import command, evaluate, write_lines
+
+SAMPLES = [toy.sample(index, 0) for index in range(30)]
+TRUTHS = [truth for truth, _ in SAMPLES]
+PREDICTIONS = [prediction for _, prediction in SAMPLES if prediction]
+FLAGS = ("--slice", "kind", "--no-html", "--set", "bootstrap.replicates=10")
+CONFIG = """\
+benchmark: toy
+sample_id_type: any
+fields:
+  ground_truth: {sample_id: image.id, text: label}
+  predictions: {sample_id: id, text: out.best}
+"""
+
+
+def renamed(truth: dict[str, Any]) -> dict[str, Any]:
+    image = {"id": int(truth["sample_id"][1:])}
+    return {"image": image, "label": truth["text"], "words": truth["words"], "kind": truth["kind"]}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    predictions = [{"id": int(each["sample_id"][1:]), "out": {"best": each["text"]}} for each in PREDICTIONS]
+    write_lines(tmp_path / "t.jsonl", TRUTHS)
+    write_lines(tmp_path / "p.jsonl", PREDICTIONS)
+    for name, records in (("named-t", [renamed(truth) for truth in TRUTHS]), ("named-p", predictions)):
+        write_lines(tmp_path / f"{name}.jsonl", records)
+        pq.write_table(pa.Table.from_pylist(records), tmp_path / f"{name}.parquet")
+    (tmp_path / "config.yaml").write_text(CONFIG)
+    return tmp_path
+
+
+def check(truths: str, predictions: str, *more: str) -> tuple[int, list[str], str]:
+    given = ("--ground-truth", truths, "--predictions", predictions, "--check", *more)
+    code, stdout, stderr = command("evaluate", "toy", *given)
+    return code, stdout.splitlines(), stderr
+
+
+def test_columns_with_other_names_give_the_same_values(folder: Path) -> None:
+    plain = evaluate(folder / "plain", "t.jsonl", "p.jsonl", *FLAGS)
+    for ending in ("jsonl", "parquet"):
+        given = f"named-t.{ending}", f"named-p.{ending}"
+        named = evaluate(folder / "named", *given, *FLAGS, config=folder / "config.yaml")
+        assert (plain.code, named.code, named.stderr) == (0, 0, "")
+        # The weights of the bootstrap follow from the sample_id, which is another one: the intervals differ.
+        for key in ("values", "coverage"):
+            assert named.summary["systems"]["predictions"][key] == plain.summary["systems"]["predictions"][key]
+        assert {row["sample_id"] for row in named.samples} == {str(index) for index in range(30)}
+        assert command("select", "named", "--output", "hard.jsonl")[::2] == (0, "")
+        truth = json.loads((folder / "hard.jsonl").read_text().partition("\n")[0])["ground_truth"]
+        assert truth["text"] == truth["label"]
+
+
+def test_it_says_what_the_run_would_do_and_writes_nothing(folder: Path) -> None:
+    before = sorted(folder.iterdir())
+    code, lines, stderr = check("t.jsonl", "p.jsonl", "--slice", "kind", "--output", "out")
+    assert (code, stderr, sorted(folder.iterdir())) == (0, "", before)
+    sizes = [(folder / name).stat().st_size for name in ("t.jsonl", "p.jsonl")]
+    done = evaluate(folder / "done", "t.jsonl", "p.jsonl", "--set", "missing=exclude")
+    values = done.summary["systems"]["predictions"]["values"]
+    assert lines == [
+        "benchmark: toy, protocol published",
+        f"ground truth: 1 file, {sizes[0]:,} bytes, 30 records",
+        "  fields found: text in 30 of 30, words in 30 of 30",
+        "  other columns: kind",
+        # Samples 5, 16 and 27 have no prediction.
+        f"predictions: 1 file, {sizes[1]:,} bytes, 27 records",
+        "  fields found: text in 27 of 27",
+        "pairs: 27 of all 27 sample_ids are in all 30 records of the ground truth",
+        f"  the first 27: exact_match {values['exact_match']:.4g}, similarity {values['similarity']:.4g}",
+        "  slices so far: kind=0, kind=1",
+        "output: out would be created",
+    ]
+
+
+def test_what_would_be_rejected_replaced_or_not_scored_is_told(folder: Path) -> None:
+    write_lines(folder / "bad.jsonl", [{"sample_id": "s0", "text": 5}, {"text": "x"}, {"sample_id": "s1", "text": ""}])
+    evaluate(folder / "done", "t.jsonl", "p.jsonl", "--no-html")
+    code, lines, stderr = check("t.jsonl", "bad.jsonl", "--output", "done")
+    run_id = json.loads((folder / "done" / "run.json").read_bytes())["run_id"]
+    assert (code, stderr) == (0, "")
+    assert lines[-1] == f"output: done holds the result of run {run_id}, which it would replace"
+    assert lines[-2].startswith("  1 of them would be rejected, such as s0: ")
+    assert any(line.startswith("  1 of the first records would be rejected, such as bad.jsonl: ") for line in lines)
+    write_lines(folder / "ids.jsonl", [{"sample_id": "other", "text": "x"}])
+    (folder / "cut.jsonl.gz").write_bytes(b"\x1f\x8b")
+    for truths, predictions, more, problem in (
+        ("t.jsonl", "named-p.jsonl", (), "predictions: no record has a field that toy reads, text; they have id, out"),
+        ("t.jsonl", "named-p.jsonl", (), "predictions: no record has a sample_id that can be used"),
+        ("t.jsonl", "p.jsonl", ("--set", "fields.prediction.text=x"), "fields.prediction: there is no such side (did"),
+        ("t.jsonl", "ids.jsonl", (), "predictions: no sample_id is in the ground truth, which has s0, not other"),
+        ("t.jsonl", "cut.jsonl.gz", (), "predictions: none of the first records can be read: cut.jsonl.gz"),
+        ("done/samples/x.jsonl", "p.jsonl", ("--output", "done"), "--output done: its result would replace the input"),
+    ):
+        write_lines(folder / "done" / "samples" / "x.jsonl", TRUTHS)
+        code, _, stderr = check(truths, predictions, *more)
+        assert (code, f"beamscore: {problem}" in stderr) == (2, True), stderr
+
+
+def test_more_records_than_it_looks_at_are_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("beamscore.pipelines.inputs.inputs.RECORDS_LOOKED_AT", 10)
+    write_lines(folder / "many.jsonl", [{"sample_id": f"s{1000 + index}", "text": "x"} for index in range(500)])
+    code, lines, _ = check("many.jsonl", "many.jsonl")
+    assert (code, lines[1].endswith(" bytes, 10 and more records")) == (0, True)
+    # The ids of the first records may not meet where the rest does.
+    code, lines, _ = check("t.jsonl", "many.jsonl")
+    assert (code, any("among the first records, no sample_id" in line for line in lines)) == (0, True)
