@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 import unicodedata
-from itertools import permutations
 from xml.etree import ElementTree
 
 import numpy as np
@@ -18,6 +17,8 @@ from beamscore.metrics.common.boxes import area, bounding_box, box_iou, pixel_io
 from beamscore.metrics.common.budget import Budget, OutOfBudget
 from beamscore.metrics.common.svg import Drawing, Style
 from beamscore.metrics.common.text import character_error_rate, normalized
+from tests.metrics.samples import best_sum as plain_best_sum
+from tests.metrics.samples import edit_distance
 
 SEEDS = st.integers(0, 2**32 - 1)
 BOX = st.tuples(*[st.integers(-3, 8)] * 4)
@@ -30,9 +31,7 @@ Whole = tuple[int, int, int, int]
 def test_no_assignment_is_better(rows: int, columns: int, levels: int, seed: int) -> None:
     draw = np.random.default_rng(seed)
     scores = draw.integers(0, levels, (rows, columns)) / levels
-    wide = scores if rows <= columns else scores.T
-    chosen = permutations(range(wide.shape[1]), wide.shape[0])
-    best = max(sum(wide[row, column] for row, column in enumerate(each)) for each in chosen)
+    best = plain_best_sum(scores.tolist())
     pairs = best_pairs(scores.tolist())
     assert [len({*side}) for side in zip(*pairs, strict=True)] == [min(rows, columns)] * 2 * bool(pairs)
     assert sum(scores[pair] for pair in pairs) == pytest.approx(best)
@@ -116,19 +115,9 @@ def test_any_text_makes_a_document_of_its_own_shapes(text: str) -> None:
     assert '"M6.0 16.0L14.0 24.0M14.0 16.0L6.0 24.0"' in document
 
 
-def plain_edit_distance(first: str, second: str) -> int:
-    previous = list(range(len(second) + 1))
-    for row, character in enumerate(first, 1):
-        current = [row]
-        for column, other in enumerate(second, 1):
-            current.append(min(previous[column] + 1, current[-1] + 1, previous[column - 1] + (character != other)))
-        previous = current
-    return previous[-1]
-
-
 @given(TEXTS, TEXTS)
 def test_character_error_rate_is_capped_edits_over_the_truth(truth: str, predicted: str) -> None:
-    edits = plain_edit_distance(truth, predicted)
+    edits = edit_distance(truth, predicted)
     expected = min(1, edits / len(truth)) if truth else float(bool(predicted))
     assert character_error_rate(truth, predicted) == expected
 
