@@ -4,29 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
 from hypothesis import strategies as st
 
 from beamscore.metrics.benchmark import SampleScore
-from beamscore.metrics.figure_text.records import FigurePrediction, FigureTruth
-from beamscore.metrics.statistics.sums import Sums
+from tests.metrics import samples
 from tests.metrics.figure_text.brute_force import Box
-from tests.plain_loop import make_benchmark
+from tests.plain_loop import make_benchmark, total
 
 Regions = list[dict[str, Any]]
 Word = tuple[Box, str | None]
 
 
 def score(truth: Regions, prediction: Regions | None, **options: Any) -> SampleScore:
-    benchmark = make_benchmark("figure_text", **options)
-    return benchmark.score_sample(
-        msgspec.convert({"regions": truth}, FigureTruth),
-        None if prediction is None else msgspec.convert({"regions": prediction}, FigurePrediction),
-    )
+    predicted = None if prediction is None else {"regions": prediction}
+    return samples.score("figure_text", {"regions": truth}, predicted, **options)
 
 
 def values(*scores: SampleScore, **options: Any) -> dict[str, float | None]:
-    return make_benchmark("figure_text", **options).values(Sums.merged(Sums.of(one.statistics) for one in scores))
+    return make_benchmark("figure_text", **options).values(total(scores))
+
+
+def rejection(side: str, truth: Regions, prediction: Regions, **options: Any) -> str:
+    return samples.rejection("figure_text", side, {"regions": truth}, {"regions": prediction}, **options)
 
 
 def at(left: float, **region: Any) -> dict[str, Any]:

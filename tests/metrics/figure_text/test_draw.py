@@ -3,33 +3,21 @@
 from __future__ import annotations
 
 from typing import Any
-from xml.etree import ElementTree
 
-import msgspec
-
-from beamscore.metrics.common.svg import EXTRA, IGNORED, MATCHED, MISSED, WRONG
-from beamscore.metrics.figure_text.records import FigurePrediction, FigureTruth
+from tests.metrics import samples
 from tests.metrics.figure_text.helpers import Regions, at
-from tests.plain_loop import make_benchmark
-
-SVG = "{http://www.w3.org/2000/svg}"
-
-
-def drawn(truth: Regions, found: Regions, image: tuple[int, int] | None = None) -> ElementTree.Element:
-    sides = msgspec.convert({"regions": truth}, FigureTruth), msgspec.convert({"regions": found}, FigurePrediction)
-    return ElementTree.fromstring(make_benchmark("figure_text").draw(*sides, None, image))
-
-
-def styles(svg: ElementTree.Element) -> list[tuple[str | None, str | None]]:
-    return [(each.findtext(f"{SVG}title"), each.get("stroke")) for each in svg.iter(f"{SVG}polygon")]
-
-
-def places(svg: ElementTree.Element) -> list[Any]:
-    return [each.get("points") for each in svg.iter(f"{SVG}polygon")]
-
+from tests.metrics.samples import STYLES, SVG, shapes, texts
 
 ROW = [at(100 * n, text="word") for n in range(3)]
 FAR = at(1e6, text="far")
+
+
+def drawn(truth: Regions, found: Regions, image: tuple[int, int] | None = None) -> Any:
+    return samples.drawn("figure_text", {"regions": truth}, {"regions": found}, image)
+
+
+def places(svg: Any) -> list[Any]:
+    return [each.get("points") for each in svg.iter(f"{SVG}polygon")]
 
 
 def test_regions_are_drawn_by_their_match_with_the_texts_that_the_picture_does_not_show() -> None:
@@ -38,20 +26,18 @@ def test_regions_are_drawn_by_their_match_with_the_texts_that_the_picture_does_n
     found = [at(0, text="word"), at(100, text="ward"), at(500, text="more")]
     for image, count in ((None, 8), ((800, 600), 5)):
         svg = drawn(truth, found, image)
-        assert styles(svg) == [
-            ("ground truth: one to one: word", MATCHED.color),
-            ("ground truth: one to one: word", WRONG.color),
-            ("ground truth: missed: word", MISSED.color),
-            (f"ground truth: missed: <&\ufffd\ufffd{'D' * 174}…", MISSED.color),
-            ("ground truth: dont care: none", IGNORED.color),
-            ("prediction: one to one: word", MATCHED.color),
-            ("prediction: one to one: ward", WRONG.color),
-            ("prediction: false: more", EXTRA.color),
+        assert shapes(svg) == [
+            ("ground truth: one to one: word", "matched"),
+            ("ground truth: one to one: word", "wrong"),
+            ("ground truth: missed: word", "missed"),
+            (f"ground truth: missed: <&\ufffd\ufffd{'D' * 174}…", "missed"),
+            ("ground truth: dont care: none", "does not count"),
+            ("prediction: one to one: word", "matched"),
+            ("prediction: one to one: ward", "wrong"),
+            ("prediction: false: more", "extra"),
         ]
-        legend = [MATCHED, MISSED, EXTRA, WRONG, IGNORED]
-        texts = [each.text for each in svg.iter(f"{SVG}text")]
-        assert texts[:5] == [style.label for style in legend]
-        assert len(texts) == 5 + count
+        assert texts(svg)[:5] == list(STYLES.values())
+        assert len(texts(svg)) == 5 + count
 
 
 def test_a_far_region_does_not_blow_up_the_picture() -> None:
