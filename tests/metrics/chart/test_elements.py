@@ -43,6 +43,7 @@ UPRIGHT = plots(median=(100, 50, box(0, 0, 0, 40)), min=(10, 50, box(0, 0, 40, 8
 BELOW = plots(median=(100, 75, None), min=(32, 57, None))
 LOWER = elements(lines=[points((0, 300), (10, 300)), points((10, 90), (0, 90))])
 TWO_LINES = elements(lines=[points((0, 100), (10, 100)), points((0, 300), (10, 300))])
+STEP = elements(lines=[points((0, 9), (9, 9), (9, 99))])
 TWO_POINTS = elements(scatter_points=points((10, 10), (50, 50)))
 GROUPED_POINTS = elements(scatter_points=[points((50, 53)), points((10, 10))])
 SCORES = [
@@ -58,6 +59,7 @@ SCORES = [
     ("matched within their class", PLOT, ENDS, plots(max=(100, 90, None), min=(100, 20, None)), 0),
     ("and share one denominator", "Horizontal box", ENDS, THREE_LINES, 2 / 3),
     ("scatter points may be grouped by series", "Scatter", TWO_POINTS, GROUPED_POINTS, (1 + 1 - 3 / 15) / 2),
+    ("a line that goes up a step", "Line", STEP, STEP, 1),
     # Recall is 1 - 10 / 100, precision 1 - 10 / 90, for 90 where 100 is true.
     ("functions, in any order", "Line", TWO_LINES, LOWER, (1 + 2 * 0.9 * (8 / 9) / (0.9 + 8 / 9)) / 2),
 ]
