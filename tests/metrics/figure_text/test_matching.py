@@ -200,31 +200,6 @@ def test_annotators_agree_from_85_percent_on() -> None:
         assert statistic(result, "agreement.location", "agreement.text") == agreed
 
 
-SQUARE = [(10, 0), (10, 10), (0, 10)]
-
-
-@pytest.mark.parametrize(
-    ("truth", "found", "recall", "precision"),
-    [
-        ([at(0)], [{"box": [0, 0, 10, 20]}], 0, 0),  # 100 / 200 = 0.5, which is not above it
-        ([at(0)], [{"box": [0, 0, 10, 19.9]}], 1, 1),  # 100 / 199
-        # Polygons are measured exactly, whatever the geometry.
-        ([at(0)], [{"points": SQUARE}], 0, 0),  # 50 / 100
-        ([at(0)], [{"points": [(1, 0), *SQUARE]}], 1, 1),  # 95 / 100
-        # What lies in a don't-care region by more than half leaves the counts: 60 and 50 of 100.
-        ([at(0), at(50, ignore=True)], [at(0), at(54)], 1, 1),
-        ([at(0), at(50, ignore=True)], [at(0), at(55)], 1, 1 / 2),
-        ([at(0)], [at(0), {"box": [20, 0, 20, 9]}], 1, 1 / 2),  # without area it counts, and matches nothing
-    ],
-)
-def test_iou(truth: Regions, found: Regions, recall: float, precision: float) -> None:
-    """The options of DetEval do not matter."""
-    far = {"sigma_threshold": 0.99, "tau_threshold": 0.99, "scatter_factor": 0.1, "geometry": "polygon"}
-    for options in ({}, far):
-        metrics = score(truth, found, protocol="iou", **options).metrics
-        assert (metrics["detection.recall"], metrics["detection.precision"]) == (recall, precision)
-
-
 @pytest.mark.parametrize(
     ("geometry", "count", "message"), [("rectangle", 1001, "1000000 pairs"), ("polygon", 501, "4016016 pairs of")]
 )

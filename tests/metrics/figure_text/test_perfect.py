@@ -76,6 +76,8 @@ LINE, CROSSED = {"box": [20, 0, 20, 9]}, {"points": [[30, 0], [40, 10], [40, 0],
 # Most corners of one are at its left end, of the other at its right end: their means are 19.4 from each other.
 LEFT = {"points": [*((50 + n / 10, 0) for n in range(20)), (60, 0), (60, 1), (50, 1)]}
 RIGHT = {"points": [(50, 0), *((72 + n / 10, 0) for n in range(1, 21)), (74, 1), (50, 1)]}
+SQUARE = [(10, 0), (10, 10), (0, 10)]
+FAR = {**IOU, "sigma_threshold": 0.99, "tau_threshold": 0.99, "scatter_factor": 0.1, "geometry": "polygon"}
 NESTED = [{"box": [0, 0, 100, 10]}, {"box": [0, 0, 10, 10]}]
 
 
@@ -92,6 +94,16 @@ NESTED = [{"box": [0, 0, 100, 10]}, {"box": [0, 0, 10, 10]}]
         # 10 of 10 and of 24 are shared; as polygons, 2 * 19.4 is more than the diagonals, 10.05 and 24.02.
         ([LEFT], [RIGHT], {}, 1, 1),
         ([LEFT], [RIGHT], POLYGONS, 0, 0),
+        # By IoU, whatever the options of DetEval.
+        ([at(0)], [{"box": [0, 0, 10, 20]}], IOU, 0, 0),  # 100 / 200 = 0.5, which is not above it
+        ([at(0)], [{"box": [0, 0, 10, 19.9]}], FAR, 1, 1),  # 100 / 199
+        # Polygons are measured exactly, whatever the geometry.
+        ([at(0)], [{"points": SQUARE}], IOU, 0, 0),  # 50 / 100
+        ([at(0)], [{"points": [(1, 0), *SQUARE]}], IOU, 1, 1),  # 95 / 100
+        # What lies in a don't-care region by more than half leaves the counts: 60 and 50 of 100.
+        ([at(0), at(50, ignore=True)], [at(0), at(54)], IOU, 1, 1),
+        ([at(0), at(50, ignore=True)], [at(0), at(55)], FAR, 1, 1 / 2),
+        ([at(0)], [at(0), LINE], IOU, 1, 1 / 2),  # without area it counts, and matches nothing
         # A column of ten pixels is a region like any other.
         ([LINE], [LINE], SCRIPT, 1, 1),
         # Of a word and a letter in it, the word is matched by both, 0.8 each, and the letter by none that is left.
