@@ -14,8 +14,8 @@ from beamscore.metrics.benchmark import SampleScore
 from beamscore.metrics.common.budget import Budget, OutOfBudget
 from beamscore.metrics.figure_text.deteval import Rules
 from beamscore.metrics.figure_text.pairing import hopcroft_karp
-from tests.metrics.figure_text.brute_force import Box, deteval, dice, iou_script, most_pairs, share_of_hull
-from tests.metrics.figure_text.helpers import Regions, Word, at, cares, rejection, score, words
+from tests.metrics.figure_text import samples as plain
+from tests.metrics.figure_text.samples import Box, Regions, Word, at, cares, rejection, score, words
 
 
 def scored(truths: list[Word], detections: list[Word], care: list[bool] | None = None, **options: Any) -> SampleScore:
@@ -100,7 +100,7 @@ def test_deteval_matches_as_the_plain_reading_does(
     truths: list[Word], detections: list[Word], care: list[bool], strict: bool
 ) -> None:
     care = care[: len(truths)]
-    expected, out = deteval([box for box, _ in truths], care, [box for box, _ in detections], strict)
+    expected, out = plain.deteval([box for box, _ in truths], care, [box for box, _ in detections], strict)
     options = {"protocol": "published" if strict else "icdar2013"}
     result = scored(truths, detections, care, **options)
     assert groups(result) == sorted(map(list, expected))
@@ -126,9 +126,9 @@ def test_iou_matches_as_the_loops_of_the_script_do(
 ) -> None:
     care = care[: len(truths)]
     truth_boxes, found_boxes = ([box for box, _ in side] for side in (truths, detections))
-    pairs, dont_care = iou_script(truth_boxes, care, found_boxes)
+    pairs, dont_care = plain.iou_script(truth_boxes, care, found_boxes)
     readable = [counts and text is not None for counts, (_, text) in zip(care, truths, strict=True)]
-    word_pairs, excused = iou_script(truth_boxes, readable, found_boxes)
+    word_pairs, excused = plain.iou_script(truth_boxes, readable, found_boxes)
     result = scored(truths, detections, care, protocol="iou")
     assert groups(result) == [[[i], [j]] for i, j in pairs]
     right = [(i, j) for i, j in word_pairs if truths[i][1] in (detections[j][1], f"{detections[j][1]}.")]
@@ -146,16 +146,18 @@ def test_as_many_words_and_regions_as_any_one_to_one_choice_can_have(
 ) -> None:
     every = [(i, j) for i in range(len(truths)) for j in range(len(detections))]
     same = {(i, j) for i, j in every if truths[i][1] is not None and truths[i][1] == detections[j][1]}
-    in_place = {(i, j) for i, j in every if share_of_hull(truths[i][0], detections[j][0]) > Fraction(1, 2)}
-    near = {(i, j) for i, j in every if dice(truths[i][0], detections[j][0]) >= Fraction(17, 20)}
+    in_place = {(i, j) for i, j in every if plain.share_of_hull(truths[i][0], detections[j][0]) > Fraction(1, 2)}
+    near = {(i, j) for i, j in every if plain.dice(truths[i][0], detections[j][0]) >= Fraction(17, 20)}
     result = scored(truths, detections)
     # A region without a text is no word, and what it covers does not count: leave those to the law above.
     agreement = statistic(result, "agreement.location", "agreement.text")
-    assert agreement == [most_pairs(near), most_pairs(near & same)]
+    assert agreement == [plain.most_pairs(near), plain.most_pairs(near & same)]
     if all(text is not None for _, text in truths):
         pairs = spotted(result)
         assert set(pairs) <= in_place & same
-        assert len({i for i, _ in pairs}) == len({j for _, j in pairs}) == len(pairs) == most_pairs(in_place & same)
+        assert (
+            len({i for i, _ in pairs}) == len({j for _, j in pairs}) == len(pairs) == plain.most_pairs(in_place & same)
+        )
 
 
 READ_IOU = {"protocol": "iou"}
@@ -216,7 +218,7 @@ def test_as_many_pairs_as_possible(neighbors: list[list[int]]) -> None:
     taken = {(row, column) for row, column in enumerate(partners) if column is not None}
     assert all(column in neighbors[row] for row, column in taken)
     assert len({column for _, column in taken}) == len(taken)
-    assert len(taken) == most_pairs({(row, column) for row, some in enumerate(neighbors) for column in some})
+    assert len(taken) == plain.most_pairs({(row, column) for row, some in enumerate(neighbors) for column in some})
 
 
 def test_a_band_of_pairs_takes_work_in_proportion_and_pays_for_it() -> None:

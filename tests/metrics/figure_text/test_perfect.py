@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.metrics.figure_text.brute_force import Box, area, common
-from tests.metrics.figure_text.helpers import Regions, at, score, values
+from tests.metrics.figure_text.samples import Box, Regions, area, at, common, score, values
 
 SCRIPT, IOU, POLYGONS = {"protocol": "icdar2013"}, {"protocol": "iou"}, {"geometry": "polygon"}
 OPTIONS: list[dict[str, Any]] = [{}, POLYGONS, SCRIPT, {**SCRIPT, **POLYGONS}, IOU]
