@@ -120,14 +120,10 @@ def _chinese(rng: random.Random) -> list[str]:
 _KINDS = {"formula": _formula, "cases": _cases, "matrix": _matrix, "table": _table, "chinese": _chinese}
 
 
-def _is_plain(token: str) -> bool:
-    return token.isalnum() or token in _GREEK
-
-
 def _misread(rng: random.Random, tokens: list[str]) -> str:
     """What a reader makes of the tokens: nearly always right, or wrong in one of the ways that there are."""
     tokens = list(tokens)
-    plain = [index for index, token in enumerate(tokens) if _is_plain(token)]
+    plain = [index for index, token in enumerate(tokens) if token.isalnum() or token in _GREEK]
     error = rng.randrange(12)
     if error == 0 and plain:
         tokens[rng.choice(plain)] = _symbol(rng)
