@@ -16,6 +16,8 @@ GROUPS = ("OH", "CH_3", "NO_2", "Cl", "Br", "NH_2", "COOH", "CHO", "OCH_3", "SO_
 HETERO_ATOMS = ("N", "O", "S", "NH")
 CHAIN_TEXTS = ("CH_2", "CO", "O", "CH")
 CONDITIONS = ("Cu/O_2", "\\triangle", "NaOH", "浓H_2SO_4", "FeBr_3", "HCl", "Zn(Hg)")
+Bonds = list[tuple[int, str]]
+"""The bonds of an atom: the other atom, and the kind as seen from this one."""
 ERRORS = ("right", "rewritten", "turned", "atom", "bond", "connection", "missing", "extra", "text", "broken", "none")
 
 
@@ -55,9 +57,9 @@ class Drawing:
         x, y = (sum(self.places[atom][axis] for atom in atoms) / len(atoms) for axis in (0, 1))
         return x, y
 
-    def neighbours(self) -> list[list[tuple[int, str]]]:
+    def neighbours(self) -> list[Bonds]:
         """For each atom its neighbours, with the bond as seen from the atom."""
-        sees: list[list[tuple[int, str]]] = [[] for _ in self.texts]
+        sees: list[Bonds] = [[] for _ in self.texts]
         for begin, end, kind in self.bonds:
             sees[begin].append((end, kind))
             sees[end].append((begin, MIRRORED.get(kind, kind)))
@@ -123,12 +125,10 @@ def molecule(rng: random.Random) -> Drawing:
     return rng.choice((chain, ring, ring, fused))(rng)
 
 
-def _tree(
-    drawing: Drawing, start: int, rng: random.Random | None
-) -> tuple[dict[int, list[tuple[int, str]]], dict[int, list[str]]]:
+def _tree(drawing: Drawing, start: int, rng: random.Random | None) -> tuple[dict[int, Bonds], dict[int, list[str]]]:
     """The children of each atom of a walk with their bonds, and the hooks of the bonds that close rings."""
     sees = drawing.neighbours()
-    children: dict[int, list[tuple[int, str]]] = {}
+    children: dict[int, Bonds] = {}
     opened: dict[int, list[str]] = defaultdict(list)
     closed: dict[int, list[str]] = defaultdict(list)
     parents = {start: -1}

@@ -71,9 +71,7 @@ UB_PMC = ("Area", "Heatmap", "Manhattan", "Scatter-Line", "Venn", "Vertical bar"
 
 
 @pytest.mark.parametrize(("edition", "known"), [(2019, ["Donut"]), (2020, UB_PMC), (2022, UB_PMC)])
-def test_each_edition_has_its_classes_which_the_option_overrides_however_it_is_written(
-    edition: int, known: Iterable[str]
-) -> None:
+def test_each_edition_has_its_classes_which_the_option_overrides(edition: int, known: Iterable[str]) -> None:
     pairs = [("Line", name) for name in (*UB_PMC, "Donut")]
     expected = {f"line|{name.lower()}": 1 for name in known}
     expected["line|(other)"] = len(pairs) - len(expected)
@@ -101,9 +99,8 @@ MARKED = {"ambiguous": True}
         ("Line", ONE_SERIES, "Scatter", 0, 0),
     ],
 )
-def test_a_bar_chart_with_one_series_or_marked_is_grouped_and_stacked(
-    kind: str, extra: Json, said: str, published: int, released: int
-) -> None:
+def test_bars_may_be_grouped_and_stacked(kind: str, extra: Json, said: str, published: int, released: int) -> None:
+    """With one series, or marked as ambiguous."""
     for protocol, correct in (("published", published), ("released", released)):
         sides = {"task1": chart_type(kind), **extra}, {"task1": chart_type(said)}
         score = make.score(*sides, tasks=["task1"], protocol=protocol)

@@ -73,7 +73,7 @@ def test_scores(why: str, kind: str, truth: Json, prediction: Json, expected: fl
 
 
 @pytest.mark.parametrize(
-    ("kind", "truth", "prediction", "options", "expected"),
+    ("kind", "truth", "said", "options", "expected"),
     [
         # All four coordinates of a bar together: dx0 = dy0 = 1, dx1 = 0, dy1 = -1.
         (BAR, elements(bars=[box(10, 10, 20, 100)]), elements(bars=[box(11, 11, 19, 98)]), {}, 1 - (1 + 1 + 0 + 1) / 9),
@@ -84,11 +84,9 @@ def test_scores(why: str, kind: str, truth: Json, prediction: Json, expected: fl
         ("Scatter", TWO_POINTS, GROUPED_POINTS, {"element_distance": 0.02}, (1 + 1 - 9 / 36) / 2),
     ],
 )
-def test_later_editions_square_the_euclidean_distance(
-    kind: str, truth: Json, prediction: Json, options: Json, expected: float
-) -> None:
+def test_later_editions_square_distances(kind: str, truth: Json, said: Json, options: Json, expected: float) -> None:
     for edition in (2020, 2022):
-        assert score(kind, truth, prediction, edition=edition, **options) == pytest.approx(expected)
+        assert score(kind, truth, said, edition=edition, **options) == pytest.approx(expected)
 
 
 def test_details_say_which_elements_are_paired() -> None:

@@ -119,9 +119,7 @@ def as_doubles(node: Any) -> Any:
 
 @settings(max_examples=100)
 @given(RECORDS, RECORDS, st.sampled_from(OPTIONS))
-def test_any_pair_scores_from_0_to_1_and_the_same_with_numbers_as_doubles(
-    truth: Json, other: Json, options: Json
-) -> None:
+def test_any_pair_scores_from_0_to_1_and_the_same_as_doubles(truth: Json, other: Json, options: Json) -> None:
     prediction = as_prediction(other)
     plain = make.score(truth, prediction, **options)
     same = make.score(as_doubles(truth), as_doubles(prediction), **options)

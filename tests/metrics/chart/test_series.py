@@ -132,19 +132,15 @@ def test_details_say_which_series_are_paired_missed_and_extra() -> None:
         assert found == {"kind": "labelled", "pairs": [pair], "missed": missed, "extra": extra}
 
 
+Points = list[tuple[float, float]]
 FUNCTION = st.lists(st.tuples(st.integers(0, 4), st.sampled_from([-3, 0, 0, 5, 10])), min_size=1, max_size=6)
 
 
 @settings(max_examples=150, deadline=None)
 @given(FUNCTION, FUNCTION, st.sampled_from(["published", "released"]))
-def test_lines_score_as_the_plain_reading(
-    truth: list[tuple[float, float]], prediction: list[tuple[float, float]], protocol: str
-) -> None:
+def test_lines_score_as_the_plain_reading(truth: Points, prediction: Points, protocol: str) -> None:
     found = score("Line", data(series("s", *truth)), data(series("s", *prediction)), protocol=protocol)
     assert found == pytest.approx(plain_reading.functions(truth, prediction, protocol), abs=1e-12)
-
-
-Points = list[tuple[float, float]]
 
 
 def exact_scores(truth: Points, prediction: Points) -> list[list[float]]:
@@ -179,9 +175,7 @@ def test_scatter_points_have_the_distance_of_the_inverse_covariance(first: Any, 
 
 
 @pytest.mark.parametrize("offset", [1e-1, 1e-3, 1e-6, 1e-8, 1e-11])
-def test_scatter_points_close_to_a_line_have_a_distance_released_with_the_rounding_of_the_script(
-    offset: float,
-) -> None:
+def test_points_close_to_a_line_have_a_distance_released_with_the_rounding_of_the_script(offset: float) -> None:
     truth = [(float(x), 3 * x + (-1.0) ** x * offset) for x in range(10)]
     prediction = [(x, y + offset / 5 * (-1.0) ** (place // 3)) for place, (x, y) in enumerate(truth)]
     scores = exact_scores(truth, prediction)
@@ -215,9 +209,7 @@ OTHER_LAYOUTS = [
 
 
 @pytest.mark.parametrize(("kind", "found"), OTHER_LAYOUTS)
-def test_series_of_another_layout_are_rejected_in_the_ground_truth_and_wrong_in_a_prediction(
-    kind: str, found: Any
-) -> None:
+def test_series_of_another_layout_are_rejected_if_true_and_wrong_if_predicted(kind: str, found: Any) -> None:
     odd = {"name": "odd", "data": found}
     lines = "an object with any of first_quartile, max, min, median, third_quartile"
     message = f"task6: the data of the data series 'odd' of a {kind.lower()} chart must be "

@@ -16,10 +16,13 @@ from tests.metrics import samples
 from tests.plain_loop import make_benchmark, total
 
 Box = tuple[int, int, int, int]
+Boxes = Sequence[Box]
+Pairs = list[tuple[int, int]]
 Matches = list[tuple[list[int], list[int]]]
 """The regions and the detections of each match."""
 Regions = list[dict[str, Any]]
 Word = tuple[Box, str | None]
+Words = list[Word]
 
 
 def score(truth: Regions, prediction: Regions | None, **options: Any) -> SampleScore:
@@ -64,15 +67,13 @@ def covered(box: Box, other: Box) -> Fraction:
     return Fraction(common(box, other), area(box))
 
 
-def in_dont_care(truths: Sequence[Box], counts: Sequence[bool], found: Sequence[Box], share: Fraction) -> set[int]:
+def in_dont_care(truths: Boxes, counts: Sequence[bool], found: Boxes, share: Fraction) -> set[int]:
     """The detections with more than `share` of their area in one region that does not count."""
     others = [truth for truth, cared in zip(truths, counts, strict=True) if not cared]
     return {j for j, box in enumerate(found) if any(covered(box, other) > share for other in others)}
 
 
-def deteval(
-    truths: Sequence[Box], counts: Sequence[bool], found: Sequence[Box], strict: bool
-) -> tuple[Matches, set[int]]:
+def deteval(truths: Boxes, counts: Sequence[bool], found: Boxes, strict: bool) -> tuple[Matches, set[int]]:
     """The matches in the order of the script, and the detections that don't-care regions take out.
 
     `strict`: thresholds must be passed, as in the paper; else reached, as in the script.
@@ -119,9 +120,7 @@ def deteval(
     return matches, dont_care
 
 
-def iou_script(
-    truths: Sequence[Box], counts: Sequence[bool], found: Sequence[Box]
-) -> tuple[list[tuple[int, int]], set[int]]:
+def iou_script(truths: Boxes, counts: Sequence[bool], found: Boxes) -> tuple[Pairs, set[int]]:
     """The loops of the script of ICDAR 2015: the pairs, and the detections that don't-care regions take out."""
     dont_care = in_dont_care(truths, counts, found, Fraction(1, 2))
     matched_rows, matched_columns, pairs = set(), set(), []

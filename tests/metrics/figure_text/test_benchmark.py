@@ -18,7 +18,7 @@ from beamscore.metrics.figure_text.records import FigurePrediction, FigureTextOp
 from beamscore.metrics.statistics.sums import Sums
 from tests.generate.figure_text import sample
 from tests.metrics import samples
-from tests.metrics.figure_text.samples import Regions, Word, at, rejection, score, values, words
+from tests.metrics.figure_text.samples import Regions, at, rejection, score, values, words
 from tests.metrics.samples import STYLES, SVG, shapes, texts
 from tests.plain_loop import make_benchmark, read_records, score_records, total
 
@@ -120,11 +120,9 @@ def test_values_are_of_sums_over_figures() -> None:
 
 @settings(max_examples=40)
 @given(st.lists(st.tuples(words, words), min_size=1, max_size=3), st.data())
-def test_a_subset_is_the_benchmark_with_the_others_ignored(
-    samples: list[tuple[list[Word], list[Word]]], data: st.DataObject
-) -> None:
+def test_a_subset_is_the_benchmark_with_the_others_ignored(drawn: Any, data: Any) -> None:
     labelled, ignored = [], []
-    for truths, detections in samples:
+    for truths, detections in drawn:
         small = data.draw(st.lists(st.booleans(), min_size=len(truths), max_size=len(truths)))
         found, regions = ([{"box": list(box), "text": "DNA"} for box, _ in side] for side in (detections, truths))
         labels = [{"difficulty": "small" if one else "color"} for one in small]

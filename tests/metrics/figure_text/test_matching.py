@@ -15,10 +15,10 @@ from beamscore.metrics.common.budget import Budget, OutOfBudget
 from beamscore.metrics.figure_text.deteval import Rules
 from beamscore.metrics.figure_text.pairing import hopcroft_karp
 from tests.metrics.figure_text import samples as plain
-from tests.metrics.figure_text.samples import Box, Regions, Word, at, cares, rejection, score, words
+from tests.metrics.figure_text.samples import Box, Regions, Word, Words, at, cares, rejection, score, words
 
 
-def scored(truths: list[Word], detections: list[Word], care: list[bool] | None = None, **options: Any) -> SampleScore:
+def scored(truths: Words, detections: Words, care: list[bool] | None = None, **options: Any) -> SampleScore:
     """Scores boxes with their texts; under `icdar2013` a rectangle holds the pixels of both its edges."""
     less = int(options.get("protocol") == "icdar2013" and options.get("geometry") != "polygon")
     sides: list[Regions] = [
@@ -89,16 +89,14 @@ ONE, SPLIT, MERGED = [[[0], [0]]], [[[0], [0, 1]]], [[[0, 1], [0]]]
     ],
 )
 def test_deteval(truths: list[Box], detections: list[Box], published: Any, script: Any) -> None:
-    sides: tuple[list[Word], list[Word]] = [(box, None) for box in truths], [(box, None) for box in detections]
+    sides: tuple[Words, Words] = [(box, None) for box in truths], [(box, None) for box in detections]
     assert groups(scored(*sides)) == published
     assert groups(scored(*sides, protocol="icdar2013")) == script
 
 
 @settings(max_examples=200)
 @given(words, words, cares, st.booleans())
-def test_deteval_matches_as_the_plain_reading_does(
-    truths: list[Word], detections: list[Word], care: list[bool], strict: bool
-) -> None:
+def test_deteval_matches_as_the_plain_reading(truths: Words, detections: Words, care: list[bool], strict: bool) -> None:
     care = care[: len(truths)]
     expected, out = plain.deteval([box for box, _ in truths], care, [box for box, _ in detections], strict)
     options = {"protocol": "published" if strict else "icdar2013"}
@@ -121,9 +119,7 @@ def test_deteval_matches_as_the_plain_reading_does(
 
 @settings(max_examples=150)
 @given(words, words, cares)
-def test_iou_matches_as_the_loops_of_the_script_do(
-    truths: list[Word], detections: list[Word], care: list[bool]
-) -> None:
+def test_iou_matches_as_the_loops_of_the_script_do(truths: Words, detections: Words, care: list[bool]) -> None:
     care = care[: len(truths)]
     truth_boxes, found_boxes = ([box for box, _ in side] for side in (truths, detections))
     pairs, dont_care = plain.iou_script(truth_boxes, care, found_boxes)
@@ -141,9 +137,7 @@ def test_iou_matches_as_the_loops_of_the_script_do(
 
 @settings(max_examples=150)
 @given(words, words)
-def test_as_many_words_and_regions_as_any_one_to_one_choice_can_have(
-    truths: list[Word], detections: list[Word]
-) -> None:
+def test_as_many_words_and_regions_as_any_one_to_one_choice_can_have(truths: Words, detections: Words) -> None:
     every = [(i, j) for i in range(len(truths)) for j in range(len(detections))]
     same = {(i, j) for i, j in every if truths[i][1] is not None and truths[i][1] == detections[j][1]}
     in_place = {(i, j) for i, j in every if plain.share_of_hull(truths[i][0], detections[j][0]) > Fraction(1, 2)}
@@ -188,16 +182,14 @@ READ_IOU = {"protocol": "iou"}
         ((TEN, "(DNA)"), [(TEN, "dna")], {**READ_IOU, "case_sensitive": False}, [(0, 0)]),
     ],
 )
-def test_a_word_is_spotted_in_its_place(
-    truth: Word, detections: list[Word], options: dict[str, Any], pairs: list[tuple[int, int]]
-) -> None:
+def test_a_word_is_spotted_in_its_place(truth: Word, detections: Words, options: Any, pairs: plain.Pairs) -> None:
     assert spotted(scored([truth], detections, **options)) == pairs
 
 
 def test_annotators_agree_from_85_percent_on() -> None:
     # 2 * 17 / (20 + 20) = 0.85 and 2 * 16 / 40 = 0.8; the text agrees in place only.
     for left, text, agreed in ((3, "DNA", [1, 1]), (4, "DNA", [0, 0]), (3, "RNA", [1, 0])):
-        found: list[Word] = [((left, 0, left + 20, 1), text), ((50, 0, 70, 1), "DNA")]
+        found: Words = [((left, 0, left + 20, 1), text), ((50, 0, 70, 1), "DNA")]
         result = scored([((0, 0, 20, 1), "DNA")], found)
         assert statistic(result, "agreement.location", "agreement.text") == agreed
 

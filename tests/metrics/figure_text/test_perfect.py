@@ -58,9 +58,7 @@ def test_a_copy_scores_1(options: dict[str, Any], drawn: Regions, some: list[Box
 
 @settings(max_examples=60)
 @given(st.lists(st.tuples(boxes, st.booleans()), max_size=4), st.lists(boxes, max_size=4))
-def test_every_detection_counts_but_those_in_a_region_that_does_not(
-    drawn: list[tuple[Box, bool]], lines: list[Box]
-) -> None:
+def test_every_detection_counts_but_those_in_a_region_that_does_not(drawn: Any, lines: list[Box]) -> None:
     """A line is what a box of a thousandth of a pixel is: the counts of both are the same."""
     truth = [{"box": list(box), "ignore": ignore} for box, ignore in drawn if area(box)]
     thin, thick = (
@@ -109,9 +107,7 @@ NESTED = [{"box": [0, 0, 100, 10]}, {"box": [0, 0, 10, 10]}]
         (NESTED, NESTED, {}, 0.8 / 2, 1.6 / 2),
     ],
 )
-def test_what_is_counted(
-    truth: Regions, found: Regions, options: dict[str, Any], recall: float, precision: float
-) -> None:
+def test_what_is_counted(truth: Regions, found: Regions, options: Any, recall: float, precision: float) -> None:
     metrics = score(truth, found, **options).metrics
     assert (metrics["detection.recall"], metrics["detection.precision"]) == pytest.approx((recall, precision))
 
