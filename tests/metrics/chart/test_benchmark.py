@@ -72,12 +72,12 @@ def test_pie_and_donut_charts_have_task_1_alone(name: str, protocol: str) -> Non
 
 SIX_TASKS = ["task1", "task2", "task3", "task4", "task5", "task6"]
 NOTHING: tuple[Any, ...] = (None, output(), {"output": None})
-NO_AXES = {"x-axis": None, "y-axis": None}
+NO_AXES: list[Json] = [{"_plot_bb": box(0, 0, 9, 9)}, {"axes": {}}, {"axes": {"x-axis": None, "y-axis": None}}]
 EMPTY_OUTPUTS: list[tuple[str, Any]] = [
     *((task, each) for task in SIX_TASKS for each in NOTHING),
     *(("task1", {"output": each}) for each in ("", {"chart_type": None}, {"chart_type": "  "})),
     *(("task2", output(text_blocks=None)), ("task3", output(text_roles=None))),
-    *(("task4", output(**each)) for each in ({"_plot_bb": box(0, 0, 9, 9)}, {"axes": {}}, {"axes": NO_AXES})),
+    *(("task4", {"output": each}) for each in NO_AXES),
     ("task6", output(**{"visual elements": None, "data series": None})),
 ]
 

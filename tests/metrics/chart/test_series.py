@@ -22,7 +22,8 @@ BAR, PLOT = "Grouped vertical bar", "Vertical box"
 def score(kind: str, truth: Json, prediction: Json, **options: Any) -> float:
     sides = {"task1": chart_type(kind), "task6": truth}, {"task6": prediction, "task7": prediction}
     task6b, task7 = make.scores(["task6b", "task7"], *sides, **options)
-    assert task6b == task7 is not None
+    assert task6b is not None
+    assert task6b == task7
     return task6b
 
 

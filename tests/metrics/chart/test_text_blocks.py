@@ -115,7 +115,7 @@ def test_the_work_of_reading_is_that_of_the_side_which_takes_most_of_it() -> Non
     sides = (("ground_truth", many, None), ("prediction", {"task2": blocks()}, many), ("ground_truth", many, many))
     for side, truth, prediction in sides:
         # Each takes 400 + 15 * 13 steps, one more for the text and one for 50 characters of all.
-        message = make.rejection(side, truth, prediction, max_steps=5000)  # type: ignore[arg-type]
+        message = make.rejection(side, truth, prediction, max_steps=5000)
         assert f"{20 * (400 + 15 * 13) + 20 + 5} " in message
 
 
