@@ -62,9 +62,9 @@ def test_areas_are_those_of_the_unit_squares(first: Whole, second: Whole) -> Non
     corners = np.array([first, second])
     assert bounding_box([first, second]) == (*corners.min(axis=0)[:2], *corners.max(axis=0)[2:])
     # With its last row and column; a side that runs backwards has one pixel.
-    if all(x0 <= x1 and y0 <= y1 for x0, y0, x1, y1 in (first, second)):
-        shared, union = len(cells(first, 1) & cells(second, 1)), len(cells(first, 1) | cells(second, 1))
-        assert pixel_iou(first, second) == shared / union
+    forward = [(min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)) for x0, y0, x1, y1 in (first, second)]
+    one, other = (cells(each, 1) for each in forward)
+    assert pixel_iou(*forward) == len(one & other) / len(one | other)
     assert pixel_iou((0, 0, -0.5, 0), (0, 0, 0, 0)) == 0.5 / (1 + 1 - 0.5)
     assert 0 <= pixel_iou(first, second) <= 1
 
