@@ -56,13 +56,14 @@ def cells(box: Whole, last: int = 0) -> set[tuple[int, int]]:
 
 @given(BOX, BOX)
 def test_areas_are_those_of_the_unit_squares(first: Whole, second: Whole) -> None:
-    shared, union = len(cells(first) & cells(second)), len(cells(first) | cells(second))
-    assert (area(first), shared_area(first, second)) == (len(cells(first)), shared)
-    assert box_iou(first, second) == (shared / union if shared else 0)
+    forward = [(min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)) for x0, y0, x1, y1 in (first, second)]
+    for boxes in ((first, second), forward):
+        one, other = map(cells, boxes)
+        assert (area(boxes[0]), shared_area(*boxes)) == (len(one), len(one & other))
+        assert box_iou(*boxes) == (len(one & other) / len(one | other) if one & other else 0)
     corners = np.array([first, second])
     assert bounding_box([first, second]) == (*corners.min(axis=0)[:2], *corners.max(axis=0)[2:])
     # With its last row and column; a side that runs backwards has one pixel.
-    forward = [(min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)) for x0, y0, x1, y1 in (first, second)]
     one, other = (cells(each, 1) for each in forward)
     assert pixel_iou(*forward) == len(one & other) / len(one | other)
     assert pixel_iou((0, 0, -0.5, 0), (0, 0, 0, 0)) == 0.5 / (1 + 1 - 0.5)
