@@ -129,12 +129,12 @@ def _prediction(rng: random.Random, truth: Json, error: float) -> Json:
     prediction["task2"] = _output(text_blocks=_blocks(rng, blocks, error))
     prediction["task3"] = _output(text_roles=_roles(rng, truth["task3"]["output"]["text_roles"], error))
     axes = truth["task4"]["output"]["axes"]
-    ticks = {name: _shaken(rng, axes[name], error, _shaken_tick) for name in axes}
+    ticks = {name: _shaken(rng, axes[name], error, _moved, 2 * error) for name in axes}
     prediction["task4"] = _output(axes=ticks)
     pairs = truth["task5"]["output"]["legend_pairs"]
-    prediction["task5"] = _output(legend_pairs=_shaken(rng, pairs, error, _shaken_block))
+    prediction["task5"] = _output(legend_pairs=_shaken(rng, pairs, error, _moved, 2 * error))
     data = truth["task6"]["output"]
-    elements = {name: _shaken(rng, group, error, _shaken_element) for name, group in data["visual elements"].items()}
+    elements = {name: _shaken(rng, group, error, _moved) for name, group in data["visual elements"].items()}
     series, again = (_shaken(rng, data["data series"], each, _shaken_series) for each in (error / 2, error))
     prediction["task6"] = {"output": {"visual elements": elements, "data series": series}}
     prediction["task7"] = {"output": {"data series": again}}
@@ -143,42 +143,30 @@ def _prediction(rng: random.Random, truth: Json, error: float) -> Json:
     return prediction
 
 
-def _shaken(rng: random.Random, items: list[Any], error: float, shake: Any) -> list[Any]:
-    """Returns the items shaken, with some of them left out and some given twice."""
+def _shaken(rng: random.Random, items: list[Any], error: float, shake: Any, by: float | None = None) -> list[Any]:
+    """Returns the items shaken by their own error, with some of them left out and some given twice."""
     kept = []
     for item in items:
         luck = rng.random()
-        if luck < error / 5:
-            continue
-        kept.append(shake(rng, item, error))
-        if luck > 1 - error / 10:
-            kept.append(shake(rng, item, error))
+        if luck >= error / 5:
+            kept += [shake(rng, item, by or error) for _ in range(1 + (luck > 1 - error / 10))]
     return kept
 
 
-def _shift(rng: random.Random, error: float) -> int:
-    return round(rng.gauss(0, 8 * error))
-
-
-def _shaken_box(rng: random.Random, box: Json, error: float) -> Json:
-    return {
-        "x0": box["x0"] + _shift(rng, error),
-        "y0": box["y0"] + _shift(rng, error / 4),
-        "width": max(0, box["width"] + _shift(rng, error)),
-        "height": max(0, box["height"] + _shift(rng, error / 4)),
-    }
-
-
-def _shaken_block(rng: random.Random, block: Json, error: float) -> Json:
-    return {**block, "bb": _shaken_box(rng, block["bb"], error)}
-
-
-def _shaken_point(rng: random.Random, point: Json, error: float) -> Json:
-    return {"x": point["x"] + _shift(rng, error), "y": point["y"] + _shift(rng, error)}
-
-
-def _shaken_tick(rng: random.Random, tick: Json, error: float) -> Json:
-    return {**tick, "tick_pt": _shaken_point(rng, tick["tick_pt"], 2 * error)}
+def _moved(rng: random.Random, item: Any, error: float) -> Any:
+    """Moves the points of whatever has a place, and the sides of its boxes by half as much."""
+    if isinstance(item, list):
+        return [_moved(rng, each, error) for each in item]
+    if not isinstance(item, dict):
+        return item
+    if not {"x", "x0"} & item.keys():
+        return {name: _moved(rng, each, error) for name, each in item.items()}
+    moved = {}
+    for name, sigma in (("x", 8), ("y", 8), ("x0", 4), ("y0", 1), ("width", 4), ("height", 1)):
+        if name in item:
+            shifted = item[name] + round(rng.gauss(0, sigma * error))
+            moved[name] = max(0, shifted) if name in ("width", "height") else shifted
+    return moved
 
 
 def _misread(rng: random.Random, text: str, error: float) -> str:
@@ -191,7 +179,7 @@ def _misread(rng: random.Random, text: str, error: float) -> str:
 def _blocks(rng: random.Random, blocks: list[Json], error: float) -> list[Json]:
     """Returns the text blocks with misread, missed, doubled, split and merged ones."""
     read: list[Json] = []
-    for block in _shaken(rng, blocks, error, _shaken_block):
+    for block in _shaken(rng, blocks, error, _moved, 2 * error):
         words = block["text"].split(" ")
         if len(words) > 1 and rng.random() < error:
             x = block["bb"]["x0"]
@@ -221,16 +209,6 @@ def _roles(rng: random.Random, roles: list[Json], error: float) -> list[Json]:
     if rng.random() < error / 4:
         read.append({"id": 999, "role": "tick_label"})
     return read
-
-
-def _shaken_element(rng: random.Random, element: Any, error: float) -> Any:
-    if isinstance(element, list):
-        return [_shaken_point(rng, point, error) for point in element]
-    if "x0" in element:
-        return _shaken_box(rng, element, error / 2)
-    if "x" in element:
-        return _shaken_point(rng, element, error)
-    return {part: _shaken_point(rng, point, error) for part, point in element.items()}
 
 
 def _shaken_series(rng: random.Random, series: Json, error: float) -> Json:

@@ -6,6 +6,7 @@ import math
 import random
 import re
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from string import ascii_lowercase
 from typing import Any
@@ -15,6 +16,8 @@ GROUPS = ("OH", "CH_3", "NO_2", "Cl", "Br", "NH_2", "COOH", "CHO", "OCH_3", "SO_
 HETERO_ATOMS = ("N", "O", "S", "NH")
 CHAIN_TEXTS = ("CH_2", "CO", "O", "CH")
 CONDITIONS = ("Cu/O_2", "\\triangle", "NaOH", "浓H_2SO_4", "FeBr_3", "HCl", "Zn(Hg)")
+Bonds = list[tuple[int, str]]
+"""The bonds of an atom: the other atom, and the kind as seen from this one."""
 ERRORS = ("right", "rewritten", "turned", "atom", "bond", "connection", "missing", "extra", "text", "broken", "none")
 
 
@@ -48,16 +51,23 @@ class Drawing:
         return atoms
 
     def angle(self, begin: int, end: int) -> float:
-        (x1, y1), (x2, y2) = self.places[begin], self.places[end]
-        return math.degrees(math.atan2(y1 - y2, x2 - x1)) % 360
+        return direction(self.places[begin], self.places[end]) % 360
 
-    def neighbours(self) -> list[list[tuple[int, str]]]:
+    def middle(self, atoms: Sequence[int]) -> tuple[float, float]:
+        x, y = (sum(self.places[atom][axis] for atom in atoms) / len(atoms) for axis in (0, 1))
+        return x, y
+
+    def neighbours(self) -> list[Bonds]:
         """For each atom its neighbours, with the bond as seen from the atom."""
-        sees: list[list[tuple[int, str]]] = [[] for _ in self.texts]
+        sees: list[Bonds] = [[] for _ in self.texts]
         for begin, end, kind in self.bonds:
             sees[begin].append((end, kind))
             sees[end].append((begin, MIRRORED.get(kind, kind)))
         return sees
+
+
+def direction(begin: tuple[float, float], end: tuple[float, float]) -> float:
+    return math.degrees(math.atan2(begin[1] - end[1], end[0] - begin[0]))
 
 
 def chain(rng: random.Random) -> Drawing:
@@ -106,9 +116,7 @@ def fused(rng: random.Random) -> Drawing:
         atom = drawing.grow(atom, "-", angle + 180 + (number + 1) * 360 / sides, "O" if number == 1 else "")
     drawing.bonds.append((atom, end, rng.choice("-=")))
     free = next(a for a in atoms if a not in (begin, end))
-    x, y = drawing.places[free]
-    middle_x, middle_y = (sum(drawing.places[a][axis] for a in atoms) / 6 for axis in (0, 1))
-    drawing.grow(free, "-", math.degrees(math.atan2(middle_y - y, x - middle_x)), rng.choice(GROUPS))
+    drawing.grow(free, "-", direction(drawing.middle(atoms), drawing.places[free]), rng.choice(GROUPS))
     return drawing
 
 
@@ -117,12 +125,10 @@ def molecule(rng: random.Random) -> Drawing:
     return rng.choice((chain, ring, ring, fused))(rng)
 
 
-def _tree(
-    drawing: Drawing, start: int, rng: random.Random | None
-) -> tuple[dict[int, list[tuple[int, str]]], dict[int, list[str]]]:
+def _tree(drawing: Drawing, start: int, rng: random.Random | None) -> tuple[dict[int, Bonds], dict[int, list[str]]]:
     """The children of each atom of a walk with their bonds, and the hooks of the bonds that close rings."""
     sees = drawing.neighbours()
-    children: dict[int, list[tuple[int, str]]] = {}
+    children: dict[int, Bonds] = {}
     opened: dict[int, list[str]] = defaultdict(list)
     closed: dict[int, list[str]] = defaultdict(list)
     parents = {start: -1}
@@ -131,10 +137,9 @@ def _tree(
     def visit(atom: int) -> None:
         children[atom] = []
         order = [*children]
-        around = list(sees[atom])
         if rng is not None:
-            rng.shuffle(around)
-        for other, kind in around:
+            rng.shuffle(sees[atom])
+        for other, kind in sees[atom]:
             if other not in parents:
                 parents[other] = atom
                 children[atom].append((other, kind))
@@ -161,10 +166,9 @@ def write_ssml(drawing: Drawing, start: int = 0, rng: random.Random | None = Non
         parts = [*spaced(drawing.texts[atom])] if drawing.texts[atom] else []
         parts += hooks[atom]
         if atom in circles:
-            x, y = (sum(drawing.places[a][axis] for a in circles[atom]) / len(circles[atom]) for axis in (0, 1))
-            here = drawing.places[atom]
-            angle = math.degrees(math.atan2(here[1] - y, x - here[0]))
-            parts += ["branch(", f"-:[:{number(angle)},{math.dist(here, (x, y)):.2f}]", "\\circle", "branch)"]
+            here, middle = drawing.places[atom], drawing.middle(circles[atom])
+            bond = f"-:[:{number(direction(here, middle))},{math.dist(here, middle):.2f}]"
+            parts += ["branch(", bond, "\\circle", "branch)"]
         for child, kind in children[atom]:
             inside = [f"{kind}[:{number(drawing.angle(atom, child))},1.0]", *written(child)]
             parts += inside if child == children[atom][-1][0] else ["branch(", *inside, "branch)"]
@@ -285,7 +289,7 @@ def sample(index: int, seed: int) -> tuple[dict[str, Any], dict[str, Any] | None
     glue = [rng.choice((" + ", f" \\xrightarrow {{ {rng.choice(CONDITIONS)} }} ")) for _ in drawings]
     truth = {
         "sample_id": f"line_{index:05d}",
-        "text": _line([_written(drawing, notation, 0, None) for drawing in drawings], glue),
+        "text": _line([(write_ssml if notation == "ssml" else write_chemfig)(drawing) for drawing in drawings], glue),
         "source": rng.choice(("handwritten", "printed")),
         "notation": notation,
         "tags": sorted({"ring" if drawing.rings else "chain" for drawing in drawings}),
@@ -299,10 +303,11 @@ def sample(index: int, seed: int) -> tuple[dict[str, Any], dict[str, Any] | None
         del drawings[chosen]
     elif error == "extra":
         drawings.insert(chosen, molecule(rng))
+        glue.append(" + ")
     molecules = [
-        _written(drawing, "ssml", rng.randrange(len(drawing.texts)) if error == "rewritten" else 0, rng)
+        write_ssml(drawing, rng.randrange(len(drawing.texts)) if error == "rewritten" else 0, rng)
         if error in ("rewritten", "extra") or notation == "ssml"
-        else _written(drawing, notation, 0, None)
+        else write_chemfig(drawing)
         for drawing in drawings
     ]
     if error == "turned":
@@ -311,13 +316,7 @@ def sample(index: int, seed: int) -> tuple[dict[str, Any], dict[str, Any] | None
         molecules[chosen] = molecules[chosen][:-1] + "branch) }"
     elif error == "text":
         glue[0] = f" = {glue[0]}"
-    while len(glue) < len(molecules):
-        glue.append(" + ")
     return truth, {"sample_id": truth["sample_id"], "text": _line(molecules, glue), "error": error}
-
-
-def _written(drawing: Drawing, notation: str, start: int, rng: random.Random | None) -> str:
-    return write_ssml(drawing, start, rng) if notation == "ssml" else write_chemfig(drawing, start)
 
 
 def _line(molecules: list[str], glue: list[str]) -> str:

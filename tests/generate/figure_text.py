@@ -31,7 +31,11 @@ def sample(index: int, seed: int) -> tuple[Record, Record | None]:
     }
     if draw.random() < 0.04:
         return truth, None
-    readings = [_reading(draw, region) for region in regions if draw.random() < 0.95]
+    readings = [
+        {"id": region["id"], "text": _misread(draw, region["text"]) if draw.random() < 0.25 else region["text"]}
+        for region in regions
+        if draw.random() < 0.95
+    ]
     return truth, {"sample_id": sample_id, "regions": _detections(draw, regions) + readings}
 
 
@@ -107,11 +111,6 @@ def _merged(one: Record, other: Record) -> Record:
     a, b = one["box"], other["box"]
     box = [min(a[0], b[0]), min(a[1], b[1]), max(a[2], b[2]), max(a[3], b[3])]
     return {"box": box, "text": f"{one['text']} {other['text']}", "confidence": 0.8}
-
-
-def _reading(draw: random.Random, region: Record) -> Record:
-    wrong = draw.random() < 0.25
-    return {"id": region["id"], "text": _misread(draw, region["text"]) if wrong else region["text"]}
 
 
 def _misread(draw: random.Random, word: str) -> str:

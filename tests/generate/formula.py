@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from typing import Any
-
-from tests.generate.formula_documents import DIALECTS, document
 
 _LETTERS = "abcdefghijkmnpqrstuvwxyz"
 _GREEK = ("\\alpha", "\\beta", "\\gamma", "\\delta", "\\lambda", "\\mu", "\\pi", "\\sigma", "\\phi", "\\omega")
@@ -18,6 +17,43 @@ _SOURCES = ("print", "print", "scan", "handwritten")
 _EVERY = 10
 """One sample of so many is a document, in one dialect after another."""
 _SAME_LOOK = {"\\leq": "\\le", "\\geq": "\\ge", "\\to": "\\rightarrow", "\\neq": "\\ne", "\\dfrac": "\\frac"}
+_PREAMBLE = r"""\documentclass{article}
+\usepackage{amsmath}
+\newcommand{\R}{\mathbb{R}} % the reals
+\newcommand{\norm}[1]{\lVert #1 \rVert}
+\DeclareMathOperator*{\best}{arg\,max}
+\def\be{\begin{equation}}
+\def\ee{\end{equation}}
+% \begin{equation} not(a) = formula \end{equation}
+"""
+_PROSE = (
+    "We consider the map above for $x > 0$ only.",
+    "It costs \\$5 to see that $a$$b$ is a product. % and $$ nothing more",
+    "\\iffalse This was shown in $$ draft(0) $$ alone. \\fi The proof is short.",
+    "\\begin{comment}\n$$ removed = 1 $$\n\\end{comment}\nHence the claim.",
+    "Write \\verb|$$| around it.",
+)
+_MATHEMATICS = (
+    (r"{a} \in \R^{n}", r"{a} \in \mathbb{{R}}^{n}"),
+    (r"\norm{{ {a} + {b} }} \le {n}", r"\lVert {a} + {b} \rVert \le {n}"),
+    (r"\best_{{ {a} }} f({a}, {b})", r"\operatorname*{{arg\,max}}_{{ {a} }} f({a}, {b})"),
+    (r"\int_0^{n} {a} \, d{b}", r"\int_0^{n} {a} \, d{b}"),
+    (r"\frac{{ {a} }}{{ {b} + {n} }} = \sum_{{ k=1 }}^{n} k", r"\frac{{ {a} }}{{ {b} + {n} }} = \sum_{{ k=1 }}^{n} k"),
+)
+_TRUTH_DELIMITERS = (
+    ("\\begin{equation}\\label{eq:%d} ", " \\end{equation}"),
+    ("\\begin{align*} ", " \\tag{%d} \\end{align*}"),
+    ("\\[ ", " \\]"),
+    ("$$ ", " $$"),
+    ("\\be ", " \\ee"),
+)
+_PREDICTED_DELIMITERS = {
+    "latex": (("\\begin{equation} ", " \\end{equation}"), ("\\[ ", " \\]")),
+    "mathpix": (("$$\n", "\n$$"), ("\\[ ", " \\]"), ("\\begin{equation*}\n", "\n\\tag{%d}\\end{equation*}")),
+    "gpt4o": (("$$\n", "\n$$"), ("\\[\n", "\n\\]"), ("```latex\n\\[ ", " \\]\n```")),
+    "nougat": (("\\[", "\\]"), ("\\[", "\\tag{%d}\\]")),
+}
+_DIALECTS = tuple(_PREDICTED_DELIMITERS)
 
 
 def _symbol(rng: random.Random) -> str:
@@ -84,14 +120,10 @@ def _chinese(rng: random.Random) -> list[str]:
 _KINDS = {"formula": _formula, "cases": _cases, "matrix": _matrix, "table": _table, "chinese": _chinese}
 
 
-def _is_plain(token: str) -> bool:
-    return token.isalnum() or token in _GREEK
-
-
 def _misread(rng: random.Random, tokens: list[str]) -> str:
     """What a reader makes of the tokens: nearly always right, or wrong in one of the ways that there are."""
     tokens = list(tokens)
-    plain = [index for index, token in enumerate(tokens) if _is_plain(token)]
+    plain = [index for index, token in enumerate(tokens) if token.isalnum() or token in _GREEK]
     error = rng.randrange(12)
     if error == 0 and plain:
         tokens[rng.choice(plain)] = _symbol(rng)
@@ -138,7 +170,8 @@ def sample(index: int, seed: int) -> tuple[dict[str, Any], dict[str, Any] | None
 
 
 def _document(index: int, seed: int, rng: random.Random) -> tuple[dict[str, Any], dict[str, Any]]:
-    source, predicted, dialect = document(index, seed, DIALECTS[index // _EVERY % len(DIALECTS)])
+    dialect = _DIALECTS[index // _EVERY % len(_DIALECTS)]
+    source, predicted = _paper(index, seed, dialect)
     sample_id = f"document-{seed}-{index}"
     truth = {
         "sample_id": sample_id,
@@ -148,3 +181,35 @@ def _document(index: int, seed: int, rng: random.Random) -> tuple[dict[str, Any]
         "tags": ["long" if len(source) > 1200 else "short"],
     }
     return truth, {"sample_id": sample_id, "document": predicted, "dialect": dialect}
+
+
+def _paper(index: int, seed: int, dialect: str) -> tuple[str, str]:
+    """Returns a LaTeX source and the text that a system predicts for it: exact, off, wrong, never closed."""
+    draw = random.Random(f"{seed}:{index}")
+    source, predicted = [_PREAMBLE, "\\begin{document}\n"], []
+    for number in range(draw.randint(1, 6)):
+        letters = {"a": draw.choice("uvwxyz"), "b": draw.choice("pqrst"), "n": str(draw.randint(2, 9))}
+        written, expanded = (form.format(**letters) for form in draw.choice(_MATHEMATICS))
+        source += [draw.choice(_PROSE), "\n", _delimited(written, _TRUTH_DELIMITERS, number, draw), "\n\n"]
+        predicted += _predicted(expanded, dialect, number, draw)
+    source.append("\\end{document}\n$$ after = end $$\n")
+    if draw.random() < 0.1:
+        predicted.append("\\[ \\frac{1}{2")
+    return "".join(source), "\n\n".join(predicted)
+
+
+def _predicted(formula: str, dialect: str, number: int, draw: random.Random) -> list[str]:
+    delimiters = _PREDICTED_DELIMITERS[dialect]
+    kind = draw.choices(("exact", "off", "wrong", "missing", "redundant"), (5, 3, 1, 1, 1))[0]
+    if kind == "missing":
+        return ["Then it follows."]
+    shown = {"off": formula.replace("=", "\\neq").replace("f", "g") + " .", "wrong": "\\oint"}.get(kind, formula)
+    answers = ["Then it follows.", _delimited(shown, delimiters, number, draw)]
+    if kind == "redundant":
+        answers.append(_delimited(formula + " + \\zeta", delimiters, number, draw))
+    return answers
+
+
+def _delimited(formula: str, delimiters: Sequence[tuple[str, str]], number: int, draw: random.Random) -> str:
+    before, after = (mark.replace("%d", str(number)) for mark in draw.choice(delimiters))
+    return before + formula + after

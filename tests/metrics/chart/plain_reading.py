@@ -1,11 +1,15 @@
-"""Text blocks and lines as their definitions read, one chart and one pair at a time: the oracle of the faster code."""
+"""Text blocks, lines and roles as their definitions read, one pair at a time: the oracle of the faster code."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
+from itertools import zip_longest
+from typing import Any
 
 from tests.metrics.chart.samples import Json
+from tests.metrics.samples import edit_distance
 
 Corners = tuple[float, float, float, float]
 Read = tuple[Corners, str]
@@ -33,19 +37,10 @@ def iou(one: Corners, other: Corners, equal: float = 1.0) -> float:
     return equal if one == other else 0.0
 
 
-def edits(one: str, other: str) -> int:
-    row = list(range(len(other) + 1))
-    for first in one:
-        above, row = row, [row[0] + 1]
-        for place, second in enumerate(other):
-            row.append(min(above[place] + (first != second), above[place + 1] + 1, row[place] + 1))
-    return row[-1]
-
-
 def text_score(truth: str, predicted: str) -> float:
     if not truth:
         return float(not predicted)
-    return 1 - min(1.0, edits(truth, predicted) / len(truth))
+    return 1 - min(1.0, edit_distance(truth, predicted) / len(truth))
 
 
 def joined(parts: Sequence[Read]) -> Read:
@@ -63,10 +58,18 @@ def lying_in(whole: Corners, others: dict[int, Read], inside: float, cover: floa
     return parts if len(parts) >= 2 and covered / area(whole) >= cover else []
 
 
-def text_blocks(truth: Sequence[Json], prediction: Sequence[Json]) -> tuple[float, float]:
+def text_blocks(truth: Sequence[Json], prediction: Sequence[Json], protocol: str) -> tuple[float, float]:
     """Returns detection and recognition of one chart; texts are compared as they are."""
-    truths = {place: (corners(block["bb"]), block["text"]) for place, block in enumerate(truth)}
-    predictions = {place: (corners(block["bb"]), block["text"]) for place, block in enumerate(prediction)}
+    last = int(protocol == "released")
+    truths, predictions = (
+        {place: ((x0, y0, x1 + last, y1 + last), block["text"])
+         for place, block in enumerate(side) for x0, y0, x1, y1 in [corners(block["bb"])]}
+        for side in (truth, prediction)
+    )  # fmt: skip
+    if not truths and not predictions:
+        return 1.0, 1.0
+    if protocol == "released":
+        return first_blocks([*truths.values()], [*predictions.values()])
     units: list[tuple[float, float]] = []
     pairs = [(-iou(truths[i][0], predictions[j][0]), i, j) for i in truths for j in predictions]
     for negative, i, j in sorted(pairs):
@@ -83,11 +86,23 @@ def text_blocks(truth: Sequence[Json], prediction: Sequence[Json]) -> tuple[floa
             bounding, read = joined([truths.pop(place) for place in parts])
             units.append((0.8 * iou(box, bounding), text_score(read, text)))
     larger, both = max(len(truths), len(predictions)), len(truths) + len(predictions)
-    if not units and not both:
-        return 1.0, 1.0
     return sum(unit[0] for unit in units) / (len(units) + larger), sum(unit[1] for unit in units) / (len(units) + both)
 
 
+def first_blocks(truths: Sequence[Read], predictions: Sequence[Read]) -> tuple[float, float]:
+    """Each ground truth takes the first prediction that is near enough, even if it is already taken."""
+    firsts = [next((other for other in predictions if iou(truth[0], other[0]) >= 0.5), None) for truth in truths]
+    units = [
+        (iou(one[0], other[0]), text_score(one[1], other[1]))
+        for one, other in zip(truths, firsts, strict=True)
+        if other
+    ]
+    larger = max(len(truths), len(predictions))
+    return sum(unit[0] for unit in units) / larger, sum(unit[1] for unit in units) / (len(truths) or larger)
+
+
+Role = tuple[Any, "str | None"]
+"""The id of a text, and its role."""
 Function = list[tuple[float, float]]
 """The points (x, y) of a line, at least one."""
 
@@ -130,3 +145,28 @@ def value_at(x: float, line: Function, number: int) -> float:
         return left[-1][1] if left else right[0][1]
     (x0, y0), (x1, y1) = left[-1], right[0]
     return y0 + (y1 - y0) * (x - x0) / (x1 - x0)
+
+
+def roles(truth: Sequence[Role], predicted: Sequence[Role], scored: Sequence[str], protocol: str) -> dict[str, int]:
+    """Returns the confusion counts of the roles of one chart: one text after the other, each by its id."""
+    texts = {str(key) for key, _ in truth}
+    released = protocol == "released"
+    if released:
+        unread = [place for place, (_, role) in enumerate(predicted) if role is None]
+        unread += [place + 1 for place, (key, _) in enumerate(predicted) if str(key) not in texts]
+        predicted = predicted[: min(unread, default=len(predicted))]
+    counts: Counter[str] = Counter()
+    for key in dict.fromkeys(str(key) for key, _ in (*truth, *predicted)):
+        true, said = (
+            [*dict.fromkeys((role or "").strip().lower() for other, role in side if str(other) == key)]
+            for side in (truth, predicted)
+        )
+        others, known = ([role for role in true if (role in scored) == same] for same in (False, True))
+        # Of a scored role and another, either is right; released, none is.
+        either = any(role in said for role in others if role)
+        right = [role for role in known if (either or role in said) and not (released and others)]
+        missed = [role for role in known if role not in right]
+        wrong = [] if others else [role if role in scored else "(other)" for role in said if role and role not in true]
+        counts.update(f"{role}|{role}" for role in right)
+        counts.update(f"{role}|{other}" for role, other in zip_longest(missed, wrong, fillvalue="(none)"))
+    return dict(counts)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
-import msgspec
 import pytest
 
-from beamscore.metrics.benchmark import RejectedRecord, SampleScore, Side
-from beamscore.metrics.chart.benchmark import ChartBenchmark
-from beamscore.metrics.chart.records import ChartOptions, ChartPrediction, ChartTruth
+from beamscore.metrics.benchmark import SampleScore
 from beamscore.metrics.common.budget import Budget
+from tests.metrics import samples
+from tests.plain_loop import make_benchmark
 
 Json = dict[str, Any]
+benchmark = partial(make_benchmark, "chart")
 
 
 def box(x0: float, y0: float, width: float, height: float) -> Json:
@@ -67,34 +68,27 @@ def data(*items: Json) -> Json:
     return output(**{"data series": list(items)})
 
 
-def truth_of(**fields: Any) -> ChartTruth:
-    return msgspec.convert({"image": {"width": 300, "height": 400}, **fields}, ChartTruth)
-
-
-def prediction_of(**fields: Any) -> ChartPrediction:
-    return msgspec.convert(fields, ChartPrediction)
-
-
-def benchmark(**options: Any) -> ChartBenchmark:
-    return ChartBenchmark(msgspec.convert(options, ChartOptions))
+def in_image(truth: Json) -> Json:
+    """Returns a chart in an image of 300 x 400 pixels (diagonal 500) unless it says another."""
+    return {"image": {"width": 300, "height": 400}, **truth}
 
 
 def score(truth: Json, prediction: Json | None, **options: Any) -> SampleScore:
-    """Scores one chart, of an image of 300 x 400 pixels (diagonal 500) unless it says another."""
-    given = None if prediction is None else prediction_of(**prediction)
-    return benchmark(**options).score_sample(truth_of(**truth), given)
+    return samples.score("chart", in_image(truth), prediction, **options)
 
 
 def metrics(truth: Json, prediction: Json | None, **options: Any) -> dict[str, float | None]:
     return dict(score(truth, prediction, **options).metrics)
 
 
-def rejection(side: Side, truth: Json, prediction: Json | None, **options: Any) -> str:
-    """Returns why a chart is rejected, for what is the fault of `side`."""
-    with pytest.raises(RejectedRecord) as rejected:
-        score(truth, prediction, **options)
-    assert rejected.value.side == side
-    return rejected.value.message
+def scores(tasks: list[str], truth: Json, prediction: Json | None, **options: Any) -> list[float | None]:
+    """Returns the metrics of tasks, except their mean."""
+    found = metrics(truth, prediction, tasks=tasks, **options)
+    return [found[name] for name in found if name != "score"]
+
+
+def rejection(side: str, truth: Json, prediction: Json | None, **options: Any) -> str:
+    return samples.rejection("chart", side, in_image(truth), prediction, **options)
 
 
 def work(truth: Json, prediction: Json | None, **options: Any) -> int:

@@ -8,16 +8,14 @@ import msgspec
 import pytest
 
 from tests.metrics.chart import samples as make
-from tests.metrics.chart.samples import Json, axes, box, legend, tick
+from tests.metrics.chart.samples import Json, axes, box, legend, output, tick
 from tests.plain_loop import total
 
 
 def scores(truth: Json, prediction: Json | None, protocol: str = "published") -> list[float | None]:
     """Returns precision, recall and F of the ticks, or the score of the legend."""
     task = "task4" if "axes" in truth["output"] else "task5"
-    given = None if prediction is None else {task: prediction}
-    found = make.metrics({task: truth}, given, tasks=[task], protocol=protocol)
-    return [found[name] for name in found if name != "score"]
+    return make.scores([task], {task: truth}, prediction and {task: prediction}, protocol=protocol)
 
 
 def f_measure(precision: float, recall: float) -> float:
@@ -33,6 +31,7 @@ ONE_NAMED = axes([tick("1", 10, 10), tick(None, 50, 10), tick("2", 90, 10)], [])
 TWINS_BACKWARDS = [tick("1", 50, 10), tick(1.0, 10, 10)]
 TWINS = axes([tick(1, 10, 10), tick("1", 50, 10)], [])
 PAIRS, LINE = legend(_1=box(0, 0, 10, 10), _2=box(0, 20, 10, 10)), legend(_1=box(0, 5, 10, 0))
+WITHOUT_ID = output(legend_pairs=[{"bb": box(5, 5, 20, 2)}] * 2)
 HALF = legend(_2=box(0, 20, 5, 10), _1=box(0, 0, 10, 10), _7=box(0, 20, 10, 10))
 CASES = [
     # What is expected, published and released.
@@ -57,6 +56,7 @@ CASES = [
     ("IoU 1 and 50/100, over the larger count", PAIRS, HALF, [1.5 / 3], [1.5 / 3]),
     ("none is true", legend(), PAIRS, [0], [0]),
     ("none is predicted", PAIRS, legend(), [0], [0]),
+    ("pairs without an id match in their order", WITHOUT_ID, WITHOUT_ID, [1], [1]),
     ("a line of a legend has no area", LINE, LINE, [1], [0]),
     ("nor has a longer one", LINE, legend(_1=box(0, 5, 11, 0)), [0], [0]),
 ]

@@ -3,33 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from xml.etree import ElementTree
+from typing import Any
 
 import pytest
 
 from beamscore.metrics.chart.draw import MAX_HEIGHT
-from beamscore.metrics.common.svg import EXTRA, IGNORED, MATCHED, MISSED, WRONG, judged
+from beamscore.metrics.common.svg import MATCHED, WRONG, judged
+from tests.metrics import samples
 from tests.metrics.chart import samples as make
 from tests.metrics.chart.samples import Json, block, blocks, box, chart_type, data, legend, series, tick
-
-SVG = "{http://www.w3.org/2000/svg}"
-
-
-def drawn(truth: Json, prediction: Json | None, image: tuple[int, int] | None = None) -> ElementTree.Element:
-    record = make.truth_of(**{"image": {"width": 640, "height": 480}, **truth})
-    said = None if prediction is None else make.prediction_of(**prediction)
-    return ElementTree.fromstring(make.benchmark().draw(record, said, None, image))
+from tests.metrics.samples import SVG, shapes, texts
 
 
-def texts(svg: ElementTree.Element) -> list[str]:
-    return [element.text or "" for element in svg.iter(f"{SVG}text")]
-
-
-def styles(svg: ElementTree.Element, *tags: str) -> list[tuple[str, str]]:
-    """Returns the title of each part with the label of its style."""
-    labels = {style.color: style.label for style in (MATCHED, MISSED, EXTRA, WRONG, IGNORED)}
-    parts = [(each.findtext(f"{SVG}title"), each.get("stroke", "")) for each in svg.iter()]
-    return [(title, labels.get(color, "")) for title, color in parts if title]
+def drawn(truth: Json, prediction: Json | None, image: tuple[int, int] | None = None) -> Any:
+    return samples.drawn("chart", {"image": {"width": 640, "height": 480}, **truth}, prediction, image)
 
 
 def words(*found: tuple[float, str, str | None]) -> Json:
@@ -44,7 +31,7 @@ def test_texts_are_drawn_by_how_task_2_matched_them(names: Sequence[str | None])
         {"task2": words((20, "speed", a), (120, "time", b), (220, "mass", c), (320, "a__b", g))},
         {"task2": words((20, "speed", d), (122, "tyme", e), (420, "heat", f))},
     )
-    assert styles(svg) == [
+    assert shapes(svg) == [
         ("ground truth: speed", "matched"),
         ("ground truth: time", "wrong"),
         ("ground truth: mass", "missed"),
@@ -78,7 +65,7 @@ def test_ticks_legend_elements_and_roles_are_drawn_by_their_match() -> None:
         **parts({"one.": 101, "two.": 215, "four.": 400, "twin.": 500}, 101, 120, red=501, green=580),
     }
     svg = drawn(truth, prediction)
-    assert styles(svg) == [
+    assert shapes(svg) == [
         *(("ground truth: bar", "matched"), ("ground truth: bar", "missed")),
         *(("ground truth: tick of one", "matched"), ("ground truth: tick of two", "wrong")),
         # Of two with one id the first has the match.
@@ -93,7 +80,7 @@ def test_ticks_legend_elements_and_roles_are_drawn_by_their_match() -> None:
     ]
     assert {"class: vertical bar, predicted line", "km (role tick_label instead of axis_title)"} <= set(texts(svg))
     # What is not scored does not count.
-    assert styles(drawn({"task1": chart_type("pie")}, {"task2": words((20, "speed", "a"))})) == [
+    assert shapes(drawn({"task1": chart_type("pie")}, {"task2": words((20, "speed", "a"))})) == [
         ("prediction: speed", "does not count")
     ]
 
@@ -108,10 +95,9 @@ def test_data_series_have_axes_of_their_own_for_each_task() -> None:
     found = set(texts(svg))
     assert {"data series of task 7, scored 1", "0", "1", "2", "3", "4", "5", "10"} <= found
     assert [text for text in found if text.startswith("data series of task 6b, scored 0.")]
-    lines = [(each.findtext(f"{SVG}title"), each.get("stroke")) for each in svg.iter(f"{SVG}polyline")]
-    matched = [("sun", MATCHED.color), ("rain", MATCHED.color)]
-    assert [each for each in lines if each[0]][-4:] == matched * 2
-    assert ("sun", MATCHED.color) in lines[:-4]
+    lines = shapes(svg, "polyline")
+    assert lines[-4:] == [("sun", "matched"), ("rain", "matched")] * 2
+    assert ("sun", "matched") in lines[:-4]
     # From 10 right of the axis at 80 to 10 left of the names at 510.
     last = [each.get("points", "").split() for each in svg.iter(f"{SVG}polyline") if each.findtext(f"{SVG}title")][-2]
     assert [place.split(",")[0] for place in last] == ["90.0", "295.0", "500.0"]

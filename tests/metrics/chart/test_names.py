@@ -13,7 +13,8 @@ from unicodeit.data import SUBSUPERSCRIPTS
 
 from beamscore.metrics.chart.limits import reading_steps
 from beamscore.metrics.chart.names import compared_labels, numbers, read_text, text_scores, without_latex
-from tests.metrics.common.test_common import TEXTS, plain_edit_distance
+from tests.metrics.common.test_common import TEXTS
+from tests.metrics.samples import edit_distance
 
 
 @pytest.mark.parametrize(
@@ -85,5 +86,5 @@ def test_texts_score_by_their_edits_over_the_longer_one(texts: list[str], others
     for alpha in (1.0, 2.0):
         scores = text_scores([*texts, long], others, alpha)
         for text in texts:
-            distances = [plain_edit_distance(text, other) / max(len(text), len(other), 1) for other in others]
+            distances = [edit_distance(text, other) / max(len(text), len(other), 1) for other in others]
             assert [scores[text][other] for other in others] == [1 - distance**alpha for distance in distances]

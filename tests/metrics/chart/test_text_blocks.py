@@ -16,9 +16,7 @@ from tests.metrics.chart.samples import Json, block, blocks
 
 
 def scores(truth: Json, prediction: Json | None, **options: Any) -> list[float | None]:
-    given = None if prediction is None else {"task2": prediction}
-    found = make.metrics({"task2": truth}, given, tasks=["task2"], **options)
-    return [found["task2.detection"], found["task2.recognition"]]
+    return make.scores(["task2"], {"task2": truth}, prediction and {"task2": prediction}, **options)
 
 
 def details_of(truth: Json, prediction: Json) -> Any:
@@ -38,8 +36,6 @@ C, D = block("c", "two", 25, 0, 100, 10), block("d", "one", 0, 0, 90, 10)
 TWO = blocks(TITLE, block(1, "ef", 0, 100, 20, 10))
 OTHERS = blocks(TITLE, block(2, "gh", 200, 0, 20, 10), block(3, "ij", 200, 50, 20, 10))
 SPLIT = blocks(block("r", "cd", 50, 0.5, 45, 10), block("l", "ab", 0, 0, 45, 10))
-COLUMN = blocks(block(2, "second", 0, 20, 45, 20), block(1, "first", 10, 0, 40, 19))
-ALONE = blocks(block("p", "ab", 0, 0, 100, 24), block("q", "cd", 0, 900, 100, 10))
 CASES: list[tuple[Any, ...]] = [
     # What is expected, published and, where it is said, released.
     ("IoU 800 / 1000, one edit in four", blocks(TITLE), blocks(block(5, "abxd", 0, 0, 80, 10)), [0.8, 0.75], None),
@@ -48,30 +44,19 @@ CASES: list[tuple[Any, ...]] = [
     # c overlaps a (IoU 75/125 = 0.6) and b (95/105), d overlaps a (0.9) and b (60/130 < 0.5). Released, IoU counts
     # pixels (76 * 11 over (101 + 101 - 76) * 11), and a takes c, which comes first, as b does.
     ("best first", blocks(A, B), blocks(C, D), [(0.9 + 95 / 105) / 2, 1], [(76 / 126 + 96 / 106) / 2, 1 / 2]),
-    ("the IoU threshold is included", WIDE, row((0, 50)), [0.5, 1], None),
-    ("but not less", WIDE, row((0, 49.9)), [0, 0], None),
-    ("in pixels: 50 * 11 of 100 * 11", row((0, 99)), row((0, 49)), [0, 0], [0.5, 1]),
-    ("in pixels", row((0, 99)), row((0, 48)), [0, 0], [0, 0]),
+    ("the IoU threshold is included; in pixels, 50 of 100", WIDE, row((0, 50)), [0.5, 1], [51 / 101, 1]),
+    ("the same, released", row((0, 99)), row((0, 49)), [0, 0], [0.5, 1]),
     # Together they share 450 + 427.5 >= 0.8 of 1000. Their bounding box is 95 x 10.5, read from left to right.
     ("a split", blocks(block("t", "ab cd", 0, 0, 100, 10)), SPLIT, [0.8 * 950 / (1000 + 95 * 10.5 - 950), 1], None),
     ("parts cover 0.8, exactly", WHOLE, row((0, 40), (60, 40)), [0.8, 1], [0, 0]),
-    ("parts cover less", WHOLE, row((0, 39), (50, 39)), [0, 0], None),
-    ("read from top to bottom", blocks(block("t", "first second", 0, 0, 50, 40)), COLUMN, [0.8, 1], None),
-    ("one edit of five", row((60, 40), (0, 40)), blocks(block(0, "ab ax", 0, 0, 100, 10)), [0.8, 0.8], None),
     ("merged truths cover 0.4, exactly", row((0, 20), (60, 20)), WHOLE, [0.8 * 800 / 1000, 1], None),
-    ("merged truths cover less", row((0, 20), (60, 19.9)), WHOLE, [0, 0], None),
-    # 1000 of the 2400 lie in the truth, which it covers: IoU 0.42, a share of 0.42 and a cover of 1.
-    ("one part is no split, no merge", blocks(TITLE, block("u", "cd", 0, 500, 100, 10)), ALONE, [0, 0], None),
     ("boxes without area match where they are equal", blocks(LINE), blocks(LINE), [1, 1], None),
     ("and only there", blocks(LINE), blocks(block(0, "ab", 5, 5, 29, 0)), [0, 0], None),
     *(
         ("a side that runs backwards has no area", blocks(TITLE), row((0, width)), [0, 0], [0, 0])
-        for width in (-5, -200, 0)
+        for width in (-5, -200)
     ),
-    ("nothing is there", blocks(), blocks(TITLE), [0, 0], [0, 0]),
-    ("nothing is predicted", blocks(TITLE), blocks(), [0, 0], [0, 0]),
     ("an empty text is right", EMPTY, EMPTY, [1, 1], [1, 1]),
-    ("or wrong", EMPTY, blocks(TITLE), [1, 0], [1, 0]),
     ("a double underscore drops a true block", blocks(TITLE, BLANK), blocks(TITLE), [1, 1], [1, 1]),
     ("and a predicted one", blocks(TITLE), blocks(TITLE, BLANK), [1, 1], [1, 1]),
 ]
@@ -130,7 +115,7 @@ def test_the_work_of_reading_is_that_of_the_side_which_takes_most_of_it() -> Non
     sides = (("ground_truth", many, None), ("prediction", {"task2": blocks()}, many), ("ground_truth", many, many))
     for side, truth, prediction in sides:
         # Each takes 400 + 15 * 13 steps, one more for the text and one for 50 characters of all.
-        message = make.rejection(side, truth, prediction, max_steps=5000)  # type: ignore[arg-type]
+        message = make.rejection(side, truth, prediction, max_steps=5000)
         assert f"{20 * (400 + 15 * 13) + 20 + 5} " in message
 
 
@@ -156,8 +141,9 @@ BLOCKS = st.lists(STRIPS, max_size=2).map(lambda lines: list(itertools.chain.fro
 @given(BLOCKS, BLOCKS)
 def test_pairs_splits_and_merges_are_those_of_the_plain_reading(truth: list[Json], prediction: list[Json]) -> None:
     sides = blocks(*truth), blocks(*prediction)
-    assert scores(*sides) == pytest.approx(plain_reading.text_blocks(truth, prediction), abs=1e-12)
-    assert all(0 <= (each or 0) <= 1 for each in scores(*sides, protocol="released"))
+    for protocol in ("published", "released"):
+        expected = plain_reading.text_blocks(truth, prediction, protocol)
+        assert scores(*sides, protocol=protocol) == pytest.approx(expected, abs=1e-12)
     # No block is used twice.
     details = details_of(*sides)
     for side, name, left in ((truth, "truth_ids", "missed"), (prediction, "prediction_ids", "extra")):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import unicodedata
-from itertools import permutations
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -12,12 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamscore.metrics.benchmark import RejectedRecord, Side
+from beamscore.metrics.benchmark import RejectedRecord
 from beamscore.metrics.common.assignment import best_pairs, best_pairs_below, best_sum, numpy_sum
 from beamscore.metrics.common.boxes import area, bounding_box, box_iou, pixel_iou, shared_area
 from beamscore.metrics.common.budget import Budget, OutOfBudget
 from beamscore.metrics.common.svg import Drawing, Style
 from beamscore.metrics.common.text import character_error_rate, normalized
+from tests.metrics.samples import best_sum as plain_best_sum
+from tests.metrics.samples import edit_distance
 
 SEEDS = st.integers(0, 2**32 - 1)
 BOX = st.tuples(*[st.integers(-3, 8)] * 4)
@@ -30,9 +32,7 @@ Whole = tuple[int, int, int, int]
 def test_no_assignment_is_better(rows: int, columns: int, levels: int, seed: int) -> None:
     draw = np.random.default_rng(seed)
     scores = draw.integers(0, levels, (rows, columns)) / levels
-    wide = scores if rows <= columns else scores.T
-    chosen = permutations(range(wide.shape[1]), wide.shape[0])
-    best = max(sum(wide[row, column] for row, column in enumerate(each)) for each in chosen)
+    best = plain_best_sum(scores.tolist())
     pairs = best_pairs(scores.tolist())
     assert [len({*side}) for side in zip(*pairs, strict=True)] == [min(rows, columns)] * 2 * bool(pairs)
     assert sum(scores[pair] for pair in pairs) == pytest.approx(best)
@@ -56,15 +56,16 @@ def cells(box: Whole, last: int = 0) -> set[tuple[int, int]]:
 
 @given(BOX, BOX)
 def test_areas_are_those_of_the_unit_squares(first: Whole, second: Whole) -> None:
-    shared, union = len(cells(first) & cells(second)), len(cells(first) | cells(second))
-    assert (area(first), shared_area(first, second)) == (len(cells(first)), shared)
-    assert box_iou(first, second) == (shared / union if shared else 0)
+    forward = [(min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)) for x0, y0, x1, y1 in (first, second)]
+    for boxes in ((first, second), forward):
+        one, other = map(cells, boxes)
+        assert (area(boxes[0]), shared_area(*boxes)) == (len(one), len(one & other))
+        assert box_iou(*boxes) == (len(one & other) / len(one | other) if one & other else 0)
     corners = np.array([first, second])
     assert bounding_box([first, second]) == (*corners.min(axis=0)[:2], *corners.max(axis=0)[2:])
     # With its last row and column; a side that runs backwards has one pixel.
-    if all(x0 <= x1 and y0 <= y1 for x0, y0, x1, y1 in (first, second)):
-        shared, union = len(cells(first, 1) & cells(second, 1)), len(cells(first, 1) | cells(second, 1))
-        assert pixel_iou(first, second) == shared / union
+    one, other = (cells(each, 1) for each in forward)
+    assert pixel_iou(*forward) == len(one & other) / len(one | other)
     assert pixel_iou((0, 0, -0.5, 0), (0, 0, 0, 0)) == 0.5 / (1 + 1 - 0.5)
     assert 0 <= pixel_iou(first, second) <= 1
 
@@ -81,9 +82,7 @@ def test_areas_are_those_of_the_unit_squares(first: Whole, second: Whole) -> Non
         ([("prediction", 3), ("ground_truth", 2)] * 2 + [("prediction", 1)], 0, "prediction", "; 7 of the steps"),
     ],
 )
-def test_the_side_that_takes_more_than_half_to_read_is_rejected(
-    reading: list[tuple[Side, int]], comparing: int, side: str, reason: str
-) -> None:
+def test_the_side_that_takes_more_than_half_is_rejected(reading: Any, comparing: int, side: str, reason: str) -> None:
     exact = Budget(10)
     exact.spend(10)
     assert (exact.steps, exact.left) == (10, 0)
@@ -116,19 +115,9 @@ def test_any_text_makes_a_document_of_its_own_shapes(text: str) -> None:
     assert '"M6.0 16.0L14.0 24.0M14.0 16.0L6.0 24.0"' in document
 
 
-def plain_edit_distance(first: str, second: str) -> int:
-    previous = list(range(len(second) + 1))
-    for row, character in enumerate(first, 1):
-        current = [row]
-        for column, other in enumerate(second, 1):
-            current.append(min(previous[column] + 1, current[-1] + 1, previous[column - 1] + (character != other)))
-        previous = current
-    return previous[-1]
-
-
 @given(TEXTS, TEXTS)
 def test_character_error_rate_is_capped_edits_over_the_truth(truth: str, predicted: str) -> None:
-    edits = plain_edit_distance(truth, predicted)
+    edits = edit_distance(truth, predicted)
     expected = min(1, edits / len(truth)) if truth else float(bool(predicted))
     assert character_error_rate(truth, predicted) == expected
 

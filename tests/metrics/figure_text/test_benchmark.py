@@ -1,9 +1,10 @@
-"""The benchmark as a whole: records in, statistics and values out."""
+"""The benchmark as a whole: records in, statistics, values and pictures out."""
 
 from __future__ import annotations
 
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,9 @@ from beamscore.metrics.benchmark import RejectedRecord, SampleScore
 from beamscore.metrics.figure_text.records import FigurePrediction, FigureTextOptions, FigureTruth
 from beamscore.metrics.statistics.sums import Sums
 from tests.generate.figure_text import sample
-from tests.metrics.figure_text.helpers import Regions, Word, at, score, values, words
+from tests.metrics import samples
+from tests.metrics.figure_text.samples import Regions, at, rejection, score, values, words
+from tests.metrics.samples import STYLES, SVG, shapes, texts
 from tests.plain_loop import make_benchmark, read_records, score_records, total
 
 CORPUS = Path(__file__).parents[2] / "corpora" / "figure_text"
@@ -117,11 +120,9 @@ def test_values_are_of_sums_over_figures() -> None:
 
 @settings(max_examples=40)
 @given(st.lists(st.tuples(words, words), min_size=1, max_size=3), st.data())
-def test_a_subset_is_the_benchmark_with_the_others_ignored(
-    samples: list[tuple[list[Word], list[Word]]], data: st.DataObject
-) -> None:
+def test_a_subset_is_the_benchmark_with_the_others_ignored(drawn: Any, data: Any) -> None:
     labelled, ignored = [], []
-    for truths, detections in samples:
+    for truths, detections in drawn:
         small = data.draw(st.lists(st.booleans(), min_size=len(truths), max_size=len(truths)))
         found, regions = ([{"box": list(box), "text": "DNA"} for box, _ in side] for side in (detections, truths))
         labels = [{"difficulty": "small" if one else "color"} for one in small]
@@ -194,18 +195,16 @@ def test_every_region_says_how_it_was_matched() -> None:
     ],
 )
 def test_unclear_records_are_rejected(truth: Regions, prediction: Regions, side: str, message: str) -> None:
-    with pytest.raises(RejectedRecord, match=message) as rejected:
-        score(truth, prediction)
-    assert rejected.value.side == side
+    assert re.search(message, rejection(side, truth, prediction))
 
 
 @pytest.mark.parametrize("geometry", ["rectangle", "polygon"])
 def test_work_is_paid_for_before_it_is_done(geometry: str) -> None:
     triangle, corners = [{"points": [[0, 0], [2, 0], [0, 2]]}], 4 + 3
     score(triangle, [], geometry=geometry, max_steps=4 * 3)
-    with pytest.raises(RejectedRecord, match=f"at least {4 * corners} steps") as caught:
-        score(triangle, [at(50)], geometry=geometry, max_steps=4 * corners - 1)
-    assert caught.value.side == "prediction"  # 4 * 4 of the steps are more than half
+    # 4 * 4 of the steps are more than half.
+    message = rejection("prediction", triangle, [at(50)], geometry=geometry, max_steps=4 * corners - 1)
+    assert f"at least {4 * corners} steps" in message
     # Every subset is paid for.
     plain = [at(0, text="a") for _ in range(50)]
     score(plain, plain, max_steps=20_000)
@@ -257,3 +256,47 @@ def test_a_table_row_adds_up() -> None:
     _, matched = make_benchmark("figure_text").tables(sums)
     # 3 regions: one to one, two merged, none missed; 3 detections: one to one, the merging one, one false.
     assert list(matched.rows[0]) == ["all", 1, 0, 2, 0, 1]
+
+
+ROW = [at(100 * n, text="word") for n in range(3)]
+FAR = at(1e6, text="far")
+
+
+def drawn(truth: Regions, found: Regions, image: tuple[int, int] | None = None) -> Any:
+    return samples.drawn("figure_text", {"regions": truth}, {"regions": found}, image)
+
+
+def places(svg: Any) -> list[Any]:
+    return [each.get("points") for each in svg.iter(f"{SVG}polygon")]
+
+
+def test_regions_are_drawn_by_their_match_with_the_texts_that_the_picture_does_not_show() -> None:
+    long = {"points": [[300, 0], [310, 0], [305, 9]], "text": "<&\x00\u202e" + "D" * 1000}
+    truth = [*ROW, long, at(400, ignore=True, text="none"), {"id": "b"}]
+    found = [at(0, text="word"), at(100, text="ward"), at(500, text="more")]
+    for image, count in ((None, 8), ((800, 600), 5)):
+        svg = drawn(truth, found, image)
+        assert shapes(svg) == [
+            ("ground truth: one to one: word", "matched"),
+            ("ground truth: one to one: word", "wrong"),
+            ("ground truth: missed: word", "missed"),
+            (f"ground truth: missed: <&\ufffd\ufffd{'D' * 174}…", "missed"),
+            ("ground truth: dont care: none", "does not count"),
+            ("prediction: one to one: word", "matched"),
+            ("prediction: one to one: ward", "wrong"),
+            ("prediction: false: more", "extra"),
+        ]
+        assert texts(svg)[:5] == list(STYLES.values())
+        assert len(texts(svg)) == 5 + count
+
+
+def test_a_far_region_does_not_blow_up_the_picture() -> None:
+    near, far = drawn(ROW, []), drawn(ROW, [FAR])
+    assert places(near) == places(far)
+    assert "1 part lies far outside, not drawn" in far.itertext()
+    # Over the real picture, what lies outside of that is not drawn, and regions lie where they are.
+    svg = drawn([{"box": [400, 300, 800, 600]}], [at(900), at(910)], (800, 600))
+    assert "2 parts lie far outside, not drawn" in svg.itertext()
+    x, y, width, height = (float(next(svg.iter(f"{SVG}image")).get(name, 0)) for name in ("x", "y", "width", "height"))
+    assert places(svg)[0].startswith(f"{x + width / 2:.1f},{y + height / 2:.1f}")
+    assert float(drawn([], []).get("width") or 0) < 1000

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.metrics.figure_text.brute_force import Box, area, common
-from tests.metrics.figure_text.helpers import Regions, at, score, values
+from tests.metrics.figure_text.samples import Box, Regions, area, at, common, score, values
 
 SCRIPT, IOU, POLYGONS = {"protocol": "icdar2013"}, {"protocol": "iou"}, {"geometry": "polygon"}
 OPTIONS: list[dict[str, Any]] = [{}, POLYGONS, SCRIPT, {**SCRIPT, **POLYGONS}, IOU]
@@ -59,9 +58,7 @@ def test_a_copy_scores_1(options: dict[str, Any], drawn: Regions, some: list[Box
 
 @settings(max_examples=60)
 @given(st.lists(st.tuples(boxes, st.booleans()), max_size=4), st.lists(boxes, max_size=4))
-def test_every_detection_counts_but_those_in_a_region_that_does_not(
-    drawn: list[tuple[Box, bool]], lines: list[Box]
-) -> None:
+def test_every_detection_counts_but_those_in_a_region_that_does_not(drawn: Any, lines: list[Box]) -> None:
     """A line is what a box of a thousandth of a pixel is: the counts of both are the same."""
     truth = [{"box": list(box), "ignore": ignore} for box, ignore in drawn if area(box)]
     thin, thick = (
@@ -76,6 +73,8 @@ LINE, CROSSED = {"box": [20, 0, 20, 9]}, {"points": [[30, 0], [40, 10], [40, 0],
 # Most corners of one are at its left end, of the other at its right end: their means are 19.4 from each other.
 LEFT = {"points": [*((50 + n / 10, 0) for n in range(20)), (60, 0), (60, 1), (50, 1)]}
 RIGHT = {"points": [(50, 0), *((72 + n / 10, 0) for n in range(1, 21)), (74, 1), (50, 1)]}
+SQUARE = [(10, 0), (10, 10), (0, 10)]
+FAR = {**IOU, "sigma_threshold": 0.99, "tau_threshold": 0.99, "scatter_factor": 0.1, "geometry": "polygon"}
 NESTED = [{"box": [0, 0, 100, 10]}, {"box": [0, 0, 10, 10]}]
 
 
@@ -92,15 +91,23 @@ NESTED = [{"box": [0, 0, 100, 10]}, {"box": [0, 0, 10, 10]}]
         # 10 of 10 and of 24 are shared; as polygons, 2 * 19.4 is more than the diagonals, 10.05 and 24.02.
         ([LEFT], [RIGHT], {}, 1, 1),
         ([LEFT], [RIGHT], POLYGONS, 0, 0),
+        # By IoU, whatever the options of DetEval.
+        ([at(0)], [{"box": [0, 0, 10, 20]}], IOU, 0, 0),  # 100 / 200 = 0.5, which is not above it
+        ([at(0)], [{"box": [0, 0, 10, 19.9]}], FAR, 1, 1),  # 100 / 199
+        # Polygons are measured exactly, whatever the geometry.
+        ([at(0)], [{"points": SQUARE}], IOU, 0, 0),  # 50 / 100
+        ([at(0)], [{"points": [(1, 0), *SQUARE]}], IOU, 1, 1),  # 95 / 100
+        # What lies in a don't-care region by more than half leaves the counts: 60 and 50 of 100.
+        ([at(0), at(50, ignore=True)], [at(0), at(54)], IOU, 1, 1),
+        ([at(0), at(50, ignore=True)], [at(0), at(55)], FAR, 1, 1 / 2),
+        ([at(0)], [at(0), LINE], IOU, 1, 1 / 2),  # without area it counts, and matches nothing
         # A column of ten pixels is a region like any other.
         ([LINE], [LINE], SCRIPT, 1, 1),
         # Of a word and a letter in it, the word is matched by both, 0.8 each, and the letter by none that is left.
         (NESTED, NESTED, {}, 0.8 / 2, 1.6 / 2),
     ],
 )
-def test_what_is_counted(
-    truth: Regions, found: Regions, options: dict[str, Any], recall: float, precision: float
-) -> None:
+def test_what_is_counted(truth: Regions, found: Regions, options: Any, recall: float, precision: float) -> None:
     metrics = score(truth, found, **options).metrics
     assert (metrics["detection.recall"], metrics["detection.precision"]) == pytest.approx((recall, precision))
 

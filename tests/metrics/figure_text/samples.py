@@ -1,13 +1,55 @@
-"""The definitions read plainly, in exact fractions, for upright integer boxes: the oracle on small figures."""
+"""Figures of a few regions: scored, drawn at random, and read plainly by the definitions.
+
+The plain reading is in exact fractions, for upright boxes of whole numbers: the oracle on small figures.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
+
+from hypothesis import strategies as st
+
+from beamscore.metrics.benchmark import SampleScore
+from tests.metrics import samples
+from tests.plain_loop import make_benchmark, total
 
 Box = tuple[int, int, int, int]
+Boxes = Sequence[Box]
+Pairs = list[tuple[int, int]]
 Matches = list[tuple[list[int], list[int]]]
 """The regions and the detections of each match."""
+Regions = list[dict[str, Any]]
+Word = tuple[Box, str | None]
+Words = list[Word]
+
+
+def score(truth: Regions, prediction: Regions | None, **options: Any) -> SampleScore:
+    predicted = None if prediction is None else {"regions": prediction}
+    return samples.score("figure_text", {"regions": truth}, predicted, **options)
+
+
+def values(*scores: SampleScore, **options: Any) -> dict[str, float | None]:
+    return make_benchmark("figure_text", **options).values(total(scores))
+
+
+def rejection(side: str, truth: Regions, prediction: Regions, **options: Any) -> str:
+    return samples.rejection("figure_text", side, {"regions": truth}, {"regions": prediction}, **options)
+
+
+def at(left: float, **region: Any) -> dict[str, Any]:
+    """A region of 10 by 10 pixels."""
+    return {"box": [left, 0, left + 10, 10], **region}
+
+
+sides = st.tuples(st.integers(0, 8), st.integers(1, 6)).map(lambda side: (side[0], side[0] + side[1]))
+boxes = st.builds(lambda x, y: (x[0], y[0], x[1], y[1]), sides, sides)
+# Boxes of one line overlap far more often, and give the scattered matches.
+line_boxes = sides.map(lambda x: (x[0], 0, x[1], 5))
+texts = st.sampled_from(["DNA", "DNA.", "dna", None])
+words = st.one_of([st.lists(st.tuples(some, texts), max_size=6) for some in (boxes, line_boxes)])
+cares = st.lists(st.booleans(), min_size=6, max_size=6)
 
 
 def area(box: Box) -> int:
@@ -25,15 +67,13 @@ def covered(box: Box, other: Box) -> Fraction:
     return Fraction(common(box, other), area(box))
 
 
-def in_dont_care(truths: Sequence[Box], counts: Sequence[bool], found: Sequence[Box], share: Fraction) -> set[int]:
+def in_dont_care(truths: Boxes, counts: Sequence[bool], found: Boxes, share: Fraction) -> set[int]:
     """The detections with more than `share` of their area in one region that does not count."""
     others = [truth for truth, cared in zip(truths, counts, strict=True) if not cared]
     return {j for j, box in enumerate(found) if any(covered(box, other) > share for other in others)}
 
 
-def deteval(
-    truths: Sequence[Box], counts: Sequence[bool], found: Sequence[Box], strict: bool
-) -> tuple[Matches, set[int]]:
+def deteval(truths: Boxes, counts: Sequence[bool], found: Boxes, strict: bool) -> tuple[Matches, set[int]]:
     """The matches in the order of the script, and the detections that don't-care regions take out.
 
     `strict`: thresholds must be passed, as in the paper; else reached, as in the script.
@@ -80,9 +120,7 @@ def deteval(
     return matches, dont_care
 
 
-def iou_script(
-    truths: Sequence[Box], counts: Sequence[bool], found: Sequence[Box]
-) -> tuple[list[tuple[int, int]], set[int]]:
+def iou_script(truths: Boxes, counts: Sequence[bool], found: Boxes) -> tuple[Pairs, set[int]]:
     """The loops of the script of ICDAR 2015: the pairs, and the detections that don't-care regions take out."""
     dont_care = in_dont_care(truths, counts, found, Fraction(1, 2))
     matched_rows, matched_columns, pairs = set(), set(), []
