@@ -9,11 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 
-from beamscore.metrics.statistics.change_points import (
-    FALSE_ALARMS_A_YEAR,
-    change_points,
-    threshold,
-)
+from beamscore.metrics.statistics.change_points import FALSE_ALARMS_A_YEAR, change_points, threshold
 from tests.calibrate.nights import detection_rate, drift_detection_rate, false_alarms
 
 
