@@ -104,14 +104,6 @@ def test_counted_units_by_hand(
     assert counted_units(np.array(denominators, dtype=float), per_sample, clustered) == expected
 
 
-def test_clusters_count_as_clusters() -> None:
-    bootstrap = Bootstrap(replicates=2000, seed=1)
-    sizes = np.array([1, 1, 2, 4, 8, 8] * 5)
-    weights = bootstrap.weights([bootstrap.unit_hash(str(number)) for number in range(len(sizes))])
-    # (sum d)^2 / sum d^2 = 120^2 / (5 * 150); the estimate of 2,000 replicates is good to sqrt(2 / 2000) = 3 %.
-    assert counted_units(weights @ sizes, None, clustered=True) == pytest.approx(120**2 / 750, rel=0.1)
-
-
 @given(st.lists(st.floats(0.5, 1e6), min_size=1, max_size=9), st.integers(1, 5))
 def test_a_mean_over_classes_rests_on_no_more_units_than_there_are(classes: list[float], times: int) -> None:
     """By Cauchy and Schwarz (sum 1/n)^2 / sum 1/n^3 is at most sum n, and is sum n where all n are the same."""

@@ -1,4 +1,4 @@
-"""The laws of exact sums, one by one and in tables."""
+"""The laws of exact sums, one by one and in tables, and ratios; of columns, the bits of a call for each entry."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ import pickle
 import random
 import zlib
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from beamscore.metrics.statistics.ratios import entrywise, f_measure, is_measured, mean, precision_recall_f1, ratio
 from beamscore.metrics.statistics.sum_table import PackedReplicates, SumTable
 from beamscore.metrics.statistics.sums import Sums, to_units
 from tests.metrics.statistics.samples import NUMBERS, STATISTICS
@@ -112,3 +114,48 @@ def test_small_counts_are_packed_in_few_bytes_and_data_that_do_not_fit_are_refus
         PackedReplicates(("a",), zlib.compress((1 << 120).to_bytes(16, "little"))).unpack(1)
     with pytest.raises(ValueError, match="larger than any"):
         SumTable.of([Sums({"a": 1 << 120})])
+
+
+@pytest.mark.parametrize(
+    ("rates", "expected"),
+    [
+        ((0.5, 1.0), 2 / 3),  # 2 * 0.5 * 1 / 1.5
+        ((0.25, 0.75), 0.375),  # 2 * 0.1875 / 1
+        ((0.0, 0.0), 0.0),
+        ((1.0, 0.0), 0.0),
+        ((None, 0.0), 0.0),  # nothing was predicted, something was there, or the other way round
+        ((0.5, None), 0.0),
+        ((None, None), None),
+    ],
+)
+def test_f_measure(rates: tuple[float | None, float | None], expected: float | None) -> None:
+    assert f_measure(*rates) == f_measure(*rates[::-1]) == expected
+
+
+def test_ratios_and_means() -> None:
+    assert precision_recall_f1(3, 4, 6) == pytest.approx((0.75, 0.5, 0.6))  # 2 * 0.375 / 1.25
+    assert precision_recall_f1(0, 0, 5) == precision_recall_f1(0, 5, 0) == (0, 0, 0)
+    assert precision_recall_f1(0, 0, 0) == (None, None, None)
+    assert (ratio(3, 4), ratio(0, 4), ratio(0, 0)) == (0.75, 0.0, None)
+    assert (mean([1.0, None, 2.0, 6.0]), mean([]), mean([None])) == (3.0, None, None)
+
+
+VALUES = st.none() | st.just(0.0) | st.integers(1, 10**9).map(lambda part: part / 10**9)
+COUNTS = st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 3))
+
+
+@given(st.lists(st.tuples(VALUES, VALUES), min_size=1, max_size=5), st.lists(COUNTS, min_size=1, max_size=5))
+@np.errstate(all="ignore")
+def test_columns_have_the_bits_of_a_call_for_each_entry(pairs: Any, counts: Any) -> None:
+    def column(values: Any) -> Any:
+        return np.array([math.nan if each is None else each for each in values], dtype=float)
+
+    first, second = (column(each) for each in zip(*pairs, strict=True))
+    for function in (f_measure, lambda *each: mean(each)):
+        np.testing.assert_array_equal(function(first, second), column(function(*pair) for pair in pairs))
+    assert is_measured(first).tolist() == [is_measured(one) for one, _ in pairs]
+    assert entrywise(math.hypot, *np.array(counts, dtype=float).T[:2]).tolist() == [math.hypot(*n[:2]) for n in counts]
+    found = precision_recall_f1(*(column(each) for each in zip(*counts, strict=True)))
+    expected = zip(*(precision_recall_f1(*each) for each in counts), strict=True)
+    for rates, each in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(rates, column(each))
