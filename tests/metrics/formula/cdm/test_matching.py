@@ -165,17 +165,6 @@ def test_a_match_that_is_20_pixels_off_is_dropped(shift: float, stays: bool) -> 
     assert kept([*others, 200 + 200j], [*others, 200 + shift + 200j]) == [True] * len(others) + [stays]
 
 
-def test_the_counts_and_the_bleu_of_one_sample() -> None:
-    # Unigrams a b d; bigram ab; no trigram and no 4-gram. Four, three, two and one of the prediction; both lengths.
-    assert bleu_counts("abcd", "abxd") == (3, 4, 1, 3, 0, 2, 0, 1, 4, 4)
-    # Half a match in two trigrams, a quarter of one in one 4-gram.
-    assert bleu(3, 4, 1, 3, 0, 2, 0, 1, 4, 4) == pytest.approx((3 / 4 * 1 / 3 * (1 / 2) / 2 * (1 / 4) / 1) ** (1 / 4))
-    assert bleu(*bleu_counts("abcdefgh", "abcd")) == pytest.approx(math.exp(1 - 8 / 4))  # the brevity penalty
-    three = bleu_counts("abc", "abc")  # no sequence of four
-    assert (bleu(*three), bleu(*three, every_order=False)) == (0, 1)
-    assert bleu(*bleu_counts("abcd", "wxyz")) == bleu(*bleu_counts("abcd", "")) == 0
-
-
 SENTENCE = st.lists(st.sampled_from("abcde"), max_size=12)
 
 
