@@ -46,7 +46,6 @@ def answered(prediction: str, dialect: str | None = None) -> FormulaPrediction:
         (DOCUMENT, answered(BOMB), "prediction", "max_steps=500000"),
         (FormulaTruth(document=f"$${'ab' * 40_000}$$"), answered(f"$${'ba' * 40_000}$$"), "sample", "max_steps=500000"),
     ],
-    ids=range(16),
 )  # fmt: skip
 def test_records_that_cannot_be_scored(
     truth: FormulaTruth, prediction: FormulaPrediction | None, side: str, words: str
