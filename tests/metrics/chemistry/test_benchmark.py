@@ -190,9 +190,8 @@ def picture(truth: str, prediction: str) -> ElementTree.Element:
 
 def test_a_bond_is_drawn_46_pixels_long_between_its_atoms_in_as_many_lines_as_it_has() -> None:
     drawn = picture("\\chemfig{A=[:30]B}", "\\chemfig{A=[:30]B}")
-    (ax, ay), (bx, by) = [(float(each.attrib["cx"]), float(each.attrib["cy"])) for each in drawn.iter(f"{SVG}circle")][
-        :2
-    ]
+    atoms = [(float(each.attrib["cx"]), float(each.attrib["cy"])) for each in drawn.iter(f"{SVG}circle")]
+    (ax, ay), (bx, by) = atoms[:2]
     # A is at the left margin of 16 pixels, and below B.
     assert (ax, bx - ax, ay - by) == pytest.approx((16, 46 * math.cos(math.pi / 6), 23), abs=0.1)
     lines = [each.attrib["points"] for each in drawn.iter(f"{SVG}polyline")][-4:-2]

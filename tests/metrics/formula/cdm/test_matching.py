@@ -40,6 +40,7 @@ def row(tokens: Sequence[str], gap: float = 30.0) -> Boxes:
         (r"\left< \langle", r"< \langle"),
         (r"\prime '", "' ,"),
         (r"\lbrack \left[", "[ ]"),
+        (r"\string@ @", r"\string@ \string"),
     ],
 )
 def test_tokens_that_look_the_same_and_others(alike: str, different: str) -> None:
