@@ -40,10 +40,7 @@ class Reader(ToyBenchmark):
     )
 
     def values(self, sums: Sums) -> dict[str, float | None]:
-        return {
-            "accuracy": ratio(sums["read"], sums["words"]),
-            "error": ratio(sums["error"], sums["samples"]),
-        }
+        return {"accuracy": ratio(sums["read"], sums["words"]), "error": ratio(sums["error"], sums["samples"])}
 
 
 KIND = with_repeats(Reader)

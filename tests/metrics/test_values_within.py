@@ -12,10 +12,7 @@ from hypothesis import strategies as st
 from beamscore.metrics.statistics.sums import Sums
 from tests.plain_loop import make_benchmark
 
-BENCHMARKS = {
-    "chart": make_benchmark("chart", tasks=["task2", "task5"]),
-    "figure_text": make_benchmark("figure_text"),
-}
+BENCHMARKS = {"chart": make_benchmark("chart", tasks=["task2", "task5"]), "figure_text": make_benchmark("figure_text")}
 BOX, AWAY = ({"x0": x0, "y0": 0, "width": 10, "height": 10} for x0 in (0, 90))
 RIGHT, WRONG = ({"output": {"text_blocks": [{"id": 0, "text": "a", "bb": box}]}} for box in (BOX, AWAY))
 LEGEND, LEGEND_AWAY = ({"output": {"legend_pairs": [{"id": 0, "bb": box}]}} for box in (BOX, AWAY))

@@ -1,10 +1,13 @@
-"""The benchmark from records to values, what it refuses, and its pictures."""
+"""The benchmark from the competition's files and records to values, what it refuses, and its pictures."""
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import random
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -15,10 +18,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from beamscore.metrics.benchmark import Pair, RejectedRecord, SampleScore
+from beamscore.metrics.chemistry.converter import ChemistryConverter
 from beamscore.metrics.chemistry.draw import atom_label
 from beamscore.metrics.chemistry.records import ChemistryPrediction, ChemistryTruth
 from beamscore.metrics.common.budget import Budget
 from beamscore.metrics.common.svg import EXTRA, MISSED
+from beamscore.metrics.converter import Part, UnreadableSource
 from beamscore.metrics.statistics.sums import Sums
 from tests.abuse.chemistry import SIDES
 from tests.generate.chemistry import sample
@@ -185,9 +190,8 @@ def picture(truth: str, prediction: str) -> ElementTree.Element:
 
 def test_a_bond_is_drawn_46_pixels_long_between_its_atoms_in_as_many_lines_as_it_has() -> None:
     drawn = picture("\\chemfig{A=[:30]B}", "\\chemfig{A=[:30]B}")
-    (ax, ay), (bx, by) = [(float(each.attrib["cx"]), float(each.attrib["cy"])) for each in drawn.iter(f"{SVG}circle")][
-        :2
-    ]
+    atoms = [(float(each.attrib["cx"]), float(each.attrib["cy"])) for each in drawn.iter(f"{SVG}circle")]
+    (ax, ay), (bx, by) = atoms[:2]
     # A is at the left margin of 16 pixels, and below B.
     assert (ax, bx - ax, ay - by) == pytest.approx((16, 46 * math.cos(math.pi / 6), 23), abs=0.1)
     lines = [each.attrib["points"] for each in drawn.iter(f"{SVG}polyline")][-4:-2]
@@ -255,3 +259,46 @@ def test_the_four_starts_of_the_tool_may_miss_a_drawing_in_which_many_atoms_look
     text = f"\\chemfig {{ A {'-[:90] ' * 14}}} \\chemfig {{ {spine} {'-[:90] ' * 9}}}"
     for options, equal in (({}, [True, True]), ({"protocol": "released"}, [True, False])):
         assert [molecule.equal for molecule in score(text, text, **options).details.molecules] == equal
+
+
+ANNOTATION = json.dumps({"chemfig": "\\chemfig{A-[2]B}", "ssml_normed": "\\chemfig { A -[:90] B }", "ssml_sd": "浓"})
+LINES = "\ufeffimages/train_1.jpg\tH _ { 2 } O\r\n\nno tab\ntrain_2.jpg\t浓\ttab\n"
+
+
+@pytest.mark.parametrize(
+    ("role", "path", "content", "expected"),
+    [
+        ("lines", "a.txt", LINES, [("train_1", "H _ { 2 } O"), "a.txt, line 3: expected", ("train_2", "浓\ttab")]),
+        ("lines", "a.txt", "\tH\n", ["a.txt, line 1: expected image<TAB>string"]),
+        ("lines", "a.txt", b"a\t\xff\nb\tO", ["a.txt, line 1: not UTF-8", ("b", "O")]),
+        ("json", "train/train_7.json", ANNOTATION, [("train_7", "\\chemfig { A -[:90] B }")]),
+        ("json_chemfig", "train\\train_7.json", ANNOTATION, [("train_7", "\\chemfig{A-[2]B}")]),
+        ("json_ssml_sd", "train_7.json", ANNOTATION, [("train_7", "浓")]),
+        ("json", "a.json", "{", ["a.json: not JSON"]),
+        ("json", "a.json", b"\xff", ["a.json: not JSON"]),
+        ("json", "a.json", "[]", ["expected an object with the string 'ssml_normed'"]),
+        ("json_chemfig", "a.json", '{"chemfig": 1}', ["expected an object with the string 'chemfig'"]),
+        ("json", "a.json", '{"ssml_normed": "\\ud800"}', ["half of a surrogate pair"]),
+    ],
+)
+def test_files_become_records_and_what_cannot_be_read_says_where(
+    role: str, path: str, content: str | bytes, expected: list[Any]
+) -> None:
+    converter = ChemistryConverter()
+    parts: Iterator[Any] = iter(
+        converter.parts(role, path, io.BytesIO(content.encode() if isinstance(content, str) else content))
+    )
+    for wanted in expected:
+        if isinstance(wanted, tuple):
+            key, text = next(parts)
+            assert [*converter.records(key, [Part(role, path, text)])] == [{"sample_id": wanted[0], "text": wanted[1]}]
+        else:
+            with pytest.raises(UnreadableSource, match=re.escape(wanted)):
+                raise next(parts)
+    assert not [*parts]
+
+
+def test_a_sample_that_comes_twice_is_an_error() -> None:
+    twice = [Part("lines", "a.txt", b"x"), Part("lines", "b.txt", b"y")]
+    with pytest.raises(UnreadableSource, match=r"'s' comes 2 times: a.txt \(lines\), b.txt \(lines\)"):
+        list(ChemistryConverter().records("s", twice))

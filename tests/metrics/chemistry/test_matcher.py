@@ -66,9 +66,7 @@ PARTS = ("A-[2]B-[,3,,,draw=none]A-[2]B", "A-[2]B-[,3,,,draw=none]A-[2]C", "A-[2
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-@pytest.mark.parametrize(
-    "alike", [(FUSED, JOINED), ("*6(------)", "*3(---)-[:90,5,,,draw=none]*3(---)"), WEDGES, PARTS]
-)
+@pytest.mark.parametrize("alike", [(FUSED, JOINED), SIX, WEDGES, PARTS])
 def test_what_looks_alike_is_told_apart(alike: tuple[str, ...], protocol: ProtocolName) -> None:
     for first, second in itertools.product(alike, repeat=2):
         assert compare(first, second, protocol=protocol).equal is (first == second)
@@ -114,9 +112,6 @@ def test_the_limit_of_angles_is_the_widest_that_tells_e_from_z_and_a_bond_turned
     assert max(telling) == LIMIT == 45
 
 
-STAR = "A branch( -[:0] {} branch) branch( -[:120] {} branch) -[:240] {}"
-
-
 def test_parts_that_no_drawn_bond_joins_are_matched_one_by_one() -> None:
     for protocol in PROTOCOLS:
         match = compare(PARTS[1], "A-[2]C-[4,3,,,draw=none]A-[2]B", protocol=protocol)
@@ -125,7 +120,8 @@ def test_parts_that_no_drawn_bond_joins_are_matched_one_by_one() -> None:
 
 
 def test_four_starts_are_tried_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    sides = molecule(STAR.format("B", "C", "D")), molecule(STAR.format("C", "D", "B"))
+    star = "A branch( -[:0] {} branch) branch( -[:120] {} branch) -[:240] {}"
+    sides = molecule(star.format("B", "C", "D")), molecule(star.format("C", "D", "B"))
     starts = []
     monkeypatch.setattr(matcher, "walk", lambda *given: starts.append(given[1:3]) or walk(*given))  # type: ignore[func-returns-value]
     assert not match_molecules(*sides, True, Budget(STEPS)).equal

@@ -123,17 +123,11 @@ def test_submolecules_and_options_of_a_region() -> None:
         ("\\chemfig{A?[a,12]-B}", "at character 10 of the text: expected a bond or a number from 1 to 9"),
         ("\\chemfig{A@-B}", "at character 10 of the text: expected a name in braces"),
         ("\\chemfig{" + "(-" * 200 + ")" * 200 + "}", "expected at most 150 groups"),
-        (
-            "\\definesubmol{x}{-!{x}!{x}}\\chemfig{A!{x}}",
-            "at character 37 of the text: expected at most 1000 sub",
-        ),
+        ("\\definesubmol{x}{-!{x}!{x}}\\chemfig{A!{x}}", "at character 37 of the text: expected at most 1000 sub"),
         ("\\chemfig{A-!{none}}", "at character 11 of the text: expected a submolecule that \\definesubmol defines"),
         ("\\definesubmol{x}{-[:y]}\\chemfig{A!{x}}", "at character 33 of the text: expected an angle"),
         ("%\n\\chemfig{A branch) -[:0] B}", "at character 13 of the text: expected a 'branch(' before this 'branch)'"),
-        (
-            "\\chemfig{A -[:ninety] branch( branch)}",
-            "at character 11 of the text: expected a bond such as -[:30.0",
-        ),
+        ("\\chemfig{A -[:ninety] branch( branch)}", "at character 11 of the text: expected a bond such as -[:30.0"),
         ("\\chemfig{A -[:1.2.3] branch( branch)}", "expected a bond such as"),
         ("\\chemfig{A -[:0,1000000001] branch( branch)}", "expected a bond such as"),
         ("\\chemfig{A ?[a,x] branch( branch)}", "expected a hook such as"),
@@ -170,46 +164,43 @@ def test_the_look_of_a_region_tells_its_way_of_writing(ssml_in: tuple[str, ...],
         assert read == ssml_in, content
 
 
-@pytest.mark.parametrize(
-    ("text", "tokens"),
-    [
-        # A straight chain is text: bonds within 15 degrees of the x axis, no branch, no ring, `- = ~` alone.
-        ("\\chemfig{CH_3-CH_2=O}", "C H _ { 3 } - C H _ { 2 } = O"),
-        ("\\chemfig{HC~CH}", "H C \\equiv C H"),
-        ("\\chemfig { A -[:180] B }", "B - A"),
-        ("\\chemfig{A-[:15]B}\\chemfig{A-[:-15]B}", "A - B A - B"),
-        ("\\chemfig{A-[,0.25]B}\\chemfig{A<[,0.2]B}\\chemfig{A}", "A B A B A"),
-        ("\\chemfig{A-[:15.1]B}\\chemfig{A(-[2]C)-B}", "\\chemfig1 \\chemfig2"),
-        ("\\chemfig{A<B}\\chemfig{A?-B-C?}", "\\chemfig1 \\chemfig2"),
-        # Regions stand in the text by number, definitions do not, and one that is not closed takes the rest.
-        (
-            "2 \\chemfig{A-[2]B} + \\xrightarrow{\\chemfig{C-[2]D}} H_2O",
-            "2 \\chemfig1 + \\overset { \\chemfig2 } { \\rightarrow } H _ { 2 } O",
-        ),
-        ("\\definesubmol{a}{-[2]B} \\chemfig{A!a} !", "\\chemfig1 !"),
-        ("x \\chemfig{A-[2]B \\chemfig{C}", "x \\chemfig1"),
-        # A comment is gone with the end of its line; a command before it does not run into what follows.
-        ("\\chemfig{A-[2]B%[\n}a%b\n\\c%d\ne\\\\%f\ng\\%h\ni%j", "\\chemfig1 a \\c e \\\\ g \\% h i \\% j"),
-    ],
-)
-def test_the_text_of_a_line(text: str, tokens: str) -> None:
-    assert " ".join(line(text).tokens) == tokens
+TEXTS = {
+    # A straight chain is text: bonds within 15 degrees of the x axis, no branch, no ring, `- = ~` alone.
+    "\\chemfig{CH_3-CH_2=O}": "C H _ { 3 } - C H _ { 2 } = O",
+    "\\chemfig{HC~CH}": "H C \\equiv C H",
+    "\\chemfig { A -[:180] B }": "B - A",
+    "\\chemfig{A-[:15]B}\\chemfig{A-[:-15]B}": "A - B A - B",
+    "\\chemfig{A-[,0.25]B}\\chemfig{A<[,0.2]B}\\chemfig{A}": "A B A B A",
+    "\\chemfig{A-[:15.1]B}\\chemfig{A(-[2]C)-B}": "\\chemfig1 \\chemfig2",
+    "\\chemfig{A<B}\\chemfig{A?-B-C?}": "\\chemfig1 \\chemfig2",
+    # Regions stand in the text by number, definitions do not, and one that is not closed takes the rest.
+    "2 \\chemfig{A-[2]B} + \\xrightarrow{\\chemfig{C-[2]D}} H_2O": (
+        "2 \\chemfig1 + \\overset { \\chemfig2 } { \\rightarrow } H _ { 2 } O"
+    ),
+    "\\definesubmol{a}{-[2]B} \\chemfig{A!a} !": "\\chemfig1 !",
+    "x \\chemfig{A-[2]B \\chemfig{C}": "x \\chemfig1",
+    # A comment is gone with the end of its line; a command before it does not run into what follows.
+    "\\chemfig{A-[2]B%[\n}a%b\n\\c%d\ne\\\\%f\ng\\%h\ni%j": "\\chemfig1 a \\c e \\\\ g \\% h i \\% j",
+}
 
 
-@pytest.mark.parametrize(
-    ("text", "ends"),
-    [
-        ("([{a}](b))", {0: 10, 1: 6, 2: 5, 6: 9}),
-        # Braces hide brackets of other kinds, and an escaped bracket is none.
-        ("[{]}]", {0: 5, 1: 4}),
-        ("({)}", {1: 4}),
-        ("{[}]", {0: 3}),
-        ("}(]){[", {1: 4}),
-        ("\\{(\\))\\\\[]{", {2: 6, 8: 10}),
-    ],
-)
-def test_where_brackets_are_closed(text: str, ends: dict[int, int]) -> None:
-    assert bracket_ends(text) == ends
+def test_the_text_of_a_line() -> None:
+    assert {text: " ".join(line(text).tokens) for text in TEXTS} == TEXTS
+
+
+ENDS = {
+    "([{a}](b))": {0: 10, 1: 6, 2: 5, 6: 9},
+    # Braces hide brackets of other kinds, and an escaped bracket is none.
+    "[{]}]": {0: 5, 1: 4},
+    "({)}": {1: 4},
+    "{[}]": {0: 3},
+    "}(]){[": {1: 4},
+    "\\{(\\))\\\\[]{": {2: 6, 8: 10},
+}
+
+
+def test_where_brackets_are_closed() -> None:
+    assert {text: bracket_ends(text) for text in ENDS} == ENDS
 
 
 def form(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -94,12 +94,15 @@ def unvetted(monkeypatch: pytest.MonkeyPatch, texts: list[str]) -> None:
     monkeypatch.setattr(scoring, "marked", lambda form: Marked(forms[form], ("x",)) if form in forms else marked(form))
 
 
+def with_secret(folder: Path, texts: Sequence[str]) -> list[str]:
+    (folder / "secret.tex").write_text(SECRET)
+    return [each.replace("SECRET", f"{folder}/secret").replace("SENTINEL", f"{folder}/sentinel") for each in texts]
+
+
 def test_hostile_formulas_get_what_they_get_alone_and_leave_their_neighbours_alone(
     worker: FormulaBenchmark, tmp_path: Path
 ) -> None:
-    (tmp_path / "secret.tex").write_text(SECRET)
-    texts = [*HOSTILE, *FORBIDDEN]
-    texts = [each.replace("SECRET", f"{tmp_path}/secret").replace("SENTINEL", f"{tmp_path}/sentinel") for each in texts]
+    texts = with_secret(tmp_path, [*HOSTILE, *FORBIDDEN])
     # What it reads would match the other side.
     wanted = f"\\text{{{SECRET}}}"
     hostile = [pair(*((text, wanted) if index % 2 else (wanted, text))) for index, text in enumerate(texts)]
@@ -120,10 +123,7 @@ def test_hostile_formulas_get_what_they_get_alone_and_leave_their_neighbours_alo
 def test_nothing_is_read_written_or_run_past_the_vocabulary(
     worker: FormulaBenchmark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "secret.tex").write_text(SECRET)
-    texts = [
-        each.replace("SECRET", f"{tmp_path}/secret").replace("SENTINEL", f"{tmp_path}/sentinel") for each in FORBIDDEN
-    ]
+    texts = with_secret(tmp_path, FORBIDDEN)
     unvetted(monkeypatch, texts)
     results = score(worker, *(pair(f"\\text{{{SECRET}}}", text) for text in texts))
     assert all((each.metrics["cdm"] or 0) < 0.9 for each in results)

@@ -26,12 +26,6 @@ def answered(prediction: str, dialect: str | None = None) -> FormulaPrediction:
     return FormulaPrediction(document=prediction, dialect=dialect)
 
 
-@pytest.mark.parametrize("prediction", ["b", "", None])
-def test_one_formula_is_one_pair(prediction: str | None) -> None:
-    answer = None if prediction is None else FormulaPrediction(prediction)
-    assert pairs_of(FormulaTruth("a"), answer) == [FormulaPair("a", prediction)]
-
-
 @pytest.mark.parametrize(
     ("truth", "prediction", "side", "words"),
     [
@@ -52,7 +46,6 @@ def test_one_formula_is_one_pair(prediction: str | None) -> None:
         (DOCUMENT, answered(BOMB), "prediction", "max_steps=500000"),
         (FormulaTruth(document=f"$${'ab' * 40_000}$$"), answered(f"$${'ba' * 40_000}$$"), "sample", "max_steps=500000"),
     ],
-    ids=range(16),
 )  # fmt: skip
 def test_records_that_cannot_be_scored(
     truth: FormulaTruth, prediction: FormulaPrediction | None, side: str, words: str
@@ -113,16 +106,6 @@ TEXTS = st.lists(st.text(alphabet="abc", max_size=6), max_size=6)
 @given(TEXTS, TEXTS)
 def test_a_plain_reading_gives_the_same(truths: list[str], predictions: list[str]) -> None:
     assert match_formulas(truths, predictions, Budget(10**6)) == plainly_matched(truths, predictions)
-
-
-@pytest.mark.parametrize(
-    ("prediction", "distance", "number"),
-    [("abcdx", 0.2, 1), ("abcxy", 0.4, 2), ("abcdefgh", 0.375, 1), ("axyz", 1.0, None), ("abxyz", 0.6, 2)],
-)
-def test_a_match_is_below_the_threshold_of_its_round(prediction: str, distance: float, number: int | None) -> None:
-    # Of abcde, so many of five characters differ: 0.4 is not below 0.4, and the 0.8 of axyz not below 0.8.
-    first, *_ = match_formulas(["abcde"], [prediction], Budget(1_000))
-    assert (first.distance, first.round) == (distance, number)
 
 
 def steps(truths: list[str], predictions: list[str]) -> int:

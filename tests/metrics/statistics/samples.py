@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from hypothesis import strategies as st
 
@@ -14,8 +14,6 @@ from tests.toy import Options, ToyBenchmark
 TOY = ToyBenchmark(Options())
 NUMBERS = st.integers(-MAX_STATISTIC, MAX_STATISTIC) | st.floats(-MAX_STATISTIC, MAX_STATISTIC) | st.floats(-1, 1)
 STATISTICS = st.dictionaries(st.sampled_from(["a", "b", "c[é]", "d"]), NUMBERS)
-PAIRS = st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=40)
-"""Whether each of two systems is right, for each sample."""
 
 Statistics = Mapping[str, float]
 
@@ -33,9 +31,3 @@ def measured(benchmark: AnyBenchmark, samples: Mapping[str, Statistics], replica
     bootstrap = Bootstrap(replicates)
     sums = added(((bootstrap.unit_hash(unit), each) for unit, each in samples.items()), bootstrap)
     return measure(benchmark, sums.sums(), sums.table())
-
-
-def system(right: Sequence[bool]) -> Measured:
-    """Returns the metrics of a system that is right on some samples, in 50 replicates."""
-    samples = {str(n): {"samples": 1, "equal": int(each), "similarity": each / 2} for n, each in enumerate(right)}
-    return measured(TOY, samples, 50)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import pickle
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
@@ -29,9 +30,9 @@ from beamscore.metrics.statistics.sums import MAX_STATISTIC, Sums
 from tests.metrics.statistics.samples import STATISTICS, added
 
 BOOTSTRAP = Bootstrap(replicates=7, seed=3)
-SAMPLES = st.lists(st.tuples(st.integers(0, 2**64 - 1), STATISTICS), max_size=10)
 
 Sample = tuple[int, Mapping[str, float]]
+Corpus = tuple[list[Sample], list[Sums]]
 
 
 def test_thresholds_are_the_distribution_function_of_poisson_one_to_the_last_bit() -> None:
@@ -55,6 +56,7 @@ def weight_of(unit_hash: int, replicate: int) -> int:
     return sum(uniform >= int(threshold) for threshold in poisson_thresholds())
 
 
+@settings(max_examples=40)
 @given(st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=5))
 def test_weights_equal_the_plain_definition(unit_hashes: list[int]) -> None:
     expected = [[weight_of(each, replicate) for each in unit_hashes] for replicate in range(1, 8)]
@@ -74,31 +76,16 @@ def test_the_hash_of_a_unit_is_fixed_for_all_time() -> None:
     assert Bootstrap().unit_hash("\ud800") != Bootstrap().unit_hash("\ud801")
 
 
-def plain_rows(samples: Sequence[Sample], bootstrap: Bootstrap = BOOTSTRAP) -> list[Sums]:
-    """The sums of the samples, and of each replicate, added up one by one."""
-    weights = bootstrap.weights([unit_hash for unit_hash, _ in samples]).astype(int).tolist()
+def with_plain_rows(samples: list[Sample]) -> Corpus:
+    """The samples with their sums, and those of each replicate, added up one by one."""
+    weights = BOOTSTRAP.weights([unit_hash for unit_hash, _ in samples]).astype(int).tolist()
     sums = [Sums.of(statistics) for _, statistics in samples]
-    return [Sums.merged(each for place, each in enumerate(sums) for _ in range(row[place])) for row in weights]
-
-
-@given(SAMPLES, st.sampled_from([BOOTSTRAP, Bootstrap(replicates=0)]))
-@example([(0, {"a": -(2.0**-53) - 2.0**-60})], BOOTSTRAP)  # nearer to -1 unit than to 0, though 1 + it rounds up
-@example([(5, {"a": 2.0**32, "b": -(2.0**32)}), (5, {"a": 2**32 - 2.0**-20, "b": -0.1})], BOOTSTRAP)
-def test_each_replicate_is_the_plain_weighted_sum(samples: list[Sample], bootstrap: Bootstrap) -> None:
-    found, expected = added(samples, bootstrap), plain_rows(samples, bootstrap)
-    table = found.table()
-    assert (table.rows(), found.sums()) == (expected, expected[0])
-    # The table is canonical, and sums can go on from it.
-    assert list(table) == sorted({name for row in expected for name in row})
-    assert ((table.fractions >= 0) & (table.fractions < 2**52)).all()
-    further = BootstrapSums(bootstrap, table)
-    further.merge(found)
-    assert further.table().rows() == [Sums.merged([row] * 2) for row in expected]
+    return samples, [Sums.merged(each for place, each in enumerate(sums) for _ in range(row[place])) for row in weights]
 
 
 @cache
-def many_samples(count: int) -> tuple[list[Sample], list[Sums]]:
-    """Samples of which not each has all statistics, with numbers of all kinds, and their plain weighted sums."""
+def many_samples(count: int) -> Corpus:
+    """Samples of which not each has all statistics, with numbers of all kinds."""
     rng = random.Random(count)
     samples: list[Sample] = []
     for index in range(count):
@@ -108,30 +95,43 @@ def many_samples(count: int) -> tuple[list[Sample], list[Sums]]:
         # Of many fractions just below 1 the units would pass 2**63, were they not carried.
         statistics |= {"low": -(2.0**32), "nearly": 1 - 2.0**-52}
         samples.append((rng.getrandbits(64), statistics))
-    return samples, plain_rows(samples)
+    return with_plain_rows(samples)
 
 
-@settings(max_examples=30)
-@given(
-    count=st.sampled_from([0, 1, 5, ROWS_PER_BLOCK - 1, ROWS_PER_BLOCK, ROWS_PER_BLOCK + 1, 2 * ROWS_PER_BLOCK + 33]),
-    rng=st.randoms(use_true_random=False),
-)
-def test_any_split_order_and_merge_tree_gives_the_plain_weighted_sums(count: int, rng: random.Random) -> None:
-    samples, expected = many_samples(count)
-    samples = rng.sample(samples, count)
-    cuts = sorted(rng.randint(0, count) for _ in range(rng.randint(0, 8)))
-    parts = [added(samples[start:stop], BOOTSTRAP) for start, stop in zip([0, *cuts], [*cuts, count], strict=True)]
+FEW = st.lists(st.tuples(st.integers(0, 2**64 - 1), STATISTICS), max_size=10).map(with_plain_rows)
+BLOCK = ROWS_PER_BLOCK
+MANY = st.sampled_from([0, 1, 5, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK + 33]).map(many_samples)
+# Nearer to -1 unit than to 0, though 1 + it rounds up; and carries of one unit.
+ROUNDED = with_plain_rows([(0, {"a": -(2.0**-53) - 2.0**-60})])
+CARRIED = with_plain_rows([(5, {"a": 2.0**32, "b": -(2.0**32)}), (5, {"a": 2**32 - 2.0**-20, "b": -0.1})])
+
+
+@given(FEW | MANY, st.sampled_from([7, 0]), st.randoms(use_true_random=False))
+@example(ROUNDED, 7, random.Random(0))
+@example(CARRIED, 7, random.Random(0))
+def test_any_split_order_and_merge_tree_gives_the_plain_weighted_sums(
+    corpus: Corpus, replicates: int, rng: random.Random
+) -> None:
+    samples, rows = rng.sample(corpus[0], len(corpus[0])), corpus[1][: replicates + 1]
+    bootstrap = Bootstrap(replicates, seed=3)
+    cuts = sorted(rng.randint(0, len(samples)) for _ in range(rng.randint(0, 8)))
+    parts = [added(samples[start:stop], bootstrap) for start, stop in itertools.pairwise([0, *cuts, len(samples)])]
     while len(parts) > 1:
         rng.shuffle(parts)
         part = parts.pop()
         if rng.random() < 0.3:
             part = pickle.loads(pickle.dumps(part))
         if rng.random() < 0.3:
-            part.table()  # reading in between changes nothing
+            table = part.table()  # reading in between changes nothing, and sums can go on from a table
+            part = BootstrapSums(bootstrap, table) if rng.random() < 0.5 else part
         before = pickle.dumps(part)
         parts[0].merge(part)
         assert pickle.dumps(part) == before
-    assert parts[0].table().rows() == expected
+    table = parts[0].table()
+    assert (table.rows(), parts[0].sums()) == (rows, rows[0])
+    # The table is canonical.
+    assert list(table) == sorted({name for row in rows for name in row})
+    assert ((table.fractions >= 0) & (table.fractions < 2**52)).all()
 
 
 def test_sums_of_different_bootstraps_do_not_merge() -> None:
@@ -142,12 +142,6 @@ def test_sums_of_different_bootstraps_do_not_merge() -> None:
         BootstrapSums(BOOTSTRAP, BootstrapSums(BOOTSTRAP).table().below())
 
 
-@given(STATISTICS)
-@example({"a": MAX_STATISTIC, "b": 2.0**32, "c": True, "d": np.int64(-3), "e": np.float32(0.5)})
-def test_statistics_that_can_be_summed_pass(statistics: dict[str, float]) -> None:
-    check_statistics(statistics)
-
-
 @pytest.mark.parametrize("good", [1, -(2.0**32)])
 @pytest.mark.parametrize(
     ("bad", "reason"),
@@ -155,5 +149,7 @@ def test_statistics_that_can_be_summed_pass(statistics: dict[str, float]) -> Non
     + [(value, "must be a number, not ") for value in (None, "1", 1 + 0j, Decimal(1), [1.0], np.ones(2))],
 )
 def test_statistics_that_cannot_be_summed_are_refused_by_name(good: float, bad: Any, reason: str) -> None:
+    fine = {"good": good, "a": MAX_STATISTIC, "b": 2.0**32, "c": True, "d": np.int64(-3), "e": np.float32(0.5)}
+    check_statistics(fine)
     with pytest.raises(ValueError, match=f"statistic bad: {reason}"):
-        check_statistics({"good": good, "bad": bad})
+        check_statistics({**fine, "bad": bad})

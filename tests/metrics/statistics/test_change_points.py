@@ -1,20 +1,29 @@
-"""Change points: by hand, against the bivariate normal of SciPy, and how often they are false."""
+"""Change points by hand and against the bivariate normal of SciPy; how often they, and gates every night, are wrong."""
 
 from __future__ import annotations
 
 import itertools
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 
-from beamscore.metrics.statistics.change_points import (
-    FALSE_ALARMS_A_YEAR,
-    change_points,
-    threshold,
+from beamscore.metrics.statistics.change_points import FALSE_ALARMS_A_YEAR, change_points, threshold
+from tests.calibrate.years import (
+    HARMLESS,
+    MARGIN,
+    NIGHTS,
+    UNCHANGED,
+    Cell,
+    Course,
+    detection_rate,
+    drift_detection_rate,
+    false_alarms,
+    false_failures,
+    first_failures,
 )
-from tests.calibrate.years import detection_rate, drift_detection_rate, false_alarms
 
 
 @pytest.mark.parametrize("step", [0, 3, 25, 50, 99])
@@ -25,7 +34,7 @@ def test_both_nights_are_beyond_the_threshold_as_often_as_is_said(step: int) -> 
 
 
 E = 0.01
-NIGHTS = [0.9] * 10
+LEVEL = [0.9] * 10
 DROP = [0.9] + [0.87] * 2
 """Two errors of 0.01 are three of the mean of one night, sqrt(2) * 0.01: no change. Nights of which nothing is known
 change nothing."""
@@ -36,16 +45,16 @@ change nothing."""
     [
         ([], [], []),
         ([0.9], [E], []),
-        (NIGHTS, [E] * 10, []),
-        (NIGHTS + [0.8] * 5, [E] * 15, [10]),
-        ([*NIGHTS, 0.8], [E] * 11, []),  # no second night
-        ([*NIGHTS, 0.8, *NIGHTS], [E] * 21, []),  # it does not persist
-        ([*NIGHTS, 0.8, 1.0, *NIGHTS], [E] * 22, []),  # two nights, in opposite directions
-        (NIGHTS + [0.8] * 8 + NIGHTS, [E] * 28, [10, 18]),
-        (NIGHTS + [0.89] * 5, [E] * 15, []),  # one standard error
+        (LEVEL, [E] * 10, []),
+        (LEVEL + [0.8] * 5, [E] * 15, [10]),
+        ([*LEVEL, 0.8], [E] * 11, []),  # no second night
+        ([*LEVEL, 0.8, *LEVEL], [E] * 21, []),  # it does not persist
+        ([*LEVEL, 0.8, 1.0, *LEVEL], [E] * 22, []),  # two nights, in opposite directions
+        (LEVEL + [0.8] * 8 + LEVEL, [E] * 28, [10, 18]),
+        (LEVEL + [0.89] * 5, [E] * 15, []),  # one standard error
         (DROP, [E] * 3, []),
-        (NIGHTS + [0.8] * 5, [0.0] * 15, []),
-        (NIGHTS + [0.8] * 5, [E] * 10 + [0.0] * 5, []),
+        (LEVEL + [0.8] * 5, [0.0] * 15, []),
+        (LEVEL + [0.8] * 5, [E] * 10 + [0.0] * 5, []),
         ([0.9] * 9 + DROP, [0.0] * 9 + [E] * 3, []),
         ([0.5] * 9 + [0.9] * 6, [0.0] * 9 + [E] * 6, []),
         ([0.9] * 9 + DROP, [E] * 12, [10]),
@@ -75,3 +84,16 @@ def test_false_alarms_are_rare_and_changes_and_slow_drifts_are_found() -> None:
     assert detection_rate(0.0, 40) == 0.0
     # A mean of the last nights would follow a drift: it would find 12 % and 60 % of these.
     assert [drift_detection_rate(fall, 20) for fall in (0.02, -0.02, 0.05, -0.05)] == [1.0] * 4
+
+
+def test_a_gate_with_looks_has_no_false_failure_in_some_years_and_finds_a_loss() -> None:
+    cell, years = Cell(churn=1.0, samples=50), 12
+    for course in HARMLESS.values():
+        assert false_failures(cell, course, years)[-1] == 0
+    best, median = (false_failures(cell, UNCHANGED, years, best=best)[0] for best in (True, False))
+    assert best > 0.5 > median
+    nights = first_failures(cell, Course(MARGIN + 5), years)
+    # With one look and with 365.
+    assert (np.diff(nights, axis=1) >= 0).all()
+    assert np.median(nights[:, -1]) <= 3
+    assert nights.max() < NIGHTS

@@ -1,4 +1,4 @@
-"""The laws of exact sums, one by one and in tables."""
+"""The laws of exact sums, one by one and in tables, and ratios."""
 
 from __future__ import annotations
 
@@ -7,29 +7,17 @@ import pickle
 import random
 import zlib
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from beamscore.metrics.statistics.ratios import f_measure, mean, precision_recall_f1, ratio
 from beamscore.metrics.statistics.sum_table import PackedReplicates, SumTable
-from beamscore.metrics.statistics.sums import Sums, to_units
-from tests.metrics.statistics.samples import NUMBERS, STATISTICS
-
-
-@given(NUMBERS)
-@example(True)
-@example(2.0**-53)  # a tie between 0 and 1 goes to the even one
-@example(-3 * 2.0**-53)  # a tie between -1 and -2
-@example(5e-324)
-@example(np.uint8(50))
-@example(np.float32(0.1))
-def test_a_number_becomes_the_nearest_multiple_of_two_to_the_minus_52(number: float) -> None:
-    units = to_units(number)
-    assert type(units) is int
-    assert units == round(Fraction(float(number)) * 2**52)
-
+from beamscore.metrics.statistics.sums import Sums
+from tests.metrics.statistics.samples import STATISTICS
 
 BAD = [math.nan, math.inf, -math.inf, 2.0**32 + 1, -(2.0**33), 2**32 + 1, -(10**400), 1e308, np.float64("nan")]
 
@@ -40,12 +28,19 @@ def test_what_cannot_be_summed_is_refused(number: float) -> None:
         Sums.of({"fine": 1, "a": number})
 
 
+TIES = {"a": 2.0**-53, "b": -3 * 2.0**-53, "c": 5e-324}
+"""Between 0 and 1, and between -1 and -2: to the even one."""
+TYPES: Any = {"a": True, "b": np.uint8(50), "c": np.float32(0.1)}
+
+
 @given(st.lists(STATISTICS, max_size=12), st.randoms(use_true_random=False))
+@example([TIES], random.Random(0))
+@example([TYPES], random.Random(0))
 def test_any_split_order_and_merge_tree_gives_the_same_bytes(
     samples: list[dict[str, float]], rng: random.Random
 ) -> None:
     names = sorted({name for sample in samples for name in sample})
-    totals = {name: sum(round(Fraction(each.get(name, 0)) * 2**52) for each in samples) for name in names}
+    totals = {name: sum(round(Fraction(float(each.get(name, 0))) * 2**52) for each in samples) for name in names}
     parts = [Sums.of(sample) for sample in samples] or [Sums()]
     while len(parts) > 1:
         rng.shuffle(parts)
@@ -112,3 +107,24 @@ def test_small_counts_are_packed_in_few_bytes_and_data_that_do_not_fit_are_refus
         PackedReplicates(("a",), zlib.compress((1 << 120).to_bytes(16, "little"))).unpack(1)
     with pytest.raises(ValueError, match="larger than any"):
         SumTable.of([Sums({"a": 1 << 120})])
+
+
+F_MEASURES = {
+    (0.5, 1.0): 2 / 3,  # 2 * 0.5 * 1 / 1.5
+    (0.25, 0.75): 0.375,  # 2 * 0.1875 / 1
+    (0.0, 0.0): 0.0,
+    (1.0, 0.0): 0.0,
+    (None, 0.0): 0.0,  # nothing was predicted, something was there, or the other way round
+    (0.5, None): 0.0,
+    (None, None): None,
+}
+
+
+def test_ratios_and_means() -> None:
+    for order in (1, -1):
+        assert {rates: f_measure(*rates[::order]) for rates in F_MEASURES} == F_MEASURES
+    assert precision_recall_f1(3, 4, 6) == pytest.approx((0.75, 0.5, 0.6))  # 2 * 0.375 / 1.25
+    assert precision_recall_f1(0, 0, 5) == precision_recall_f1(0, 5, 0) == (0, 0, 0)
+    assert precision_recall_f1(0, 0, 0) == (None, None, None)
+    assert (ratio(3, 4), ratio(0, 4), ratio(0, 0)) == (0.75, 0.0, None)
+    assert (mean([1.0, None, 2.0, 6.0]), mean([]), mean([None])) == (3.0, None, None)

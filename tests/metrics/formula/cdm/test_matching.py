@@ -1,4 +1,4 @@
-"""The assignment of tokens is the cheapest, and RANSAC keeps what a plain reading of it keeps."""
+"""The assignment of tokens is the cheapest, RANSAC keeps what a plain reading of it keeps, and BLEU is sacrebleu's."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+import sacrebleu
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from beamscore.metrics.formula.cdm import matching
+from beamscore.metrics.formula.cdm.bleu import bleu, bleu_counts
 from beamscore.metrics.formula.cdm.matching import consistent, match, visual_class
 from beamscore.metrics.formula.render.boxes import Boxes
 
@@ -38,6 +40,7 @@ def row(tokens: Sequence[str], gap: float = 30.0) -> Boxes:
         (r"\left< \langle", r"< \langle"),
         (r"\prime '", "' ,"),
         (r"\lbrack \left[", "[ ]"),
+        (r"\string@ @", r"\string@ \string"),
     ],
 )
 def test_tokens_that_look_the_same_and_others(alike: str, different: str) -> None:
@@ -161,3 +164,20 @@ def test_a_match_that_is_20_pixels_off_is_dropped(shift: float, stays: bool) -> 
     # The one in the middle of all others stays where it is under any scale, so its distance is the shift itself.
     others = [complex(x, y) for x in (0, 100, 300, 400) for y in (0, 400)] * 2
     assert kept([*others, 200 + 200j], [*others, 200 + shift + 200j]) == [True] * len(others) + [stays]
+
+
+SENTENCE = st.lists(st.sampled_from("abcde"), max_size=12)
+
+
+@given(st.lists(st.tuples(SENTENCE, SENTENCE), min_size=1, max_size=6))
+@settings(max_examples=60)
+def test_added_counts_are_the_bleu_of_sacrebleu_of_a_corpus_and_of_one_sample(
+    pairs: list[tuple[list[str], list[str]]],
+) -> None:
+    truths, predictions = ([" ".join(side) for side in sides] for sides in zip(*pairs, strict=True))
+    counts = [bleu_counts(*pair) for pair in pairs]
+    expected = sacrebleu.corpus_bleu(predictions, [truths], tokenize="none", force=True)
+    assert bleu(*map(sum, zip(*counts, strict=True))) == pytest.approx(expected.score / 100, abs=1e-9)
+    if all(pairs[0]):
+        expected = sacrebleu.sentence_bleu(predictions[0], truths[:1], tokenize="none")
+        assert bleu(*counts[0], every_order=False) == pytest.approx(expected.score / 100, abs=1e-9)

@@ -102,23 +102,21 @@ def test_examples(dialect: str, text: str, expected: list[str]) -> None:
     assert contents(text, dialect) == expected
 
 
-@pytest.mark.parametrize(
-    ("source", "latex"),
-    [
-        ("\\begin{align} a &= b \\\\ c &= d \\end{align}", "\\begin{aligned} a &= b \\\\ c &= d \\end{aligned}"),
-        ("\\begin{alignat}{2} a &= b \\end{alignat}", "\\begin{aligned} a &= b \\end{aligned}"),
-        ("\\begin{gather} a \\\\ b \\end{gather}", "\\begin{gathered} a \\\\ b \\end{gathered}"),
-        ("\\[ \\begin{aligned}[t] a &= b \\end{aligned} \\]", "\\begin{aligned} a &= b \\end{aligned}"),
-        (
-            "\\begin{gather} \\begin{cases} a \\end{cases} \\\\ b \\end{gather}",
-            "\\begin{gathered} \\begin{cases} a \\end{cases} \\\\ b \\end{gathered}",
-        ),
-        ("\\begin{align} a = b \\end{align}", "a = b"),
-        ("\\begin{align} \\begin{pmatrix} a & b \\end{pmatrix} \\end{align}", "\\begin{pmatrix} a & b \\end{pmatrix}"),
-    ],
-)
-def test_rows_are_in_an_environment_that_can_be_typeset(source: str, latex: str) -> None:
-    assert [formula.latex for formula in read(source, "latex")] == [latex]
+ROWS = {
+    "\\begin{align} a &= b \\\\ c &= d \\end{align}": "\\begin{aligned} a &= b \\\\ c &= d \\end{aligned}",
+    "\\begin{alignat}{2} a &= b \\end{alignat}": "\\begin{aligned} a &= b \\end{aligned}",
+    "\\begin{gather} a \\\\ b \\end{gather}": "\\begin{gathered} a \\\\ b \\end{gathered}",
+    "\\[ \\begin{aligned}[t] a &= b \\end{aligned} \\]": "\\begin{aligned} a &= b \\end{aligned}",
+    "\\begin{gather} \\begin{cases} a \\end{cases} \\\\ b \\end{gather}": (
+        "\\begin{gathered} \\begin{cases} a \\end{cases} \\\\ b \\end{gathered}"
+    ),
+    "\\begin{align} a = b \\end{align}": "a = b",
+    "\\begin{align} \\begin{pmatrix} a & b \\end{pmatrix} \\end{align}": "\\begin{pmatrix} a & b \\end{pmatrix}",
+}
+
+
+def test_rows_are_in_an_environment_that_can_be_typeset() -> None:
+    assert {source: "".join(each.latex for each in read(source, "latex")) for source in ROWS} == ROWS
 
 
 def test_an_offset_is_where_the_formula_opens_in_the_source() -> None:
@@ -196,25 +194,24 @@ def test_one_dollar_pair_too_few_or_too_many_costs_one_formula(
     assert all(prose_start(content) == len(content) for content in found)
 
 
-@pytest.mark.parametrize(
-    ("text", "score", "prose"),
-    [
-        ("a^2 + \\beta_1 = 3", 5, ""),  # ^ + \beta _ =
-        ("we see that the sum is small", -5, "see that the sum is small"),  # five words of three letters or more
-        ("where x = 1", 0, ""),  # a word and a sign
-        ("\\text{if the sum is small} x_{max}", 1, ""),  # neither text within a formula nor a script is a word
-        (".", -1, ""),
-        ("we", -1, ""),
-        (" ", 0, ""),
-        ("see $x$ and \\cite{a}", -6, "see $x$ and \\cite{a}"),  # two for $x$ and for the citation each
-        ("# Title", -3, "# Title"),  # a heading counts as two words
-        ("\u8fd9\u662f\u4e00\u4e2a", -2, ""),  # four ideographs count as two words
-        ("x = 1 where the sum", -2, "where the sum"),  # four words are needed for two signs
-        ("the sum = where the", -3, ""),  # a sign between
-    ],
-)
-def test_mathematics_has_signs_and_prose_three_words_in_a_row(text: str, score: int, prose: str) -> None:
-    assert (math_score(text), text[prose_start(text) :]) == (score, prose)
+JUDGED = {
+    "a^2 + \\beta_1 = 3": (5, ""),  # ^ + \beta _ =
+    "we see that the sum is small": (-5, "see that the sum is small"),  # five words of three letters or more
+    "where x = 1": (0, ""),  # a word and a sign
+    "\\text{if the sum is small} x_{max}": (1, ""),  # neither text within a formula nor a script is a word
+    ".": (-1, ""),
+    "we": (-1, ""),
+    " ": (0, ""),
+    "see $x$ and \\cite{a}": (-6, "see $x$ and \\cite{a}"),  # two for $x$ and for the citation each
+    "# Title": (-3, "# Title"),  # a heading counts as two words
+    "\u8fd9\u662f\u4e00\u4e2a": (-2, ""),  # four ideographs count as two words
+    "x = 1 where the sum": (-2, "where the sum"),  # four words are needed for two signs
+    "the sum = where the": (-3, ""),  # a sign between
+}
+
+
+def test_mathematics_has_signs_and_prose_three_words_in_a_row() -> None:
+    assert {text: (math_score(text), text[prose_start(text) :]) for text in JUDGED} == JUDGED
 
 
 PIECES = [

@@ -12,34 +12,33 @@ from beamscore.metrics.formula.documents import source as module
 from beamscore.metrics.formula.documents.source import MAX_DEPTH, visible_source
 from tests.work import executed_lines
 
+VISIBLE = {
+    "a % b\nc": "a \nc",
+    "100\\% a": "100\\% a",
+    "a \\\\% b\nc": "a \\\\\nc",  # `\\` is a line break, so the % after it is a comment
+    "a\n  % alone\nb": "a\n  b",  # a blank line here would end the paragraph
+    "a\n% alone\n\nb": "a\n\nb",
+    "% all": "",
+    "a \\iffalse b \\fi c": "a  c",
+    "\\iffalse a \\ifx x y b \\else c \\fi d \\fi e": " e",
+    "\\iffalse a \\else b \\fi c": " b  c",
+    "\\iffalse a \\else \\ifx x y b \\fi c \\fi d": " \\ifx x y b \\fi c  d",
+    "\\iffalse a % \\fi\n b \\fi c": " c",
+    "\\newif\\ifdraft \\iffalse \\ifdraft a \\fi b \\fi c": "\\newif\\ifdraft  c",
+    "\\iffalse a \\iff b \\ifthenelse{c}{d}{e} \\fi c": " c",  # a sign, and a command with arguments
+    "a \\iffalse never closed": "a ",
+    "a\n\\begin{comment}\n% x\n\\end{comment}\nb": "a\nb",
+    "a \\begin{comment} never closed": "a ",
+    "\\verb|%| \\verb*+%+ b % c": "\\verb| | \\verb*+ + b ",
+    "\\begin{verbatim} % \\iffalse \\end{verbatim} % c": "\\begin{verbatim} \\end{verbatim} ",
+    "\\url{http://a/%20b} % c": "\\url{ } ",
+    "\\begin{verbatim} % never closed": "\\begin{verbatim} ",
+}
 
-@pytest.mark.parametrize(
-    ("source", "expected"),
-    [
-        ("a % b\nc", "a \nc"),
-        ("100\\% a", "100\\% a"),
-        ("a \\\\% b\nc", "a \\\\\nc"),  # `\\` is a line break, so the % after it is a comment
-        ("a\n  % alone\nb", "a\n  b"),  # a blank line here would end the paragraph
-        ("a\n% alone\n\nb", "a\n\nb"),
-        ("% all", ""),
-        ("a \\iffalse b \\fi c", "a  c"),
-        ("\\iffalse a \\ifx x y b \\else c \\fi d \\fi e", " e"),
-        ("\\iffalse a \\else b \\fi c", " b  c"),
-        ("\\iffalse a \\else \\ifx x y b \\fi c \\fi d", " \\ifx x y b \\fi c  d"),
-        ("\\iffalse a % \\fi\n b \\fi c", " c"),
-        ("\\newif\\ifdraft \\iffalse \\ifdraft a \\fi b \\fi c", "\\newif\\ifdraft  c"),
-        ("\\iffalse a \\iff b \\ifthenelse{c}{d}{e} \\fi c", " c"),  # a sign, and a command with arguments
-        ("a \\iffalse never closed", "a "),
-        ("a\n\\begin{comment}\n% x\n\\end{comment}\nb", "a\nb"),
-        ("a \\begin{comment} never closed", "a "),
-        ("\\verb|%| \\verb*+%+ b % c", "\\verb| | \\verb*+ + b "),
-        ("\\begin{verbatim} % \\iffalse \\end{verbatim} % c", "\\begin{verbatim} \\end{verbatim} "),
-        ("\\url{http://a/%20b} % c", "\\url{ } "),
-        ("\\begin{verbatim} % never closed", "\\begin{verbatim} "),
-    ],
-)
-def test_what_is_visible(source: str, expected: str) -> None:
-    assert paragraphs(visible_source(source)) == paragraphs(expected)
+
+def test_what_is_visible() -> None:
+    for source, expected in VISIBLE.items():
+        assert paragraphs(visible_source(source)) == paragraphs(expected), source
 
 
 def paragraphs(text: str) -> list[list[str]]:
@@ -62,31 +61,30 @@ UNREADABLE = (
 )
 
 
-@pytest.mark.parametrize(
-    ("source", "expected"),
-    [
-        (r"\newcommand{\a}[1]{\alpha#1}\a b", r"\alpha b"),  # two tokens never become one
-        (r"\newcommand*{\n}[2][2]{\|#2\|_{#1}}\n{x}+\n[p]{y}", r"\|x\|_{2}+\|y\|_{p}"),
-        (r"\newcommand{\a}{1}\a\renewcommand{\a}{2}\a", "12"),
-        (r"\newcommand{\a}{1}\providecommand{\a}{2}\providecommand{\b}{3}\a\b", "13"),
-        (r"\DeclareMathOperator{\tr}{tr}\tr A", r"\operatorname{tr} A"),
-        (r"\DeclareMathOperator*{\best}{arg\,max}\best_x", r"\operatorname*{arg\,max}_x"),
-        (r"\def\a#1{\def\b##1{#1##1}}\a{x}\b{y}", "xy"),
-        (r"{\def\a{1}}\gdef\b{2}\a\b", "{}12"),  # a definition holds to the end
-        (r"\def\a{\def\a{1}\a}\a", "1"),  # a definition of the same name is no recursion
-        (r"\newcommand{\half}{1/2}\frac\half 3\sqrt\half x^\half", r"\frac{1/2} 3\sqrt{1/2} x^1/2"),
-        (r"\newcommand{\a}{\a b}\a", r"\a b"),  # recursion is not followed
-        (r"\def\a#1#2{<#2|#1>}\def\b#1{\a{#1}{x#1}}\b{\b y}", "<x<xy|y>|<xy|y>>"),
-        (r"\newcommand{\m}[1]{<#1>}\newcommand{\n}{\m}\n{x}", "<x>"),  # another name of a macro takes its arguments
-        (r"\newcommand{\a}{\b}\newcommand{\b}{\a}\a", r"\a"),
-        (r"\newcommand{\a}[1]{<#1>}{\a}", r"{\a}"),
-        (r"\newcommand{\a}[1]{<#1>}\a{never closed", r"\a{never closed"),
-        ("\\a{b} c % \\defy\n", "\\a{b} c % \\defy\n"),
-        *((same, same) for same in UNREADABLE),
-    ],
-)
-def test_what_is_expanded(source: str, expected: str) -> None:
-    assert expand_macros(source) == expected
+EXPANDED = {
+    r"\newcommand{\a}[1]{\alpha#1}\a b": r"\alpha b",  # two tokens never become one
+    r"\newcommand*{\n}[2][2]{\|#2\|_{#1}}\n{x}+\n[p]{y}": r"\|x\|_{2}+\|y\|_{p}",
+    r"\newcommand{\a}{1}\a\renewcommand{\a}{2}\a": "12",
+    r"\newcommand{\a}{1}\providecommand{\a}{2}\providecommand{\b}{3}\a\b": "13",
+    r"\DeclareMathOperator{\tr}{tr}\tr A": r"\operatorname{tr} A",
+    r"\DeclareMathOperator*{\best}{arg\,max}\best_x": r"\operatorname*{arg\,max}_x",
+    r"\def\a#1{\def\b##1{#1##1}}\a{x}\b{y}": "xy",
+    r"{\def\a{1}}\gdef\b{2}\a\b": "{}12",  # a definition holds to the end
+    r"\def\a{\def\a{1}\a}\a": "1",  # a definition of the same name is no recursion
+    r"\newcommand{\half}{1/2}\frac\half 3\sqrt\half x^\half": r"\frac{1/2} 3\sqrt{1/2} x^1/2",
+    r"\newcommand{\a}{\a b}\a": r"\a b",  # recursion is not followed
+    r"\def\a#1#2{<#2|#1>}\def\b#1{\a{#1}{x#1}}\b{\b y}": "<x<xy|y>|<xy|y>>",
+    r"\newcommand{\m}[1]{<#1>}\newcommand{\n}{\m}\n{x}": "<x>",  # another name of a macro takes its arguments
+    r"\newcommand{\a}{\b}\newcommand{\b}{\a}\a": r"\a",
+    r"\newcommand{\a}[1]{<#1>}{\a}": r"{\a}",
+    r"\newcommand{\a}[1]{<#1>}\a{never closed": r"\a{never closed",
+    "\\a{b} c % \\defy\n": "\\a{b} c % \\defy\n",
+    **{same: same for same in UNREADABLE},
+}
+
+
+def test_what_is_expanded() -> None:
+    assert {source: expand_macros(source) for source in EXPANDED} == EXPANDED
 
 
 def test_calls_are_followed_to_a_depth() -> None:

@@ -40,10 +40,7 @@ def pages(data: bytes, fonts: dict[int, Font] | None = None) -> list[Page]:
             [Ink(-1, left, 70, left + 200, 100, 100, -1, 0) for left in (5, 5, 205)],
         ),
         # Pushed places come back, and so do the movements.
-        (
-            FONT + b"\x8f\x0a\x94\x14\x8d\x8f\x01\x94\x02\x8e\x93A",
-            [Ink(-1, 50, -256, 562, 128, 0, 0, 65)],
-        ),
+        (FONT + b"\x8f\x0a\x94\x14\x8d\x8f\x01\x94\x02\x8e\x93A", [Ink(-1, 50, -256, 562, 128, 0, 0, 65)]),
     ],
 )
 def test_the_places_of_ink(body: bytes, expected: list[Ink]) -> None:

@@ -117,36 +117,35 @@ def second(errors: str, end: str = END.format(1)) -> str:
     return log(0, BEGIN.format(1), errors, end, BEGIN.format(2))
 
 
-@pytest.mark.parametrize(
-    ("log", "clean", "reached"),
-    [
-        (log(0, 1, BEGIN.format(2)), {0, 1}, 1),
-        ("", set(), -1),
-        # Without the beginning of the next it is not known what the last one left behind.
-        (log(0, 1), {0}, 1),
-        # An error that TeX repairs where it is does no harm, also where it leads to a second display without ink ...
-        (second("! Missing $ inserted.\n"), {0, 1}, 1),
-        (second("! Extra }, or\n", "=formula 1 ends with 2\n"), {0, 1}, 1),
-        (second("! Undefined control sequence.\n" * 50), {0, 1}, 1),
-        # ... but not where more follows, where a command takes a mark or reads on, or where there are too many.
-        (second("! Extra }, or\n", "=formula 1 ends with 1 and more\n"), {0}, 1),
-        *((second(f"! {error}\n"), {0}, 1) for error in ("Missing { inserted.", "Forbidden control")),
-        (second("! LaTeX Error: Illegal pream-token\n"), {0}, 1),
-        (second("! Undefined control sequence.\n" * 51), {0}, 1),
-        (second("", "=formula 1 ends with 1 and more\n"), {0, 1}, 1),
-        (log(0, 1, "! Too many }'s.\n", BEGIN.format(2)), {0}, 1),
-        (second("", ""), {0}, 1),
-        (log(BEGIN.format(0), "=formula 0 ends with 2\n", 1, BEGIN.format(2)), {1}, 1),
-        (log(0, END.format(0), 1, BEGIN.format(2)), {1}, 1),
-        (log(BEGIN.format(0), END.format(1), 1, BEGIN.format(2)), {1}, 1),
-        # A number out of turn ends what is believed, and only a line that starts so counts.
-        (log(0, BEGIN.format(0), END.format(0), 1), set(), 0),
-        (log(1), set(), -1),
-        (log(BEGIN.format(0), "l.3 ! x\n  =formula 1 begins\n", END.format(0), BEGIN.format(1)), {0}, 1),
-    ],
-)
-def test_which_formulas_are_clean(log: str, clean: set[int], reached: int) -> None:
-    assert finished(log, 2) == (frozenset(clean), reached)
+LOGS = {
+    log(0, 1, BEGIN.format(2)): ({0, 1}, 1),
+    "": (set(), -1),
+    # Without the beginning of the next it is not known what the last one left behind.
+    log(0, 1): ({0}, 1),
+    # An error that TeX repairs where it is does no harm, also where it leads to a second display without ink ...
+    second("! Missing $ inserted.\n"): ({0, 1}, 1),
+    second("! Extra }, or\n", "=formula 1 ends with 2\n"): ({0, 1}, 1),
+    second("! Undefined control sequence.\n" * 50): ({0, 1}, 1),
+    # ... but not where more follows, where a command takes a mark or reads on, or where there are too many.
+    second("! Extra }, or\n", "=formula 1 ends with 1 and more\n"): ({0}, 1),
+    **{second(f"! {error}\n"): ({0}, 1) for error in ("Missing { inserted.", "Forbidden control")},
+    second("! LaTeX Error: Illegal pream-token\n"): ({0}, 1),
+    second("! Undefined control sequence.\n" * 51): ({0}, 1),
+    second("", "=formula 1 ends with 1 and more\n"): ({0, 1}, 1),
+    log(0, 1, "! Too many }'s.\n", BEGIN.format(2)): ({0}, 1),
+    second("", ""): ({0}, 1),
+    log(BEGIN.format(0), "=formula 0 ends with 2\n", 1, BEGIN.format(2)): ({1}, 1),
+    log(0, END.format(0), 1, BEGIN.format(2)): ({1}, 1),
+    log(BEGIN.format(0), END.format(1), 1, BEGIN.format(2)): ({1}, 1),
+    # A number out of turn ends what is believed, and only a line that starts so counts.
+    log(0, BEGIN.format(0), END.format(0), 1): (set(), 0),
+    log(1): (set(), -1),
+    log(BEGIN.format(0), "l.3 ! x\n  =formula 1 begins\n", END.format(0), BEGIN.format(1)): ({0}, 1),
+}
+
+
+def test_which_formulas_are_clean() -> None:
+    assert {log: finished(log, 2) for log in LOGS} == {log: (frozenset(clean), n) for log, (clean, n) in LOGS.items()}
 
 
 def test_a_machine_without_tex_is_told_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
