@@ -16,7 +16,7 @@ help:
 	@echo "make demo         evaluate the sample corpora of every benchmark; tells where the reports lie"
 	@echo "make test         run all tests"
 	@echo "make lint         check style and types"
-	@echo "make bench        measure what an evaluation costs (SECTIONS=\"pipeline chart\" or \"kernels --against COMMIT\" for a part)"
+	@echo "make bench        measure what an evaluation costs (SECTIONS=pipeline or SECTIONS=formula for a part)"
 	@echo "make calibrate    measure how often intervals, tests and gates hold, and write the tables of docs"
 	@echo "make coverage     run all tests and tell which lines none of them runs"
 	@echo "make laws         try every law of the tests on ten times as many examples, others each time"
