@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.flink.cluster import EXPORT, OPEN, FlinkCluster
-from tests.flink.jars import class_path
-from tests.flink.workers import PROJECT, worker_python
+from tests.flink.install import PROJECT, class_path, worker_python
 from tests.runs import Run, evaluate
 from tests.worker_pool import HERE, machines, started_workers, worker_pool
 

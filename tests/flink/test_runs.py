@@ -11,7 +11,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 
 import beamscore
 from tests.flink.cluster import FlinkCluster
-from tests.flink.workers import PROJECT
+from tests.flink.install import PROJECT
 from tests.runs import Run, command, evaluate, without_progress, write_lines
 
 CORPUS = PROJECT / "tests" / "corpora" / "figure_text"

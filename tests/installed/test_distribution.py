@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from beamscore.metrics.registry import benchmark_names
-from tests.flink.jars import run
+from tests.flink.install import run
 from tests.pipelines.runners.test_foreign_packages import CORPUS, foreign
 from tests.runs import evaluate
 from tests.worker_pool import bare_environment, portable_cluster, started_workers
