@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from beamscore.transforms.records import zstd
-from tests import toy
-from tests.runs import command, evaluate, write_lines
+from tests import runs, toy
+from tests.runs import evaluate, without_progress, write_lines
 from tests.stores.servers import Requests, Store
 
 pytestmark = pytest.mark.stores
@@ -69,6 +69,12 @@ def evaluation(
         *(flag for name, glob in systems.items() for flag in ("--predictions", f"{name}={store.base}/{glob}")),
         *(*store.flags, *more),
     ]
+
+
+def command(*arguments: str) -> tuple[int, str, str]:
+    """Runs the command line; returns the exit code, standard output, and standard error without progress."""
+    code, stdout, stderr = runs.command(*arguments)
+    return code, stdout, without_progress(stderr)
 
 
 def run(store: Store, output: str, *more: str) -> tuple[int, str]:

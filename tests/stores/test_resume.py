@@ -8,9 +8,8 @@ import signal
 import pytest
 
 from tests import resumption, toy
-from tests.runs import command
 from tests.stores.servers import Store
-from tests.stores.test_commands import evaluation, lines
+from tests.stores.test_commands import command, evaluation, lines
 
 pytestmark = pytest.mark.stores
 

@@ -9,9 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests import toy
-from tests.runs import command
 from tests.stores.servers import Store
-from tests.stores.test_commands import FEW, document, evaluation, lines
+from tests.stores.test_commands import FEW, command, document, evaluation, lines
 
 pytestmark = pytest.mark.stores
 

@@ -20,9 +20,8 @@ import pytest
 
 from beamscore.pipelines.runs.run import open_result
 from tests import toy
-from tests.runs import command
 from tests.stores.servers import Requests, S3Store, Store
-from tests.stores.test_commands import WHOLE, below, evaluation, lines
+from tests.stores.test_commands import WHOLE, below, command, evaluation, lines
 
 pytestmark = pytest.mark.stores
 
