@@ -31,7 +31,6 @@ class ObjectStore(FileSystem):
 
     FILES: ClassVar[dict[str, bytes]] = {}
     CHANGED: ClassVar[dict[str, float]] = {}
-    RENAMED: ClassVar[list[str]] = []
     now: ClassVar[float] = 0.0
 
     @classmethod
@@ -42,7 +41,6 @@ class ObjectStore(FileSystem):
     def clear(cls) -> None:
         """Makes the store empty."""
         cls.FILES.clear()
-        cls.RENAMED.clear()
         FolderStore.FOLDERS.clear()
 
     @classmethod
@@ -93,7 +91,6 @@ class ObjectStore(FileSystem):
         for source, target in zip(source_file_names, destination_file_names, strict=True):
             self.copy([source], [target])
             self.delete([source])
-            self.RENAMED.append(target)
 
     def exists(self, path: str) -> bool:
         return path in self.FILES
@@ -122,7 +119,6 @@ class FolderStore(ObjectStore):
     """Like HDFS: folders must be made, are deleted with all below them, and a rename replaces nothing."""
 
     FILES: ClassVar[dict[str, bytes]] = {}
-    RENAMED: ClassVar[list[str]] = []
     FOLDERS: ClassVar[set[str]] = set()
 
     @classmethod

@@ -9,6 +9,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests.runs import without_progress
+
 ROOT = Path(__file__).parents[1]
 SCORED_BEFORE, BATCH = 80, 9
 WRITTEN_BEFORE = SCORED_BEFORE // BATCH * BATCH
@@ -44,7 +46,10 @@ sys.exit(main.main(sys.argv[2:]))
 
 
 def interrupted(number: signal.Signals, arguments: Sequence[str]) -> tuple[int, str]:
-    """Runs a command until a signal comes in the middle of its scoring; returns the exit code and standard error."""
+    """Runs a command until a signal comes in the middle of its scoring.
+
+    Returns the exit code, and standard error without progress.
+    """
     done = subprocess.run(
         [sys.executable, "-c", _COMMAND, str(int(number)), *arguments],
         cwd=ROOT,
@@ -53,4 +58,4 @@ def interrupted(number: signal.Signals, arguments: Sequence[str]) -> tuple[int, 
         text=True,
         check=False,
     )
-    return done.returncode, done.stderr
+    return done.returncode, without_progress(done.stderr)

@@ -10,19 +10,20 @@ import pytest
 
 from beamscore.metrics.traffic_rules.benchmark import TrafficRulesBenchmark
 from tests.abuse import Case
-from tests.abuse.run import Job, run_case, score_job
+from tests.abuse.run import Outcome, run_case, score_among
 from tests.generate.traffic_rules import sample
 
 NEIGHBOURS = [sample(index, seed=1) for index in range(4)]
 RULES = {"rules": [{"id": 1, "properties": {"a": 1}}]}
 
 
-def job(prediction: str | None) -> Job:
+def outcome_of(prediction: str | None) -> Outcome:
+    """Scores in this process, whose memory is that of all tests before it."""
     texts = [
         (msgspec.json.encode(truth).decode(), None if each is None else msgspec.json.encode(each).decode())
         for truth, each in NEIGHBOURS
     ]
-    return Job("traffic_rules", {}, (msgspec.json.encode(RULES).decode(), prediction), texts)
+    return score_among("traffic_rules", {}, (msgspec.json.encode(RULES).decode(), prediction), texts)
 
 
 def test_a_case_runs_in_a_process_of_its_own_whose_memory_is_not_that_of_whoever_starts_it() -> None:
@@ -47,8 +48,7 @@ def test_a_case_runs_in_a_process_of_its_own_whose_memory_is_not_that_of_whoever
     ],
 )
 def test_verdicts(prediction: str | None, verdict: str) -> None:
-    # Scored in this process, whose memory is that of all tests before it: the verdict alone is looked at.
-    assert score_job(job(prediction)).verdict.startswith(verdict)
+    assert outcome_of(prediction).verdict.startswith(verdict)
 
 
 def leak(results: list[Any]) -> list[Any]:
@@ -74,6 +74,6 @@ def test_harm_is_noticed(monkeypatch: pytest.MonkeyPatch, harm: Callable[[list[A
         "score",
         lambda self, pairs: harm(plain(self, pairs)) if len(pairs) == among else plain(self, pairs),
     )
-    outcome = score_job(job("{}"))
+    outcome = outcome_of("{}")
     assert outcome.verdict.startswith(verdict)
     assert outcome.failed

@@ -1,26 +1,38 @@
-"""The pages about clusters and nights, and their files: what they tell people to type, the code understands."""
+"""The pages about clusters and nights, and the files of configs/ for clusters and schedulers.
+
+What they tell people to type and what they start is understood, and the files are valid where they go.
+"""
 
 from __future__ import annotations
 
+import configparser
 import json
 import re
 import shlex
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
+import kubernetes_validate
+import pytest
 import yaml
 
-from beamscore.pipelines.commands import arguments
+from beamscore.pipelines.commands import arguments, messages
 from beamscore.pipelines.runners import launch
 from tests.flink.cluster import NETWORK_MIB, OFF_HEAP_MIB
 from tests.test_docs_examples import blocks
 
 ROOT = Path(__file__).parents[1]
+CONFIGS = ROOT / "configs"
 DATAFLOW, FLINK, NIGHTLY = (ROOT / "docs" / "how-to" / f"{name}.md" for name in ("dataflow", "flink", "nightly"))
 PARAMETERS = {
     parameter["name"]: parameter
-    for parameter in json.loads((ROOT / "configs" / "dataflow" / "metadata.json").read_bytes())["parameters"]
+    for parameter in json.loads((CONFIGS / "dataflow" / "metadata.json").read_bytes())["parameters"]
 }
+UNITS = CONFIGS / "systemd"
+SAME_WHEN_REPEATED = {messages.FAILED, messages.WRONG_USAGE, messages.INCONCLUSIVE}
+"""The exit codes after which another try would end alike: a gate failed, wrong usage, a gate is inconclusive."""
 
 
 def commands(page: Path) -> list[str]:
@@ -50,12 +62,12 @@ def test_commands_on_dataflow_and_flink_are_understood() -> None:
             assert f"--{option}=" in call
 
 
-def on_kubernetes(name: str) -> Any:
-    return yaml.safe_load((ROOT / "configs" / "flink" / name).read_text(encoding="utf-8"))["spec"]
+def kubernetes(path: str) -> Any:
+    return yaml.safe_load((CONFIGS / path).read_text(encoding="utf-8"))
 
 
 def test_the_job_on_kubernetes_fits_its_cluster() -> None:
-    cluster, job = on_kubernetes("cluster.yaml"), on_kubernetes("job.yaml")["template"]["spec"]
+    cluster, job = kubernetes("flink/cluster.yaml")["spec"], kubernetes("flink/job.yaml")["spec"]["template"]["spec"]
     (command,) = job["containers"]
     understood(shlex.join([*command["command"], *command["args"]]))
     given = dict(argument.removeprefix("--").split("=", 1) for argument in command["args"] if "=" in argument)
@@ -72,7 +84,7 @@ def test_the_job_on_kubernetes_fits_its_cluster() -> None:
 
 def test_every_slot_has_the_memory_that_the_tests_on_flink_give_it() -> None:
     (page,) = [yaml.safe_load(block) for block in blocks(FLINK) if "numberOfTaskSlots" in block]
-    for configured in (page, on_kubernetes("cluster.yaml")["flinkConfiguration"]):
+    for configured in (page, kubernetes("flink/cluster.yaml")["spec"]["flinkConfiguration"]):
         slots = int(configured["taskmanager.numberOfTaskSlots"])
         for end in ("min", "max"):
             assert configured[f"taskmanager.memory.network.{end}"] == f"{slots * NETWORK_MIB}m"
@@ -104,3 +116,44 @@ def test_files_that_are_named_are_there() -> None:
             r"configs/[\w/]+\.\w+", page.read_text().replace("$BUCKET/configs/", "").replace("-bucket/configs/", "")
         ):
             assert (ROOT / path).exists(), path
+
+
+def command_in(shell: str) -> str:
+    """Returns the call of beamscore in the command of a shell."""
+    return "beamscore " + shell.partition("beamscore ")[2]
+
+
+def test_the_service_runs_an_evaluation_of_the_day_and_tries_again_only_what_may_pass() -> None:
+    parser = configparser.ConfigParser(interpolation=None)
+    parser.optionxform = str  # type: ignore[assignment, method-assign]
+    parser.read(UNITS / "beamscore-nightly.service", encoding="utf-8")
+    service = parser["Service"]
+    shell, option, script = shlex.split(service["ExecStart"].replace("%%", "%").replace("$$", "$"))
+    assert (shell, option) == ("/bin/sh", "-c")
+    understood(command_in(script))
+    assert service["Restart"] == "on-failure"
+    assert set(map(int, service["RestartPreventExitStatus"].split())) == SAME_WHEN_REPEATED
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="there is no systemd-analyze here")
+def test_the_units_are_valid() -> None:
+    verified = subprocess.run(
+        ["systemd-analyze", "verify", *UNITS.iterdir()], capture_output=True, text=True, check=False
+    )
+    assert (verified.returncode, verified.stdout + verified.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("path", ["kubernetes/nightly.yaml", "flink/job.yaml"])
+@pytest.mark.parametrize("version", ["1.29", "1.33"])
+def test_jobs_follow_the_schema_of_kubernetes(path: str, version: str) -> None:
+    kubernetes_validate.validate(kubernetes(path), version, strict=True)
+
+
+def test_the_cron_job_runs_the_command_and_repeats_no_failed_gate() -> None:
+    job = kubernetes("kubernetes/nightly.yaml")["spec"]["jobTemplate"]["spec"]
+    (container,) = job["template"]["spec"]["containers"]
+    understood(command_in(container["args"][0]))
+    (rule,) = job["podFailurePolicy"]["rules"]
+    assert rule["onExitCodes"]["containerName"] == container["name"]
+    assert set(rule["onExitCodes"]["values"]) == SAME_WHEN_REPEATED
+    assert job["template"]["spec"]["restartPolicy"] == "Never", "the policy needs this"

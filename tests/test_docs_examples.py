@@ -1,4 +1,6 @@
-"""The records and configurations of the docs are read, down to each key, and the examples of docstrings hold."""
+"""The docs: records and configurations are read, down to each key, the examples of docstrings hold, links lead to what
+exists and, where they name one, to a heading in it.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,8 @@ import importlib
 import json
 import re
 from collections.abc import Iterator
+from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +24,16 @@ from beamscore.pipelines.config import settings
 from beamscore.pipelines.config.gates import gate_target
 from tests.plain_loop import make_benchmark
 
-DOCS = Path(__file__).parents[1] / "docs"
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+LINKED = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
+SOURCES = ("metrics", "transforms", "pipelines", "configs", "tests")
 BENCHMARKS = DOCS / "explanation" / "benchmarks"
 PAGES = sorted(path.stem for path in BENCHMARKS.glob("*.md"))
 MODULES = sorted(
-    ".".join(("beamscore", *path.relative_to(DOCS.parent).with_suffix("").parts))
+    ".".join(("beamscore", *path.relative_to(ROOT).with_suffix("").parts))
     for layer in ("metrics", "transforms", "pipelines")
-    for path in (DOCS.parent / layer).rglob("*.py")
+    for path in (ROOT / layer).rglob("*.py")
     if ">>> " in path.read_text(encoding="utf-8")
 )
 
@@ -59,7 +66,7 @@ def unknown_keys(given: Any, read: Any, path: str = "") -> list[str]:
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_the_records_of_a_benchmark_are_read_to_the_last_key(page: str) -> None:
+def test_the_records_of_a_benchmark_are_read_to_the_last_key_and_can_be_scored(page: str) -> None:
     benchmark = make_benchmark("formula" if page == "formula_documents" else page)
     shown = list(records(page))
     assert shown
@@ -68,6 +75,8 @@ def test_the_records_of_a_benchmark_are_read_to_the_last_key(page: str) -> None:
         kinds = (benchmark.truth_type, benchmark.prediction_type)
         found = [msgspec.to_builtins(msgspec.convert(record, kind)) for kind in kinds if _is_of(record, kind)]
         assert [] in [unknown_keys(fields, each) for each in found], fields
+    if not page.startswith("formula"):
+        assert isinstance(benchmark.score_sample(msgspec.convert(shown[0], benchmark.truth_type), None), SampleScore)
 
 
 def _is_of(record: dict[str, Any], kind: type[msgspec.Struct]) -> bool:
@@ -76,15 +85,6 @@ def _is_of(record: dict[str, Any], kind: type[msgspec.Struct]) -> bool:
     except msgspec.ValidationError:
         return False
     return True
-
-
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if page in ("chart", "chemistry", "figure_text", "traffic_rules")]
-)
-def test_a_record_that_is_shown_can_be_scored(page: str) -> None:
-    benchmark = make_benchmark(page)
-    truth = msgspec.convert(next(records(page)), benchmark.truth_type)
-    assert isinstance(benchmark.score_sample(truth, None), SampleScore)
 
 
 @pytest.mark.parametrize("page", ["reference/configuration", "how-to/nightly"])
@@ -103,3 +103,48 @@ def test_the_examples_of_docstrings_hold(module: str) -> None:
     result = doctest.testmod(importlib.import_module(module))
     assert result.attempted
     assert not result.failed
+
+
+def links(page: Path) -> Iterator[str]:
+    """Yields the targets of the links and pictures of a page, without those that leave the repository."""
+    for block in MarkdownIt("commonmark").enable("table").parse(page.read_text(encoding="utf-8")):
+        for token in block.children or ():
+            target = str(token.attrGet("href") or token.attrGet("src") or "")
+            if target and not re.match(r"[a-z]+:", target):
+                yield target
+
+
+@cache
+def anchors(page: Path) -> frozenset[str]:
+    """Returns the anchors that GitHub gives the headings of a page."""
+    tokens = MarkdownIt("commonmark").parse(page.read_text(encoding="utf-8"))
+    headings = [text.content for token, text in pairwise(tokens) if token.type == "heading_open"]
+    return frozenset(re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings)
+
+
+@pytest.mark.parametrize("page", LINKED, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in links(page):
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+def test_every_page_is_linked_from_the_readme_or_from_a_page_that_is() -> None:
+    found, new = set(), {ROOT / "README.md"}
+    while new:
+        found |= new
+        reached = {(page.parent / link.partition("#")[0]).resolve() for page in new for link in links(page)}
+        new = {each for each in reached if each.suffix == ".md"} - found
+    assert set(LINKED) - {ROOT / "CONTRIBUTING.md"} <= found
+
+
+def test_pages_that_the_code_names_exist() -> None:
+    sources = [ROOT / "__init__.py", ROOT / "Makefile"]
+    sources += [
+        each for name in SOURCES for each in (ROOT / name).rglob("*") if each.suffix in (".py", ".yaml", ".jinja")
+    ]
+    for source in sources:
+        for named in re.findall(r"\bdocs/[\w/-]+\.(?:md|png)", source.read_text(encoding="utf-8")):
+            assert (ROOT / named).exists(), f"{source.relative_to(ROOT)}: {named}"

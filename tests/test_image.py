@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import os
 import re
 from collections.abc import Iterator
@@ -16,6 +15,7 @@ from packaging.utils import NormalizedName, canonicalize_name
 
 from beamscore.metrics.registry import benchmark_names
 from beamscore.metrics.version import VERSION
+from tests.installed.lowest import package_metadata
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "configs" / "dataflow"
@@ -56,14 +56,6 @@ def constraints() -> dict[NormalizedName, str]:
     return {canonicalize_name(name): version for name, version in pins}
 
 
-def setup_list(name: str) -> list[Requirement]:
-    """Returns a list of requirements of setup.py, which is read and not run."""
-    for node in ast.parse((ROOT / "setup.py").read_text()).body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
-            return [Requirement(each) for each in ast.literal_eval(node.value)]
-    raise AssertionError(f"setup.py has no {name}")
-
-
 def environment() -> dict[str, str]:
     return dict(each.arguments[0].split("=") for each in found("ENV", LAST))
 
@@ -99,13 +91,14 @@ def test_all_name_one_version_of_beam_and_of_python() -> None:
 
 
 def test_constraints_and_extras_fit_the_ranges_of_the_package() -> None:
-    requirements = {canonicalize_name(each.name): each for each in setup_list("REQUIREMENTS")}
+    metadata = package_metadata()
+    requirements = {canonicalize_name(each.name): each for each in map(Requirement, metadata["install_requires"])}
     assert set(constraints()) == set(requirements)
     for name, version in constraints().items():
         assert requirements[name].specifier.contains(version), name
     beam = requirements[canonicalize_name("apache-beam")]
-    for listed, extra in [("GOOGLE_CLOUD", "gcp"), ("AMAZON", "aws")]:
-        (requirement,) = setup_list(listed)
+    for extra in ("gcp", "aws"):
+        (requirement,) = map(Requirement, metadata["extras_require"][extra])
         assert (requirement.name, requirement.extras) == ("apache-beam", {extra})
         assert requirement.specifier == beam.specifier
 

@@ -1,18 +1,69 @@
-"""A pool of workers, as it runs beside each TaskManager of a cluster: it starts them when a runner asks for them."""
+"""A pool of workers, as it runs beside each TaskManager of a cluster: it starts them when a runner asks for them.
+
+It runs on this machine or on others of a test's own, which are namespaces of its network, on a bridge between them.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import subprocess
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from tests.machines import Machine
 from tests.servers import await_servers, end_servers, free_ports, listens, start_server
 
 START_SECONDS = 60
 PORT = 50_000
 """The port of a pool on a machine of its own, as each machine of a cluster has to have it at the same one."""
+BRIDGE = "beamscore"
+HERE = "10.73.0.1"
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A machine, which has the files of this one and an address of its own: what runs a command there."""
+
+    name: str
+    address: str
+
+    @property
+    def prefix(self) -> list[str]:
+        """What stands before a command."""
+        return ["ip", "netns", "exec", self.name]
+
+
+@contextlib.contextmanager
+def machines(count: int) -> Iterator[list[Machine]]:
+    """Makes machines, which reach this one at HERE; those that a run has left that was killed are removed.
+
+    Raises OSError where it is not allowed to make any.
+    """
+    made = [Machine(f"{BRIDGE}{number}", f"10.73.0.{number + 2}") for number in range(count)]
+    for leftover in [f"link del {BRIDGE}", *(f"netns del {machine.name}" for machine in made)]:
+        with contextlib.suppress(OSError):
+            _ip(leftover)
+    with contextlib.ExitStack() as stack:
+        _ip(f"link add {BRIDGE} type bridge")
+        stack.callback(_ip, f"link del {BRIDGE}")
+        _ip(f"addr add {HERE}/24 dev {BRIDGE}")
+        _ip(f"link set {BRIDGE} up")
+        for machine in made:
+            _ip(f"netns add {machine.name}")
+            stack.callback(_ip, f"netns del {machine.name}")
+            _ip(f"link add {machine.name} type veth peer name inside netns {machine.name}")
+            _ip(f"link set {machine.name} master {BRIDGE} up")
+            _ip(f"-n {machine.name} addr add {machine.address}/24 dev inside")
+            _ip(f"-n {machine.name} link set inside up")
+            _ip(f"-n {machine.name} link set lo up")
+        yield made
+
+
+def _ip(arguments: str) -> None:
+    done = subprocess.run(["ip", *arguments.split()], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise OSError(f"ip {arguments}: {done.stderr.strip()}")
 
 
 @contextlib.contextmanager
@@ -39,6 +90,21 @@ def worker_pool(
         yield ["--environment_type=EXTERNAL", f"--environment_config=localhost:{port}"]
     finally:
         end_servers([pool])
+
+
+@contextlib.contextmanager
+def portable_cluster(python: Path, folder: Path) -> Iterator[list[str]]:
+    """Runs both in the environment of `python`, in `folder`; gives the pipeline options that run a pipeline there."""
+    (port,) = free_ports(1)
+    module = "apache_beam.runners.portability.local_job_service_main"
+    command = [str(python), "-m", module, f"--port={port}", f"--staging_dir={folder / 'jobs'}"]
+    with worker_pool(python, folder) as workers:
+        jobs = start_server("jobserver", command, folder, folder, bare_environment(python))
+        try:
+            await_servers("the job server", lambda: listens(port), [jobs], START_SECONDS)
+            yield ["--runner=PortableRunner", f"--job_endpoint=localhost:{port}", *workers]
+        finally:
+            end_servers([jobs])
 
 
 def started_workers(folder: Path) -> int:

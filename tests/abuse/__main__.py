@@ -1,8 +1,8 @@
 """`make abuse [CASES="figure_text readers"]`: what the worst samples and files cost, and whether they do harm.
 
 Every other module of this folder holds cases. It defines `cases()`, whose samples are scored among ordinary ones (see
-`run`), or `check()`, which yields (name, Outcome). The benchmark of the samples has the name of the module, or is its
-BENCHMARK, and they are scored under each of its OPTIONS, by default those of the benchmark.
+`run`), or `check()`, which yields (name, Outcome). The benchmark of the samples has the name of the module, and they
+are scored under each of its OPTIONS, by default those of the benchmark.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def outcomes(module: ModuleType) -> Iterator[tuple[str, Outcome]]:
     if hasattr(module, "check"):
         yield from module.check()
         return
-    benchmark = getattr(module, "BENCHMARK", module.__name__.rpartition(".")[2])
+    benchmark = module.__name__.rpartition(".")[2]
     sample = importlib.import_module(f"tests.generate.{benchmark}").sample
     neighbours = [sample(index, _SEED) for index in range(NEIGHBOURS)]
     for options in getattr(module, "OPTIONS", [{}]):

@@ -1,7 +1,11 @@
-"""Worst cases of single formulas: commands that TeX typesets many times, wide tables, endless arrows, long matches."""
+"""Worst cases of formulas: what TeX typesets many times, wide tables, endless arrows, long matches.
+
+Those of whole documents: macros that grow, delimiters that are ambiguous, formulas that are nearly equal.
+"""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 from tests.abuse import Case
@@ -36,6 +40,30 @@ _DOCUMENTS = (
     ("200 that TeX repairs without end", "\\begin{tabular}{|l|} \\hline $ \\sum _ { i = 1 & } $ \\end{tabular}", 200),
     ("eight costly ones in a document", "\\pmb{" * 4 + "x" + "}" * 4, 8),
 )
+LENGTH = 900_000
+"""Characters of a repeated text: what `max_steps` lets by, or stops late."""
+_LAUGHS = "".join(f"\\def\\{a}{{" + f"\\{b}" * 10 + "}" for a, b in itertools.pairwise("abcdefghij"))
+_NAMES = ["".join(word) for word in itertools.product("ghijklmnopqrstu", repeat=3)]
+_CHAIN = "".join(f"\\def\\{a}{{\\{b}}}" for a, b in itertools.pairwise(_NAMES))
+EXPANSIONS = {
+    "each macro calls the next ten times": _LAUGHS + "\\a",
+    "each macro calls the next once": _CHAIN + "\\ggg" * 1_000,
+    "an argument doubled 60 times": "\\def\\d#1{#1#1}" + "\\d{" * 60 + "x" + "}" * 60,
+    "macros that call each other": "\\def\\a#1{\\b{#1x}}\\def\\b#1{\\a{#1y}}" + "\\a{z}" * 200_000,
+    "a long body, called often": "\\def\\a{" + "\\b" * 50_000 + "}\\def\\b{" + "x" * 50_000 + "}\\a",
+    "a long default that is not used": "\\newcommand{\\a}[1][" + "{}" * 200_000 + "]{x}" + "\\a " * 150_000,
+    "an argument whose end is missing": "\\def\\a#1.{}" + "\\a" * 300_000,
+    "an end of 56 characters, nearly met": "\\def\\x#1" + "a" * 55 + "b{}" + "\\x" + "a" * LENGTH,
+    "global definitions within many groups": "{\\def\\a{}" * 60_000 + "\\gdef\\a{}" * 60_000,
+    "expanded definitions that grow twofold": "\\def\\a{xx}" + "\\edef\\a{\\a\\a}" * 60,
+    "expanded definitions that grow by one": "\\def\\a{x}" + "\\edef\\a{\\a x}" * 50_000,
+    "short calls": "\\def\\a#1{#1}" + "\\a x" * 200_000,
+}
+REPEATED = (
+    *("$", "$$x$$", "x=1 $$ and where the thing is\n", "$$ $", "\\[x\\]", "\\begin{align}", "\\[ \\tag{", "a&b\\\\"),
+    *("\\begin{gather}\\begin{align}x\\end{gather}", "\\begin{align}\\begin{gather} where this thing is $$"),
+    *("` `` ", "> $$\n", "<!-- $$ ", "```latex\n$$\n"),
+)
 
 
 def cases() -> Iterator[Case]:
@@ -54,3 +82,17 @@ def cases() -> Iterator[Case]:
     for name, formula, count in _DOCUMENTS:
         source = "\n\n".join(f"\\[ {formula} + {number} \\]" for number in range(count))
         yield Case(name, {"document": "\\[ x \\]"}, {"document": source, "dialect": "latex"})
+    for name, source in EXPANSIONS.items():
+        yield Case(name, {"document": "\\[ x \\]"}, {"document": source, "dialect": "latex"})
+    for piece, dialect in itertools.product(REPEATED, ("latex", "gpt4o")):
+        source = piece * (LENGTH // len(piece))
+        yield Case(f"{piece!r}, {dialect}", {"document": "\\[ x \\]"}, {"document": source, "dialect": dialect})
+    # All pairs are within both thresholds in length and none in distance.
+    for count, length, letters in ((1_000, 16, "ab"), (600, 64, "ab"), (200, 1_000, "ab"), (200, 600, "\u4e00\u4e01")):
+        truth, prediction = (
+            "\n\n".join(f"\\[ {letter * length}{index} \\]" for index in range(count)) for letter in letters
+        )
+        name = f"{count} nearly equal formulas of {length} letters {letters}"
+        yield Case(name, {"document": truth}, {"document": prediction, "dialect": "latex"})
+    formula = "\\[ " + "ab" * 9_000 + " \\]\n\n"
+    yield Case("long formulas that are equal", {"document": formula * 40}, {"document": formula * 40})

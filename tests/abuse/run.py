@@ -49,13 +49,8 @@ class Outcome(NamedTuple):
         return self.seconds > MAX_SECONDS or self.peak_bytes > MAX_BYTES or self.verdict.startswith(FAILED)
 
 
-class Job(NamedTuple):
-    """A case with its neighbours: pairs of records as JSON text."""
-
-    benchmark: str
-    options: dict[str, Any]
-    case: tuple[str, str | None]
-    neighbours: Sequence[tuple[str, str | None]]
+Texts = tuple[str, "str | None"]
+"""The records of a pair as JSON text."""
 
 
 def run_case(
@@ -65,15 +60,15 @@ def run_case(
     neighbours: Sequence[tuple[dict[str, Any], dict[str, Any] | None]],
 ) -> Outcome:
     """Scores `case` in the midst of its neighbours in a fresh process, so that peak memory is its own."""
-    (truth, prediction), *others = [
+    texts, *others = [
         (_text(first), None if second is None else _text(second))
         for first, second in ((case.truth, case.prediction), *neighbours)
     ]
     limit = LimitSettings().record_bytes
-    largest = max(len(text.encode()) for text in (truth, prediction or ""))
+    largest = max(len((text or "").encode()) for text in texts)
     if largest > limit:
         return Outcome(0.0, 0, f"{FAILED}no case: a record of {largest} bytes is never scored, at most {limit}")
-    return isolated(score_job, Job(benchmark, options, (truth, prediction), others))
+    return isolated(score_among, benchmark, options, texts, others)
 
 
 def _text(record: dict[str, Any]) -> str:
@@ -107,16 +102,16 @@ def _work(sender: Connection, work: Callable[..., Outcome], arguments: tuple[Any
         sender.send(work(*arguments))
 
 
-def score_job(job: Job) -> Outcome:
+def score_among(name: str, options: dict[str, Any], case: Texts, others: Sequence[Texts]) -> Outcome:
     """Scores the neighbours alone, then with the case in their midst, which is what is measured."""
-    benchmark = make_benchmark(job.benchmark, **job.options)
+    benchmark = make_benchmark(name, **options)
     benchmark.setup()
     try:
-        neighbours = [_decoded(benchmark, *texts, f"neighbour {n}") for n, texts in enumerate(job.neighbours)]
+        neighbours = [_decoded(benchmark, *texts, f"neighbour {n}") for n, texts in enumerate(others)]
         alone = among = [comparable(result) for result in benchmark.score(neighbours)]
         before = processor_seconds()
         try:
-            among, verdict = _score_among(benchmark, job, neighbours)
+            among, verdict = _score_among(benchmark, case, neighbours)
         except Exception as error:  # noqa: BLE001 - whatever a case does is a row of the table
             verdict = f"{FAILED}{type(error).__name__}: {explain(error)}"
         seconds = processor_seconds() - before
@@ -127,10 +122,10 @@ def score_job(job: Job) -> Outcome:
     return Outcome(seconds, peak_bytes(), verdict)
 
 
-def _score_among(benchmark: AnyBenchmark, job: Job, neighbours: list[Pair[Any, Any]]) -> tuple[list[bytes], str]:
+def _score_among(benchmark: AnyBenchmark, case: Texts, neighbours: list[Pair[Any, Any]]) -> tuple[list[bytes], str]:
     """Returns the neighbours' results as bytes, and how the case ended; a rejected prediction counts as missing."""
     try:
-        pair = _decoded(benchmark, *job.case, "worst case")
+        pair = _decoded(benchmark, *case, "worst case")
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         return [comparable(result) for result in benchmark.score(neighbours)], f"rejected: {explain(error)}"
     middle = len(neighbours) // 2

@@ -57,17 +57,8 @@ def value(tmp_path_factory: pytest.TempPathFactory) -> float:
     """The metric of the corpus: a minimum that lies within its interval is inconclusive."""
     output = tmp_path_factory.mktemp("baseline")
     truth, predictions = CORPUS / "ground_truth.jsonl", CORPUS / "predictions.jsonl"
-    beamscore(
-        "evaluate",
-        "traffic_rules",
-        "--ground-truth",
-        truth,
-        "--predictions",
-        predictions,
-        "--output",
-        output,
-        "--quiet",
-    )
+    inputs = ("--ground-truth", truth, "--predictions", predictions)
+    beamscore("evaluate", "traffic_rules", *inputs, "--output", output, "--quiet")
     summary: Any = json.loads((output / "summary.json").read_bytes())
     return float(summary["systems"]["predictions"]["values"]["overall.f1"])
 

@@ -1,20 +1,38 @@
-"""Corpora of every benchmark as lines of JSON, and what damages them."""
+"""Corpora of every benchmark as lines of JSON, what damages them, and what all laws of runs share."""
 
 from __future__ import annotations
 
 import copy
 import importlib
 import json
+import os
 import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from beamscore.metrics.registry import BUILT_IN
-from tests.attacks import MAX_DEPTH
-from tests.runs import Record, write_lines
+from tests.runs import Record, Run, write_lines
 
 BENCHMARKS = tuple(name for name in BUILT_IN if name != "toy")
+SEEDS = range(int(os.environ.get("BEAMSCORE_SEEDS", "2")))
+MAX_DEPTH = 40
+_SETTINGS = ("max_rejected_fraction=1", "bootstrap.replicates=5", f"limits.depth={MAX_DEPTH}")
+FLAGS = ("--quiet", "--no-html", "--slice", "source", *(f"--set={each}" for each in _SETTINGS))
+
+
+def rng_of(*parts: object) -> random.Random:
+    """Returns a generator of random numbers that depends on `parts` alone."""
+    return random.Random(repr(parts))
+
+
+def assert_same(run: Run, whole: Run) -> None:
+    """A run that was interrupted, reused or merged says what one evaluation of all says, to the byte."""
+    assert run.code == whole.code
+    assert run.bytes() == whole.bytes()
+    assert run.samples == whole.samples
+    assert run.quarantine == whole.quarantine
+    assert run.report == whole.report
 
 
 def corpus(name: str, count: int, seed: int) -> tuple[list[Record], list[Record]]:
@@ -72,20 +90,8 @@ def _raw_byte(rng: random.Random, record: Record) -> list[bytes]:
 
 
 IDS: list[Any] = [
-    "",
-    "x" * 1024,
-    "x" * 1025,
-    None,
-    1.5,
-    [],
-    {},
-    True,
-    "ghost",
-    "../../ghost",
-    "nul \0",
-    " ",
-    "a\nb",
-    "é",
+    *("", "x" * 1024, "x" * 1025, None, 1.5, [], {}, True),
+    *("ghost", "../../ghost", "nul \0", " ", "a\nb", "é"),
 ]
 VALUES: list[Any] = [None, True, 0, -1, 1.5, 1e300, 10**30, "", "\0", "\u202e", "<script>", [], {}, [[]], {"a": None}]
 LITERALS = [

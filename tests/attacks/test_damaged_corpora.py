@@ -14,8 +14,7 @@ import pytest
 
 from beamscore.metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore
 from beamscore.metrics.statistics.sums import Sums
-from tests.attacks import FLAGS, MAX_DEPTH, SEEDS, rng_of
-from tests.attacks.corpora import BENCHMARKS, corpus, damaged
+from tests.attacks.corpora import BENCHMARKS, FLAGS, MAX_DEPTH, SEEDS, corpus, damaged, rng_of
 from tests.plain_loop import make_benchmark
 from tests.runs import evaluate, write_lines
 

@@ -16,8 +16,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from tests.attacks import FLAGS
-from tests.attacks.corpora import corpus, written
+from tests.attacks.corpora import FLAGS, corpus, written
 from tests.runs import command, evaluate, write_lines
 
 pytestmark = pytest.mark.attacks

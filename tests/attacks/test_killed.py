@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.attacks import FLAGS, SEEDS, assert_same, rng_of
-from tests.attacks.corpora import BENCHMARKS, written
+from tests.attacks.corpora import BENCHMARKS, FLAGS, SEEDS, assert_same, rng_of, written
 from tests.runs import evaluate
 
 pytestmark = pytest.mark.attacks

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.attacks import FLAGS, SEEDS, assert_same, rng_of
-from tests.attacks.corpora import BENCHMARKS, corpus, damaged
+from tests.attacks.corpora import BENCHMARKS, FLAGS, SEEDS, assert_same, corpus, damaged, rng_of
 from tests.runs import Run, command, evaluate, write_lines
 
 pytestmark = pytest.mark.attacks

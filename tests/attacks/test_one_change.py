@@ -17,8 +17,7 @@ from beamscore.pipelines.config import settings
 from beamscore.pipelines.runs.differences import RunSignature
 from beamscore.pipelines.runs.provenance import versions
 from beamscore.transforms.io.publication import ask_to_keep, run_folder
-from tests.attacks import FLAGS, SEEDS, assert_same, rng_of
-from tests.attacks.corpora import BENCHMARKS, corpus, damaged
+from tests.attacks.corpora import BENCHMARKS, FLAGS, SEEDS, assert_same, corpus, damaged, rng_of
 from tests.runs import Record, evaluate, write_lines
 
 pytestmark = pytest.mark.attacks

@@ -18,8 +18,6 @@ from beamscore.metrics.formula.cdm.scoring import normalize
 from beamscore.metrics.formula.latex.token_markup import UNMARK, Marked
 from beamscore.metrics.formula.records import FormulaOptions, FormulaPrediction, FormulaTruth
 from tests.bench.measure import cost_of
-from tests.bench.run import score_in_batches
-from tests.bench.scoring import Row
 from tests.generate.formula import sample
 
 PAIRS = 200
@@ -53,7 +51,7 @@ _OFFICIAL = r"""\documentclass[12pt]{article}
 FormulaPair = Pair[FormulaTruth, FormulaPrediction]
 
 
-def formula_rows() -> list[Row]:
+def formula_rows() -> list[list[str]]:
     """The whole of CDM in batches, and the steps of the released tool that can be measured without it.
 
     All on the same 200 pairs, long and short, some broken. The tool starts node for each formula, then pdflatex with a
@@ -66,8 +64,14 @@ def formula_rows() -> list[Row]:
     sources = [reading.marked for reading in readings if reading.marked]
     benchmark = FormulaBenchmark(FormulaOptions())
     setup = cost_of(benchmark.setup).seconds * 1e6
-    score_in_batches(benchmark, pairs)  # what a worker does once, such as reading fonts
-    whole = cost_of(lambda: score_in_batches(benchmark, pairs)).microseconds(PAIRS)
+    batches = [pairs[start : start + benchmark.batch_size] for start in range(0, PAIRS, benchmark.batch_size)]
+
+    def score() -> None:
+        for batch in batches:
+            benchmark.score(batch)
+
+    score()  # what a worker does once, such as reading fonts
+    whole = cost_of(score).microseconds(PAIRS)
     benchmark.teardown()
     steps = {
         "node, started for each of the two formulas": _start_node_for_each,
@@ -78,12 +82,9 @@ def formula_rows() -> list[Row]:
         name: 2 * cost_of(partial(step, sources[::SHARE])).microseconds(len(sources[::SHARE]))
         for name, step in steps.items()
     }
-    official = sum(costs.values())
-    return [
-        Row(f"CDM of a pair in batches (1/{official / whole:.0f} of the released tool's steps below)", whole),
-        *(Row(step, spent) for step, spent in costs.items()),
-        Row("setup, once a worker", setup),
-    ]
+    name = f"CDM of a pair in batches (1/{sum(costs.values()) / whole:.0f} of the released tool's steps below)"
+    rows = {name: whole, **costs, "setup, once a worker": setup}
+    return [[what, f"{microseconds:.0f}"] for what, microseconds in rows.items()]
 
 
 def formula_bench_pairs() -> list[FormulaPair]:

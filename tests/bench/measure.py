@@ -1,11 +1,8 @@
-"""Processor time and peak memory of a piece of work, in a process of its own."""
+"""Processor time and peak memory of a piece of work."""
 
 from __future__ import annotations
 
-import json
 import resource
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,7 +17,7 @@ class Cost:
 
     seconds: float
     mebibytes: float
-    wall_seconds: float = 0.0
+    wall_seconds: float
 
     def microseconds(self, count: int) -> float:
         """Processor microseconds for each of `count` pieces of work."""
@@ -38,12 +35,4 @@ def cost_of(work: Callable[[], object]) -> Cost:
     before, started = processor_seconds(), time.monotonic()
     work()
     seconds, wall = processor_seconds() - before, time.monotonic() - started
-    return Cost(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, wall_seconds=wall)
-
-
-def cost_of_module(module: str, *arguments: str) -> Cost:
-    """Runs `python -m MODULE ARGUMENTS`, which must print a Cost as JSON on its last line, and returns it."""
-    done = subprocess.run([sys.executable, "-m", module, *arguments], capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(f"{module} {' '.join(arguments)} ended with {done.returncode}:\n{done.stderr[-3000:]}")
-    return Cost(**json.loads(done.stdout.splitlines()[-1]))
+    return Cost(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, wall)

@@ -1,11 +1,12 @@
-"""One measured run: `python -m tests.bench.run loop|evaluate|score BENCHMARK TRUTH PREDICTIONS [PROCESSES]`."""
+"""One measured run: `python -m tests.bench.run loop|evaluate BENCHMARK TRUTH PREDICTIONS [PROCESSES]`."""
 
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -14,17 +15,25 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from beamscore.metrics.benchmark import Benchmark, Pair, SampleScore
+from beamscore.metrics.benchmark import Pair, SampleScore
 from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from beamscore.metrics.statistics.intervals import intervals
 from beamscore.metrics.statistics.measured import measure
 from beamscore.pipelines.commands import main
 from beamscore.pipelines.commands.messages import use_format
 from beamscore.transforms.process import one_blas_thread
+from tests.bench.corpus import Corpus
 from tests.bench.measure import Cost, cost_of
-from tests.plain_loop import decoded_pairs, make_benchmark, read_records
+from tests.plain_loop import make_benchmark
 
-CHUNK = 1000
+
+def cost_of_run(what: str, corpus: Corpus, *processes: str) -> Cost:
+    """Returns the cost of a `loop` or `evaluate` over a corpus, in a process of its own."""
+    given = [what, corpus.benchmark, str(corpus.ground_truth), str(corpus.predictions), *processes]
+    done = subprocess.run([sys.executable, "-m", "tests.bench.run", *given], capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(given)} ended with {done.returncode}:\n{done.stderr[-3000:]}")
+    return Cost(**json.loads(done.stdout.splitlines()[-1]))
 
 
 class _Key(msgspec.Struct):
@@ -80,27 +89,7 @@ def evaluate(benchmark: str, truth: str, predictions: str, processes: str = "1")
     return cost
 
 
-def score(benchmark: str, truth: str, predictions: str) -> Cost:
-    """The scoring functions alone, on records that have been decoded."""
-    made = make_benchmark(benchmark)
-    truths, predicted = read_records(Path(truth)), read_records(Path(predictions))
-    samples, seconds = list(truths), 0.0
-    made.setup()
-    one_blas_thread.__enter__()
-    for start in range(0, len(samples), CHUNK):
-        pairs = decoded_pairs(made, {key: truths[key] for key in samples[start : start + CHUNK]}, predicted)
-        seconds += cost_of(lambda pairs=pairs: score_in_batches(made, pairs)).seconds  # type: ignore[misc]
-    made.teardown()
-    return Cost(seconds, 0)
-
-
-def score_in_batches(benchmark: Benchmark[Any, Any, Any], pairs: Sequence[Pair[Any, Any]]) -> None:
-    """Scores pairs as the pipeline does, a batch at a time."""
-    for start in range(0, len(pairs), benchmark.batch_size):
-        benchmark.score(pairs[start : start + benchmark.batch_size])
-
-
 if __name__ == "__main__":
     use_format("text", False)
-    cost = {"loop": loop, "evaluate": evaluate, "score": score}[sys.argv[1]](*sys.argv[2:])
+    cost = {"loop": loop, "evaluate": evaluate}[sys.argv[1]](*sys.argv[2:])
     print(json.dumps(asdict(cost)))

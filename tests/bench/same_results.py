@@ -43,27 +43,8 @@ OPTIONS: dict[str, dict[str, dict[str, Any]]] = {
     "traffic_rules": {"published": {}},
 }
 VALUES: tuple[Any, ...] = (
-    None,
-    "",
-    " ",
-    0,
-    -1,
-    1,
-    0.5,
-    1e300,
-    -0.0,
-    True,
-    [],
-    {},
-    "a",
-    "None",
-    "\\",
-    "{",
-    "}",
-    "$",
-    "é",
-    "\u202e",
-    [[]],
+    *(None, "", " ", 0, -1, 1, 0.5, 1e300, -0.0, True, [], {}),
+    *("a", "None", "\\", "{", "}", "$", "é", "\u202e", [[]]),
 )
 RUNS: dict[str, tuple[str, ...]] = {
     "plain": (),
@@ -210,12 +191,8 @@ def write_run(path: Path, name: str, options: tuple[str, ...]) -> None:
         if path.stem.endswith("other"):
             *_, last = OPTIONS[name].values()
             command += [part for key, value in last.items() for part in ("--set", f"{key}={value}")]
-        command += [
-            "--predictions",
-            f"{corpus}/predictions.jsonl",
-            "--predictions",
-            f"same={corpus}/ground_truth.jsonl",
-        ]
+        for predictions in (f"{corpus}/predictions.jsonl", f"same={corpus}/ground_truth.jsonl"):
+            command += ["--predictions", predictions]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         rows = pq.read_table(f"{folder}/run/samples").to_pylist() if done.returncode in {0, 1, 4} else [done.stderr]
         files = [Path(folder, "run", each) for each in ("summary.json", "sums.json")]

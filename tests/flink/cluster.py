@@ -10,9 +10,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 
-from tests.flink.jars import class_path
+from tests.flink.install import class_path, install_project, worker_python
 from tests.flink.rest import FlinkRest
-from tests.flink.workers import install_project, worker_python
 from tests.servers import Server, await_servers, end_servers, free_ports, listens, start_server
 
 START_SECONDS = 120

@@ -9,7 +9,7 @@ import pytest
 
 from tests.bench.corpus import Corpus, generated
 from tests.flink.cluster import FlinkCluster
-from tests.flink.workers import PROJECT
+from tests.flink.install import PROJECT
 
 FOLDER = Path(__file__).parent
 CORPORA = PROJECT / "out" / "bench"

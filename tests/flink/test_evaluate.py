@@ -15,8 +15,8 @@ from beamscore.metrics.registry import benchmark_names
 from tests.bench.corpus import Corpus
 from tests.flink.cluster import FlinkCluster
 from tests.flink.conftest import traffic_rules
+from tests.flink.install import PROJECT
 from tests.flink.rest import Vertex
-from tests.flink.workers import PROJECT
 from tests.runs import Run, evaluate, write_lines
 from tests.transforms.test_counters import metric_names, metrics_of
 

@@ -15,8 +15,8 @@ import pytest
 
 from tests.flink.cluster import FlinkCluster
 from tests.flink.conftest import traffic_rules
+from tests.flink.install import PROJECT
 from tests.flink.test_evaluate import SLICES, assert_each_sample_has_one_row, evaluate_corpus
-from tests.flink.workers import PROJECT
 from tests.runs import RESULT_NAMES, Run, evaluate
 
 COUNT = 50_000

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import textwrap
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.flink.cluster import FlinkCluster
-from tests.flink.job_server_jar import write_job_server_jar
-from tests.flink.workers import PROJECT, worker_python
-from tests.machines import HERE, machines
+from tests.flink.cluster import EXPORT, OPEN, FlinkCluster
+from tests.flink.install import PROJECT, class_path, worker_python
 from tests.runs import Run, evaluate
-from tests.worker_pool import started_workers, worker_pool
+from tests.worker_pool import HERE, machines, started_workers, worker_pool
 
 SLOTS = 2
+_MAX_LINE_BYTES = 72
 KEPT = ("--environment_cache_millis=10000", f"--sdk_worker_parallelism={SLOTS}", f"--parallelism={SLOTS}")
 
 
@@ -37,6 +38,29 @@ def evaluate_chart(output: Path, *options: str) -> Run:
 @pytest.fixture(scope="module")
 def here(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return evaluate_chart(tmp_path_factory.mktemp("here"))
+
+
+def write_job_server_jar(path: Path) -> None:
+    """Writes Beam's job server, as one file, the form in which its FlinkRunner starts it.
+
+    It holds nothing but the names of the jars that are downloaded, and of the class to run.
+    """
+    entries = {
+        "Manifest-Version": "1.0",
+        "Main-Class": "org.apache.beam.runners.flink.FlinkJobServerDriver",
+        "Class-Path": " ".join(Path(jar).as_uri() for jar in class_path().split(":")),
+        "Add-Opens": " ".join(OPEN),
+        "Add-Exports": " ".join(EXPORT),
+    }
+    with zipfile.ZipFile(path, "w") as jar:
+        jar.writestr("META-INF/MANIFEST.MF", "".join(_folded(f"{name}: {value}") for name, value in entries.items()))
+
+
+def _folded(line: str) -> str:
+    """Cuts a line as manifests want it: a line that goes on starts with a space."""
+    first, rest = line[:_MAX_LINE_BYTES], line[_MAX_LINE_BYTES:]
+    cut = textwrap.wrap(rest.replace(" ", "\0"), _MAX_LINE_BYTES - 1, break_on_hyphens=False)
+    return "\n".join([first, *(f" {part}" for part in cut)]).replace("\0", " ") + "\n"
 
 
 def flink_runner(cluster: FlinkCluster, folder: Path) -> list[str]:

@@ -11,7 +11,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 
 import beamscore
 from tests.flink.cluster import FlinkCluster
-from tests.flink.workers import PROJECT
+from tests.flink.install import PROJECT
 from tests.runs import Run, command, evaluate, without_progress, write_lines
 
 CORPUS = PROJECT / "tests" / "corpora" / "figure_text"
@@ -43,20 +43,20 @@ def run(output: Path, truths: Path, answers: Path, *more: str) -> Run:
     return evaluate(output, truths, answers, *FLAGS, *more, config="figure_text")
 
 
-def both(cluster: FlinkCluster, folder: Path, *words: str) -> tuple[Path, Path]:
-    """Runs a command locally and on the cluster; returns the two output folders."""
+def both(cluster: FlinkCluster, folder: Path, *words: str | Path) -> tuple[Path, Path]:
+    """Runs a command locally and on the cluster, each in a folder of its own; returns the two folders."""
     for name, options in (("here", []), ("there", cluster.options())):
-        code, _, stderr = command(*words, f"--output={folder / name}", *options)
+        (folder / name).mkdir()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.chdir(folder / name)
+            code, _, stderr = command(*words, *options)
         assert (code, without_progress(stderr)) == (0, "")
     return folder / "here", folder / "there"
 
 
-def lines(folder: Path) -> list[bytes]:
-    return sorted(line for path in folder.iterdir() for line in path.read_bytes().splitlines())
-
-
 def test_a_comparison_has_the_bytes_of_a_local_one(cluster: FlinkCluster, runs: Path, tmp_path: Path) -> None:
-    here, there = both(cluster, tmp_path, "compare", str(runs / "whole"), str(runs / "worse"))
+    words = ("compare", runs / "whole", runs / "worse", "--output=out")
+    here, there = (each / "out" for each in both(cluster, tmp_path, *words))
     for name in ("comparison.json", "comparison.md"):
         assert (there / name).read_bytes() == (here / name).read_bytes()
     changes = [[path.read_bytes() for path in (each / "changes").glob("*.jsonl")] for each in (here, there)]
@@ -67,7 +67,8 @@ def test_a_comparison_has_the_bytes_of_a_local_one(cluster: FlinkCluster, runs: 
 
 
 def test_a_merged_run_has_the_bytes_of_a_local_one(cluster: FlinkCluster, runs: Path, tmp_path: Path) -> None:
-    here, there = both(cluster, tmp_path, "merge", str(runs / "first"), str(runs / "second"), "--quiet")
+    words = ("merge", runs / "first", runs / "second", "--output=out", "--quiet")
+    here, there = (each / "out" for each in both(cluster, tmp_path, *words))
     for name in ("summary.json", "sums.json", "report.md"):
         assert (there / name).read_bytes() == (here / name).read_bytes()
     found, other, whole = (Run(0, "", "", each) for each in (here, there, runs / "whole"))
@@ -88,22 +89,16 @@ def test_reusing_and_comparing_with_a_baseline(cluster: FlinkCluster, runs: Path
     assert json.loads((found.output / "run.json").read_bytes())["reused"]["path"] == str(runs / "worse")
 
 
-@pytest.mark.parametrize("name", ["split", "select"])
-def test_a_command_writes_the_same_files(
-    cluster: FlinkCluster, runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    commands: dict[str, list[str | Path]] = {
-        "split": ["figure_text", "--ground-truth", CORPUS / "ground_truth.jsonl", "--shards=3", "--output=split.jsonl"],
-        "select": [runs / "whole", "--below=0.5", "--output=hard.parquet"],
-    }
-    written = []
-    for folder, options in (("here", []), ("there", cluster.options())):
-        (tmp_path / folder).mkdir()
-        monkeypatch.chdir(tmp_path / folder)
-        code, _, stderr = command(name, *commands[name], *options)
-        assert (code, without_progress(stderr)) == (0, "")
-        written.append({path.name: path.read_bytes() for path in (tmp_path / folder).iterdir()})
-    assert written[0] == written[1] != {}
+def test_split_and_select_write_the_same_files(cluster: FlinkCluster, runs: Path, tmp_path: Path) -> None:
+    split = ("figure_text", "--ground-truth", CORPUS / "ground_truth.jsonl", "--shards=3", "--output=split.jsonl")
+    select = (runs / "whole", "--below=0.5", "--output=hard.parquet")
+    for name, words in (("split", split), ("select", select)):
+        (tmp_path / name).mkdir()
+        written = [
+            {path.name: path.read_bytes() for path in folder.iterdir()}
+            for folder in both(cluster, tmp_path / name, name, *words)
+        ]
+        assert written[0] == written[1] != {}
 
 
 def test_an_embedded_evaluation_has_the_sums_of_the_command(cluster: FlinkCluster, tmp_path: Path) -> None:

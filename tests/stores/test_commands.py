@@ -6,6 +6,8 @@ import gc
 import io
 import json
 import re
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -13,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from beamscore.transforms.records import zstd
-from tests import toy
-from tests.runs import command, evaluate, write_lines
+from tests import runs, toy
+from tests.runs import evaluate, without_progress, write_lines
 from tests.stores.servers import Requests, Store
 
 pytestmark = pytest.mark.stores
@@ -50,13 +52,34 @@ def fill(store: Store) -> None:
     store.put("in/theirs.parquet", parquet([{**each, "text": "x"} for each in PREDICTIONS]))
 
 
+def evaluation(
+    store: Store, truths: str, predictions: str | Mapping[str, str], output: str, *more: str, config: str = "toy"
+) -> list[str]:
+    """Returns the command line of an evaluation whose files are all below the bucket."""
+    systems = {"predictions": predictions} if isinstance(predictions, str) else predictions
+    return [
+        *(
+            "evaluate",
+            config,
+            "--ground-truth",
+            f"{store.base}/{truths}",
+            "--output",
+            f"{store.base}/{output}".rstrip("/"),
+        ),
+        *(flag for name, glob in systems.items() for flag in ("--predictions", f"{name}={store.base}/{glob}")),
+        *(*store.flags, *more),
+    ]
+
+
+def command(*arguments: str) -> tuple[int, str, str]:
+    """Runs the command line; returns the exit code, standard output, and standard error without progress."""
+    code, stdout, stderr = runs.command(*arguments)
+    return code, stdout, without_progress(stderr)
+
+
 def run(store: Store, output: str, *more: str) -> tuple[int, str]:
-    flags = [f"ours={store.base}/in/ours.*", f"theirs={store.base}/in/theirs.parquet"]
-    code, _, stderr = command(
-        *("evaluate", "toy", "--ground-truth", f"{store.base}/in/truth-*", "--output", output),
-        *(flag for each in flags for flag in ("--predictions", each)),
-        *(*FEW, *store.flags, *more),
-    )
+    systems = {"ours": "in/ours.*", "theirs": "in/theirs.parquet"}
+    code, _, stderr = command(*evaluation(store, "in/truth-*", systems, output, *FEW, *more))
     return code, stderr
 
 
@@ -74,11 +97,14 @@ def without_paths(document: bytes) -> Any:
 
 
 @pytest.mark.parametrize("folder", ["runs/nightly", ""])
-def test_an_evaluation_is_the_one_of_a_disk(store: Store, folder: str, tmp_path: Any) -> None:
+def test_an_evaluation_is_the_one_of_a_disk_and_takes_the_place_of_an_earlier_one(
+    store: Store, folder: str, tmp_path: Path
+) -> None:
     fill(store)
-    output = f"{store.base}/{folder}".rstrip("/")
-    assert run(store, output) == (0, "")
-    assert below(store, folder) == WHOLE, "and nothing else is left over"
+    assert run(store, folder, "--set", "missing=exclude") == (0, "")
+    store.put(f"{folder}/samples/notes.txt".lstrip("/"), b"mine")
+    assert run(store, folder) == (0, "")
+    assert below(store, folder) == sorted([*WHOLE, "samples/notes.txt"]), "and nothing else is left over"
     write_lines(tmp_path / "t.jsonl", TRUTHS)
     write_lines(tmp_path / "ours.jsonl", PREDICTIONS)
     write_lines(tmp_path / "theirs.jsonl", [{**each, "text": "x"} for each in PREDICTIONS])
@@ -89,25 +115,12 @@ def test_an_evaluation_is_the_one_of_a_disk(store: Store, folder: str, tmp_path:
         assert without_paths(found) == without_paths(content)
 
 
-def test_a_repeat_takes_the_place_of_the_result(store: Store) -> None:
-    fill(store)
-    output = f"{store.base}/out"
-    assert run(store, output) == (0, "")
-    store.put("out/samples/notes.txt", b"mine")
-    assert run(store, output, "--set", "missing=exclude") == (0, "")
-    assert below(store, "out") == sorted([*WHOLE, "samples/notes.txt"])
-    assert json.loads(store.files()["out/summary.json"])["config"]["missing"] == "exclude"
-
-
 def test_a_run_of_a_hundred_files_makes_a_few_requests_a_file(store: Store, requests: Requests) -> None:
     for number in range(50):
         store.put(f"in/truth-{number:02}.jsonl", lines(TRUTHS[number % 40 : number % 40 + 1]))
         store.put(f"in/ours-{number:02}.jsonl", lines(PREDICTIONS[number % 30 : number % 30 + 1]))
     requests.seen.clear()
-    code, _, stderr = command(
-        *("evaluate", "toy", "--ground-truth", f"{store.base}/in/truth-*", "--output", f"{store.base}/out"),
-        *("--predictions", f"{store.base}/in/ours-*", *FEW, *store.flags),
-    )
+    code, _, stderr = command(*evaluation(store, "in/truth-*", "in/ours-*", "out", *FEW))
     # 20 records of predictions and 10 of the ground truth come twice.
     assert (code, stderr.count("with a duplicate sample_id")) == (0, 2)
     count = len(requests.seen)
@@ -119,9 +132,13 @@ def test_split_and_select_write_below_the_bucket_itself(store: Store, ending: st
     fill(store)
     flags = ("--ground-truth", f"{store.base}/in/truth-*", "--output", f"{store.base}/split.{ending}")
     assert command("split", "toy", *flags, *store.flags)[::2] == (0, "")
-    assert run(store, f"{store.base}/out") == (0, "")
+    assert run(store, "out") == (0, "")
     more = (f"{store.base}/out", "--output", f"{store.base}/hard.{ending}")
     assert command("select", *more, *store.flags)[::2] == (0, "")
+    none = (f"{store.base}/out", "--output", f"{store.base}/none.{ending}", "--below", "-1")
+    code, stdout, stderr = command("select", *none, *store.flags)
+    assert (code, stdout) == (2, "")
+    assert stderr.endswith("nothing is written\n")
     found = store.files()
     assert [key for key in sorted(found) if not key.startswith(("in/", "out/"))] == [
         f"hard.{ending}",
@@ -143,16 +160,6 @@ def test_an_output_without_records_is_written_too(store: Store, ending: str) -> 
     assert content == b"" if ending == "jsonl" else content
 
 
-def test_an_empty_selection_is_told_and_writes_nothing(store: Store) -> None:
-    fill(store)
-    assert run(store, f"{store.base}/out") == (0, "")
-    flags = (f"{store.base}/out", "--below", "-1", "--output", f"{store.base}/hard.jsonl", *store.flags)
-    code, stdout, stderr = command("select", *flags)
-    assert (code, stdout) == (2, "")
-    assert stderr.endswith("nothing is written\n")
-    assert "hard.jsonl" not in store.files()
-
-
 def test_a_conversion_lists_what_it_rejected_beside_its_output(store: Store) -> None:
     store.put("raw/lines.txt", b"line_1.png\tWater is \\chemfig{H-O-H}\nnothing\n")
     output = f"{store.base}/lines.jsonl"
@@ -166,11 +173,10 @@ def test_a_conversion_lists_what_it_rejected_beside_its_output(store: Store) -> 
 
 def test_a_failure_midway_leaves_the_earlier_result_and_nothing_else(store: Store) -> None:
     fill(store)
-    output = f"{store.base}/out"
-    assert run(store, output) == (0, "")
+    assert run(store, "out") == (0, "")
     before = {key: content for key, content in store.files().items() if key.startswith("out/")}
     store.put("in/truth-9.parquet", b"PAR1 and no more")
-    code, stderr = run(store, output)
+    code, stderr = run(store, "out")
     assert (code, stderr.count("\n")) == (2, 1)
     assert f"{store.base}/in/truth-9.parquet: cannot be read as parquet" in stderr
     assert {key: content for key, content in store.files().items() if key.startswith("out/")} == before
@@ -179,8 +185,7 @@ def test_a_failure_midway_leaves_the_earlier_result_and_nothing_else(store: Stor
 @pytest.mark.parametrize("number", range(1, 18, 2))
 def test_an_upload_that_is_refused_leaves_a_whole_result(store: Store, requests: Requests, number: int) -> None:
     fill(store)
-    output = f"{store.base}/out"
-    assert run(store, output) == (0, "")
+    assert run(store, "out") == (0, "")
     before = {key: content for key, content in store.files().items() if key.startswith("out/")}
     uploads: list[str] = []
 
@@ -190,48 +195,42 @@ def test_an_upload_that_is_refused_leaves_a_whole_result(store: Store, requests:
         return counts and len(uploads) == number
 
     requests.refuse = refuse
-    code, stderr = run(store, output, "--set", "missing=exclude")
+    code, stderr = run(store, "out", "--set", "missing=exclude")
     requests.refuse = lambda method, path: False
     found = {key: content for key, content in store.files().items() if key.startswith("out/")}
     is_committed = len(uploads) < number or "/.runs/" not in uploads[number - 1]
     # Beam tries a copy again.
     assert (code, stderr.count("\n")) in ([(0, 0), (2, 1)] if is_committed else [(2, 1)])
     if code:
-        assert f"--output {output}: cannot be written: " in stderr
+        assert f"--output {store.base}/out: cannot be written: " in stderr
         assert is_committed == ("the new result is in place, but not under all of its plain names" in stderr)
         assert is_committed or found == before
     else:
         assert json.loads(found["out/summary.json"])["config"]["missing"] == "exclude"
-    assert run(store, output, "--set", "missing=exclude") == (0, "")
+    assert run(store, "out", "--set", "missing=exclude") == (0, "")
     assert len(below(store, "out")) == len(WHOLE)
 
 
 @pytest.mark.parametrize(
-    ("path", "said"),
+    ("truths", "output", "said"),
     [
-        ("", "this is a bucket; give a pattern"),
-        ("/in/nothing-*", "no file matches"),
-        ("/in", "no file matches"),
+        ("", "/out", "this is a bucket; give a pattern"),
+        ("/in/nothing-*", "/out", "no file matches"),
+        ("/in", "/out", "no file matches"),
+        ("/in/truth-*", "-of-nobody/out", "--output BASE-of-nobody/out: cannot be written: "),
     ],
 )
-def test_what_is_not_there_is_said_at_once(store: Store, path: str, said: str) -> None:
+def test_what_is_not_there_is_said_at_once(store: Store, truths: str, output: str, said: str) -> None:
     fill(store)
     if store.requests is not None:
         store.requests.seen.clear()
     code, _, stderr = command(
-        *("evaluate", "toy", "--ground-truth", f"{store.base}{path}", "--predictions", f"{store.base}/in/ours.*"),
-        *("--output", f"{store.base}/out", *store.flags),
+        *("evaluate", "toy", "--ground-truth", f"{store.base}{truths}", "--predictions", f"{store.base}/in/ours.*"),
+        *("--output", f"{store.base}{output}", *store.flags),
     )
     assert (code, stderr.count("\n")) == (2, 1)
-    assert said in stderr
+    assert said.replace("BASE", store.base) in stderr
     assert store.requests is None or len(store.requests.seen) < 30
-
-
-def test_a_bucket_that_is_not_there_is_a_problem_of_one_line(store: Store) -> None:
-    fill(store)
-    code, stderr = run(store, f"{store.base}-of-nobody/out")
-    assert (code, stderr.count("\n")) == (2, 1)
-    assert f"--output {store.base}-of-nobody/out: cannot be written: " in stderr
 
 
 def test_a_large_object_is_uploaded_in_parts_of_which_none_is_left_behind(store: Store, requests: Requests) -> None:

@@ -9,9 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests import toy
-from tests.runs import command
 from tests.stores.servers import Store
-from tests.stores.test_commands import document, lines
+from tests.stores.test_commands import FEW, command, document, evaluation, lines
 
 pytestmark = pytest.mark.stores
 
@@ -36,11 +35,9 @@ def night(store: Store, name: str, wrong: int, *more: str) -> tuple[int, str]:
     store.put(f"in/{name}.jsonl", lines(answers(wrong)))
     store.put("in/truth.jsonl", lines(TRUTHS))
     store.put("config/nightly.yaml", CONFIG)
-    code, _, stderr = command(
-        *("evaluate", f"{store.base}/config/nightly.yaml", "--ground-truth", f"{store.base}/in/truth.jsonl"),
-        *("--predictions", f"tonight={store.base}/in/{name}.jsonl", "--output", f"{store.base}/runs/{name}"),
-        *("--quiet", *store.flags, *more),
-    )
+    config, answered = f"{store.base}/config/nightly.yaml", {"tonight": f"in/{name}.jsonl"}
+    given = evaluation(store, "in/truth.jsonl", answered, f"runs/{name}", "--quiet", *more, config=config)
+    code, _, stderr = command(*given)
     return code, stderr
 
 
@@ -117,15 +114,12 @@ def test_the_history_of_the_nights_of_a_store(store: Store) -> None:
 
 
 def test_runs_over_parts_merge_to_the_run_over_all(store: Store) -> None:
-    store.put("in/whole.jsonl", lines(answers(11)))
-    store.put("in/truth-0.jsonl", lines(TRUTHS[:15]))
-    store.put("in/truth-1.jsonl", lines(TRUTHS[15:]))
-    store.put("in/part-0.jsonl", lines(answers(11)[:15]))
-    store.put("in/part-1.jsonl", lines(answers(11)[15:]))
-    few = ("--set", "bootstrap.replicates=20", "--slice", "kind", "--quiet", *store.flags)
-    for truth, part, output in (("truth-0", "part-0", "a"), ("truth-1", "part-1", "b"), ("truth-*", "whole", "all")):
-        given = ("--ground-truth", f"{store.base}/in/{truth}*", "--predictions", f"{store.base}/in/{part}.jsonl")
-        assert command("evaluate", "toy", *given, "--output", f"{store.base}/{output}", *few) == (0, "", "")
+    for number, part in enumerate((slice(15), slice(15, None))):
+        store.put(f"in/truth-{number}.jsonl", lines(TRUTHS[part]))
+        store.put(f"in/part-{number}.jsonl", lines(answers(11)[part]))
+    for which, output in (("0", "a"), ("1", "b"), ("*", "all")):
+        given = evaluation(store, f"in/truth-{which}.jsonl", f"in/part-{which}.jsonl", output, *FEW, "--quiet")
+        assert command(*given) == (0, "", "")
     code, _, stderr = command(
         *("merge", f"{store.base}/a", f"{store.base}/b", "--output", f"{store.base}/merged", "--quiet"), *store.flags
     )

@@ -20,9 +20,8 @@ import pytest
 
 from beamscore.pipelines.runs.run import open_result
 from tests import toy
-from tests.runs import command
 from tests.stores.servers import Requests, S3Store, Store
-from tests.stores.test_commands import WHOLE, below, lines
+from tests.stores.test_commands import WHOLE, below, command, evaluation, lines
 
 pytestmark = pytest.mark.stores
 
@@ -45,11 +44,8 @@ def given(store: Store, number: int) -> list[str]:
     store.put("in/truth.jsonl", lines(TRUTHS))
     found = [{"sample_id": truth["sample_id"], "text": truth["text"] + "x" * number} for truth in TRUTHS]
     store.put(f"in/{number}.jsonl", lines(found))
-    return [
-        *("evaluate", "toy", "--ground-truth", f"{store.base}/in/truth.jsonl", "--output", f"{store.base}/out"),
-        *("--predictions", f"{store.base}/in/{number}.jsonl", "--set", "bootstrap.replicates=5", "--quiet"),
-        *store.flags,
-    ]
+    few = ("--set", "bootstrap.replicates=5", "--quiet")
+    return evaluation(store, "in/truth.jsonl", f"in/{number}.jsonl", "out", *few)
 
 
 def seen(store: Store) -> float:

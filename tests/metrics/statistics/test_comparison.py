@@ -235,8 +235,8 @@ def test_a_swap_is_that_of_systems_that_trade_units(units: Units, differing: int
         largest = np.maximum(largest, others)
         test = SwapTest(swap_p(difference, np.array(swapped)), t, 3, differing > 5)
         assert (found.metrics[metric].difference.difference, found.metrics[metric].test) == (difference, test)
-    assert found.verdict is not None
-    assert found.verdict.tolist() == (largest if differing > 5 else 0 * largest).tolist()
+    assert found.largest is not None
+    assert found.largest.tolist() == (largest if differing > 5 else 0 * largest).tolist()
 
 
 def test_bits_are_fair_and_those_of_the_unit() -> None:
