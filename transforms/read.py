@@ -214,10 +214,10 @@ class RecordIntake(beam.DoFn):
             return self.rejected(encoded(), "too_large", too_large(line.length, limits.record_bytes))
         if problem := nesting_problem(text, limits.depth):
             return self.rejected(encoded(), "too_deep", f"the record {problem}")
-        sample_id, text, problem = identified(text, fields)
-        if problem is None:
+        sample_id, text, unidentified = identified(text, fields)
+        if unidentified is None:
             return sample_id.encode(), encoded().encoded
-        cause, message = problem
+        cause, message = unidentified
         if cause == "unreadable":
             hint = "; NaN and Infinity are not JSON" if b"NaN" in line.text or b"Infinity" in line.text else ""
             message = f"this is not JSON: {message}{hint}"

@@ -37,22 +37,33 @@ class TimedBenchmark(ToyBenchmark):
         return {"tool": 7}
 
 
+def metrics_of(config: str, truths: Path, predictions: Path, output: Path, *flags: str) -> dict[str, Any]:
+    """Evaluates where the flags say, here by default, and returns the value of each metric by name."""
+    given = {"ground_truth": [str(truths)], "predictions": {"ours": [str(predictions)]}, "output": str(output)}
+    plan = plan_evaluation(settings.load(config, [], given), "run")
+    result = launch.run(PipelineOptions(list(flags)), lambda pipeline: build_evaluation(pipeline, plan))
+    found = result.metrics().query(MetricsFilter().with_namespace(NAMESPACE))
+    values: dict[str, Any] = {}
+    for each in [*found["counters"], *found["distributions"]]:
+        name = each.key.metric.name
+        values[name] = values.get(name, 0) + each.result if name in values else each.result
+    return values
+
+
 def test_a_run_reports_each_metric_under_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(BUILT_IN, "timed", f"{__name__}:TimedBenchmark")
     truths = write_lines(
         tmp_path / "t.jsonl",
         [*({"sample_id": each, "text": "x"} for each in ("a", "b", "b", "c")), {"sample_id": "d", "text": 4}, b"bad"],
     )
-    texts = {"a": "x", "d": "x", "z": "x", "b": "prediction is bad"}
-    predictions = write_lines(tmp_path / "p.jsonl", [{"sample_id": each, "text": text} for each, text in texts.items()])
-    inputs = {"ground_truth": [str(truths)], "predictions": {"ours": [str(predictions)]}, "output": f"{tmp_path}/out"}
-    plan = plan_evaluation(settings.load("timed", [], inputs), "run")
-    result = launch.run(PipelineOptions([]), lambda pipeline: build_evaluation(pipeline, plan))
-    found = result.metrics().query(MetricsFilter().with_namespace(NAMESPACE))
-    values: dict[str, Any] = {}
-    for each in [*found["counters"], *found["distributions"]]:
-        name = each.key.metric.name
-        values[name] = values[name] + each.result if name in values else each.result
+    predictions = write_lines(
+        tmp_path / "p.jsonl",
+        [
+            *({"sample_id": each, "text": "x"} for each in ("a", "d", "z")),
+            {"sample_id": "b", "text": "prediction is bad"},
+        ],
+    )
+    values = metrics_of("timed", truths, predictions, tmp_path / "out")
     assert set(values) == metric_names(["tool"])
     counters = {name: value for name, value in values.items() if isinstance(value, int)}
     assert counters == {

@@ -115,8 +115,8 @@ def test_a_scored_sample() -> None:
         slice_values=(),
         statistics={"samples": 1, "equal": 0, "similarity": 0.5},
         metrics={"exact_match": 0, "similarity": 0.5},
-        truth_hash=record_hash({"text": "four", "words": None}),
-        prediction_hash=record_hash({"text": "six"}),
+        truth_hash=record_hash(Truth("four")),
+        prediction_hash=record_hash(Prediction("six")),
         details=b'{"read":"six"}',
     )
     assert one("four", "six") == (expected, [])

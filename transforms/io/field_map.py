@@ -183,7 +183,7 @@ _KEY_ONLY = msgspec.json.Decoder(_KeyOnly)
 def identified(text: bytes, fields: FieldMap) -> tuple[str, bytes, tuple[Cause, str] | None]:
     """Returns the sample_id of a JSON record, and the record under the names of the benchmark.
 
-    Also why it is rejected, as cause and message; then the sample_id is empty, and the record as far as it was mapped.
+    Also why it is rejected, as cause and message; without a sample_id that can be read, that is empty.
     """
     try:
         text = fields.of_json(text)
@@ -193,7 +193,7 @@ def identified(text: bytes, fields: FieldMap) -> tuple[str, bytes, tuple[Cause, 
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         return "", text, ("unreadable", explain(error))
     problem = wrong_length(sample_id)
-    return sample_id, text, problem and ("no_sample_id", problem)
+    return sample_id, text, None if problem is None else ("no_sample_id", problem)
 
 
 def wrong_length(sample_id: str) -> str | None:

@@ -13,9 +13,8 @@ from tests.toy import Options, ToyBenchmark
 
 TOY = ToyBenchmark(Options())
 NUMBERS = st.integers(-MAX_STATISTIC, MAX_STATISTIC) | st.floats(-MAX_STATISTIC, MAX_STATISTIC) | st.floats(-1, 1)
-STATISTICS = st.dictionaries(st.sampled_from(["a", "b", "c[é]", "d"]), NUMBERS)
-
 Statistics = Mapping[str, float]
+STATISTICS: st.SearchStrategy[Statistics] = st.dictionaries(st.sampled_from(["a", "b", "c[é]", "d"]), NUMBERS)
 
 
 def added(samples: Iterable[tuple[int, Statistics]], bootstrap: Bootstrap) -> BootstrapSums:
