@@ -135,7 +135,7 @@ GATES, EXACT = TOY + "gates: {exact_match: ", "gates.exact_match"
         (TOY, ("batch=!!bool x",), DEEP),
         (TOY, ("=1",), "--set =1: must be KEY=VALUE"),
         (TOY + "bootstrap: {confidence: 0}", (), "bootstrap.confidence: found 0; expected `float` > 0"),
-        (TOY + "derived: {mean: slice_mean(exact_match, kind)}", (), "derived: slice_mean needs the slices of kind"),
+        (TOY + "derived: {mean: 'slice_mean(exact_match, kind)'}", (), "derived: slice_mean needs the slices of kind;"),
         # Gates that could never pass, could never fail, or judge nothing.
         (GATES + "{}}", (), EXACT + ": the gate judges nothing; give minimum, maximum or not_worse_than"),
         (TOY + "gates: {exact_mach: {minimum: 1}}", (), "gates.exact_mach: toy has no such metric (did you mean exact"),

@@ -1,0 +1,81 @@
+"""Scores and drawings of the sample corpora are those of the last release, unless they were changed on purpose.
+
+Whoever changes them writes the new digest here and a line in CHANGELOG.md. Formulas are left out: TeX draws them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from beamscore.metrics.benchmark import DrawnPair, Pair
+from beamscore.metrics.registry import benchmark_class
+from beamscore.metrics.scoring import draw_pairs
+from tests.metrics.test_drawings import records
+
+SCORES = {
+    ("chart", "protocol=published"): "213d3416dd567157",
+    ("chart", "protocol=released"): "df17cf681c2c6b19",
+    ("chart", "edition=2022"): "c00e96ce089071ae",
+    ("chemistry", "protocol=published"): "76728c14dac8f0de",
+    ("chemistry", "protocol=released"): "c7dae2930f616f95",
+    ("figure_text", "protocol=published"): "e5ba3c2458a9fd39",
+    ("figure_text", "protocol=icdar2013"): "dc1320d128cc7378",
+    ("figure_text", "protocol=iou"): "9ce0951c35880108",
+    ("figure_text", "geometry=polygon"): "d6dde4f85d67edc2",
+    ("traffic_rules", ""): "8ed1fbb32946b5cb",
+}
+DRAWINGS = {
+    "chart": "a2581403c0242444",
+    "chemistry": "c9b6cc1ca089c421",
+    "figure_text": "c3f7799c6a5e0247",
+    "traffic_rules": "0a3b73e0ad10ff01",
+}
+
+
+def digest(parts: Iterator[Any]) -> str:
+    """A hash of the parts as JSON; the last digits of a number, which other versions of SciPy may change, are left."""
+    rounded = (json.dumps(_rounded(part), sort_keys=True, ensure_ascii=False) for part in parts)
+    return hashlib.blake2b("\n".join(rounded).encode(), digest_size=8).hexdigest()
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(f"{value:.9g}") + 0.0
+    if isinstance(value, dict):
+        return {name: _rounded(each) for name, each in value.items()}
+    return [_rounded(each) for each in value] if isinstance(value, (list, tuple)) else value
+
+
+def pairs(name: str) -> Iterator[Pair[Any, Any]]:
+    kind = benchmark_class(name)
+    predictions = records(name, "predictions")
+    for sample_id, record in records(name, "ground_truth").items():
+        found = predictions.get(sample_id)
+        prediction = None if found is None else msgspec.convert(found, kind.prediction_type)
+        yield Pair(sample_id, msgspec.convert(record, kind.truth_type), prediction)
+
+
+@pytest.mark.parametrize(("name", "option"), SCORES)
+def test_scores(name: str, option: str) -> None:
+    kind = benchmark_class(name)
+    key, _, text = option.partition("=")
+    given = {key: int(text) if text.isdecimal() else text} if key else {}
+    benchmark = kind(msgspec.convert(given, kind.options_type))
+    scores = (benchmark.score_sample(pair.truth, pair.prediction) for pair in pairs(name))
+    parts = ([dict(each.statistics), dict(each.metrics), msgspec.to_builtins(each.details)] for each in scores)
+    assert digest(parts) == SCORES[name, option]
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_drawings(name: str) -> None:
+    kind = benchmark_class(name)
+    benchmark = kind(kind.options_type())
+    drawn = [DrawnPair(pair.sample_id, pair.truth, prediction) for pair in pairs(name)
+             for prediction in (pair.prediction, None)]  # fmt: skip
+    assert digest(iter(draw_pairs(benchmark, drawn))) == DRAWINGS[name]
