@@ -154,7 +154,7 @@ class MetricSpec:
         low, high = self.bounds
         return None if low is None or high is None else high - low
 
-    def goodness(self, value: float) -> float:
+    def signed_value(self, value: float) -> float:
         """Returns a number that is higher the better the value is: `value`, or `-value` if lower is better."""
         return value if self.higher_is_better else -value
 

@@ -83,7 +83,7 @@ def fold_statistics(kind: type[AnyBenchmark], runs: Mapping[str, SampleScore]) -
         folded |= prefixed(score.statistics, _COLUMN, label)
     for spec in _ranked(kind):
         defined = [value for score in runs.values() if (value := score.metrics.get(spec.name)) is not None]
-        values = sorted((float(_clipped(spec, value)) for value in defined), key=spec.goodness)
+        values = sorted((float(_clipped(spec, value)) for value in defined), key=spec.signed_value)
         for place, value in enumerate(values, 1):
             folded[f"@count:{spec.name}[{place}]"] = 1
             if value:
@@ -179,9 +179,9 @@ def _bests(specs: Sequence[MetricSpec], sums: Any) -> dict[str, Value]:
     """Returns the expected best and worst of k repeats of each metric, for each k that a sample has."""
     bests: dict[str, Value] = {}
     for spec in specs:
-        counts = {int(k): count for k, count in sums.bracketed(f"@count:{spec.name}").items()}
+        counts = {int(k): count for k, count in sums.family(f"@count:{spec.name}").items()}
         totals: dict[int, dict[int, Value]] = {}
-        for key, total in sums.bracketed(f"@rank:{spec.name}").items():
+        for key, total in sums.family(f"@rank:{spec.name}").items():
             n, i = map(int, key.split("|"))
             totals.setdefault(n, {})[i] = total
         for k, (place, name) in product(sorted(counts), enumerate(_names(spec))):

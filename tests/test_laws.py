@@ -240,4 +240,4 @@ def test_predictions_score_better_than_none(scored: Scored) -> None:
     for spec in scored.benchmark.ranking_metrics():
         worse, better = without[spec.name], scored.values[spec.name]
         assert better is not None
-        assert worse is None or spec.goodness(worse) < spec.goodness(better)
+        assert worse is None or spec.signed_value(worse) < spec.signed_value(better)

@@ -19,7 +19,7 @@ from apache_beam.pvalue import TaggedOutput
 from apache_beam.utils.windowed_value import WindowedValue
 
 from ..metrics.statistics.bootstrap import Bootstrap, BootstrapSums
-from ..metrics.statistics.comparison import SwapBits
+from ..metrics.statistics.comparison import SwapWeights
 from ..metrics.statistics.sum_table import with_slices
 from .blocks import Block, BlockFolder, KeyedRecord, at_end, sorted_on_disk, unpack
 from .process import one_blas_thread
@@ -48,7 +48,7 @@ class ComparePlan:
     columns: tuple[str, ...]
     slices: tuple[tuple[int, ...], ...]
     bootstrap: Bootstrap
-    swaps: SwapBits
+    swaps: SwapWeights
     masks: Mapping[str, int]
     all_metrics: int
     units_needed: int

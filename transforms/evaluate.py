@@ -156,20 +156,20 @@ class SumSlices(beam.DoFn):
 
     def start_bundle(self) -> None:
         """Forgets what a bundle that failed has left."""
-        list(self._sums.take())
+        list(self._sums.flush())
 
     def process(self, samples: list[ScoredSample]) -> Iterator[tuple[bytes, SliceTotals]]:
         """Adds a batch, and yields the totals if they have become large."""
         with one_blas_thread:
             self._sums.add_samples(samples)
-        yield from self._take(BYTES_HELD)
+        yield from self._flush(BYTES_HELD)
 
     def finish_bundle(self) -> Iterator[Any]:
         """Yields the totals."""
-        return at_end(self._take())
+        return at_end(self._flush())
 
-    def _take(self, limit: int = 0) -> Iterator[tuple[bytes, SliceTotals]]:
-        for key, totals in self._sums.take(limit):
+    def _flush(self, limit: int = 0) -> Iterator[tuple[bytes, SliceTotals]]:
+        for key, totals in self._sums.flush(limit):
             yield msgspec.msgpack.encode(key), totals
 
 

@@ -84,7 +84,7 @@ class DeduplicateAndPair(beam.DoFn):
 
     def finish_bundle(self) -> Iterator[WindowedValue | TaggedOutput]:
         """Yields the remaining samples and the counts."""
-        batches = [self._taken()] if self._samples else []
+        batches = [self._flush()] if self._samples else []
         return at_end([*batches, *(TaggedOutput("outcomes", each) for each in self._outcomes.flush())])
 
     def _pair(self, ordered: Iterable[tuple[bytes, bytes]]) -> Iterator[list[PairedSample] | TaggedOutput]:
@@ -120,13 +120,13 @@ class DeduplicateAndPair(beam.DoFn):
         sample = PairedSample(sample_id, truth, tuple(predictions), tuple(rows))
         size = sample.nbytes
         if self._samples and self._size + size > BYTES_PER_BATCH:
-            yield self._taken()
+            yield self._flush()
         self._samples.append(sample)
         self._size += size
         if len(self._samples) >= self._batch:
-            yield self._taken()
+            yield self._flush()
 
-    def _taken(self) -> list[PairedSample]:
+    def _flush(self) -> list[PairedSample]:
         samples, self._samples, self._size = self._samples, [], 0
         return samples
 

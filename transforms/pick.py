@@ -129,22 +129,22 @@ class SelectCandidates(beam.DoFn):
         for sample, before in zip(scored, earlier, strict=True):
             value = sample.metrics.get(metric.name)
             if value is not None:
-                yield "listed", "", metric.goodness(value), sample, before
+                yield "listed", "", metric.signed_value(value), sample, before
             if sample.status != "scored":
                 continue
             yield "random", "", 0.0, sample, before
             for spec in self._selection.others:
                 other = sample.metrics.get(spec.name)
                 if other is not None:
-                    yield "metric", spec.name, spec.goodness(other), sample, before
+                    yield "metric", spec.name, spec.signed_value(other), sample, before
             if value is None:
                 continue
-            rank = metric.goodness(value)
+            rank = metric.signed_value(value)
             yield "worst", "", rank, sample, before
             for column, cell in enumerate(sample.slice_values or () if self._counts["slice"] else ()):
                 yield "slice", str(_hashed(f"{column}={cell!r}") % SLICE_GROUPS), rank, sample, before
             if before is not None and is_flip(metric, before, value):
-                moved: Why = "lost" if rank < metric.goodness(before) else "won"
+                moved: Why = "lost" if rank < metric.signed_value(before) else "won"
                 yield moved, "", -abs(value - before), sample, before
             by_sample[sample.sample_id].append((value, sample, before))
         for of_systems in by_sample.values():

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from .blocks import at_end
-from .io.publication import Layout, TakenOver, beat_from_worker, publish, run_folder
+from .io.publication import Layout, LostClaim, beat_from_worker, publish, run_folder
 from .io.storage import as_os_errors, create_file, make_folder, new_run_id, output_problems
 from .records import CauseCount, Quarantined
 from .rows import SLICE_PREFIX, sample_schema, sample_table
@@ -142,7 +142,7 @@ class Publish(beam.PTransform):
         staged = {folder: parts[f"{folder}_files"] for folder in self._layout.folders}
         try:
             publish(self._output, self._run_id, self._layout, files, staged)
-        except TakenOver:
+        except LostClaim:
             # The command, if it still waits, detects that the result belongs to a different run.
             return False
         return True

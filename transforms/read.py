@@ -26,7 +26,15 @@ from apache_beam.utils.windowed_value import WindowedValue
 from ..metrics.benchmark import explain
 from .blocks import IN_PIPELINE, Block, BlockBuffer, BlockFolder, KeyedRecord, ToBlocks, at_end
 from .counters import RecordCounts
-from .io.field_map import SideColumns, about_sample_id, identified, presence, present_fields, record_json, wrong_length
+from .io.field_map import (
+    SideColumns,
+    about_sample_id,
+    column_counter,
+    identified,
+    present_fields,
+    record_json,
+    wrong_length,
+)
 from .io.files import Part, SourceFile, match_files, part_size, split_file
 from .io.readers import Line, RecordLimits, Row, nesting_problem, read_part, too_large
 from .process import faults_end_the_bundle
@@ -198,7 +206,7 @@ class RecordIntake(beam.DoFn):
             for name, value in zip(names, _columns_reader(names).read(record), strict=True):
                 if value is not None:
                     absent.remove(name)
-                    self._counts.add(side, presence(name))
+                    self._counts.add(side, column_counter(name))
 
     def record(self, encoder: RecordEncoder, item: Line | Row) -> KeyedRecord | Quarantined:
         """Returns the record of a line or a row."""

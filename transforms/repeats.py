@@ -141,7 +141,7 @@ class Repeats:
 
         def order(index: int) -> tuple[bool, bool, float]:
             value = runs[index].metrics.get(spec.name)
-            return runs[index].status != "scored", value is None, 0.0 if value is None else spec.goodness(value)
+            return runs[index].status != "scored", value is None, 0.0 if value is None else spec.signed_value(value)
 
         return min(range(len(runs)), key=order)
 

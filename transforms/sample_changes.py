@@ -110,7 +110,7 @@ def _kinds(spec: MetricSpec, old: float | None, new: float | None, threshold: fl
     if old is None or new is None:
         yield "appeared" if old is None else "vanished"
         return
-    direction = "better" if spec.goodness(new) > spec.goodness(old) else "worse"
+    direction = "better" if spec.signed_value(new) > spec.signed_value(old) else "worse"
     yield direction
     best = spec.bounds[1 if spec.higher_is_better else 0]
     if best is not None and new == best:
@@ -127,7 +127,7 @@ def changed_sample(plan: ChangePlan, before: SampleRow, after: SampleRow) -> Cha
     Samples are ordered by the size of this change, then by the sum of all changes, then by sample_id.
     """
     spec, old, new = plan.specs[plan.main], before.metrics[plan.main], after.metrics[plan.main]
-    change = None if old is None or new is None else spec.goodness(new) - spec.goodness(old)
+    change = None if old is None or new is None else spec.signed_value(new) - spec.signed_value(old)
     pairs = zip(before.metrics, after.metrics, strict=True)
     others = sum(abs(a - b) for b, a in pairs if a is not None and b is not None)
     cells: list[Any] = [before.sample_id, change, kind_of_change(spec, old, new)]

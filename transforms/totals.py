@@ -114,7 +114,7 @@ class PartialSums:
             totals = self._totals[key] = SliceTotals(BootstrapSums(self._bootstrap))
         return totals
 
-    def take(self, limit: int = 0) -> Iterator[tuple[SliceKey, SliceTotals]]:
+    def flush(self, limit: int = 0) -> Iterator[tuple[SliceKey, SliceTotals]]:
         """Yields and resets the totals if they take more than `limit` bytes."""
         if limit and sum(totals.sums.size for totals in self._totals.values()) <= limit:
             return

@@ -146,5 +146,5 @@ def confusion_tables(sums: Sums) -> list[Table]:
 
 def _confusion(task: str, sums: Sums) -> dict[tuple[str, str], float]:
     """Returns the confusion counts of a task by (true class, predicted class)."""
-    counts = sums.bracketed(f"{task}.confusion").items()
+    counts = sums.family(f"{task}.confusion").items()
     return {(row, column): count for name, count in counts for row, _, column in [name.partition("|")]}

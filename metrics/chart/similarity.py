@@ -19,7 +19,7 @@ from ..common.assignment import best_sum, numpy_sum
 from ..statistics.ratios import plain_sum
 
 # Below this share of unexplained variance 1 - r^2 has lost too many digits.
-SMALL_INDEPENDENCE = 1e-6
+MIN_UNEXPLAINED_VARIANCE = 1e-6
 
 Point = tuple[float, float]
 """The x and the y of a point."""
@@ -144,9 +144,9 @@ def _independence(points: Sequence[Point], standard: Sequence[Point], spread: Po
 
     Close to 0 it is the variance of the residuals, each of which must be more than the rounding of its coordinates.
     """
-    independence = 1 - correlation**2
-    if independence > SMALL_INDEPENDENCE:
-        return independence
+    unexplained_variance = 1 - correlation**2
+    if unexplained_variance > MIN_UNEXPLAINED_VARIANCE:
+        return unexplained_variance
     residuals = [y - correlation * x for x, y in standard]
     rounding = [
         sys.float_info.epsilon * ((abs(x) / spread[0] + abs(u)) + (abs(y) / spread[1] + abs(v)))

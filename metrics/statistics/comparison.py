@@ -39,7 +39,7 @@ RELATIVE_ROUNDING, ABSOLUTE_ROUNDING = 1e-9, 1e-14
 
 
 @dataclass(frozen=True, slots=True)
-class SwapBits(Bootstrap):
+class SwapWeights(Bootstrap):
     """Weights of 0 and 1 instead of Poisson weights: in replicate r, whether a unit is swapped."""
 
     replicates: int = SWAPS
@@ -203,4 +203,4 @@ def verdict(
     # 1 - 0.95 is a little more than 0.05.
     if p > (1 - confidence) * (1 + 1e-9) or low <= 0 <= high:
         return "no difference shown", p
-    return ("better" if spec_of(benchmark, name).goodness(difference) > 0 else "worse"), p
+    return ("better" if spec_of(benchmark, name).signed_value(difference) > 0 else "worse"), p

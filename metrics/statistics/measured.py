@@ -172,7 +172,7 @@ def _weigh_classes(kind: type[AnyBenchmark], measured: Measured) -> None:
         if classes := spec_of(kind, metric).classes:
             if classes not in means:
                 family = spec_of(kind, classes)
-                means[classes] = units_over_classes([units[each] for each in units if spec_of(kind, each) is family])
+                means[classes] = satterthwaite_df([units[each] for each in units if spec_of(kind, each) is family])
             units[metric], measured.sizes[metric] = (min(units[metric], each) for each in means[classes])
 
 
@@ -184,7 +184,7 @@ def _weigh_parts(kind: type[AnyBenchmark], measured: Measured, metric: str, tabl
     for part, column in spec.sliced:
         slices = slices_of(table, column).values()
         of_slices = [_denominators(kind, [part], each, (1, len(each)), clustered)[1][part][0] for each in slices]
-        units[metric], sizes[metric] = map(min, (units[metric], sizes[metric]), units_over_classes(of_slices))
+        units[metric], sizes[metric] = map(min, (units[metric], sizes[metric]), satterthwaite_df(of_slices))
 
 
 @lru_cache(maxsize=65536)
@@ -206,7 +206,7 @@ def _denominators(
         columns = denominator_columns(spec, metric, sums.places)
         if (columns, spec.per_sample) not in known:
             total: FloatArray = sums.floats[list(columns)].sum(axis=0).reshape(shape)
-            counts: list[float] = counted_units(total, spec.per_sample, clustered).tolist()
+            counts: list[float] = effective_sample_size(total, spec.per_sample, clustered).tolist()
             known[columns, spec.per_sample] = total, counts
         known[metric] = known[columns, spec.per_sample]
     return {name: known[name][0] for name in metrics}, {name: known[name][1] for name in metrics}
@@ -242,7 +242,7 @@ def _terms(spec: MetricSpec, metric: str) -> tuple[str | re.Pattern[str], ...]:
     return tuple(terms)
 
 
-def counted_units(denominators: FloatArray, per_sample: int | None, clustered: bool) -> FloatArray:
+def effective_sample_size(denominators: FloatArray, per_sample: int | None, clustered: bool) -> FloatArray:
     """Returns how many units count [...], from the denominator of the corpus and of its replicates [..., 1 + R].
 
     Exact if the samples are the units and each that counts adds `per_sample`; otherwise estimated from the replicates,
@@ -259,13 +259,13 @@ def counted_units(denominators: FloatArray, per_sample: int | None, clustered: b
     return counted
 
 
-def units_over_classes(classes: Sequence[float]) -> tuple[float, float]:
+def satterthwaite_df(classes: Sequence[float]) -> tuple[float, float]:
     """Returns how many units count for a mean over K classes, from the units of each, and its effective sample size.
 
     At least `MIN_CLASS_UNITS` count, and never more than there are. The size is Kish's, K^2 / sum 1 / n_k: as many
     units of equal weight would give a mean with the same variance. Both are 0 without any unit.
 
-    >>> [tuple(round(each, 6) for each in units_over_classes(n)) for n in ([10, 10, 10], [30, 6, 3], [100, 1], [1, 1])]
+    >>> [tuple(round(each, 6) for each in satterthwaite_df(n)) for n in ([10, 10, 10], [30, 6, 3], [100, 1], [1, 1])]
     [(30.0, 30.0), (6.820604, 16.875), (5.0, 3.960396), (2.0, 2.0)]
     """
     shares = [1 / units for units in classes if units > 0]

@@ -95,7 +95,7 @@ class SumTable:
         place = self.places.get(name)
         return np.zeros(len(self)) if place is None else self.floats[place]
 
-    def bracketed(self, prefix: str) -> dict[str, FloatArray]:
+    def family(self, prefix: str) -> dict[str, FloatArray]:
         """The columns named `prefix[KEY]`, by KEY, in order."""
         start, family = len(prefix) + 1, [name for name in self.names if name.startswith(f"{prefix}[")]
         return {name[start:-1]: self.floats[self.places[name]] for name in family if name.endswith("]")}

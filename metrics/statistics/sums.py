@@ -99,7 +99,7 @@ class Sums:
         units = self._units
         return {name: units[name] for name in self}
 
-    def bracketed(self, prefix: str) -> dict[str, float]:
+    def family(self, prefix: str) -> dict[str, float]:
         """The sums named `prefix[KEY]`, by KEY, in order: the cells of a family of statistics."""
         start = len(prefix) + 1
         return {name[start:-1]: self[name] for name in self if name.startswith(f"{prefix}[") and name.endswith("]")}

@@ -89,7 +89,7 @@ class TrafficRulesBenchmark(Benchmark[GroundTruth, Prediction, Options]):
         find but something was predicted, recall is 0. Where there is neither, all three are None.
         """
         tasks = {name: value for task in TASKS for name, value in task.values(sums).items()}
-        right, true = sums.bracketed("property_right"), sums.bracketed("property_true")
+        right, true = sums.family("property_right"), sums.family("property_true")
         return tasks | {f"property_accuracy[{name}]": ratio(right.get(name, 0.0), true[name]) for name in true}
 
     def explain(self, details: Any) -> list[str]:

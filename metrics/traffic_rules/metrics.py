@@ -237,7 +237,7 @@ def _statistic(kind: str, name: str) -> str:
 
 def property_tables(sums: Sums) -> list[Table]:
     """Returns the table of the properties, the one most often wrong in a paired prediction first."""
-    kinds = [sums.bracketed(f"property_{kind}") for kind in ("true", "right", "different", "absent", "extra")]
+    kinds = [sums.family(f"property_{kind}") for kind in ("true", "right", "different", "absent", "extra")]
     rows: list[tuple[float, str, list[str | float | None]]] = []
     for name in {*kinds[0], *kinds[-1]}:
         true, right, different, absent, extra = (int(counts.get(name, 0)) for counts in kinds)

@@ -42,7 +42,7 @@ from .scorer import result_of
 
 
 @contextlib.contextmanager
-def _in_words() -> Iterator[None]:
+def _as_python_errors() -> Iterator[None]:
     """Runs pipelines in this process, and converts their errors to those of the Python API."""
     try:
         with launch.run_in_this_process():
@@ -58,7 +58,7 @@ def evaluate_files(configuration: Configuration, processes: int) -> Result:
     Raises ValueError if an input is wrong, MissingTool if a program is not installed, OSError if this machine
     failed.
     """
-    with _in_words(), tempfile.TemporaryDirectory(prefix="beamscore-") as folder:
+    with _as_python_errors(), tempfile.TemporaryDirectory(prefix="beamscore-") as folder:
         try:
             configuration.benchmark.setup()
         finally:
@@ -82,7 +82,7 @@ def load(run: str | os.PathLike[str]) -> Result:
 
     Raises ValueError if there is no such run or system, or it is damaged.
     """
-    with _in_words():
+    with _as_python_errors():
         system = open_system(os.fspath(run))
         return _read(system, system.run.summary.warnings)
 
@@ -106,7 +106,7 @@ def compare_runs(
     if not threshold >= 0:
         raise ValueError(f"threshold: must be a number of at least 0, not {threshold}")
     sides = {"baseline": baseline, "candidate": candidate}
-    with _in_words(), tempfile.TemporaryDirectory(prefix="beamscore-") as scratch:
+    with _as_python_errors(), tempfile.TemporaryDirectory(prefix="beamscore-") as scratch:
         for name, result in sides.items():
             if isinstance(result, Result):
                 save(result, os.path.join(scratch, name))
@@ -132,7 +132,7 @@ def save(result: Result, path: str | os.PathLike[str]) -> None:
     folder, run_id, (origin, entries) = os.fspath(path), new_run_id(), result.origin
     run, (system,) = copy.copy(origin), origin.systems
     with (
-        _in_words(),
+        _as_python_errors(),
         owned_output(folder, Claim(run_id, Process.of(os.getpid())), LAYOUT),
         heartbeat(folder, run_id),
         output_problems(folder),

@@ -19,9 +19,9 @@ from ...metrics.statistics.sums import Sums
 from ...transforms.hashes import scoring_signature
 from ...transforms.io.field_map import (
     SAMPLE_ID,
+    column_counter,
     fields_of,
     identified,
-    presence,
     present_fields,
     record_json,
 )
@@ -115,7 +115,7 @@ class Totals:
         """Adds scored samples; nothing may have been added before."""
         sums = PartialSums(replace(core, max_slices=sys.maxsize))
         sums.add_samples(samples)
-        self.slices = dict(sums.take())
+        self.slices = dict(sums.flush())
         self._last = {sample.sample_id: sample for sample in samples}
 
     def reject(self, record: EncodedRecord, sample_id: str | None, cause: Cause, message: str) -> None:
@@ -272,7 +272,7 @@ class Scorer:
                 break
             with contextlib.suppress(*_DECODING_ERRORS):
                 absent -= {name for name, value in zip(columns, reader.read(record), strict=True) if value is not None}
-        added.outcomes[GROUND_TRUTH] += Counter(presence(column) for column in columns if column not in absent)
+        added.outcomes[GROUND_TRUTH] += Counter(column_counter(column) for column in columns if column not in absent)
         known = added.seen[GROUND_TRUTH].fields
         for column in columns:
             if all_columns and truths and column in absent and column not in known:

@@ -20,12 +20,12 @@ from ...transforms.io.publication import (
     DETACHED_LEASE_S,
     Claim,
     Layout,
+    LostClaim,
     Process,
     Published,
-    TakenOver,
+    cancel_run,
     find_published,
     heartbeat,
-    mark_abandoned,
     own_output,
     owned_output,
 )
@@ -58,11 +58,11 @@ def run_and_publish(
     """
     claim = Claim(run_id, Process.of(os.getpid()), is_job=not launch.is_local(options))
     with as_input_errors(), owned_output(output, claim, layout), heartbeat(output, run_id):
-        launch.run(options, build, partial(mark_abandoned, output, run_id))
+        launch.run(options, build, partial(cancel_run, output, run_id))
         on_success()
         published = find_published(output, layout)
         if published is None or published.run_id != run_id:
-            raise TakenOver(output)
+            raise LostClaim(output)
         return published
 
 
@@ -82,7 +82,7 @@ def hand_over(
         launch.submit(options, build)
     except BaseException:
         with contextlib.suppress(OSError):
-            mark_abandoned(output, run_id)
+            cancel_run(output, run_id)
         raise
     print(f"the job goes on without this command{note}; its result will be in {output}")
     return DONE

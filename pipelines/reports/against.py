@@ -35,7 +35,7 @@ Key = tuple[str, str, str]
 """(system, label, metric); the label of all samples is empty."""
 
 
-class Against(NamedTuple):
+class BaselineDiff(NamedTuple):
     """The differences of the main metrics from another run, and the folder of that run.
 
     note: what is compared, or why nothing is. link: the address of the page of that run; None if it has none.
@@ -47,10 +47,10 @@ class Against(NamedTuple):
     link: str | None = None
 
 
-NOTHING = Against()
+NOTHING = BaselineDiff()
 
 
-def against_baseline(result: Run, baseline: Run | None, name: str = "the baseline") -> Against:
+def against_baseline(result: Run, baseline: Run | None, name: str = "the baseline") -> BaselineDiff:
     """Returns the differences from a baseline, of all samples and of the slices of both; NOTHING without a baseline.
 
     name: what the note calls the baseline.
@@ -73,7 +73,7 @@ def against_baseline(result: Run, baseline: Run | None, name: str = "the baselin
     except (UsageError, OSError, ValueError, KeyError) as error:
         reasons = [str(error)]
     if reasons:
-        return Against(f"Not compared with {name}: {reasons[0]}.", {}, baseline.path, link)
+        return BaselineDiff(f"Not compared with {name}: {reasons[0]}.", {}, baseline.path, link)
     more = ""
     if any(len(system.slices) > MAX_SLICES for system in result.systems.values()):
         more = f" Only the first {MAX_SLICES:,} slices by name are compared; beamscore compare tests all."
@@ -82,7 +82,7 @@ def against_baseline(result: Run, baseline: Run | None, name: str = "the baselin
     samples = f"samples that are not the same in {some_of(labels, SLICES_NAMED)}" if labels else "the same samples"
     replicates = f"{run.sums.bootstrap.replicates:,} paired bootstrap replicates"
     note = f"This run less {name}, over {samples}, with intervals of {replicates}.{more}"
-    return Against(note, compared, baseline.path, link)
+    return BaselineDiff(note, compared, baseline.path, link)
 
 
 def run_differences(
@@ -145,7 +145,7 @@ def _with_few(
     return [name for name, count in counts.items() if count < needed]
 
 
-def two_systems(result: Run) -> Against:
+def two_systems(result: Run) -> BaselineDiff:
     """Returns the second system of a run less the first; NOTHING unless it has two, both scored, and replicates."""
     bootstrap = result.configuration.settings.bootstrap
     scored = all(system.counts for system in result.sums.systems.values())
@@ -154,7 +154,7 @@ def two_systems(result: Run) -> Against:
     first, second = result.systems
     note = f"{second} less {first}, with intervals of {bootstrap.replicates:,} paired bootstrap replicates."
     note += "".join(f" {warning}." for warning in (result.places.warnings if result.places else []))
-    return Against(note, run_differences(result, result, {second: first}, with_slices=False)[0])
+    return BaselineDiff(note, run_differences(result, result, {second: first}, with_slices=False)[0])
 
 
 def _compared(

@@ -26,7 +26,7 @@ from ..runs.numbers import percent
 from ..runs.run import PAGE, REPORT, Run, Worst
 from . import document as doc
 from . import tables
-from .against import NOTHING, Against, against_baseline, two_systems
+from .against import NOTHING, BaselineDiff, against_baseline, two_systems
 from .cards import within_limit
 from .judgement import by_evidence, judge_difference, judge_run, lead_first
 from .render import Reports, write_reports
@@ -73,8 +73,8 @@ def build_run(
     benchmark: AnyBenchmark,
     run: Mapping[str, Any] = {},
     failures: Sequence[RecordFailure] = (),
-    against: Against = NOTHING,
-    pair: Against = NOTHING,
+    against: BaselineDiff = NOTHING,
+    pair: BaselineDiff = NOTHING,
     causes: Sequence[CauseCount] = (),
     worst: Mapping[str, Sequence[Worst]] = {},
     output: str | None = None,
@@ -200,7 +200,7 @@ def _cause(cause_count: CauseCount, systems: Sequence[str]) -> Sequence[doc.Cell
 
 
 def _metrics(
-    document: doc.Document, summary: Mapping[str, Any], pair: Against, against: Against
+    document: doc.Document, summary: Mapping[str, Any], pair: BaselineDiff, against: BaselineDiff
 ) -> Iterator[doc.Block]:
     metrics, systems, places = document.metrics, document.systems, summary.get("ranking_by", {})
     if len(systems) > 2:
@@ -297,7 +297,7 @@ def provenance_blocks(runs: Mapping[str, Mapping[str, Any]], command: Sequence[s
         yield doc.Text(shlex.join(command), "code")
 
 
-def _slices(summary: Mapping[str, Any], names: Sequence[str], against: Against) -> Iterator[doc.Slice]:
+def _slices(summary: Mapping[str, Any], names: Sequence[str], against: BaselineDiff) -> Iterator[doc.Slice]:
     for number, (system_name, system) in enumerate(summary["systems"].items()):
         for label, slice_summary in system["slices"].items():
             samples = sum(slice_summary["coverage"]["ground_truth"].values())
@@ -307,7 +307,9 @@ def _slices(summary: Mapping[str, Any], names: Sequence[str], against: Against) 
             yield doc.Slice(one_line(label), number, samples, values, differences, columns_of(label))
 
 
-def _header(summary: Mapping[str, Any], run: Mapping[str, Any], against: Against) -> Iterator[tuple[str, doc.Cell]]:
+def _header(
+    summary: Mapping[str, Any], run: Mapping[str, Any], against: BaselineDiff
+) -> Iterator[tuple[str, doc.Cell]]:
     yield "benchmark", summary["benchmark"]
     if run:
         yield "run", run["run_id"]

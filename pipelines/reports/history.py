@@ -19,7 +19,7 @@ from ..runs.history_index import run_path
 from ..runs.numbers import fixed, typeset
 from ..runs.run import Run
 from . import document as doc
-from .against import NOTHING, SLICES_NAMED, Against, against_baseline, page_link, run_differences
+from .against import NOTHING, SLICES_NAMED, BaselineDiff, against_baseline, page_link, run_differences
 from .judgement import judge_difference, judge_nights, lead_first
 from .render import Reports, write_reports
 from .samples import columns_of
@@ -123,7 +123,7 @@ def build_history(sources: HistorySources, history: History) -> doc.Document:
 
 
 def _neighbors(
-    sources: HistorySources, history: History, rows: Sequence[doc.Night], blessed: Against
+    sources: HistorySources, history: History, rows: Sequence[doc.Night], blessed: BaselineDiff
 ) -> Iterator[tuple[str, doc.Cell]]:
     """Yields the benchmark, and links to the last run, the run before it and the blessed run."""
     yield "benchmark", history.benchmark
@@ -163,7 +163,7 @@ def _verdict(
     history: History,
     systems: Sequence[str],
     differences: Sequence[doc.Compared],
-    nightly: Mapping[str, Against],
+    nightly: Mapping[str, BaselineDiff],
 ) -> doc.Verdict:
     """Returns the verdict of the last night: by its gates, else against the last comparable night."""
     slices = []
@@ -177,7 +177,7 @@ def _verdict(
     return judge_nights(history, lead, systems, judged, _failures(last))
 
 
-def _nightly(folder: str, last: Run | None, history: History) -> Iterator[tuple[str, Against]]:
+def _nightly(folder: str, last: Run | None, history: History) -> Iterator[tuple[str, BaselineDiff]]:
     """Yields the systems of the last night with their differences from the last comparable night, if it has any."""
     # Most systems have the same night before, whose sums take long to read.
     read = cache(lambda run: Run.read(run_path(folder, run)))
@@ -190,10 +190,10 @@ def _nightly(folder: str, last: Run | None, history: History) -> Iterator[tuple[
                 raise UsageError("the last run cannot be read")
             compared, labels = run_differences(last, read(run), {system: system})
         except (UsageError, OSError, ValueError, KeyError) as error:
-            yield system, Against(f"Not compared with {run}: {error}.")
+            yield system, BaselineDiff(f"Not compared with {run}: {error}.")
         else:
             others = f"The samples are not those of {run} in {some_of(labels, SLICES_NAMED)}." if labels else ""
-            yield system, Against(others, compared)
+            yield system, BaselineDiff(others, compared)
 
 
 def _night(sources: HistorySources, night: Night, part: int, systems: Sequence[str]) -> doc.Night:
@@ -203,7 +203,7 @@ def _night(sources: HistorySources, night: Night, part: int, systems: Sequence[s
     return doc.Night(night.run, night.started, night.version, link, night.gates, part, scored)
 
 
-def _tonight(document: doc.Document, history: History, nightly: Mapping[str, Against]) -> Iterator[doc.Block]:
+def _tonight(document: doc.Document, history: History, nightly: Mapping[str, BaselineDiff]) -> Iterator[doc.Block]:
     """Yields warnings, breaks and gates of the last night, and each of its systems next to earlier nights."""
     nights, latest = history.nights, history.nights[-1]
     if lost := [name for night in nights[-2:-1] for name in night.systems if name not in latest.systems]:
@@ -374,7 +374,7 @@ def _median(points: Sequence[Point | None]) -> float | None:
     return statistics.median(values) if values else None
 
 
-def _blessed(sources: HistorySources, history: History, last: Run | None) -> Against:
+def _blessed(sources: HistorySources, history: History, last: Run | None) -> BaselineDiff:
     """Returns the differences from the blessed run, or why it is not compared."""
     if sources.blessed is None or last is None:
         return NOTHING
@@ -384,4 +384,4 @@ def _blessed(sources: HistorySources, history: History, last: Run | None) -> Aga
             return NOTHING
         return against_baseline(last, blessed, "the blessed run")
     except UsageError as error:
-        return Against(f"Not compared with the blessed run: {error}.")
+        return BaselineDiff(f"Not compared with the blessed run: {error}.")

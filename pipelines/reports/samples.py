@@ -67,7 +67,7 @@ def sort_worst_first(rows: Any, specs: Sequence[MetricSpec]) -> Any:
     main = next(spec for spec in specs if spec.main is not None)
     columns = (rows[name].to_pylist() for name in (main.name, "sample_id", "system"))
     keys = [
-        (value is None, 0.0 if value is None else main.goodness(value), sample_id, system)
+        (value is None, 0.0 if value is None else main.signed_value(value), sample_id, system)
         for value, sample_id, system in zip(*columns, strict=True)
     ]
     return rows.take(pa.array(sorted(range(len(keys)), key=keys.__getitem__), pa.int64()))

@@ -234,7 +234,7 @@ class _GateEvaluator:
 
     def _difference(self, paired: PairedDifference, look: Interval | None, ours: _Side, theirs: _Side) -> _Check:
         """Returns the check of a paired difference; look: its interval at the confidence that a failure needs."""
-        gate, goodness = self.gate, self.spec.goodness
+        gate, signed_value = self.gate, self.spec.signed_value
         difference = paired.difference if paired.difference is not None else math.nan
         difference_interval = _usable(paired.interval, difference)
         numbers = (paired.baseline, difference, difference_interval)
@@ -246,7 +246,7 @@ class _GateEvaluator:
         look = ends if look is None or gate.looks == 1 else look
         beyond = f" beyond the margin of {gate.margin:g}" if gate.margin else ""
         word: Word = "inconclusive"
-        if min(map(goodness, ends)) >= self.limit:
+        if min(map(signed_value, ends)) >= self.limit:
             hidden = self._hidden(paired, ends, ours, theirs)
             if hidden:
                 claim = f"; {hidden}, which may hide a loss{beyond}"
@@ -254,9 +254,9 @@ class _GateEvaluator:
                 word, claim = "pass", f", within the margin of {gate.margin:g}" if gate.margin else ", no loss"
                 if by_interval and not paired.same_predictions and self.spec.width is None:
                     claim += " on these samples (without two bounds of the metric, losses outside them are not covered)"
-        elif max(map(goodness, look)) < self.limit:
+        elif max(map(signed_value, look)) < self.limit:
             word, claim = "fail", self._worse
-        elif max(map(goodness, ends)) < self.limit:
+        elif max(map(signed_value, ends)) < self.limit:
             claim = f", a loss{beyond} that {_ONLY_LOOK.format(gate.looks)}"
         else:
             claim = f", too wide to tell whether it is a loss{beyond}"
@@ -265,13 +265,13 @@ class _GateEvaluator:
 
     def _signed(self, difference: float, ends: Interval | None, more: str = "") -> str:
         """Returns a difference with its interval and `more`, in digits that distinguish them from the margin."""
-        digits = digits_apart(self.spec.goodness(-self.gate.margin), difference, *(ends or ()))
+        digits = digits_apart(self.spec.signed_value(-self.gate.margin), difference, *(ends or ()))
         text, *shown = (f"{each + 0.0:+.{digits}g}" for each in (difference, *(ends or ())))
         return f"{text} ({' to '.join(shown)}{more})" if shown else text
 
     @property
     def limit(self) -> float:
-        """A difference is a loss if its goodness is below this."""
+        """A difference is a loss if its signed value is below this."""
         return -self.gate.margin - ROUNDING
 
     @property
@@ -282,9 +282,9 @@ class _GateEvaluator:
         """Returns why a difference that passes may still hide a loss; None if it does not."""
         apart, reason = self._apart(ours, theirs)
         shift = math.inf if self.spec.width is None else apart * self.spec.width
-        if apart and min(map(self.spec.goodness, ends)) - shift < self.limit:
+        if apart and min(map(self.spec.signed_value, ends)) - shift < self.limit:
             return reason
-        cautious = min(map(self.spec.goodness, paired.cautious or ends))
+        cautious = min(map(self.spec.signed_value, paired.cautious or ends))
         if self.gate.judge == "interval" and not paired.same_predictions and cautious < self.limit:
             return f"fewer than {MIN_DIFFERING_UNITS} units may differ"
         return None
@@ -355,7 +355,7 @@ class _GateEvaluator:
             return
         shown = self._signed(paired.difference, paired.interval, f" at a confidence of {confidence:.4g}")
         text += f" is {shown} from the baseline"
-        if max(map(self.spec.goodness, paired.interval)) < self.limit:
+        if max(map(self.spec.signed_value, paired.interval)) < self.limit:
             yield _Check("fail", f"{text}{self._worse}")
         else:
             margin = f" beyond the margin of {self.gate.margin:g}" if self.gate.margin else ""

@@ -199,7 +199,7 @@ def luck_warnings(metrics: Sequence[str], baseline: Run, median: Run) -> Iterato
             pair = paired.get(metric)
             if pair is None or pair.difference is None or not pair.error or pair.error <= ROUNDING:
                 continue
-            errors = spec_of(type(benchmark), metric).goodness(pair.difference) / pair.error
+            errors = spec_of(type(benchmark), metric).signed_value(pair.difference) / pair.error
             if errors > 1:
                 yield (
                     f"the baseline {baseline.path} is better than the median of recent nights by {errors:.1f} standard "

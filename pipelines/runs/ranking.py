@@ -51,7 +51,7 @@ def rank(values: Mapping[str, Mapping[str, float | None]], ranking: Sequence[Met
 
     def order(name: str) -> tuple[Any, ...]:
         measured = [(spec, values[name].get(spec.name)) for spec in ranking]
-        return (*((value is None, -spec.goodness(value or 0.0)) for spec, value in measured), name)
+        return (*((value is None, -spec.signed_value(value or 0.0)) for spec, value in measured), name)
 
     return sorted(values, key=order)
 

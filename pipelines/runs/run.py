@@ -18,7 +18,7 @@ from ...metrics.statistics.sum_table import PackedReplicates, SumTable
 from ...metrics.statistics.sums import FRACTION_BITS, Sums
 from ...metrics.version import VERSION
 from ...transforms.hashes import fingerprint_text
-from ...transforms.io.field_map import presence
+from ...transforms.io.field_map import column_counter
 from ...transforms.io.publication import Layout, Published, find_published
 from ...transforms.records import GROUND_TRUTH, CauseCount, InputProblem
 from ...transforms.repeats import labels_of, outcome_of
@@ -122,7 +122,7 @@ class Run:
             coverages[name] = _coverage(by_label[""].coverage, truths, outcomes.get(number, Sums()))
         warnings = []
         if truths["read"] != truths["rejected"]:
-            absent = [column for column in configuration.truth_columns() if not truths[presence(column)]]
+            absent = [column for column in configuration.truth_columns() if not truths[column_counter(column)]]
             warnings = [without_values(configuration, column) for column in absent]
         warnings += [line for number, name in enumerate(names) for line in _rare_repeats(name, outcomes.get(number))]
         worst_by_name = {name: worst.get(number, []) for number, name in enumerate(names)}
@@ -392,7 +392,7 @@ def _rare_repeats(system: str, outcomes: Sums | None) -> list[str]:
 def worst_first(benchmark: Benchmark[Any, Any, Any]) -> Callable[[Worst], Worst]:
     """Returns the key that sorts (value, sample_id, status) by the main per-sample metric, the worst first."""
     spec = benchmark.main_sample_metric()
-    return lambda sample: (spec.goodness(sample[0]), sample[1], sample[2])
+    return lambda sample: (spec.signed_value(sample[0]), sample[1], sample[2])
 
 
 def _no_samples(key: SliceKey, values: dict[str, float | None]) -> SliceResult:

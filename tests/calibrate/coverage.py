@@ -10,7 +10,7 @@ from beamscore.metrics.benchmark import MetricSpec
 from beamscore.metrics.registry import benchmark_class
 from beamscore.metrics.statistics.bootstrap import Bootstrap
 from beamscore.metrics.statistics.intervals import interval
-from beamscore.metrics.statistics.measured import counted_units, denominator_columns, spreads, units_over_classes
+from beamscore.metrics.statistics.measured import denominator_columns, effective_sample_size, satterthwaite_df, spreads
 from tests.calibrate.populations import UNITS, Case, FloatArray, difficulties
 
 CONFIDENCE = 0.95
@@ -83,7 +83,7 @@ def units_behind(case: Case, sums: dict[str, FloatArray]) -> tuple[list[float], 
     family = benchmark_class(case.benchmark).spec_of(spec.classes)
     assert family is not None
     of_class = [_counted(case, family, f"{family.name.partition('[')[0]}[{name}]", sums) for name in case.classes]
-    counted = zip(*map(units_over_classes, zip(*of_class, strict=True)), strict=True)
+    counted = zip(*map(satterthwaite_df, zip(*of_class, strict=True)), strict=True)
     units, sizes = ([min(pair) for pair in zip(whole, each, strict=True)] for each in counted)
     return units, sizes
 
@@ -92,5 +92,5 @@ def _counted(case: Case, spec: MetricSpec, metric: str, sums: dict[str, FloatArr
     names = tuple(sums)
     columns = denominator_columns(spec, metric, {name: place for place, name in enumerate(names)})
     total: FloatArray = np.sum([sums[names[column]] for column in columns], axis=0)
-    counted: list[float] = counted_units(total.T, spec.per_sample, case.clusters > 0).tolist()
+    counted: list[float] = effective_sample_size(total.T, spec.per_sample, case.clusters > 0).tolist()
     return counted

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from beamscore.metrics.statistics.bootstrap import Bootstrap
-from beamscore.metrics.statistics.comparison import SwapBits, simultaneous_p, studentized, swap_p, units_needed
+from beamscore.metrics.statistics.comparison import SwapWeights, simultaneous_p, studentized, swap_p, units_needed
 from beamscore.metrics.statistics.intervals import interval, t_quantile
 from beamscore.metrics.statistics.paired import paired_interval, widened_error
 from tests.calibrate.coverage import CONFIDENCE, REPLICATES, spec_of, spread, units_behind, weights_of
@@ -39,7 +39,7 @@ def alarms(case: Case, units: int, gain: float, corpora: int, seed: int) -> Shar
     rng = np.random.default_rng([seed, 3])
     found = []
     for start in range(seed, seed + corpora, CORPORA_PER_DRAW):
-        weights = weights_of(Bootstrap(REPLICATES, start), units), weights_of(SwapBits(seed=start), units)
+        weights = weights_of(Bootstrap(REPLICATES, start), units), weights_of(SwapWeights(seed=start), units)
         found += [_alarmed(case, units, gain, rng, *weights) for _ in range(CORPORA_PER_DRAW)]
     return Shares(*np.mean(found, axis=0).tolist())
 
@@ -92,7 +92,7 @@ def family_alarms(slices: int, metrics: int, units: int, better: int, gain: floa
     found, size = [], units // slices
     for start in range(seed, seed + corpora):
         if (start - seed) % 50 == 0:
-            swaps = weights_of(SwapBits(seed=start), size * slices)[1:]
+            swaps = weights_of(SwapWeights(seed=start), size * slices)[1:]
         ease = rng.normal(0, 1, (slices, size, 1))
         sides = []
         for side in range(2):
@@ -137,7 +137,7 @@ def wrong_verdicts(units: int, share: float, gain: float, corpora: int, seed: in
         lost = rng.random((units, CORPORA_PER_DRAW)) < share
         gains = gain + gain / 2 * rng.normal(0, 1, lost.shape)
         changes = np.where(lost, -gain * (1 - share) / share, gains)
-        swaps = weights_of(SwapBits(seed=start), units)[1:]
+        swaps = weights_of(SwapWeights(seed=start), units)[1:]
         swapped = (changes.sum(axis=0) - 2 * (swaps @ changes)) / units
         for corpus, ends in enumerate(_intervals(changes, start, units)):
             plain, cautious = map(_excludes_zero, ends)

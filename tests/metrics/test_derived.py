@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from beamscore.metrics.benchmark import MetricSpec
 from beamscore.metrics.derived import DefinitionError, with_derived
-from beamscore.metrics.statistics.measured import measure, units_over_classes
+from beamscore.metrics.statistics.measured import measure, satterthwaite_df
 from beamscore.metrics.statistics.ratios import ratio
 from beamscore.metrics.statistics.sum_table import SumTable, slices_of, values_of_rows, with_slices
 from beamscore.metrics.statistics.sums import Sums
@@ -159,7 +159,7 @@ def test_a_mean_over_slices_counts_each_alike() -> None:
     # Its units are those of a mean over classes.
     table = SumTable.of([Sums.of(sliced(x=(15, 30), y=(3, 6), z=(1, 3)))] * 3)
     measured = measure(benchmark, Sums(), table)
-    assert measured.units["derived"] == pytest.approx(units_over_classes([30, 6, 3])[0])
+    assert measured.units["derived"] == pytest.approx(satterthwaite_df([30, 6, 3])[0])
     assert measured.size("derived") == pytest.approx(9 / (1 / 30 + 1 / 6 + 1 / 3))
 
 

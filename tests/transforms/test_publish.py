@@ -22,7 +22,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamscore.transforms import publish as publishing
-from beamscore.transforms.io.publication import Claim, Layout, Process, find_published, mark_abandoned, own_output
+from beamscore.transforms.io.publication import Claim, Layout, Process, cancel_run, find_published, own_output
 from beamscore.transforms.publish import CountCauses, Publish, SampleWriter, StageBundles, StagedFolder, encode_json
 from beamscore.transforms.records import Cause, CauseCount, Quarantined
 from beamscore.transforms.scored import ScoredSample
@@ -158,7 +158,7 @@ def test_parts_are_gathered_and_published_unless_the_run_was_abandoned(tmp_path:
     own_output(str(tmp_path), Claim("run", Process("", 0, "")), LAYOUT)
     (tmp_path / "last.json").write_text("earlier")
     if abandoned:
-        mark_abandoned(str(tmp_path), "run")
+        cancel_run(str(tmp_path), "run")
     samples = tmp_path / ".runs" / "run" / "samples"
     samples.mkdir(parents=True)
     (samples / "samples-a.parquet").write_text("rows")

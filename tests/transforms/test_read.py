@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from beamscore.metrics.statistics.sums import Sums
 from beamscore.transforms import read as read_module
 from beamscore.transforms.blocks import unpack
-from beamscore.transforms.io.field_map import MAX_SAMPLE_ID_LENGTH, FieldMap, SideColumns, presence, record_json
+from beamscore.transforms.io.field_map import MAX_SAMPLE_ID_LENGTH, FieldMap, SideColumns, column_counter, record_json
 from beamscore.transforms.io.files import Part
 from beamscore.transforms.io.readers import RecordLimits
 from beamscore.transforms.pair import DeduplicateAndPair
@@ -269,7 +269,9 @@ def test_the_outcomes_tell_which_columns_have_a_value(tmp_path: Path, ending: st
     path = store(tmp_path / f"a.{ending}", [*records, {**records[0], 'k"\n': "late"}])
     columns = {GROUND_TRUTH: SideColumns(None, frozenset(), ("page", "text", 'k"\n', "never"))}
     (given,) = bundles_of(parts_of(path, GROUND_TRUTH), None, columns)
-    assert given.outcomes == [(-1, Sums.of({"read": 41, "rejected": 0, presence("text"): 1, presence('k"\n'): 1}))]
+    assert given.outcomes == [
+        (-1, Sums.of({"read": 41, "rejected": 0, column_counter("text"): 1, column_counter('k"\n'): 1}))
+    ]
 
 
 # Elements of collections.

@@ -146,7 +146,7 @@ class SideColumns:
 
     wanted: the fields to read; no other columns of a Parquet file are read. None: all of them.
     structured: the fields whose values are never plain text: if a column holds text, it is JSON.
-    counted: the fields whose presence the outcomes count, under the name of `presence`.
+    counted: the fields whose presence the outcomes count, under the name of `column_counter`.
     fields: the places of fields that have other names in the files.
     texts: the fields that may be plain text, in order, each with whether a record must have it.
     repeats: whether each record must have a repeat, see transforms.repeats.
@@ -165,7 +165,7 @@ class SideColumns:
         return None if self.wanted is None else self.fields.columns({SAMPLE_ID, *self.wanted})
 
 
-def presence(column: str) -> str:
+def column_counter(column: str) -> str:
     """Returns the name of the outcome that counts bundles in which a record has a value in `column`."""
     return f"column {column}"
 

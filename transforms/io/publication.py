@@ -99,7 +99,7 @@ class Published:
         return [self.files[each] for each in sorted(self.files) if each.startswith(f"{name}/")]
 
 
-class TakenOver(InputProblem):
+class LostClaim(InputProblem):
     """A run may no longer publish, because its claim is gone."""
 
     def __init__(self, output: str) -> None:
@@ -177,12 +177,12 @@ def own_output(output: str, claim: Claim, layout: Layout) -> None:
     try:
         dead = _acquire(output, claim)
         for run_id in dead:
-            mark_abandoned(output, run_id)
+            cancel_run(output, run_id)
         if dead:
             refresh_plain_names(output, layout)
     except BaseException as error:
         with contextlib.suppress(OSError):
-            mark_abandoned(output, claim.run_id)
+            cancel_run(output, claim.run_id)
         if isinstance(error, OSError):
             raise output_problem(output, error) from error
         raise
@@ -200,14 +200,14 @@ def owned_output(output: str, claim: Claim, layout: Layout) -> Iterator[None]:
         yield
     except BaseException:
         with contextlib.suppress(OSError):
-            mark_abandoned(output, claim.run_id)
+            cancel_run(output, claim.run_id)
             refresh_plain_names(output, layout)
         raise
     with contextlib.suppress(OSError):
-        mark_abandoned(output, claim.run_id)
+        cancel_run(output, claim.run_id)
 
 
-def mark_abandoned(output: str, run_id: str) -> None:
+def cancel_run(output: str, run_id: str) -> None:
     """Withdraws the claim of a run, and removes what it has written, unless it is committed or START keeps it."""
     with _committing:
         release(output, run_id)
@@ -245,13 +245,13 @@ def publish(
     If anything fails before the last document is written, the earlier result remains. A second attempt repeats only
     what the first one has not finished.
 
-    Raises TakenOver if the run has lost its claim, InputProblem if the output cannot be written, and
+    Raises LostClaim if the run has lost its claim, InputProblem if the output cannot be written, and
     FileNotFoundError if a staged file is gone.
     """
 
     def may_publish() -> None:
         if held_claim(output, run_id) is None:
-            raise TakenOver(output)
+            raise LostClaim(output)
 
     may_publish()
     beat(output, run_id)

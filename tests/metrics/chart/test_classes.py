@@ -58,7 +58,7 @@ def test_the_table_has_what_was_counted() -> None:
 
 def test_a_class_of_the_ground_truth_that_is_not_listed_can_be_right_and_is_counted_in_the_coverage() -> None:
     sums = class_sums([("Radar|chart", "radar|chart"), ("Radar|chart", "radar")])
-    assert sums.bracketed("task1.confusion") == {"radar/chart|radar/chart": 1, "radar/chart|(other)": 1}
+    assert sums.family("task1.confusion") == {"radar/chart|radar/chart": 1, "radar/chart|(other)": 1}
     assert make.benchmark().values(sums)["task1.recall[radar/chart]"] == 0.5
     assert max(map(len, make.score({"task1": chart_type("x" * 5000)}, None).statistics)) < 100
     truth, prediction = {"task1": chart_type("Radar")}, {"task1": {"output": "Line"}}
@@ -76,10 +76,10 @@ def test_each_edition_has_its_classes_which_the_option_overrides(edition: int, k
     pairs = [("Line", name) for name in (*UB_PMC, "Donut")]
     expected = {f"line|{name.lower()}": 1 for name in known}
     expected["line|(other)"] = len(pairs) - len(expected)
-    assert class_sums(pairs, edition=edition).bracketed("task1.confusion") == expected
+    assert class_sums(pairs, edition=edition).family("task1.confusion") == expected
     for written in ("donut", " DONUT\n"):
         sums = class_sums(pairs, edition=edition, classes=["Pie", written])
-        assert sums.bracketed("task1.confusion") == {"line|donut": 1, "line|(other)": len(UB_PMC)}
+        assert sums.family("task1.confusion") == {"line|donut": 1, "line|(other)": len(UB_PMC)}
 
 
 ONE_SERIES, TWO_SERIES = ({"task6": data(*[series("s", ("a", 1))] * count)} for count in (1, 2))
@@ -114,7 +114,7 @@ def test_bars_may_be_grouped_and_stacked(kind: str, extra: Json, said: str, publ
 
 def role_cells(truth: Json, prediction: Json | None, **options: Any) -> dict[str, float]:
     score = make.score({"task3": truth}, {"task3": prediction} if prediction else None, tasks=["task3"], **options)
-    return Sums.of(score.statistics).bracketed("task3.confusion")
+    return Sums.of(score.statistics).family("task3.confusion")
 
 
 def cells(*names: str) -> dict[str, float]:

@@ -16,8 +16,8 @@ from beamscore.metrics.statistics.bootstrap import Bootstrap
 from beamscore.metrics.statistics.comparison import (
     ComparedMetric,
     ComparedSlice,
-    SwapBits,
     SwapTest,
+    SwapWeights,
     compare_slice,
     dependencies,
     simultaneous_p,
@@ -205,7 +205,7 @@ def values(similarities: Sequence[float]) -> dict[str, float]:
     return {name: each or 0.0 for name, each in TOY.values(sums).items()}
 
 
-def compared(units: Units, bits: SwapBits, differing: int = 9) -> ComparedSlice:
+def compared(units: Units, bits: SwapWeights, differing: int = 9) -> ComparedSlice:
     """Returns the comparison of two systems by the similarities of their units."""
     bootstrap = Bootstrap(2)
     first, second = (
@@ -220,7 +220,7 @@ def compared(units: Units, bits: SwapBits, differing: int = 9) -> ComparedSlice:
 
 @given(UNITS, st.sampled_from([5, 6]))
 def test_a_swap_is_that_of_systems_that_trade_units(units: Units, differing: int) -> None:
-    bits = SwapBits(70, seed=3)
+    bits = SwapWeights(70, seed=3)
     found = compared(units, bits, differing)
     weights = bits.weights([bits.unit_hash(name) for name, _, _ in units]).astype(int)
     weights[0] = 0  # the systems as they are
@@ -240,20 +240,20 @@ def test_a_swap_is_that_of_systems_that_trade_units(units: Units, differing: int
 
 
 def test_bits_are_fair_and_those_of_the_unit() -> None:
-    bits = SwapBits(999, seed=5)
+    bits = SwapWeights(999, seed=5)
     hashes = [bits.unit_hash(str(number)) for number in range(400)]
     ones, *swaps = bits.weights(hashes).tolist()
     assert (len(swaps), ones, {bit for row in swaps for bit in row}) == (999, [1] * 400, {0, 1})
     # 399,600 fair bits: 199,800 with a standard deviation of 316.
     assert abs(sum(map(sum, swaps)) - 199_800) < 4 * 316
     assert bits.weights(hashes[7:8])[1:, 0].tolist() == [row[7] for row in swaps]
-    assert bits.unit_hash("a") not in (SwapBits(999, seed=6).unit_hash("a"), Bootstrap(999, seed=5).unit_hash("a"))
+    assert bits.unit_hash("a") not in (SwapWeights(999, seed=6).unit_hash("a"), Bootstrap(999, seed=5).unit_hash("a"))
 
 
 @pytest.mark.parametrize(("wins", "losses"), [(8, 0), (9, 3), (20, 20), (40, 20)])
 def test_of_flips_it_is_mcnemars_test(wins: int, losses: int) -> None:
     flips = [(0.0, 1.0)] * wins + [(1.0, 0.0)] * losses + [(1.0, 1.0)] * 30
-    test = compared([(str(n), *each) for n, each in enumerate(flips)], SwapBits(seed=1)).metrics["exact_match"].test
+    test = compared([(str(n), *each) for n, each in enumerate(flips)], SwapWeights(seed=1)).metrics["exact_match"].test
     exact = stats.binomtest(wins, wins + losses).pvalue
     # 999 swaps estimate it with a standard error of sqrt(p (1 - p) / 999).
     assert test is not None

@@ -15,11 +15,11 @@ from beamscore.metrics.derived import with_derived
 from beamscore.metrics.statistics.bootstrap import Bootstrap
 from beamscore.metrics.statistics.measured import (
     MIN_CLASS_UNITS,
-    counted_units,
     denominator_columns,
+    effective_sample_size,
     measure,
     measure_slices,
-    units_over_classes,
+    satterthwaite_df,
 )
 from beamscore.metrics.statistics.sum_table import with_slices
 from tests.metrics.statistics.samples import added, measured
@@ -99,19 +99,19 @@ def test_the_statistics_of_a_denominator(denominator: str, member: str | None, e
 def test_counted_units_by_hand(
     denominators: list[float], per_sample: int | None, clustered: bool, expected: int
 ) -> None:
-    assert counted_units(np.array(denominators, dtype=float), per_sample, clustered) == expected
+    assert effective_sample_size(np.array(denominators, dtype=float), per_sample, clustered) == expected
 
 
 @given(st.lists(st.floats(0.5, 1e6), min_size=1, max_size=9), st.integers(1, 5))
 def test_a_mean_over_classes_rests_on_no_more_units_than_there_are(classes: list[float], times: int) -> None:
     """By Cauchy and Schwarz (sum 1/n)^2 / sum 1/n^3 is at most sum n, and is sum n where all n are the same."""
-    units, size = units_over_classes(classes)
+    units, size = satterthwaite_df(classes)
     assert min(MIN_CLASS_UNITS, math.fsum(classes)) <= units <= math.fsum(classes) * (1 + 1e-9)
     # The effective size is K times the harmonic mean of the classes.
     assert len(classes) * min(classes) * (1 - 1e-9) <= size <= math.fsum(classes) * (1 + 1e-9)
-    assert units_over_classes([*classes, 0.0]) == (units, size)
-    assert units_over_classes([classes[0]] * times) == pytest.approx((times * classes[0],) * 2)
-    assert units_over_classes([]) == (0, 0)
+    assert satterthwaite_df([*classes, 0.0]) == (units, size)
+    assert satterthwaite_df([classes[0]] * times) == pytest.approx((times * classes[0],) * 2)
+    assert satterthwaite_df([]) == (0, 0)
 
 
 def test_a_mean_over_classes_by_hand() -> None:

@@ -53,7 +53,7 @@ def test_any_split_order_and_merge_tree_gives_the_same_bytes(
 def test_reading_sums() -> None:
     sums = Sums.of({"z": 1, "f1[b]": 2, "f1[a[0]]": 0.5, "f10[c]": 9, "f1": 7, "f1[c": 3})
     assert list(sums) == ["f1", "f10[c]", "f1[a[0]]", "f1[b]", "f1[c", "z"]
-    assert sums.bracketed("f1") == {"a[0]": 0.5, "b": 2.0}
+    assert sums.family("f1") == {"a[0]": 0.5, "b": 2.0}
     assert sums != {"z": 1}
 
 
@@ -74,8 +74,8 @@ def test_columns_are_the_sums_of_each_row_to_the_last_bit(rows: list[Sums]) -> N
     for name in [*TABLE_NAMES, "none"]:
         assert np.asarray(table[name]).tolist() == [row[name] for row in rows]
     for prefix in ("c", "d", "a", ""):
-        families = [row.bracketed(prefix) for row in rows]
-        found = {key: column.tolist() for key, column in table.bracketed(prefix).items()}
+        families = [row.family(prefix) for row in rows]
+        found = {key: column.tolist() for key, column in table.family(prefix).items()}
         assert found == {key: [each.get(key, 0.0) for each in families] for each in families for key in each}
         assert list(found) == sorted(found)
     assert pickle.loads(pickle.dumps(table)).rows() == rows

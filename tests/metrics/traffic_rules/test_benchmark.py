@@ -247,7 +247,7 @@ def test_the_project_corpus_is_what_the_generator_makes_and_has_every_kind_of_er
     benchmark = make_benchmark("traffic_rules")
     scores = score_records(benchmark, truths, predictions)
     sums = total(scores.values())
-    assert all(sums.bracketed(f"property_{name}") for name in ("different", "absent", "extra"))
+    assert all(sums.family(f"property_{name}") for name in ("different", "absent", "extra"))
     assert any(each.coverage for each in scores.values() if isinstance(each, SampleScore))
     assert all(0.3 < (benchmark.values(sums)[name] or 0) < 1 for name in TASK_METRICS)
 

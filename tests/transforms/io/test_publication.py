@@ -24,15 +24,15 @@ from beamscore.transforms.io.publication import (
     RUNS,
     Claim,
     Layout,
+    LostClaim,
     Process,
-    TakenOver,
     ask_to_keep,
     beat,
+    cancel_run,
     find_published,
     held_claim,
     is_alive,
     kept_runs,
-    mark_abandoned,
     own_output,
     owned_output,
     publish,
@@ -295,7 +295,7 @@ def test_a_second_attempt_goes_on_where_the_first_one_stopped(output: str, stops
                 assert faults.happened
         if not stops or held_claim(output, run_id):
             publish(output, run_id, LAYOUT, documents(tag), staged)
-        mark_abandoned(output, run_id)
+        cancel_run(output, run_id)
         assert both(output) == tag
         if not faults.happened:
             break
@@ -309,8 +309,8 @@ def test_a_run_that_was_abandoned_or_has_lost_a_file_publishes_nothing(output: s
     delete_files([posixpath.join(run_folder(output, "b1"), "samples", staged["samples"][0])])
     publish_it = partial(publish, output, "b1", LAYOUT, documents("later"), staged)
     assert "written by this run, but gone" in problem_of(publish_it)
-    mark_abandoned(output, "b1")
-    with pytest.raises(TakenOver, match="this run does not own it any more"):
+    cancel_run(output, "b1")
+    with pytest.raises(LostClaim, match="this run does not own it any more"):
         publish_it()
     stage(output, "b1", "still on its way")
     assert both(output) == "earlier"
@@ -339,7 +339,7 @@ def test_a_run_that_seemed_dead_does_not_spoil_the_result_of_the_one_that_took_o
             published = True
             try:
                 publish(place, "b1", LAYOUT, documents("frozen"), staged)
-            except (TakenOver, InputProblem):
+            except (LostClaim, InputProblem):
                 published = False
         if kind in KINDS[:2]:
             assert seen(place) == ("other" if faults.happened else "frozen")
@@ -401,11 +401,11 @@ def test_rows_of_an_interrupted_run_stay_if_it_asked_for_that_and_are_no_result(
     own(output, "b1")
     ask_to_keep(output, "b1", b"how it scores")
     stage(output, "b1", "cut off")
-    mark_abandoned(output, "b1")
+    cancel_run(output, "b1")
     evaluate(output, "c2", "last")
     assert both(output) == "last"
     assert [(run.run_id, run.start) for run in kept_runs(output)] == [("b1", b"how it scores")]
-    with pytest.raises(TakenOver):
+    with pytest.raises(LostClaim):
         publish(output, "b1", LAYOUT, documents("cut off"), {})
 
 
