@@ -69,7 +69,6 @@ SAMPLE_ROW = _row_type(
 )
 REJECTED_ROW = _row_type(side=str, sample_id=OPTIONAL_TEXT, cause=str, error=str, text=str)
 COVERAGE_ROW = _row_type(system=str, side=str, status=str, count=int)
-SUMS_ROW = _row_type(document=str)
 
 
 class Evaluation(NamedTuple):
@@ -305,24 +304,3 @@ def unpack_inference(element: Any) -> dict[str, Any]:
     if "sample_id" not in record:
         record["sample_id"] = fields_of(result.example).get("sample_id") if key is None else key
     return record
-
-
-class EvaluateRows(beam.PTransform):
-    """`Evaluate` for Beam YAML, which names the outputs of a transform by the keys of a mapping; see configs/beam_yaml.
-
-    Output: the collections of Evaluation by name, all of them rows; `sums` is Row(document).
-    """
-
-    def __init__(self, benchmark: str, **arguments: Any) -> None:
-        super().__init__()
-        self._evaluate = Evaluate(benchmark, **arguments)
-
-    def expand(self, sides: Any) -> dict[str, beam.PCollection]:
-        """Returns the outputs by name."""
-        evaluation: Evaluation = sides | self._evaluate
-        sums = evaluation.sums | "SumsRow" >> beam.Map(_sums_row).with_output_types(SUMS_ROW)
-        return {**evaluation._asdict(), "sums": sums}
-
-
-def _sums_row(document: bytes) -> beam.Row:
-    return beam.Row(document=document.decode())

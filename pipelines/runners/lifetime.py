@@ -156,7 +156,8 @@ def stop_if_worker_ends() -> Iterator[None]:
     try:
         yield
     finally:
-        signal.signal(signal.SIGUSR1, handler)
+        # None: it was not set by Python, which cannot set it again.
+        signal.signal(signal.SIGUSR1, handler or signal.SIG_DFL)
         if threading.excepthook is on_error:
             threading.excepthook = hook
 
