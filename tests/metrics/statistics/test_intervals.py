@@ -76,6 +76,8 @@ def interval(spec: MetricSpec, value: float | None, replicates: Any, units: floa
         # Half of the replicates are enough.
         (SHARE, None, [0.5, 0.5], 9, None, None),
         (SHARE, 0.8, [0.76, 0.84, math.nan, math.nan], 30, (0.705782, 0.869620), 0.04),
+        # Two units are enough: t(1) = 12.706205, times 0.04 / 0.16 = 3.176551 either way of logit(0.8) = 1.386294.
+        (SHARE, 0.8, [0.76, 0.84], 2, (0.143041, 0.989675), 0.04),
         (SHARE, 0.8, [0.76, 0.84, math.nan, math.nan, math.nan], 30, None, None),
         (SHARE, 0.8, [], 30, None, None),
     ],

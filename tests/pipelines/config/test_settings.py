@@ -171,6 +171,17 @@ def test_what_the_command_line_cannot_give_is_refused_and_what_only_seems_wrong_
     assert read(tmp_path, GATES + "{minimum: 0, maximum: 1}}")
 
 
+def test_the_fields_of_a_system_take_precedence_over_those_of_all_predictions(tmp_path: Path) -> None:
+    sides = "fields: {ground_truth: {text: a}, predictions: {text: b, sample_id: id}, theirs: {text: c.d}}"
+    configuration = read(tmp_path, TOY + sides)
+    found = {system: dict(configuration.fields_of(system).paths) for system in (None, "ours", "theirs")}
+    assert found == {
+        None: {"text": ("a",)},
+        "ours": {"text": ("b",), "sample_id": ("id",)},
+        "theirs": {"text": ("c", "d"), "sample_id": ("id",)},
+    }
+
+
 @pytest.mark.parametrize("path", ["no/such/folder/c.yaml", "chrat", "."])
 def test_a_configuration_that_is_not_there_is_told_with_the_benchmarks(path: str) -> None:
     told = r"the configuration cannot be read \(.*\); give a YAML file, FILE.py:CLASS, or one of "
