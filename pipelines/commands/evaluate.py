@@ -67,10 +67,9 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
             plan = replace(plan, earlier=replace(earlier, files=tuple(files)))
     warn(plan.inputs.warnings)
     invocation = Invocation.now(parsed.command_line, launch.runner_name(options), plan.inputs.files)
-    for name, used in (("baseline", baseline), ("reused", reused)):
-        if used is not None:
-            invocation = replace(invocation, **{name: {"path": used.path, "run_id": used.run_id}})
-    plan = replace(plan, output=launch.path_for_workers(options, plan.output), invocation=invocation)
+    used = {"baseline": baseline, "reused": reused}
+    more: dict[str, Any] = {name: {"path": run.path, "run_id": run.run_id} for name, run in used.items() if run}
+    plan = replace(plan, output=launch.path_for_workers(options, plan.output), invocation=replace(invocation, **more))
     launch.use_processes(options, parsed.processes, sum(file.size for file in plan.inputs.files))
     check_tools(configuration, options)
     if launch.is_detached(options):

@@ -7,7 +7,7 @@ import gzip
 import io
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -208,7 +208,7 @@ def test_a_byte_order_mark_is_read_and_a_duplicated_key_refused(benchmark: str, 
     role = "json" if "json" in converter.roles else next(iter(converter.roles))
 
     def records(content: str) -> list[Any]:
-        parts = converter.parts(role, "c.json", io.BytesIO(content.encode()))
+        parts: Iterator[Any] = iter(converter.parts(role, "c.json", io.BytesIO(content.encode())))
         return [each for key, part in parts for each in converter.records(key, [Part(role, "c.json", part)])]
 
     assert records("\ufeff" + text) == records(text) != []

@@ -133,6 +133,9 @@ GATES, EXACT = TOY + "gates: {exact_match: ", "gates.exact_match"
         (TOY, ("benchmark=tox",), "benchmark: found 'tox' (did you mean toy?); allowed: "),
         (TOY, ("slices=" + "[" * 600,), DEEP),
         (TOY, ("batch=!!bool x",), DEEP),
+        (TOY, ("=1",), "--set =1: must be KEY=VALUE"),
+        (TOY + "bootstrap: {confidence: 0}", (), "bootstrap.confidence: found 0; expected `float` > 0"),
+        (TOY + "derived: {mean: 'slice_mean(similarity, kind)'}", (), "derived: slice_mean needs the slices of kind; "),
         # Gates that could never pass, could never fail, or judge nothing.
         (GATES + "{}}", (), EXACT + ": the gate judges nothing; give minimum, maximum or not_worse_than"),
         (TOY + "gates: {exact_mach: {minimum: 1}}", (), "gates.exact_mach: toy has no such metric (did you mean exact"),
@@ -164,6 +167,8 @@ def test_what_the_command_line_cannot_give_is_refused_and_what_only_seems_wrong_
     with pytest.raises(UsageError, match=r"the column .* is not UTF-8; no record can have it"):
         read(tmp_path, TOY, slices=["caf\udce9"])
     assert read(tmp_path, GATES + "{minimum: 0.5, judge: point}}", "bootstrap.replicates=0")
+    # The ends of the range of a metric are within it.
+    assert read(tmp_path, GATES + "{minimum: 0, maximum: 1}}")
 
 
 @pytest.mark.parametrize("path", ["no/such/folder/c.yaml", "chrat", "."])
