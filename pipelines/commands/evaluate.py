@@ -17,7 +17,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from ...metrics.benchmark import record_fields
 from ...transforms.hashes import scoring_signature
 from ...transforms.io.publication import ask_to_keep, check_not_replaced, find_published, kept_runs, remove_kept
-from ...transforms.io.storage import list_folder, new_run_id, output_problem, write_probe
+from ...transforms.io.storage import exists, list_folder, new_run_id, output_problem, write_probe
 from ...transforms.records import GROUND_TRUTH, InputProblem, printable
 from ...transforms.rows import ReusedRows
 from ..api.scorer import Scorer
@@ -265,8 +265,8 @@ def _check_output(output: str, inputs: Inputs) -> Iterator[str | InputProblem]:
     try:
         check_not_replaced(output, LAYOUT, (file.path for file in inputs.files))
         published = find_published(output, LAYOUT)
-        names = list_folder(output)
-        if names:
+        names, is_there = list_folder(output), exists(output)
+        if names or is_there:
             write_probe(output)
     except InputProblem as problem:
         yield problem
@@ -274,4 +274,5 @@ def _check_output(output: str, inputs: Inputs) -> Iterator[str | InputProblem]:
         yield output_problem(output, error)
     else:
         state = f"holds the result of run {published.run_id or 'unknown'}, which it would replace" if published else ""
-        yield f"output: {output} {state or ('has other files' if names else 'would be created')}"
+        state = state or ("has other files" if names else "is empty" if is_there else "would be created")
+        yield f"output: {output} {state}"

@@ -96,6 +96,8 @@ def test_what_would_be_rejected_replaced_or_not_scored_is_told(folder: Path) -> 
     assert lines[-1] == f"output: done holds the result of run {run_id}, which it would replace"
     assert lines[-2].startswith("  1 of them would be rejected, such as s0: ")
     assert any(line.startswith("  1 of the first records would be rejected, such as bad.jsonl: ") for line in lines)
+    (folder / "empty").mkdir()
+    assert check("t.jsonl", "p.jsonl", "--output", "empty")[1][-1] == "output: empty is empty"
     write_lines(folder / "ids.jsonl", [{"sample_id": "other", "text": "x"}])
     (folder / "cut.jsonl.gz").write_bytes(b"\x1f\x8b")
     for truths, predictions, more, problem in (
@@ -105,6 +107,7 @@ def test_what_would_be_rejected_replaced_or_not_scored_is_told(folder: Path) -> 
         ("t.jsonl", "ids.jsonl", (), "predictions: no sample_id is in the ground truth, which has s0, not other"),
         ("t.jsonl", "cut.jsonl.gz", (), "predictions: none of the first records can be read: cut.jsonl.gz"),
         ("done/samples/x.jsonl", "p.jsonl", ("--output", "done"), "--output done: its result would replace the input"),
+        ("t.jsonl", "p.jsonl", ("--output", "t.jsonl"), "--output t.jsonl: cannot be written: "),
     ):
         write_lines(folder / "done" / "samples" / "x.jsonl", TRUTHS)
         code, _, stderr = check(truths, predictions, *more)

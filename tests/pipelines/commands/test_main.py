@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -175,6 +177,11 @@ def test_help_fits_a_screen(capsys: pytest.CaptureFixture[str], monkeypatch: pyt
     assert all(text in shown[""] for text in ("example:", *command_line.COMMANDS))
     options = "--ground-truth GLOB", "--predictions [NAME=]GLOB", "--set KEY=VALUE"
     assert all(option in shown["evaluate"] for option in options)
+    # The defaults that it tells are those that hold.
+    for _, listed in command_line.COMMANDS.values():
+        for _, details in itertools.chain.from_iterable(each if isinstance(each, list) else [each] for each in listed):
+            told = re.search(r"\(default: (\d[\d.]*)\)", details["help"])
+            assert told is None or details["default"] == float(told[1])
 
 
 def test_the_version_is_that_of_the_distribution_and_completion_knows_the_commands(
