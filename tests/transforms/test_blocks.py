@@ -21,6 +21,7 @@ from beamscore.transforms.blocks import (
     BlockBuffer,
     BlockFolder,
     bucket_count,
+    only_samples,
     sorted_on_disk,
     unpack,
 )
@@ -80,6 +81,13 @@ def test_every_record_leaves_once_in_its_bucket(
     for _, block in early:
         assert sum(len(key) + len(record) for key, record in unpack(block)[:-1]) < per_block
     assert len({bucket for bucket, _ in last}) == len(last)
+
+
+def test_one_sample_is_taken_out_of_a_block() -> None:
+    block = BlockFolder().write([(b"a", b"1"), (b"b", b"2"), (b"a", b"3")])
+    ((bucket, found),) = only_samples((7, block), ["a", "d"])
+    assert (bucket, unpack(found)) == (7, [(b"a", b"1"), (b"a", b"3")])
+    assert list(only_samples((7, block), ["c"])) == []
 
 
 @given(st.lists(KEYED, max_size=5))
