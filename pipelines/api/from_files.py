@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, BinaryIO
+from typing import Any
 
 import msgspec
 import pyarrow as pa
@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from ...transforms.io.publication import Claim, Process, heartbeat, owned_output, publish
-from ...transforms.io.storage import create_file, make_folder, new_run_id, output_problems, read_bytes
+from ...transforms.io.storage import new_run_id, output_problems, read_bytes
 from ...transforms.process import OF_THE_MACHINE
 from ...transforms.publish import ROWS_PER_GROUP, StagedFolder
 from ...transforms.records import GROUND_TRUTH, CauseCount, InputProblem, Quarantined
@@ -139,11 +139,11 @@ def save(result: Result, path: str | os.PathLike[str]) -> None:
     ):
         samples, quarantine = (StagedFolder(folder, run_id, name) for name in LAYOUT.folders)
         staged = {"samples": [f"samples-{run_id}.parquet"], "quarantine": list[str]()}
-        with _created(samples, staged["samples"][0]) as stream:
+        with samples.create(staged["samples"][0]) as stream:
             pq.write_table(result.samples, stream, row_group_size=ROWS_PER_GROUP, compression="zstd")
         if entries:
             staged["quarantine"].append(f"quarantine-{run_id}.jsonl")
-            with _created(quarantine, staged["quarantine"][0]) as stream:
+            with quarantine.create(staged["quarantine"][0]) as stream:
                 stream.writelines(entry.to_bytes() + b"\n" for entry in entries)
         paths = [f"{samples.path}/{name}" for name in staged["samples"]]
         run.worst, run.causes = {system: _worst(result, run.configuration)}, _causes(entries)
@@ -156,13 +156,6 @@ def save(result: Result, path: str | os.PathLike[str]) -> None:
         else:
             files = files_of(run, {**run.provenance, "run_id": run_id} if run.provenance else {}, paths)
         publish(folder, run_id, LAYOUT, files, staged)
-
-
-@contextlib.contextmanager
-def _created(folder: StagedFolder, name: str) -> Iterator[BinaryIO]:
-    make_folder(folder.path)
-    with create_file(f"{folder.path}/{name}") as stream:
-        yield stream
 
 
 def _worst(result: Result, configuration: Configuration) -> list[Worst]:

@@ -24,7 +24,7 @@ from apache_beam.options.pipeline_options import PipelineOptions
 from ...metrics.repeats import repeats_of
 from ...metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from ...transforms.io.publication import beat_from_worker, check_not_replaced
-from ...transforms.io.storage import create_file, make_folder, new_run_id, open_file, output_problems, prepare_output
+from ...transforms.io.storage import new_run_id, open_file, output_problems, prepare_output
 from ...transforms.publish import CountCauses, Publish, StagedFolder
 from ...transforms.records import GROUND_TRUTH, CauseCount, InputProblem, Quarantined, printable
 from ...transforms.rows import read_rows
@@ -289,10 +289,12 @@ def _staged(plan: MergePlan, folder: str) -> StagedFolder:
 
 def _copied(file: File, folder: StagedFolder, suffix: str) -> str:
     """Copies a file to a new one in a staged folder, as Parquet files cannot be concatenated; returns its name."""
-    name = f"{folder.name}-{new_run_id()}{suffix}"
-    with output_problems(folder.output), open_file(file[1]) as source:
-        make_folder(folder.path)
-        with contextlib.closing(create_file(posixpath.join(folder.path, name))) as target:
-            shutil.copyfileobj(source, target, COPY_BYTES)
+    name = folder.new_name(suffix)
+    with (
+        output_problems(folder.output),
+        open_file(file[1]) as source,
+        contextlib.closing(folder.create(name)) as target,
+    ):
+        shutil.copyfileobj(source, target, COPY_BYTES)
     beat_from_worker(folder.output, folder.run_id)
     return name
