@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -53,8 +53,9 @@ def differing_units(ours: SystemRun, theirs: SystemRun, metrics: Sequence[str], 
         for place in (place for place, letter in enumerate(name) if letter == "]" and name.startswith("@")):
             if (base := name[place + 1 :]) in depending:
                 depending[base] |= parts
-    known = {hash(row) for row in _rows(theirs, ["sample_id", "statistics"])}
-    changed = (row for row in _rows(ours, ["sample_id", "statistics", "unit"]) if hash(row[:2]) not in known)
+    known = {hash(row) for row in _at_most(theirs, _rows(theirs, ["sample_id", "statistics"]))}
+    rows = _at_most(ours, _rows(ours, ["sample_id", "statistics", "unit"]))
+    changed = (row for row in rows if hash(row[:2]) not in known)
     units: dict[str, set[str]] = {metric: set() for metric in metrics}
     while any(len(each) < enough for each in units.values()) and (step := [*itertools.islice(changed, ROWS_PER_STEP)]):
         where = is_one_of("sample_id", [sample_id for sample_id, *_ in step])
@@ -142,26 +143,32 @@ def _statistics(side: SystemRun, configuration: Configuration, label: str) -> di
     """
     names = configuration.columns() if label else ()
     columns = ["sample_id", "status", "statistics", *(f"{SLICE_PREFIX}{name}" for name in names)]
-    found = {}
+
+    def is_in_slice(row: tuple[Any, ...]) -> bool:
+        values = [None if cell is None else json.loads(cell) for cell in row[3:]]
+        return not label or label in slice_labels(names, configuration.slice_indexes(), values)
+
     try:
-        for sample_id, status, statistics, *cells in _rows(side, columns):
-            values = [None if cell is None else json.loads(cell) for cell in cells]
-            if not label or label in slice_labels(names, configuration.slice_indexes(), values):
-                found[sample_id] = status, statistics or ""
+        rows = _at_most(side, filter(is_in_slice, _rows(side, columns)))
+        return {sample_id: (status, statistics or "") for sample_id, status, statistics, *_ in rows}
     except ValueError as error:
         raise InputProblem(f"{side.run.path}: the rows of the run cannot be read ({one_line(error)})") from error
-    return found
 
 
 def _rows(side: SystemRun, columns: Sequence[str], where: Any = None) -> Iterator[tuple[Any, ...]]:
-    """Yields the rows of a system; raises InputProblem if they are missing, damaged or more than MAX_ROWS."""
-    run, count = side.run, 0
+    """Yields the rows of a system; raises InputProblem if they are missing or damaged."""
+    run = side.run
     if not run.rows:
         raise InputProblem(f"{run.path}: the run has no rows (samples/)")
     of_system = pc.field("system") == side.system
     for path in run.rows:
         for batch in read_rows(path, columns, of_system if where is None else of_system & where):
-            count += len(batch)
-            if count > MAX_ROWS:
-                raise InputProblem(f"{run.path}: the run has more than {MAX_ROWS:,} samples")
             yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+
+def _at_most(side: SystemRun, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+    """Yields rows that are held in memory; raises InputProblem if there are more than MAX_ROWS."""
+    for count, row in enumerate(rows, start=1):
+        if count > MAX_ROWS:
+            raise InputProblem(f"{side.run.path}: the run has more than {MAX_ROWS:,} samples")
+        yield row

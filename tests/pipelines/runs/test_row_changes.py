@@ -89,3 +89,10 @@ def test_only_what_the_metric_depends_on_chooses_the_candidates(
     (sample,) = top_contributors(benchmark, "similarity", after, before, "kind=y")
     assert (sample.sample_id, sample.effect, sample.before, sample.after) == ("c", pytest.approx(0.1), *["scored"] * 2)
     assert top_contributors(benchmark, "similarity", after, before, "kind=z") == []
+    # A slice is small enough even if the run is not.
+    monkeypatch.setattr(row_changes, "MAX_ROWS", 3)
+    assert top_contributors(benchmark, "similarity", after, before, "kind=y") == [sample]
+    with pytest.raises(InputProblem, match="more than 3 samples"):
+        top_contributors(benchmark, "similarity", after, before)
+    with pytest.raises(InputProblem, match="more than 3 samples"):
+        differing_units(after, before, ("similarity",), 9)
