@@ -141,12 +141,12 @@ def _statistics(side: SystemRun, configuration: Configuration, label: str) -> di
 
     configuration: that of the run which has the slice.
     """
-    names = configuration.columns() if label else ()
+    names, slices = (configuration.columns(), configuration.slice_indexes()) if label else ((), ())
     columns = ["sample_id", "status", "statistics", *(f"{SLICE_PREFIX}{name}" for name in names)]
 
     def is_in_slice(row: tuple[Any, ...]) -> bool:
         values = [None if cell is None else json.loads(cell) for cell in row[3:]]
-        return not label or label in slice_labels(names, configuration.slice_indexes(), values)
+        return not label or label in slice_labels(names, slices, values)
 
     try:
         rows = _at_most(side, filter(is_in_slice, _rows(side, columns)))
