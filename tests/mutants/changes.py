@@ -5,10 +5,13 @@ It runs in an environment with https://cosmic-ray.readthedocs.io, whose operator
 
 from __future__ import annotations
 
+import ast
 import json
 import random
 import sys
 from collections import defaultdict
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 from cosmic_ray.ast import ast_nodes, get_ast_from_path
@@ -18,6 +21,27 @@ from cosmic_ray.plugins import get_operator, operator_names
 FOLDERS = ("metrics", "transforms", "pipelines")
 LEFT_OUT = ("core/ReplaceBinaryOperator_BitOr_", "core/RemoveDecorator", "core/ExceptionReplacer")
 """Between types, which nothing evaluates; decorators such as @dataclass(slots=True); names with dots, which fail."""
+ASSURANCES = {"strict", "frozen", "slots", "gc"}
+"""Keywords without effect where nothing is wrong, as in zip(strict=True) and @dataclass(frozen=True)."""
+
+
+class WithoutAssurances(ast.NodeTransformer):
+    """Removes what a run of right code does not depend on: ASSURANCES, and what only the checker of types reads."""
+
+    def visit_keyword(self, node: ast.keyword) -> ast.AST | None:
+        return None if node.arg in ASSURANCES else self.generic_visit(node)
+
+    def visit_If(self, node: ast.If) -> ast.AST | None:
+        names = {each.id for each in ast.walk(node.test) if isinstance(each, ast.Name)}
+        return None if names == {"TYPE_CHECKING"} else self.generic_visit(node)
+
+
+def effect(code: str) -> str:
+    """Returns the syntax of `code` without its assurances, so that two modules can be compared; "" for no Python."""
+    try:
+        return ast.dump(WithoutAssurances().visit(ast.parse(code)))
+    except SyntaxError:
+        return ""
 
 
 def places(tree: Path) -> dict[tuple[str, tuple[int, int]], list[tuple[str, int]]]:
@@ -33,14 +57,17 @@ def places(tree: Path) -> dict[tuple[str, tuple[int, int]], list[tuple[str, int]
     return found
 
 
-def main(tree: Path, count: int, seed: int) -> None:
-    """Prints the changes as JSON lines: the module, the line, the operator, and the module as it is then."""
+def changes(tree: Path, seed: int) -> Iterator[dict[str, object]]:
+    """Yields changes with an effect, in random order: module, line, operator, and the module as it is then."""
     operators, chosen = places(tree), random.Random(seed)
-    for module, start in chosen.sample(sorted(operators), count):
+    for module, start in chosen.sample(sorted(operators), len(operators)):
         name, occurrence = chosen.choice(operators[module, start])
-        code = mutate_code((tree / module).read_text(encoding="utf-8"), get_operator(name)(), occurrence)
-        print(json.dumps({"module": module, "line": start[0], "operator": name, "code": code}))
+        before = (tree / module).read_text(encoding="utf-8")
+        code = mutate_code(before, get_operator(name)(), occurrence)
+        if effect(code or "") not in {effect(before), ""}:
+            yield {"module": module, "line": start[0], "operator": name, "code": code}
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))
+    for change in islice(changes(Path(sys.argv[1]), int(sys.argv[3])), int(sys.argv[2])):
+        print(json.dumps(change))
