@@ -1,4 +1,4 @@
-"""Scores and drawings of the sample corpora are those of the last release, unless they were changed on purpose.
+"""Scores, drawings and declared metrics are those of the last release, unless they were changed on purpose.
 
 Whoever changes them writes the new digest here and a line in CHANGELOG.md. Formulas are left out: TeX draws them.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 import msgspec
@@ -35,6 +36,14 @@ DRAWINGS = {
     "chemistry": "c9b6cc1ca089c421",
     "figure_text": "c3f7799c6a5e0247",
     "traffic_rules": "0a3b73e0ad10ff01",
+}
+
+DECLARED = {
+    "chart": "691f949d1720f9f4",
+    "chemistry": "ff132342d01802b1",
+    "figure_text": "2e0dd4afddd6d923",
+    "formula": "f16db59fb35e6efe",
+    "traffic_rules": "7067fbb93e5161aa",
 }
 
 
@@ -79,3 +88,10 @@ def test_drawings(name: str) -> None:
     drawn = [DrawnPair(pair.sample_id, pair.truth, prediction) for pair in pairs(name)
              for prediction in (pair.prediction, None)]  # fmt: skip
     assert digest(iter(draw_pairs(benchmark, drawn))) == DRAWINGS[name]
+
+
+@pytest.mark.parametrize("name", DECLARED)
+def test_declared_metrics(name: str) -> None:
+    kind = benchmark_class(name)
+    declared = ({**asdict(spec), "meaning": ""} for spec in (*kind.metrics, *kind.sample_metrics))
+    assert digest(declared) == DECLARED[name]

@@ -15,7 +15,8 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -97,16 +98,31 @@ def whole_suite(tree: Path, folder: Path) -> Suite:
     for case in ElementTree.parse(times).iter("testcase"):
         path = case.attrib["classname"].replace(".", "/") + ".py"
         seconds[f"{path}::{case.attrib['name']}"] = float(case.attrib["time"])
-    return Suite(dict(_by_line(data)), seconds)
+    return Suite(dict(_by_line(data, seconds)), seconds)
 
 
-def _by_line(data: Path) -> Iterator[tuple[str, dict[int, list[str]]]]:
+def _by_line(data: Path, names: Iterable[str]) -> Iterator[tuple[str, dict[int, list[str]]]]:
     kept = coverage.CoverageData(str(data))
     kept.read()
-    for name in kept.measured_files():
-        lines = kept.contexts_by_lineno(name)
-        tests = {line: sorted({each.rpartition("|")[0] for each in names if each}) for line, names in lines.items()}
-        yield name.rpartition("/beamscore/")[2], tests
+    by_file: dict[str, set[str]] = defaultdict(set)
+    for name in names:
+        by_file[_file(name)].add(name)
+    for module in kept.measured_files():
+        lines = kept.contexts_by_lineno(module).items()
+        tests = {line: sorted(_tests(filter(None, contexts), by_file)) for line, contexts in lines}
+        yield module.rpartition("/beamscore/")[2], tests
+
+
+def _tests(contexts: Iterable[str], by_file: Mapping[str, set[str]]) -> set[str]:
+    """Returns the tests of contexts `TEST|PHASE`: all of a file, where the setup of one of them runs for all."""
+    phases = [context.rpartition("|")[::2] for context in contexts]
+    setups = Counter(_file(name) for name, phase in phases if phase == "setup")
+    of_all = (by_file[file] for file, count in setups.items() if count == 1)
+    return {name for name, _ in phases}.union(*of_all)
+
+
+def _file(test: str) -> str:
+    return test.partition("::")[0]
 
 
 def _environment(tree: Path) -> dict[str, str]:

@@ -105,6 +105,7 @@ def test_a_model_card_has_the_main_metrics_of_each_system(runs: Path) -> None:
         (result,) = model["results"]
         assert result["task"] == {"type": "text-generation"}
         assert result["dataset"] == {"type": "toy", "name": "toy"}
+        assert [metric["type"] for metric in result["metrics"]] == ["exact_match", "similarity"]
         for metric in result["metrics"]:
             system = systems[model["name"]]
             assert metric["value"] == system["values"][metric["type"]]

@@ -7,12 +7,14 @@ import posixpath
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from beamscore.metrics.registry import benchmark_class, benchmark_names
-from beamscore.pipelines.export.trackers import MAX_NAME_LENGTH, entry_names
+from beamscore.pipelines.export.trackers import MAX_NAME_LENGTH, entry_names, metrics
+from beamscore.pipelines.runs import run as runs
 from tests import toy
 from tests.runs import Run, command, evaluate, refused, write_lines
 
@@ -50,6 +52,18 @@ def run(tmp_path: Path) -> Run:
     return evaluate(
         tmp_path / "run", truths, {"a": wrong, "b": truths}, "--quiet", "--set", "gates.exact_match.minimum=0"
     )
+
+
+def test_each_metric_with_a_value_is_logged_and_the_ends_of_its_interval(run: Run) -> None:
+    found = runs.Run.read(str(run.output))
+    ours = found.systems["a"]
+    values = {**ours.values, "undefined": None, "exact": 1.0}
+    intervals = {**ours.intervals, "undefined": (0.0, 1.0), "exact": None}
+    found.systems["a"] = msgspec.structs.replace(ours, values=values, intervals=intervals)
+    ends = {f"{name}.{end}" for name in ("exact_match", "similarity") for end in ("low", "high")}
+    logged = metrics(found, "a")
+    assert logged.keys() == {"exact_match", "similarity", "exact", *ends}
+    assert (logged["similarity.low"], logged["similarity.high"]) == ours.intervals["similarity"]
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -44,6 +44,18 @@ def test_of_several_metrics_it_is_the_night_that_is_far_in_none() -> None:
     assert median_night(found.nights, list(values)) is found.nights[2]
 
 
+def test_a_metric_without_a_standard_error_is_measured_by_its_own_unit() -> None:
+    # From the medians 0.90 and 0.50, night 0 is 0.03 away in exact_match, night 1 is 0.02 errors of 1 in similarity.
+    values = ((0.93, 0.50), (0.90, 0.52), (0.80, 0.40))
+    rows = [
+        row(day, value, metric=name, error=error)
+        for day, of_night in enumerate(values)
+        for name, value, error in zip((METRIC, "similarity"), of_night, (None, 1.0), strict=True)
+    ]
+    found = history(rows)
+    assert median_night(found.nights, [METRIC, "similarity"]) is found.nights[1]
+
+
 def test_recent_nights_compare_with_the_last_and_come_after_the_last_change() -> None:
     days = range(10)
     found = history([row(day, 0.9, ground_truth="9:cd" if day < 4 else "9:ab") for day in days])
