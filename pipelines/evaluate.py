@@ -179,7 +179,7 @@ class DrawCards(beam.DoFn):
     places: where their real pictures are, see `transforms.pictures`.
     """
 
-    def __init__(self, benchmark: Benchmark[Any, Any, Any], places: str | None = None) -> None:
+    def __init__(self, benchmark: Benchmark[Any, Any, Any], places: str | None) -> None:
         self._benchmark = benchmark
         self._places = places
 

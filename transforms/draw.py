@@ -39,7 +39,7 @@ class DrawSamples(beam.DoFn):
     A sample that cannot be drawn has a file that says why. places: the paths of the real pictures, see `pictures`.
     """
 
-    def __init__(self, benchmark: Benchmark[Any, Any, Any], prefix: str, places: str | None = None) -> None:
+    def __init__(self, benchmark: Benchmark[Any, Any, Any], prefix: str, places: str | None) -> None:
         self._benchmark = benchmark
         self._prefix = prefix
         self._places = places

@@ -303,7 +303,7 @@ NOWHERE = ""
 """The path of records that are in no file."""
 
 
-def encode_records(plan: ReadPlan, side: int, unpack: Unpack | None = None) -> beam.PTransform:
+def encode_records(plan: ReadPlan, side: int, unpack: Unpack | None) -> beam.PTransform:
     """Returns the transform that encodes the records of one side.
 
     Input: mappings, Beam Rows, NamedTuples, dataclasses or msgspec structs; or anything that `unpack` turns into one.
@@ -319,7 +319,7 @@ def encode_records(plan: ReadPlan, side: int, unpack: Unpack | None = None) -> b
 class EncodeBundle(RecordIntake):
     """Encodes records; they are checked, held and counted as in reading, see encode_records."""
 
-    def __init__(self, plan: ReadPlan, side: int, unpack: Unpack | None = None) -> None:
+    def __init__(self, plan: ReadPlan, side: int, unpack: Unpack | None) -> None:
         super().__init__(plan)
         self._encoder = RecordEncoder(side, 0, NOWHERE)
         self._unpack = unpack

@@ -167,7 +167,7 @@ def slice_results(
     confidence: float,
     slices: Iterable[tuple[SliceKey, SliceTotals]],
     corpus: Sums,
-    clustered: bool = False,
+    clustered: bool,
 ) -> Iterator[SliceResult]:
     """Yields the results of slices of one system; only the slice of all samples has tables.
 

@@ -47,7 +47,7 @@ def draw_chart(
     prediction: ChartPrediction | None,
     details: Mapping[str, Any],
     options: ChartOptions,
-    image: svg.ImageSize | None = None,
+    image: svg.ImageSize | None,
 ) -> str:
     """Returns an SVG document; without a prediction, of the ground truth alone.
 

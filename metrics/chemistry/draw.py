@@ -36,7 +36,7 @@ def draw_lines(
     truth: Line,
     prediction: Line | None,
     pairs: Iterable[tuple[Region | None, Region | None, Match]],
-    image: ImageSize | None = None,
+    image: ImageSize | None,
 ) -> str:
     """Returns an SVG document; `pairs` are the regions of both sides in order, with their matches."""
     drawing = Drawing()

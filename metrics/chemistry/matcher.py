@@ -42,7 +42,7 @@ class Match(msgspec.Struct, frozen=True):
 
 
 def match_molecules(
-    truth: Molecule, prediction: Molecule, released: bool, budget: Budget, max_angle_deviation: float | None = None
+    truth: Molecule, prediction: Molecule, released: bool, budget: Budget, max_angle_deviation: float | None
 ) -> Match:
     """Compares two molecules; two empty ones are equal.
 

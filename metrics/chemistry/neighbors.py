@@ -75,7 +75,7 @@ class MoleculePair:
         return limit is None or angle_between(neighbor.angle, other.angle) <= limit + SAME_DIRECTION
 
 
-def neighbors_by_angle(molecule: Molecule, compares_narrow_ends: bool = True) -> list[tuple[Neighbor, ...]]:
+def neighbors_by_angle(molecule: Molecule, compares_narrow_ends: bool) -> list[tuple[Neighbor, ...]]:
     """Returns for each atom its neighbors by growing angle; an atom bonded to itself sees itself twice.
 
     Neighbors at one angle come in order of writing, those whose bonds end at the atom first. Unless

@@ -70,7 +70,7 @@ class Drawing:
         self._root = ElementTree.Element("svg", {"xmlns": "http://www.w3.org/2000/svg", "font-family": "sans-serif"})
         self._paper = ElementTree.SubElement(self._root, "rect", {"fill": "#ffffff"})
 
-    def polygon(self, points: Sequence[Point], style: Style, title: str = "", closed: bool = True) -> None:
+    def polygon(self, points: Sequence[Point], style: Style, title: str, closed: bool = True) -> None:
         """Draws a line through points, back to the first if it is closed; `title` shows on hover."""
         attributes = {"stroke": style.color, "stroke-width": f"{style.width:g}"}
         if style.dashes:

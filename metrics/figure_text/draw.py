@@ -25,8 +25,8 @@ def draw_regions(
     truths: Sequence[TruthRegion],
     predictions: Sequence[PredictedRegion],
     details: Mapping[str, Any],
-    alone: bool = False,
-    image: ImageSize | None = None,
+    alone: bool,
+    image: ImageSize | None,
 ) -> str:
     """Returns an SVG document; regions far away from all others are not drawn, but counted.
 

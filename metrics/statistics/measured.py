@@ -110,7 +110,7 @@ def measure(
 
 
 def measure_slices(
-    benchmark: AnyBenchmark, corpus: Sums, slices: Iterable[SumTable], clustered: bool = False
+    benchmark: AnyBenchmark, corpus: Sums, slices: Iterable[SumTable], clustered: bool
 ) -> Iterator[Measured]:
     """Yields the result of `measure` for each slice; all slices must have the same number of replicates.
 

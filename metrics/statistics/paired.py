@@ -106,7 +106,7 @@ def paired_differences(
     return differences
 
 
-def widened_error(error: float, size: float, width: float | None, differing: int | None = None) -> float:
+def widened_error(error: float, size: float, width: float | None, differing: int | None) -> float:
     """Returns a standard error that allows for losses that no unit shows, see the module; unchanged without a width.
 
     size: the effective sample size of the metric, in units of equal weight. differing: how many units differ; None: the

@@ -23,7 +23,7 @@ def draw_rules(
     predicted: Sequence[str],
     details: Mapping[str, Any],
     alone: bool,
-    image: ImageSize | None = None,
+    image: ImageSize | None,
 ) -> str:
     """Returns an SVG document.
 

@@ -93,7 +93,11 @@ def configuration_of(parsed: argparse.Namespace) -> Configuration:
 
 
 def positive(text: str) -> int:
-    """Returns an integer of at least 1; raises ArgumentTypeError for anything else."""
+    """Returns an integer of at least 1; raises ArgumentTypeError for anything else.
+
+    >>> positive("1")
+    1
+    """
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(not_positive(text))
     return int(text)

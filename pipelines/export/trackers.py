@@ -27,7 +27,7 @@ ENTRIES_AT_ONCE = 100
 _NOT_TAKEN = re.compile(r"[^A-Za-z0-9_.\- ]")
 
 
-def log_run(run: Run, system: str, tracking_uri: str | None = None, experiment: str | None = None) -> str:
+def log_run(run: Run, system: str, tracking_uri: str | None, experiment: str | None) -> str:
     """Logs a system of a finished run as a new run of MLflow, and returns its id.
 
     Every metric with a value is logged under the name from `entry_names`, its interval as NAME.low and NAME.high.
@@ -67,7 +67,7 @@ def log_run(run: Run, system: str, tracking_uri: str | None = None, experiment: 
     return run_id
 
 
-def log_offline(run: Run, system: str, folder: str, project: str | None = None) -> str:
+def log_offline(run: Run, system: str, folder: str, project: str | None) -> str:
     """Writes a system of a finished run below `folder`/wandb, and returns the folder of the new run.
 
     Its summary has the metrics and the ends of their intervals under the names from `entry_names`. Its configuration

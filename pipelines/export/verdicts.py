@@ -15,7 +15,7 @@ from ..runs.row_changes import MovedSample
 Verdict = Mapping[str, Any]
 
 
-def junit(title: str, verdicts: Sequence[Verdict], others: Sequence[str] = ()) -> bytes:
+def junit(title: str, verdicts: Sequence[Verdict], others: Sequence[str]) -> bytes:
     """Returns a JUnit report: a test case for each verdict, and one for each line in `others`, which all fail.
 
     A gate that fails or is inconclusive is a failure, an invalid one an error. A gate that does not change the exit

@@ -181,7 +181,7 @@ def words_of(benchmark: AnyBenchmark, details: bytes | None) -> tuple[str, ...]:
 
 
 def drawings_of(
-    benchmark: AnyBenchmark, samples: Sequence[tuple[Text | None, Side, ImageSize | None]], no_truth: str = ""
+    benchmark: AnyBenchmark, samples: Sequence[tuple[Text | None, Side, ImageSize | None]], no_truth: str
 ) -> list[tuple[str | None, str]]:
     """Returns a drawing, or None and the reason, for each (ground truth, side, size of the picture)."""
     if "draw" not in benchmark.abilities():
@@ -258,7 +258,7 @@ def _broken(value: Any, indent: str) -> str:
 class DrawChanged(beam.DoFn):
     """Draws changed samples: from lists of ChangedRecords to Cards. no_records, places: see `make_changed`."""
 
-    def __init__(self, benchmark: AnyBenchmark, no_records: str, places: str | None = None) -> None:
+    def __init__(self, benchmark: AnyBenchmark, no_records: str, places: str | None) -> None:
         self._benchmark = benchmark
         self._no_records = no_records
         self._places = places

@@ -44,8 +44,8 @@ def run_reports(
     result: Run,
     run: Mapping[str, Any],
     samples: Sequence[str] | None,
-    cards: Sequence[doc.Card] = (),
-    baseline: Run | None = None,
+    cards: Sequence[doc.Card],
+    baseline: Run | None,
 ) -> Reports:
     """Returns report.md and, if there are samples, report.html.
 

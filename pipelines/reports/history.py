@@ -53,7 +53,7 @@ class HistorySources:
     blessed: str | None = None
 
 
-def history_reports(sources: HistorySources, with_page: bool = True) -> Reports:
+def history_reports(sources: HistorySources, with_page: bool) -> Reports:
     """Returns history.md and, if `with_page`, history.html."""
     documents = [build_history(sources, each) for each in sources.histories]
     page = (lambda: documents) if with_page else None

@@ -26,7 +26,7 @@ SYSTEMS_NAMED = 3
 _WORST_FIRST: tuple[Judgement, ...] = ("fail", "invalid", "inconclusive")
 
 
-def difference_word(difference: Measured, higher_is_better: bool, has_few: bool = False) -> str:
+def difference_word(difference: Measured, higher_is_better: bool, has_few: bool) -> str:
     """Returns the verdict on a difference: better or worse if its interval excludes zero, and enough units differ.
 
     has_few: whether fewer units differ than any test needs.
@@ -216,7 +216,7 @@ def judge_nights(
     lead: Sequence[str],
     systems: Sequence[str],
     against: Verdict | None,
-    failures: Sequence[RecordFailure] = (),
+    failures: Sequence[RecordFailure],
 ) -> Verdict:
     """Returns the verdict of the last run: by its gates, else by its differences from the last comparable night.
 

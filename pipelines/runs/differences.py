@@ -153,7 +153,7 @@ def _value(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def surroundings(ours: RunSignature, theirs: RunSignature, it: str = "it") -> Iterator[str]:
+def surroundings(ours: RunSignature, theirs: RunSignature, it: str) -> Iterator[str]:
     """Yields the differing versions of packages and programs: they may change the last digits of a score."""
     for kind in ("packages", "tools"):
         here, there = (each.versions.get(kind) if isinstance(each.versions, dict) else None for each in (ours, theirs))

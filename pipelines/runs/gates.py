@@ -49,7 +49,7 @@ def with_verdicts(run: Run, baseline: Run | None) -> Run:
     return run.changed(gates=msgspec.to_builtins(gate_verdicts(run.configuration, run, baseline)))
 
 
-def gate_verdicts(configuration: Configuration, run: Run, baseline: Run | None = None) -> list[GateVerdict]:
+def gate_verdicts(configuration: Configuration, run: Run, baseline: Run | None) -> list[GateVerdict]:
     """Returns the verdicts in the order of the gates, one for each system that a gate applies to.
 
     baseline: the run that gates compare with.

@@ -241,7 +241,7 @@ def of_forty(replicates: int) -> SliceTotals:
 
 
 def test_metrics_intervals_and_tables_follow_from_the_totals() -> None:
-    (found,) = slice_results(TOY, 0.9, [(SliceKey(2), of_forty(100))], Sums())
+    (found,) = slice_results(TOY, 0.9, [(SliceKey(2), of_forty(100))], Sums(), clustered=False)
     assert (found.key, found.coverage, found.fingerprint) == (SliceKey(2), {"ground_truth.scored": 40}, 5)
     assert found.values == {"exact_match": 20 / 40, "similarity": 780 / 64 / 40}  # 0 + 1 + ... + 39 = 780
     assert found.sums == of_forty(0).sums.sums()
@@ -249,9 +249,11 @@ def test_metrics_intervals_and_tables_follow_from_the_totals() -> None:
     low, high = found.intervals["exact_match"] or (1, 0)
     assert 0.2 < low < 0.5 < high < 0.8
     assert [table.title for table in found.tables] == ["Counts"]
-    (of_slice,) = slice_results(TOY, 0.9, [(SliceKey(2, Slice(("kind",), ("1",))), of_forty(0))], Sums())
+    (of_slice,) = slice_results(
+        TOY, 0.9, [(SliceKey(2, Slice(("kind",), ("1",))), of_forty(0))], Sums(), clustered=False
+    )
     assert (of_slice.tables, of_slice.intervals, of_slice.replicates.unpack(0).rows()) == ([], {}, [])
     empty = SliceTotals(BootstrapSums(Bootstrap(3)), {"ground_truth.rejected": 2})
-    (none,) = slice_results(TOY, 0.9, [(SliceKey(0), empty)], Sums())
+    (none,) = slice_results(TOY, 0.9, [(SliceKey(0), empty)], Sums(), clustered=False)
     assert [none.values, none.intervals] == [{"exact_match": None, "similarity": None}] * 2
     assert none.replicates.unpack(3).rows() == [Sums()] * 3

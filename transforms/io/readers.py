@@ -44,7 +44,7 @@ def read_part(part: Part, columns: SideColumns, limits: RecordLimits) -> Iterato
         yield from read_lines(part, limits.record_bytes)
 
 
-def known_fields(file: SourceFile, fields: FieldMap = FIELDS_AS_NAMED) -> list[str] | None:
+def known_fields(file: SourceFile, fields: FieldMap) -> list[str] | None:
     """Returns the fields that a file declares for its records; None if it declares none.
 
     Raises InputProblem if the file cannot be read, or lacks the column of the sample_id.

@@ -159,7 +159,7 @@ class WriteRecords(beam.PTransform):
                 _write_parquet(lines, ordered_columns(columns, self._columns), stream)
         return path
 
-    def prepare(self, inputs: Iterable[str] = ()) -> None:
+    def prepare(self, inputs: Iterable[str]) -> None:
         """Makes the folder of the output; raises InputProblem if it cannot be written, or would replace an input."""
         own = {place_of(path) for path in self.paths}
         for path in inputs:

@@ -126,7 +126,7 @@ def score_pair(
     truth: NormalizedFormula | None,
     prediction: NormalizedFormula | None,
     renderings: dict[NormalizedFormula, Rendering],
-    images: bool = False,
+    images: bool,
 ) -> PairScore:
     """Scores one pair; `images` says whether images are to be compared.
 

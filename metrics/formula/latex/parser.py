@@ -109,7 +109,7 @@ class Unparsable(Exception):
     """The text is not a formula of the grammar; the message says what was expected."""
 
 
-def normal_tokens(text: str, last_script: bool = False) -> list[str]:
+def normal_tokens(text: str, last_script: bool) -> list[str]:
     """Returns the tokens of a formula in the one spelling.
 
     Where a nucleus has two scripts of a kind, the second one gets an empty nucleus of its own, as TeX sets it; with

@@ -94,7 +94,7 @@ class Typesetter:
     formulas, and how long on the clock.
     """
 
-    def __init__(self, seconds: int = 5) -> None:
+    def __init__(self, seconds: int) -> None:
         self._seconds = seconds
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
         self.runs = 0

@@ -124,7 +124,7 @@ def test_four_starts_are_tried_and_no_more(monkeypatch: pytest.MonkeyPatch) -> N
     sides = molecule(star.format("B", "C", "D")), molecule(star.format("C", "D", "B"))
     starts = []
     monkeypatch.setattr(matcher, "walk", lambda *given: starts.append(given[1:3]) or walk(*given))  # type: ignore[func-returns-value]
-    assert not match_molecules(*sides, True, Budget(STEPS)).equal
+    assert not match_molecules(*sides, True, Budget(STEPS), None).equal
     assert len(starts) == 4
 
 

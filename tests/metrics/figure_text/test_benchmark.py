@@ -252,10 +252,11 @@ def test_the_shipped_corpus() -> None:
 
 
 def test_a_table_row_adds_up() -> None:
-    sums = Sums.of(score([at(0), at(20), at(30)], [at(0), {"box": [20, 0, 40, 10]}, at(90)]).statistics)
+    merging = [{"box": [left, 0, left + 20, 10]} for left in (20, 50)]
+    sums = Sums.of(score([at(x) for x in (0, 20, 30, 50, 60)], [at(0), *merging, at(90)]).statistics)
     _, matched = make_benchmark("figure_text").tables(sums)
-    # 3 regions: one to one, two merged, none missed; 3 detections: one to one, the merging one, one false.
-    assert list(matched.rows[0]) == ["all", 1, 0, 2, 0, 1]
+    # 5 regions: one to one, twice two merged, none missed; 4 detections: one to one, two merging ones, one false.
+    assert list(matched.rows[0]) == ["all", 1, 0, 4, 0, 1]
 
 
 ROW = [at(100 * n, text="word") for n in range(3)]

@@ -65,6 +65,8 @@ EXAMPLES: list[tuple[str, str | None, Mapping[str, float]]] = [
     # 100 of 101: F1 = 2 * 100 / (101 + 100) is 0.995, and not 1 to three decimals.
     ("i" * 101, "i" * 100, {"cdm": 200 / 201, "exp_rate_cdm": 0}),
     ("a + b", None, {"cdm": 0, "exp_rate": 0, "bleu": 0, "edit_distance": 1}),
+    # BLEU takes the orders that there are: 1 of 2 tokens, and none of 1 pair, which counts as 1 / (2 * 1).
+    ("a b", "a c", {"bleu": 1 / 2}),
     # TeX prints x, 2 and 3, of which x and 3 are right: 2 * 2 / (2 + 3).
     ("x^3", "x^2^3", {"cdm": 4 / 5, "render_failure": 0}),
     *(("a + b", failing, {"cdm": 0, "render_failure": 1}) for failing in (r"\frac{a", "{}", r"\undefinedcommand", "")),

@@ -112,6 +112,7 @@ USAGE = {
     "select run --output o.jsonl --below nan": "--below nan: must be a number",
     "select run --output o.jsonl --below low": "argument --below: invalid float value: 'low'",
     "select run --output=": "give --output FILE",
+    "compare run:good run:poor --runner=FlinkRunner": "give --output DIR: the workers of this runner share no folder",
     "select x --output o.jsonl": "x/summary.json: no finished run is here (",
     "select bare --output o.jsonl": "bare: the rows of the run are missing: ",
     "select run --output o.jsonl --samples gone.jsonl": "--samples gone.jsonl: no file matches",

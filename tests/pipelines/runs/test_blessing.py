@@ -76,6 +76,11 @@ def test_a_baseline_a_standard_error_above_a_median_night_is_told(right: int, er
     assert all(f"is better than the median of recent nights by {errors}" in each for each in warnings)
 
 
+def test_only_systems_that_the_baseline_has_are_told() -> None:
+    ours, theirs = (baseline(right, systems=names) for right, names in ((390, ("a", "b")), (380, ("new", "b", "a"))))
+    assert [each.split(" of ")[-1][:2] for each in luck_warnings([METRIC], ours, theirs)] == ["b:", "a:"]
+
+
 def looks_after(path: Path, runs: Sequence[tuple[Run, str]]) -> int:
     return [count_look(str(path), run, judged(predictions)) for run, predictions in runs][-1]
 

@@ -26,7 +26,7 @@ def system(number: int, right: range, count: int = 60, first: int = 0, replicate
         statistics = {"samples": 1, "equal": int(sample in right), "similarity": 0.5}
         sums.add(bootstrap.unit_hash(str(sample)), statistics)
     totals = SliceTotals(sums, {"ground_truth.scored": count})
-    return next(slice_results(TOY, 0.95, [(SliceKey(number), totals)], Sums()))
+    return next(slice_results(TOY, 0.95, [(SliceKey(number), totals)], Sums(), clustered=False))
 
 
 def places(systems: Mapping[str, SliceResult], replicates: int = 100) -> Ranking | None:

@@ -71,6 +71,14 @@ def image(*rows: str) -> Image.Image:
     return Image.fromarray(np.array([[0 if cell == "#" else 255 for cell in row] for row in rows], dtype=np.uint8))
 
 
+def test_rules_are_drawn_where_they_are() -> None:
+    # The image starts 8 pixels left of and above the ink, at (2, 2).
+    drawn = draw_image(typeset(ink(0, 10, 20, 30, 24), ink(1, 40, 10, 50, 51)))
+    black = np.zeros(drawn.size[::-1], bool)
+    black[20 - 2 : 24 - 2, 10 - 2 : 30 - 2] = black[10 - 2 : 51 - 2, 40 - 2 : 50 - 2] = True
+    assert (np.asarray(drawn) == 0).tolist() == black.tolist()
+
+
 def test_the_differences_of_images() -> None:
     # The second image has one column more.
     assert column_edit_distance(image("#.#", "..#"), image("#.##", "..#.")) == (1, 4)
