@@ -60,6 +60,8 @@ def test_areas_are_those_of_the_unit_squares(first: Whole, second: Whole) -> Non
     for boxes in ((first, second), forward):
         one, other = map(cells, boxes)
         assert (area(boxes[0]), shared_area(*boxes)) == (len(one), len(one & other))
+        eighths = [(x0 / 8, y0 / 8, x1 / 8, y1 / 8) for x0, y0, x1, y1 in boxes]
+        assert (area(eighths[0]), shared_area(*eighths)) == (len(one) / 64, len(one & other) / 64)
         assert box_iou(*boxes) == (len(one & other) / len(one | other) if one & other else 0)
     corners = np.array([first, second])
     assert bounding_box([first, second]) == (*corners.min(axis=0)[:2], *corners.max(axis=0)[2:])

@@ -150,7 +150,7 @@ def wide(number: int) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("truth", "rule", "said"),
     [
-        ([{"id": 1}, {"id": "1"}], {}, r"rules: the id '1' is duplicated; give every rule an id of"),
+        ([{"id": each} for each in (1, "1", 2, 2)], {}, r"rules: the id '1' is duplicated; give every rule an id of"),
         ([], {"centerlines": ["1"] * 10_001}, "rules: they name 10001 centerlines, and at most 10000"),
         ([], {"properties": {str(n): n for n in range(65)}}, "there are 65, and at most 64 are scored"),
         ([], {"properties": {"x" * 999: [0] * 1001}}, r"\A.{0,99}xxx\.\.\.' cannot .{0,50}1000 values"),

@@ -147,6 +147,7 @@ GATES, EXACT = TOY + "gates: {exact_match: ", "gates.exact_match"
         (GATES + "{margin: .nan, not_worse_than: b}}", (), EXACT + ".margin: found nan; expected `float`"),
         (GATES + "{margin: 1, not_worse_than: b}}", (), EXACT + ".margin: found 1; the metric is always "),
         (GATES + "{minimum: 92}}", (), EXACT + ".minimum: found 92; the metric is always at least 0 and at"),
+        (GATES + "{minimum: -1}}", (), EXACT + ".minimum: found -1; the metric is always at least 0 and at"),
         (GATES + "{not_worse_than: a, system: a}}", (), EXACT + ": the system a would be compared with it"),
         (GATES + "{minimum: 0.5}}", ("bootstrap.replicates=0",), EXACT + ".judge: found interval, but bootstrap.rep"),
         (TOY + "gates: {'exact_match @ ': {minimum: 0.5}}", (), "gates.exact_match @ : there is no label behind the @"),

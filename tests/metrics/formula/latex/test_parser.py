@@ -20,6 +20,7 @@ FORMS = {
     "x^2_i": "x _ { i } ^ { 2 }",
     r"\frac12 \dfrac  a {b}": r"\frac { 1 } { 2 } \frac { a } { b }",
     r"a+b \over c": r"\frac { a + b } { c }",
+    r"{a+b} \over {c}": r"\frac { a + b } { c }",
     r"{n \choose k}": r"{ \binom { n } { k } }",
     r"a \above 1 pt b": r"\frac { a } { b }",
     r"\hat\alpha": r"\hat { \alpha }",
