@@ -273,7 +273,7 @@ def compared_slice(item: tuple[str, PairSums], setting: ComparisonSetting) -> Co
     )
 
 
-def largest_of_all(largest: Iterable[FloatArray]) -> FloatArray | None:
+def largest_of_all(largest: Iterable[FloatArray | None]) -> FloatArray | None:
     """Returns the elementwise maximum of arrays; None if there are none."""
     arrays = [each for each in largest if each is not None]
     return np.maximum.reduce(arrays) if arrays else None

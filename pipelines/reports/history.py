@@ -89,7 +89,7 @@ def build_history(sources: HistorySources, history: History) -> doc.Document:
         differences=differences,
         samples_page=rows[-1].link or "",
         metrics=tuple(_metric(history, name) for name in history.metrics),
-        lead=_lead(history)[0],
+        lead=lead_first(history.kind)[0],
         history=doc.Nights(
             rows,
             (*_series(nights, history.metrics, systems), *slices),
@@ -134,12 +134,7 @@ def _neighbors(
 
 
 def _metric(history: History, name: str) -> doc.Metric:
-    return doc.Metric(name) if history.kind is None else doc.Metric.of(history.kind.spec_of(name), name)
-
-
-def _lead(history: History) -> list[str]:
-    """Returns the metrics by which a benchmark ranks, the lead metric first."""
-    return list(history.metrics) if history.kind is None else lead_first(history.kind)
+    return doc.Metric.of(history.kind.spec_of(name), name)
 
 
 def _stored(folder: str, run: str) -> Run | None:
@@ -172,7 +167,7 @@ def _verdict(
             moved = (against.differences.get((system, label, name)) for name in history.metrics)
             cells = tuple(each.difference if each else doc.Difference() for each in moved)
             slices.append(doc.Slice(one_line(label), systems.index(system), None, (), cells, columns_of(label)))
-    lead = _lead(history)
+    lead = lead_first(history.kind)
     judged = judge_difference(lead, history.metrics, differences, slices, systems, "Tonight")
     return judge_nights(history, lead, systems, judged, _failures(last))
 

@@ -41,7 +41,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two halves, the second with records that are rejected and duplicated, and the whole; a small one as the first."""
     folder = tmp_path_factory.mktemp("merge")
     halves = [shard(folder / "in1", CORPUS[:20], []), shard(folder / "in2", CORPUS[20:], BAD)]
-    gate = ("--set", "max_rejected_fraction=1", "--set", "gates.exact_match.minimum=1")
+    gate = ("--set", "max_rejected_fraction=1", "--set", "worst_samples=3", "--set", "gates.exact_match.minimum=1")
     for name, inputs in [("first", halves[:1]), ("second", halves[1:]), ("whole", halves)]:
         assert run(folder / name, inputs, *gate).code == 1
     shard(folder / "in3", CORPUS[:3], [])

@@ -150,7 +150,7 @@ def test_what_cannot_be_read_says_where_and_what_was_expected(text: str, said: s
             ["C H _ { 3 } -[:90.0,1.0] O", "?[a] -[:90] -[:30] ?[a,{-}]", "A branch( - branch)", "", "N-[:90] O"],
         ),
         (PROTOCOLS, ["( C H _ { 2 } ) _ { 3 } -[:90] O", "N ^ { + } -[:90] O ^ { - }"]),
-        ((), ["CH_3-[2]OH", "[ :30] - -", "CHO-[:90.0,1.0]CHO"]),
+        ((), ["CH_3-[2]OH", "[ :30] - -", "A *6( -[:30.0,1.0] B )", "CHO-[:90.0,1.0]CHO"]),
         # Spaced characters with bare bonds, rings or options are text to the tool.
         (("released",), ["* 6 ( - - - )", "C H _ { 3 } - O H", "C ( -[:90] H ) -[:0] H"]),
         (("released",), ["-[:90]O", "O-[:90]", "-[:90]O -[:0]N"]),

@@ -116,6 +116,19 @@ def test_a_merge_leaves_the_other_alone() -> None:
     assert state(pickle.loads(pickle.dumps(first))) == state(first)
 
 
+def test_a_benchmark_is_set_up_once_until_it_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[str] = []
+    for name in ("setup", "teardown"):
+        monkeypatch.setattr(ToyBenchmark, name, lambda self, name=name: done.append(name))
+    scorer = beamscore.Scorer("toy")
+    for _ in range(2):
+        scorer.update(TRUTHS[:1], PREDICTIONS[:1])
+    for _ in range(2):
+        scorer.close()
+    scorer.update(TRUTHS[1:2], PREDICTIONS[1:2])
+    assert done == ["setup", "teardown", "setup"]
+
+
 def test_samples_without_ids_are_paired_by_position_which_a_failed_update_does_not_use_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
