@@ -18,7 +18,7 @@ from rapidfuzz.distance import Levenshtein
 from beamscore.metrics.chemistry import matcher
 from beamscore.metrics.chemistry.isomorphism import isomorphism
 from beamscore.metrics.chemistry.matcher import match_molecules, walk
-from beamscore.metrics.chemistry.molecule import MIRRORED_WEDGE, Molecule
+from beamscore.metrics.chemistry.molecule import MIRRORED_WEDGE, SAME_PLACE, Molecule, MoleculeBuilder
 from beamscore.metrics.chemistry.neighbors import MoleculePair, Neighbor, angle_between, cheapest_shift
 from beamscore.metrics.chemistry.records import ChemistryOptions
 from beamscore.metrics.chemistry.seeds import seed_pairs
@@ -117,6 +117,20 @@ def test_parts_that_no_drawn_bond_joins_are_matched_one_by_one() -> None:
         match = compare(PARTS[1], "A-[2]C-[4,3,,,draw=none]A-[2]B", protocol=protocol)
         assert match.equal
         assert sorted(match.pairs.values()) == [0, 1, 2, 3]
+
+
+@given(st.lists(st.tuples(st.integers(-4, 4), st.integers(-4, 4)), min_size=1, max_size=9))
+def test_atoms_in_one_place_are_seen_as_the_first_of_them(steps: list[tuple[int, int]]) -> None:
+    """Nearer than a hundredth of a bond, in steps of 0.4 hundredths; the oracle compares each with each."""
+    places = [(0.4 * SAME_PLACE * x, 0.4 * SAME_PLACE * y) for x, y in steps]
+    builder = MoleculeBuilder()
+    seen: list[tuple[float, float]] = []
+    for place in places:
+        builder.place(*place)
+        if all(math.dist(place, other) >= SAME_PLACE for other in seen):
+            seen.append(place)
+    found = builder.finish(None, True, Budget(STEPS))
+    assert list(zip(found.xs, found.ys, strict=True)) == seen
 
 
 def test_four_starts_are_tried_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:

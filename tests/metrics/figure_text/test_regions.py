@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from beamscore.metrics.common.budget import Budget, OutOfBudget
 from beamscore.metrics.figure_text.limits import charge_intersections, crossings
-from beamscore.metrics.figure_text.overlaps import measure
+from beamscore.metrics.figure_text.overlaps import measure, near_pairs
 from beamscore.metrics.figure_text.records import Geometry, PredictedRegion
 from beamscore.metrics.figure_text.regions import Region, convex_hull, locate, minimum_area_rectangle
 
@@ -50,6 +50,27 @@ def test_boxes_and_points_keep_their_coordinates_whichever_corner_comes_first() 
     records = [PredictedRegion(box=(0.1, 0.9, 0.7, 0.2)), PredictedRegion(points=points)]
     regions, _ = locate(records, [0, 1], "rectangle")
     assert regions[0].box == regions[1].box == (0.1, 0.2, 0.7, 0.9)
+
+
+WHOLE = st.tuples(*[st.integers(0, 40)] * 2, *[st.integers(1, 20)] * 2)
+SPANS = st.lists(WHOLE.map(lambda each: (each[0], each[1], each[0] + each[2], each[1] + each[3])), max_size=6)
+
+
+@given(SPANS, SPANS)
+def test_pairs_are_those_whose_bounding_boxes_meet(
+    truths: list[tuple[int, int, int, int]], detections: list[tuple[int, int, int, int]]
+) -> None:
+    first, second = (
+        [only([(x1, y1), (x2, y1), (x2, y2), (x1, y2)])._replace(position=number) for number, (x1, y1, x2, y2) in each]
+        for each in map(list, map(enumerate, (truths, detections)))
+    )
+    found = [(one.position, other.position) for one, other in near_pairs(first, second, Budget(10**9))]
+    assert found == [
+        (one, other)
+        for one, (left, top, right, bottom) in enumerate(truths)
+        for other, (x1, y1, x2, y2) in enumerate(detections)
+        if max(left, x1) < min(right, x2) and max(top, y1) < min(bottom, y2)
+    ]
 
 
 @settings(max_examples=150)

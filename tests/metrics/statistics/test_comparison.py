@@ -286,19 +286,21 @@ def test_p_among_many_is_never_smaller_than_p_alone(swapped_by: list[float], pla
 
 
 @pytest.mark.parametrize(
-    ("cautious", "enough", "word"),
+    ("p", "cautious", "enough", "word"),
     [
-        ((0.1, 0.3), True, "better"),
-        ((-0.1, 0.5), True, "no difference shown"),
-        (None, True, "no difference shown"),
-        ((0.1, 0.3), False, "too few differ"),
+        (0.001, (0.1, 0.3), True, "better"),
+        (0.05, (0.1, 0.3), True, "better"),
+        (0.051, (0.1, 0.3), True, "no difference shown"),
+        (0.001, (-0.1, 0.5), True, "no difference shown"),
+        (0.001, None, True, "no difference shown"),
+        (0.001, (0.1, 0.3), False, "too few differ"),
     ],
 )
-def test_a_verdict_needs_an_interval_without_zero_too(
-    cautious: tuple[float, float] | None, enough: bool, word: str
+def test_a_verdict_needs_a_small_p_and_an_interval_without_zero(
+    p: float, cautious: tuple[float, float] | None, enough: bool, word: str
 ) -> None:
     paired = PairedDifference(0.5, 0.7, 0.2, 0.05, (0.1, 0.3), 99, None, cautious)
-    one = ComparedMetric(paired, SwapTest(0.001, 4.0, 50, enough))
+    one = ComparedMetric(paired, SwapTest(p, 4.0, 50, enough))
     assert verdict(ToyBenchmark, "exact_match", one, np.ones(999), 0.95)[0] == word
     assert verdict(ToyBenchmark, "exact_match", one, None, 0.95) == ("not tested", None)
 
