@@ -253,6 +253,8 @@ def test_metrics_intervals_and_tables_follow_from_the_totals() -> None:
         TOY, 0.9, [(SliceKey(2, Slice(("kind",), ("1",))), of_forty(0))], Sums(), clustered=False
     )
     assert (of_slice.tables, of_slice.intervals, of_slice.replicates.unpack(0).rows()) == ([], {}, [])
+    (once,) = slice_results(TOY, 0.9, [(SliceKey(0), of_forty(1))], Sums(), clustered=False)
+    assert once.intervals.keys() == {"exact_match", "similarity"}
     empty = SliceTotals(BootstrapSums(Bootstrap(3)), {"ground_truth.rejected": 2})
     (none,) = slice_results(TOY, 0.9, [(SliceKey(0), empty)], Sums(), clustered=False)
     assert [none.values, none.intervals] == [{"exact_match": None, "similarity": None}] * 2

@@ -44,9 +44,12 @@ def test_an_empty_side_is_told_and_of_many_records_the_first_are_looked_at(tmp_p
     truths, _ = corpus("chart")
     assert doubtful_sides(inputs("chart", truths, empty)) == [f"predictions of ours: there is no record in {empty}"]
     assert doubtful_sides(inputs("chart", empty, truths)) == [f"ground truth: there is no record in {empty}"]
-    many = write_lines(tmp_path / "t.jsonl", [{"sample_id": f"{n}", "x": 1} for n in range(RECORDS_LOOKED_AT + 1)])
+    records: list[Record] = [{"sample_id": f"{n}", "x": 1} for n in range(RECORDS_LOOKED_AT + 1)]
+    many = write_lines(tmp_path / "t.jsonl", [*records, {"sample_id": "late", "rules": []}])
     line = doubtful_sides(inputs("traffic_rules", many, many))[0]
     assert line.startswith(f"ground truth: none of the first {RECORDS_LOOKED_AT:,} records has a field that traffic_ru")
+    last = write_lines(tmp_path / "l.jsonl", [*records[2:], {"sample_id": "last", "rules": []}])
+    assert doubtful_sides(inputs("traffic_rules", last, last)) == []
 
 
 def test_names_of_unknown_origin_are_shown_on_one_line() -> None:

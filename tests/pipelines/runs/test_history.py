@@ -121,6 +121,12 @@ def test_a_break_parts_what_cannot_be_compared(changes: dict[str, Any], reason: 
         assert len(found.before("ours")) <= 1
 
 
+def test_the_title_has_the_first_and_the_last_day() -> None:
+    found = history([row(day, 0.9) for day in range(3)])
+    title = build_history(HistorySources("nowhere", "nowhere", [found]), found).title
+    assert title == "toy: 3 runs, 2026-01-01 to 2026-01-03"
+
+
 @pytest.mark.parametrize(
     ("days", "gaps"),
     [

@@ -37,7 +37,7 @@ def row(tokens: Sequence[str], gap: float = 30.0) -> Boxes:
         (r"\left( ( \big(", "x X"),
         (r"\Bigr) \big) )", r"\bigcup \bigcap"),
         (r"\bigl\{ \{ \lbrace", "a b"),
-        (r"\left< \langle", r"< \langle"),
+        (r"\left< \langle \big\langle \Bigg\langle", r"< \langle"),
         (r"\prime '", "' ,"),
         (r"\lbrack \left[", "[ ]"),
         (r"\string@ @", r"\string@ \string"),

@@ -22,6 +22,7 @@ VISIBLE = {
     "a \\iffalse b \\fi c": "a  c",
     "\\iffalse a \\ifx x y b \\else c \\fi d \\fi e": " e",
     "\\iffalse a \\else b \\fi c": " b  c",
+    "a \\iffalse b\n\n\\else c \\fi d": "a  c  d",
     "\\iffalse a \\else \\ifx x y b \\fi c \\fi d": " \\ifx x y b \\fi c  d",
     "\\iffalse a % \\fi\n b \\fi c": " c",
     "\\newif\\ifdraft \\iffalse \\ifdraft a \\fi b \\fi c": "\\newif\\ifdraft  c",
