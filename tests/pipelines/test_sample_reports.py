@@ -23,7 +23,7 @@ KEPT = Path(__file__).with_name("sample_reports")
 REPORTS = ("first/report", "second/report", "compared/comparison", "history/history")
 GATES = 'gates={overall.f1: {minimum: 0.5}, "overall.f1 @ source=ramp": {minimum: 0.7, tier: advisory}}'
 VARIES = (
-    (r"20\d\d-\d\d-\d\dT[\d:.]+Z?|20\d\d-\d\d-\d\d `[\d:]+`", "TIME"),
+    (r"20\d\d-\d\d-\d\d(T[\d:.]+Z?| `[\d:]+`| \d\d:\d\d)", "TIME"),
     (r"changes-[0-9a-f]{12}", "changes-ID"),
     (re.escape(VERSION), "VERSION"),
     (r"\d+\.\d{7,}", lambda match: f"{float(match[0]):.6g}"),
