@@ -104,7 +104,7 @@ def test_what_does_not_fit_is_told_in_one_line(runs: Path, tmp_path: Path) -> No
     shutil.rmtree(bare / "samples")
     cases: list[tuple[list[str | Path], str]] = [
         ([first], "give at least two runs to merge"),
-        ([first, first], f"samples are in more than one of the runs, such as s0 ({first} and {first})"),
+        ([second, first, first], f"samples are in more than one of the runs, such as s0 ({first} and {first})"),
         ([first, other], f"{other}: cannot be merged with {first}: it used protocol: "),
         ([first, sliced], f"{sliced}: cannot be merged with {first}: it was sliced by other columns"),
         ([first, one], f"{one}: cannot be merged with {first}: it has the systems ours, not ours, same"),

@@ -85,6 +85,14 @@ def test_ticks_legend_elements_and_roles_are_drawn_by_their_match() -> None:
     ]
 
 
+def test_without_the_size_of_the_image_the_texts_of_both_sides_are_in_it() -> None:
+    sides = [{"task2": words((x, "speed", "a"))} for x in (20, 900)]
+    for truth, prediction in (sides, sides[::-1]):
+        svg = samples.drawn("chart", truth, prediction)
+        assert [title for title, _ in shapes(svg)] == ["ground truth: speed", "prediction: speed"]
+        assert not [text for text in svg.itertext() if "far outside" in text]
+
+
 def test_data_series_have_axes_of_their_own_for_each_task() -> None:
     sun, rain = series("sun", (0.0, 1.0), (5.0, 4.0), (10.0, 2.0)), series("rain", (0, 3), (10, 0))
     svg = drawn(

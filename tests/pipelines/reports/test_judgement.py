@@ -47,6 +47,13 @@ def test_the_main_metrics_decide(
     assert judging.judge_difference(names, names, (), (), ["one"], "The run") is None
 
 
+@pytest.mark.parametrize("sides", [(None, 0.5), (0.5, None), (None, None)])
+def test_a_metric_of_one_side_has_not_moved(sides: tuple[float | None, float | None]) -> None:
+    before, after = map(Measured, sides)
+    one = Compared(Metric("x"), 0, before, after, Difference())
+    assert judging.moved("x", one) == "x is not measured on both sides"
+
+
 def test_slices_that_lost_most_lost_so_much_at_least() -> None:
     """A slice whose interval holds zero is not named, however far its value fell."""
     moves = {"few": (-0.9, -1.9, 0.1), "a": (-0.2, -0.3, -0.1), "b": (-0.5, -0.9, -0.05), "won": BETTER}

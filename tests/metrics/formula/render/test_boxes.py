@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageChops
 
 from beamscore.metrics.formula.latex.commands import COMMANDS
 from beamscore.metrics.formula.latex.normal_form import Unbalanced, normal_form
@@ -95,6 +95,9 @@ def test_a_larger_image_shows_the_same(typesetter: Typesetter) -> None:
     (formula,) = typeset_all(typesetter, as_marked([r"\sum_{i=1}^n \frac{f(x)}{\sqrt{y}} + \widehat{g}"]))
     assert isinstance(formula, Typeset)
     small, large = (draw_image(formula, dpi) for dpi in (200, 400))
+    # Its ink begins and ends beside the margin of 8 pixels.
+    inverted = ImageChops.invert(small).getbbox()
+    assert np.abs(np.subtract(inverted, (8, 8, small.width - 8, small.height - 8))).max() <= 2
     inside = large.crop((8, 8, large.width - 8, large.height - 8)).resize((small.width - 16, small.height - 16))
     assert (
         mean_squared_error(small.crop((8, 8, small.width - 8, small.height - 8)), inside) < 0.04

@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from beamscore.metrics.formula.render import dvi
-from beamscore.metrics.formula.render.dvi import Font, Ink, Page, UnreadableOutput, read_pages
+from beamscore.metrics.formula.render.dvi import Font, Ink, Page, UnreadableOutput, read_metrics, read_pages
 from tests.metrics.formula.samples import inks_of
 
 PREAMBLE = b"\xf7\x02" + struct.pack(">3i", 25400000, 473628672, 1000) + b"\x00"
@@ -24,6 +24,14 @@ def page(body: bytes, number: int = 1) -> bytes:
 
 def pages(data: bytes, fonts: dict[int, Font] | None = None) -> list[Page]:
     return list(read_pages(PREAMBLE + data, lambda name: HALF, {} if fonts is None else fonts))
+
+
+def test_the_sizes_of_the_glyphs_of_a_font() -> None:
+    """A TFM file of the characters 64, which is not there, 65 and 66: each names its places in four tables."""
+    counts = struct.pack(">12h", 0, 2, 64, 66, 2, 2, 2, 2, 0, 0, 0, 0)
+    characters = bytes([0, 0, 0, 0, 1, 1 << 4 | 1, 0, 0, 1, 1 << 4 | 1, 1 << 2, 0])
+    tables = struct.pack(">8i", 0, 1 << 19, 0, 1 << 18, 0, 1 << 17, 0, 1 << 16)
+    assert read_metrics(counts + bytes(8) + characters + tables) == HALF
 
 
 @pytest.mark.parametrize(
