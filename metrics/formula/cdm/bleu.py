@@ -1,7 +1,7 @@
 """BLEU over the tokens of the normal form, from counts that add up over samples.
 
 Source: K. Papineni et al., "BLEU", ACL 2002, as sacrebleu computes it (M. Post, WMT 2018): order 4, brevity penalty,
-and an order without a match counted as half a match, the next such order as a quarter.
+exponential smoothing: the first order without a match counts as half a match, the next as a quarter, and so on.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ STATISTICS = (
     *(f"bleu_{count}_{order}" for order in range(1, ORDER + 1) for count in ("matches", "totals")),
     *("bleu_prediction_length", "bleu_truth_length"),
 )
-"""What the counts are: n-gram matches and n-grams of the prediction by order, and both lengths."""
+"""The names of the counts: matching n-grams and predicted n-grams of each order, then both lengths in tokens."""
 
 
 def bleu_counts(truth: Sequence[str], prediction: Sequence[str]) -> tuple[int, ...]:
-    """Returns the counts of one sample; an n-gram matches as often as both sides have it."""
+    """Returns the counts of one sample, in the order of STATISTICS; matches are clipped to the count in the truth."""
     counts: list[int] = []
     for order in range(1, ORDER + 1):
         counts += [(_grams(truth, order) & _grams(prediction, order)).total(), max(len(prediction) - order + 1, 0)]
@@ -31,8 +31,8 @@ def bleu_counts(truth: Sequence[str], prediction: Sequence[str]) -> tuple[int, .
 def bleu(*counts: float, every_order: bool = True) -> float:
     """Returns BLEU in [0, 1]: the brevity penalty times the geometric mean of the four precisions.
 
-    Of a single sample, `every_order=False` takes the mean over the orders that the prediction is long enough for.
-    It is 0 without any match.
+    Returns 0 if no token matches, or if the prediction is too short for an order. `every_order=False`, meant for single
+    samples, leaves out the orders that the prediction is too short for.
     """
     *_, prediction_length, truth_length = counts
     if not counts[0] or not prediction_length:

@@ -1,9 +1,9 @@
-"""CDM of a pair of formulas: tokens are assigned at least cost, and matches that disagree on place are dropped.
+"""CDM of a pair of formulas: tokens are assigned at minimum cost, and geometrically inconsistent matches are dropped.
 
-Which matches agree on where things are, RANSAC tells, with one scale and one shift. The model of two matches (a, b)
-moves a point p of the ground truth to s (p - m) + m + t, where m is the mean of all points, t the shift between the
-centres of the two samples and s the ratio of their spreads. The samples come from a fixed sequence, so that equal input
-leads to equal matches.
+RANSAC finds the consistent matches, under a model with one scale and one translation. The model of a sample of two
+matches maps a point p of the ground truth to s (p - m) + m + t, where m is the mean of all points, t the translation
+between the two centres of the sample, and s the ratio of their spreads. The random generator has a fixed seed, so equal
+input leads to equal matches.
 
 Source: B. Wang et al., "Image Over Text: Transforming Formula Recognition Evaluation with Character Detection
 Matching", CVPR 2025, sections 4.2 and 4.3, and the released tool, which calls scikit-image's `ransac` (M. Fischler and
@@ -58,7 +58,7 @@ _ALIKE = r"""
     >       \textgreater \textrangle
     _       \textunderscore
 """
-"""Tokens that look like the first of their line."""
+"""One class per line: tokens that look the same; the first one names the class."""
 _SAME = {token: first for first, *others in map(str.split, _ALIKE.strip().splitlines()) for token in others}
 _SAME |= {
     f"\\{name.title()}": f"\\{name}" for name in ("tilde", "ddot", "bar", "vec", "hat", "check", "breve", "acute")
@@ -68,7 +68,7 @@ _NOT_DELIMITERS = ("arrow", "<", ">", "harpoon")
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """The true matches of a pair as (index in the ground truth, index in the prediction), and both counts."""
+    """The true matches of a pair as (index in the ground truth, index in the prediction), and both token counts."""
 
     pairs: tuple[tuple[int, int], ...]
     truth_count: int
@@ -76,20 +76,20 @@ class Matches:
 
     @property
     def cdm(self) -> float:
-        """2 TP / (tokens of both); 0 if nothing matches."""
+        """The F1 score, 2 TP / (truth tokens + predicted tokens); 0 if nothing matches."""
         return 2 * len(self.pairs) / (self.truth_count + self.prediction_count) if self.pairs else 0.0
 
 
 def match(truth: Boxes, prediction: Boxes) -> Matches:
     """Returns the true matches between the tokens of two formulas; none if a side is empty.
 
-    Tokens are assigned one to one at least cost (token, position and order), matches are kept where they are
-    geometrically consistent, and of those the ones whose tokens look the same are true.
+    Tokens are assigned one to one at minimum cost (token, position and order). A match is true if it is geometrically
+    consistent with the others and its two tokens look the same.
     """
     if not len(truth) or not len(prediction):
         return Matches((), len(truth), len(prediction))
     if truth is prediction:
-        # Each token with itself costs nothing, and any other assignment does, for its order at least. Nothing moves.
+        # The identity costs 0, any other assignment costs more because of the order, and all positions are equal.
         return Matches(tuple((index, index) for index in range(len(truth))), len(truth), len(prediction))
     token_cost = _token_cost(truth.tokens, prediction.tokens)
     # Not at the top: SciPy takes half a second to import, which `beamscore benchmarks` need not wait for.
@@ -103,7 +103,7 @@ def match(truth: Boxes, prediction: Boxes) -> Matches:
 
 
 def _token_cost(truth: tuple[str, ...], prediction: tuple[str, ...]) -> NDArray[np.float64]:
-    """0 for the same token, 0.005 for tokens that look the same, else 1: [G, P]."""
+    """Returns the token costs [G, P]: 0 for equal tokens, 0.005 for tokens that look the same, else 1."""
     cost = np.ones((len(truth), len(prediction)))
     for value, name in ((EQUIVALENT_COST, visual_class), (0.0, str)):
         numbers: dict[str, int] = {}
@@ -113,12 +113,12 @@ def _token_cost(truth: tuple[str, ...], prediction: tuple[str, ...]) -> NDArray[
 
 
 def assignment_cost(truth: Boxes, prediction: Boxes, token_cost: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Returns what it costs to assign each token of the ground truth to each predicted one: [G, P].
+    """Returns the cost [G, P] of assigning each token of the ground truth to each predicted token.
 
-    That is the cost of the token; of the position, the mean absolute difference of the corners, each over its own
-    image's width or height; and of the order, the absolute difference of the places as shares of the longer length.
-    Assignments that cost the same are common where neighbours are swapped, and then rounding decides. The released tool
-    takes the difference of the rounded shares, and so does this.
+    The cost is a weighted sum of the token cost, the position cost (the mean absolute difference of the box
+    coordinates, relative to the size of their own image) and the order cost (the absolute difference of the indices,
+    relative to the longer length). If neighbours are swapped, assignments often have equal costs, and rounding decides.
+    So indices are divided before they are subtracted, as in the released tool.
     """
     left, right = (side.boxes / np.tile(side.size, 2) for side in (truth, prediction))
     position = np.zeros_like(token_cost)
@@ -133,10 +133,10 @@ def assignment_cost(truth: Boxes, prediction: Boxes, token_cost: NDArray[np.floa
 
 @lru_cache(maxsize=4096)
 def visual_class(token: str) -> str:
-    """Returns one name for all tokens that look like `token`.
+    """Returns the name that all tokens with the look of `token` share: two tokens look the same if it is equal.
 
-    A delimiter loses its \\left, \\right or \\big..\\Bigg; symbols with several names get one; \\wideX and \\varX
-    are \\X. Two tokens are equivalent if `visual_class` is equal.
+    Strips \\left, \\right and \\big..\\Bigg from delimiters, replaces aliases of a symbol by one name, and \\wideX and
+    \\varX by \\X.
     """
     if token.startswith(("\\left", "\\right")) and not any(word in token for word in _NOT_DELIMITERS):
         token = token.replace("\\left", "").replace("\\right", "")
@@ -150,11 +150,12 @@ def visual_class(token: str) -> str:
 
 
 def consistent(source: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Returns which matches are kept, [N], of the centres [N, 2] of both sides in pixels.
+    """Returns the mask [N] of the consistent matches.
 
-    Up to 5 rounds, each on the matches that no round before has kept. Two or fewer matches are all kept, and so are
-    those of equal sides, on which nothing has moved. (Of points that coincide the model knows no scale: 400 signs in
-    one place and two beside them would not all agree with themselves.)
+    source, target: the centres [N, 2] of the matched boxes, in pixels.
+
+    Runs RANSAC up to 5 times, each time on the matches not kept so far. Keeps all of two or fewer matches, and all if
+    the sides are equal: a sample of coinciding points has no scale, so RANSAC could drop some of them.
     """
     count = len(source)
     if count <= SAMPLE or np.array_equal(source, target):
@@ -172,7 +173,7 @@ def consistent(source: NDArray[np.float64], target: NDArray[np.float64]) -> NDAr
 
 
 def _largest_agreement(source: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """The matches within 20 pixels of the model that most agree with, [N]; of equals, the least squared residual."""
+    """Returns the inliers [N], within 20 pixels, of the best model: the most inliers, then the least squared residual."""
     count = len(source)
     residuals = _residuals(source, target, _samples(count))
     agreeing = residuals < RESIDUAL
@@ -194,7 +195,7 @@ def _largest_agreement(source: NDArray[np.float64], target: NDArray[np.float64])
 def _residuals(
     source: NDArray[np.float64], target: NDArray[np.float64], samples: NDArray[np.intp]
 ) -> NDArray[np.float64]:
-    """Distances [T, N] between the moved source points and the targets under the model of each of T samples."""
+    """Returns the distances [T, N] of the transformed source points from the targets under the models of T samples."""
     sources, targets = source[samples], target[samples]
     source_centres, target_centres = sources.mean(axis=1), targets.mean(axis=1)
     source_spread = np.linalg.norm(sources - source_centres[:, None], axis=2).mean(axis=1)
@@ -208,7 +209,7 @@ def _residuals(
 
 @lru_cache(maxsize=4096)
 def _trials_needed(agreeing: int, count: int) -> float:
-    """How many trials find a sample without an outlier for certain, to the precision of floats."""
+    """Returns how many trials draw an outlier-free sample with probability 1 - eps; infinity without inliers."""
     if not agreeing:
         return float("inf")
     miss = min(max(1 - (agreeing / count) ** SAMPLE, _EPSILON), 1 - _EPSILON)
@@ -217,7 +218,7 @@ def _trials_needed(agreeing: int, count: int) -> float:
 
 @lru_cache(maxsize=512)
 def _samples(count: int) -> NDArray[np.intp]:
-    """The samples [50, 2] of two different matches out of `count`."""
+    """Returns the samples [50, 2]: the indices of two different matches out of `count`; read-only."""
     generator = np.random.Generator(np.random.PCG64(SEED))
     drawn = np.array([generator.choice(count, SAMPLE, replace=False) for _ in range(TRIALS)], dtype=np.intp)
     drawn.flags.writeable = False

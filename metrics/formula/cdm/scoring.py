@@ -1,4 +1,4 @@
-"""Scores pairs of formulas together: equal texts are normalized and typeset once."""
+"""Scores pairs of formulas: normalizes them, typesets each distinct one once, and compares the two sides."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from .matching import Matches, match
 
 @dataclass(frozen=True, slots=True)
 class NormalizedFormula:
-    """A formula as read: the tokens that texts are compared by, and its LaTeX with marks, or why there is none.
+    """A normalized formula: the tokens for comparing texts, and its LaTeX with marks, or the problem if it has none.
 
-    too_large: whether it is beyond the limits of the run; the problem says which, and it has no tokens.
-    steps: the work of reading it and of typesetting it.
+    too_large: whether it exceeds a limit of the run, named in `problem`; it then has no tokens.
+    steps: the work of reading and typesetting it.
     """
 
     tokens: tuple[str, ...]
@@ -36,7 +36,7 @@ class NormalizedFormula:
 
 @dataclass(frozen=True, slots=True)
 class Rendering:
-    """A formula as typeset: its boxes, or why there are none."""
+    """A typeset formula: the boxes of its tokens, or the problem if there are none."""
 
     boxes: Boxes | None
     typeset: Typeset | None = None
@@ -45,10 +45,10 @@ class Rendering:
 
 @dataclass(frozen=True, slots=True)
 class PairScore:
-    """What is known of one pair of formulas; a side that is not there (None) is an empty formula.
+    """The results for one pair of formulas; a missing side (None) counts as an empty formula.
 
-    matches: None if the ground truth is not rendered. images: None if they are not measured. bleu: its counts.
-    left_out: whether the ground truth is beyond the limits of the run, so that the pair has no score.
+    matches: None if the ground truth is not rendered. images: None if not measured. bleu: the counts of `bleu_counts`.
+    left_out: whether the ground truth exceeds a limit of the run, so that the pair has no score.
     """
 
     matches: Matches | None
@@ -63,9 +63,9 @@ class PairScore:
 
 
 def normalize(text: str, options: FormulaOptions) -> NormalizedFormula:
-    """Normalizes one formula; one that is too large is neither compared nor typeset.
+    """Normalizes one formula; a formula that is too large has neither tokens nor LaTeX to typeset.
 
-    Under `published`, the text is read in Unicode normalization form C.
+    Under the protocol `published`, the text is first converted to Unicode normalization form C.
     """
     if options.protocol == "published":
         text = normalized(text)
@@ -93,9 +93,9 @@ def normalize(text: str, options: FormulaOptions) -> NormalizedFormula:
 
 
 def matching_cost(truth: NormalizedFormula | None, prediction: NormalizedFormula | None) -> int:
-    """Returns the steps of matching a pair of formulas once they are typeset.
+    """Returns the steps of matching the boxes of a pair of typeset formulas.
 
-    0 if a side is not there, or where both are the same: each token matches itself.
+    Returns 0 if a side is missing, or if both are the same object, since each token then matches itself.
     """
     if truth is None or prediction is None or truth is prediction:
         return 0
@@ -105,7 +105,7 @@ def matching_cost(truth: NormalizedFormula | None, prediction: NormalizedFormula
 def render(
     formulas: Iterable[NormalizedFormula], typesetter: Typesetter, allowances: SampleAllowances | None = None
 ) -> dict[NormalizedFormula, Rendering]:
-    """Typesets formulas together and finds the boxes of their tokens; leaves out what `allowances` has no steps for."""
+    """Typesets formulas together and finds the boxes of their tokens; skips those that `allowances` has no steps for."""
     unique = dict.fromkeys(formulas)
     results = typesetter.typeset((formula.marked for formula in unique if formula.marked), allowances)
     renderings: dict[NormalizedFormula, Rendering] = {}
@@ -128,10 +128,10 @@ def score_pair(
     renderings: dict[NormalizedFormula, Rendering],
     images: bool,
 ) -> PairScore:
-    """Scores one pair; `images` says whether images are to be compared.
+    """Scores one pair. images: whether to compare their images too.
 
-    A ground truth that is None has nothing to find: the prediction is redundant and matches nothing. The text of a
-    prediction that is too large counts as empty, and is never an exact match.
+    Without a ground truth (None), every predicted token is redundant. A prediction that is too large counts as empty
+    text, and is never an exact match.
     """
     left, right = (renderings[side] if side else Rendering(None) for side in (truth, prediction))
     if left.boxes is not None and right.boxes is not None:
