@@ -28,13 +28,13 @@ from .regions import Region, read_line
 
 DETAIL_CHARACTERS = 200
 _BETWEEN_BLANKS = re.compile(r"[^ \t\r\n\f\v]+")
-"""Tokens by blanks; an ideographic blank is a character, as in the text around molecules."""
+"""Matches a token between blanks; an ideographic space is a character, as in the text around molecules."""
 
 
 class Comparison(msgspec.Struct, frozen=True):
-    """Both lines as they are compared, their regions in pairs with how they compare, and how the texts differ.
+    """Both lines in comparable form, their regions paired in order with the results, and how the texts differ.
 
-    prediction: None if there is none. text_difference: None if the texts around the molecules are equal.
+    prediction: None if there is no prediction. text_difference: None if the texts around the molecules are equal.
     problems: why regions of the prediction cannot be read.
     """
 
@@ -46,12 +46,12 @@ class Comparison(msgspec.Struct, frozen=True):
 
 
 class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, ChemistryOptions]):
-    """Exact match (EM) and structure EM as the competition's Graph Matching Tool decides them.
+    """Computes exact match (EM) and structure EM as the competition's Graph Matching Tool does.
 
-    A sample is right for structure EM where the molecules of both lines are equal in order, and for EM where the
-    text around them is equal, too, blanks removed. Structure EM is also taken over the samples alone whose ground truth
-    has a molecule. Source: the CROCS task page, "Evaluation Metrics" and "Graph Matching Tool". Differences from the
-    tool are listed in docs/explanation/benchmarks/chemistry.md.
+    A sample is right for structure EM if the molecules of both lines are equal in order, and for EM if the text
+    around them is equal as well, ignoring blanks. Structure EM is also computed over only those samples whose ground
+    truth has a molecule. Source: the CROCS task page, "Evaluation Metrics" and "Graph Matching Tool". Differences from
+    the tool are listed in docs/explanation/benchmarks/chemistry.md.
     """
 
     name: ClassVar[str] = "chemistry"
@@ -66,7 +66,7 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
     converter: ClassVar[Converter | None] = ChemistryConverter()
 
     def score_sample(self, truth: ChemistryTruth, prediction: ChemistryPrediction | None) -> SampleScore:
-        """Scores one line; see the class. Raises RejectedRecord if a molecule of the truth cannot be read."""
+        """Scores one line; see the class. Raises RejectedRecord as `compared` does, or if `max_steps` is exceeded."""
         budget = Budget(self.options.max_steps)
         comparison = self.compared(truth, prediction, budget)
         structure = prediction is not None and all(match.equal for _, _, match in comparison.pairs)
@@ -106,7 +106,7 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
         )
 
     def values(self, sums: Sums) -> dict[str, float | None]:
-        """Returns the shares and the accuracy; None of nothing."""
+        """Returns the shares and the accuracy; None if the denominator is 0."""
         return {
             "exact_match": ratio(sums["exact"], sums["samples"]),
             "structure_exact_match": ratio(sums["structure"], sums["samples"]),
@@ -115,7 +115,7 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
         }
 
     def explain(self, details: Any) -> list[str]:
-        """Returns a line for each molecule that differs, for the text, and for what could not be read."""
+        """Returns the number of equal molecules, then a line for each difference and each unreadable region."""
         molecules = details["molecules"]
         lines = [f"{sum(each['equal'] for each in molecules)} of {len(molecules)} molecules are equal"]
         lines += [f"molecule {each['molecule']}: {each['difference']}" for each in molecules if each["difference"]]
@@ -131,7 +131,7 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
         details: Any = None,
         image: tuple[int, int] | None = None,
     ) -> str:
-        """Returns both lines' molecules side by side as SVG, what differs marked.
+        """Returns the molecules of both lines side by side as an SVG document, with differences marked.
 
         Raises RejectedRecord as `score_sample` does.
         """
@@ -139,14 +139,14 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
         return draw_lines(comparison.truth, comparison.prediction, comparison.pairs, image)
 
     def label_tokens(self, text: str) -> list[str]:
-        """The tokens that `token_accuracy` counts."""
+        """Returns the tokens that `token_accuracy` counts."""
         text = self.comparable_text(text)
         return _BETWEEN_BLANKS.findall(text) if self.options.tokens == "blanks" else tokenize(text)
 
     def compared(self, truth: ChemistryTruth, prediction: ChemistryPrediction | None, budget: Budget) -> Comparison:
         """Reads both lines and compares their regions in order, and their texts.
 
-        Atoms are numbered through both sides, the prediction's first, as the competition's tool numbers them.
+        Atoms are numbered consecutively across both sides, the prediction first, as in the competition's tool.
 
         Raises RejectedRecord if a line is too long or a molecule of the truth cannot be read.
         """
@@ -179,19 +179,19 @@ class ChemistryBenchmark(Benchmark[ChemistryTruth, ChemistryPrediction, Chemistr
         )
 
     def comparable_text(self, text: str) -> str:
-        """The text in the form in which the protocol compares texts."""
+        """Returns the text in the form in which the protocol compares texts."""
         return text if self.options.released else normalized(text)
 
     def text_difference(self, true: tuple[str, ...], predicted: tuple[str, ...]) -> str | None:
-        """The first place where the texts around the molecules differ, in words; None if they are equal."""
-        # A character and its combining accent are two tokens: they are one once the tokens are joined.
+        """Returns the first difference between the texts around the molecules, in words; None if they are equal."""
+        # A character and its combining accent are two tokens, which NFC composes once the tokens are joined.
         if true == predicted or self.comparable_text("".join(true)) == self.comparable_text("".join(predicted)):
             return None
         place = next(number for number, (a, b) in enumerate(zip_longest(true, predicted)) if a != b)
         return f"{_excerpt(true, place)} in the ground truth, {_excerpt(predicted, place)} in the prediction"
 
     def compare(self, truth: Region | None, prediction: Region | None, budget: Budget) -> Match:
-        """Compares two regions; where one has no molecule, because it is empty or cannot be read, as text."""
+        """Compares two regions; as text if one has no molecule, because it is empty or cannot be read."""
         if truth is None:
             return Match({}, "the ground truth has no such molecule")
         if prediction is None:

@@ -1,4 +1,4 @@
-"""LaTeX text without its comments, and its brackets: where they are, and where each one is closed."""
+"""Removes the comments of LaTeX text, and finds where each of its brackets is closed."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ _BRACKET = re.compile(r"\\.|[{}()\[\]]", re.DOTALL)
 _COMMENT = re.compile(r"(?<!\\)((?:\\\\)*|\\[A-Za-z]+)%[^\n]*\n")
 _TEXT = r"[^{}\\]*(?:\\[^{}][^{}\\]*)*"
 _FLAT_GROUP = re.compile(rf"\[[^\[\]{{}}\\]*\]|\{{{_TEXT}(?:\{{{_TEXT}\}}{_TEXT})*\}}")
-"""Brackets that hide none of their kind, and at most one more level of braces; most are found by this alone."""
+"""Matches `[...]` without nested brackets, or `{...}` with at most one nested level of braces: most groups."""
 _CLOSING = {"{": "}", "[": "]", "(": ")"}
 _OPENING = {"]": "[", ")": "("}
 
 
 def without_comments(text: str) -> tuple[str, Sequence[int]]:
-    r"""Returns the text without its comments, and the index in `text` of each character that is left and of the end.
+    r"""Returns the text without its comments, and the index in `text` of each remaining character and of the end.
 
-    A comment runs from `%` to the end of its line and takes that with it; without such an end, `%` begins none. A
-    command before it does not run into what follows.
+    A comment runs from `%` through the line break; on the last line, which has none, `%` begins no comment. A blank
+    replaces a comment right after a command, which keeps the command apart from what follows.
 
     >>> without_comments("a%b\n\\c%d\ne")
     ('a\\c e', [0, 4, 5, 6, 9, 10])
@@ -30,7 +30,7 @@ def without_comments(text: str) -> tuple[str, Sequence[int]]:
     kept: list[str] = []
     offsets: list[int] = []
     position = 0
-    # Beyond the last line end there is no comment: looking for one at each `%` would be quadratic.
+    # There is no comment after the last line break: looking for one at each `%` would be quadratic.
     for match in _COMMENT.finditer(text, 0, text.rfind("\n") + 1):
         kept.append(text[position : match.end(1)])
         offsets += range(position, match.end(1))
@@ -42,9 +42,9 @@ def without_comments(text: str) -> tuple[str, Sequence[int]]:
 
 
 def bracket_ends(text: str) -> dict[int, int]:
-    """Returns for each bracket that is closed the index after what closes it.
+    """Returns the index after the closing bracket, by the index of the opening one; unclosed brackets are left out.
 
-    Braces hide brackets of other kinds; an escaped bracket is none.
+    Square brackets and parentheses only pair up within the same braces; escaped brackets are ignored.
     """
     ends: dict[int, int] = {}
     groups: list[tuple[int, dict[str, list[int]]]] = [(-1, {"[": [], "(": []})]
@@ -67,7 +67,7 @@ def bracket_ends(text: str) -> dict[int, int]:
 
 
 class BracketEnds:
-    """The ends of the brackets of a text, computed on demand; `offsets` are the positions of characters."""
+    """Finds the ends of a text's brackets on demand; `offsets` has each character's position, for errors."""
 
     def __init__(self, text: str, offsets: Sequence[int]) -> None:
         self._text = text
@@ -75,7 +75,7 @@ class BracketEnds:
         self._ends: dict[int, int] | None = None
 
     def of(self, start: int) -> int:
-        """Returns the index after what closes the bracket at `start`; raises UnreadableMolecule if nothing does."""
+        """Returns the index after the bracket that closes the one at `start`; UnreadableMolecule if none does."""
         if self._ends is None:
             if flat := _FLAT_GROUP.match(self._text, start):
                 return flat.end()
@@ -87,6 +87,6 @@ class BracketEnds:
 
 
 def match_end(pattern: re.Pattern[str], text: str, position: int) -> int:
-    """Returns where the match of `pattern` at `position` ends; `position` where there is none."""
+    """Returns the end of the match of `pattern` at `position`; `position` if there is no match."""
     match = pattern.match(text, position)
     return match.end() if match else position

@@ -1,10 +1,10 @@
-"""The reader of raw Chemfig, as LaTeX takes it: it draws what the package (version 1.6) draws.
+"""Reads raw Chemfig as LaTeX does: it draws what the package (version 1.6) draws.
 
 Every `(...)`, ring and branch alike, is a group that starts from the pen's state and restores it at its end. A
-branch of a ring leaves along the bisector, a ring after a bond lies symmetrically about it, a ring at an atom of
-another ring shares the side that comes next, and a ring that starts the molecule has its last side upright. Within
-a ring, angles and lengths after bonds count for nothing. Departure and arrival atoms choose letters within a
-group of atoms, which is one atom here, so they are read and not used.
+branch of a ring points along the bisector, a ring after a bond is symmetric about it, a ring at an atom of another
+ring shares the next side of that ring, and a ring that starts the molecule has its last side vertical. Within a
+ring, the angles and lengths of bonds are ignored. Departure and arrival atoms select letters within a group of
+atoms, which is a single atom here, so they are read and ignored.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ MAX_ANGLE = 1e6
 MAX_LENGTH = 1e3
 
 Last = Literal["nothing", "atom", "bond", "ring atom"]
-"""What was drawn last; `ring atom` is an atom of a ring, from which a branch or another ring sets out."""
+"""What was drawn last; `ring atom` is an atom of a ring, at which a branch or another ring starts."""
 
 
 class Ring(msgspec.Struct):
-    """A ring while it is drawn: its number of sides, where it closes, the turn of its first side, the sides so far."""
+    """A ring being drawn: its number of sides, the atom where it closes, its first side's turn, the sides drawn."""
 
     sides: int
     root: int
@@ -39,9 +39,9 @@ class Ring(msgspec.Struct):
 
 
 class Pen(msgspec.Struct):
-    """The state that a group inherits: atom, angles in degrees, length, and the ring that is around.
+    """The state that a group inherits: atom, angles in degrees, length, and the surrounding ring.
 
-    `ring` stays set within the branches of the ring, where `in_ring` is False.
+    `ring` remains set in the branches of the ring, where `in_ring` is False.
     """
 
     atom: int = -1
@@ -58,9 +58,9 @@ def read_chemfig(
 ) -> MoleculeBuilder:
     """Returns the drawing of a region's content.
 
-    `angle_increment` is what a predefined angle counts in degrees (45 in the package).
+    `angle_increment` is the unit of predefined angles, in degrees (45 in the package).
 
-    Raises UnreadableMolecule if the package would stop, too.
+    Raises UnreadableMolecule if the package would stop, too, or if a limit of this reader is exceeded.
     """
     reader = _ChemfigReader(ChemfigSource(text, submolecules, budget), angle_increment)
     reader.group(Pen(), 0)
@@ -75,14 +75,14 @@ class _ChemfigReader:
         self.angle_increment = angle_increment
         self.drawing = MoleculeBuilder()
         self.bond_arrived = False
-        """Whether a bond has reached an atom yet: rings before that lie as one that starts the molecule."""
+        """Whether a bond has reached an atom yet: until then, rings are oriented like one that starts the molecule."""
         self.last_start = 0
         """The atom from which the last bond was drawn."""
         self.hooks: dict[str, int] = {}
-        """The first atom with a hook of each name, to which the bonds of the later ones lead."""
+        """The first atom with a hook of each name; later hooks of that name are bonded to it."""
 
     def group(self, pen: Pen, depth: int, circle: bool = False) -> None:
-        """Draws until the group ends, before its `)`, with a circle where the group is a ring `**n`."""
+        """Draws until the group ends, leaving its `)` unread; `circle`: the group is a ring `**n`."""
         source = self.source
         if depth > MAX_GROUP_DEPTH:
             raise UnreadableMolecule(source.offset, f"at most {MAX_GROUP_DEPTH} groups within each other")
@@ -107,7 +107,7 @@ class _ChemfigReader:
                 return
 
     def enter(self, pen: Pen) -> None:
-        """Sets the angles with which a group starts, from its `[...]` where it has one."""
+        """Sets the angles and the length with which a group starts, from its `[...]` if it has one."""
         if pen.last == "ring atom" and not pen.in_ring and pen.ring is not None:
             half = 180 / pen.ring.sides
             at_root = 180 + (0.0 if self.bond_arrived else half)
@@ -122,27 +122,27 @@ class _ChemfigReader:
             pen.angle = pen.default_angle
 
     def expand(self) -> str:
-        """Expands submolecules that are next; returns what follows then."""
+        """Expands the submolecules at the cursor; returns the character after them."""
         while (following := self.source.peek()) == "!":
             self.source.expand_submolecule(runs_left=False)
         return following
 
     def draw_hooks(self, atom: int, hooks: Sequence[tuple[str, str]]) -> None:
-        """Remembers the first hook of each name, and draws the bonds of the later ones."""
+        """Registers the first hook of each name, and draws the bonds of later ones to it."""
         for name, kind in hooks:
             first = self.hooks.setdefault(name, atom)
             if first != atom:
                 self.drawing.close(first, atom, kind)
 
     def draw_atom(self, pen: Pen, text: str) -> None:
-        """Writes text at the pen's place: at the end of a bond, at the start, or beside an atom."""
+        """Draws an atom at the pen: at the start, at the end of a bond, or after another atom at the same position."""
         if pen.last == "nothing":
             pen.atom = self.drawing.place(0.0, 0.0, text)
         elif pen.last == "bond":
             self.bond_arrived = True
             self.drawing.texts[pen.atom] = text
             if text == CIRCLE:
-                # The bond to a drawn circle, which most often is not drawn, becomes one that ties it.
+                # The bond to a drawn circle, usually invisible, becomes the one that ties the circle to its ring.
                 bonds = self.drawing.bonds
                 start = bonds.pop()[0] if bonds and bonds[-1][1] == pen.atom else self.last_start
                 self.drawing.close(start, pen.atom, CIRCLE_BOND)
@@ -151,7 +151,7 @@ class _ChemfigReader:
         pen.last = "atom"
 
     def bond(self, pen: Pen) -> bool:
-        """Draws a bond; True where it closes its ring, which ends the group."""
+        """Draws a bond; returns True if it closes its ring, which ends the group."""
         if pen.last == "bond":
             self.draw_atom(pen, "")
         kind, offset, fields = self.source.take_bond()
@@ -180,7 +180,7 @@ class _ChemfigReader:
         return False
 
     def branch(self, pen: Pen, following: str, depth: int) -> None:
-        """Draws what `(` or `*` starts, with a copy of the pen."""
+        """Draws the branch or ring that `(` or `*` starts, with a copy of the pen."""
         if pen.last == "bond":
             self.draw_atom(pen, "")
         inner = copy(pen)
@@ -197,7 +197,7 @@ class _ChemfigReader:
             raise UnreadableMolecule(offset, "a ')' that closes this '('")
 
     def ring_head(self, pen: Pen) -> bool:
-        """Takes `*n`, `**n` or `**[a,b]n` and sets the pen on the ring; True where a circle is asked for."""
+        """Takes `*n`, `**n` or `**[a,b]n` and sets the pen's ring; returns True if the ring has a circle."""
         self.source.take()
         circle = bool(self.source.take_if("*"))
         if circle:
@@ -214,14 +214,14 @@ class _ChemfigReader:
         return circle
 
     def draw_circle(self, pen: Pen) -> None:
-        """Draws the circle of a ring that has no side yet, hanging on the atom where the ring starts."""
+        """Draws the circle of a ring that has no sides yet, bonded to the atom where the ring starts."""
         assert pen.ring is not None
         half = 180 / pen.ring.sides
         radius = pen.default_length / (2 * math.sin(math.radians(half)))
         self.drawing.grow(pen.ring.root, CIRCLE_BOND, pen.angle + pen.ring.turn + half + 90, radius, CIRCLE)
 
     def skip_to_end(self) -> None:
-        """Passes over what follows the last side of a ring: the package does not draw it."""
+        """Skips what follows the last side of a ring, which the package does not draw."""
         while (character := self.source.peek()) not in ("", ")"):
             if character in "({":
                 self.source.take_enclosed()
@@ -231,7 +231,7 @@ class _ChemfigReader:
                 self.source.take()
 
     def read_angle(self, text: str, offset: int, pen: Pen) -> float:
-        """Returns an angle: `:a` absolute, `::a` relative to the bond before, `n` predefined; empty: the default."""
+        """Returns degrees: `:a` is absolute, `::a` relative to the last bond, `n` predefined; empty: the default."""
         if not text:
             return pen.default_angle
         if text.startswith("::"):

@@ -1,4 +1,4 @@
-"""The words of raw Chemfig: a group of atoms with its hooks, a bond with its brackets, a number, a submolecule."""
+"""Reads the elements of raw Chemfig: groups of atoms with hooks, bonds with brackets, numbers, submolecules."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ COMMAND = re.compile(r"\\(?:[A-Za-z]+|.|\Z)", re.DOTALL)
 BLANKS = re.compile(r"\s*")
 DIGITS = re.compile(r"[0-9]*")
 PLAIN_TEXT = re.compile(r"[A-Za-z0-9_^,.+]+")
-"""Characters of a group of atoms that mean themselves."""
+"""Matches characters without a special meaning in a group of atoms."""
 BOND_STARTS = "-=~<>"
 ENDS_OF_GROUP = frozenset(("", "(", ")", "*", *BOND_STARTS))
-"""What ends a group of atoms."""
+"""The characters that end a group of atoms, and the empty string at the end of the text."""
 BOND_SIDES = {"=": "^_", "<": ":|", ">": ":|"}
-"""What may follow the first character of a bond: the kind of a wedge, and the side of a double bond."""
+"""Characters that may follow the first one of a bond: the kind of a wedge, or the side of a double bond."""
 OPTIONAL_ARGUMENT = ("\\chemabove", "\\Chemabove", "\\chembelow", "\\Chembelow", "\\charge", "\\Charge")
 DRAWN_CIRCLE = "\\mcfcringle"
 HOOK = re.compile(r"\s*([^,\[\]{}\s]*)\s*(?:,\s*([^\[\]]*))?")
 HOOK_BONDS = ("-", "=", "~", ">", "<", ">:", "<:", ">|", "<|")
-"""Bonds of hooks by number, from 1."""
+"""The bonds of hooks that the numbers 1 to 9 stand for, in order."""
 ARITHMETIC = re.compile(r"[-+*/(). 0-9]{1,60}")
 OPERATORS: dict[type[ast.AST], Callable[[float, float], float]] = {
     ast.Add: operator.add,
@@ -41,9 +41,9 @@ NO_FIELDS: Sequence[str] = ("",) * 5
 
 
 class Submolecule(NamedTuple):
-    """What `\\definesubmol{name}N[alternative]{code}` defines.
+    """A submolecule defined by `\\definesubmol{name}N[alternative]{code}`.
 
-    `alternative` is drawn where the bond before it runs to the left; None: always `code`.
+    `alternative` is drawn if the previous bond runs to the left; None: always `code`.
     """
 
     code: str
@@ -52,9 +52,9 @@ class Submolecule(NamedTuple):
 
 
 class ChemfigSource:
-    """A cursor over the content of a region, in which submolecules are put in their places.
+    """A cursor over the content of a region, in which submolecules are expanded in place.
 
-    Every method raises UnreadableMolecule if what it takes is malformed.
+    To take is to return what is at the cursor and move past it. Raises UnreadableMolecule if that is malformed.
     """
 
     def __init__(self, text: str, submolecules: Mapping[str, Submolecule], budget: Budget) -> None:
@@ -69,11 +69,11 @@ class ChemfigSource:
 
     @property
     def offset(self) -> int:
-        """The place of the cursor in the text as it was given."""
+        """The position of the cursor in the original text."""
         return self.offsets[self.position]
 
     def peek(self) -> str:
-        """The next character that is no blank; the empty string at the end."""
+        """Skips blanks and returns the next character without taking it; the empty string at the end."""
         character = self.text[self.position : self.position + 1]
         if character.isspace():
             self.position = match_end(BLANKS, self.text, self.position)
@@ -81,12 +81,12 @@ class ChemfigSource:
         return character
 
     def take(self) -> str:
-        """Takes one character unchanged."""
+        """Takes the next character, even if it is a blank."""
         self.position += 1
         return self.text[self.position - 1]
 
     def take_if(self, characters: str) -> str:
-        """Takes the next character where it is one of `characters`; else returns the empty string."""
+        """Takes the next nonblank character if it is in `characters`; otherwise returns the empty string."""
         following = self.peek()
         if not following or following not in characters:
             return ""
@@ -94,22 +94,22 @@ class ChemfigSource:
         return following
 
     def take_match(self, pattern: re.Pattern[str]) -> str:
-        """Takes what `pattern`, which always matches, matches next."""
+        """Takes the match of `pattern` at the cursor; the empty string if there is none."""
         start, self.position = self.position, match_end(pattern, self.text, self.position)
         return self.text[start : self.position]
 
     def take_number(self) -> str:
-        """Takes digits, with or without braces around them; the empty string if there are none."""
+        """Takes digits, or whatever is in braces, stripped; the empty string if there are none."""
         return self.take_enclosed().strip() if self.peek() == "{" else self.take_match(DIGITS)
 
     def take_enclosed(self) -> str:
-        """Takes what the bracket that is next encloses and returns the inside."""
+        """Takes the bracket at the cursor through its closing one; returns the text between them."""
         start = self.position
         self.position = end = self.end_of(start)
         return self.text[start + 1 : end - 1]
 
     def take_option(self, opening: str = "[") -> str:
-        """Takes what is enclosed where the bracket `opening` is next; else returns the empty string."""
+        """Takes an enclosed text, as above, if `opening` is next; otherwise returns the empty string."""
         return self.take_enclosed() if self.peek() == opening else ""
 
     def take_mark(self) -> None:
@@ -121,7 +121,7 @@ class ChemfigSource:
         self.take_enclosed()
 
     def take_bond(self) -> tuple[str, int, Sequence[str]]:
-        """Takes a bond with its brackets: its type, where the brackets are, and the fields in them."""
+        """Takes a bond with its brackets; returns its type, the offset of the brackets, and their fields."""
         kind = self.take()
         side = self.take_if(BOND_SIDES.get(kind, ""))
         if self.peek() == "#" and self.text.startswith("(", end := match_end(BLANKS, self.text, self.position + 1)):
@@ -134,9 +134,9 @@ class ChemfigSource:
         return kind if kind == "=" else kind + side, offset, fields
 
     def take_atoms(self, angle: float) -> tuple[str, list[tuple[str, str]]]:
-        """Takes a group of atoms: its text, a blank between its pieces, and the name and the bond of each hook on it.
+        """Takes a group of atoms; returns its text, tokens separated by blanks, and the (name, bond) of each hook.
 
-        `angle` is the direction of the bond before it, in degrees.
+        `angle` is the direction of the previous bond, in degrees.
         """
         text: list[str] = []
         hooks: list[tuple[str, str]] = []
@@ -164,7 +164,7 @@ class ChemfigSource:
         return " ".join(text), hooks
 
     def _take_command(self) -> list[str]:
-        """Takes a command with its arguments, as text; `\\chemfig{...}` stands for its content."""
+        """Takes a command, dropping its options; returns its tokens. `\\chemfig{...}` is replaced by its content."""
         start = self.position
         command = self.take_match(COMMAND)
         if command in OPTIONAL_ARGUMENT:
@@ -178,7 +178,7 @@ class ChemfigSource:
         return [] if command == "\\chemskipalign" else [command]
 
     def expand_submolecule(self, runs_left: bool) -> None:
-        """Puts the code of the submolecule `!{name}`, `!\\name` or `!n` that is next in its place."""
+        """Replaces the submolecule `!{name}`, `!\\name` or `!n` at the cursor with its code."""
         start, offset = self.position, self.offset
         self.expansions += 1
         if self.expansions > MAX_EXPANSIONS:
@@ -201,7 +201,7 @@ class ChemfigSource:
         self._splice(start, code)
 
     def _splice(self, start: int, inserted: str) -> None:
-        """Puts `inserted` in the place of the text from `start` to the cursor, and goes to its beginning."""
+        """Replaces the text from `start` to the cursor with `inserted`, and moves the cursor to `start`."""
         self.budget.spend(len(self.text))
         offset = self.offsets[start]
         if len(self.text) + len(inserted) > self.length + MAX_EXPANSION_LENGTH:
@@ -224,9 +224,9 @@ def split_fields(inside: str) -> Sequence[str]:
 
 
 def read_number(text: str, offset: int, what: str, largest: float) -> float:
-    """Returns the value of `text`: a number or arithmetic with + - * / and parentheses, as TeX's calculator has it.
+    """Returns the value of `text`: a number, or arithmetic with + - * / and parentheses, as TeX evaluates it.
 
-    Raises UnreadableMolecule with `offset` where it is no such thing, or is above `largest` in magnitude.
+    Raises UnreadableMolecule at `offset` if it is neither, or if its magnitude is above `largest`.
     """
     value = _arithmetic(text)
     if value is None or not abs(value) <= largest:
@@ -237,7 +237,7 @@ def read_number(text: str, offset: int, what: str, largest: float) -> float:
 
 @cached_if_short
 def _arithmetic(text: str) -> float | None:
-    """Returns the value of `text`; None if it is no arithmetic."""
+    """Returns the value of `text`; None if it is not a valid expression."""
     if "**" in text or "//" in text or not ARITHMETIC.fullmatch(text):
         return None
     try:
@@ -259,7 +259,7 @@ def _value(node: ast.AST) -> float:
 def _hook(inside: str, offset: int) -> tuple[str, str]:
     """Returns the name and the bond of the hook `?` or `?[name,bond,style]`.
 
-    The name is `a` and the bond `-` where none is given; a bond may be a number from 1 to 9.
+    The name defaults to `a` and the bond to `-`; a bond may be given as a number from 1 to 9.
     """
     match = HOOK.fullmatch(inside)
     if not match:

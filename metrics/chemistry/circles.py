@@ -1,7 +1,7 @@
-"""The circle of an aromatic ring, tied to every atom of the ring that it is in.
+"""Ties the circle of an aromatic ring to every atom of that ring.
 
-A circle is written as an atom that hangs on one atom of its ring. Which atoms the ring has is seen from the drawing:
-from that atom on, neighbors are followed counter-clockwise round the circle, those at the most similar distance first.
+A circle is written as an atom bonded to one atom of its ring. The other atoms of the ring are found in the drawing: a
+walk from that atom goes counter-clockwise around the circle, trying neighbors at the most similar distance first.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from ..common.budget import Budget
 from .molecule import CIRCLE, CIRCLE_BOND, Bond, Molecule, bond_between
 
 REACH = 0.5
-"""Atoms of the ring are this share of the radius nearer or farther than the radius, at most."""
+"""The largest difference between the distance of a ring atom and the radius, as a fraction of the radius."""
 
 
 def tie_circles(molecule: Molecule, released: bool, budget: Budget) -> Molecule:
     """Returns the molecule with a bond `-:` from every atom of a ring to its circle, after its other bonds.
 
-    A circle that hangs on one atom alone is looked at; one whose ring cannot be seen stays with that atom. Under
-    `released` the first walk round it that meets itself anywhere is taken for its ring.
+    Only circles with exactly one bond are tied; a circle whose ring is not found stays bonded to that one atom. Under
+    `released`, the first walk around it that returns to any of its own atoms counts as the ring.
     """
     if CIRCLE not in molecule.texts:
         return molecule
     bonds = dict(enumerate(molecule.bonds))
     circles: dict[int, list[int]] = {atom: [] for atom, text in enumerate(molecule.texts) if text == CIRCLE}
-    # The neighbors of each atom without circles, first along the bonds that begin at it.
+    # The neighbors of each atom, excluding circles; those along bonds that begin at the atom come first.
     neighbors: dict[int, list[int]] = defaultdict(list)
     for ends in ([bond[:2] for bond in molecule.bonds], [bond[1::-1] for bond in molecule.bonds]):
         for number, (atom, other) in enumerate(ends):
@@ -48,15 +48,15 @@ def tie_circles(molecule: Molecule, released: bool, budget: Budget) -> Molecule:
 def _ring(
     molecule: Molecule, neighbors: Mapping[int, list[int]], circle: int, start: int, released: bool, budget: Budget
 ) -> list[int]:
-    """The atoms of the first walk round `circle` that meets itself, or comes back to its start; else the start."""
+    """Returns the first walk around `circle` back to `start` (`released`: to any of its atoms), or `[start]`."""
 
     def look(atom: int) -> tuple[float, float]:
-        """The distance of `atom` from the circle, and its angle as seen from there, in degrees."""
+        """Returns the distance of `atom` from the circle, and its direction from there in degrees."""
         across, up = molecule.xs[atom] - molecule.xs[circle], molecule.ys[circle] - molecule.ys[atom]
         return math.sqrt(up**2 + across**2), math.atan2(up, across) * 180.0 / math.pi
 
     def onward(atom: int, came_from: int) -> list[int]:
-        """Where the walk can go on from `atom`, the best last."""
+        """Returns the atoms to which the walk can continue from `atom`, the best last."""
         around = neighbors.get(atom, [])
         budget.spend(3 * len(around) + 3)
         here = look(atom)[1]

@@ -9,13 +9,13 @@ from typing import Any, BinaryIO, ClassVar
 from ..converter import Converter, Part, UnreadableSource, read_json
 
 JSON_FIELDS = {"json": "ssml_normed", "json_chemfig": "chemfig", "json_ssml_sd": "ssml_sd"}
-"""The field of an annotation that each role takes."""
+"""The annotation field that each role reads."""
 
 
 class ChemistryConverter(Converter):
-    """Reads lines and annotations; the sample_id is the name of the image without folder and ending.
+    """Reads lines and annotations; the sample_id is the name of the image or annotation, without folder and extension.
 
-    A sample that comes twice in one role is an error, since one of the two would be lost.
+    A duplicated sample is an error, since one of the two would be lost.
     """
 
     roles: ClassVar[Mapping[str, str]] = {
@@ -28,8 +28,8 @@ class ChemistryConverter(Converter):
     def parts(self, role: str, path: str, stream: BinaryIO) -> Iterable[tuple[str, bytes] | UnreadableSource]:
         """Yields (sample_id, text as UTF-8) for each line, or for the one annotation of a file.
 
-        A line that is not UTF-8 or has no tab is yielded as an UnreadableSource. Raises UnreadableSource if an
-        annotation is not JSON or lacks its field.
+        A line that is not UTF-8, or has no tab or no image name, is yielded as an UnreadableSource. Raises
+        UnreadableSource if an annotation is not JSON, or its field is missing or not valid text.
         """
         if role in JSON_FIELDS:
             yield _sample_id(path), _field(JSON_FIELDS[role], path, stream.read()).encode()
@@ -39,7 +39,7 @@ class ChemistryConverter(Converter):
     def records(self, key: str, parts: Sequence[Part]) -> Iterable[Mapping[str, Any]]:
         """Yields one record, `{"sample_id", "text"}`.
 
-        Raises UnreadableSource if the sample comes more than once.
+        Raises UnreadableSource if the sample occurs more than once.
         """
         if len(parts) != 1:
             places = ", ".join(f"{part.path} ({part.role})" for part in parts[:5])
@@ -77,5 +77,5 @@ def _field(field: str, path: str, content: bytes) -> str:
 
 
 def _sample_id(path: str) -> str:
-    """`folder/train_00001.jpg` -> `train_00001`."""
+    """Returns `train_00001` for `folder/train_00001.jpg`."""
     return PurePosixPath(path.replace("\\", "/")).stem

@@ -1,7 +1,7 @@
-"""A picture of one sample: the molecules of both lines side by side, with what matched and what differs.
+"""Draws one sample: the molecules of both lines side by side, with matches and differences marked.
 
-Of the atoms and bonds of the ground truth those without a match are missed, of the prediction they are extra; the atoms
-at which the molecules differ first are wrong. The text around the molecules is above them.
+Unmatched atoms and bonds are "missed" in the ground truth and "extra" in the prediction; the atoms at which the
+molecules first differ are "wrong". The text around the molecules is above them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MARGIN, TEXT_HEIGHT = 16.0, 20.0
 COLUMN = WIDTH / 2
 MAX_HEIGHT = 900.0
 LINE_LENGTH, MAX_LINES = 92, 6
-"""Characters of a line of text, and lines of it."""
+"""Maximum characters per line of text, and maximum lines."""
 LINES_OF_BOND = {"=": (-2.5, 2.5), "~": (-4.0, 0.0, 4.0)}
 _SCRIPT = re.compile(r"([_^])(?:\{([^{}]*)\}|(.))")
 _SCRIPTS = {
@@ -70,7 +70,7 @@ def draw_lines(
 def atom_label(text: str) -> str:
     """Returns the text of an atom as a chemist reads it, such as CH₃ for `CH_{3}` and NH₄⁺ for `NH_{4}^{+}`.
 
-    What has no raised or lowered character stays as it is written.
+    Scripts without Unicode superscripts or subscripts stay as they are written.
     """
     return _SCRIPT.sub(_shifted, text)
 
@@ -85,7 +85,7 @@ def _draw_side(
 ) -> float:
     """Draws one molecule with its upper left corner at (x, y) and returns its height.
 
-    styles: of atoms by number; all others have the style `other`.
+    styles: the styles of atoms by index; all other atoms have the style `other`.
     """
     if region is None or region.molecule is None:
         words = "(no molecule)" if region is None else f"cannot be read: {region.problem or 'it draws nothing'}"
@@ -95,7 +95,7 @@ def _draw_side(
     points, height = _points(molecule, x, y)
     for begin, end, kind, _, _ in molecule.bonds:
         ends = [styles.get(atom, other) for atom in (begin, end)]
-        # A bond has matched where both of its atoms have.
+        # A bond is matched if both of its atoms are.
         style = next((each for each in ends if each is not MATCHED), MATCHED)
         if kind == CIRCLE_BOND and style is MATCHED:
             style = style._replace(dashes=TIE_DASHES, width=0.5)
@@ -108,7 +108,7 @@ def _draw_side(
 
 
 def _points(molecule: Molecule, x: float, y: float) -> tuple[list[tuple[float, float]], float]:
-    """Where the atoms are drawn, and the height of the drawing."""
+    """Returns the positions of the atoms in the picture, and the height of the drawing."""
     left, top = min(molecule.xs), min(molecule.ys)
     across, down = max(molecule.xs) - left, max(molecule.ys) - top
     scale = min(

@@ -1,9 +1,9 @@
-"""Whether two drawings are isomorphic: texts and bonds the same, and neighbors in the same cyclic order.
+"""Decides whether two drawings are isomorphic: same texts and bonds, and neighbors in the same cyclic order.
 
-Where neighbors of an atom lie in one direction, any order of them will do. The search is exact. Atoms are sorted into
-colors that every isomorphism keeps, so that few starts are left. From a start, the bond by which an atom is reached
-fixes which neighbors face each other; only neighbors in one direction leave a choice, and choices are taken back
-where they lead nowhere.
+Neighbors of an atom in the same direction may come in any order. The search is exact. Atoms are divided into colors
+that every isomorphism preserves, so that few starting pairs remain. From a starting pair on, the bond by which an atom
+is reached determines which neighbors correspond; only neighbors in the same direction leave a choice, and the search
+backtracks if a choice fails.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from itertools import permutations
 from .neighbors import SAME_DIRECTION, MoleculePair, Neighbor, Neighbors, angle_between, shifted
 
 MAX_ROUNDS = 30
-"""Rounds in which colors of atoms are refined; each takes in the neighbors one bond farther away."""
+"""Maximum rounds of color refinement; each round takes in the neighbors one bond farther away."""
 
 NO_BOND = -1
-"""The bond by which the first atom of a part is reached."""
+"""The bond index of the first atom of a component, which is reached by no bond."""
 Faced = tuple[Neighbor, Neighbor]
-"""A neighbor in the truth and the one in the prediction that faces it: a pair of atoms, and how they were reached."""
+"""A neighbor in the truth and the corresponding one in the prediction: two atoms and the bonds that reached them."""
 
 
 def isomorphism(molecules: MoleculePair) -> dict[int, int] | None:
-    """Returns atoms of the prediction by the atoms of the truth that they stand for; None if there is no such map.
+    """Returns an isomorphism as a map from atoms of the truth to atoms of the prediction; None if there is none.
 
-    Bonds may be turned by `max_angle_deviation` of `molecules` at most. Parts that no bond joins are mapped one by one.
+    Bonds may be turned by at most `max_angle_deviation` of `molecules`. Connected components are mapped one by one.
 
-    Raises OutOfBudget if the work is too much.
+    Raises OutOfBudget if the search takes too many steps.
     """
     colors = _refine_colors(molecules)
     if colors is None:
@@ -42,9 +42,9 @@ def isomorphism(molecules: MoleculePair) -> dict[int, int] | None:
 
 
 def _refine_colors(molecules: MoleculePair) -> list[list[int]] | None:
-    """A color for each atom of both sides (1-WL); atoms of different colors cannot stand for each other.
+    """Returns a color for each atom of both sides (1-WL); atoms of different colors cannot be mapped to each other.
 
-    None if a color has more atoms on one side: further rounds only divide colors.
+    Returns None if a color has more atoms on one side: further rounds only subdivide colors.
     """
     sides = molecules.truth_neighbors, molecules.prediction_neighbors
     invariants: list[Sequence[object]] = [molecules.truth.texts, molecules.prediction.texts]
@@ -71,7 +71,7 @@ def _refine_colors(molecules: MoleculePair) -> list[list[int]] | None:
 
 
 class _Search:
-    """Maps part after part; `pairs` is the map so far."""
+    """Maps one connected component after another; `pairs` is the map so far."""
 
     def __init__(self, molecules: MoleculePair, truth_colors: list[int], prediction_colors: list[int]) -> None:
         self.molecules = molecules
@@ -81,7 +81,7 @@ class _Search:
         self.taken: set[int] = set()
 
     def map_part(self, start: int) -> bool:
-        """Maps all atoms that hang together with `start`; False if that cannot be."""
+        """Maps the connected component of `start`; returns False if that is impossible."""
         for pred_atom, color in enumerate(self.prediction_colors):
             self.molecules.budget.spend(1)
             is_open = color == self.truth_colors[start] and pred_atom not in self.taken
@@ -90,7 +90,7 @@ class _Search:
         return False
 
     def map_from(self, start: Faced) -> bool:
-        """Maps a part from one pair on, trying all alignments where there is a choice."""
+        """Maps a component from one pair on, backtracking over all alignments; returns False if none fits."""
         visits: list[Faced] = []
         self.add(start, visits)
         tried: list[tuple[Iterator[Sequence[Faced]], int]] = []
@@ -115,12 +115,12 @@ class _Search:
         self.taken.add(visit[1].atom)
 
     def take_back(self, visits: list[Faced], length: int) -> None:
-        """Shortens the list of visits, and the map with it."""
+        """Truncates the list of visits to `length`, and removes the rest from the map."""
         while len(visits) > length:
             self.taken.discard(self.pairs.pop(visits.pop()[0].atom))
 
     def apply(self, alignment: Sequence[Faced], visits: list[Faced]) -> bool:
-        """Adds the neighbors that an alignment pairs; False, and nothing added, where a pair cannot be."""
+        """Adds the neighbors that an alignment pairs; returns False and adds nothing if a pair does not fit."""
         self.molecules.budget.spend(2 * len(alignment) + 1)
         before = len(visits)
         for neighbor, other in alignment:
@@ -132,7 +132,7 @@ class _Search:
         return True
 
     def fits(self, neighbor: Neighbor, other: Neighbor) -> bool:
-        """Whether two neighbors can face each other."""
+        """Returns whether two neighbors can correspond, given the map so far."""
         if not self.molecules.bonds_agree(neighbor, other):
             return False
         if neighbor.atom in self.pairs:
@@ -141,7 +141,7 @@ class _Search:
         return is_free and self.truth_colors[neighbor.atom] == self.prediction_colors[other.atom]
 
     def alignments(self, reached: Neighbor, pred_reached: Neighbor) -> Iterator[Sequence[Faced]]:
-        """All ways to lay the neighbors of two atoms, reached by these bonds, against each other in cyclic order."""
+        """Yields all ways to pair, in cyclic order, the neighbors of two atoms that were reached by these bonds."""
         neighbors = self.molecules.truth_neighbors[reached.atom]
         others = self.molecules.prediction_neighbors[pred_reached.atom]
         if len(neighbors) != len(others):
@@ -166,7 +166,7 @@ def _place(order: Neighbors, bond: int) -> int:
 
 
 def _orders(neighbors: Neighbors) -> Iterator[Neighbors]:
-    """The neighbors in every order that their directions allow, up to cyclic shifts."""
+    """Yields the neighbors in every order that their directions allow, up to cyclic shifts."""
     groups: list[list[Neighbor]] = []
     for neighbor in neighbors:
         if groups and angle_between(neighbor.angle, groups[-1][-1].angle) < SAME_DIRECTION:
@@ -178,7 +178,7 @@ def _orders(neighbors: Neighbors) -> Iterator[Neighbors]:
     if all(len(group) == 1 for group in groups):
         yield neighbors
         return
-    # Not `itertools.product`, which makes all permutations of every group before the first order.
+    # Not `itertools.product`, which generates all permutations of every group before it yields the first order.
     chosen: list[tuple[Neighbor, ...]] = []
     untried = [permutations(groups[0])]
     while untried:

@@ -1,9 +1,9 @@
-"""LaTeX text made comparable: one sequence of tokens for all ways to write what prints the same.
+"""Normalizes LaTeX text: everything that prints the same becomes the same sequence of tokens.
 
-Blanks, spacing and changes of style are dropped, braces stay only around arguments, `_2` is `_ { 2 }`, a subscript
-comes before a superscript, and text above and below an arrow is written in one way. Both sides of a comparison go
-through it, so molecules and lines in the competition's normalised form (which is such a form already) keep the
-competition tool's verdicts, and hand-written LaTeX can be compared with them.
+Blanks, spacing and changes of style are dropped, braces are kept only around arguments, `_2` becomes `_ { 2 }`,
+subscripts come before superscripts, and text above and below an arrow is written in one way. Both sides of a
+comparison are normalized: molecules and lines in the competition's normalised form, which is already such a form,
+keep the verdicts of the competition's tool, and hand-written LaTeX can be compared with them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Union
 
 TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\S", re.DOTALL)
 MAX_GROUP_DEPTH = 60
-"""Braces nested deeper than this are text; nobody writes them, and they must not exhaust the stack."""
+"""Braces nested deeper than this are read as text: nobody writes them, and they must not exhaust the stack."""
 
 _UNPRINTED = r"""
     \space \quad \qquad \enspace \thinspace \, \; \: \! \> \smear \left \right \mcfright \mcfleft $
@@ -25,10 +25,10 @@ _UNPRINTED = r"""
     \displaystyle \textstyle \scriptstyle \scriptscriptstyle \small \big \Big \bigg \Bigg
 """
 UNPRINTED = frozenset((*_UNPRINTED.split(), "\\ "))
-"""Blanks and changes of style; their arguments stay."""
+"""Blanks and changes of style, which are dropped; their arguments are kept."""
 
 WITHOUT_ARGUMENT = frozenset(("\\hspace", "\\vspace", "\\color"))
-"""Blanks and changes of style whose argument is not printed either."""
+"""Blanks and changes of style whose argument is dropped, too."""
 COLOURED = "\\textcolor"
 
 _SYNONYMS = r"""
@@ -78,7 +78,7 @@ SYNONYMS: dict[str, str] = {
     **{raised: f"^ {{ {plain} }}" for raised, plain in zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-", strict=True)},
     **{lowered: f"_ {{ {plain} }}" for lowered, plain in zip("₀₁₂₃₄₅₆₇₈₉", "0123456789", strict=True)},
 }
-"""What a token stands for, as tokens with blanks between them."""
+"""The replacement of each token, as tokens separated by blanks."""
 
 ARROWS = ("rightarrow", "leftarrow", "leftrightarrow", "Rightarrow", "Leftarrow")
 HARPOONS = ("rightleftharpoons", "leftrightharpoons", "rightleftarrows")
@@ -88,7 +88,7 @@ STACKED_ARROWS: dict[str, str] = {
     "\\xlongleftarrow": "\\leftarrow",
     "\\xlongequal": "=",
 }
-"""Arrows that take the text above as argument and the text below as option, and the plain arrow of each."""
+"""The plain arrow of each arrow that takes the text above as an argument and the text below as an option."""
 STACKS = frozenset(("\\overset", "\\underset", "\\stackrel"))
 
 ARGUMENTS: dict[str, int] = {
@@ -96,7 +96,7 @@ ARGUMENTS: dict[str, int] = {
     **dict.fromkeys(("\\boxed", "\\phantom", "\\lewis", "\\Lewis"), 1),
     **dict.fromkeys(("\\frac", "\\Chemabove"), 2),
 }
-"""Commands whose arguments keep their braces, with the number of arguments."""
+"""The number of arguments of each command whose arguments keep their braces."""
 
 ABOVE = frozenset(("\\chemabove", "\\Chemabove", "\\mcfabove"))
 BELOW = frozenset(("\\chembelow", "\\Chembelow", "\\mcfbelow"))
@@ -107,12 +107,12 @@ Node = Union[str, "list[Node]"]
 
 
 def tokenize(text: str) -> list[str]:
-    """Returns the tokens of LaTeX text: commands and single characters, without blanks; full-width forms narrowed."""
+    """Returns the commands and characters of LaTeX text, without blanks; full-width characters become ASCII."""
     return [_narrow(token) for token in TOKEN.findall(text)]
 
 
 def normalize(tokens: Iterable[str]) -> tuple[str, ...]:
-    """Returns the comparable form of `tokens`; nothing of nothing. It never fails: stray braces are dropped."""
+    """Returns the normalized form of `tokens`, empty for no tokens. Never fails: stray braces are dropped."""
     return tuple(_flat(_normal(_tree(tokens))))
 
 
@@ -138,7 +138,7 @@ def _tree(tokens: Iterable[str]) -> list[Node]:
 
 
 def _flat(nodes: Sequence[Node]) -> Iterator[str]:
-    """Yields the tokens of nodes, a group in its braces."""
+    """Yields the tokens of nodes, with braces around each group."""
     for node in nodes:
         if isinstance(node, str):
             yield node
@@ -147,7 +147,7 @@ def _flat(nodes: Sequence[Node]) -> Iterator[str]:
 
 
 def _normal(nodes: Sequence[Node]) -> list[Node]:
-    """The comparable form of nodes, in which every group is an argument."""
+    """Returns the normalized form of nodes, in which every group is an argument."""
     written: list[Node] = []
     superscripts: list[Node] = []
     for piece in _pieces(_Reader(nodes)):
@@ -162,20 +162,20 @@ def _normal(nodes: Sequence[Node]) -> list[Node]:
 
 
 class _Reader:
-    """A place in a list of nodes."""
+    """A cursor over a list of nodes."""
 
     def __init__(self, nodes: Sequence[Node]) -> None:
         self.nodes = nodes
         self.position = 0
 
     def argument(self) -> list[Node]:
-        """Takes the next node as an argument, in comparable form; the empty list if there is none."""
+        """Takes the next node as an argument; returns its normalized form, the empty list if there is none."""
         following = self.nodes[self.position : self.position + 1]
         self.position += 1
         return _normal(following)
 
     def option(self) -> list[Node]:
-        """Takes `[...]` where it is next, in comparable form; else the empty list."""
+        """Takes `[...]` if it is next; returns its normalized content, otherwise the empty list."""
         start = self.position
         if start >= len(self.nodes) or self.nodes[start] != "[" or start not in self.option_ends:
             return []
@@ -184,7 +184,7 @@ class _Reader:
 
     @cached_property
     def option_ends(self) -> dict[int, int]:
-        """The index of the `]` for each `[` that is closed."""
+        """The index of the closing `]` by the index of each `[` that is closed."""
         ends: dict[int, int] = {}
         opened: list[int] = []
         for number, node in enumerate(self.nodes):
@@ -196,7 +196,7 @@ class _Reader:
 
 
 def _pieces(reader: _Reader) -> Iterator[list[Node]]:
-    """Yields symbols and commands with their arguments; those of a group as if it had no braces."""
+    """Yields symbols and commands with their arguments, reading groups as if they had no braces."""
     while reader.position < len(reader.nodes):
         node = reader.nodes[reader.position]
         reader.position += 1
@@ -207,7 +207,7 @@ def _pieces(reader: _Reader) -> Iterator[list[Node]]:
 
 
 def _piece(token: str, reader: _Reader) -> list[Node]:
-    """Takes the arguments of a token and returns both in comparable form; nothing of what prints nothing."""
+    """Takes the arguments of a token; returns both in normalized form, the empty list if they print nothing."""
     if token in UNPRINTED:
         return []
     if token in WITHOUT_ARGUMENT or token == COLOURED:
@@ -235,14 +235,14 @@ def _piece(token: str, reader: _Reader) -> list[Node]:
 
 
 def _stack(above: list[Node], below: list[Node], middle: list[Node]) -> list[Node]:
-    """A symbol with text above and below, as `\\underset { below } { \\overset { above } { symbol } }`."""
+    """Returns a symbol with text above and below, as `\\underset { below } { \\overset { above } { symbol } }`."""
     if above:
         middle = ["\\overset", above, middle]
     return ["\\underset", below, middle] if below else middle
 
 
 def _peeled(nodes: list[Node], command: str) -> tuple[list[Node], list[Node]]:
-    """What `nodes` put above or below their middle, and the middle, where they are `command` and nothing else."""
+    """Returns (layer, middle) if `nodes` are `command` with these two arguments, otherwise ([], `nodes`)."""
     match nodes:
         case [str(name), list(layer), list(middle)] if name == command:
             return layer, middle
@@ -250,6 +250,6 @@ def _peeled(nodes: list[Node], command: str) -> tuple[list[Node], list[Node]]:
 
 
 def _charges(argument: Sequence[Node]) -> Sequence[Node]:
-    """The charges around an atom, `ANGLE[:DISTANCE]=SIGN`, by growing text: their order prints the same."""
+    """Returns the charges around an atom, `ANGLE[:DISTANCE]=SIGN`, sorted: their order changes nothing in print."""
     text = " ".join(token for token in _flat(argument) if token not in ("{", "}"))
     return [token for charge in sorted(text.split(" , ")) for token in (*charge.split(" "), ",")][:-1]

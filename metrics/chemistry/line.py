@@ -1,6 +1,6 @@
-"""A line made comparable: its molecules as they are seen, and the text around them as tokens.
+"""Converts a line to comparable form: its molecules as they appear, and the text around them as tokens.
 
-What is compared depends on both sides: where neither is raw Chemfig, everything counts as it is written.
+The form depends on both sides: unless one has raw Chemfig or `normalize_text` is set, texts are compared as written.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from .molecule import CIRCLE_BOND, Bond, Molecule
 from .regions import Reading, Region
 
 LITERAL = re.compile(r"\\[A-Za-z]+|\\[^ \t\r\n\f\v]|[^ \t\r\n\f\v]")
-"""The tokens of text that counts as it is written; an ideographic blank is a character."""
+"""Matches a token of text that is compared as written; an ideographic space is a character."""
 PRINTED_BONDS = {"-": "-", "=": "=", "~": "\\equiv", CIRCLE_BOND: ""}
 STEEPEST = 15.0
-"""Bonds at most this many degrees from the x axis are horizontal."""
+"""Bonds within this many degrees of the x axis are horizontal."""
 SHORTEST_PRINTED = 0.25
-"""Bonds up to this length join texts without being seen."""
+"""Bonds up to this length (in bond lengths) join texts without being printed."""
 
 
 class Line(msgspec.Struct, frozen=True):
-    """A line: its regions in order, and the text around them as comparable tokens.
+    """A line in comparable form: its regions in order, and the text around them as tokens.
 
-    In `tokens` the region number k (from 1) is the token `\\chemfigk`. Molecules that are straight text are among the
-    tokens, not among the regions.
+    In `tokens`, region number k (from 1) is the token `\\chemfigk`. Molecules that are straight text are part of the
+    tokens, not of the regions.
     """
 
     regions: tuple[Region, ...]
@@ -38,11 +38,11 @@ class Line(msgspec.Struct, frozen=True):
 
 
 def comparable(reading: Reading, released: bool, normalizes: bool, budget: Budget, first_number: int = 0) -> Line:
-    """Returns the line as it is compared: `normalizes` says that this side or the other is raw Chemfig.
+    """Returns the line in comparable form: `normalizes` (for both sides alike) says whether texts are normalized.
 
-    Then texts are brought into one form; else blanks alone do not count. Under `released` atoms come in the order of
-    their numbers, which count on from `first_number`, as strings (10 before 2), and their texts are compared by code
-    points; else they come in order of writing, with texts in Unicode normalization form C.
+    Otherwise only blanks are ignored. Under `released`, atoms are in the order of their numbers, which start at
+    `first_number`, as strings (10 before 2), and their texts are compared by code points; otherwise atoms are in order
+    of writing, with texts in Unicode normalization form C.
     """
     regions: list[Region] = []
     tokens: list[str] = []
@@ -67,7 +67,7 @@ def _tokens(text: str, normalizes: bool) -> list[str]:
 
 
 def _seen(region: Region, released: bool, normalizes: bool, budget: Budget, first_number: int) -> Molecule | str | None:
-    """Returns the molecule of a region, its text where it is straight, or None if it cannot be read."""
+    """Returns the molecule of a region, its text if it is a straight chain, or None if the region has no drawing."""
     if region.drawing is None:
         return None
     order = region.drawing.order_by_name(0 if region.is_chemfig else first_number) if released else None
@@ -81,8 +81,8 @@ def _seen(region: Region, released: bool, normalizes: bool, budget: Budget, firs
 def flat_text(molecule: Molecule) -> str | None:
     """Returns the text of a straight chain, left to right; None if the molecule is a drawing.
 
-    A chain has no branch and no ring, all its bonds run within 15 degrees of the x axis and are of the types
-    `- = ~` (a shorter bond than 0.25 may be of any type); a single atom is one. An empty molecule has no text.
+    A chain has no branch and no ring, and all its bonds are within 15 degrees of the x axis and of the types
+    `- = ~ -:` (bonds up to length 0.25 may have any type). A single atom is a chain; an empty molecule returns "".
     """
     if len(molecule.bonds) != max(0, len(molecule.texts) - 1):
         return None

@@ -1,8 +1,8 @@
-"""Whether two molecules are drawn alike: the competition's rules, from geometry that others prepare.
+"""Decides by the competition's rules whether two molecules are drawn alike.
 
-Start pairs of atoms are tried from the most alike on, four at most, by a guided walk: both molecules are walked
-together along the neighbors that face each other. If none succeeds, the exact search decides, if the protocol has one;
-then the pair of first atoms, with which most predictions begin, is tried before all others.
+Up to four starting pairs of atoms are tried, the most similar first, by a guided walk: both molecules are walked
+together along corresponding neighbors. If no walk succeeds, the exact search decides, if the protocol has one; in that
+case the pair of first atoms, at which most predictions begin, is tried before all others.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ MAX_STARTS = 4
 
 
 class Match(msgspec.Struct, frozen=True):
-    """The outcome of a walk or of a comparison.
+    """The result of a walk or of a comparison.
 
-    pairs: atoms of the prediction by the atoms of the truth that they stand for, as far as the best walk came.
-    difference: the first thing that differs on that walk, in words; None if the molecules are equal.
-    truth_atom, prediction_atom: where the walk stood then.
+    pairs: maps atoms of the truth to atoms of the prediction, as far as the best walk came.
+    difference: the first difference on that walk, in words; None if the molecules are equal.
+    truth_atom, prediction_atom: the atoms at which the walk found it; None if it is not about two atoms.
     """
 
     pairs: Mapping[int, int]
@@ -46,23 +46,23 @@ def match_molecules(
 ) -> Match:
     """Compares two molecules; two empty ones are equal.
 
-    Under `released` a wedge equals its mirror image, a bond that closes a ring leads to any atom met before, and
-    molecules without a successful walk differ. `max_angle_deviation` (degrees) is how far the directions of bonds that
-    face each other may differ; None: any. Where a drawing falls into parts (bonds that are not drawn), each part must
-    have its match.
+    Under `released`, a wedge equals its mirror image, a bond that closes a ring may lead to any visited atom, and
+    molecules without a successful walk differ. `max_angle_deviation` is the largest difference in direction between
+    corresponding bonds, in degrees; None: no limit. If a drawing has several parts (because some bonds are not drawn),
+    each part must have its match.
 
-    Raises OutOfBudget if the work is too much.
+    Raises OutOfBudget if matching takes too many steps.
     """
     if not truth.texts or not prediction.texts:
         return Match({}, None if not truth.texts and not prediction.texts else "one of the molecules is empty")
     if truth == prediction:
-        # The pairs of an atom with itself are perfect, so the walk starts with one, and no shift is cheaper than none.
+        # An atom and itself are a perfect pair: the walk would start at one, and shift 0 would always be the cheapest.
         budget.spend(len(truth.texts))
         return Match({atom: atom for atom in range(len(truth.texts))})
     molecules = MoleculePair(truth, prediction, budget, max_angle_deviation, compares_narrow_ends=not released)
     may_be_isomorphic = not released and len(truth.texts) == len(prediction.texts)
     if may_be_isomorphic:
-        # Most predictions begin where the truth does, and an isomorphism needs no start that is more alike.
+        # Most predictions begin at the same atom as the truth, and an isomorphism needs no more similar start.
         match = walk(molecules, 0, 0, released)
         if match.equal and len(match.pairs) == len(truth.texts):
             return match
@@ -75,7 +75,7 @@ def match_molecules(
 
 
 def _guided(molecules: MoleculePair, released: bool) -> Match:
-    """Matches part after part by guided walks; the first part without a match decides."""
+    """Matches one part after another by guided walks; stops at the first part without a match."""
     atoms, pred_atoms = len(molecules.truth.texts), len(molecules.prediction.texts)
     pairs: dict[int, int] = {}
     seeds = seed_pairs(molecules)
@@ -105,10 +105,10 @@ def _guided(molecules: MoleculePair, released: bool) -> Match:
 
 
 def walk(molecules: MoleculePair, truth_start: int, prediction_start: int, released: bool) -> Match:
-    """Walks both molecules from a pair of atoms until something differs or both are done.
+    """Walks both molecules from a pair of atoms until something differs or nothing is left to visit.
 
-    Texts, numbers of neighbors and kinds of bonds must agree. A bond that leads to an atom that was met before
-    must do so in both molecules, and unless `released` is set, to atoms that were met together.
+    Texts, numbers of neighbors and kinds of bonds must agree. A bond that leads back to a visited atom must do so in
+    both molecules and, unless `released` is set, to two atoms that are paired.
     """
     pairs: dict[int, int] = {}
     met: set[int] = set()
@@ -146,13 +146,13 @@ def walk(molecules: MoleculePair, truth_start: int, prediction_start: int, relea
 
 
 def _facing(molecules: MoleculePair, atom: int, pred_atom: int) -> list[tuple[int, int, int]] | str:
-    """Returns the pairs of neighbors that face each other, each with `atom`, or how the first two bonds differ."""
+    """Returns the corresponding pairs of neighbors, each with `atom`, or the first difference of their bonds."""
     neighbors, others = molecules.truth_neighbors[atom], molecules.prediction_neighbors[pred_atom]
     if len(others) > 1:
         others = shifted(others, cheapest_shift(others, neighbors)[1])
     visits = []
     for neighbor, other in zip(neighbors, others, strict=True):
-        # Most bonds that face each other agree to the bit.
+        # Most corresponding bonds are equal to the last bit.
         is_same = neighbor.angle == other.angle and neighbor.kind == other.kind
         if not is_same and not molecules.bonds_agree(neighbor, other):
             bond = f"the bond from {_name(molecules, atom)} to {_name(molecules, neighbor.atom)}"
@@ -162,7 +162,7 @@ def _facing(molecules: MoleculePair, atom: int, pred_atom: int) -> list[tuple[in
 
 
 def _bonds_differ(molecules: MoleculePair, neighbor: Neighbor, other: Neighbor) -> str:
-    """How two bonds differ, by their types as seen from the atoms here, or else by how far one is turned, in words."""
+    """Returns how two bonds differ, in words: by type as seen from the atoms here, or else by direction."""
     if neighbor.kind == other.kind:
         return f"turned by {angle_between(neighbor.angle, other.angle):.0f} degrees in the prediction"
     kinds = []
@@ -173,7 +173,7 @@ def _bonds_differ(molecules: MoleculePair, neighbor: Neighbor, other: Neighbor) 
 
 
 def _name(molecules: MoleculePair, atom: int) -> str:
-    """An atom of the truth in words: its number in order of writing, from 1, its text or its neighbors' texts."""
+    """Returns an atom of the truth in words: its number, from 1, with its text or else that of a neighbor."""
     texts = molecules.truth.texts
     if texts[atom]:
         return f"atom {atom + 1} {_quoted(texts[atom])}"

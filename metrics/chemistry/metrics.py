@@ -1,4 +1,4 @@
-"""The metrics of the chemistry benchmark, and their values."""
+"""The metrics of the chemistry benchmark, and the formula of token accuracy."""
 
 from __future__ import annotations
 
@@ -31,6 +31,6 @@ SAMPLE_METRICS = (
 
 
 def accuracy(errors: Value, tokens: Value) -> Value:
-    """Returns the share of tokens without an error, below 0 if errors are more; None of no tokens."""
+    """Returns 1 - errors / tokens, which is negative if errors exceed tokens; None if there are no tokens."""
     share = ratio(errors, tokens)
     return None if share is None else 1 - share
