@@ -117,8 +117,8 @@ def assignment_cost(truth: Boxes, prediction: Boxes, token_cost: NDArray[np.floa
 
     The cost is a weighted sum of the token cost, the position cost (the mean absolute difference of the box
     coordinates, relative to the size of their own image) and the order cost (the absolute difference of the indices,
-    relative to the longer length). If neighbours are swapped, assignments often have equal costs, and rounding decides.
-    So indices are divided before they are subtracted, as in the released tool.
+    relative to the longer length). Swapped neighbours often lead to equal costs, and then rounding decides: indices are
+    divided before they are subtracted, as in the released tool.
     """
     left, right = (side.boxes / np.tile(side.size, 2) for side in (truth, prediction))
     position = np.zeros_like(token_cost)
@@ -150,9 +150,7 @@ def visual_class(token: str) -> str:
 
 
 def consistent(source: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Returns the mask [N] of the consistent matches.
-
-    source, target: the centres [N, 2] of the matched boxes, in pixels.
+    """Returns the mask [N] of the consistent matches; source, target: the centres [N, 2] of their boxes in pixels.
 
     Runs RANSAC up to 5 times, each time on the matches not kept so far. Keeps all of two or fewer matches, and all if
     the sides are equal: a sample of coinciding points has no scale, so RANSAC could drop some of them.
@@ -173,7 +171,7 @@ def consistent(source: NDArray[np.float64], target: NDArray[np.float64]) -> NDAr
 
 
 def _largest_agreement(source: NDArray[np.float64], target: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Returns the inliers [N], within 20 pixels, of the best model: the most inliers, then the least squared residual."""
+    """Returns the inliers [N], within 20 pixels, of the best model: most inliers, then least squared residual."""
     count = len(source)
     residuals = _residuals(source, target, _samples(count))
     agreeing = residuals < RESIDUAL

@@ -105,7 +105,7 @@ def matching_cost(truth: NormalizedFormula | None, prediction: NormalizedFormula
 def render(
     formulas: Iterable[NormalizedFormula], typesetter: Typesetter, allowances: SampleAllowances | None = None
 ) -> dict[NormalizedFormula, Rendering]:
-    """Typesets formulas together and finds the boxes of their tokens; skips those that `allowances` has no steps for."""
+    """Typesets formulas together and finds the boxes of their tokens; omits those that `allowances` cannot pay for."""
     unique = dict.fromkeys(formulas)
     results = typesetter.typeset((formula.marked for formula in unique if formula.marked), allowances)
     renderings: dict[NormalizedFormula, Rendering] = {}

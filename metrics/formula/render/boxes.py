@@ -1,8 +1,8 @@
 """The ink of a typeset formula: the boxes of its tokens, its image, and how far two images differ.
 
-Ink is the box of each glyph by its font's metrics, and each rule. As in a raster of 200 dpi, a token's box spans the
-pixels that its ink covers wholly, or touches where it covers none, and the image is cropped to all the pixels that ink
-touches.
+Ink is the box of each glyph, from the metrics of its font, and each rule. As in a raster image of 200 dpi, a token's
+box spans the pixels that its ink covers completely, or the pixels it touches if it covers none; the image is cropped to
+all pixels that ink touches.
 
 Source of the differences: section 11 of the CDM supplement; the column edit distance is that of Y. Deng et al.,
 "Image-to-Markup Generation with Coarse-to-Fine Attention", ICML 2017: each column of the black-and-white image is one
@@ -33,18 +33,18 @@ if TYPE_CHECKING:
 DPI = 200
 PIXELS_PER_UNIT = DPI / POINTS_PER_INCH / UNITS_PER_POINT
 PADDING = 8
-"""Pixels left round the ink when the image is cropped to it."""
+"""Pixels of margin around the ink of a cropped image."""
 MARGIN = 1
-"""Pixels by which a token's box is larger than its ink on each side."""
+"""Pixels by which a token's box extends beyond its ink on each side."""
 
 MAX_SIDE = 8000
-"""Pixels; a larger image is cut."""
+"""Pixels; a larger image is clipped."""
 STEPS_OF_PIECE = 25
 PIXELS_COVERED_IN_A_STEP = 4000
 PIXELS_IN_A_STEP = 100
 COLUMN_PAIRS_IN_A_STEP = 500
 _MARK, _LEFT, _TOP, _RIGHT, _BOTTOM = range(5)
-"""The columns of ink, as of Ink."""
+"""The indices of the columns of an ink table, in the order of the fields of Ink."""
 _NO_INK = np.zeros((0, len(Ink._fields)), dtype=np.int64)
 
 
@@ -65,7 +65,7 @@ class Boxes:
 
 
 def visible(typeset: Typeset) -> NDArray[np.int64]:
-    """Returns the ink of the first page that has any on the paper, [N, 8] as of Page, cut at the paper's right edge."""
+    """Returns the ink [N, 8] of the first page with ink on the paper, as in `Page.table`, clipped at the right edge."""
     edge = typeset.width - typeset.margin
     for page in typeset.pages:
         table = page.table
@@ -78,7 +78,7 @@ def visible(typeset: Typeset) -> NDArray[np.int64]:
 
 
 def token_boxes(typeset: Typeset, labels: Sequence[str]) -> Boxes:
-    """Returns the boxes of the tokens; `labels` are the tokens by mark. Without ink, no boxes and size (0, 0)."""
+    """Returns the boxes of the tokens, where labels[mark] is a token; without ink, no boxes and the size (0, 0)."""
     table = visible(typeset)
     if not len(table):
         return Boxes((), np.zeros((0, 4)), (0.0, 0.0))
@@ -100,9 +100,9 @@ def token_boxes(typeset: Typeset, labels: Sequence[str]) -> Boxes:
 
 
 def _pixels(extents: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The first and last pixel columns and rows that ink touches, and that it covers wholly, [N, 4] each.
+    """Returns the first and last pixel columns and rows that ink touches, and that it covers completely, [N, 4] each.
 
-    Where ink covers no whole column or row, the ones that it touches stand for them.
+    If ink covers no complete column or row, those that it touches are returned instead.
     """
     touched = np.concatenate([np.floor(extents[:, :2]), np.ceil(extents[:, 2:]) - 1], axis=1)
     covered = np.concatenate([np.ceil(extents[:, :2]), np.floor(extents[:, 2:]) - 1], axis=1)
@@ -114,7 +114,7 @@ def _pixels(extents: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[
 
 @dataclass(frozen=True, slots=True)
 class ImageScores:
-    """Column edit distance, the larger number of columns, and the mean squared error of two images."""
+    """The column edit distance of two images, the larger number of columns, and the mean squared error in [0, 1]."""
 
     edits: int
     columns: int
@@ -122,7 +122,7 @@ class ImageScores:
 
 
 def image_scores(truth: Typeset, prediction: Typeset | None) -> ImageScores:
-    """Draws two formulas and compares their images; all is wrong where there is no prediction."""
+    """Draws two formulas and compares the images; without a prediction, all columns are edits and the error is 1."""
     drawn = draw_image(truth)
     if prediction is None:
         return ImageScores(drawn.width, drawn.width, 1.0)
@@ -132,12 +132,12 @@ def image_scores(truth: Typeset, prediction: Typeset | None) -> ImageScores:
 
 
 def draw_image(typeset: Typeset, dpi: int = DPI) -> Image.Image:
-    """Returns the ink of a formula in black on white, cropped to it with a margin of 8 pixels; without ink, 16 x 16.
+    """Returns a black-on-white image of a formula, cropped to its ink with a margin of 8 pixels; 16 x 16 without ink.
 
-    A glyph of a font without outlines (Type 1) is drawn as its box. At any other resolution than 200 dpi, in images for
-    people, glyphs are at whole pixels, so that each is drawn once for all its places.
+    A glyph is drawn as its box if its font has no outlines (Type 1). At resolutions other than 200 dpi, in images for
+    people, glyphs are placed at whole pixels, so that the mask of each is drawn only once.
     """
-    # Not at the top: Pillow takes a while to import, and is not needed where nothing is drawn.
+    # Not at the top: Pillow takes a while to import, and is only needed for drawing.
     from PIL import Image, ImageDraw
 
     scale = dpi / POINTS_PER_INCH / UNITS_PER_POINT
@@ -165,7 +165,7 @@ def draw_image(typeset: Typeset, dpi: int = DPI) -> Image.Image:
 
 
 def _frame(table: NDArray[np.int64], scale: float) -> tuple[int, int, tuple[int, int]]:
-    """The left and the top of ink, and the width and height of its image in pixels."""
+    """Returns the left and top of the ink in scaled points, and the (width, height) of its image in pixels."""
     left, top = table[:, [_LEFT, _TOP]].min(axis=0).tolist() if len(table) else (0, 0)
     right, bottom = table[:, [_RIGHT, _BOTTOM]].max(axis=0).tolist() if len(table) else (0, 0)
     width, height = (min(math.ceil(each * scale) + 2 * PADDING, MAX_SIDE) for each in (right - left, bottom - top))
@@ -173,9 +173,9 @@ def _frame(table: NDArray[np.int64], scale: float) -> tuple[int, int, tuple[int,
 
 
 def drawing_steps(typesets: Sequence[Typeset]) -> int:
-    """Returns the steps of drawing the images of formulas and comparing them, which pads them to one size.
+    """Returns the steps of drawing the images of formulas and comparing them, padded to one size.
 
-    They are counted from the ink alone: each piece, the pixels that it covers, and the pixels of the images.
+    They are computed from the ink alone: the number of pieces, the pixels they cover, and the size of the images.
     """
     steps = width = height = 0
     for table in map(visible, typesets):
@@ -189,10 +189,10 @@ def drawing_steps(typesets: Sequence[Typeset]) -> int:
 
 @lru_cache(maxsize=256)
 def _face(path: str, size: float) -> ImageFont.FreeTypeFont | None:
-    """A font at a size in pixels, in its own encoding; None if it has none that can be used."""
+    """Returns a font at a size in pixels, in its own encoding; None if Pillow cannot use the font."""
     from PIL import ImageFont
 
-    # Read before: Pillow raises OSError, too, for a font that it cannot use.
+    # Read outside the `try`: Pillow also raises OSError for a font that it cannot use.
     outlines = io.BytesIO(Path(path).read_bytes())
     try:
         return ImageFont.truetype(outlines, max(size, 1), encoding="ADBC", layout_engine=ImageFont.Layout.BASIC)
@@ -202,7 +202,7 @@ def _face(path: str, size: float) -> ImageFont.FreeTypeFont | None:
 
 @lru_cache(maxsize=1024)
 def _glyph(face: ImageFont.FreeTypeFont, character: str) -> tuple[Image.Image, int, int]:
-    """A glyph as a mask, and where its left and its top are from the origin."""
+    """Returns the mask of a glyph, and the offsets of its left and top from the origin in pixels."""
     from PIL import Image, ImageDraw
 
     left, top, right, bottom = map(round, face.getbbox(character, anchor="ls"))
@@ -214,7 +214,7 @@ def _glyph(face: ImageFont.FreeTypeFont, character: str) -> tuple[Image.Image, i
 def column_edit_distance(truth: Image.Image, prediction: Image.Image) -> tuple[int, int]:
     """Returns the edit distance of the columns of two images, and the larger number of columns.
 
-    Images are black and white (below half is black), padded with white below to one height.
+    Pixels below 128 are black, all others white; the lower image is padded with white at the bottom.
     """
     columns = []
     height = max(truth.height, prediction.height)

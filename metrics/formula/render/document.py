@@ -1,6 +1,6 @@
-"""The TeX documents that formulas are typeset in: one for a formula alone, one for a batch over the same format.
+"""The TeX documents for one formula and for a batch of formulas, with the same format.
 
-The log of a batch says which of its formulas got the page that they have alone.
+The log of a batch shows which of its formulas have the same page as in a document of their own.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from ..latex.token_markup import MARK, SWALLOWING_MARK, Marked
 from .dvi import POINTS_PER_INCH, UNITS_PER_POINT
 
 PAPERS = ((600, "a5", 210.0), (1300, "a4", 297.0), (1 << 62, "a3", 420.0))
-"""(most marked tokens, paper, width in mm when it lies on its side)."""
+"""(maximum number of marked tokens, paper, its width in mm in landscape)."""
 PRINTED_SHARE = 0.98
 MARKS_OF_A_FORMULA = 10_000
-"""The marks of formula n in a batch are counted from n times this, which is more than the marks of any formula."""
+"""The marks of formula n in a batch start at n times this; no formula has as many marks."""
 
 _MARKED = re.compile(rf"([{MARK}{SWALLOWING_MARK}])\{{(\d+)\}}")
 
@@ -110,7 +110,7 @@ PREAMBLE = r"""\documentclass[12pt]{article}
   \upalpha\lesssim\sum^{\sum^{\mathrm{x}\mathbf{x}}}\text{x}\]}
 \dump
 """
-"""What the format holds: the packages, and what keeps the formulas of a batch apart."""
+"""The source of the format: the packages, and the macros that isolate the formulas of a batch from each other."""
 
 
 def lone_document(formula: Marked) -> str:
@@ -124,9 +124,9 @@ def lone_document(formula: Marked) -> str:
 
 
 def batch_document(formulas: Sequence[Marked], watched: bool = False) -> str:
-    """Returns the document of several formulas, each a page; the marks of formula n count from n MARKS_OF_A_FORMULA.
+    """Returns the document of several formulas, one per page; marks of formula n start at n * MARKS_OF_A_FORMULA.
 
-    watched: whether formula n makes a file called n before it begins, which takes longer than to typeset it.
+    watched: whether a file named n is created before formula n, which takes longer than typesetting the formula.
     """
     body = "\n".join(
         f"\x04{{{number}}}{{{_paper(formula)[1] * PRINTED_SHARE:.2f}}}{_display(formula, number)}\x05"
@@ -138,7 +138,7 @@ def batch_document(formulas: Sequence[Marked], watched: bool = False) -> str:
 
 
 def _display(formula: Marked, number: int = 0) -> str:
-    """The formula as a display; its marks are those of formula `number` of a batch."""
+    """Returns the source of a formula as a display; its marks are those of formula `number` of a batch."""
     source = sanitize(formula.source)
     if number:
         source = _MARKED.sub(lambda mark: f"{mark[1]}{{{number * MARKS_OF_A_FORMULA + int(mark[2])}}}", source)
@@ -152,9 +152,9 @@ def _paper(formula: Marked) -> tuple[str, float]:
 
 
 def on_paper(formula: Marked) -> tuple[int, int, int]:
-    """Where the text's first baseline starts on the paper, and the paper's width, in scaled points.
+    """Returns the x and y of the start of the first baseline on the paper, and the paper width, in scaled points.
 
-    The geometry package leaves two fifths of the vertical margin above the text; the first line is 12 pt below.
+    The geometry package puts two fifths of the vertical margin above the text; the first baseline is 12 pt below.
     """
     unit = POINTS_PER_INCH * UNITS_PER_POINT / 25.4
     width = _paper(formula)[1]
@@ -164,7 +164,7 @@ def on_paper(formula: Marked) -> tuple[int, int, int]:
 
 
 MAX_ERRORS = 50
-"""A formula with more errors is not accepted: at a hundred TeX ends the run."""
+"""A formula with more errors is not accepted; TeX aborts the run at 100 errors."""
 
 _LOCAL_ERRORS = r"""
     Undefined\ control\ sequence\. | Extra\ \}, | Extra\ \\ | Extra\ alignment\ tab | Double\ (?:super|sub)script
@@ -172,8 +172,8 @@ _LOCAL_ERRORS = r"""
     | Missing\ delimiter | Missing\ number, | Illegal\ unit | Misplaced\ | Ambiguous; | Limit\ controls
     | Display\ math\ should\ end | You\ can't\ use\ | LaTeX\ Error:\ (?:\\begin\{|Bad\ math\ environment)
 """
-"""Errors that TeX repairs by leaving a token out or putting one in, reading none beyond it; not those in which a
-command takes a mark for its argument, and so prints its number ("Missing { inserted", unless an alignment lacks it)."""
+"""Errors that TeX repairs in place, by dropping or inserting one token. Excluded are errors in which a command takes
+a mark as its argument and so prints its number ("Missing { inserted", except in an alignment)."""
 
 _LINE = re.compile(
     rf"""^(?:
@@ -185,17 +185,17 @@ _LINE = re.compile(
 
 
 def finished(log: str, count: int) -> tuple[frozenset[int], int]:
-    """Returns which of `count` formulas may be accepted, and the number of the last that was begun (-1: none).
+    """Returns which of `count` formulas are accepted, and the number of the last formula that began (-1: none).
 
-    The batch says `=formula N begins` before each and after the last, and `=formula N ends with D` where D is how many
-    displays it had; `and more` follows where there is something between the displays or after the last. A formula is
-    accepted where both lines and the beginning of the next follow each other, and
+    A batch logs `=formula N begins` before each formula and after the last, and `=formula N ends with D` after each,
+    where D is the number of its displays; ` and more` is appended if there is anything between or after the displays.
+    A formula is accepted if these two lines and the beginning of the next follow each other in order, and
 
-    - TeX reports no error between them, in a line that starts with an exclamation mark, and D is 1; or
-    - it reports at most 50, all of which it repairs where they are, and nothing follows the first display: then all
-      the ink is of that display, which TeX made of the formula's own tokens and nothing else.
+    - TeX reports no error between them (a line that starts with an exclamation mark), and D is 1; or
+    - it reports at most 50 errors, all repaired in place, and nothing follows the first display: then all ink is
+      in that display, which TeX made from tokens of the formula only.
 
-    Text of a formula never starts a line of the log: TeX shows at most 79 characters of it, after an indentation.
+    Text of a formula never starts a line of the log: TeX shows at most 79 characters of it, indented.
     """
     accepted: set[int] = set()
     last, errors, ended, whole = -1, 0, False, True

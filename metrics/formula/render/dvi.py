@@ -1,7 +1,7 @@
-"""Reads what TeX wrote: glyphs and rules with their places, from DVI, and glyph sizes from TFM.
+"""Reads the output of TeX: glyphs and rules with their positions from DVI files, and glyph sizes from TFM files.
 
 Formats: D. Fuchs, "The format of TeX's DVI files" and "TeX font metric files", TUGboat 3(2) and 2(1). Only the marks of
-metrics.formula.latex.token_markup are read from \\special; a page cut off by the end of the file is left out.
+metrics.formula.latex.token_markup are read from \\special; a page truncated by the end of the file is omitted.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ POINTS_PER_INCH = 72.27
 UNITS_PER_POINT = 65536
 
 MAX_INKS = 200_000
-"""A page with more of them counts as none; the longest formulas have some thousand."""
+"""A page with more pieces of ink is rejected; the longest formulas have a few thousand."""
 
 NO_MARK = -1
 _RULE = -1
 
 Glyph = tuple[int, int, int, int]
-"""Width, height, depth and overhang, TeX's italic correction: how far a slanted glyph reaches beyond its width."""
+"""Width, height, depth and italic correction: how far a slanted glyph extends beyond its width."""
 Metrics = dict[int, Glyph]
-"""The glyphs of a font by character, in units of 2**-20 of its size."""
+"""The glyphs of a font by character code, in units of 2**-20 of the font size."""
 
 
 class UnreadableOutput(Exception):
@@ -35,7 +35,7 @@ class UnreadableOutput(Exception):
 
 
 class Ink(NamedTuple):
-    """A glyph or a rule: the mark it is under, its box in scaled points (y down), its font (-1: a rule)."""
+    """A glyph or a rule: its mark (-1: none), its box in scaled points (y down), its font number (-1: a rule)."""
 
     mark: int
     left: int
@@ -49,10 +49,10 @@ class Ink(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """One page: TeX's \\count0 and its ink in the order of the file.
+    """One page: TeX's \\count0 and the ink in file order.
 
-    cells: the fields of each Ink, one after another. marks: the marks that were opened on it. balanced: whether each
-    was closed there, and no other, and no ink comes after the mark of a second display.
+    cells: the fields of all Ink, flattened. marks: the marks opened on the page. balanced: whether all marks were
+    closed on it, it has no other \\special, and no ink follows the start of a second display.
     """
 
     number: int
@@ -62,7 +62,7 @@ class Page:
 
     @property
     def table(self) -> NDArray[np.int64]:
-        """The ink, [N, 8], in the order of the fields of Ink; read-only."""
+        """The ink [N, 8], with the fields of Ink as columns; read-only."""
         return np.frombuffer(bytes(self.cells), dtype=np.int64).reshape(-1, len(Ink._fields))
 
 
@@ -76,7 +76,7 @@ class Font:
 
 
 def read_metrics(data: bytes) -> Metrics:
-    """Returns the sizes of the glyphs of a TFM file."""
+    """Returns the glyph sizes in a TFM file."""
     header, first, last, *counts = struct.unpack_from(">7h", data, 2)
     info = 24 + 4 * header
     at = info + 4 * (last - first + 1)
@@ -97,9 +97,9 @@ def read_metrics(data: bytes) -> Metrics:
 def read_pages(
     data: bytes, metrics: Callable[[str], Metrics], fonts: dict[int, Font], marks_of_a_page: int = 0
 ) -> Iterator[Page]:
-    """Yields the whole pages of a DVI file; `fonts` is filled with the fonts it defines, by their numbers.
+    """Yields the complete pages of a DVI file, and adds the fonts that it defines to `fonts`, by number.
 
-    The marks of page n are counted from n times `marks_of_a_page`.
+    The marks of page n start at n times `marks_of_a_page`.
 
     Raises UnreadableOutput if a page has too much ink.
     """
@@ -117,7 +117,7 @@ def read_pages(
 
 
 def _define(data: bytes, at: int, size: int, metrics: Callable[[str], Metrics], fonts: dict[int, Font]) -> int:
-    """Reads the definition of a font, whose number takes `size` bytes, and returns where it ends."""
+    """Reads a font definition with a font number of `size` bytes; returns the offset of its end."""
     number, scale = (int.from_bytes(data[i:j], "big") for i, j in ((at, at + size), (at + size + 4, at + size + 8)))
     start = at + size + 14
     end = start + data[start - 2] + data[start - 1]
@@ -134,9 +134,9 @@ def _define(data: bytes, at: int, size: int, metrics: Callable[[str], Metrics], 
 def _page(
     data: bytes, at: int, marks_of_a_page: int, metrics: Callable[[str], Metrics], fonts: dict[int, Font]
 ) -> tuple[Page, int]:
-    """Reads one page from its head on, and returns it and where it ends.
+    """Reads a page whose header starts at offset `at`; returns it and the offset of its end.
 
-    One loop over local variables, since it runs for every byte; tests come in the order of how often they hold.
+    One loop over local variables, since it runs for each command; the most frequent commands are tested first.
     """
     cells = array("q")
     add = cells.extend
@@ -232,4 +232,4 @@ _MOVES = {
     for kind, first, shortest in zip("rwxdyz", (142, 147, 152, 156, 161, 166), (1, 0, 0, 1, 0, 0), strict=True)
     for length in range(shortest, 5)
 }
-"""By the code: which movement, and the bytes of its length; 0 if it repeats the last one of its kind."""
+"""The kind of movement by command code, and the bytes of its length; 0 bytes: repeats the last of its kind."""

@@ -1,4 +1,4 @@
-"""Runs the programs of TeX within bounds: no shell, no files outside of a folder, limits on time, memory and output."""
+"""Runs TeX programs in a sandbox: no shell escape, no files outside a folder, limits on time, memory and output."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ WALL_CLOCK_FACTOR = 12
 SIGNALS_OF_THE_RECORD = frozenset(
     [signal.SIGXCPU, signal.SIGXFSZ, signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE, signal.SIGILL]
 )
-"""What ends TeX for what a formula makes it do; any other signal comes from outside, such as from a lack of memory."""
+"""Signals that a formula can cause; any other signal comes from outside, such as from the out-of-memory killer."""
 ERRORS_OF_THE_DISK = tuple(map(os.strerror, (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS)))
 NOT_STARTED = (126, 127)
-"""What a shell ends with that cannot start a program."""
+"""The exit codes of a shell that cannot start a program."""
 
 
 def environment() -> dict[str, str]:
-    """Returns the environment that TeX's programs run in: nothing of ours but the paths, and every door shut."""
+    """Returns the environment of TeX programs: only PATH and TEXMF* are inherited, and unsafe features are disabled."""
     kept = {name: value for name, value in os.environ.items() if name == "PATH" or name.startswith("TEXMF")}
     return kept | {
         "HOME": "/nonexistent",
@@ -43,7 +43,7 @@ def environment() -> dict[str, str]:
         "openin_any": "p",
         "openout_any": "p",
         "shell_escape": "f",
-        # Of the names that a document may add, 600,000 by default: TeX clears their table at each start.
+        # The number of names that a document may add, 600,000 by default: TeX clears the table at each start.
         "hash_extra": "200000",
         "MKTEXTFM": "0",
         "MKTEXPK": "0",
@@ -52,14 +52,14 @@ def environment() -> dict[str, str]:
 
 
 def run_bounded(command: list[str], folder: Path, seconds: int) -> int:
-    """Runs a command in a folder within bounds, and ends all that it started.
+    """Runs a command in a folder with resource limits, and kills its process group afterwards.
 
-    Returns its exit code; less the number of the signal that ended it, SIGXCPU where that was for its processor time.
+    Returns the exit code, or minus the number of the signal that killed it: SIGXCPU if it ran out of processor time.
 
-    The bound is on processor time, so that a busy machine changes no result; on the clock it is far wider.
+    The time limit is on processor time, so that a busy machine changes no result; the wall-clock limit is far higher.
 
-    Raises MissingTool if the program cannot be started, OSError where the machine fails it: a disk without room, or
-    a signal from outside.
+    Raises MissingTool if the program cannot be started, OSError if the machine is at fault: the disk is full, or a
+    signal came from outside.
     """
     limits = f"ulimit -c 0; ulimit -S -t {seconds}; ulimit -H -t {seconds + 1}"
     limits += f"; ulimit -f {FILE_BLOCKS}; ulimit -v {MEMORY_KILOBYTES}"
@@ -73,7 +73,7 @@ def run_bounded(command: list[str], folder: Path, seconds: int) -> int:
         start_new_session=True,
     ) as process:
         try:
-            # The end of the output tells the end of the process at once, where wait() would poll.
+            # Returns as soon as the output is closed; wait() with a timeout would poll.
             _, said = process.communicate(timeout=seconds * WALL_CLOCK_FACTOR)
             _check_machine(command[0], process.returncode, said.decode("utf-8", "replace"))
             return process.returncode
@@ -85,7 +85,7 @@ def run_bounded(command: list[str], folder: Path, seconds: int) -> int:
 
 
 def _check_machine(program: str, code: int, said: str) -> None:
-    """Raises what `run_bounded` raises for a program that ended with this exit code and said this on standard error."""
+    """Raises the errors of `run_bounded` for a program with this exit code and this text on standard error."""
     if code in NOT_STARTED:
         raise MissingTool(f"the program {program} cannot be started ({said.strip()}): {INSTALL}")
     if code < 0 and -code not in SIGNALS_OF_THE_RECORD:
@@ -95,22 +95,22 @@ def _check_machine(program: str, code: int, said: str) -> None:
 
 
 def _kpsewhich(names: list[str]) -> list[Path]:
-    """Returns the files of TeX that have one of these names; raises OSError if the program fails."""
+    """Returns the paths of the TeX files with these names that exist; raises OSError if kpsewhich fails."""
     command = ["kpsewhich", *names]
     done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
-    # 1: one of the files is not there.
+    # 1: at least one of the files is missing.
     if done.returncode not in (0, 1):
         raise OSError(f"the program kpsewhich failed with exit code {done.returncode}: {done.stderr.strip()}")
     return [Path(line) for line in done.stdout.splitlines()]
 
 
 _FOLDERS: dict[Path, None] = {}
-"""The folders of files located so far; the files of a font family are together."""
+"""The folders of the files found so far; a font family is usually in one folder."""
 
 
 @lru_cache(maxsize=1024)
 def find_file(name: str) -> Path | None:
-    """Returns the path at which TeX finds a file; None if it has no file of that name."""
+    """Returns the path of a TeX file; None if TeX has no file of this name."""
     paths = (folder / name for folder in _FOLDERS)
     path = next((path for path in paths if path.is_file()), None) or next(iter(_kpsewhich([name])), None)
     if path:
@@ -119,7 +119,7 @@ def find_file(name: str) -> Path | None:
 
 
 def latex_version() -> dict[str, str]:
-    """Returns the first line that `latex --version` prints, under the name `latex`; empty if there is none."""
+    """Returns the first line of `latex --version` under the key `latex`; empty if LaTeX does not run."""
     with contextlib.suppress(OSError):
         done = subprocess.run(["latex", "--version"], env=environment(), capture_output=True, text=True, check=False)
         if done.returncode == 0 and done.stdout:
@@ -128,7 +128,7 @@ def latex_version() -> dict[str, str]:
 
 
 def require_tex() -> None:
-    """Raises MissingTool if a program, a package or the Chinese face is not on this machine, and names it."""
+    """Raises MissingTool, with the name, if a program, a package or the Chinese font is not installed."""
     for program in ("latex", "kpsewhich"):
         if shutil.which(program) is None:
             raise MissingTool(f"the formula benchmark needs the program {program}: {INSTALL}")

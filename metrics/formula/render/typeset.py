@@ -1,23 +1,23 @@
 r"""Typesets marked formulas with TeX: many in one process, each as if it were alone.
 
-A batch is one DVI run over a format that holds the preamble; each formula is a box of its own, shipped out as one page.
-What a formula gets must not depend on its batch, so the batch's page counts only where nothing can have reached it from
-elsewhere, or left it:
+A batch is one DVI run with a format that contains the preamble; each formula is a separate box, shipped out as one
+page. The result must not depend on the batch, so the page of a formula is accepted only if nothing can have leaked into
+it or out of it:
 
-- TeX reports no error between the formula's beginning and that of the next. What ends a formula is `\outer`, so that an
-  argument that is not closed is such an error rather than a way into the next formula.
-- At its end every group and conditional is closed, else the run stops there.
-- Its page holds one display, and every mark on it is one of its own, opened and closed there.
-- What LaTeX changes globally while it typesets is set back before each formula. What the Chinese environment changes is
-  not, so formulas with and without it are in runs of their own.
+- TeX reports no error between the start of the formula and the start of the next, except errors that it repairs in
+  place. The macro that ends a formula is `\outer`, so an unclosed argument is an error and cannot reach the next one.
+- All groups and conditionals are closed at its end; otherwise the run stops there.
+- Only its first display has ink, and every mark on its page is one of its own, opened and closed there.
+- Global changes by LaTeX are reset before each formula. Those of the Chinese environment are not, so formulas with and
+  without it are typeset in separate runs.
 
-Every other formula is typeset alone, as a whole document, and that result counts. So is a formula whose counted work is
-large (metrics.formula.limits).
+Every other formula is typeset alone, as a complete document, and that result is used. So is a formula with much counted
+work (metrics.formula.limits).
 
-A formula cannot read, write, define or run anything: commands outside of metrics.formula.latex.commands are not known
-to its TeX, `\special` and hexadecimal notation are out of its reach, and the process has no shell escape, opens files
-in its own scratch folder alone, and is bounded in processor time, memory and file size; its whole process group is
-ended.
+A formula cannot read, write, define or run anything: its TeX does not know commands outside of
+metrics.formula.latex.commands, `\special` and hexadecimal notation are not available, and the process has no shell
+escape, opens files only in its own scratch folder, and is limited in processor time, memory and file size; its whole
+process group is killed.
 """
 
 from __future__ import annotations
@@ -40,24 +40,24 @@ from .dvi import Font, Metrics, Page, UnreadableOutput, read_metrics, read_pages
 from .tex import INSTALL, find_file, require_tex, run_bounded
 
 MAX_FORMULAS_PER_RUN = 1000
-"""Formulas in one run of TeX: what is lost when one breaks it is bounded."""
+"""Formulas in one run of TeX; limits how much is lost when one of them breaks it."""
 MAX_STEPS_PER_RUN = 1_000_000
-"""The counted work of the formulas in one run, at most about a second."""
+"""The counted work of the formulas in one run, which takes at most about a second."""
 SECONDS_OF_RUN = 2
-"""Processor time of a run of several formulas: one second for them all, and one for a formula that has no end."""
+"""Processor time of a run of several formulas: one second for all, and one for a formula that does not terminate."""
 MAX_STEPS_IN_RUN = 100_000
 """A formula with more counted work is typeset alone."""
 STEPS_OF_SECOND = 250_000
-"""A formula may take a second of processor time and one more for so many steps, four times what they take at most."""
+"""A formula may take one second of processor time, plus one per so many steps: four times the most they need."""
 STEPS_OF_STALLED_SECOND = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Typeset:
-    """A typeset formula: the pages it came out on and the fonts by number.
+    """A typeset formula: its pages, and the fonts by number.
 
-    Places are in scaled points from the left edge of the text and its first baseline; that point is `margin` right of
-    the paper's left edge and `fall` below its top edge, and the paper is `width` wide.
+    Coordinates are in scaled points; their origin is on the left edge of the text at the first baseline, `margin` from
+    the left edge of the paper and `fall` below its top edge. The paper is `width` wide.
     """
 
     pages: tuple[Page, ...]
@@ -69,16 +69,16 @@ class Typeset:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A formula that TeX gave no page for, with the reason, and whether TeX had to be ended."""
+    """The reason why TeX produced no page for a formula; stalled: whether TeX had to be killed."""
 
     reason: str
     stalled: bool = False
 
 
 class _Run(NamedTuple):
-    """What a run of TeX left: the pages that it finished, its log, the last formula begun (0 unless it is watched).
+    """The result of a run of TeX: the completed pages and the log.
 
-    ended: whether it had to be ended from outside.
+    begun: the last formula that began, 0 unless the document is watched. ended: whether a signal ended TeX.
     """
 
     pages: list[Page]
@@ -90,8 +90,8 @@ class _Run(NamedTuple):
 class Typesetter:
     """TeX with its scratch folder and its format.
 
-    `seconds` is the processor time that one formula may take. `runs` and `nanoseconds` tell how often TeX ran on
-    formulas, and how long on the clock.
+    seconds: the processor time that one formula may take. runs, nanoseconds: how often TeX ran on formulas, and its
+    total wall-clock time.
     """
 
     def __init__(self, seconds: int) -> None:
@@ -101,9 +101,9 @@ class Typesetter:
         self.nanoseconds = 0
 
     def open(self) -> None:
-        """Makes the scratch folder and the format.
+        """Creates the scratch folder with the format; no-op if it is open.
 
-        Raises MissingTool if TeX, a package or the Chinese face is missing.
+        Raises MissingTool if TeX, a package or the Chinese font is missing.
         """
         if self._scratch is not None:
             return
@@ -121,7 +121,7 @@ class Typesetter:
     def typeset(
         self, formulas: Iterable[Marked], allowances: SampleAllowances | None = None
     ) -> dict[Marked, Typeset | Failure]:
-        """Typesets formulas, each as if it were alone; leaves out those that no sample of `allowances` still wants."""
+        """Typesets formulas, each as if it were alone; omits those that no sample of `allowances` needs any more."""
         allowances = allowances or SampleAllowances()
         results: dict[Marked, Typeset | Failure] = {}
         waiting = sorted(dict.fromkeys(formulas), key=attrgetter("chinese"))
@@ -141,18 +141,18 @@ class Typesetter:
             results |= done
 
     def _limit(self, formula: Marked) -> int:
-        """The seconds of processor time that a formula may take."""
+        """Returns the seconds of processor time that a formula may take."""
         return min(self._seconds, 1 + formula.steps // STEPS_OF_SECOND)
 
     def _batch(self, formulas: Sequence[Marked]) -> tuple[dict[Marked, Typeset], list[Marked]]:
         """Typesets formulas in one run.
 
-        Returns those whose pages count, and those that are to be typeset alone; the ones that the run did not reach are
-        in neither. One of the two is never empty.
+        Returns the formulas whose pages are accepted, and those to typeset alone. Formulas that the run did not reach
+        are in neither. The two are never both empty.
         """
         fonts: dict[int, Font] = {}
         run = self._run(batch_document(formulas), fonts, SECONDS_OF_RUN, MARKS_OF_A_FORMULA)
-        if run.ended:  # what was begun tells which formula has no end: what TeX wrote of the others is not yet on disk
+        if run.ended:  # a watched run shows which formula does not end: the log is not all on disk
             fonts.clear()
             run = self._run(batch_document(formulas, watched=True), fonts, SECONDS_OF_RUN, MARKS_OF_A_FORMULA)
         clean, reached = finished(run.log, len(formulas))
@@ -169,7 +169,7 @@ class Typesetter:
         return done, alone if done or alone else [formulas[0]]
 
     def _alone(self, formula: Marked) -> Typeset | Failure:
-        """Typesets one formula as a document of its own."""
+        """Typesets one formula as a complete document."""
         fonts: dict[int, Font] = {}
         limit = self._limit(formula)
         run = self._run(lone_document(formula), fonts, limit)
@@ -206,7 +206,7 @@ class Typesetter:
 
 @lru_cache(maxsize=1024)
 def _glyph_sizes(name: str) -> Metrics:
-    """Returns the glyph sizes of a font that TeX finds; of a font that is not there, none."""
+    """Returns the glyph sizes of a font; empty if TeX does not find it."""
     file = find_file(f"{name}.tfm")
     return read_metrics(file.read_bytes()) if file else {}
 
@@ -216,7 +216,7 @@ _FLAGS = ["-interaction=batchmode", "-no-shell-escape", "-no-mktex=tfm", "-no-mk
 
 @lru_cache(maxsize=1)
 def _format() -> bytes:
-    """Returns TeX's format with the preamble, a third of a second's work; TeX mostly compresses it, this does not."""
+    """Returns the TeX format with the preamble, uncompressed; making it takes a third of a second."""
     with tempfile.TemporaryDirectory(prefix="beamscore-formula-") as name:
         folder = Path(name)
         (folder / "formula.tex").write_text(PREAMBLE, "utf-8")
@@ -231,7 +231,7 @@ def _format() -> bytes:
 
 
 def _first_run(waiting: Sequence[Marked]) -> Sequence[Marked]:
-    """The first of the formulas that one run is to typeset: all in the Chinese environment, or none."""
+    """Returns the first formulas, for one run: at least one, all in the Chinese environment or none."""
     steps = 0
     for count, formula in enumerate(waiting[:MAX_FORMULAS_PER_RUN]):
         steps += formula.steps
