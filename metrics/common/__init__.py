@@ -1,1 +1,1 @@
-"""What several benchmarks share: assignment, geometry, text, the work budget."""
+"""Code that several benchmarks share: assignment, geometry, text, drawings, the work budget."""

@@ -1,4 +1,4 @@
-"""The best one-to-one assignment."""
+"""One-to-one assignment with the largest sum of scores."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def best_pairs(scores: Sequence[Sequence[float]] | npt.NDArray[np.float64]) -> l
 
 
 def best_pairs_below(bounds: Sequence[Sequence[float]], score: Callable[[int, int], float]) -> list[tuple[int, int]]:
-    """Returns `best_pairs` of the table of score(row, column), where no score exceeds its bound.
+    """Returns `best_pairs` of the table of score(row, column); bounds: upper bounds of the scores, `[N, M]`.
 
-    Computes only scores that may be the best of their line, if these determine the pairs.
+    Computes only the scores that may be the best of their row (of their column if N > M), if these determine the pairs.
 
     >>> best_pairs_below([[1.0, 0.5], [0.5, 1.0]], lambda row, column: 0.75 if row == column else 0.25)
     [(0, 0), (1, 1)]

@@ -16,7 +16,7 @@ class Budget:
     """Counts the steps of one sample; every benchmark makes one for each sample, with its option `max_steps`.
 
     A step is an elementary piece of work, such as one pair of elements compared or one character read; a benchmark
-    counts steps before the work that they stand for; a step costs at most about a microsecond. Steps depend on the
+    counts steps before it does the work; a step costs at most about a microsecond. Steps depend on the
     input alone, never on the clock.
     """
 
@@ -34,7 +34,7 @@ class Budget:
         return self._max_steps - self.steps
 
     def spend(self, steps: int) -> None:
-        """Counts `steps`; raises OutOfBudget, of side "sample", once there are more than `max_steps`."""
+        """Counts `steps`; raises OutOfBudget with the side "sample" if the total exceeds `max_steps`."""
         self.steps += steps
         if self.steps > self._max_steps:
             raise OutOfBudget(
@@ -45,11 +45,11 @@ class Budget:
 
     @contextmanager
     def reading(self, side: Side) -> Iterator[None]:
-        """Counts the steps spent within it as the reading of `side`: the cost of that record alone.
+        """Returns a context manager that attributes the steps spent in it to the reading of `side`.
 
-        If the steps run out within it, OutOfBudget has the side whose reading took more than half of `max_steps`, so
-        that an expensive prediction does not remove its ground truth from the score. If both sides did, or neither, it
-        has the side "sample".
+        If the steps run out in it, the side of OutOfBudget is the one whose reading took more than half of `max_steps`,
+        so that an expensive prediction does not remove its ground truth from the score. If neither or both took more
+        than half, the side is "sample".
         """
         before = self.steps
         try:

@@ -1,7 +1,7 @@
-"""Drawings as SVG documents: shapes and text of unknown origin, one legend for all benchmarks, and the real picture.
+"""Drawings as SVG documents: shapes, untrusted text, one legend for all benchmarks, and the real picture.
 
-Matched, missed, extra and wrong parts each have a colour and a dash pattern, the same in every drawing. Text has 12 px,
-so that a page that scales a drawing down a little still shows it at 11 px.
+Matched, missed, extra and wrong parts each have a colour and a dash pattern, the same in every drawing. Text is 12 px
+high, so that it still has 11 px on a page that scales the drawing down a little.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ WIDTH = 620.0
 """The width of most drawings: two fit side by side on a screen."""
 MAX_PICTURE_HEIGHT = 420.0
 FAR = 0.05
-"""Parts further outside of their frame than this fraction of its size are not drawn, but counted."""
+"""Parts that lie outside their frame by more than this fraction of its size are counted instead of drawn."""
 PICTURE = "cid:picture"
-"""The address of the real picture in a drawing, until it is inserted; see `with_picture`."""
+"""The placeholder address of the real picture in a drawing; `with_picture` replaces it."""
 LINE_HEIGHT = 16.0
 TEXT_SIZE = 12
 CHARACTER_WIDTH = 7.2
@@ -50,9 +50,9 @@ MATCHED = Style("matched", "#1f4e8c")
 MISSED = Style("missed", "#b3261e", "7 4", 2.0)
 EXTRA = Style("extra", "#b85c00", "2 3", 2.0)
 WRONG = Style("wrong", "#7a3fb0", "9 3 2 3", 2.0)
-"""Of pairs that match only partly or too little. The four colours are distinct for colour-blind people too."""
+"""For pairs that match only partly or too little. Colour-blind people can tell the four colours apart too."""
 UNJUDGED = Style("ground truth", INK)
-"""Of a sample without a prediction."""
+"""For samples without a prediction."""
 IGNORED = Style("does not count", SOFT, "1 2", 1.0)
 FRAME = Style("", "#c5cad1", "", 1.0)
 FAULTS = frozenset([MISSED.label, EXTRA.label, WRONG.label])
@@ -102,11 +102,11 @@ class Drawing:
         self._image(x, y, width, height, f"data:image/png;base64,{base64.b64encode(data).decode('ascii')}")
 
     def picture(self, x: float, y: float, width: float, height: float) -> None:
-        """Leaves the place of the real picture."""
+        """Adds a placeholder for the real picture."""
         self._image(x, y, width, height, PICTURE)
 
     def picture_above(self, x: float, y: float, image: ImageSize | None) -> float:
-        """Leaves a place for the real picture, if any, above the drawing; returns the top of the drawing."""
+        """Adds a placeholder for the real picture, if any, above the drawing; returns the top of the drawing."""
         if image is None:
             return y
         scale = min(1.0, (WIDTH - x) / image[0], MAX_PICTURE_HEIGHT / image[1])
@@ -118,14 +118,14 @@ class Drawing:
         self._add("image", place | {"preserveAspectRatio": "none", "href": address}, "")
 
     def text(self, x: float, y: float, text: str, color: str = INK, limit: int = 60, bold: bool = False) -> None:
-        """Writes one line with its baseline at y, at most `limit` characters of it."""
+        """Writes one line with its baseline at y, truncated to `limit` characters."""
         attributes = {"x": f"{x:.1f}", "y": f"{y:.1f}", "font-size": str(TEXT_SIZE), "fill": color} | _HALO
         if bold:
             attributes["font-weight"] = "bold"
         ElementTree.SubElement(self._root, "text", attributes).text = printable(truncated(text, limit))
 
     def legend(self, x: float, y: float, is_judged: bool, *more: Style) -> None:
-        """Writes the legend in one line; a ground truth alone is not judged."""
+        """Writes the legend in one line; is_judged: False for a ground truth without a prediction."""
         for style in (MATCHED, MISSED, EXTRA, WRONG, *more) if is_judged else (UNJUDGED,):
             self.line(x, y - 4, x + 26, y - 4, style)
             self.text(x + 32, y, style.label)
@@ -162,7 +162,7 @@ class View:
         """The lower right corner of the frame in the drawing."""
 
     def picture(self) -> None:
-        """Leaves the place of the real picture, which fills the frame."""
+        """Adds a placeholder for the real picture, which fills the frame."""
         (x, y), (right, bottom) = self._begin, self.end
         self._drawing.picture(x, y, right - x, bottom - y)
 
@@ -184,7 +184,7 @@ class View:
             self._drawing.mark(*place, style, _title(is_predicted, title))
 
     def write_far(self) -> float:
-        """Writes how many parts lie too far outside to be drawn, if any; returns the bottom of the drawing."""
+        """Writes how many parts were not drawn because they are too far outside; returns the bottom of the drawing."""
         y = self.end[1] + LINE_HEIGHT
         if not self._far:
             return y
@@ -193,7 +193,7 @@ class View:
         return y + 2 * LINE_HEIGHT
 
     def _places(self, points: Sequence[Point]) -> list[Point]:
-        """Returns the points of a part in the drawing; empty if one of them lies far outside."""
+        """Returns the points of a part in drawing coordinates; counts the part and returns [] if one is far outside."""
         (left, top, right, bottom), (across, along) = self._frame, self._reach
         if all(
             -across <= x - left and x - right <= across and -along <= y - top and y - bottom <= along for x, y in points
@@ -212,10 +212,10 @@ def _title(is_predicted: bool, title: str) -> str:
 
 
 def with_picture(drawing: str, picture: str) -> str:
-    """Returns a drawing with the real picture, as a data URI, in its place."""
+    """Returns a drawing with its placeholder replaced by the real picture, a data URI."""
     return drawing.replace(PICTURE, picture, 1)
 
 
 def printable(text: str) -> str:
-    """Returns text without characters that XML cannot hold or that change the direction of a line."""
+    """Returns text with U+FFFD for characters that XML does not allow or that change the direction of a line."""
     return "".join(c if c.isprintable() and not "\ufdd0" <= c <= "\ufdef" else "\ufffd" for c in text)

@@ -20,11 +20,11 @@ MAX_MARKS = 30
 
 FIRST_MARK = "\u0300"
 _MAY_HAVE_MARKS = re.compile(f"[{FIRST_MARK}-\U0010ffff]{{{MAX_MARKS}}}")
-"""As many characters in a row as may be marks; few texts have them, and `_marks` takes long to make."""
+"""MAX_MARKS characters in a row that may be marks: a cheap test before `_marks`, which is slow to compile."""
 
 
 def cached_if_short(function: Callable[Concatenate[str, P], T]) -> Callable[Concatenate[str, P], T]:
-    """Returns `function` with the results of short texts cached; long texts would fill memory."""
+    """Returns `function` with a cache for texts of at most 64 characters; longer ones would fill memory."""
     cached = lru_cache(maxsize=10_000)(function)
 
     @wraps(function)
@@ -44,7 +44,7 @@ def truncated(text: str, length: int) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Returns a hint at the name that was probably meant, or nothing if none is similar.
+    """Returns a hint at the most similar known name, or an empty string if none is similar.
 
     >>> nearest("charts", ["chart", "formula"])
     ' (did you mean chart?)'
@@ -68,7 +68,7 @@ def character_error_rate(truth: str, predicted: str) -> float:
 
 
 def normalized(text: str) -> str:
-    """Returns the text in Unicode normalization form C, in which texts are compared.
+    """Returns the text in Unicode normalization form C, for comparisons.
 
     Sorting marks takes time quadratic in their number, so a U+034F is inserted after every 30 combining marks in a
     row, as in the stream-safe text format of UAX 15.
@@ -80,7 +80,7 @@ def normalized(text: str) -> str:
 
 @lru_cache(maxsize=1)
 def _marks() -> re.Pattern[str]:
-    """Matches 30 characters in a row that are, or begin with, a combining mark."""
+    """Returns the pattern of 30 characters in a row that are, or decompose to start with, a combining mark."""
     last = 0x1FFFF  # no marks are encoded beyond
     firsts = ((each, unicodedata.normalize("NFD", each)[0]) for each in map(chr, range(ord(FIRST_MARK), last)))
     marks = [each for each, first in firsts if unicodedata.combining(first)]

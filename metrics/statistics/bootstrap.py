@@ -33,7 +33,7 @@ HALF = 1 << HALF_BITS
 ROWS_PER_BLOCK = 256
 MAX_WEIGHT = 20
 BYTES_PER_PENDING = 512
-"""About the memory of a sample that is not folded yet, with its statistics."""
+"""Approximate memory of a sample that is not folded yet, with its statistics."""
 
 
 def poisson_thresholds() -> npt.NDArray[np.uint64]:
@@ -105,8 +105,8 @@ def uniforms_of(unit_hashes: Sequence[int], count: int) -> npt.NDArray[np.uint64
 class BootstrapSums:
     """The exact sums of a set of samples and of its replicates: a commutative monoid under `merge`.
 
-    A few samples are kept as added, more are folded into a table; this is not visible from outside: equal sets of
-    samples have equal tables. table: initial sums.
+    Samples are buffered and folded into a table in blocks, with no visible effect: equal sets of samples have equal
+    tables. table: initial sums.
 
     Raises ValueError if the table does not have the number of rows of the bootstrap.
     """
@@ -124,7 +124,7 @@ class BootstrapSums:
     def add(self, unit_hash: int, statistics: Mapping[str, float]) -> None:
         """Adds one sample.
 
-        The statistics must have passed `check_statistics`: later a bad number could not be traced to its sample.
+        The statistics must have passed `check_statistics`: a bad number could not be traced to its sample later.
         """
         self._pending.append((unit_hash, statistics))
         if len(self._pending) >= ROWS_PER_BLOCK:
@@ -155,7 +155,7 @@ class BootstrapSums:
     def table(self) -> SumTable:
         """Returns the sums of the samples themselves, and, in the rows below, those of each replicate.
 
-        The form is canonical: names without any count are omitted.
+        The form is canonical: names whose sums are all 0 are omitted.
         """
         self._fold()
         return self._table.without_zeros()
@@ -173,7 +173,7 @@ class BootstrapSums:
         self._pending = []
 
     def _sums_of(self, block: Sequence[tuple[int, Mapping[str, float]]]) -> SumTable:
-        """Returns the sums of a block of samples; a fraction may still be 1 or more; adding tables carries it."""
+        """Returns the sums of a block of samples; fractions may be 1 or more, and adding tables carries them."""
         names = sorted({name for _, statistics in block for name in statistics})
         places = {name: place for place, name in enumerate(names)}
         samples = np.repeat(np.arange(len(block)), [len(statistics) for _, statistics in block])

@@ -35,11 +35,11 @@ _HALVINGS = 30
 
 
 def change_points(values: Sequence[float], errors: Sequence[float], series: int = 8) -> list[int]:
-    """Returns the indexes [T] in `values` at which a change begins, in order.
+    """Returns the indices [T] in `values` at which a change begins, in order.
 
     errors: the standard error of each value. series: how many series of this length are tested at once; they share the
-    false alarms. A night without an error (0) is not a change point and does not enter the mean of the reference; the
-    last night is not a change point, since no later one confirms it.
+    false alarms. A night with an error of 0 is not a change point and is not part of the reference mean. The last night
+    is never a change point, since no later one confirms it.
     """
     alpha = FALSE_ALARMS_A_YEAR / (NIGHTS_A_YEAR * max(1, series))
     changes: list[int] = []

@@ -35,7 +35,7 @@ FloatArray = npt.NDArray[np.float64]
 Verdict = Literal["better", "worse", "no difference shown", "too few differ", "not tested"]
 SWAPS = 999
 RELATIVE_ROUNDING, ABSOLUTE_ROUNDING = 1e-9, 1e-14
-"""Equal differences of ratios may differ this much by rounding."""
+"""Rounding may make equal differences of ratios differ by this much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def units_needed(confidence: float) -> int:
 
 
 def dependencies(benchmark: AnyBenchmark, sums: Sums) -> dict[str, frozenset[str]]:
-    """Returns for each statistic the metrics that change when it is increased in `sums`, or omitted."""
+    """Returns, for each statistic, the metrics that change if it is increased in `sums`, or omitted."""
     units, values = sums.units(), benchmark.values(sums).items()
     dependent = {}
     for name, total in units.items():
@@ -121,7 +121,7 @@ class SwapTest:
 
 
 class ComparedMetric(NamedTuple):
-    """One metric of one slice of two systems; test: None if it has no difference, or nothing was swapped."""
+    """One metric of one slice of two systems; test: None if there is no difference value, or no swaps."""
 
     difference: PairedDifference
     test: SwapTest | None
@@ -154,10 +154,10 @@ def compare_slice(
 ) -> ComparedSlice:
     """Compares two systems over the samples of a slice that both scored.
 
-    corpora: of the baseline and the candidate, the sums of all samples. systems: of both, the sums of the slice and, in
-    the rows below, those of each replicate. changes: in the row of each swap the sum of candidate - baseline over the
-    units that are swapped. differing: for each metric how many samples differ in it, and how many units, counted
-    only up to the number that a test needs.
+    corpora: the sums of all samples of the baseline and of the candidate. systems: for each of them, the sums of the
+    slice in the first row, and those of each replicate below. changes: for each swap, in its row, the sum of
+    candidate - baseline over the swapped units. differing: for each metric, how many samples and how many units differ
+    in it; units are counted only up to the number that a test needs.
     """
     before, after = (measure(benchmark, corpus, sums, clustered) for corpus, sums in zip(corpora, systems, strict=True))
     units = {name: count for name, (_, count) in differing.items()}

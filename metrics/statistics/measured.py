@@ -53,8 +53,8 @@ class Measured:
     values: by name; None if there was nothing to measure.
     replicates: by name, the value in each replicate [R]; NaN if there was nothing to measure.
     units: by name, how many samples, or clusters if clusters are drawn, count for the metric.
-    denominators: by name, the denominator of the metric in the corpus and in each replicate [1 + R]; a metric made of
-    metrics has none of its own.
+    denominators: by name, the denominator of the metric in the slice and in each replicate [1 + R]; derived metrics
+    have none of their own.
     sizes: by name, the effective sample size of means over classes, in units of equal weight; for others see `units`.
     predictions: the fingerprint of the predictions; None if it is not known.
     """

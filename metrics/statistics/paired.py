@@ -159,7 +159,7 @@ def _detectable(error: float, units: float, confidence: float, width: float | No
 # holds different samples. A count of something in the predictions says nothing if it differs.
 
 MIN_REPLICATES = 20
-"""Fewer replicates may be equal by chance."""
+"""No more replicates than this may be equal by chance."""
 
 
 def same_samples(benchmark: AnyBenchmark, metric: str, one: Measured, other: Measured) -> bool | None:

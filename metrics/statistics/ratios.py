@@ -1,6 +1,6 @@
 """Ratios of sums, and values computed from them.
 
-A number without a denominator is None: there was nothing to measure. Each function also accepts columns instead of
+A ratio whose denominator is 0 is None: there is nothing to measure. Each function also accepts columns instead of
 numbers, one entry for each replicate [R], with NaN for None, and returns the same bits as a call for each entry.
 """
 
@@ -87,7 +87,7 @@ def plain_sum(values: Sequence[float]) -> float:
 
 
 def entrywise(function: Callable[..., float | None], *values: Value) -> Value:
-    """Returns `function` of the values; of columns, entry by entry: for what has no form over columns."""
+    """Returns `function` of the values; if any is a column, applies a scalar-only function entry by entry."""
     if not any(isinstance(value, np.ndarray) for value in values):
         return function(*values)
     columns = np.broadcast_arrays(*values)

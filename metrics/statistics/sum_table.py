@@ -28,7 +28,7 @@ AnySums = TypeVar("AnySums", Sums, "SumTable")
 
 _FRACTION = UNITS_PER_ONE - 1
 _EXACT_BELOW = 1 << 53
-"""Integers of a smaller magnitude are floats without rounding."""
+"""Integers of smaller magnitude are exact in float64."""
 BYTES_PER_SUM = 16
 _WHOLE_BITS = 64 - FRACTION_BITS
 
@@ -59,7 +59,7 @@ class SumTable:
 
     @classmethod
     def stacked(cls, tables: Sequence[SumTable]) -> SumTable:
-        """Returns the rows of some tables, one below the other."""
+        """Returns a table with the rows of all tables, stacked vertically."""
         names = sorted({name for table in tables for name in table.names})
         places = {name: place for place, name in enumerate(names)}
         cells, start = np.zeros((2, len(names), sum(map(len, tables))), dtype=np.int64), 0
@@ -89,14 +89,14 @@ class SumTable:
         return iter(self.names)
 
     def __getitem__(self, name: str) -> FloatArray | float:
-        """The sums under `name`, each as the nearest float [R]; 0 if nothing was added."""
+        """Returns the sums under `name` as the nearest floats [R]; zeros if nothing was added."""
         if name in self._same:
             return self._same[name]
         place = self.places.get(name)
         return np.zeros(len(self)) if place is None else self.floats[place]
 
     def family(self, prefix: str) -> dict[str, FloatArray]:
-        """The columns named `prefix[KEY]`, by KEY, in order."""
+        """Returns the columns named `prefix[KEY]`, by KEY, in order."""
         start, family = len(prefix) + 1, [name for name in self.names if name.startswith(f"{prefix}[")]
         return {name[start:-1]: self.floats[self.places[name]] for name in family if name.endswith("]")}
 
@@ -107,7 +107,7 @@ class SumTable:
         return table
 
     def renamed(self, names: Mapping[str, str]) -> SumTable:
-        """Returns the sums under new names; names: the old names by the new ones."""
+        """Returns the sums under new names; names: maps each new name to the old one."""
         order = sorted(names)
         places = [self.places[names[name]] for name in order]
         return replace(self, names=tuple(order), wholes=self.wholes[places], fractions=self.fractions[places])
@@ -122,15 +122,15 @@ class SumTable:
         return [self.row(number) for number in range(len(self))]
 
     def under(self, first: Sums) -> SumTable:
-        """Returns the table with these rows below a first one."""
+        """Returns the table with `first` inserted as the first row."""
         return SumTable.stacked([SumTable.of([first]), self])
 
     def below(self) -> SumTable:
-        """Returns the rows below the first: the replicates, if the first has the sums of the samples themselves."""
+        """Returns the table without its first row: only the replicates, if the first row is the samples themselves."""
         return replace(self, wholes=self.wholes[:, 1:], fractions=self.fractions[:, 1:])
 
     def __add__(self, other: SumTable) -> SumTable:
-        """Returns the sums of each row with those of the same row of `other`, or of its only row."""
+        """Returns the sum of each row and the same row of `other`, or its only row."""
         both, rows = SumTable.stacked([self, other]), len(self)
         wholes, fractions = (cells[:, :rows] + cells[:, rows:] for cells in (both.wholes, both.fractions))
         return SumTable(both.names, wholes + (fractions >> FRACTION_BITS), fractions & _FRACTION)
@@ -237,9 +237,9 @@ def values_of_rows(benchmark: Benchmark[Any, Any, Any], sums: SumTable | Sums, c
 def with_slices(
     statistics: Mapping[str, float], slices: Iterable[tuple[tuple[str, ...], tuple[str, ...]]], columns: Collection[str]
 ) -> Mapping[str, float]:
-    """Returns the statistics of a sample, also under its slices of `columns`.
+    """Returns the statistics of a sample, repeated under the names for its slices of `columns`.
 
-    slices: of the sample, each as the names and the values of its columns; crossed slices add nothing.
+    slices: those of the sample, each as column names and values; slices of several columns add nothing.
 
     >>> with_slices({"equal": 1}, [(("kind",), ("a",)), (("kind", "size"), ("a", "b"))], ["kind"])
     {'equal': 1, '@["kind","a"]equal': 1}

@@ -72,11 +72,11 @@ class Sums:
         return Sums(units)
 
     def renamed(self, names: Mapping[str, str]) -> Sums:
-        """Returns the sums under new names; names: the old names by the new ones."""
+        """Returns the sums under new names; names: maps each new name to the old one."""
         return Sums({new: self._units[old] for new, old in names.items()})
 
     def __getitem__(self, name: str) -> float:
-        """The sum under `name` as the nearest float; 0.0 if nothing was added."""
+        """Returns the sum under `name` as the nearest float; 0.0 if nothing was added."""
         return self._units.get(name, 0) / UNITS_PER_ONE
 
     def __iter__(self) -> Iterator[str]:
@@ -95,11 +95,11 @@ class Sums:
         return Sums, (self.units(),)
 
     def units(self) -> dict[str, int]:
-        """The totals in units of 2**-52, in order of the names."""
+        """Returns the totals in units of 2**-52, in order of the names."""
         units = self._units
         return {name: units[name] for name in self}
 
     def family(self, prefix: str) -> dict[str, float]:
-        """The sums named `prefix[KEY]`, by KEY, in order: the cells of a family of statistics."""
+        """Returns the sums named `prefix[KEY]`, by KEY, in order: the members of a family of statistics."""
         start = len(prefix) + 1
         return {name[start:-1]: self[name] for name in self if name.startswith(f"{prefix}[") and name.endswith("]")}
