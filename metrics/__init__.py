@@ -1,1 +1,1 @@
-"""What a score is: plain Python and NumPy, without Apache Beam."""
+"""Benchmarks, metrics and statistics in plain Python and NumPy, without Apache Beam."""

@@ -1,7 +1,7 @@
-"""What a benchmark is.
+"""The interface of benchmarks.
 
 A benchmark is two pure functions, `score_sample` (truth, prediction -> named statistics that add up) and `values`
-(sums -> the metrics that people read), and the types of its records. It knows nothing of how samples travel.
+(sums -> the metrics that people read), and the types of its records. It does not depend on the pipeline.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Ability = Literal["convert", "draw"]
 
 
 class MissingTool(Exception):
-    """A program that a benchmark needs is not installed; the one line says what to install."""
+    """A program that a benchmark needs is not installed; the one-line message says what to install."""
 
 
 ENVIRONMENT_FAULTS = (
@@ -43,10 +43,10 @@ ENVIRONMENT_FAULTS = (
     subprocess.SubprocessError,
     multiprocessing.ProcessError,
 )
-"""What fails because of the machine (a disk, memory, a program or a process of ours), never because of a record.
+"""Errors caused by the machine (a disk, memory, a program or one of our processes), never by a record.
 
-Code that catches all errors of a record lets these pass: the run fails, or its runner retries the bundle. Anything
-else that scoring raises, RecursionError too, belongs to the record.
+Code that catches all errors of a record re-raises these: the run fails, or its runner retries the bundle. All other
+errors of scoring, including RecursionError, are attributed to the record.
 """
 
 
@@ -181,7 +181,7 @@ class SampleScore(msgspec.Struct, frozen=True):
 
     statistics: numbers that add up over samples, by name; finite, at most 2**32 in magnitude.
     metrics: the per-sample metrics, by the names in `Benchmark.sample_metrics`; None or absent: not measured.
-    details: what matched what, anything that msgspec can write as JSON.
+    details: what matched what; any value that msgspec can encode as JSON.
     coverage: extra counts for the coverage of the run, such as {"ground_truth_not_rendered": 1}.
     """
 
@@ -211,8 +211,8 @@ def for_each(
 class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
     """One published benchmark under the options of one run.
 
-    Class attributes describe it; an instance holds the options and scores. Instances are pickled to the
-    workers, so whatever cannot be pickled (processes, scratch folders) is made in `setup`.
+    Class attributes describe it; an instance holds the options and scores. Instances are pickled and sent
+    to the workers, so `setup` creates whatever cannot be pickled (processes, scratch folders).
 
     Record types are frozen msgspec structs without `sample_id`; unknown fields of a record are ignored, since
     any column may be there to slice by. Options are a frozen struct that forbids unknown fields.
@@ -234,13 +234,13 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
     """Whether `values` also takes columns, sums of many replicates of many slices at once, and returns columns: it uses
     only arithmetic and the functions of `metrics.statistics.ratios`. Otherwise it is called for each replicate."""
     sliced_columns: ClassVar[tuple[str, ...]] = ()
-    """The columns of which `values` needs the sums of each slice (`metrics.statistics.sum_table`)."""
+    """The columns for whose slices `values` needs separate sums (`metrics.statistics.sum_table`)."""
     batch_size: ClassVar[int] = 1
     """The preferred number of pairs in a call of `score` or `draw_batch`."""
     timed: ClassVar[tuple[str, ...]] = ()
     """The names in `take_timings`, such as a program that scoring runs; each has a distribution NAME_microseconds."""
     converter: ClassVar[Converter | None] = None
-    """Reads the benchmark's own layout; None if it has none."""
+    """Reads the published file layout of the benchmark; None if there is none."""
 
     file: ClassVar[str] = ""
     """FILE.py:CLASS, with the absolute path, if the benchmark is a single file; see `metrics.registry`."""
@@ -254,7 +254,7 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
         """Creates the resources of scoring in a worker: scratch folders, processes."""
 
     def teardown(self) -> None:
-        """Removes what `setup` made."""
+        """Removes what `setup` created."""
 
     def tool_versions(self) -> Mapping[str, str]:
         """Returns the versions of the programs that scoring runs, such as TeX, by name; without missing ones."""
@@ -289,8 +289,8 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
     def values_within(self, sums: Sums, corpus: Sums) -> dict[str, float | None]:
         """Returns the metrics of some samples of a corpus, such as a slice or a replicate.
 
-        What holds for a system as a whole is decided by `corpus`, the sums of all its samples: a task that it attempts
-        anywhere scores 0 in a slice where it predicts nothing.
+        `corpus`, the sums of all samples, decides what applies to a system as a whole: a task that the system attempts
+        on any sample scores 0 in a slice without predictions.
         """
         return self.values(sums.overridden(self.corpus_statistics, corpus) if self.corpus_statistics else sums)
 

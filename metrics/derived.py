@@ -8,8 +8,8 @@ that adds them to `values` and to the declarations; whatever works on metrics wo
     call     = mean(formula, ...) | weighted_mean(formula, ..., weights=[number, ...]) | harmonic_mean(formula, ...)
              | slice_mean(metric, column), the mean of the metric over the slices of a column, which count alike
 
-A formula is computed twice by the same walk: over ranges, which say what it is before anything is measured, and over
-values. A derived metric is undefined where one of its parts is, or where it divides by 0. It counts as many units as
+The same function evaluates a formula twice: over ranges, to validate it and get its bounds before any measurement, and
+over values. A derived metric is undefined if one of its parts is, or if it divides by 0. It counts as many units as
 the part that has the fewest: the degrees of freedom of a sum of estimates are at least those of its parts (Welch, "The
 Generalization of Student's Problem when Several Different Population Variances are Involved", Biometrika 34, 1947).
 """
@@ -99,7 +99,7 @@ class _WithDerived(AnyBenchmark):
         return self.values_within(sums, sums)
 
     def values_within(self, sums: Any, corpus: Sums) -> dict[str, Any]:
-        """Returns the metrics of some samples of a corpus, the derived ones last; columns for a SumTable."""
+        """Returns the metrics of some samples of a corpus, the derived ones last; columns [R] for a SumTable."""
         plain = values_of_rows(self._plain, sums, corpus)
         slices = {
             column: [values_of_rows(self._plain, part, corpus) for part in slices_of(sums, column).values()]

@@ -107,7 +107,7 @@ def _module_of(path: Path) -> ModuleType:
     if name not in sys.modules:
         module = ModuleType(name)
         module.__file__ = str(path.resolve())
-        # Annotations of records are looked up there.
+        # msgspec resolves the annotations of records in this module.
         sys.modules[name] = module
         try:
             exec(compile(path.read_bytes(), module.__file__, "exec"), module.__dict__)
@@ -168,7 +168,7 @@ def _problem(kind: Any) -> str:
     read: set[str] = set()
 
     class Alike(Sums):
-        """Sums that are all equal, and record the names that are read."""
+        """Sums with one value under every name; records the names that are read."""
 
         total = 0.0
 
@@ -178,7 +178,7 @@ def _problem(kind: Any) -> str:
 
     values = dict(kind(options).values(Alike()))
     Alike.total = 1.0
-    with contextlib.suppress(Exception):  # they need not agree with each other
+    with contextlib.suppress(Exception):  # the sums may be inconsistent
         values |= kind(options).values(Alike())
     for name in values:
         if kind.spec_of(name) is None:

@@ -38,7 +38,7 @@ MAX_REPEATS = 256
 REPEATS = "repeats"
 """The metric that counts the repeats of a system."""
 _COLUMN = ""
-"""A name that no column of the ground truth has."""
+"""The column name of repeats; no column of the ground truth has it."""
 
 
 @lru_cache(maxsize=64)
@@ -124,7 +124,7 @@ class _WithRepeats(AnyBenchmark):
         return self.values_within(sums, sums)
 
     def values_within(self, sums: Sums, corpus: Sums) -> dict[str, float | None]:
-        """Returns the metrics of some samples of a corpus; columns for a SumTable."""
+        """Returns the metrics of some samples of a corpus; columns [R] if `sums` is a SumTable."""
         labels = slices_of(sums, _COLUMN)
         runs = [values_of_rows(self._one_run, part, corpus) for part in [*labels.values()] or [sums]]
         values: dict[str, Any] = {}
@@ -176,7 +176,7 @@ def _value(value: Any) -> Value:
 
 
 def _bests(specs: Sequence[MetricSpec], sums: Any) -> dict[str, Value]:
-    """Returns the expected best and worst of k repeats of each metric, for each k that a sample has."""
+    """Returns the expected best and worst of k repeats of each metric, for each k that any sample has."""
     bests: dict[str, Value] = {}
     for spec in specs:
         counts = {int(k): count for k, count in sums.family(f"@count:{spec.name}").items()}

@@ -57,7 +57,7 @@ def score_pairs(
     missing: Missing = "wrong",
     score: ScoreBatch | None = None,
 ) -> list[Outcome]:
-    """Returns the outcome of each pair, in order; a missing prediction counts as wrong, or is omitted.
+    """Returns the outcome of each pair, in order; missing: whether a missing prediction counts as wrong or is excluded.
 
     A pair whose prediction is rejected is scored again without it. `score` scores one batch, by default
     `benchmark.score`; if it fails as a whole, each pair is scored alone, and those that fail are rejected.
