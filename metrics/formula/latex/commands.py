@@ -1,6 +1,6 @@
 """What the commands of LaTeX mathematics are: which take arguments, which leave ink of their own, which are known.
 
-Every command outside of COMMANDS is typeset as one that TeX does not know. Those are the symbols of LaTeX, amsmath,
+Every command outside of COMMANDS is typeset as an unknown command. COMMANDS are the symbols of LaTeX, amsmath,
 amssymb and upgreek, and the commands of mathematics, of text in mathematics and of tables. None of them reads or writes
 a file, defines anything beyond its group, or calls another command by name.
 """
@@ -92,7 +92,7 @@ SPELLED = words(
 )
 LIMIT_OPERATORS = words("\\det \\gcd \\inf \\injlim \\lim \\liminf \\limsup \\max \\min \\Pr \\projlim \\sup")
 RESTORED = (SPELLED | LIMIT_OPERATORS) - words("\\arccos \\bmod \\mod \\pmod \\tanh")
-"""What \\operatorname with these letters is written as."""
+"""Operators that replace an \\operatorname with their name as its argument."""
 
 MATRICES = words("matrix pmatrix bmatrix Bmatrix vmatrix Vmatrix")
 """Environments whose starred form takes the alignment of its columns in brackets."""
@@ -184,7 +184,7 @@ _MANY_COLUMNS = re.compile(r"""\*\s*\{(?:\s*\d{3,}\s*\}|[-+\s]*(?:\d{3,}|["'`\\]
 
 
 def sanitize(source: str) -> str:
-    """Returns the LaTeX with every command and environment outside of the vocabulary made an unknown one.
+    """Returns the LaTeX with every command and environment outside of the vocabulary replaced by an unknown command.
 
     A column that is repeated more than 99 times, or as often as other than decimal digits say, is repeated 99 times.
     """

@@ -1,6 +1,6 @@
 """The normal form of a formula or a table: one LaTeX token after another, in one spelling.
 
-A formula is parsed and printed again (metrics.formula.latex.parser); where it does not parse, the text as given is
+A formula is parsed and printed again (metrics.formula.latex.parser); if it does not parse, the text as given is
 split at blanks, as the released CDM tool does. A table is not parsed. Then the rules on tokens apply: dots and operator
 names are spelled out, delimiters join the commands that size them, colours go, missing braces are filled in.
 """
@@ -33,7 +33,7 @@ _PLAIN_LENGTH = re.compile(r"[-+.0-9a-z]+")
 
 
 class Unbalanced(Exception):
-    """A command whose argument has no closing brace, or has none at all; such a formula is not typeset."""
+    """A command lacks an argument or its closing brace, so the formula cannot be typeset."""
 
 
 class NormalForm(NamedTuple):
@@ -76,7 +76,7 @@ def closing(tokens: list[str], opening: int, pair: tuple[str, str] = ("{", "}"))
 
 
 def _table_tokens(text: str) -> list[str]:
-    """Returns the tokens of a table, ended where its end is missing; blanks between words go."""
+    """Returns the tokens of a table without blanks; a missing \\end{tabular} is added."""
     text = without_comment(plain_text(text).replace("\\\\%", "\\\\ %"))
     if "\\end{tabular}" not in text.replace(BLANK, ""):
         text += "\\end{tabular}"
@@ -84,9 +84,9 @@ def _table_tokens(text: str) -> list[str]:
 
 
 def _unparsed_tokens(text: str) -> list[str]:
-    """Returns the pieces between the blanks; of a text with a brace that is not closed, its LaTeX tokens.
+    """Splits a text at its blanks, or into LaTeX tokens if it has an unclosed brace.
 
-    TeX closes such a brace at the end of the formula, which it could not where the brace were a part of a piece.
+    TeX closes such a brace at the end of the formula, which requires the brace to be a token of its own.
     """
     tokens = visible_tokens(without_comment(text))
     return tokens if tokens.count("{") > tokens.count("}") else text.split()
@@ -98,7 +98,7 @@ def _rewritten(tokens: list[str]) -> tuple[str, ...]:
 
 
 def _joined(tokens: list[str], table: bool) -> list[str]:
-    """Makes one token of what is one thing: an environment's name, plain columns, a length, a sized delimiter."""
+    """Joins tokens that form a unit: an environment's name, plain columns, a length, a sized delimiter."""
     result: list[str] = []
     at = 0
     while at < len(tokens):
@@ -131,12 +131,12 @@ def _joined(tokens: list[str], table: bool) -> list[str]:
 
 
 def _group_end(tokens: list[str], at: int) -> int:
-    """The index where the group at `at` ends; at - 1 where none is there."""
+    """Returns the index of the end of the group at `at`; at - 1 if no group starts there."""
     return closing(tokens, at) if tokens[at : at + 1] == ["{"] and "}" in tokens[at + 1 :] else at - 1
 
 
 def _lengths_end(tokens: list[str], at: int, groups: int) -> int:
-    """The index where the groups behind `at` end, all of them lengths; `at` where they are not that."""
+    """Returns the index of the end of the groups after `at`; `at` if not all of them are lengths."""
     end = at
     for _ in range(groups):
         start, end = end + 1, _group_end(tokens, end + 1)
@@ -146,7 +146,7 @@ def _lengths_end(tokens: list[str], at: int, groups: int) -> int:
 
 
 def _with_one_spelling(tokens: list[str]) -> list[str]:
-    """Writes dots, dashes and operator names out, and drops what only gets in the way."""
+    """Spells out dots, dashes and operator names, and removes the commands in `commands.DROPPED`."""
     result: list[str] = []
     for token in tokens:
         if token in commands.SPELLED:
@@ -164,7 +164,7 @@ def _with_one_spelling(tokens: list[str]) -> list[str]:
 
 
 def _with_braces(tokens: list[str]) -> list[str]:
-    """Puts braces round arguments that have none."""
+    """Returns the tokens with braces added around arguments that have none."""
     result = list(tokens)
     at = 0
     while at < len(result):
@@ -186,7 +186,7 @@ def _with_braces(tokens: list[str]) -> list[str]:
 
 
 def _brace(tokens: list[str], at: int) -> None:
-    """Braces the argument at `at` in place, together with the commands of one argument that it starts with."""
+    """Puts braces around the argument at `at`, in place, including any one-argument commands it starts with."""
     if at < len(tokens) and tokens[at] == "{":
         closing(tokens, at)
         return

@@ -27,12 +27,12 @@ _RENAMED = {
     **dict.fromkeys(("equation", "displaymath", "math"), ""),
     "smallmatrix": "matrix",
 }
-"""Environments under another name; those under "" are only wrapped around a formula."""
+"""Environments and the names that replace them; those with "" only wrap a formula and are removed."""
 _ENVIRONMENT = re.compile(rf"\\(begin|end)\s*\{{\s*({'|'.join(_RENAMED)})\*?\s*\}}")
 _ROWS = ("matrix", "cases", "array", "begin", "substack")
 
 DEEPEST = 120
-"""Groups and commands within each other; Python's own stack is not much deeper."""
+"""Maximum nesting of groups and commands, just below what Python's stack allows."""
 MAX_COLUMNS = 100
 LOOK_AHEAD = 40
 """Tokens within which an option, a position or a length ends."""
@@ -59,15 +59,15 @@ def without_comment(text: str) -> str:
 
 
 def plain_text(text: str) -> str:
-    """Returns the text with every control character, line end and lone surrogate as a blank."""
+    """Returns the text with every control character, line end and lone surrogate replaced by a blank."""
     return _CONTROL_CHARACTER.sub(BLANK, text)
 
 
 def clean_formula(text: str) -> str:
-    """Returns the text of a formula as the parser wants it.
+    """Returns the text of a formula, cleaned up for the parser.
 
-    Aligned environments get one name, comments, labels and dollars go, and where there are no rows a line
-    break is a thin space. The order is that of the released CDM tool.
+    Renames aligned environments to one name, removes comments, labels and dollars, and, if there are no rows, turns
+    line breaks into thin spaces. The steps are in the order of the released CDM tool.
     """
     text = _COLUMN_PAIRS.sub(r"\1", plain_text(text))
     text = _ENVIRONMENT.sub(lambda mark: f"\\{mark[1]}{{{name}}}" if (name := _RENAMED[mark[2]]) else BLANK, text)
@@ -91,7 +91,7 @@ def visible_tokens(text: str) -> list[str]:
 def group_end(tokens: Sequence[str], opening: int, pair: tuple[str, str] = ("{", "}")) -> int | None:
     """Returns the index of the token that closes the one at `opening`; None if nothing does.
 
-    A token that is neither of the pair closes itself.
+    If the token at `opening` is neither of the pair, its own index is returned.
 
     >>> group_end(["{", "a", "{", "}", "}"], 0)
     4
@@ -112,8 +112,8 @@ class Unparsable(Exception):
 def normal_tokens(text: str, last_script: bool) -> list[str]:
     """Returns the tokens of a formula in the one spelling.
 
-    Where a nucleus has two scripts of a kind, the second one gets an empty nucleus of its own, as TeX sets it; with
-    `last_script` only the last one is kept, as the released CDM tool does.
+    If a nucleus has two scripts of a kind, the second one gets an empty nucleus of its own, as TeX sets it; with
+    `last_script`, only the last one is kept, as in the released CDM tool.
 
     Raises Unparsable if the text is not in the grammar.
     """
@@ -124,7 +124,7 @@ def normal_tokens(text: str, last_script: bool) -> list[str]:
 
 
 class _Reader:
-    """The tokens of a formula and a place in them; `in_text` says whether a blank counts there."""
+    """Parses the tokens of a formula from left to right; while `_in_text` is set, blanks are significant."""
 
     def __init__(self, tokens: list[str], last_script: bool) -> None:
         self._tokens = [*tokens, _END_OF_INPUT]
@@ -135,7 +135,7 @@ class _Reader:
         self._roman = False
 
     def _peek(self) -> str:
-        """The next token, white space skipped outside of text; empty at the end."""
+        """Returns the next token, skipping white space outside of text; "" at the end."""
         token = self._tokens[self._at]
         while token == BLANK and not self._in_text:
             self._at += 1
@@ -153,7 +153,7 @@ class _Reader:
             raise Unparsable(f"expected {wanted or 'the end'}")
 
     def _take_match(self, pattern: re.Pattern[str]) -> str:
-        """Reads what matches a pattern, blanks left out; empty if nothing does."""
+        """Reads and returns what matches a pattern at the next token, ignoring blanks; "" if nothing does."""
         ahead = "".join(self._tokens[self._at : self._at + LOOK_AHEAD]).replace(BLANK, "")
         match = pattern.match(ahead)
         length = match.end() if match else 0
@@ -163,7 +163,7 @@ class _Reader:
         return read
 
     def expression(self, closing: str = "") -> list[str]:
-        """Reads up to what ends an expression, or up to `closing`, and leaves that unread."""
+        """Reads an expression up to, but not including, `closing` or a token that ends an expression."""
         tokens: list[str] = []
         infix: str | None = None
         numerator: list[str] = []
@@ -214,7 +214,7 @@ class _Reader:
                 upper, only_primes = script, token == "'"
 
     def _primes(self) -> list[str]:
-        """The primes from the one that has been read on, as a superscript."""
+        """Returns the prime just read and those that follow it as a superscript."""
         primes = ["\\prime"]
         while self._peek() == "'":
             primes.append("\\prime")
@@ -222,7 +222,7 @@ class _Reader:
         return ["{", *primes, "}"]
 
     def _argument(self) -> list[str]:
-        """One argument in braces: a group, or a single command or character with its own arguments."""
+        """Reads one argument, a group or a single nucleus, and returns it in braces."""
         token = self._peek()
         if token == "}":
             return ["{", self._take(), "}"]
@@ -232,7 +232,7 @@ class _Reader:
         return tokens if token == "{" else ["{", *tokens, "}"]
 
     def _raw_group(self) -> list[str]:
-        """Reads a group: its tokens unchanged, without its braces and blanks."""
+        """Reads a group and returns its tokens unchanged, without its braces and blanks."""
         self.expect("{")
         end = group_end(self._tokens, self._at - 1)
         if end is None:
@@ -241,20 +241,20 @@ class _Reader:
         return [token for token in self._tokens[start:end] if token != BLANK]
 
     def _up_to(self, delimiter: str) -> list[str]:
-        """What comes before the command that delimits it, such as the index of \\root 3 \\of x."""
+        """Reads an expression and its delimiter, such as the index of \\root 3 \\of x; returns the expression."""
         body = self.expression(closing=delimiter)
         self.expect(delimiter)
         return body
 
     def _delimiter(self) -> str:
-        """Reads what may follow \\left, \\right and \\big."""
+        """Reads and returns the delimiter after a command such as \\left, \\right or \\big."""
         token = self._take()
         if token in _NO_DELIMITER:
             raise Unparsable("expected a delimiter")
         return token
 
     def _nucleus(self) -> list[str]:
-        """A group in braces, a character, or a command with its arguments."""
+        """Reads a group in braces, a character, or a command with its arguments."""
         self._depth += 1
         if self._depth > DEEPEST:
             raise Unparsable(f"nested more than {DEEPEST} deep")
@@ -322,7 +322,7 @@ class _Reader:
         return [] if token in {"\\[", "\\]", "\\(", "\\)"} else [token]
 
     def _class(self, token: str) -> list[str]:
-        """A command such as \\mathop that sets the class of its argument; \\operatorname* loses its star."""
+        """Reads the argument of a command such as \\mathop, which sets its class; \\operatorname* loses its star."""
         if token == "\\smash":
             self._take_match(_POSITION)
         if token == "\\operatorname" and self._peek() == "*":
@@ -333,14 +333,14 @@ class _Reader:
         return ["\\" + name] if token == "\\operatorname" and f"\\{name}" in commands.RESTORED else [token, *argument]
 
     def _font(self, font: str) -> list[str]:
-        """A font command with its argument; under \\mathrm a Greek letter is spelled, as the released tool does."""
+        """Reads the argument of a font command; \\mathrm spells out Greek letters, as the released tool does."""
         outer, self._roman = self._roman, font == "\\mathrm"
         argument = self._argument()
         self._roman = outer
         return [font, *argument]
 
     def _text(self) -> list[str]:
-        """The argument of a text command, in which a blank is a blank."""
+        """Reads the argument of a text command, in which blanks are significant."""
         self._peek()
         outer, self._in_text = self._in_text, True
         argument = self._argument()
@@ -348,7 +348,7 @@ class _Reader:
         return argument
 
     def _stacked_rows(self) -> list[str]:
-        """The argument of \\substack in braces: rows between line breaks."""
+        """Reads the argument of \\substack, rows separated by line breaks, and returns it in braces."""
         self.expect("{")
         tokens = ["{", *self.expression()]
         while self._peek() in {"\\\\", "\\cr"}:
@@ -402,14 +402,14 @@ def _printed_scripts(lower: list[str] | None, upper: list[str] | None) -> list[s
 
 
 def _grouped(tokens: list[str]) -> list[str]:
-    """The tokens in braces; one group alone keeps its own."""
+    """Returns the tokens in braces; tokens that are already one group are returned unchanged."""
     if len(tokens) > 1 and tokens[0] == "{" and group_end(tokens, 0) == len(tokens) - 1:
         return tokens
     return ["{", *tokens, "}"]
 
 
 def _alignments(specification: str) -> str:
-    """The alignments of an array's columns: its l, c and r, with *{n}{..} written out."""
+    """Returns the alignments (l, c, r) of an array's columns, with *{n}{..} expanded; at most MAX_COLUMNS."""
     letters: list[str] = []
     for times, once, one in _COLUMNS.findall(specification):
         letters += one or [letter for letter in once if letter in "lcr"] * min(int(times or 0), MAX_COLUMNS)
@@ -417,7 +417,7 @@ def _alignments(specification: str) -> str:
 
 
 def _array(name: str, columns: str, rows: list[list[list[str]]]) -> list[str]:
-    """Rows as an array between the delimiters of their environment; those without content are dropped."""
+    """Returns the rows as an array between the delimiters of their environment, without the empty rows."""
     width = max(map(len, rows))
     if name == "aligned":
         columns = ("rl" * width)[:width]

@@ -1,4 +1,4 @@
-"""Writes LaTeX in which each token of a normal form is marked, so that the output shows whose ink is whose.
+"""Writes LaTeX in which each token of a normal form is marked, so that the output shows which ink belongs to it.
 
 A mark is `MARK{n}` before a token and `UNMARK` after it; both are active characters that a formula cannot contain,
 and both leave a \\special in the output. Scripts stay next to their nucleus: they come between it and its UNMARK,
@@ -33,7 +33,7 @@ _CHINESE_PUNCTUATION = str.maketrans({"，": ",", "：": ":", "；": ";"})
 
 @lru_cache(maxsize=4096)
 def _is_ordinary(token: str) -> bool:
-    """Whether a token leaves ink of its own and takes no arguments."""
+    """Returns whether a token leaves ink of its own and takes no arguments."""
     return not (token in _TAKING_ARGUMENTS or token in commands.INKLESS or _WITHOUT_BOX.match(token))
 
 
@@ -41,7 +41,7 @@ def _is_ordinary(token: str) -> bool:
 class Marked:
     """LaTeX with marks; the token of mark n is labels[n].
 
-    chinese: it needs a Chinese face. steps: the work of typesetting it, as metrics.formula.limits counts it.
+    chinese: whether it needs a Chinese font. steps: the work of typesetting it, as metrics.formula.limits counts it.
     """
 
     source: str
@@ -62,10 +62,10 @@ def marked(form: NormalForm) -> Marked:
 
 
 def _end_of_script(tokens: list[str], opening: int) -> int | None:
-    """The index of the token before which the script that opens at `opening` ends; None if that is not known.
+    """Returns the index of the token before which the script that opens at `opening` ends; None if unknown.
 
-    That is its closing brace. Where it has none, TeX closes it before the \\right of a \\left that precedes it, or
-    at the end; in an array, what TeX does with it is left to TeX.
+    This is its closing brace. If it has none, TeX closes it before the \\right of a \\left that precedes it, or at the
+    end of the formula. A script that is not closed within its array cell is unknown.
     """
     braces = sizes = rows = 0
     for index in range(opening, len(tokens)):
@@ -114,7 +114,7 @@ class _Writer:
         return end
 
     def _command(self, token: str, at: int) -> int:
-        """A command with its arguments; those whose ink is round the arguments are marked, others have no box."""
+        """Writes a command with its arguments; marks it if it has ink around them. Returns the index after them."""
         tokens, pieces = self._tokens, self.pieces
         if token in commands.PHANTOMS:
             end = self._group(at + 1) if tokens[at + 1 : at + 2] == ["{"] else at + 1
@@ -122,11 +122,11 @@ class _Writer:
             return end
         if token in commands.OPTIONAL_THEN_ONE:
             return self._root(at)
-        start = end = self._group(self._group(at + 1)) if token in _SPANS else at + 1  # of these, the third is printed
+        start = end = self._group(self._group(at + 1)) if token in _SPANS else at + 1  # the third is printed
         for _ in range(2 if token in _OVER_AND_UNDER | commands.STACKS else 1):
             end = self._group(end)
         has_ink = token in commands.MARKS or token in _OVER_AND_UNDER
-        # TeX sets a script below beside the mark, not below it, where both are in braces.
+        # If both are in braces, TeX sets a subscript to the right of the mark, not below it.
         apart = token in commands.MARKS and tokens[end : end + 1] == ["_"] and token != "\\underbrace"
         if has_ink:
             self._open(token)
@@ -136,7 +136,7 @@ class _Writer:
         return self._close(end) if has_ink else end
 
     def _group(self, at: int) -> int:
-        """The index after the group that starts at `at`."""
+        """Returns the index after the group that starts at `at`; raises Unbalanced if there is none."""
         return closing(self._tokens, at) + 1 if at < len(self._tokens) else closing(["}"], 0)
 
     def _open(self, token: str) -> None:
@@ -197,7 +197,7 @@ class _Writer:
 
 
 def _typeset(token: str) -> str:
-    """How a token is written for TeX: a character beyond ASCII as text, hexadecimal notation undone."""
+    """Returns a token as written for TeX: non-ASCII characters as text, and ^^ notation broken up."""
     if len(token) == 1 and not token.isascii():
         return f"\\text{{{token.translate(_CHINESE_PUNCTUATION)}}}"
     return token.replace("^^", "^ ^") if "^^" in token else token
