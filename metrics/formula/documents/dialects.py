@@ -123,5 +123,5 @@ def visible_markdown(text: str, budget: Budget, latex_fences: bool = False) -> s
 
 
 def _is_prose(block: str, language: str) -> bool:
-    """Whether a fenced block without delimiters shows marks of text or of a table."""
+    """Returns whether a fenced block without delimiters shows marks of running text or of a table."""
     return language in ("latex", "tex") and _PROSE.search(_TEXT_WITHIN_FORMULAS.sub("", block.strip())) is not None

@@ -1,4 +1,4 @@
-"""Where the displayed formulas of a text are, also where delimiters are missing or stray.
+"""Finds the displayed formulas of a text, even if delimiters are missing or stray.
 
 `\\[ \\]` and environments say whether they open or close, `$$` does not. An even number of `$$` is paired in order,
 whatever is between them. An odd number has one that is forgotten or stray, which would turn all the rest inside out.
@@ -89,7 +89,7 @@ def displays(text: str, budget: Budget, start: int = 0, *, markdown: bool = Fals
     none of the kind is open, by the end of any). One that is open is never closed if a `\\[` opens within a `\\[`, or
     if any delimiter opens after a blank line or three words in a row. What is not closed ends at the next blank line
     behind some content, at the next delimiter, at three words in a row, or at the end of the text, whichever comes
-    first; behind a `$$` it is no formula where it reads as prose.
+    first; after a `$$` it is not a formula if it reads as prose.
 
     In Markdown (`markdown`) inline mathematics has no blank behind its first `$` or before its last, no digit after it,
     and at most 2,000 characters. The time is that of sorting the delimiters; each costs 20 steps of the budget.
@@ -134,7 +134,7 @@ def displays(text: str, budget: Budget, start: int = 0, *, markdown: bool = Fals
 
 
 def _name(mark: re.Match[str]) -> str:
-    """The kind of a delimiter: `$$`, `[` or the name of its environment without a star."""
+    """Returns the kind of a delimiter: `$$`, `[` or the name of its environment without a star."""
     return mark["dollars"] or mark["name"] or "["
 
 
@@ -143,13 +143,13 @@ def _between(opening: re.Match[str], closing: re.Match[str]) -> Display:
 
 
 def _is_text(text: str) -> bool:
-    """Whether three words in a row or a blank line behind something show that text is no part of a formula."""
+    """Returns whether three words in a row, or a blank line after content, show that text is not in a formula."""
     text = text.lstrip(_BLANKS)
     return bool(text) and (_BLANK_LINE.search(text) is not None or prose_start(text) < len(text))
 
 
 def _outermost(spans: Sequence[Display]) -> list[Display]:
-    """The displays that are not within another, in order."""
+    """Returns the displays that are not within another, in order."""
     result: list[Display] = []
     for display in sorted(spans, key=lambda each: (each.offset, -each.after)):
         if not result or display.offset >= result[-1].after:
@@ -158,9 +158,9 @@ def _outermost(spans: Sequence[Display]) -> list[Display]:
 
 
 def _stray(text: str, dollars: Sequence[re.Match[str]], closed: Sequence[Display]) -> int:
-    """The index of the one of an odd number of `$$` without which the others pair best; of equals, the last.
+    """Returns which of an odd number of `$$` to leave out so that the others pair best; on ties, the last.
 
-    The pairs before it begin at even places, those behind it at odd ones.
+    The pairs before it begin at even indices, those after it at odd ones.
     """
     offsets = [each.offset for each in closed]
     scores: list[int] = []
@@ -179,7 +179,7 @@ def _stray(text: str, dollars: Sequence[re.Match[str]], closed: Sequence[Display
 
 
 def _cut(text: str, opening: re.Match[str], edges: Sequence[int]) -> Display:
-    """The formula behind an opening delimiter without an end; `edges` are where delimiters begin, in order."""
+    """Returns the formula after an unclosed opening delimiter; `edges` are the sorted starts of all delimiters."""
     start = opening.end()
     following = bisect_left(edges, start)
     end = edges[following] if following < len(edges) else len(text)
@@ -190,7 +190,7 @@ def _cut(text: str, opening: re.Match[str], edges: Sequence[int]) -> Display:
 
 
 def math_score(text: str) -> int:
-    """Returns how far `text` reads as mathematics: how many signs it has more than words.
+    """Returns how much `text` looks like mathematics: the number of signs minus the number of words.
 
     Words are runs of three or more letters outside commands, scripts and the arguments of `\\text` and its kin; a
     heading, a citation or inline mathematics counts as two. Signs are commands, relations, `+`, `&`, scripts and line
@@ -204,7 +204,7 @@ def math_score(text: str) -> int:
 
 
 def prose_start(text: str) -> int:
-    """Returns where the first three words without a sign between them begin; the length of `text` where none do."""
+    """Returns where the first three words without a sign between them begin; the length of `text` if none do."""
     start, words = 0, 0
     for position, weight in _pieces(text):
         if weight <= 0:
@@ -218,7 +218,7 @@ def prose_start(text: str) -> int:
 
 
 def _pieces(text: str) -> Iterator[tuple[int, int]]:
-    """Where each word (its weight above 0, or 0 if it has two letters) and each sign (-1) is."""
+    """Yields (position, weight) of each word (above 0, or 0 if it has two letters) and each sign (-1)."""
     for piece in _PIECE.finditer(text):
         kind = piece.lastgroup
         if kind == "sign":
@@ -242,7 +242,7 @@ _ROWS = re.compile(r"\\(?P<edge>begin|end)\s*\{|(?P<row>\\\\|&)|\\.", re.DOTALL)
 _COLUMN_PAIRS = re.compile(r"\A\s*\{\s*\d*\s*\}")
 _POSITION = re.compile(r"\A\s*\[[a-z]\]")
 MAX_LAYERS = 4
-"""Of environments directly within one another, this many are taken off."""
+"""At most this many directly nested environments are removed."""
 
 
 def bare(formula: str, environment: str = "") -> tuple[str, str]:
@@ -271,7 +271,7 @@ def bare(formula: str, environment: str = "") -> tuple[str, str]:
 
 
 def _without_arguments(content: str, kind: str) -> str:
-    """The content of an environment without the arguments that precede it, its blanks as single spaces."""
+    """Returns the content of an environment without its leading arguments, runs of blanks as single spaces."""
     if kind.endswith(("at", "ed", "split")):
         content = (_COLUMN_PAIRS if kind.endswith("at") else _POSITION).sub("", content, count=1)
     content = _WHITE_SPACE.sub(" ", content).strip()
@@ -280,7 +280,7 @@ def _without_arguments(content: str, kind: str) -> str:
 
 
 def _only_environment(formula: str) -> tuple[str, str] | None:
-    """The name and content of the environment of rows that is all of `formula`; None if there is none."""
+    """Returns the name and content of the environment that spans all of `formula`; None if none does."""
     first = _ENVIRONMENT.match(formula)
     if not first or first[1] != "begin" or first[2] not in ALIGNED | GATHERED | SINGLE:
         return None

@@ -91,7 +91,7 @@ def visible_source(source: str) -> str:
 
 
 def _hidden(source: str) -> Iterator[tuple[int, int, bool]]:
-    """Yields what TeX skips or takes verbatim, from where to where, and whether it skips it, its line breaks too."""
+    """Yields (start, end, skipped) of what TeX skips, including its line breaks, or takes verbatim."""
     unclosed: set[str] = set()
     live: list[bool] = []  # the open conditionals; True for an \iffalse whose \else has been passed
     false_start, depth = -1, 0
@@ -136,7 +136,7 @@ def _hidden(source: str) -> Iterator[tuple[int, int, bool]]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Macro:
-    """What a command stands for; the default is None if the first argument is not optional."""
+    """The definition of a command; the default is None if the first argument is not optional."""
 
     body: str
     parameters: int = 0
@@ -150,17 +150,17 @@ class Expansion(NamedTuple):
     origins: array[int]
 
     def cut(self, start: int, end: int) -> Expansion:
-        """Returns what is between two places of the text."""
+        """Returns the part from `start` to before `end`."""
         return Expansion(self.text[start:end], self.origins[start:end])
 
 
 def _written(text: str, origin: int) -> Expansion:
-    """Text that is not of the source, for a call at `origin`."""
+    """Returns text that is not in the source, with `origin` as the origin of each character."""
     return Expansion(text, array("i", [origin]) * len(text))
 
 
 def _joined(parts: Iterable[Expansion]) -> Expansion:
-    """Joins the parts of a text; two tokens never become one."""
+    """Joins the parts of a text, with a blank if two tokens would otherwise become one."""
     texts, origins = [""], array("i")
     for text, places in parts:
         if _LETTER.match(text) and _CONTROL_WORD_AT_END.search(texts[-1][-_MAX_AWAITED:]):
@@ -232,7 +232,7 @@ class _Expander:
         return _joined([*parts, source.cut(at, len(text))])
 
     def _macro(self, name: str) -> Macro | None:
-        """Returns what a command stands for; one whose body is another macro takes the arguments of that one."""
+        """Returns the macro of a command, or None; one whose body is another macro takes the arguments of that one."""
         macro = self._macros.get(name)
         for _ in range(MAX_DEPTH):
             if macro is None or macro.parameters or macro.body.strip() not in self._macros:
@@ -264,7 +264,7 @@ class _Expander:
         return self.expanded(_joined(parts), (*calls, macro)), at
 
     def _define(self, definition: re.Match[str]) -> int | None:
-        """Remembers what a definition defines, and returns where it ends; None if it cannot be read."""
+        """Stores a definition and returns the index after it; None if it cannot be read."""
         self._budget.spend(_STEPS_OF_DEFINITION)
         text, at = definition.string, definition.end()
         name = definition["braced"] or definition["bare"]
