@@ -25,7 +25,7 @@ from .render.tex import latex_version
 from .render.typeset import Typesetter
 
 GROUP = 1500
-"""Formulas that are typeset together; the batch of documents that has more is scored in parts."""
+"""A batch is split into groups of about this many distinct formulas; each group is typeset together."""
 
 SamplePair = Pair[FormulaTruth, FormulaPrediction]
 PairT = TypeVar("PairT", bound=SamplePair)
@@ -40,7 +40,7 @@ class _Sample(NamedTuple):
     budget: Budget
 
     def formulas(self) -> list[list[NormalizedFormula]]:
-        """Returns those of the ground truth and those of the prediction."""
+        """Returns the formulas of the ground truth and those of the prediction."""
         return [[formula for formula in side if formula] for side in zip(*self.normalized, strict=True)] or [[], []]
 
 
@@ -143,7 +143,7 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
         return {"tex": microseconds}
 
     def _read(self, sample: SamplePair, formulas: dict[str, NormalizedFormula]) -> _Sample:
-        """Reads a sample; `formulas` holds what was normalized for the samples before."""
+        """Reads a sample; `formulas` caches normalized formulas by text."""
         budget = Budget(self.options.max_steps)
         comparable = normalized if self.options.protocol == "published" else str
         result = _Sample(
@@ -173,7 +173,7 @@ class FormulaBenchmark(Benchmark[FormulaTruth, FormulaPrediction, FormulaOptions
         return [cdm_histogram(sums)]
 
     def explain(self, details: Any) -> list[str]:
-        """Returns for each formula how many tokens match, or why there are none."""
+        """Returns a line per typeset formula with the number of matched tokens; empty for documents."""
         return matches_in_words(details)
 
     def draw(

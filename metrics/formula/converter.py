@@ -20,13 +20,13 @@ from .documents.dialects import document_formulas
 from .records import FormulaOptions
 
 FIELDS = {"cdm_ground_truth": "gt", "cdm_predictions": "pred"}
-"""The field of an object of CDM's JSON that each role takes."""
+"""The field of CDM's JSON objects that each role reads."""
 DIALECTS = {"source": "latex", "markdown": "gpt4o"}
 """The dialect that the documents of each role are read in."""
 
 
 class FormulaConverter(Converter):
-    """Makes one record of each object or line; the column `subset` has the name of a text file."""
+    """Makes one record per object, line or displayed formula; `subset` is the stem of a text or document file."""
 
     roles: ClassVar[Mapping[str, str]] = {
         "cdm_ground_truth": "CDM's JSON, a list of objects with img_id, gt and pred; takes gt",
@@ -38,7 +38,7 @@ class FormulaConverter(Converter):
     }
 
     def parts(self, role: str, path: str, stream: BinaryIO) -> Iterable[tuple[str, bytes] | UnreadableSource]:
-        """Yields (sample_id, LaTeX as UTF-8) for each object or line; a blank line is no sample, but counts.
+        """Yields (sample_id, LaTeX as UTF-8) for each object or line; blank lines are skipped but numbered.
 
         Of a document, yields (sample_id, a JSON object of the columns) for each displayed formula.
 
@@ -94,7 +94,7 @@ def _lines(path: str, stream: BinaryIO) -> Iterator[tuple[str, bytes] | Unreadab
 
 
 def _displayed(dialect: str, path: str, content: bytes) -> Iterator[tuple[str, bytes]]:
-    """Yields the displayed formulas of a document in order, called by its name and their numbers, from 0."""
+    """Yields the displayed formulas of a document in order, with the sample_id STEM/NUMBER, from 0."""
     budget = Budget(FormulaOptions().max_steps)
     number = 0
     try:

@@ -26,7 +26,7 @@ def draw_pairs(
     image: ImageSize | None = None,
 ) -> str:
     """Returns the pairs of a sample as one SVG document; of a document with more than 40, the first 40."""
-    # Not at the top: Pillow takes a while to import, and is not needed where nothing is drawn.
+    # Imported here because Pillow is slow to import and only needed for drawing.
     from PIL import Image
 
     drawing = Drawing()

@@ -1,7 +1,7 @@
 r"""What a sample may cost: the work of its formulas, counted from their LaTeX alone and before TeX sees it.
 
 Many commands typeset their argument more than once: `\text` in each of the four styles that it may be set in, `\pmb`
-three copies in each. Within one another they multiply, so that 60 characters can take minutes. The count is an upper
+three copies in each. If nested, these factors multiply, so that 60 characters can take minutes. The count is an upper
 bound, about one step for a microsecond; it depends on the text alone, never on the clock.
 """
 
@@ -31,7 +31,7 @@ _TIMES = {
     r"\pmb": (12, 1),
     r"\sqrt": (1, 1),
 }
-"""How often a command typesets each of its arguments, and how many arguments that holds for."""
+"""By command: how often it typesets each argument, and the number of arguments."""
 _STEPS = {
     **dict.fromkeys("\x01\x03", 8),
     "}": 0,
@@ -51,7 +51,7 @@ _GROWING = words(
     r"\xrightarrow \xleftarrow \leftarrowfill \rightarrowfill \left \right \middle \sqrt \root \brace \brack \choose "
     r"\binom \dbinom \tbinom"
 )
-"""Commands whose own ink is as wide or as tall as what is beside it: TeX assembles it from many pieces."""
+"""Commands whose own ink is as wide or as tall as its neighbors: TeX assembles it from many pieces."""
 _LONG = re.compile(r"\d\d\d[\d.,]*\s*(?:true\s*)?(?:pt|bp|mm|dd|sp|ex|mu)|\d[\d.,]*\s*(?:true\s*)?(?:pc|in|cm|em|cc)")
 """A length that may be long."""
 _STEPS_OF_LONG = 5_000
@@ -104,7 +104,7 @@ def typesetting_steps(source: str) -> int:
 
 @lru_cache(maxsize=4096)
 def _meaning(part: str) -> tuple[int, int, int, bool]:
-    """The steps of a part itself, how often it repeats how many arguments, and whether columns come next."""
+    """Returns a part's own steps, its repeats per argument, its arguments, and whether columns come next."""
     if part[0] == "*" and part[1:]:
         plain = _REPEATED_COLUMN.fullmatch(part)
         return 1, int(plain[1]) if plain else _MAX_REPEATS, 1, False
@@ -119,7 +119,7 @@ def reading_steps(tokens: int) -> int:
 
 
 def matching_steps(truth: int, prediction: int) -> int:
-    """Returns the steps of matching so many tokens: the assignment takes their cube where all cost nearly the same."""
+    """Returns the steps of matching so many tokens: assignment is cubic if all costs are nearly equal."""
     pairs, least = truth * prediction, min(truth, prediction)
     return 600 + 30 * least + pairs // 20 + pairs * least // 1000
 
@@ -160,7 +160,7 @@ class SampleAllowances:
                 self._left[sample, side] -= steps
 
     def check(self, sample: int) -> None:
-        """Raises OutOfBudget, once all is typeset, where a side of the sample has spent more than it may."""
+        """Raises OutOfBudget, once all is typeset, if a side of the sample has spent more than it may."""
         for side in SIDES:
             if self._left[sample, side] < 0:
                 raise OutOfBudget(

@@ -1,4 +1,4 @@
-"""The metrics of the formula benchmark: what a sample adds up, and what is read off the sums."""
+"""The metrics of the formula benchmark: the statistics of a sample, and the values computed from their sums."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .pairs import FormulaPair
 RANGES = 10
 """The histogram of CDM has this many ranges of equal width below 1, and 1 itself."""
 MAX_DETAILS = 200
-"""Of a document with more formulas, the details list this many."""
+"""The details of a document list at most this many formulas."""
 _SHOWN_CHARACTERS = 200
 
 _RATIOS = {
@@ -51,7 +51,7 @@ _RATIOS = {
         "share of the formulas predicted for documents that answer none",
     ),
 }
-"""Each metric: the statistic above and the one below the line, and its meaning."""
+"""By metric: its numerator statistic ("" if it is not a ratio), its denominator statistic and its meaning."""
 _MAIN = ("cdm", "exp_rate_cdm", "exp_rate", "bleu", "edit_distance", "render_failure_rate")
 _RANKED = ("cdm", "exp_rate_cdm")
 _OF_SAMPLES = (
@@ -111,7 +111,7 @@ def cdm_histogram(sums: Sums) -> Table:
 
 
 def _range_label(index: int) -> str:
-    """The name of a range of CDM: of `index` / 10 to the next tenth, or of 1 itself."""
+    """Returns the label of a range of CDM: from `index` / 10 to the next tenth, or 1 itself."""
     return "1" if index == RANGES else f"{index / RANGES:.1f} to {(index + 1) / RANGES:.1f}"
 
 
@@ -152,7 +152,7 @@ def sample_score(pairs: Sequence[FormulaPair], scores: Sequence[PairScore]) -> S
 
 
 def _measured(score: PairScore, predicted: bool, totals: Counter[str]) -> dict[str, float]:
-    """The metrics of one formula; to `totals` it adds what else adds up over a corpus."""
+    """Returns the metrics of one formula, and adds its statistics to `totals`."""
     measured: dict[str, float] = {}
 
     def measure(**values: float) -> None:
@@ -188,7 +188,7 @@ def _measured(score: PairScore, predicted: bool, totals: Counter[str]) -> dict[s
 
 
 def _document_details(pairs: Sequence[FormulaPair], scores: Sequence[PairScore]) -> dict[str, Any]:
-    """The details of a document's formulas, of the first 200: their text, cut, and how they were matched."""
+    """Returns the details of a document's first 200 formulas: truncated text and how they were matched."""
     listed = [
         {
             "ground_truth": pair.truth and truncated(pair.truth, _SHOWN_CHARACTERS),
@@ -206,7 +206,7 @@ def _document_details(pairs: Sequence[FormulaPair], scores: Sequence[PairScore])
 
 
 def _details(score: PairScore) -> dict[str, Any]:
-    """The counts of a pair and why a side could not be typeset."""
+    """Returns the token counts of a pair and why a side could not be typeset."""
     tokens = score.matches and {
         "ground_truth": score.matches.truth_count,
         "prediction": score.matches.prediction_count,
@@ -217,7 +217,7 @@ def _details(score: PairScore) -> dict[str, Any]:
 
 
 def matches_in_words(details: Any) -> list[str]:
-    """Returns for each formula of the details of a sample how many tokens match, if both sides have some."""
+    """Returns for each formula of the details of a sample how many tokens match; empty for documents."""
     counts = [formula.get("tokens") for formula in details] if isinstance(details, list) else []
     return [
         f"{f'formula {number}: ' if len(counts) > 1 else ''}{tokens['matched']} tokens match, of"

@@ -1,4 +1,4 @@
-"""Which pairs of formulas a sample asks a score for: its one formula, or those of its document, by edit distance."""
+"""Pairs the formulas of a sample: its single formula, or those of its document, matched by edit distance."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class FormulaPair:
 
     Of formulas that were matched within documents, further:
 
-    distance: the edit distance over the longer length; 1 where one is None.
+    distance: the edit distance over the longer length; 1 if one is None.
     round: 1 for a match below the first threshold, 2 for one below the second; None if one is None.
     truth_offset, prediction_offset: where each opens in its document, in characters. Those of pages count on from page
     to page.
@@ -65,9 +65,9 @@ def formula_pairs(
 
     Source: section 9 of the CDM paper's supplement.
 
-    Raises RejectedRecord, naming the side, where a record has neither `latex` nor `document` or both, where the two
-    sides differ in which they have, where the dialect is not known, and where a document is too long, has more than
-    `max_formulas` formulas or goes beyond the budget; OutOfBudget, where its formulas would take too long to compare.
+    Raises RejectedRecord, naming the side, if a record has neither `latex` nor `document` or both, is blank (ground
+    truth) or has an unknown dialect, if the sides differ in which they have, or if a document is too long, has more
+    than `max_formulas` formulas or exceeds the budget; OutOfBudget, if the formulas would take too long to compare.
     """
     _check(truth, prediction)
     if truth.document is None:
@@ -87,7 +87,7 @@ def formula_pairs(
 
 
 class Match(NamedTuple):
-    """The indices of a ground truth and its prediction, None if one has no other, and as in FormulaPair."""
+    """The indices of a matched ground truth and prediction, None for a missing one; the rest as in FormulaPair."""
 
     truth: int | None
     prediction: int | None
@@ -161,7 +161,7 @@ def _formulas(
 
 
 def _check(truth: FormulaTruth, prediction: FormulaPrediction | None) -> None:
-    """Raises RejectedRecord if a side does not have what it must have."""
+    """Raises RejectedRecord if a side lacks its formula or document, has both, or has an unknown dialect."""
     sides: tuple[tuple[Side, FormulaTruth | FormulaPrediction | None], ...]
     sides = (("ground_truth", truth), ("prediction", prediction))
     for side, record in sides:

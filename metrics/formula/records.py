@@ -15,10 +15,10 @@ class FormulaTruth(msgspec.Struct, frozen=True):
 
 
 class FormulaPrediction(msgspec.Struct, frozen=True):
-    """What a system reads: one formula or table, or a whole document in its dialect.
+    """The prediction of a sample: one formula or table, or a whole document in its dialect.
 
-    document: a text, or the texts of its pages in order, each of which is read by itself.
-    dialect: latex (the same as None), mathpix, gpt4o or nougat; metrics.formula.pairs refuses others by name.
+    document: a text, or the texts of its pages in order, each read by itself.
+    dialect: latex (the same as None), mathpix, gpt4o or nougat; metrics.formula.pairs rejects others.
     """
 
     latex: str | None = None
