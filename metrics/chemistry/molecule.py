@@ -1,4 +1,4 @@
-"""The graph of a molecule as it is drawn: atoms with text and place, bonds with type, angle and length."""
+"""The graph of a molecule as it is drawn: atoms with text and position, bonds with type, angle and length."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from ..common.text import cached_if_short
 from .latex_text import normalize, tokenize
 
 CIRCLE = "\\circle"
-"""The text of the atom that stands for the circle within an aromatic ring."""
+"""The text of the atom that represents the circle in an aromatic ring."""
 CIRCLE_BOND = "-:"
-"""The bond between a circle and the atoms of its ring; also what joins two texts at one place."""
+"""The bond between a circle and an atom of its ring; it also joins two texts at the same position."""
 
 SAME_PLACE = 0.01
-"""Atoms closer than this (in bond lengths) are drawn at one place."""
+"""Atoms closer than this (in bond lengths) are at the same position."""
 LINE_BREAKS = ("\\\\", "\\enter")
 BOND_ORDER = {"-": 0, "=": 1, "~": 2}
-"""Of several bonds between the same atoms the highest is seen; every other type hides these."""
+"""Of several bonds between the same atoms, only the highest is visible; all other types rank above these."""
 
 MIRRORED_WEDGE = {"<": ">", ">": "<", "<:": ">:", ">:": "<:", "<|": ">|", ">|": "<|"}
-"""The type of a wedge as it is written from its other end: `<` is narrow where it begins, `>` where it ends."""
+"""The type of a wedge as written from its other end: `<` is narrow at its beginning, `>` at its end."""
 
 
 class UnreadableMolecule(Exception):
-    """A `\\chemfig` region that cannot be read: where in the region's text, and what was expected there."""
+    """Raised if a `\\chemfig` region cannot be read: `offset` in its text, and what was `expected` there."""
 
     def __init__(self, offset: int, expected: str) -> None:
         super().__init__(offset, expected)
@@ -42,7 +42,7 @@ class UnreadableMolecule(Exception):
 class Bond(NamedTuple):
     """A bond from atom `begin` to atom `end` (indices); `angle` in degrees, counter-clockwise from the right.
 
-    Angle and length are those that were written, or, where a bond closes a ring, those between its ends.
+    Angle and length are as written; for a bond that closes a ring, they are those between its ends.
     """
 
     begin: int
@@ -56,10 +56,10 @@ _bond: Callable[[tuple[Any, ...]], Bond] = partial(tuple.__new__, Bond)
 
 
 class Molecule(msgspec.Struct, frozen=True):
-    """What one `\\chemfig` region draws: a column for each property of its atoms, and its bonds.
+    """The drawing of one `\\chemfig` region: a column for each property of its atoms, and its bonds.
 
-    An atom is a group of atoms drawn at one place; its text is LaTeX without blanks, empty for a plain corner. x grows
-    to the right and y downwards, in units of one bond length. The order of the atoms decides between equal choices.
+    An atom is a group of atoms drawn at one position; its text is LaTeX without blanks, empty for a plain corner. x
+    grows to the right and y downwards, in units of one bond length. Ties are broken by the order of the atoms.
     """
 
     texts: tuple[str, ...]
@@ -70,23 +70,23 @@ class Molecule(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=4_096)
 def displacement(angle: float, length: float) -> tuple[float, float]:
-    """Returns how far across and down a bond leads, of an angle in degrees and a length."""
+    """Returns (across, down) from the beginning to the end of a bond, given its angle in degrees and its length."""
     radians = angle * math.pi / 180
     return length * math.cos(radians), -(length * math.sin(radians))
 
 
 def bond_between(xs: Sequence[float], ys: Sequence[float], begin: int, end: int, kind: str) -> Bond:
-    """Returns a bond between two placed atoms, with the angle and the length between them."""
+    """Returns a bond between two atoms, with the angle and the length between their positions."""
     across, down = xs[end] - xs[begin], ys[end] - ys[begin]
     return Bond(begin, end, kind, math.atan2(-down, across) * 180.0 / math.pi, math.hypot(across, down))
 
 
 class MoleculeBuilder:
-    """Atoms by index with their source text and place, and bonds by index.
+    """Collects the atoms of a molecule, with their source text and position, and its bonds.
 
-    A bond that closes a ring between two placed atoms has the angle and the length NaN until the molecule is finished.
+    The angle and the length of a bond that closes a ring between two existing atoms are NaN until `finish`.
 
-    numbers: in what order the atoms were made; empty if that is the order in which they were written.
+    numbers: the number of each atom in order of creation; empty if atoms were created in order of writing.
     """
 
     __slots__ = ("bonds", "numbers", "texts", "xs", "ys")
@@ -99,14 +99,14 @@ class MoleculeBuilder:
         self.numbers: list[int] = []
 
     def place(self, x: float, y: float, text: str = "") -> int:
-        """Draws an atom and returns its index."""
+        """Adds an atom at (x, y) and returns its index."""
         self.texts.append(text)
         self.xs.append(x)
         self.ys.append(y)
         return len(self.texts) - 1
 
     def grow(self, begin: int, bond_type: str | None, angle: float, length: float, text: str = "") -> int:
-        """Draws a bond from `begin` and an atom at its end, which it returns; None draws no line."""
+        """Adds an atom at the end of a bond from `begin`, and returns its index; type None adds no bond."""
         across, down = displacement(angle, length)
         end = len(self.texts)
         self.texts.append(text)
@@ -117,23 +117,23 @@ class MoleculeBuilder:
         return end
 
     def close(self, begin: int, end: int, bond_type: str) -> None:
-        """Draws a bond between two atoms that have their places."""
+        """Adds a bond between two existing atoms."""
         self.bonds.append(_bond((begin, end, bond_type, math.nan, math.nan)))
 
     def write_beside(self, atom: int, text: str) -> int:
-        """Writes text after a finished atom, as a second atom at the same place, which it returns."""
+        """Adds text after a finished atom, as a second atom at the same position, and returns its index."""
         return self.grow(atom, CIRCLE_BOND, 0.0, 0.0, text)
 
     def order_by_name(self, first_number: int) -> tuple[int, ...]:
-        """Returns the atoms in the order of their numbers, counted on from `first_number`, as strings: 10 before 2."""
+        """Returns the atoms sorted by `first_number` plus their numbers, as strings: 10 before 2."""
         numbers = self.numbers or range(len(self.texts))
         return tuple(sorted(range(len(self.texts)), key=lambda atom: str(first_number + numbers[atom])))
 
     def finish(self, order: Sequence[int] | None, normalizes: bool, budget: Budget) -> Molecule:
-        """Returns the molecule that is seen; the empty molecule where nothing was drawn.
+        """Returns the molecule as it appears; the empty molecule if nothing was drawn.
 
-        `order`: the atoms in the order in which the molecule has them; None: in order of writing. `normalizes` says
-        that this side or the other is raw Chemfig.
+        `order`: the atoms in the order of the molecule; None: in order of writing. `normalizes`: whether texts are
+        normalized, and atoms and bonds that do not appear separately are merged or dropped.
         """
         if not normalizes:
             return self._molecule([text.replace(" ", "") for text in self.texts], order, self.bonds)
@@ -152,9 +152,9 @@ class MoleculeBuilder:
         return self._molecule(texts, None if unchanged else kept, bonds)
 
     def _molecule(self, texts: Sequence[str], kept: Sequence[int] | None, bonds: Sequence[Bond]) -> Molecule:
-        """The molecule of the atoms `kept`, in that order (None: of all), with these texts and bonds.
+        """Returns the molecule of the atoms `kept`, in that order (None: all), with these texts and bonds.
 
-        A bond between two placed atoms, which has no angle and no length yet, has those between its ends.
+        Sets angles and lengths that are NaN to those between the ends of the bond.
         """
         xs, ys = self.xs, self.ys
         bonds = [bond_between(xs, ys, *bond[:3]) if bond[3] != bond[3] else bond for bond in bonds]
@@ -165,11 +165,11 @@ class MoleculeBuilder:
         return Molecule(tuple(texts), tuple(xs), tuple(ys), tuple(bonds))
 
     def _merged(self, texts: list[str], budget: Budget) -> list[int] | None:
-        """The atom that each atom is seen as: the first one at its place, unless both have text; None: each as itself.
+        """Returns the atom into which each atom is merged: the first at its position, unless both have text.
 
-        Moves a text onto the atom that stays.
+        Returns None if all positions are clearly distinct. Moves the text of a merged atom to the remaining one.
         """
-        # Along a line on which few drawings have any two atoms, at most sqrt(1 + 0.37**2) = 1.07 times as far apart.
+        # A projection in which few distinct atoms coincide; it stretches distances by at most sqrt(1 + 0.37**2) = 1.07.
         along = sorted([x + 0.37 * y for x, y in zip(self.xs, self.ys, strict=True)])
         if min(map(sub, along[1:], along), default=1.0) > 1.1 * SAME_PLACE:
             return None
@@ -192,15 +192,15 @@ class MoleculeBuilder:
 
 @cached_if_short
 def _atom_text(text: str) -> str:
-    """The comparable form of an atom's text; line breaks print nothing there."""
+    """Returns the normalized form of an atom's text, without line breaks, which print nothing there."""
     return "".join(normalize(token for token in tokenize(text) if token not in LINE_BREAKS))
 
 
 def _seen_bonds(bonds: Sequence[Bond]) -> list[Bond]:
-    """The bonds that are seen.
+    """Returns the visible bonds.
 
-    A bond from an atom to itself is not. Of those between two atoms the highest is, the latest of equals, at the place
-    of the first.
+    Bonds from an atom to itself are dropped. Of several bonds between two atoms, the highest in BOND_ORDER is kept (the
+    latest of equals), at the index of the first.
     """
     best: dict[tuple[int, int], Bond] = {}
     for bond in bonds:

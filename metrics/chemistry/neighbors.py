@@ -1,8 +1,8 @@
-"""The geometry that matching needs: the neighbors of each atom by angle, and how lists of them lie on each other.
+"""The geometry of matching: the neighbors of each atom by angle, and the cost of aligning two lists of neighbors.
 
-Two lists are laid on each other in every cyclic shift; a pair of neighbors costs its angle in degrees, 10 where the
-kinds of the bonds differ, and 30 for each difference of the neighbors' degrees. The first cheapest shift counts. Sums
-are taken in one fixed order, so that a cost is the same to the last bit wherever it is computed.
+Two lists are aligned in every cyclic shift; a pair of neighbors costs the angle between them in degrees, plus 10 if
+the bonds differ in kind, plus 30 times the difference of the neighbors' degrees. The first cheapest shift is used.
+Terms are added in one fixed order, so that a cost is the same to the last bit wherever it is computed.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from .molecule import MIRRORED_WEDGE, Molecule
 KIND_COST = 10.0
 DEGREE_COST = 30.0
 SAME_DIRECTION: Final = 1e-6
-"""Directions that differ by less, in degrees, are one: places are sums of many bonds, each rounded."""
+"""Directions that differ by less, in degrees, are equal: positions are sums of many bonds, each rounded."""
 
 
 class Neighbor(NamedTuple):
-    """What an atom sees in one direction: the angle in degrees, the bond and the atom by index, its degree.
+    """A neighbor of an atom: its direction in degrees, the indices of the bond and the neighbor, its degree.
 
-    kind: the type of the bond as it would be written from this atom on.
+    kind: the type of the bond as written from this atom to the neighbor.
     """
 
     angle: float
@@ -46,8 +46,8 @@ _ONE_WEDGE = {">": "<", ">:": "<:", ">|": "<|"}
 class MoleculePair:
     """The two molecules of a comparison with the neighbors of their atoms.
 
-    `max_angle_deviation` (degrees) is how far the directions of bonds that face each other may differ; None: any.
-    `compares_narrow_ends` is the protocol's.
+    `max_angle_deviation` is the largest difference in direction between corresponding bonds, in degrees; None: no
+    limit. `compares_narrow_ends`: whether a wedge differs from its mirror image.
     """
 
     truth: Molecule
@@ -59,15 +59,15 @@ class MoleculePair:
     prediction_neighbors: Sequence[Neighbors] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Looks at the neighbors."""
+        """Computes the neighbors of both molecules; raises OutOfBudget."""
         self.budget.spend(4 * (len(self.truth.bonds) + len(self.prediction.bonds)))
         self.truth_neighbors = neighbors_by_angle(self.truth, self.compares_narrow_ends)
         self.prediction_neighbors = neighbors_by_angle(self.prediction, self.compares_narrow_ends)
 
     def bonds_agree(self, neighbor: Neighbor, other: Neighbor) -> bool:
-        """Whether two bonds that face each other are of one kind, and not turned by more than `max_angle_deviation`.
+        """Returns whether two bonds have the same kind, and directions within `max_angle_deviation` of each other.
 
-        What rounding adds to an angle does not count.
+        Rounding errors of angles are tolerated.
         """
         if neighbor.kind != other.kind:
             return False
@@ -76,10 +76,10 @@ class MoleculePair:
 
 
 def neighbors_by_angle(molecule: Molecule, compares_narrow_ends: bool) -> list[tuple[Neighbor, ...]]:
-    """Returns for each atom its neighbors by growing angle; an atom bonded to itself sees itself twice.
+    """Returns the neighbors of each atom by increasing angle; an atom bonded to itself is its own neighbor twice.
 
-    Neighbors at one angle come in order of writing, those whose bonds end at the atom first. Unless
-    `compares_narrow_ends` is set, a wedge and its mirror image are one kind, that of the wedge narrow where it begins.
+    Neighbors at the same angle are in order of writing, those whose bonds end at the atom first. Unless
+    `compares_narrow_ends` is set, a wedge and its mirror image have one kind: that of the one with a narrow beginning.
     """
     xs, ys = molecule.xs, molecule.ys
     degrees = [0] * len(xs)
@@ -111,16 +111,16 @@ def angle_between(first: float, second: float) -> float:
 
 
 def cheapest_shift(first: Neighbors, second: Neighbors) -> tuple[float, int]:
-    """Returns what the first cheapest shift of the longer list against the shorter costs, and the shift.
+    """Returns the cost of the first cheapest shift of the longer list against the shorter, and that shift.
 
-    Of lists of equal length `first` is shifted. Nothing costs 0.
+    If the lengths are equal, `first` is shifted. Returns (0.0, 0) if a list is empty.
     """
     longer, shorter = (first, second) if len(first) >= len(second) else (second, first)
     if not shorter:
         return 0.0, 0
     least, best = float("inf"), 0
     (first_angle, _, first_kind, _, first_degree), *others = shorter
-    # The first pair rules most shifts out. An index from the end on goes round once: after -1 comes 0.
+    # The first pair rules out most shifts. Indices start negative and so wrap around: after -1 comes 0.
     for next_place, (angle, _, kind, _, degree) in enumerate(longer, 1 - len(longer)):
         off = angle - first_angle
         if off < 0:
@@ -152,5 +152,5 @@ def cheapest_shift(first: Neighbors, second: Neighbors) -> tuple[float, int]:
 
 
 def shifted(neighbors: Neighbors, shift: int) -> Neighbors:
-    """Returns the neighbors in cyclic order from number `shift` on."""
+    """Returns the neighbors in cyclic order, starting at index `shift`."""
     return (*neighbors[shift:], *neighbors[:shift]) if shift else neighbors

@@ -1,4 +1,4 @@
-"""The records of the chemistry benchmark, its options, and what it reports of a sample."""
+"""The records of the chemistry benchmark, its options, and the details that it reports for a sample."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class ChemistryTruth(msgspec.Struct, frozen=True):
 
 
 class ChemistryPrediction(msgspec.Struct, frozen=True):
-    """What a system read in the image: `text` is the line, in either way of writing."""
+    """The prediction for one image: `text` is the line, in either notation."""
 
     text: str
 
@@ -23,8 +23,8 @@ class ChemistryOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     """The options; see configs/chemistry.yaml.
 
     protocol: `published` follows the rules of the task page. `released` reproduces the verdict of the competition's
-        Graph Matching Tool on every line of SSML or plain text, also where it departs from its rules. The functions
-        that take `released` say what it changes; docs/explanation/benchmarks/chemistry.md lists it all.
+        Graph Matching Tool on every line of SSML or plain text, even where the tool departs from its rules. Functions
+        with a parameter `released` say what it changes; docs/explanation/benchmarks/chemistry.md has the full list.
     """
 
     protocol: Literal["published", "released"] = "published"
@@ -36,12 +36,12 @@ class ChemistryOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
 
     @property
     def released(self) -> bool:
-        """Whether the competition's tool is reproduced."""
+        """Whether scoring reproduces the competition's tool."""
         return self.protocol == "released"
 
 
 class MoleculeVerdict(msgspec.Struct, frozen=True):
-    """What became of one molecule, by its number in the line (from 1), and why where it is wrong."""
+    """The verdict on one molecule, by its number in the line (from 1), and the difference if it is wrong."""
 
     molecule: int
     equal: bool
@@ -49,7 +49,7 @@ class MoleculeVerdict(msgspec.Struct, frozen=True):
 
 
 class ChemistryDetails(msgspec.Struct, frozen=True):
-    """Which molecule failed and why, and the first place where the text around the molecules differs."""
+    """The verdict on each molecule, the first difference of the text around them, and unreadable regions."""
 
     molecules: list[MoleculeVerdict]
     text_equal: bool

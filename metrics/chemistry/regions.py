@@ -1,4 +1,4 @@
-"""A line of LaTeX taken apart: its `\\chemfig` regions, each read as a drawing, and the text between them."""
+"""Splits a line of LaTeX into its `\\chemfig` regions, each read as a drawing, and the text between them."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ BRACES, SQUARES = re.compile(r"[{}]"), re.compile(r"[\[\]]")
 
 
 class Region(msgspec.Struct, frozen=True):
-    """One `\\chemfig` region: what is written in it, its drawing and the molecule that is seen, or why there is none.
+    """One `\\chemfig` region: its source, its drawing and the resulting molecule, or the problem with it.
 
-    `written` is None if the region has no end. Drawing and problem are None if it draws nothing. `is_in_text` is
+    `written` is None if the region has no end. Drawing and problem are both None if it draws nothing. `is_in_text` is
     False if the text around it is lost. The molecule depends on the other side of the comparison: see `comparable`.
     """
 
@@ -42,15 +42,15 @@ class Region(msgspec.Struct, frozen=True):
 
     @property
     def content(self) -> str | None:
-        """What is written without blanks; None if the region has no end."""
+        """The source without blanks and line breaks; None if it is unknown."""
         return None if self.written is None else plain(self.written)
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """A line as it was read: pieces of text and regions, in order, and how many numbers its atoms use up.
+    """A line as it was read: pieces of text and regions, in order, and how many atom numbers it uses up.
 
     is_chemfig: whether a molecule is written in raw Chemfig.
-    problems: why regions could not be read, with their places in the line.
+    problems: why regions could not be read, with their positions in the line.
     """
 
     pieces: list[str | Region]
@@ -60,12 +60,12 @@ class Reading(msgspec.Struct, frozen=True):
 
 
 def read_line(text: str, released: bool, budget: Budget) -> Reading:
-    """Returns the line `text` taken apart. What cannot be read is a region with a problem; nothing is raised for it.
+    """Splits the line `text` and reads its regions. A region that cannot be read has a problem; no error is raised.
 
-    The atoms of its regions are numbered from 0. Under `released` the line is cut as the tool cuts it, unless it has
-    raw Chemfig, which the tool does not read.
+    The atoms of its regions are numbered from 0. Under `released` the line is split as the tool splits it, unless it
+    has raw Chemfig, which the tool does not read.
 
-    Raises OutOfBudget if reading takes too much work.
+    Raises OutOfBudget if reading takes too many steps.
     """
     budget.spend(STEPS_OF_READING * len(text))
     reader = _RegionReader(released, budget)
@@ -81,7 +81,7 @@ def read_line(text: str, released: bool, budget: Budget) -> Reading:
 
 
 class _RegionReader:
-    """Reads the regions of one line after the other, and numbers the atoms of all of them from 0."""
+    """Reads the regions of one line in order, and numbers their atoms consecutively from 0."""
 
     def __init__(self, released: bool, budget: Budget) -> None:
         self.released = released
@@ -90,10 +90,10 @@ class _RegionReader:
         self.numbers = itertools.count()
         self.problems: list[str] = []
         self.offsets: Sequence[int] = ()
-        """The places in the line as it was given of the characters that are read, and of the end."""
+        """The position in the original line of each character that is read, and of the end."""
 
     def unreadable(self, place: int, said: str, content: str | None = None, is_chemfig: bool = False) -> Region:
-        """Notes what is wrong at a place of the line; returns the region that cannot be read for it."""
+        """Records a problem at a position in the line; returns a region with that problem."""
         self.problems.append(f"at character {self.offsets[place]} of the text: {said}")
         return Region(content, None, self.problems[-1], is_chemfig)
 
@@ -102,7 +102,7 @@ class _RegionReader:
     ) -> Region:
         """Reads the content of a region, which starts at `offset` of the line.
 
-        It is read as raw Chemfig or as SSML as `is_chemfig` says; None: as what it looks like.
+        `is_chemfig`: whether it is raw Chemfig rather than SSML; None: detected from the content.
         """
         if is_chemfig is None:
             is_chemfig = not is_ssml(content, reads_spaced_chemfig=not self.released)
@@ -116,9 +116,9 @@ class _RegionReader:
         return Region(content, drawing, None, is_chemfig)
 
     def define(self, text: str, start: int, ends: BracketEnds) -> int:
-        """Reads the definition of a submolecule whose command ends at `start`; returns where it ends.
+        """Reads the definition of a submolecule whose command ends at `start`; returns the end of the definition.
 
-        A malformed definition defines nothing; its submolecule is missing where it is used, and reported there.
+        A malformed definition is skipped and returns `start`; uses of its submolecule are reported as undefined.
         """
         match = DEFINITION.match(text, start)
         if not match:
@@ -141,9 +141,9 @@ class _RegionReader:
 
 
 def _cut_as_latex(text: str, reader: _RegionReader) -> list[str | Region]:
-    """Returns the pieces of a line; a region that is not closed takes the rest of the line, one without `{` nothing.
+    """Returns the pieces of a line; an unclosed region extends to its end, and a command without `{` is text.
 
-    Definitions of submolecules and comments are no text.
+    Definitions of submolecules and comments are dropped.
     """
     text, reader.offsets = without_comments(text)
     ends = BracketEnds(text, range(len(text)))
@@ -165,7 +165,7 @@ def _cut_as_latex(text: str, reader: _RegionReader) -> list[str | Region]:
 def _region(text: str, start: int, ends: BracketEnds, reader: _RegionReader) -> tuple[str | Region, int]:
     """Reads the region whose command ends at `start`; returns it and where it ends in the line.
 
-    A command without an argument is text.
+    A command without an argument is returned as text, and recorded as a problem.
     """
     increment = DEFAULT_ANGLE_INCREMENT
     begin = match_end(BLANKS, text, start)
@@ -185,11 +185,11 @@ def _region(text: str, start: int, ends: BracketEnds, reader: _RegionReader) -> 
 
 
 def _cut_as_tool(text: str, reader: _RegionReader) -> list[str | Region]:
-    """Returns the pieces of a line as the competition's tool cuts them.
+    """Returns the pieces of a line as the competition's tool splits it.
 
-    From `\\chemfig` on it looks for a pair of braces, past one pair of square brackets, and counts brackets of the kind
-    that is open, escaped or not. Where it finds another character before them, the text so far is lost, though not the
-    molecules in it. Where no brace closes the region it stops, so the region has no content.
+    After `\\chemfig`, the tool looks for a pair of braces, skipping one pair of square brackets, and counts brackets of
+    the open kind, escaped or not. If it finds a different character first, it loses the text so far, but not the
+    molecules in it. If no brace closes the region, it stops, and the region has no content.
     """
     text = text.strip()
     reader.offsets = range(len(text) + 1)
@@ -214,9 +214,9 @@ def _cut_as_tool(text: str, reader: _RegionReader) -> list[str | Region]:
 
 
 def _argument(text: str, start: int) -> tuple[int | None, int]:
-    """Where the argument of the command that ends at `start` opens and where it ends.
+    """Returns where the argument of the command that ends at `start` opens and where it ends.
 
-    Nowhere and `start` where there is none, nowhere and farther on where there are two pairs of square brackets.
+    Returns (None, `start`) if there is no argument, and (None, end of `text`) after two pairs of square brackets.
     """
     end = start
     for _ in range(2):
@@ -233,7 +233,7 @@ def _argument(text: str, start: int) -> tuple[int | None, int]:
 
 
 def _counted(text: str, start: int) -> int | None:
-    """Where the bracket at `start` is closed, counting its own kind alone."""
+    """Returns the index after the end of the bracket at `start`, counting only its kind; None if unclosed."""
     depth = 0
     for bracket in BRACES.finditer(text, start) if text[start] == "{" else SQUARES.finditer(text, start):
         depth += 1 if bracket.group() == text[start] else -1

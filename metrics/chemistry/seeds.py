@@ -1,4 +1,4 @@
-"""The pairs of atoms from which a guided walk may start, the most alike first."""
+"""The pairs of atoms from which a guided walk may start, the most similar first."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from .neighbors import DEGREE_COST, MoleculePair, Neighbors, cheapest_shift
 
 TEXT_COST = 10.0
 NOISE = 2000.0
-"""Added to costs, this takes the noise of rounding off them, so that equal costs are equal."""
+"""Added to costs, this absorbs rounding errors, so that equal costs compare equal."""
 TENTHS = 3600
 ROUNDING = 1e-3
 AtomInvariant = tuple[str, int]
-"""The text and the degree of an atom, by which a pair costs something at least."""
+"""The text and the degree of an atom, which give a lower bound for the cost of a pair."""
 
 
 def seed_pairs(molecules: MoleculePair) -> Iterator[tuple[int, int]]:
-    """Yields all pairs (atom of the truth, atom of the prediction), the most alike first, as they are asked for.
+    """Yields all pairs (atom of the truth, atom of the prediction), lazily, the most similar first.
 
-    First those that are perfect and unique on both sides, then those that are perfect, then all others by cost. A pair
-    is perfect where text and neighbors are the same, angles included. Pairs that are equally alike come in the order
-    of the prediction's atoms, then of the truth's.
+    Perfect pairs whose atoms are in no other perfect pair come first, then the other perfect pairs, then all others by
+    cost. A pair is perfect if text and neighbors are the same, angles included. Ties are in the order of the
+    prediction's atoms, then of the truth's.
     """
     perfect = _perfect_pairs(molecules)
     of_truth, of_prediction = Counter([atom for atom, _ in perfect]), Counter([atom for _, atom in perfect])
@@ -38,7 +38,7 @@ def seed_pairs(molecules: MoleculePair) -> Iterator[tuple[int, int]]:
 def _perfect_pairs(molecules: MoleculePair) -> list[tuple[int, int]]:
     """Returns the perfect pairs in order of the prediction's atoms.
 
-    Only atoms with the same text, degree and sum of degrees and nearly the same sum of angles are compared.
+    Compares only atoms with the same text, degree and sum of neighbor degrees, and nearly the same sum of angles.
     """
     truths: dict[tuple[str, int, int, int], list[int]] = defaultdict(list)
     for atom, (text, neighbors) in enumerate(zip(molecules.truth.texts, molecules.truth_neighbors, strict=True)):
@@ -48,7 +48,7 @@ def _perfect_pairs(molecules: MoleculePair) -> list[tuple[int, int]]:
     for pred_atom, text in enumerate(molecules.prediction.texts):
         neighbors = molecules.prediction_neighbors[pred_atom]
         degrees, angles = _sums(neighbors)
-        # Sums of a perfect pair differ by a rounding error and whole turns.
+        # The sums of a perfect pair differ only by rounding errors and full turns.
         places = {round(angles - ROUNDING) % TENTHS, round(angles + ROUNDING) % TENTHS}
         atoms = sorted([atom for place in places for atom in truths.get((text, len(neighbors), degrees, place), ())])
         molecules.budget.spend(1 + len(neighbors) * (1 + len(atoms)))
@@ -68,11 +68,11 @@ def _sums(neighbors: Neighbors) -> tuple[int, float]:
 
 
 def _pairs_by_cost(molecules: MoleculePair) -> Iterator[tuple[int, int]]:
-    """Yields the pairs that cost something by growing cost.
+    """Yields the pairs of nonzero cost by increasing cost.
 
-    A pair costs 10 for each character by which the texts differ, 30 for each difference in degree, and what the
-    neighbors cost in the cheapest shift of the longer list against the shorter. It costs at least what its texts and
-    its difference in degree cost: pairs are weighed in rounds by that, each round when no cheaper pair can be left.
+    A pair costs 10 times the edit distance of the texts, plus 30 times the difference in degree, plus the cost of the
+    neighbors (see `cheapest_shift`). Texts and degrees give a lower bound: pairs are evaluated in rounds of equal
+    bound, and a pair is yielded once the next bound exceeds its cost.
     """
     budget = molecules.budget
     budget.spend(len(molecules.truth.texts) * len(molecules.prediction.texts))
