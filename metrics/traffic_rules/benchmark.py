@@ -39,7 +39,7 @@ _MAX_EDGE_NAME_LENGTH = 200
 
 
 class TrafficRulesBenchmark(Benchmark[GroundTruth, Prediction, Options]):
-    """Scores the rules read from a traffic sign and the centerlines of the lanes that they are tied to."""
+    """Scores the rules read from a traffic sign, and their assignment to the centerlines of lanes."""
 
     name: ClassVar[str] = "traffic_rules"
     summary: ClassVar[str] = "Rules of traffic signs tied to lanes: extraction, correspondence, overall (MapDR)"
@@ -53,9 +53,9 @@ class TrafficRulesBenchmark(Benchmark[GroundTruth, Prediction, Options]):
     batch_size = 256
 
     def score_sample(self, truth: GroundTruth, prediction: Prediction | None) -> SampleScore:
-        """Counts what is right in each task, and what was wrong by property; see the modules for the definitions.
+        """Counts the right items of each task, and the wrong properties by name; metrics.py has the definitions.
 
-        Raises RejectedRecord if the ids of the true rules are not unique, or a record is beyond the limits.
+        Raises RejectedRecord if the ids of the true rules are not unique, or a record exceeds the limits.
         """
         sample = Sample(Budget(self.options.max_steps), self.options.ignore_properties)
         true, predicted = true_rules(truth, sample), predicted_rules(prediction, sample)
@@ -85,15 +85,15 @@ class TrafficRulesBenchmark(Benchmark[GroundTruth, Prediction, Options]):
     def values(self, sums: Sums) -> dict[str, float | None]:
         """Returns precision, recall and F1 of each task, and the accuracy of each property that a true rule has.
 
-        Where nothing was predicted though there was something to find, precision is 0; where there was nothing to
-        find but something was predicted, recall is 0. Where there is neither, all three are None.
+        Precision is 0 if nothing was predicted but there are true items; recall is 0 if there are predictions but no
+        true items. If there are neither, all three are None.
         """
         tasks = {name: value for task in TASKS for name, value in task.values(sums).items()}
         right, true = sums.family("property_right"), sums.family("property_true")
         return tasks | {f"property_accuracy[{name}]": ratio(right.get(name, 0.0), true[name]) for name in true}
 
     def explain(self, details: Any) -> list[str]:
-        """Returns how many rules and edges are right, and what is wrong about each rule."""
+        """Returns lines that say how many rules and edges are right, and what is wrong with each rule."""
         rules, edges = details["rules"], details["edges"]
         lines = [f"{sum(rule['right'] for rule in rules)} of {len(rules)} rules have all properties right"]
         lines.append(", ".join(f"{len(edges[kind])} edges {kind}" for kind in ("right", "missed", "wrong")))
@@ -114,7 +114,7 @@ class TrafficRulesBenchmark(Benchmark[GroundTruth, Prediction, Options]):
     ) -> str:
         """Returns the rules, the lanes and the edges between them as an SVG document.
 
-        Raises RejectedRecord if `score_sample` does.
+        Raises RejectedRecord as `score_sample` does if `details` is None.
         """
         known = msgspec.to_builtins(self.score_sample(truth, prediction).details) if details is None else details
         true, predicted = truth.rules, (prediction.rules if prediction else None) or []
@@ -127,13 +127,13 @@ class TrafficRulesBenchmark(Benchmark[GroundTruth, Prediction, Options]):
 
 
 def _words(properties: Mapping[str, Any] | None) -> str:
-    """Returns the values of properties in words, those that say nothing left out."""
+    """Returns the values of properties in words, without empty ones."""
     values = [value for value in (properties or {}).values() if value not in (None, "", "None", [])]
     return ", ".join(" ".join(map(str, value)) if isinstance(value, list) else str(value) for value in values)
 
 
 class _RuleDetails(msgspec.Struct, frozen=True, gc=False):
-    """A true rule, the position of the predicted rule that it is paired with, and what was wrong about that."""
+    """A true rule, the index of the predicted rule paired with it, and what is wrong there; None if unpaired."""
 
     id: str | None
     prediction: int | None
@@ -147,7 +147,7 @@ def _details(
     pairs: Mapping[int, int],
     faults: Sequence[Sequence[WrongProperty] | None],
 ) -> dict[str, Any]:
-    """Returns what was paired with what, the faults of each pair, and the edges right, missed and wrong."""
+    """Returns the pairs of rules with their faults, unpaired predictions, and right, missed and wrong edges."""
     edges = distinct_edges(true)
     right: dict[tuple[str | None, str], None] = {}
     wrong: list[tuple[str | None, str]] = []
@@ -172,7 +172,7 @@ def _details(
 
 
 def _shown(edges: Sequence[tuple[str | None, str]]) -> Sequence[tuple[str | None, str]]:
-    """Returns the first edges, with long names cut: the name of a rule is repeated in each of its edges."""
+    """Returns the first 200 edges, with long names truncated: each edge repeats the name of its rule."""
     shown = edges[:_EDGES_IN_DETAILS]
     if sum([len(name or "") + len(line) for name, line in shown]) <= _MAX_EDGE_NAME_LENGTH:
         return shown

@@ -1,4 +1,4 @@
-"""Reads MapDR's layout: a folder a clip, with the rules of its sign in label.json."""
+"""Reads MapDR's layout: one folder per clip, with the rules of its sign in label.json."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SEPARATORS = re.compile(r"[/\\]+")
 
 
 class _LabelledRule(msgspec.Struct, frozen=True):
-    """One rule as label.json holds it; its semantic_polygon and other keys are not scored."""
+    """One rule in label.json; its semantic_polygon and other keys are not scored."""
 
     attr_info: dict[str, Any]
     centerline: list[Name] | None = None
@@ -26,10 +26,10 @@ class _LabelledRule(msgspec.Struct, frozen=True):
 
 
 class LabelConverter(Converter):
-    """Makes a record of every label.json.
+    """Converts every label.json into one record.
 
-    The file is an object from rule index to {"attr_info", "centerline", "semantic_polygon"}. Its folder's name is
-    the sample_id; a file of another name, such as clip_7.json, is taken for the clip of that name.
+    The file is an object that maps rule indices to {"attr_info", "centerline", "semantic_polygon"}. Its folder's name
+    is the sample_id; a file with a different name, such as clip_7.json, is read as the clip of that name.
     """
 
     roles: ClassVar[Mapping[str, str]] = {
@@ -40,9 +40,9 @@ class LabelConverter(Converter):
     }
 
     def parts(self, role: str, path: str, stream: BinaryIO) -> Iterable[tuple[str, bytes]]:
-        """Yields the whole file under the name of its clip.
+        """Yields (sample_id, content) for the whole file.
 
-        Raises UnreadableSource if the file is too large or no clip can be told from its path.
+        Raises UnreadableSource if the file is larger than 16 MiB, or its path does not name a clip.
         """
         content = stream.read(MAX_FILE_BYTES + 1)
         if len(content) > MAX_FILE_BYTES:
@@ -52,7 +52,7 @@ class LabelConverter(Converter):
     def records(self, key: str, parts: Sequence[Part]) -> Iterable[Mapping[str, Any]]:
         """Yields the record of one clip.
 
-        Raises UnreadableSource if two files claim the clip, or the file is not in the layout.
+        Raises UnreadableSource if the clip has several files, or the file does not have the layout.
         """
         if len(parts) != 1:
             paths = " and ".join(part.path for part in parts[:2])

@@ -1,6 +1,6 @@
-"""A picture of one clip: its rules on the left, the centerlines of its lanes on the right, edges between them.
+"""Draws one clip: its rules on the left, the centerlines of its lanes on the right, edges between them.
 
-A rule names the properties that its prediction got wrong.
+Each rule lists the properties that its prediction got wrong.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ def draw_rules(
 ) -> str:
     """Returns an SVG document.
 
-    properties, predicted: the properties of the true and of the predicted rules in words, in order. details: those of
-    the score. alone: whether there is no prediction; then the ground truth is drawn without a judgement. image: the
-    size of the real picture, which is above.
+    properties, predicted: the properties of the true and of the predicted rules in words, in order. details: the
+    details of the score. alone: whether there is no prediction; the ground truth is then drawn without verdicts.
+    image: the size of the real image, which is drawn above.
     """
     drawing = Drawing()
     drawing.legend(MARGIN, 20, not alone)
@@ -61,7 +61,7 @@ def draw_rules(
 
 
 def _rule(rule: Mapping[str, Any], alone: bool) -> tuple[Style, list[str]]:
-    """Returns how a true rule is drawn, and what is wrong about it, a line each."""
+    """Returns the style of a true rule, and one line for each thing that is wrong with it."""
     if alone:
         return UNJUDGED, []
     if rule["wrong"] is None:
@@ -87,7 +87,7 @@ def _draw_edges(
     top: float,
     bottom: float,
 ) -> float:
-    """Draws the lanes and the edges to them; an edge of a rule that does not exist begins at a place of its own."""
+    """Draws lanes and edges, those of nonexistent rules from a separate point; returns the y below them."""
     lanes = sorted({line for some, _ in edges for _, line in some}, key=lambda line: (len(line), line))
     ends = {line: top + 16 + number * 34 for number, line in enumerate(lanes[:MAX_LANES])}
     if any(name not in places for some, _ in edges for name, _ in some):

@@ -1,4 +1,4 @@
-"""How large a record may be: sizes that no sign has, checked before the work that they would cost."""
+"""Limits on the size of a record, which no real sign reaches; they are checked before any expensive work."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ CHARACTERS_PER_STEP = 1000
 
 
 def check_sizes(rules: Sequence[TrueRule | PredictedRule], side: Side) -> int:
-    """Returns how many centerlines the rules of one side name.
+    """Returns the number of centerlines that the rules of one side name.
 
-    Raises RejectedRecord if there are more than 500 rules, or they name more than 10,000 centerlines.
+    Raises RejectedRecord if there are more than 500 rules or more than 10,000 centerlines.
     """
     if len(rules) > MAX_RULES:
         raise RejectedRecord(side, f"rules: there are {len(rules)}, and at most {MAX_RULES} are scored")

@@ -1,6 +1,6 @@
-"""The metrics of the traffic_rules benchmark: the three tasks as counts that add up, and what was wrong by property.
+"""The metrics of the traffic_rules benchmark: additive counts of the three tasks, and wrong properties.
 
-What was wrong about a rule is asked of the predicted rule that is paired with it; the tasks need no pairs.
+The properties of a rule are compared with those of the predicted rule paired with it; the tasks need no pairs.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ Edge = tuple[str, str]
 """(id of a true rule, centerline)"""
 
 Counts = tuple[int, int, int]
-"""How much was right, was predicted and is true."""
+"""(right items, predicted items, true items)"""
 
 OTHER = "(other)"
-"""The name under which extra properties are counted that no rule of the sample's ground truth has."""
+"""The name under which extra properties are counted if no rule of the sample's ground truth has them."""
 
 MAX_NAME_LENGTH = 80
 _COUNTS, _RATES = ("right", "predicted", "true"), ("precision", "recall", "f1")
@@ -35,7 +35,7 @@ _MAX_VALUE_LENGTH = 200
 
 
 def rule_extraction(true: Sequence[Rule], predicted: Sequence[Rule]) -> Counts:
-    """Returns the size of the multiset intersection of both sides' rules, and their numbers.
+    """Returns the size of the multiset intersection of predicted and true rules, and the number of each.
 
     Source: MapDR, evaluate/metric.md, "Rule Extraction": |R^ ∩ R| over |R^| and |R|.
     """
@@ -43,10 +43,10 @@ def rule_extraction(true: Sequence[Rule], predicted: Sequence[Rule]) -> Counts:
 
 
 def correspondence(true: Sequence[Rule], predicted: Sequence[Rule]) -> Counts:
-    """Returns how many true edges (rule, centerline) were predicted, how many were given and how many are true.
+    """Returns how many true edges (rule, centerline) were predicted, and the numbers of predicted and true edges.
 
-    A predicted rule stands for the true rule that it matches, whatever its properties. Every centerline that it
-    gives is a predicted edge; it is wrong where the rule matches none, and where the edge was given before.
+    A predicted rule represents the true rule that it matches, whatever its properties. Each of its centerlines is a
+    predicted edge, which is wrong if it is not a true edge, if the rule matches none, or if it is a duplicate.
 
     Source: MapDR, evaluate/metric.md, "Correspondence Reasoning": |E^ ∩ E| over |E^| and |E|.
     """
@@ -61,9 +61,9 @@ def distinct_edges(rules: Sequence[Rule]) -> dict[Edge, None]:
 
 
 def overall(true: Sequence[Rule], predicted: Sequence[Rule]) -> Counts:
-    """Returns the size of the multiset intersection of both sides' (properties, centerline), and their numbers.
+    """Returns the multiset intersection's size for predicted and true (properties, centerline), and their numbers.
 
-    `matches` plays no part: a predicted rule stands for a true one where all properties are equal.
+    `matches` is ignored: a predicted rule represents a true one if all properties are equal.
 
     Source: MapDR, evaluate/metric.md, "Overall": |G^s^ ∩ G^s| over |G^s^| and |G^s|.
     """
@@ -77,7 +77,7 @@ def _common(true_items: Sequence[Hashable], predicted_items: Sequence[Hashable])
 
 
 class Task(msgspec.Struct, frozen=True):
-    """One task: its name, how it counts, and what it counts in words."""
+    """One task: its name, its counting function, and what it counts, in words."""
 
     name: str
     count: Callable[[Sequence[Rule], Sequence[Rule]], Counts]
@@ -88,12 +88,12 @@ class Task(msgspec.Struct, frozen=True):
         return {f"{self.name}.{kind}": count for kind, count in zip(_COUNTS, self.count(true, predicted), strict=True)}
 
     def values(self, statistics: Mapping[str, float] | Sums) -> dict[str, float | None]:
-        """Returns precision, recall and F1 from counts that were added up."""
+        """Returns precision, recall and F1 from summed counts; see `precision_recall_f1` for empty ones."""
         values = precision_recall_f1(*(statistics[f"{self.name}.{kind}"] for kind in _COUNTS))
         return {f"{self.name}.{kind}": value for kind, value in zip(_RATES, values, strict=True)}
 
     def specs(self, main: Mapping[str, int], rank: Mapping[str, int]) -> list[MetricSpec]:
-        """Returns the declarations of `values`; `main` and `rank` give those of some of them, by name."""
+        """Returns the specs of `values`; `main` and `rank` set these fields by metric name."""
         true, predicted = f"{self.name}.true", f"{self.name}.predicted"
         about = (
             (f"{self.name}.precision", f"right {self.counted} / predicted ones", predicted),
@@ -137,14 +137,14 @@ SAMPLE_METRICS = (
 
 
 def pair_rules(true: Sequence[Rule], predicted: Sequence[Rule], budget: Budget) -> list[tuple[int, int]]:
-    """Returns one-to-one pairs (true, predicted) of positions, in order of the true rules.
+    """Returns one-to-one pairs (true, predicted) of indices, in order of the true rules.
 
-    First every true rule takes an equal predicted rule, as long as there are any: these pairs are the multiset
-    intersection. The rules left on both sides are then paired, as many as the smaller side has, so that the sum
-    of agreeing properties is largest and, among such pairings, the sum of shared centerlines. `matches` plays no
-    part. Equally good pairings are told apart by the order of the rules.
+    First, each true rule is paired with an equal predicted rule while there are any: these pairs are the multiset
+    intersection. The remaining rules are then paired, as many as the smaller side has, to maximize the number of
+    agreeing properties and, among such pairings, the number of shared centerlines. `matches` is ignored. Remaining
+    ties are broken by the order of the rules.
 
-    Spends a step for each pair of rules that are left.
+    Spends one step for each pair of remaining rules.
     """
     by_properties: dict[frozenset[int], list[int]] = {}
     for j, rule in reversed([*enumerate(predicted)]):
@@ -176,8 +176,8 @@ def _weights(true: Sequence[Rule], predicted: Sequence[Rule]) -> list[list[int]]
 class WrongProperty(msgspec.Struct, frozen=True, gc=False):
     """One property that a paired prediction got wrong.
 
-    fault: `different` where both sides have it with other values, `absent` where only the true rule has it,
-    `extra` where only the predicted rule has it.
+    fault: `different` if both rules have it with different values, `absent` if only the true rule has it,
+    `extra` if only the predicted rule has it.
     """
 
     name: str
@@ -187,7 +187,7 @@ class WrongProperty(msgspec.Struct, frozen=True, gc=False):
 
 
 def wrong_properties(true: Rule, predicted: Rule) -> list[WrongProperty]:
-    """Returns what sets the two rules apart: the true rule's properties by name, then the extra ones."""
+    """Returns the properties in which the rules differ: those of the true rule by name, then the extra ones."""
     if true.distinct == predicted.distinct:
         return []
     return [
@@ -203,7 +203,7 @@ def wrong_properties(true: Rule, predicted: Rule) -> list[WrongProperty]:
 
 
 def _text(values: Mapping[str, Any], name: str) -> str | None:
-    """Returns the JSON text of a value, cut where it is long; None if there is none."""
+    """Returns the JSON text of a value, truncated if it is long; None if the property is absent."""
     if name not in values:
         return None
     return truncated(msgspec.json.encode(values[name], order="sorted").decode(), _MAX_VALUE_LENGTH)
@@ -212,12 +212,12 @@ def _text(values: Mapping[str, Any], name: str) -> str | None:
 def property_statistics(true: Sequence[Rule], faults: Sequence[Sequence[WrongProperty] | None]) -> dict[str, int]:
     """Returns the statistics of a sample's properties, by kind and name.
 
-    faults: for each true rule what its paired prediction got wrong, or None if it is paired with none.
+    faults: what the paired prediction of each true rule got wrong, or None if the rule is unpaired.
 
-    property_true[NAME] counts the true rules that have the property, property_right[NAME] those of them whose
-    paired prediction has an equal value; the rest are property_different[NAME], property_absent[NAME] or, where
-    the rule is paired with none, in neither. property_extra[NAME] counts predictions that have the property where
-    their true rule does not; names that no true rule of the sample has are all one, "(other)".
+    property_true[NAME] counts the true rules that have the property, property_right[NAME] those whose paired
+    prediction has an equal value; the rest count as property_different[NAME], as property_absent[NAME] or, if the
+    rule is unpaired, as neither. property_extra[NAME] counts paired predictions with a property that their true rule
+    lacks; names that no true rule of the sample has are counted together as "(other)".
     """
     counts: Counter[str] = Counter()
     known = {name for rule in true for name in rule.values}

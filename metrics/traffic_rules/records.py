@@ -11,7 +11,7 @@ Name = str | int
 
 
 class TrueRule(msgspec.Struct, frozen=True):
-    """One rule of a sign: its properties, and the centerlines of the lanes that it holds for."""
+    """One rule of a sign: its properties, and the centerlines of the lanes to which it applies."""
 
     id: Name
     properties: dict[str, Any] | None = None
@@ -19,7 +19,7 @@ class TrueRule(msgspec.Struct, frozen=True):
 
 
 class PredictedRule(msgspec.Struct, frozen=True):
-    """One predicted rule; `matches` is the id of the ground-truth rule that it stands for."""
+    """One predicted rule; `matches` is the id of the corresponding ground-truth rule."""
 
     properties: dict[str, Any] | None = None
     centerlines: list[Name] | None = None
@@ -33,7 +33,7 @@ class GroundTruth(msgspec.Struct, frozen=True):
 
 
 class Prediction(msgspec.Struct, frozen=True):
-    """The rules predicted for one sample; null is none."""
+    """The rules predicted for one sample; null means no rules."""
 
     rules: list[PredictedRule] | None = None
 
@@ -41,8 +41,8 @@ class Prediction(msgspec.Struct, frozen=True):
 class Options(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The options of a run.
 
-    ignore_properties: names of properties that are left out on both sides before rules are compared.
-    max_steps: a sample that takes more work is rejected; see metrics.common.budget.
+    ignore_properties: names of properties to remove from both sides before rules are compared.
+    max_steps: a sample that takes more steps is rejected; see metrics.common.budget.
     """
 
     ignore_properties: tuple[Annotated[str, msgspec.Meta(min_length=1)], ...] = ()

@@ -1,4 +1,4 @@
-"""Rules as they are compared: read from a record, checked, and cut down to what counts."""
+"""Rules in comparable form: read from a record, validated, and reduced to the properties that count."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Rule(msgspec.Struct, frozen=True, gc=False):
 
     name: the id of a true rule; of a predicted rule, the id that it matches, or None.
     properties: the number of every property that counts, by its name; see `Sample`.
-    distinct: the numbers alone; two rules are equal where these are.
-    values: the same properties as the record has them, in order of their names.
-    centerlines: each once for a true rule; as often as it was given for a predicted one.
+    distinct: only the numbers; two rules are equal if these sets are.
+    values: the values of the same properties in the record, in order of their names.
+    centerlines: without duplicates for a true rule; as in the record for a predicted one.
     """
 
     name: str | None
@@ -38,8 +38,8 @@ class Rule(msgspec.Struct, frozen=True, gc=False):
 class Sample:
     """What the two sides of one sample share: the numbers of their properties, their names, and the budget.
 
-    Equal properties have one number and equal names are one object, so that long texts are compared once here, and
-    never again for each pair of rules or each edge.
+    Equal properties have the same number and equal names are the same object, so that long texts are compared once
+    here, and not again for each pair of rules or each edge.
     """
 
     def __init__(self, budget: Budget, ignored: Collection[str] = ()) -> None:
@@ -49,7 +49,7 @@ class Sample:
         self._names: dict[str, str] = {}
 
     def numbered(self, values: Mapping[str, Any]) -> dict[str, int]:
-        """Returns the number of each property: the same one for equal properties of either side.
+        """Returns the number of each property by name; equal properties of either side have the same number.
 
         Raises NotComparable if there are more than 64, or a value has no canonical form.
         """
@@ -65,7 +65,7 @@ class Sample:
         return properties
 
     def name(self, name: str | int) -> str:
-        """Returns the text of the name of a rule or a centerline, the same object for the same name."""
+        """Returns the name of a rule or a centerline as text in NFC; equal names are the same object."""
         text = normalized(str(name))
         return self._names.setdefault(text, text)
 
@@ -73,7 +73,7 @@ class Sample:
 def true_rules(truth: GroundTruth, sample: Sample) -> list[Rule]:
     """Returns the rules of the ground truth, in order, without the ignored properties.
 
-    Raises RejectedRecord if an id is duplicated, or where the record is beyond the limits.
+    Raises RejectedRecord if an id is duplicated or the record exceeds the limits.
     """
     rules = _rules(truth.rules, sample, "ground_truth")
     duplicated = [name for name, number in Counter(rule.name for rule in rules).items() if number > 1]
@@ -85,9 +85,9 @@ def true_rules(truth: GroundTruth, sample: Sample) -> list[Rule]:
 
 
 def predicted_rules(prediction: Prediction | None, sample: Sample) -> list[Rule]:
-    """Returns the predicted rules, in order, without the ignored properties; none if nothing was predicted.
+    """Returns the predicted rules, in order, without the ignored properties; [] if nothing was predicted.
 
-    Raises RejectedRecord if the record is beyond the limits.
+    Raises RejectedRecord if the record exceeds the limits.
     """
     return _rules((prediction.rules if prediction else None) or [], sample, "prediction")
 
@@ -112,7 +112,7 @@ def _rules(rules: Sequence[TrueRule | PredictedRule], sample: Sample, side: Side
 def _counted(values: Mapping[str, Any], ignored: Collection[str]) -> dict[str, Any]:
     """Returns the properties that count, in order of their names: those with a value that are not ignored, in NFC.
 
-    Records that differ in the order of their keys are the same.
+    The order of the keys in the record does not matter.
     """
     named = {normalized(name): values[name] for name in sorted(values)}
     return {name: value for name, value in named.items() if value is not None and name not in ignored}
@@ -123,21 +123,21 @@ def _shown(text: str | None) -> str:
 
 
 class NotComparable(Exception):
-    """Properties or a value that cannot be compared; the message says why."""
+    """Raised if properties or a value cannot be compared; the message says why."""
 
 
 def canonical(value: Any, spend: Callable[[int], None]) -> str:
-    """Returns the canonical text of a JSON value; two texts are equal exactly where the values are.
+    """Returns the canonical text of a JSON value; two texts are equal if and only if the values are.
 
-    Numbers are equal by magnitude (1 and 1.0 are one number), booleans are not numbers (true is not 1), text
-    is compared in NFC, code point by code point. A list is a set: order and repetition do not count, also of lists
-    within lists. An object is a set of named values, of which a null one is as good as absent, since Parquet writes the
-    two alike. Not-a-number, which only binary formats can hold, equals itself.
+    Numbers are compared by value (1 equals 1.0), booleans are not numbers (true is not 1), text is compared in NFC,
+    code point by code point. Lists are compared as sets: order and duplicates are ignored, in nested lists, too.
+    Objects are compared by name; a null member equals an absent one, since Parquet writes the two alike.
+    NaN, which only binary formats can hold, equals itself.
 
-    It is text since Python's hash of text cannot be foreseen: integers with one hash can be written down by the
-    thousand, and make every set of them as slow as a list.
+    The form is text because Python randomizes the hashes of text: thousands of integers with the same hash are easy
+    to construct, and make any set of them as slow as a list.
 
-    spend: is told of the work in steps, one for each value and each 1,000 characters of text, before it is done.
+    spend: called before the work with its steps, one for each value and for each 1,000 characters of text.
 
     Raises NotComparable if the value nests more than 16 deep, holds more than 1,000 values, or is not JSON.
     """
@@ -145,9 +145,9 @@ def canonical(value: Any, spend: Callable[[int], None]) -> str:
 
 
 def _canonical(value: Any, depth: int, spend: Callable[[int], None], left: list[int]) -> str:
-    """Returns a text that says where it ends, so that a sequence of them can be read in one way only.
+    """Returns a self-delimiting text, so that the concatenation of several is unambiguous.
 
-    left: holds how many more values there may be.
+    left: a list of one item, the number of values that are still allowed.
     """
     if isinstance(value, str):
         spend(1 + len(value) // CHARACTERS_PER_STEP)
@@ -178,7 +178,7 @@ def _canonical(value: Any, depth: int, spend: Callable[[int], None], left: list[
 
 
 def _number(value: int | float) -> str:
-    """Returns a number's text, hexadecimal: exact for a float, and of linear cost for a long integer."""
+    """Returns the text of a number in hexadecimal: exact for a float, and linear in time for a long integer."""
     if isinstance(value, float):
         if math.isnan(value):
             return "nan;"
