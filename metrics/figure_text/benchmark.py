@@ -24,11 +24,11 @@ from .outcome import Outcome, describe_matches, score_figure
 from .records import FigurePrediction, FigureTextOptions, FigureTruth
 
 REGION_KINDS = ("prediction.located", "prediction.texts", "prediction.readings")
-"""Counts of the predicted regions of each kind. They show which tasks a system does; only these are measured."""
+"""Statistics that count the predicted regions of each kind. Only the tasks of the kinds that occur are measured."""
 
 
 class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOptions]):
-    """Scores the text regions found in figures and what was read in them."""
+    """Scores the text regions found in figures and the text read in them."""
 
     name = "figure_text"
     summary = "text in figures: detection, word recognition, end-to-end reading (DeTEXT)"
@@ -45,8 +45,8 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
     def score_sample(self, truth: FigureTruth, prediction: FigurePrediction | None) -> SampleScore:
         """Scores one figure; without a prediction every annotated region is missed.
 
-        Raises RejectedRecord if a region has neither location nor id, an id is used twice, or the regions
-        overlap too often to be measured; OutOfBudget where the work is above `max_steps`.
+        Raises RejectedRecord if a record is invalid (see `classify_regions` and `subsets`), or its regions overlap too
+        often or cannot be intersected; OutOfBudget if the work exceeds `max_steps`.
         """
         figure = classify_regions(truth, prediction, self.options.min_confidence)
         members = subsets(figure.truths)
@@ -67,18 +67,18 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
         )
 
     def values(self, sums: Sums) -> dict[str, float | None]:
-        """Returns the figures of a set of figures: ratios of sums, not means over figures."""
+        """Returns the metrics of a set of figures: ratios of sums, not means over figures."""
         values = headline_values(sums.__getitem__, self.options)
         for subset in subset_names(sums):
             values.update(subset_values(sums.__getitem__, subset, self.options))
         return values
 
     def tables(self, sums: Sums) -> list[Table]:
-        """Returns the subsets side by side and how their regions were matched."""
+        """Returns two tables of all regions and each subset: the main metrics, and how regions were matched."""
         return [subset_table(sums, self.values(sums)), match_table(sums)]
 
     def explain(self, details: Any) -> list[str]:
-        """Returns how many regions of each side were matched in which way."""
+        """Returns one line for each side, with the number of its regions by kind of match."""
         lines = []
         for side, words in (("ground_truth", "regions of the ground truth"), ("prediction", "predicted regions")):
             matches = Counter(entry["match"].replace("_", " ") for entry in details[side])
@@ -93,16 +93,16 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
         details: Any = None,
         image: tuple[int, int] | None = None,
     ) -> str:
-        """Returns a picture of the regions of both sides and how they were matched.
+        """Returns an SVG document of the regions of both sides, styled by how they were matched.
 
-        Raises RejectedRecord if the sample cannot be scored.
+        Scores the sample if `details` is None; raises RejectedRecord if it cannot be scored.
         """
         known = self.score_sample(truth, prediction).details if details is None else details
         predicted = (prediction.regions if prediction else None) or []
         return draw_regions(truth.regions or [], predicted, known, prediction is None, image)
 
     def _right_readings(self, figure: Figure) -> set[int]:
-        """Returns the ground-truth regions that are read right."""
+        """Returns the positions of the ground-truth regions whose reading has the right text."""
         return {
             truth
             for truth, reading in figure.readings.items()
@@ -110,27 +110,27 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
         }
 
     def _equal_text(self, one: str | None, other: str | None) -> bool:
-        """Returns whether both are the same text; a text that is not given equals nothing."""
+        """Returns whether both texts compare equal; False if either is None."""
         if one is None or other is None:
             return False
         return one == other or self.options.compared(one) == self.options.compared(other)
 
 
 def _prediction_statistics(figure: Figure) -> dict[str, int]:
-    """Counts what kinds of region a system gives, by which it is known what it is measured by."""
+    """Returns the nonzero counts of predicted regions by kind; they decide which metrics are measured."""
     located = len(figure.detections) + len(figure.unconfident)
     counts = {
         "prediction.located": located,
         "prediction.texts": sum([figure.predictions[each].text is not None for each in figure.detections]),
         "prediction.readings": len(figure.readings) + len(figure.unknown_readings),
-        # The kinds are those of the whole corpus where `values` reads them; this one tells of the samples alone.
+        # In `values`, REGION_KINDS are sums over the whole corpus; this is the count of the samples in question.
         "detection.located": located,
     }
     return {name: count for name, count in counts.items() if count}
 
 
 def _word_statistics(figure: Figure, members: Mapping[str, Sequence[int]], right: set[int]) -> dict[str, int]:
-    """Counts the words to read and those read right; a region without a text is none: no reading could be right."""
+    """Returns the nonzero counts of words and of words read right; a word is a region with both an id and a text."""
     words = {
         position for position, region in enumerate(figure.truths) if region.id is not None and region.text is not None
     }

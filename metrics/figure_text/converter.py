@@ -1,17 +1,17 @@
-"""Reads the text layouts of ICDAR's robust reading challenges and of DeTEXT: one file an image, one line a region.
+"""Reads the text layouts of ICDAR's robust reading challenges and of DeTEXT: one file per image, one line per region.
 
-Files may also be in a zip archive, as results are uploaded there.
+Files may also be in a zip archive, the format in which results are submitted to the challenges.
 
 A line starts with the coordinates, `x1,y1,x2,y2` of a box or `x1,y1,...,x4,y4` of a quadrilateral, separated by commas
-or blanks. What follows depends on the role of the file:
+or blanks. The rest of the line depends on the role of the file:
 
     ground_truth  the text
     detections    nothing, or a confidence
     spotting      the text that a system read
     detext        orientation (0 horizontal, 1 oriented), text, difficulty
 
-The paper shows DeTEXT's own files in a picture only (its Fig 4), with these fields in this order; the separator is
-taken to be ICDAR's.
+The paper shows DeTEXT's own files only in a picture (Fig 4), with these fields in this order; the separator is assumed
+to be ICDAR's.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Read = tuple[Region, int]
 
 
 class FigureTextConverter(Converter):
-    """Turns one text file an image into one record; the sample is called as the file, without gt_ or res_ and .txt."""
+    """Converts each text file to the record of one image; its sample id is the file name without gt_, res_ and .txt."""
 
     roles: ClassVar[Mapping[str, str]] = {
         "ground_truth": "ICDAR ground truth: coordinates and text on each line; ### is a don't-care region",
@@ -53,10 +53,10 @@ class FigureTextConverter(Converter):
     }
 
     def parts(self, role: str, path: str, stream: BinaryIO) -> Iterable[tuple[str, bytes] | UnreadableSource]:
-        """Yields the file whole, or each text file of a zip archive, under the sample that its name gives.
+        """Yields (sample id, content) of the file, or of each text file in a zip archive.
 
-        What else is in an archive is yielded as an UnreadableSource. Raises UnreadableSource above 16 MiB for one file,
-        or if the archive cannot be read.
+        Yields an UnreadableSource for any other file in an archive. Raises UnreadableSource if a file is larger than
+        16 MiB or the archive cannot be read.
         """
         if path.lower().endswith(".zip"):
             return _archived(path, stream)
@@ -65,7 +65,7 @@ class FigureTextConverter(Converter):
     def records(self, key: str, parts: Sequence[Part]) -> Iterable[Mapping[str, Any]]:
         """Yields the record of one image.
 
-        Raises UnreadableSource if two files are of the same image, or a line is not as the role says.
+        Raises UnreadableSource if two files are of the same image, or a line does not have the layout of its role.
         """
         if len(parts) != 1:
             raise UnreadableSource(
@@ -82,7 +82,7 @@ def _archived(path: str, stream: BinaryIO) -> Iterator[tuple[str, bytes] | Unrea
         with zipfile.ZipFile(stream if stream.seekable() else io.BytesIO(stream.read())) as archive:
             for member in archive.infolist():
                 name = f"{path}: {member.filename}"
-                # What macOS puts beside the files.
+                # macOS adds this folder of metadata.
                 if member.is_dir() or member.filename.startswith("__MACOSX/"):
                     continue
                 if not member.filename.lower().endswith(".txt"):
@@ -102,16 +102,16 @@ def _whole(path: str, stream: IO[bytes]) -> bytes:
 
 
 def sample_id_of(path: str) -> str:
-    """Returns the name of a file's image: `gt_img_1.txt` and `res_img_1.txt` are both of `img_1`."""
+    """Returns the sample id of a file: `img_1` for both `gt_img_1.txt` and `res_img_1.txt`."""
     name = posixpath.basename(path.replace("\\", "/"))
     stem = name[: -len(".txt")] if name.lower().endswith(".txt") else name
     return _PREFIX.sub("", stem)
 
 
 def regions_of(part: Part) -> Iterator[Region]:
-    """Yields the regions of one file in order; blank lines are passed over.
+    """Yields the regions of one file in order; blank lines are skipped.
 
-    Raises UnreadableSource with the file and the line.
+    Raises UnreadableSource, which names the file and the line, for a line that cannot be read or text not in UTF-8.
     """
     try:
         text = part.content.decode("utf-8-sig")
@@ -173,10 +173,10 @@ _READERS = {"ground_truth": _ground_truth, "detections": _detection, "spotting":
 
 
 def _location(line: str) -> tuple[Region, int, str]:
-    """Returns the location at the start of a line, how many coordinates it has, and what follows it.
+    """Returns the location at the start of a line, its number of coordinates, and the rest of the line.
 
-    Eight numbers are a quadrilateral, and otherwise the first four are a box: `10,20,50,40,2015` is the text 2015 in
-    a box. (All lines of a file must be alike, so that a quadrilateral with a spoilt number is not taken for a box.)
+    Eight numbers are a quadrilateral; otherwise the first four are a box: `10,20,50,40,2015` is the text 2015 in a
+    box. (All lines of a file must have one shape, so a quadrilateral with a malformed number is not read as a box.)
     """
     numbers, rest = _numbers(line, 8)
     if len(numbers) == 8:
@@ -193,7 +193,7 @@ def _location(line: str) -> tuple[Region, int, str]:
 
 
 def _numbers(line: str, most: int) -> tuple[list[float], str]:
-    """Returns up to `most` numbers at the start of a line, with what follows them."""
+    """Returns up to `most` numbers at the start of a line, and the rest of the line."""
     numbers: list[float] = []
     end = 0
     while len(numbers) < most and (match := _NUMBER.match(line, end)) and match.end() > end:
@@ -210,7 +210,7 @@ def _points(numbers: list[float]) -> list[list[float]]:
 
 
 def _text(field: str) -> str:
-    """Returns the text of a field: as it stands, or between quotes with \\" and \\\\ inside."""
+    """Returns the text of a field; surrounding quotes are removed, and \\" and \\\\ between them are unescaped."""
     field = field.strip()
     if len(field) >= 2 and field[0] == field[-1] == '"':
         return re.sub(r'\\(["\\])', r"\1", field[1:-1])
@@ -218,7 +218,7 @@ def _text(field: str) -> str:
 
 
 def _difficulty(rest: str) -> tuple[str, list[str]]:
-    """Returns the text and the labels at its end: those of the paper, separated by commas, blanks or ; + | /."""
+    """Returns the text and the paper's difficulty labels after it, which are separated by commas, blanks or ; + | /."""
     quoted = re.match(r'\s*"((?:[^"\\]|\\.)*)"\s*,?', rest)
     if quoted:
         text, tail = re.sub(r'\\(["\\])', r"\1", quoted[1]), rest[quoted.end() :]

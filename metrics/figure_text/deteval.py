@@ -1,16 +1,16 @@
-"""Which ground-truth and detected regions match: one to one, one to many and many to one by DetEval, or by their IoU.
+"""Matches ground-truth and detected regions: one to one, one to many and many to one by DetEval, or one to one by IoU.
 
-DetEval, after Wolf and Jolion (2006), in the order of the ICDAR 2013 competition's script, which decides who gets a
-region that several could have. With sigma the covered share of a ground-truth region and tau that of a detection:
+DetEval, after Wolf and Jolion (2006), with the steps in the order of the ICDAR 2013 competition's script: the order
+decides which match wins a region. sigma is the covered share of a ground-truth region, tau that of a detection:
 
-1. one to one: sigma and tau reach their thresholds, for no other pair of that row or that column; neither region
-   overlaps any other that counts; and 2 (distance of the centres) / (sum of the diagonals) < 1.
-2. one to many, ground truth by ground truth: the free detections with tau at its threshold have sigmas that add up
-   to the threshold of sigma, and at least two detections overlap the ground truth.
-3. many to one, detection by detection: likewise with the sides exchanged.
+1. One to one: sigma and tau reach their thresholds for this pair and for no other pair of either region; neither
+   region overlaps any other that counts; and 2 (distance of the centres) / (sum of the diagonals) < 1.
+2. One to many, for each ground-truth region in order: at least two detections overlap it, and the sigmas of the
+   unmatched detections whose tau reaches its threshold add up to the threshold of sigma.
+3. Many to one, for each detection in order: the same with the sides exchanged.
 
-A group of one region on each side counts as one to one. A don't-care region matches nothing, and a detection with
-more than the threshold of tau in one don't-care region matches nothing either and leaves the counts.
+A group of one region on each side counts as one to one. A don't-care region matches nothing. A detection that has
+more than the threshold of tau in one don't-care region matches nothing either and is excluded from the counts.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ MIN_IOU = 0.5
 
 
 class Rules(NamedTuple):
-    """The thresholds of DetEval, and whether they must be passed (`strict`) or only reached."""
+    """The thresholds of DetEval, and whether shares must exceed them (`strict`) or only reach them."""
 
     sigma: float
     tau: float
     strict: bool
 
     def reached(self, share: float, threshold: float) -> bool:
-        """Returns whether a share reaches `threshold`."""
+        """Returns whether a share reaches `threshold`; if `strict`, whether it exceeds it."""
         return share > threshold if self.strict else share >= threshold
 
     def sum_reached(self, shares: Sequence[float], threshold: float) -> bool:
-        """Returns whether shares add up to `threshold`; sums are rounded to 4 decimals, as in the script."""
+        """Returns whether the sum of shares, rounded to 4 decimals as in the script, reaches `threshold`; not if empty."""
         return bool(shares) and self.reached(round(plain_sum(shares), 4), threshold)
 
 
 class Match(NamedTuple):
-    """Regions that match each other, by their positions: one on one side, one or more on the other."""
+    """The positions of regions that match: one region on one side, one or more on the other."""
 
     truths: list[int]
     detections: list[int]
@@ -60,7 +60,7 @@ class Match(NamedTuple):
 
 
 class DetEval:
-    """The overlaps of one figure, to be matched for several choices of the ground-truth regions that count."""
+    """Matches the regions of one figure by DetEval, for any choice of the ground-truth regions that count."""
 
     def __init__(
         self,
@@ -76,7 +76,7 @@ class DetEval:
         self._single = _single_pairs(truths, detections, overlaps, rules)
 
     def matches(self, care: Iterable[int], dont_care: Collection[int]) -> list[Match]:
-        """Returns the matches of the ground-truth regions `care`, in order, with all detections but `dont_care`."""
+        """Returns the matches of the true regions `care`, tried in order, with detections outside `dont_care`."""
         rules = self._rules
         by_truth: dict[int, list[Overlap]] = {}
         by_detection: dict[int, list[Overlap]] = {}
@@ -119,11 +119,11 @@ class DetEval:
 
 
 class IouMatcher:
-    """The matching of the Robust Reading Competitions since ICDAR 2015, one to one.
+    """Matches regions one to one by IoU, as the Robust Reading Competitions do since ICDAR 2015.
 
-    As the script of the tasks 4.1 and 4.4 has it (incidental scene text): ground-truth regions in order, and for each
-    the detections in order, the first free pair with (area in common) / (area of both together) > 0.5 is matched. End
-    to end the pairs are right if their texts are equal: the text does not decide which pairs are matched.
+    As in the script of tasks 4.1 and 4.4 (incidental scene text), each ground-truth region in order is matched to the
+    first unmatched detection in order with (area in common) / (area of the union) > 0.5. End to end, a matched pair is
+    right if its texts are equal; the text does not influence which pairs are matched.
     """
 
     def __init__(
@@ -136,7 +136,7 @@ class IouMatcher:
         ]
 
     def matches(self, care: Collection[int], dont_care: Collection[int]) -> list[Match]:
-        """Returns the matches of the ground-truth regions `care` with all detections but `dont_care`."""
+        """Returns the matches of the ground-truth regions `care` with the detections not in `dont_care`."""
         matched: dict[int, int] = {}
         taken = set(dont_care)
         for truth, detection in self._near:
@@ -149,9 +149,9 @@ class IouMatcher:
 def _single_pairs(
     truths: Mapping[int, Region], detections: Mapping[int, Region], overlaps: Iterable[Overlap], rules: Rules
 ) -> dict[int, int]:
-    """Returns the detection of each truth in the pairs that reach both thresholds, with centres close enough.
+    """Returns, by ground-truth region, the detection that reaches both thresholds with it and whose centre is close.
 
-    Each is alone in its row and in its column.
+    Only pairs that are the only one to reach both thresholds in their row and in their column are included.
     """
     good = [each for each in overlaps if rules.reached(each.sigma, rules.sigma) and rules.reached(each.tau, rules.tau)]
     rows, columns = Counter([each.truth for each in good]), Counter([each.detection for each in good])

@@ -1,7 +1,7 @@
-"""A picture of one figure: the regions of both sides, by how they were matched.
+"""Draws the regions of both sides of one figure, styled by how they were matched.
 
-Ground truth has thick lines and its text above its regions, detections have thin lines and text below. Over the real
-picture, which has the text itself, only texts that did not match are written.
+Ground truth has thick lines and its text above its regions; detections have thin lines and their text below. Over the
+real picture, which shows the text itself, only the texts of regions with errors are written.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .regions import corners_of
 
 MARGIN, HEAD, MAX_HEIGHT, MAX_SCALE = 24.0, 60.0, 1400.0, 3.0
 REACH = 2.0
-"""Without a picture, detections up to this many times the size of the ground truth beside it are drawn."""
+"""Without a picture, detections are drawn up to this many times the ground truth's width or height away from it."""
 
 _STYLES = {"one_to_one": MATCHED, "one_to_many": WRONG, "many_to_one": WRONG, "missed": MISSED, "false": EXTRA}
 
@@ -28,10 +28,10 @@ def draw_regions(
     alone: bool,
     image: ImageSize | None,
 ) -> str:
-    """Returns an SVG document; regions far away from all others are not drawn, but counted.
+    """Returns an SVG document; regions far outside the frame are counted instead of drawn.
 
     alone: whether there is no prediction; the ground truth is then drawn without a judgement. image: the size of the
-    real picture, over which the regions lie.
+    real picture, over which the regions are drawn.
     """
     regions: list[TruthRegion | PredictedRegion] = [*truths, *predictions]
     entries: list[Mapping[str, Any]] = [*details["ground_truth"], *details["prediction"]]
@@ -56,7 +56,7 @@ def draw_regions(
 
 
 def _frame(truths: Sequence[TruthRegion], predictions: Sequence[PredictedRegion], image: ImageSize | None) -> Box:
-    """Returns the box that is drawn: the picture; without one, the ground truth with the detections near it."""
+    """Returns the box that is drawn: the picture, else that of the ground truth (or of detections) and what is near."""
     if image is not None:
         return 0.0, 0.0, *image
     located, others = (
@@ -70,7 +70,7 @@ def _frame(truths: Sequence[TruthRegion], predictions: Sequence[PredictedRegion]
 
 
 def _misread(details: Mapping[str, Any], regions: Sequence[TruthRegion | PredictedRegion]) -> set[int]:
-    """Returns the positions of regions of both sides that were matched, with texts that differ."""
+    """Returns the indexes in `regions` of matched regions that have text on both sides but are not right end to end."""
     truths = details["ground_truth"]
     wrong: set[int] = set()
     for number, entry in enumerate(truths):

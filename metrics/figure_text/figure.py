@@ -1,4 +1,4 @@
-"""One figure as both sides describe it: which predicted regions are readings of a word and which are detections."""
+"""Classifies the regions of one figure: which predicted regions are readings of a word and which are detections."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Figure(msgspec.Struct, frozen=True):
     detections: the predicted regions that are compared by location.
     readings: by ground-truth region, the predicted region that reads it.
     unknown_readings: predicted regions without a location whose id names no ground-truth region.
-    unconfident: detections left out for their confidence.
+    unconfident: detections left out because their confidence is below `min_confidence`.
     """
 
     truths: list[TruthRegion]
@@ -35,8 +35,8 @@ class Figure(msgspec.Struct, frozen=True):
 def classify_regions(truth: FigureTruth, prediction: FigurePrediction | None, min_confidence: float | None) -> Figure:
     """Returns the figure that two records describe.
 
-    Raises RejectedRecord if a region has neither a location nor an id, an id is used twice, or a confidence is
-    not a finite number.
+    Raises RejectedRecord if a region has neither a location nor an id, two ground-truth regions have the same id, a
+    word has two readings, or a confidence is not a finite number.
     """
     truths = truth.regions or []
     predictions = (prediction.regions if prediction else None) or []
@@ -96,9 +96,8 @@ def _shown(identifier: str | int | None) -> str:
 
 
 def subsets(truths: list[TruthRegion]) -> dict[str, list[int]]:
-    """Returns the subsets of the regions that count: `difficulty=small`, `orientation=oriented`, `important=true`.
-
-    Each with the positions of its regions, in order of the names. Don't-care regions are in none.
+    """Returns the positions of the regions of each subset, such as `difficulty=small`, `orientation=oriented`,
+    `important=true`, sorted by name. Don't-care regions are in no subset; an empty `difficulty` means "normal".
 
     Raises RejectedRecord above 50 subsets.
     """
