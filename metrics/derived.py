@@ -236,13 +236,13 @@ class _Ranges:
         definition = self._definitions[name]
         shown = truncated(repr(definition), 80)
         if name in self._open:
-            raise ValueError(f"it is made of itself: {' -> '.join([*self._open, name])}")
+            raise ValueError(f"the definition is circular: {' -> '.join([*self._open, name])}")
         self._open.append(name)
         try:
             if NAME.fullmatch(name) is None:
                 raise ValueError("the name must be letters, digits, underscores and dots, such as task8.score")
             if self._kind.spec_of(name) is not None:
-                raise ValueError(f"{self._kind.name} has a metric of this name; give it another one")
+                raise ValueError(f"{self._kind.name} already has a metric of this name; choose a different name")
             if len(definition) > MAX_CHARACTERS:
                 raise ValueError(f"the formula is longer than {MAX_CHARACTERS} characters")
             formula = ast.parse(definition.strip(), mode="eval").body
@@ -314,7 +314,7 @@ class Range:
 def _common_direction(parts: Sequence[Range]) -> int:
     first = {part.direction: part.metrics[0] for part in reversed(parts) if part.direction}
     if len(first) > 1:
-        raise ValueError(f"higher is better of {first[1]} and lower of {first[-1]}; write 1 - ... where that is meant")
+        raise ValueError(f"{first[1]} is better if higher and {first[-1]} if lower; use 1 - ... to turn one around")
     return next(iter(first), 0)
 
 

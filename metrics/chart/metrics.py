@@ -76,7 +76,7 @@ SAMPLE_METRICS = (
         "mean over the tasks attempted: task1.correct, F of task 2, task3.accuracy, task4.f1, the others",
         main=1,
     ),
-    MetricSpec("task1.correct", "1 where the class is right, else 0", binary=True),
+    MetricSpec("task1.correct", "1 if the class is right, else 0", binary=True),
     MetricSpec("task2.detection", "IoU score of the text blocks"),
     MetricSpec("task2.recognition", "1 - character error rate of the text blocks"),
     MetricSpec("task3.accuracy", "share of text blocks with the right role"),

@@ -23,9 +23,9 @@ METRICS = (
 )
 
 SAMPLE_METRICS = (
-    MetricSpec("exact_match", "1 where the molecules and the text are right, else 0", binary=True),
-    MetricSpec("structure_exact_match", "1 where the molecules are right, else 0", binary=True),
-    MetricSpec("structure_exact_match_molecules", "the same; null where the ground truth has no molecule", binary=True),
+    MetricSpec("exact_match", "1 if the molecules and the text are right, else 0", binary=True),
+    MetricSpec("structure_exact_match", "1 if the molecules are right, else 0", binary=True),
+    MetricSpec("structure_exact_match_molecules", "the same; null if the ground truth has no molecule", binary=True),
     TOKEN_ACCURACY,
 )
 

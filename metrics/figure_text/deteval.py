@@ -41,7 +41,7 @@ class Rules(NamedTuple):
         return share > threshold if self.strict else share >= threshold
 
     def sum_reached(self, shares: Sequence[float], threshold: float) -> bool:
-        """Returns whether the sum of shares, rounded to 4 decimals as in the script, reaches `threshold`; not if empty."""
+        """Returns whether the sum of shares, rounded to 4 decimals (as released), reaches `threshold`; not if empty."""
         return bool(shares) and self.reached(round(plain_sum(shares), 4), threshold)
 
 

@@ -24,7 +24,7 @@ _RATIOS = {
     "cdm": (
         "cdm",
         "rendered",
-        "mean over formulas of the F1 of matched tokens; redundant predictions of documents count 0",
+        "mean over formulas of the F1 of matched tokens; redundant predictions in documents count as 0",
     ),
     "cdm_precision": ("cdm_precision", "rendered", "mean share of predicted tokens that are matched"),
     "cdm_recall": ("cdm_recall", "rendered", "mean share of ground-truth tokens that are matched"),
@@ -43,12 +43,12 @@ _RATIOS = {
     "document_missing_rate": (
         "document_missing",
         "document_truths",
-        "share of the documents' formulas that no prediction answers",
+        "share of the documents' formulas without a matching prediction",
     ),
     "document_redundant_rate": (
         "document_redundant",
         "document_predictions",
-        "share of the formulas predicted for documents that answer none",
+        "share of the formulas predicted for documents that match none",
     ),
 }
 """By metric: its numerator statistic ("" if it is not a ratio), its denominator statistic and its meaning."""

@@ -187,7 +187,7 @@ def test_the_sums_of_slices_are_found_again_whatever_their_names(column: str, ot
         ("mene(a.share)", "there is no function mene (did you mean mean?); there are mean(a, b), weighted_mean("),
         ("mean()", "'mean()' is not allowed; allowed: numbers, metrics, + - * /, mean(a, b)"),
         ("weighted_mean(a.share, b, weights=[1, 0])", "is not allowed"),
-        ("mean(b, error)", "higher is better of b and lower of error; write 1 - ... where that is meant"),
+        ("mean(b, error)", "b is better if higher and error if lower; use 1 - ... to turn one around"),
         ("harmonic_mean(b, size)", "harmonic_mean needs metrics that are never below 0"),
         ("mean(b", "'mean(b' is not a formula such as mean(first, second)"),
         ("2 + 1", "'2 + 1' names no metric"),
@@ -197,7 +197,7 @@ def test_the_sums_of_slices_are_found_again_whatever_their_names(column: str, ot
         ("True + b", "'True' is not allowed; allowed: numbers, metrics, + - * /, mean"),
         ("b ** 9", "'b ** 9' is not allowed"),
         ("__import__('os').system('true')", "is not allowed"),
-        ("derived + b", "it is made of itself: derived -> derived"),
+        ("derived + b", "the definition is circular: derived -> derived"),
         ("-" * 1500 + "b", "is not a formula"),
         ("slice_mean(b + b, kind)", "slice_mean(metric, column)"),
         ("slice_mean(derived, kind)", "slice_mean needs a metric of shares; derived is a derived one"),
@@ -211,6 +211,6 @@ def test_a_formula_that_cannot_be_used_is_refused_in_one_line(formula: str, reas
     assert caught.value.name == "derived"
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 250
-    for name, why in (("b", "shares has a metric of this name"), ("a b", "the name must be letters")):
+    for name, why in (("b", "shares already has a metric of this name"), ("a b", "the name must be letters")):
         with pytest.raises(DefinitionError, match=why):
             with_derived(Shares, {name: "mean(b)"})
