@@ -96,8 +96,9 @@ def test_a_larger_image_shows_the_same(typesetter: Typesetter) -> None:
     assert isinstance(formula, Typeset)
     small, large = (draw_image(formula, dpi) for dpi in (200, 400))
     # Its ink begins and ends beside the margin of 8 pixels.
-    inverted = ImageChops.invert(small).getbbox()
-    assert np.abs(np.subtract(inverted, (8, 8, small.width - 8, small.height - 8))).max() <= 2
+    inked = ImageChops.invert(small).getbbox()
+    assert inked is not None
+    assert np.abs(np.subtract(inked, (8, 8, small.width - 8, small.height - 8))).max() <= 2
     inside = large.crop((8, 8, large.width - 8, large.height - 8)).resize((small.width - 16, small.height - 16))
     assert (
         mean_squared_error(small.crop((8, 8, small.width - 8, small.height - 8)), inside) < 0.04
