@@ -69,6 +69,14 @@ def test_by_default_all_but_the_perfect_ones_of_the_best_system(run: Run, tmp_pa
     assert pages == [(name, 1) for name in "bcde"]
 
 
+def test_records_of_parquet_have_the_columns_that_were_not_scored_too(tmp_path: Path) -> None:
+    for name, records in (("t", TRUTHS), ("p", GOOD)):
+        pq.write_table(pa.Table.from_pylist(records), tmp_path / f"{name}.parquet")
+    run = evaluate(tmp_path / "run", tmp_path / "t.parquet", tmp_path / "p.parquet", "--quiet", "--no-html")
+    (found,) = select(run, tmp_path / "o.jsonl")
+    assert (found["ground_truth"], found["prediction"]) == (TRUTHS[4], None)
+
+
 def test_nothing_to_select_is_an_error_and_an_earlier_selection_goes(run: Run, tmp_path: Path) -> None:
     output = tmp_path / "o.jsonl"
     output.write_text("{}\n")

@@ -50,7 +50,7 @@ def test_the_main_metrics_decide(
 @pytest.mark.parametrize("sides", [(None, 0.5), (0.5, None), (None, None)])
 def test_a_metric_of_one_side_has_not_moved(sides: tuple[float | None, float | None]) -> None:
     before, after = map(Measured, sides)
-    one = Compared(Metric("x"), 0, before, after, Difference())
+    one = Compared(Metric("x"), 0, before, after, Difference(0.5))
     assert judging.moved("x", one) == "x is not measured on both sides"
 
 
