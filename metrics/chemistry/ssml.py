@@ -1,9 +1,9 @@
-"""The reader of SSML, the normalised way of writing: tokens with blanks between them, every angle absolute.
+"""Reads SSML, the normalised notation: tokens separated by blanks, with absolute angles.
 
     C H _ { 3 } -[:30.0,1.0] ?[a] branch( =[:90.0] O branch) -[:330.0] O H
 
-Pieces of text join; `TYPE[:angle,length]` is a bond to a new atom; `branch(` and `branch)` come back to the atom where
-they began; `?[a]` marks an atom and `?[a,{-}]` closes a ring to it. Any other token is text: `N-[:90]` is.
+Pieces of text join. `TYPE[:angle,length]` is a bond to a new atom. `branch)` returns to the atom at which `branch(`
+began. `?[a]` marks an atom, and `?[a,{-}]` closes a ring to it. Any other token is text, such as `N-[:90]`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CLOSING_HOOK = re.compile(r"\?\[([a-zA-Z]+),\{([^{}]+)\}\]")
 MAX_NUMBER = 1e9
 MAX_BRANCH_DEPTH = 1000
 FIRST_CHARACTERS = frozenset("b-=~<>")
-"""Pieces of text that begin otherwise never join into a branch or a bond."""
+"""Pieces of text that begin with any other character never join into a branch or a bond."""
 
 FULL_BOND = re.compile(rf"(?<!\S)(?:{BOND_TYPE})\[:[\d.]+,[\d.]+\](?!\S)")
 SHORT_BOND = re.compile(rf"(?:{BOND_TYPE})\[:[\d.]+\]\Z")
@@ -39,18 +39,18 @@ RAW_BRANCH = re.compile(rf"\(\s*(?:{BOND_TYPE}|[\[?(])|\*\s*\d")
 PIECE = r"\\[A-Za-z]+|\\.|."
 OWN_TOKEN = rf"(?:{BOND_TYPE})\[:[^\[\]]*\]|\?\[[^\[\]]*\]"
 SPACED = re.compile(rf"({OWN_TOKEN})?({PIECE})?\Z|({PIECE})({OWN_TOKEN})\Z", re.DOTALL)
-"""One bond or hook, one piece of text, or both, where a blank is missing."""
+"""One bond or hook, one piece of text, or both if the blank between them is missing."""
 JOINED_BOND = re.compile(rf"(?:{BOND_TYPE})\[:\d+\.\d+,\d+\.\d+\]")
-"""A bond as the competition's labels write it, whatever stands beside it."""
+"""A bond as the labels of the competition write it, with or without blanks around it."""
 
 
 def is_ssml(text: str, reads_spaced_chemfig: bool) -> bool:
-    """Whether the content of a region looks like SSML.
+    """Returns whether the content of a region looks like SSML.
 
-    SSML has words of its own, or whole bonds and hooks between blanks. Raw Chemfig shows in rings, relative angles,
-    branches in parentheses and tokens of several characters. Where there are blanks between all characters it is SSML,
-    unless bare bonds, rings or options are among them and `reads_spaced_chemfig` is set. Bonds that all have text
-    beside them are raw then, as `-[:90]O`; else a bond as the labels write it is SSML also without blanks beside it.
+    SSML has words of its own, or whole bonds and hooks between blanks. Raw Chemfig has rings, relative angles, branches
+    in parentheses or tokens of several characters. With a blank between all characters, the content is SSML, unless
+    `reads_spaced_chemfig` is set and it has bare bonds, rings or options, or text next to each bond, as `-[:90]O`.
+    Without `reads_spaced_chemfig`, a bond as the labels write it needs no blanks around it.
     """
     if has_own_words(text):
         return True
@@ -73,12 +73,12 @@ def is_ssml(text: str, reads_spaced_chemfig: bool) -> bool:
 
 
 def has_own_words(line: str) -> bool:
-    """Whether a line has words that only SSML has, so that all its regions are SSML, however damaged."""
+    """Returns whether a line has words that only SSML has. All its regions are then SSML, however damaged."""
     return OPEN in line or CLOSE in line or ("\\circle" in line and OWN_CIRCLE.search(line) is not None)
 
 
 def _has_outside_braces(tokens: list[str]) -> bool:
-    """Whether a bare bond, a ring, an option or a branch `( -` of raw Chemfig is outside braces."""
+    """Returns whether a bare bond, a ring, an option or a branch `( -` of raw Chemfig is outside braces."""
     depth = 0
     for token, following in pairwise([*tokens, ""]):
         depth += (token == "{") - (token == "}")
@@ -88,7 +88,7 @@ def _has_outside_braces(tokens: list[str]) -> bool:
 
 
 class Token(NamedTuple):
-    """What one token that is no text means.
+    """The meaning of a token that is not text.
 
     name: `branch(`, `branch)`, `bond`, `mark` or `closing`.
     problem: why a bond or a hook cannot be read.
@@ -111,10 +111,10 @@ Words = Sequence[tuple[Token | str, int]]
 
 
 def read_ssml(text: str, released: bool, numbers: Iterator[int]) -> MoleculeBuilder | None:
-    """Returns the drawing of a region's content, None if there is none; open branches are closed at the end.
+    """Returns the drawing of a region's content, or None if it draws nothing. Open branches are closed at the end.
 
-    Under `released` `-[:-90]` is an angle of 90 degrees, and text and hooks go to the newest atom. Atoms are numbered
-    from `numbers` in the order in which they are made then, also before an error.
+    If `released`, `-[:-90]` is an angle of 90 degrees, text and hooks belong to the newest atom, and atoms take their
+    numbers from `numbers` in the order in which they are made, also before an error.
 
     Raises UnreadableMolecule if a bond or a hook is malformed or there is no atom for it.
     """
@@ -129,21 +129,21 @@ def read_ssml(text: str, released: bool, numbers: Iterator[int]) -> MoleculeBuil
 
 
 def plain(text: str) -> str:
-    """Returns a region's content without blanks and line breaks, as it is compared where it cannot be read."""
+    """Returns a region's content without blanks and line breaks: what is compared if it cannot be read."""
     return "".join(_items(text))
 
 
 def _items(text: str) -> list[str]:
-    """What is between blanks, without line breaks."""
+    """Returns the items between blanks, without line breaks."""
     if "\\" in text:
         text = text.replace("\\\\", "").replace("\\enter", "").replace("\\space", " ")
     return text.split()
 
 
 def _words(text: str, reads_signs: bool) -> Words:
-    """Returns the words of a content.
+    """Returns the words of a region.
 
-    Pieces of text that follow each other are one text; they may also join into a bond or a branch.
+    Adjacent pieces of text are one text; they may also join into a bond or a branch.
     """
     items = _items(text)
     # Long tokens come from predictions and would fill memory.
@@ -165,7 +165,7 @@ def _joined(pieces: Sequence[str], reads_signs: bool) -> Token | str:
 
 
 def _token(item: str, reads_signs: bool) -> Token | None:
-    """Returns what a token means; None if it is text. A bond has the length 1 where none is written."""
+    """Returns the meaning of a token, or None if it is text. The default length of a bond is 1."""
     if item in (OPEN, CLOSE):
         return Token(item, item)
     if "?" in item:
@@ -189,21 +189,21 @@ def _token(item: str, reads_signs: bool) -> Token | None:
 
 
 _short_token = lru_cache(maxsize=20_000)(_token)
-"""The same tokens come again and again, as bonds have few lengths and mostly round angles."""
+"""Tokens recur, since bonds have few lengths and mostly round angles."""
 
 
 def _bond_type(written: str) -> str:
-    """The type of a bond; on which side a double bond has its second line does not count."""
+    """Returns the type of a bond; the side of the second line of a double bond is ignored."""
     return written.replace("_", "").replace("^", "")
 
 
 def _draw(words: Words) -> MoleculeBuilder:
-    """Returns the drawing of words in which text, hooks and bonds belong to the current atom.
+    """Returns the drawing of words if text, hooks and bonds belong to the current atom.
 
-    That is the last one drawn, until `branch)` restores the atom at which its branch began. A text on an atom that has
-    one already is written beside it.
+    The current atom is the last one drawn, or after `branch)` the atom at which the branch began. A second text on an
+    atom is written next to the first.
 
-    Raises UnreadableMolecule at a word.
+    Raises UnreadableMolecule with the place of the word.
     """
     drawing = MoleculeBuilder()
     if not words:
@@ -235,13 +235,13 @@ def _draw(words: Words) -> MoleculeBuilder:
 
 
 def _draw_on_newest_atom(words: Words, atom_numbers: Iterator[int]) -> MoleculeBuilder:
-    """Returns the drawing of words in which text and hooks belong to the newest atom.
+    """Returns the drawing of words if text and hooks belong to the newest atom.
 
-    Only a bond starts where `branch)` came back to. Atom k is the k-th that a bond leads to, and atom 0 exists once
-    there is text or a bond. A new text on an atom that has one is dropped. Branches are remembered by their level,
-    which a surplus `branch)` makes negative; right after another one's end a branch has the same beginning.
+    Only a bond starts at the atom to which `branch)` returned. Atom k is the k-th that a bond leads to; atom 0 exists
+    once there is text or a bond. A second text on an atom is dropped. Branches are kept by their level, which surplus
+    `branch)` make negative. A branch right after the end of a branch begins at the same atom.
 
-    Raises UnreadableMolecule at a word.
+    Raises UnreadableMolecule with the place of the word.
     """
     drawing = MoleculeBuilder()
     texts, numbers = drawing.texts, drawing.numbers
@@ -295,7 +295,7 @@ def _draw_on_newest_atom(words: Words, atom_numbers: Iterator[int]) -> MoleculeB
 
 
 def _marked(marks: Mapping[str, int], hook: Token, number: int) -> int:
-    """The atom to which a hook closes a ring."""
+    """Returns the atom to which a hook closes a ring."""
     if hook.mark not in marks:
         expected = f"an atom with the mark ?[{hook.mark[:40]}] before {hook.written[:40]!r}"
         raise UnreadableMolecule(number, expected)
