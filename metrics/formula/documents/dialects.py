@@ -1,7 +1,7 @@
-"""Displayed formulas of LaTeX sources, and of what systems predict for them in the dialects that they write.
+"""Finds the displayed formulas of LaTeX sources, and of predictions in the dialects that systems write.
 
-A parser of CommonMark does not serve for Markdown: it knows no formulas, and takes a line of one that begins with `+`,
-`-`, `=`, `>` or `#` for a list, a heading or a quote. So only what formulas must be kept from is read here.
+A CommonMark parser would not do for Markdown: it knows no formulas, and reads a line of a formula that begins with `+`,
+`-`, `=`, `>` or `#` as a list, a heading or a quote. Only what cannot hold a formula is recognized here.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ DIALECTS = ("latex", "mathpix", "gpt4o", "nougat")
 
 - latex: a LaTeX source, read as the ground truth is.
 - mathpix, nougat: Markdown with `\\[ \\]`, `$$ $$` and LaTeX environments. Fenced blocks and inline code hold no
-  formula; a mark of a missing page, as `[MISSING_PAGE_FAIL:3]`, ends a formula that is not closed.
-- gpt4o: the same, and blocks fenced as latex, tex, math or katex are LaTeX. Such a block without a delimiter is
-  one formula, unless it is fenced as latex or tex and shows marks of running text or of a table.
+  formula. A missing page, such as `[MISSING_PAGE_FAIL:3]`, ends a formula that is not closed.
+- gpt4o: the same, but blocks fenced as latex, tex, math or katex are LaTeX. Such a block without a delimiter is one
+  formula, unless it is fenced as latex or tex and looks like running text or a table.
 """
 
 _BEGIN_DOCUMENT = re.compile(r"\\begin[ \t]*\{document\}")
@@ -50,9 +50,9 @@ _LATEX_FENCES = frozenset({"latex", "tex", "math", "katex"})
 class Formula(NamedTuple):
     """One displayed formula.
 
-    content: the formula without delimiters, labels and tags, to compare with.
-    latex: what to typeset, the same with its rows in `aligned` or `gathered`.
-    offset: where its opening delimiter is in the source; for one that a macro made, where the macro was called.
+    content: the formula without delimiters, labels and tags, which is compared.
+    latex: the same with its rows in `aligned` or `gathered`, which is typeset.
+    offset: the place in the source of its opening delimiter, or of the call of the macro that made it.
     """
 
     content: str
@@ -61,13 +61,13 @@ class Formula(NamedTuple):
 
 
 def document_formulas(document: str, dialect: str, budget: Budget) -> list[Formula]:
-    """Returns the displayed formulas of a document, its author's macros expanded, in reading order.
+    """Returns the displayed formulas of a document in reading order, with its author's macros expanded.
 
-    Of a LaTeX source, only what is between `\\begin{document}` and `\\end{document}` counts; one without them counts
-    whole. Displayed are the environments of `metrics.formula.documents.displays.DISPLAYED`, `\\[ \\]` and `$$ $$`. One
-    within another (`$$\\begin{align}..\\end{align}$$`, not LaTeX but common) is part of it; those without content are
-    left out. Which delimiters belong together, and where a formula ends that is not closed, see
-    `metrics.formula.documents.displays`.
+    A LaTeX source is read between `\\begin{document}` and `\\end{document}`, or whole without them. The environments
+    of `metrics.formula.documents.displays.DISPLAYED`, `\\[ \\]` and `$$ $$` are displayed formulas. A formula within
+    another (`$$\\begin{align}..\\end{align}$$`, which is common but not LaTeX) is part of it; empty ones are left
+    out. `metrics.formula.documents.displays` says which delimiters belong together, and where a formula without a
+    closing delimiter ends.
 
     Raises OutOfBudget if its macros grow too long.
     """
@@ -87,17 +87,17 @@ def document_formulas(document: str, dialect: str, budget: Budget) -> list[Formu
 
 
 def visible_markdown(text: str, budget: Budget, latex_fences: bool = False) -> str:
-    """Returns Markdown with blanks for what holds no formula: fenced blocks, inline code and the marks of quotes.
+    """Returns Markdown with fenced blocks, inline code and the `>` of quotes, which hold no formula, replaced by blanks.
 
-    Every other character keeps its place, but a mark of a missing page is a blank line. With `latex_fences`, a fenced
-    block of LaTeX stays; one that is a formula without delimiters gets `\\[ \\]` for its fences.
+    Every other character keeps its place, but a missing page becomes a blank line. With `latex_fences`, a fenced block
+    of LaTeX stays; if it is a formula without delimiters, `\\[ \\]` replace its fences.
 
-    - A fence may be indented, in a list or by a quote. One without a word, or with `markdown` or `md`, fences no
-      block: a model often puts its whole answer, page by page, into such fences. A block that is never closed runs to
-      the end.
-    - Inline code is between equal runs of backticks within a paragraph, at most 2,000 characters; `quotes' and
-      ``quotes'' of LaTeX are none.
-    - A quote begins behind a blank line; elsewhere a line that begins with `>` continues a formula.
+    - A fence may be indented, in a list or in a quote. A fence without a word, or with `markdown` or `md`, begins no
+      block, since models often put their whole answer, page by page, into such fences. A block that is never closed
+      ends with the text.
+    - Inline code is between equal runs of backticks within a paragraph, and has at most 2,000 characters. LaTeX's
+      `quotes' and ``quotes'' are not code.
+    - A quote begins after a blank line; elsewhere a line that begins with `>` continues a formula.
     """
     text = _MISSING_PAGE.sub(lambda mark: "\n\n".ljust(len(mark[0])), text)
     text = _QUOTE.sub(lambda quote: _QUOTE_MARK.sub(r"\1 ", quote[0]), text)
@@ -123,5 +123,5 @@ def visible_markdown(text: str, budget: Budget, latex_fences: bool = False) -> s
 
 
 def _is_prose(block: str, language: str) -> bool:
-    """Returns whether a fenced block without delimiters shows marks of running text or of a table."""
+    """Returns whether a fenced block without delimiters looks like running text or a table."""
     return language in ("latex", "tex") and _PROSE.search(_TEXT_WITHIN_FORMULAS.sub("", block.strip())) is not None

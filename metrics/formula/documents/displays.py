@@ -85,14 +85,14 @@ class Display(NamedTuple):
 def displays(text: str, budget: Budget, start: int = 0, *, markdown: bool = False) -> list[Display]:
     """Returns the displayed formulas of `text` from `start` on, in order; one within another is part of it.
 
-    `\\[` and environments nest and are closed by the next `\\]` or `\\end` of their kind, with or without a star (where
-    none of the kind is open, by the end of any). One that is open is never closed if a `\\[` opens within a `\\[`, or
-    if any delimiter opens after a blank line or three words in a row. What is not closed ends at the next blank line
-    behind some content, at the next delimiter, at three words in a row, or at the end of the text, whichever comes
+    `\\[` and environments nest and are closed by the next `\\]` or `\\end` of their kind, with or without a star (if
+    none of the kind is open, by the end of any). An open one counts as never closed if a `\\[` opens within a `\\[`, or
+    if any delimiter opens after a blank line or three words in a row. It then ends at the next blank line
+    after some content, at the next delimiter, at three words in a row, or at the end of the text, whichever comes
     first; after a `$$` it is not a formula if it reads as prose.
 
-    In Markdown (`markdown`) inline mathematics has no blank behind its first `$` or before its last, no digit after it,
-    and at most 2,000 characters. The time is that of sorting the delimiters; each costs 20 steps of the budget.
+    In Markdown (`markdown`), inline mathematics has no blank after its first `$` or before its last, no digit after the
+    last, and at most 2,000 characters. The time is that of sorting the delimiters; each costs 20 steps of the budget.
     """
     marks = [mark for mark in (_MARKDOWN if markdown else _LATEX).finditer(text, start) if mark.lastgroup]
     budget.spend(_STEPS_OF_DELIMITER * len(marks))
@@ -194,7 +194,7 @@ def math_score(text: str) -> int:
 
     Words are runs of three or more letters outside commands, scripts and the arguments of `\\text` and its kin; a
     heading, a citation or inline mathematics counts as two. Signs are commands, relations, `+`, `&`, scripts and line
-    breaks. Without either it is 1 where there is a letter or a digit and no word of two letters, else -1; 0 for blank
+    breaks. Without either, it is 1 if there is a letter or a digit and no word of two letters, else -1; 0 for blank
     text. The time is linear in the length.
     """
     weights = [weight for _, weight in _pieces(text)]
@@ -246,13 +246,13 @@ MAX_LAYERS = 4
 
 
 def bare(formula: str, environment: str = "") -> tuple[str, str]:
-    """Returns the content of a formula to compare by, and in a form that can be typeset by itself.
+    """Returns the content of a formula as it is compared, and in a form that can be typeset by itself.
 
-    `environment` is the one around the formula, without a star, "" for `\\[` and `$$`. Its arguments go,
-    and `\\label{..}`, `\\tag{..}`, `\\notag` and `\\nonumber`, and `\\eqno` and `\\leqno` with all after them; so do
+    environment: the one around the formula, without a star; "" for `\\[` and `$$`. Removed are its arguments,
+    `\\label{..}`, `\\tag{..}`, `\\notag` and `\\nonumber`, `\\eqno` and `\\leqno` with all after them, and
     `\\ensuremath`, `\\xspace` and `\\protect`, which mean nothing in a formula but may be in the body of a macro.
-    Blanks become single spaces. Environments around the whole of it that align or gather rows go, too; in the form to
-    typeset, rows (a `&` or `\\\\` outside other environments) are put into `aligned` or `gathered`.
+    Blanks become single spaces. Up to MAX_LAYERS displaying environments around the whole formula are removed, too. In
+    the form to typeset, rows (a `&` or `\\\\` outside other environments) are put into `aligned` or `gathered`.
 
     >>> bare("a &= b \\\\label{x}", "align")
     ('a &= b', '\\\\begin{aligned} a &= b \\\\end{aligned}')

@@ -1,4 +1,4 @@
-"""LaTeX text as TeX reads it: without comments and skipped conditionals, the macros of its author expanded."""
+"""Reads LaTeX text as TeX does: removes comments and skipped conditionals, and expands the author's macros."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ...common.budget import Budget
 from ..latex.commands import FONTS, FRACTIONS, MARKS, STACKS, TEXTS
 
 MAX_DEPTH = 60
-"""A call deeper within the expansions and the arguments of others is left unchanged."""
+"""A call nested deeper in the expansions and arguments of other calls is left unchanged."""
 PROTECTED = frozenset({"\\begin", "\\end", "\\csname", "\\endcsname", "\\expandafter", "\\relax", "\\\\"})
-"""Commands that stay what they are, whatever a text defines."""
+"""Commands that a text cannot redefine."""
 
 _STEPS_OF_CALL = 40
 _STEPS_OF_DEFINITION = 15
@@ -25,7 +25,7 @@ _DEFINITION = re.compile(
     r"(?P<parameters>(?:\s*#[0-9])*)\s*(?:\[\s*(?P<count>[0-9]?)\s*\]\s*)?",
     re.DOTALL,
 )
-"""A definition up to its default or its body."""
+"""The beginning of a definition, up to its default or its body."""
 _TOKEN = re.compile(rf"\s*({_COMMAND.pattern}|[^}}\s])", re.DOTALL)
 _BRACKET = re.compile(r"\s*\[")
 _EDGE = re.compile(r"\\.|[{}\]]", re.DOTALL)
@@ -136,7 +136,7 @@ def _hidden(source: str) -> Iterator[tuple[int, int, bool]]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Macro:
-    """The definition of a command; the default is None if the first argument is not optional."""
+    """The definition of a command; its default is None unless the first argument is optional."""
 
     body: str
     parameters: int = 0
@@ -144,7 +144,7 @@ class Macro:
 
 
 class Expansion(NamedTuple):
-    """A text with its macros expanded; the origin of each character is where it, or the call that made it, was."""
+    """A text with its macros expanded. origins: where each character, or the call that made it, was in the source."""
 
     text: str
     origins: array[int]
@@ -155,7 +155,7 @@ class Expansion(NamedTuple):
 
 
 def _written(text: str, origin: int) -> Expansion:
-    """Returns text that is not in the source, with `origin` as the origin of each character."""
+    """Returns text that is not in the source; `origin` is the origin of each character."""
     return Expansion(text, array("i", [origin]) * len(text))
 
 
@@ -173,16 +173,16 @@ def _joined(parts: Iterable[Expansion]) -> Expansion:
 
 
 def expand_macros(text: str, budget: Budget) -> Expansion:
-    """Returns LaTeX text, without comments, with its author's macros expanded and their definitions taken out.
+    """Returns LaTeX text without comments, with its author's macros expanded and their definitions removed.
 
     Definitions are `\\newcommand \\renewcommand \\providecommand \\DeclareRobustCommand` (with or without a star),
     `\\DeclareMathOperator` and its starred form (which become `\\operatorname`), and `\\def` and `\\gdef` with nothing
-    between their parameters. They hold from where they are to the end of the text; a later one replaces an earlier one,
-    and what a body defines is defined when it is expanded.
+    between their parameters. A definition holds from its place to the end of the text; a later one replaces an earlier
+    one, and a definition in a body takes effect when the body is expanded.
 
-    A call that is an argument without braces, as in `\\frac\\half 2`, is put into braces, since TeX takes it
-    whole. A call within its own expansion is left unchanged, and so is a call without the arguments that its
-    definition asks for, and a definition that cannot be read. No conditional is evaluated.
+    A call that is an argument without braces, as in `\\frac\\half 2`, is put into braces, since TeX reads it as
+    one argument. Left unchanged are a call within its own expansion, a call without the arguments that its
+    definition requires, and a definition that cannot be read. No conditional is evaluated.
     Blanks after a call without arguments stay, though TeX skips them: they leave no ink in a formula.
 
     A character that is read, of the text, of an argument or of a body, costs a step, a call 40, a definition 15.
@@ -201,7 +201,7 @@ class _Expander:
         self._macros: dict[str, Macro] = {}
 
     def expanded(self, source: Expansion, calls: tuple[Macro | None, ...]) -> Expansion:
-        """Returns a text expanded; `calls` are the macros that it is from the body of, None for an argument."""
+        """Returns a text expanded; calls: the macros whose bodies it comes from, and None for each argument."""
         text = source.text
         self._budget.spend(len(text))
         parts: list[Expansion] = []
@@ -232,7 +232,7 @@ class _Expander:
         return _joined([*parts, source.cut(at, len(text))])
 
     def _macro(self, name: str) -> Macro | None:
-        """Returns the macro of a command, or None; one whose body is another macro takes the arguments of that one."""
+        """Returns the macro of a command, or None. If its body is the name of another macro, it is that macro."""
         macro = self._macros.get(name)
         for _ in range(MAX_DEPTH):
             if macro is None or macro.parameters or macro.body.strip() not in self._macros:
@@ -243,7 +243,7 @@ class _Expander:
     def _call(
         self, macro: Macro, source: Expansion, start: int, at: int, calls: tuple[Macro | None, ...]
     ) -> tuple[Expansion, int] | None:
-        """Returns the expansion of the call at `start`, and the end of its arguments from `at` on; or None."""
+        """Returns the expansion of the call at `start`, and the end of its arguments; None if they are missing."""
         self._budget.spend(_STEPS_OF_CALL + len(calls))
         origin = source.origins[start]
         arguments: list[Expansion] = []
@@ -288,19 +288,19 @@ class _Expander:
         return end
 
     def _option(self, text: str, at: int) -> tuple[int, int, int] | None:
-        """Returns where an argument in brackets begins and ends, and the text goes on; None if there is none."""
+        """Returns the start and end of an argument in brackets, and where the text continues; None if it is absent."""
         bracket = _BRACKET.match(text, at)
         return self._until("]", text, bracket.end()) if bracket else None
 
     def _argument(self, text: str, at: int) -> tuple[int, int, int] | None:
-        """Returns where an argument in braces or of one token begins and ends, and the text goes on; None likewise."""
+        """Returns the same for an argument in braces or of one token."""
         token = _TOKEN.match(text, at)
         if token is None or token[1] != "{":
             return (*token.span(1), token.end()) if token else None
         return self._until("}", text, token.end())
 
     def _until(self, closing: str, text: str, start: int) -> tuple[int, int, int] | None:
-        """Returns the start, the place of `closing` outside of braces, and the place after it; None likewise."""
+        """Returns `start`, the place of `closing` outside braces, and the place after it; None without `closing`."""
         depth = 0
         for edge in _EDGE.finditer(text, start):
             if edge[0] == closing and not depth:
