@@ -87,7 +87,7 @@ def document_formulas(document: str, dialect: str, budget: Budget) -> list[Formu
 
 
 def visible_markdown(text: str, budget: Budget, latex_fences: bool = False) -> str:
-    """Returns Markdown with fenced blocks, inline code and the `>` of quotes, which hold no formula, replaced by blanks.
+    """Returns Markdown with blanks for what holds no formula: fenced blocks, inline code and the `>` of quotes.
 
     Every other character keeps its place, but a missing page becomes a blank line. With `latex_fences`, a fenced block
     of LaTeX stays; if it is a formula without delimiters, `\\[ \\]` replace its fences.
