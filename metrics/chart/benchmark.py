@@ -79,7 +79,7 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
         return values_of(sums, self.options)
 
     def explain(self, details: Any) -> list[str]:
-        """Returns the results for the class and for the parts of each task."""
+        """Returns the result for the class, and how many parts of tasks 2 and 3 are right."""
         lines = []
         if "task1" in details:
             lines.append(f"class: {details['task1']['truth']}, predicted {details['task1']['predicted'] or 'none'}")
@@ -99,7 +99,7 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
     ) -> str:
         """Returns both sides over each other as an SVG document.
 
-        Raises RejectedRecord if `score_sample` does.
+        Without `details`, raises RejectedRecord if `score_sample` does.
         """
         if details is None:
             details = msgspec.to_builtins(self.score_sample(truth, prediction).details)

@@ -28,7 +28,7 @@ MAX_CLASS_LENGTH = 64
 CLASSES_WITHOUT_TASKS = frozenset(["pie", "donut"])
 
 ElementKind = Literal["box", "scatter", "line", "bar"]
-"""What a chart is drawn with, a word of its class; charts that have none of them have no measure in tasks 6 and 7."""
+"""The kind of plot elements, which the name of a class contains; other charts have no measure in tasks 6 and 7."""
 ELEMENT_KINDS: tuple[ElementKind, ...] = ("box", "scatter", "line", "bar")
 
 

@@ -232,7 +232,7 @@ def _draw_panels(
 def _draw_panel(
     drawing: svg.Drawing, title: str, drawn: Sequence[tuple[DataSeries, svg.Style]], is_labelled: bool, top: float
 ) -> float:
-    """Draws series by the values of x, or by their labels in the order of their first series; returns the bottom."""
+    """Draws series by the values of x, or by their labels in order of first appearance; returns the bottom."""
     curves = [(label(one.name), *_values(one), style) for one, style in drawn[:MAX_PARTS]]
     ys = [y for _, _, values, _ in curves for y in values if math.isfinite(y)]
     if not ys:

@@ -1,4 +1,4 @@
-"""How alike two data series of one kind are, 0 to 1, as metric6b.py of CHART-Synthetic computes it.
+"""Computes how similar two data series of one kind are, as metric6b.py of CHART-Synthetic does.
 
 Its paper, metric6b.tex, divides the distance of two labelled values by their variance, those of box plots by the true
 value, and the error on a line by |v + eps|; docs/explanation/benchmarks/chart.md says why the script is followed.
@@ -142,7 +142,7 @@ def _mean_and_spread(values: Sequence[float], add: Callable[[Sequence[float]], f
 def _independence(points: Sequence[Point], standard: Sequence[Point], spread: Point, correlation: float) -> float:
     """Returns the share of the variance of y that x does not explain, 1 - r^2; 0 for points on a line.
 
-    Close to 0 it is the variance of the residuals, each of which must be more than the rounding of its coordinates.
+    Close to 0, it is the variance of the residuals, or 0 if none of them exceeds the rounding of its coordinates.
     """
     unexplained_variance = 1 - correlation**2
     if unexplained_variance > MIN_UNEXPLAINED_VARIANCE:

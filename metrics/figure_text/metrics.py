@@ -28,7 +28,7 @@ _RATES = {
 
 
 def _rate_specs(task: str, main: Mapping[str, int], rank: int) -> Iterator[MetricSpec]:
-    """Yields precision, recall and F1 of a task, over all regions and over a subset."""
+    """Yields the specs of precision, recall and F1 of a task, over all regions and over a subset."""
     precision, recall, recall_of_subset = _RATES[task]
     words = task.replace("_to_", "-to-")
     outside = f"{words} precision with all regions outside the subset as don't-care"
@@ -94,10 +94,10 @@ SAMPLE_METRICS = tuple(
 
 
 def headline_values(read: Read, options: FigureTextOptions) -> dict[str, float | None]:
-    """Returns the metrics over all regions from the statistics that `read` gives by name.
+    """Returns the metrics over all regions; read: returns a statistic by its name.
 
-    Detection and agreement are None if a system gave readings only, and what needs text is None if no
-    detection has any. Word recognition is None without any reading.
+    Detection and agreement are None if the system returned only readings; end to end and `agreement.text` are None if
+    it returned regions but no located text. Word recognition is None without readings.
     """
     values: dict[str, float | None] = {}
     located, readings = bool(read("prediction.located")), bool(read("prediction.readings"))
@@ -131,7 +131,7 @@ def subset_values(read: Read, subset: str, options: FigureTextOptions) -> Iterat
 
 
 def _spotted(read: Read) -> bool:
-    """Returns whether the system gives detections with a text, or gave nothing at all, which is wrong."""
+    """Returns whether the system returned detections with text, or nothing at all, which scores 0."""
     return bool(read("prediction.texts")) or not (read("prediction.located") or read("prediction.readings"))
 
 
@@ -153,18 +153,18 @@ def _end_to_end(read: Read, suffix: str) -> dict[str, float | None]:
 
 
 def _no_words(read: Read, suffix: str) -> tuple[float, float]:
-    """Returns how many regions have no text to be read, and how many detections they cover."""
+    """Returns the number of regions without text, and of detections excluded because such regions cover them."""
     return read(f"end_to_end.wordless_regions{suffix}"), read(f"end_to_end.excused_detections{suffix}")
 
 
 def _rates(
     task: str, suffix: str, right: float, recalled: float, read: Read, wordless: float = 0.0, excused: float = 0.0
 ) -> dict[str, float | None]:
-    """Returns precision, recall and F1; wordless, excused: the regions and detections that do not count here."""
+    """Returns precision, recall and F1; wordless, excused: numbers of regions and detections that do not count."""
     precision = ratio(right, detections(read, suffix) - excused)
     recall = ratio(recalled, read(f"detection.regions{suffix}") - wordless)
     if read("prediction.located"):
-        # A slice may be without any detection, of a system that gives some elsewhere.
+        # A slice may have no detections although the system returns some elsewhere: its precision is then 0.
         precision = where(read("detection.located"), precision, where(is_measured(recall), 0.0, precision))
     return {
         f"{task}.precision{suffix}": precision,
@@ -176,8 +176,8 @@ def _rates(
 def detections(read: Read, suffix: str) -> float:
     """Returns how many detections count for all regions or, with a `suffix` such as `[difficulty=small]`, a subset.
 
-    A detection that no annotated region covers is false for every subset. Samples without a region of the subset
-    give it those alone, so a subset's own statistic only holds what comes on top.
+    A detection that no annotated region covers is false for every subset, also in samples without a region of the
+    subset. These are counted once, as `detection.outside`; a subset's own statistic holds only its other detections.
     """
     outside = read("detection.outside") if suffix else 0.0
     return outside + read(f"detection.detections{suffix}")
@@ -195,12 +195,12 @@ _FAMILIES = ("detection.regions[", "word_recognition.words[")
 
 
 def subset_names(sums: Sums) -> list[str]:
-    """The subsets that have any region, in order."""
+    """Returns the names of the subsets that have any region or word, sorted."""
     return sorted({name[name.index("[") + 1 : -1] for name in sums if name.startswith(_FAMILIES)})
 
 
 def subset_table(sums: Sums, values: Mapping[str, float | None]) -> Table:
-    """All regions and each subset with their main metrics."""
+    """Returns a table of the main metrics of all regions and of each subset."""
     columns = (
         *(f"{task}.{rate}" for task in ("detection", "end_to_end") for rate in ("precision", "recall", "f1")),
         "word_recognition.accuracy",
@@ -215,7 +215,7 @@ def subset_table(sums: Sums, values: Mapping[str, float | None]) -> Table:
 
 
 def match_table(sums: Sums) -> Table:
-    """How many regions and detections were matched in which way, for all regions and each subset."""
+    """Returns a table of the regions and detections by kind of match, for all regions and for each subset."""
     rows: list[list[str | float | None]] = []
     for name, suffix in (("all", ""), *((subset, f"[{subset}]") for subset in subset_names(sums))):
         one, split, merged = (

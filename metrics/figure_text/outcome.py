@@ -1,4 +1,4 @@
-"""What becomes of one figure: its statistics, over all regions and over each subset, and what matched what."""
+"""Computes the statistics of one figure, over all regions and over each subset, and describes its matches."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from .spotting import Texts, in_agreement, same_text, text_numbers, words_in_pla
 
 
 class Comparison(NamedTuple):
-    """What both sides of a figure have in common, whichever regions count; all are named by their positions.
+    """The comparison of both sides of a figure, whichever regions count. Regions are identified by position.
 
-    truths: the ground-truth regions that can be measured. counted: how many detections there are to count.
-    inside: the pairs of a region and a detection of which it covers too much where it is don't-care. words: the
-    candidates for correctly spotted words; None under `iou`, where matches with the right text are. dropped: the
-    regions of both sides that were left out, with the reason.
+    truths: the ground-truth regions that can be measured. counted: the number of detections to count. inside: the
+    pairs (region, detection) in which the detection is excluded if the region is don't-care. words: the candidates
+    for correctly spotted words; None under `iou`, which uses the matches with the right text. dropped: the regions of
+    each side that cannot be measured, with the reason.
     """
 
     truths: Mapping[int, Region]
@@ -36,10 +36,10 @@ class Comparison(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """What becomes of a figure where the regions `care` count and all others are don't-care.
+    """The result of a figure if the regions `care` count and all others are don't-care.
 
-    dont_care: the detections that don't-care regions cover. A region without a text is no word: end to end it does not
-    count (`wordless`), and the detections that it covers do not either (`excused`); both are numbers.
+    dont_care: the detections that don't-care regions cover. wordless: the number of regions without a text, which do
+    not count end to end. excused: the number of further detections that these regions cover, which do not either.
     """
 
     care: Collection[int]
@@ -51,7 +51,7 @@ class Choice(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The statistics of a figure without zeros, and what became of it where all regions count."""
+    """The nonzero statistics of a figure, and its result if all regions count that are not annotated as don't-care."""
 
     statistics: dict[str, int]
     agreement: dict[str, int]
@@ -62,9 +62,9 @@ class Outcome(NamedTuple):
 def score_figure(
     figure: Figure, members: Mapping[str, Sequence[int]], options: FigureTextOptions, budget: Budget
 ) -> Outcome:
-    """Returns what becomes of a figure; members: the regions of each subset.
+    """Returns the outcome of a figure; members: the positions of the regions of each subset.
 
-    Detections in no region at all are counted once, as `detection.outside`, and those of a subset on top of them.
+    Detections that no region covers are counted once, as `detection.outside`; the counts of subsets exclude them.
 
     Raises RejectedRecord if the work or the overlaps are above a limit.
     """
@@ -89,10 +89,10 @@ def score_figure(
 
 
 def compare(figure: Figure, options: FigureTextOptions, budget: Budget) -> Comparison:
-    """Returns what both sides of a figure have in common.
+    """Returns the comparison of both sides of a figure.
 
-    A detection that cannot be measured counts, and matches nothing, but under `icdar2013`. Regions cover it as
-    rectangles, also those that cannot be measured themselves.
+    A detection that cannot be measured matches nothing but counts, except under `icdar2013`. Rectangles decide which
+    regions cover it, including regions that cannot be measured themselves.
     """
     protocol = options.protocol
     geometry = "polygon" if protocol == "iou" else options.geometry
@@ -137,7 +137,7 @@ def compare(figure: Figure, options: FigureTextOptions, budget: Budget) -> Compa
 
 
 def choose(both: Comparison, positions: Sequence[int], budget: Budget) -> Choice:
-    """Returns what becomes of a figure where the ground-truth regions at `positions` count."""
+    """Returns the result of a figure if the ground-truth regions at `positions` count."""
     care = {each: None for each in positions if each in both.truths}
     dont_care = {detection for truth, detection in both.inside if truth not in care}
     words, excused = care, dont_care
@@ -160,7 +160,7 @@ def choose(both: Comparison, positions: Sequence[int], budget: Budget) -> Choice
 
 
 def _counts(choice: Choice, counted: int, suffix: str) -> dict[str, int]:
-    """Returns the statistics of one choice without zeros; counted: how many detections there are to count."""
+    """Returns the nonzero statistics of one choice; counted: the number of detections before exclusions."""
     one = split = parts = merged = merging = 0
     for truths, detections in choice.matches:
         if len(truths) == len(detections):

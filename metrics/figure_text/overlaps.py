@@ -1,4 +1,4 @@
-"""Which regions of two sides overlap and by how much."""
+"""Finds which regions of two sides overlap, and by how much."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PAIRS_PER_STEP = 16
 
 
 class Overlap(NamedTuple):
-    """A ground-truth and a detected region, by their positions, that have area in common.
+    """A ground-truth region and a detection that have area in common, identified by position.
 
     common: the area in common. sigma, tau: the shares of the ground-truth and of the detected region that are covered.
     dice: 2 common / (area of one + area of the other).
@@ -35,19 +35,19 @@ class Overlap(NamedTuple):
 
 
 def measure(truths: Collection[Region], detections: Collection[Region], budget: Budget) -> list[Overlap]:
-    """Returns the overlaps of all pairs by truth, then detection: of polygons if they are such, else of rectangles.
+    """Returns the overlaps in order of truth, then detection: of polygons if the regions have them, else of rectangles.
 
     sigma = common / area of the ground truth; tau = common / area of the detection (Wolf and Jolion 2006).
 
-    Spends a step for each pair whose boxes meet, one for every 16 that are compared, and those of
-    `charge_intersections`. Raises RejectedRecord if there are too many.
+    Spends a step for each pair whose boxes meet, a step for every 16 pairs compared, and for polygons the steps of
+    `charge_intersections`. Raises RejectedRecord if too many pairs overlap.
     """
     pairs = near_pairs(truths, [*detections], budget)
     budget.spend(len(pairs))
     if pairs and pairs[0][0].polygon is not None:
         some, others = ([pair[side].polygon for pair in pairs] for side in (0, 1))
         charge_intersections(some, others, budget)
-        with np.errstate(all="ignore"):  # corners within 1e-300 of each other divide by 0 in there
+        with np.errstate(all="ignore"):  # corners within 1e-300 of each other cause a division by 0
             areas = shapely.area(shapely.intersection(some, others)).tolist()
     else:
         areas = [shared_area(truth.box, detection.beside(truth)) for truth, detection in pairs]
@@ -66,9 +66,9 @@ def measure(truths: Collection[Region], detections: Collection[Region], budget: 
 
 
 def near_pairs(truths: Iterable[Region], detections: Sequence[Region], budget: Budget) -> list[tuple[Region, Region]]:
-    """Returns the pairs whose bounding boxes meet, by truth, then detection.
+    """Returns the pairs whose bounding boxes overlap, in order of truth, then detection.
 
-    Detections sorted along one axis are searched for those between both ends of a truth.
+    Sorts the detections along one axis, to compare each truth only with those in its range on that axis.
     """
     boxes = [(detection.reach(), number) for number, detection in enumerate(detections)]
     axis = _longer_axis([box for box, _ in boxes])
@@ -92,7 +92,7 @@ def near_pairs(truths: Iterable[Region], detections: Sequence[Region], budget: B
 
 
 def _longer_axis(boxes: Sequence[Box]) -> int:
-    """Returns 0 or 1, along which axis the boxes are farther from each other."""
+    """Returns the axis, 0 or 1, along which the boxes are spread more widely; 0 without boxes."""
     if not boxes:
         return 0
     lefts, tops, _, _ = zip(*boxes, strict=True)

@@ -1,4 +1,4 @@
-"""The largest one-to-one pairing of two sides among the pairs that are allowed."""
+"""Finds the largest one-to-one pairing of two sides among the pairs that are allowed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..common.budget import Budget
 PAIRS_PER_STEP = 4
 
 Candidate = tuple[int, float, int]
-"""A ground-truth region, minus a score, and a detection: sorted, the best detection of each region comes first."""
+"""(ground-truth region, -score, detection), so that sorting puts the best detection of each region first."""
 
 Pair = tuple[int, int]
 """A ground-truth region and a detection, by their positions."""
@@ -20,10 +20,10 @@ def largest_pairing(
 ) -> list[Pair]:
     """Returns pairs among the sorted candidates, of regions in `care` and detections that are not in `dont_care`.
 
-    Each region and each detection is used at most once, and as many pairs as possible are chosen. Among pairings of
-    that size those with high scores are tried first.
+    Each region and each detection is used at most once, and as many pairs as possible are chosen. Candidates with
+    higher scores are tried first, but the sum of the scores is not maximized.
 
-    Spends a step for every 4 pairs that are looked at.
+    Spends a step for every 4 pairs that are examined.
     """
     if not candidates:
         return []
@@ -40,12 +40,12 @@ def largest_pairing(
 
 
 def hopcroft_karp(neighbors: Sequence[Sequence[int]], budget: Budget) -> list[int | None]:
-    """Returns the column of each row in a largest matching, None for none.
+    """Returns the column of each row in a maximum matching; None for an unmatched row.
 
     neighbors: the columns that each row may have, the preferred one first.
 
-    Hopcroft and Karp (1973): each phase finds the distance of every row from the free rows, then as many disjoint
-    shortest ways to free columns as there are. A row that leads nowhere is not tried again in a phase. (That of SciPy
+    Hopcroft and Karp (1973): each phase computes the distances of the rows from the free rows, then a maximal set of
+    disjoint shortest paths to free columns. A dead end is not tried again in the same phase. (SciPy's implementation
     does try it again, which takes exponential time.)
     """
     partners: list[int | None] = [None] * len(neighbors)
@@ -66,7 +66,7 @@ def hopcroft_karp(neighbors: Sequence[Sequence[int]], budget: Budget) -> list[in
 def _distances(
     neighbors: Sequence[Sequence[int]], partners: Sequence[int | None], owners: dict[int, int]
 ) -> dict[int, int]:
-    """Returns by how many changes of partner each row is reached from a free row; nothing if no column is left."""
+    """Returns how many changes of partner each row is away from a free row; empty if no free column is reachable."""
     reached = [row for row, partner in enumerate(partners) if partner is None]
     distances = dict.fromkeys(reached, 0)
     free_column = False
@@ -91,7 +91,7 @@ def _extend(
     partners: list[int | None],
     owners: dict[int, int],
 ) -> bool:
-    """Moves partners along a shortest way from a free row to a free column; says whether there is one."""
+    """Moves partners along a shortest path from a free row to a free column; returns whether there is one."""
     path = [start]
     taken: list[int] = []
     while path:

@@ -1,7 +1,7 @@
-"""The records of figure text, what a figure says and where, as annotated and as a system found it; and the options.
+"""The records of figure_text, with the text regions of a figure as annotated and as a system found them; the options.
 
 A location is a `box` [x1, y1, x2, y2] (either corner first) or `points` [[x, y], ...], at least three of them, in
-pixels; where both are given, `points` count. Coordinates are finite and at most ten million in magnitude. Optional
+pixels; if both are given, `points` is used. Coordinates are finite and at most ten million in magnitude. Optional
 fields may be absent or null.
 """
 
@@ -31,8 +31,8 @@ DIFFICULTIES = ("normal", "small", "blurry", "color", "short", "complex_backgrou
 class TruthRegion(msgspec.Struct, frozen=True, kw_only=True):
     """One annotated text region.
 
-    A region may go without a location where only its text is read (it then needs an `id`). `ignore` makes it a
-    don't-care region. An empty `difficulty` means "normal"; an absent one, that nothing was said.
+    The location may be absent if only the text is read; the region then needs an `id`. `ignore` makes it a
+    don't-care region. An empty `difficulty` means "normal"; an absent one means that none was annotated.
     """
 
     id: RegionId | None = None
@@ -54,7 +54,7 @@ class FigureTruth(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PredictedRegion(msgspec.Struct, frozen=True, kw_only=True):
-    """One region that a system found; or, where `id` names a ground-truth region, its reading of that region."""
+    """One region that a system found or, if `id` names a ground-truth region, its reading of that region."""
 
     id: RegionId | None = None
     points: Points | None = None
@@ -70,7 +70,7 @@ class FigurePrediction(msgspec.Struct, frozen=True, kw_only=True):
 
 
 MAX_SHARE_IN_DONT_CARE = 0.5
-"""Of `iou`: AREA_PRECISION_CONSTRAINT in the script."""
+"""Under `iou`; AREA_PRECISION_CONSTRAINT in the script."""
 
 Geometry = Literal["rectangle", "polygon"]
 Share = Annotated[float, msgspec.Meta(gt=0, le=1)]
@@ -80,15 +80,15 @@ ShareBelowOne = Annotated[float, msgspec.Meta(gt=0, lt=1)]
 class FigureTextOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How regions are compared; the defaults are the DeTEXT paper's (Yin et al. 2015).
 
-    protocol: `published` asks for more than the thresholds and scores scattered matches on both sides with
-        `scatter_factor`; `icdar2013` does as the competition's script: reaching a threshold is enough, and a
-        many-to-one match scores 1 for each of its regions. `iou` is that of the later competitions, on exact
-        polygons; the next five options do not apply to it.
+    protocol: under `published`, shares must exceed the thresholds, and all scattered matches score `scatter_factor`;
+        under `icdar2013`, as in the competition's script, reaching a threshold is enough, and a many-to-one match
+        scores 1 for each of its regions. `iou` is the protocol of the later competitions, on exact polygons; the
+        next five options do not apply to it.
     geometry: `rectangle` compares rectangles turned upright, `polygon` the exact polygons.
     sigma_threshold, tau_threshold: the shares of a ground-truth region and of a detection that must be covered.
-    scatter_factor: what a region counts that several regions of the other side match.
-    end_to_end_overlap: a spotted word's (area in common) / (smallest rectangle that holds both) must be above this.
-    agreement_overlap: two annotators' regions agree from this 2 common / (sum of areas) on.
+    scatter_factor: the score of each region in a scattered match (one to many or many to one).
+    end_to_end_overlap: a spotted word's (area in common) / (smallest rectangle that holds both) must exceed this.
+    agreement_overlap: two annotators' regions agree if 2 common / (sum of areas) is at least this.
     case_sensitive: whether "dna" is a wrong reading of "DNA".
     min_confidence: detections with a lower confidence are left out; null keeps all.
     max_steps: a sample that takes more work is rejected; see metrics.common.budget.
@@ -107,13 +107,13 @@ class FigureTextOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
 
     @property
     def dont_care_share(self) -> float:
-        """A detection with more than this share of its area in one don't-care region leaves the counts."""
+        """A detection with more than this share of its area in one don't-care region is excluded from the counts."""
         return MAX_SHARE_IN_DONT_CARE if self.protocol == "iou" else self.tau_threshold
 
     def compared(self, text: str) -> str:
-        """Returns a text as it is compared: casefolded unless `case_sensitive`.
+        """Returns the form of a text that is compared: casefolded unless `case_sensitive`.
 
-        Under `published` it is in Unicode normalization form C; the competitions' scripts compare code points.
+        Under `published` it is also in Unicode normalization form C; the competitions' scripts compare code points.
         """
         nfc = self.protocol == "published"
         text = normalized(text) if nfc else text

@@ -1,8 +1,8 @@
-"""Where regions are: the rectangles turned upright and, where asked for, the polygons.
+"""Locates regions as rectangles turned upright or as polygons.
 
 A rotated rectangle is turned upright about its centre before it is compared, as the DeTEXT paper says. It has two
 upright positions. Each region takes the one at most 45 degrees away, at 45 degrees the one in which it is wider than
-high; where two regions that are compared are turned by angles more than 45 degrees apart, the second takes its other
+high. If two regions that are compared are turned by angles more than 45 degrees apart, the second takes its other
 position, so that sides that ran almost the same way still do. (Text at 44 and at 46 degrees would otherwise end up
 crosswise.)
 """
@@ -21,8 +21,8 @@ from ..statistics.ratios import plain_sum
 from .records import Box, Geometry, Point, PredictedRegion, TruthRegion
 
 TIE = 1e-9
-"""What differs by less is equal, so that rounding does not decide: angles (as shares of a right angle, or in radians),
-lengths and areas (as shares of themselves)."""
+"""Values that differ by less are equal, so rounding does not decide: angles (as shares of a right angle, or in
+radians), lengths and areas (as shares of themselves)."""
 
 HALF_A_LINE = 2.0**-21
 
@@ -32,9 +32,9 @@ Record = TruthRegion | PredictedRegion
 class Region(NamedTuple):
     """A region with an area above 0.
 
-    position: its place in the record. box: the rectangle (x1, y1, x2, y2) turned upright or, of a polygon, the bounding
-    box. angle: by how many radians the rectangle was turned, within 45 degrees of 0. polygon: None under the geometry
-    `rectangle`.
+    position: its index in the record. box: the rectangle (x1, y1, x2, y2) turned upright or, for a polygon, the
+    bounding box. angle: the angle in radians by which the rectangle was turned, within 45 degrees of 0. polygon: None
+    under the geometry `rectangle`.
     """
 
     position: int
@@ -45,13 +45,13 @@ class Region(NamedTuple):
     polygon: Any = None
 
     def beside(self, other: Region) -> Box:
-        """Returns the upright box in the position in which the region is compared with one of the ground truth."""
+        """Returns the upright box of this region in the position in which it is compared with `other`."""
         if abs(other.angle - self.angle) > pi / 4 + TIE:
             return quarter_turned(self.box)
         return self.box
 
     def reach(self) -> Box:
-        """Returns a box that holds the region in every position in which it may be compared."""
+        """Returns a box that contains the region in both positions in which it may be compared."""
         if not self.angle:
             return self.box
         (x1, y1, x2, y2), (left, top, right, bottom) = self.box, quarter_turned(self.box)
@@ -63,11 +63,11 @@ def locate(
 ) -> tuple[dict[int, Region], dict[int, str]]:
     """Returns the regions at `positions` of `records`, which have `points` or a `box`, and why others were dropped.
 
-    A region without area is dropped, as there is no share of it to cover. Under `polygon` a polygon that is not
-    valid and simple (its sides cross or touch) is dropped too, as the Python DetEval in common use does; under
-    `rectangle` the smallest rectangle around its points counts.
+    A region without area is dropped, since no share of it can be covered. Under `polygon`, a polygon that is not
+    valid and simple (its sides cross or touch) is dropped too, as in the commonly used Python DetEval; under
+    `rectangle`, the smallest rectangle around the points is used.
 
-    pixels: whether rectangles hold the pixels of both their edges, so that one from 0 to 9 is 10 wide.
+    pixels: whether rectangles include the pixels at both edges, so that one from 0 to 9 is 10 wide.
     """
     if geometry == "polygon":
         return _polygons(records, positions)
@@ -86,9 +86,9 @@ def locate(
 
 
 def rectangle(record: Record, position: int) -> Region:
-    """Returns the rectangle of a region, also of one without area.
+    """Returns the rectangle of a region, even of one without area.
 
-    A side of length 0 is made a millionth of a pixel long, so that a line has shares to be covered, too.
+    A side of length 0 becomes a millionth of a pixel long, so that a share of a line can be covered, too.
     """
     (x1, y1, x2, y2), angle = upright(record)
     if x1 == x2:
@@ -106,13 +106,13 @@ def quarter_turned(box: Box) -> Box:
 
 
 def _polygons(records: Sequence[Record], positions: Sequence[int]) -> tuple[dict[int, Region], dict[int, str]]:
-    """Does `locate` for polygons; the centre of one is the mean of its corners."""
+    """Returns the result of `locate` for polygons; the centre of a polygon is the mean of its corners."""
     corners = [corners_of(records[position]) for position in positions]
     owners = np.repeat(np.arange(len(corners)), [len(each) for each in corners])
     coordinates = np.array([point for each in corners for point in each], dtype=np.float64).reshape(-1, 2)
     polygons = shapely.polygons(shapely.linearrings(coordinates, indices=owners))
     areas = shapely.area(polygons)
-    with np.errstate(all="ignore"):  # corners within 1e-300 of each other divide by 0 in there
+    with np.errstate(all="ignore"):  # corners within 1e-300 of each other cause a division by 0
         good = shapely.is_valid(polygons) & shapely.is_simple(polygons) & (areas > 0)
     regions: dict[int, Region] = {}
     dropped: dict[int, str] = {}
@@ -135,9 +135,9 @@ def corners_of(record: Record) -> Sequence[Point]:
 
 
 def upright(record: Record) -> tuple[Box, float]:
-    """Returns the smallest rectangle around a region, turned upright, and by what angle.
+    """Returns the smallest rectangle around a region, turned upright, and the angle in radians.
 
-    A region whose corners are the four of an upright rectangle keeps its coordinates to the bit.
+    If the corners are those of an upright rectangle, the coordinates are returned unchanged.
     """
     if record.points is None:
         x1, y1, x2, y2 = record.box or (0.0, 0.0, 0.0, 0.0)
@@ -151,7 +151,7 @@ def upright(record: Record) -> tuple[Box, float]:
 
 
 def convex_hull(points: set[Point]) -> list[Point]:
-    """Returns the corners of the smallest convex shape around points, clockwise from the lowest (Andrew 1979)."""
+    """Returns the corners of the convex hull, from the lowest, clockwise if y points up (Andrew 1979)."""
     placed = sorted([(y, x) for x, y in points])
     if len(placed) < 3:
         return [(x, y) for y, x in placed]
@@ -172,16 +172,16 @@ def _turns_right(first: Point, second: Point, third: Point) -> bool:
 
 
 def minimum_area_rectangle(hull: Sequence[Point]) -> tuple[Box, float]:
-    """Returns the smallest rectangle around a convex hull, turned upright about its centre, and by what angle.
+    """Returns the smallest rectangle around a convex hull, turned upright about its centre, and the angle in radians.
 
-    The smallest rectangle around a convex polygon has a side along one of the polygon's (Freeman and Shapira 1975). Of
-    several, as around a right triangle, it is the one along the first side. While the sides are gone through in order,
-    the corners that lie farthest along, across and against each go round as well (rotating calipers, Toussaint 1983).
+    The smallest rectangle around a convex polygon has a side along one of the polygon's (Freeman and Shapira 1975). If
+    several are equally small, as around a right triangle, the first side decides. As the sides are visited in order,
+    the farthest corners along, across and against each side advance, too (rotating calipers, Toussaint 1983).
     """
     first_x, first_y = hull[0]
     if len(hull) == 1:
         return (first_x, first_y, first_x, first_y), 0.0
-    # Corners that differ by less than the rounding of a difference are one.
+    # Merges corners whose offsets from the first corner round to the same values.
     corners = list(dict.fromkeys((x - first_x, y - first_y) for x, y in hull))
     count = len(corners)
     along = across = against = 1
@@ -207,7 +207,7 @@ def minimum_area_rectangle(hull: Sequence[Point]) -> tuple[Box, float]:
 
 
 def _farthest(corners: Sequence[Point], place: int, u: float, v: float) -> tuple[int, float]:
-    """Returns the first corner from `place` on behind which none lies farther in the direction (u, v), and how far."""
+    """Returns the first corner from `place` on whose successor is not farther in direction (u, v), and its distance."""
     count = len(corners)
     x, y = corners[place % count]
     distance = x * u + y * v
@@ -219,10 +219,10 @@ def _farthest(corners: Sequence[Point], place: int, u: float, v: float) -> tuple
 
 
 def _quarters(direction: float, width: float, height: float) -> int:
-    """Returns by how many quarter turns a direction is off its nearest upright position.
+    """Returns the number of quarter turns that is closest to a direction in radians.
 
-    A rectangle halfway between two positions, but for rounding, takes the one in which it is wider than high, so that
-    neither its place nor its first corner decides; width: along the direction.
+    A rectangle halfway between two upright positions, up to rounding, takes the one in which it is wider than high, so
+    that neither its location nor its first corner decides; width: the side along the direction.
     """
     turns = direction / (pi / 2)
     lower = floor(turns)

@@ -1,13 +1,13 @@
-"""What is compared pair by pair: end-to-end reading and the agreement of two annotators.
+"""Finds candidate pairs for end-to-end reading and for the agreement of two annotators.
 
-End to end, after ICDAR 2003: a detection is a correctly spotted word where (area in common) / (smallest upright
-rectangle that holds both) is above a threshold and the text is the same, one to one. Always measured on upright
-rectangles, which is how it is defined: an exact copy of a bent polygon would otherwise miss the threshold.
+End to end, after ICDAR 2003: a detection is a correctly spotted word, one to one, if (area in common) / (smallest
+upright rectangle that holds both) exceeds a threshold and the text is the same. It is defined on upright rectangles
+and always measured on them: an exact copy of a bent polygon would otherwise miss the threshold.
 
-Agreement: 2 common / (sum of the areas) reaches a threshold, one to one; for the text, it is the same as well.
+Agreement: 2 common / (sum of the areas) reaches a threshold, one to one; for text, the texts are also the same.
 
-Under `iou` one of the special characters at either end of a word may be missing in what was read, as in the script of
-the competitions' end-to-end tasks.
+Under `iou`, one special character at each end of a word may be missing from the text read, as in the script of the
+competitions' end-to-end tasks.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from .regions import Region
 SPECIAL_CHARACTERS = frozenset("!?.:,*\"()·[]/'")
 
 Texts = tuple[Mapping[int, Collection[int]], Mapping[int, int]]
-"""By position, the numbers of the texts that are right for a ground-truth region, and the number of a detection's."""
+"""By position: the numbers of the texts that are right for a ground-truth region; the number of a detection's text."""
 
 
 def text_numbers(
     truths: Iterable[tuple[int, str | None]], detections: Iterable[tuple[int, str | None]], options: FigureTextOptions
 ) -> Texts:
-    """Returns numbers for the texts of both sides, equal for equal texts; regions without a text have none."""
+    """Returns numbers for the texts of both sides, equal for equal texts; regions without text are omitted."""
     numbers: dict[str, int] = {}
 
     def number(text: str) -> int:
@@ -46,14 +46,14 @@ def text_numbers(
 
 
 def _right_texts(text: str) -> Iterator[str]:
-    """Yields a text, and the text without the special character at either end and at both."""
+    """Yields the text, and the text without a special character at its start, at its end, and at both."""
     starts = (0, 1) if text[:1] in SPECIAL_CHARACTERS else (0,)
     ends = (len(text), len(text) - 1) if text[-1:] in SPECIAL_CHARACTERS else (len(text),)
     yield from [text[start:end] for start in starts for end in ends]
 
 
 def same_text(texts: Texts, truth: int, detection: int) -> bool:
-    """Returns whether both regions have a text, and the same."""
+    """Returns whether both regions have text and the texts are the same."""
     return texts[1].get(detection) in texts[0].get(truth, ())
 
 
@@ -64,7 +64,7 @@ def words_in_place(
     texts: Texts,
     threshold: float,
 ) -> list[Candidate]:
-    """Returns the pairs of rectangles with the same text that share more than `threshold` of their hull."""
+    """Returns the sorted pairs with the same text that share more than `threshold` of the rectangle around both."""
     candidates = []
     for overlap in overlaps:
         if same_text(texts, overlap.truth, overlap.detection):
@@ -77,5 +77,5 @@ def words_in_place(
 
 
 def in_agreement(overlaps: Iterable[Overlap], threshold: float) -> list[Candidate]:
-    """Returns the pairs whose 2 common / (sum of the areas) reaches `threshold`."""
+    """Returns the sorted pairs for which 2 common / (sum of the areas) reaches `threshold`."""
     return sorted([(each.truth, -each.dice, each.detection) for each in overlaps if each.dice >= threshold])

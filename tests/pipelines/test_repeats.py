@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,12 @@ import pytest
 
 import beamscore
 from beamscore.metrics.repeats import MAX_REPEATS
-from beamscore.transforms.repeats import MAX_LABEL_LENGTH
+from beamscore.transforms.repeats import MAX_LABEL_LENGTH, label_of
 from tests import toy
 from tests.page.corpora import page_data
 from tests.pipelines.api.test_transform import check_same, evaluated
 from tests.runs import Record, Run, command, evaluate, write_lines
+from tests.transforms.samples import encoded
 
 TRUTHS = [{**toy.sample(index, 0)[0], "page": index // 3} for index in range(40)]
 REPEATS = ("--quiet", "--no-html", "--set", "repeats=true")
@@ -229,6 +231,17 @@ def test_finished_runs_with_repeats_are_compared_gated_and_followed(run: Run, tr
     once = evaluate(tmp_path / "once", truths, write_lines(tmp_path / "1.jsonl", predictions(repeats=1)), "--quiet")
     code, _, stderr = command("compare", once.output, run.output)
     assert (code, "used repeats: true instead of null" in stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("record", "got"),
+    [("{}", "null or missing"), ('{"repeat": null}', "null or missing"), ('{"repeat": 1.5}', "1.5"),
+     ('{"repeat": true}', "True"), ('{"repeat": ""}', "''"), ('{"repeat": [1]}', "[1]")],
+)  # fmt: skip
+def test_what_is_no_repeat_is_shown(record: str, got: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(f"characters; it is {got}") + "$"):
+        label_of(encoded(1, record.encode()))
+    assert [label_of(encoded(1, text)) for text in (b'{"repeat": 1}', b'{"repeat": "1"}')] == ["1", "1"]
 
 
 def test_merged_runs_must_have_the_same_repeats(run: Run, tmp_path: Path) -> None:

@@ -61,6 +61,12 @@ def test_what_turns_out_wrong_while_it_is_read_ends_the_run_with_one_line(
     assert refused("evaluate", "toy", *INPUTS) == "pdflatex is not installed; install texlive"
 
 
+def test_a_command_leaves_the_handlers_of_signals_as_they_were(corpus: Path) -> None:
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    assert command("evaluate", "toy", *INPUTS, "--quiet", "--no-html")[0] == 0
+    assert [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)] == before
+
+
 def test_columns_that_no_record_has_are_told_at_the_end(corpus: Path) -> None:
     late = [{"sample_id": f"s{n}", "text": "t", **({"kind": "bar"} if n == 1200 else {})} for n in range(1201)]
     write_lines(corpus / "late.jsonl", late)
