@@ -151,6 +151,10 @@ def test_samples_without_ids_are_paired_by_position_which_a_failed_update_does_n
     assert scorer.compute().values["exact_match"] == 3 / 5
     assert scorer.compute().coverage["ground_truth"]["scored"] == 4
     assert scorer.compute().samples["sample_id"].to_pylist() == list("01234")
+    # Samples with ids use no position up.
+    scorer.update([{"sample_id": "named", "text": "a"}], [])
+    scorer.update(records[:1], records[:1])
+    assert sorted(scorer.compute().samples["sample_id"].to_pylist()) == [*"012345", "named"]
 
 
 def test_a_result_is_a_line_and_a_frame_of_pandas() -> None:

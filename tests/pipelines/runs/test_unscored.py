@@ -119,3 +119,9 @@ def test_the_most_frequent_cause_is_that_of_rejected_records() -> None:
     assert most_frequent(known, ("ours",)) is known[2]
     assert most_frequent(known, ("ours",), without=()) is known[0]
     assert most_frequent(known[:1], ("ours", "ground_truth")) is None
+
+
+def test_a_cause_shows_its_first_record_and_the_remedy() -> None:
+    records = [QuarantinedRecord(f"p.jsonl:{line}", f"text: problem {line}") for line in (3, 9)]
+    shown = str(QuarantineCause("ours", "read", "duplicate", 2, records))
+    assert shown == "text: problem 3 (p.jsonl:3); give each record a sample_id of its own"
