@@ -275,7 +275,10 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
         return for_each(pairs, self.score_sample)
 
     def take_timings(self) -> Mapping[str, int]:
-        """Returns the microseconds on the clock that each of `timed` took in this process since the last call."""
+        """Returns the microseconds on the clock that each of `timed` took in this process since the last call.
+
+        The default returns none.
+        """
         return {}
 
     @abc.abstractmethod

@@ -18,12 +18,7 @@ ROOT = Path(__file__).parents[1]
 toy.register()
 settings.register_profile("beamscore", deadline=None, derandomize=True)
 settings.register_profile("laws", deadline=None, max_examples=1000)
-settings.register_profile(
-    "mutants",
-    deadline=None,
-    derandomize=True,
-    phases=(Phase.explicit, Phase.generate),
-)
+settings.register_profile("mutants", deadline=None, derandomize=True, phases=(Phase.explicit, Phase.generate))
 settings.load_profile("beamscore")
 
 

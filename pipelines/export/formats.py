@@ -140,7 +140,7 @@ def sample_scores(run: Run, system: str) -> Iterator[bytes]:
                 })  # fmt: skip
 
 
-def model_index(run: Run, model: str | None, dataset: str | None, task: str = DEFAULT_TASK) -> dict[str, Any]:
+def model_index(run: Run, model: str | None, dataset: str | None, task: str) -> dict[str, Any]:
     """Returns the metadata of a model card: an entry for each system, with the main metrics that have a value.
 
     model: its id; None: the name of each system. dataset: its id; None: the name of the benchmark. task: the id of the

@@ -73,9 +73,7 @@ def test_the_choice_does_not_depend_on_the_bundles() -> None:
     by_score = [name for _, name in sorted((scores[number][1], f"s{number}") for number in range(60))]
     assert (whole["worst", 1, ""], whole["listed", 1, ""]) == (by_score[:3], by_score[:5])
     assert len(whole["random", 0, ""]) == 4
-    apart = sorted(
-        (-abs(first - other), f"s{n}") for n, (first, other) in scores.items() if first is not None and other
-    )
+    apart = sorted((-abs((first or 0.0) - (other or 0.0)), f"s{n}") for n, (first, other) in scores.items())
     assert whole["flip", 0, ""] == whole["flip", 1, ""] == [name for _, name in apart[:2]]
     # Systems that agree have no flips, and no value is not worst.
     found = chosen([{0: (0.5, 0.9), 1: (None, 1.0)}])

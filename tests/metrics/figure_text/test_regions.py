@@ -61,8 +61,8 @@ def test_pairs_are_those_whose_bounding_boxes_meet(
     truths: list[tuple[int, int, int, int]], detections: list[tuple[int, int, int, int]]
 ) -> None:
     first, second = (
-        [only([(x1, y1), (x2, y1), (x2, y2), (x1, y2)])._replace(position=number) for number, (x1, y1, x2, y2) in each]
-        for each in map(list, map(enumerate, (truths, detections)))
+        list(locate([PredictedRegion(box=box) for box in boxes], range(len(boxes)), "rectangle")[0].values())
+        for boxes in (truths, detections)
     )
     found = [(one.position, other.position) for one, other in near_pairs(first, second, Budget(10**9))]
     assert found == [
