@@ -27,9 +27,8 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
     """Scores what a system reads from charts, task by task.
 
     A task that the ground truth lacks, or whose output is empty, is not scored, and pie and donut charts have task 1
-    alone. One that only some predictions lack scores 0 there; one that no
-    prediction has is not scored, since the system does not attempt it. Task 7 is scored against the data series of
-    task 6.
+    alone. One that only some predictions lack scores 0 there; one that no prediction has is not scored, since the
+    system does not attempt it. Task 7 is scored against the data series of task 6.
     """
 
     name: ClassVar[str] = "chart"

@@ -219,7 +219,7 @@ class Chart:
 
     @property
     def axes(self) -> Axes | None:
-        """The axes; None if neither has ticks."""
+        """The axes; None if neither is given. An empty list of ticks is given."""
         axes = self.task4.output.axes if self.task4 and self.task4.output else None
         return None if axes == NO_AXES else axes
 

@@ -159,14 +159,15 @@ def convex_hull(points: set[Point]) -> list[Point]:
     for way in (placed, placed[::-1]):
         start = len(hull)
         for y, x in way:
-            while len(hull) > start + 1 and _turns_right(hull[-2], hull[-1], (x, y)):
+            while len(hull) > start + 1 and _turns_left(hull[-2], hull[-1], (x, y)):
                 hull.pop()
             hull.append((x, y))
         hull.pop()
     return hull
 
 
-def _turns_right(first: Point, second: Point, third: Point) -> bool:
+def _turns_left(first: Point, second: Point, third: Point) -> bool:
+    """Tells whether a path turns left, or not at all, if y points up."""
     (x, y), (x1, y1), (x2, y2) = first, second, third
     return (y1 - y) * (x2 - x) - (x1 - x) * (y2 - y) <= 0
 
