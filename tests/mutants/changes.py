@@ -21,7 +21,9 @@ from cosmic_ray.plugins import get_operator, operator_names
 FOLDERS = ("metrics", "transforms", "pipelines")
 LEFT_OUT = ("core/ReplaceBinaryOperator_BitOr_", "core/RemoveDecorator", "core/ExceptionReplacer")
 """Between types, which nothing evaluates; decorators such as @dataclass(slots=True); names with dots, which fail."""
-ASSURANCES = {"strict", "frozen", "slots", "gc"}
+IDENTITY = tuple(f"core/ReplaceComparisonOperator_{pair}" for pair in ("Eq_Is", "NotEq_IsNot", "Is_Eq", "IsNot_NotEq"))
+"""Between `==` and `is`, which is the same for None, small numbers and words."""
+ASSURANCES = {"strict", "frozen", "slots", "gc", "maxsize", "flush"}
 """Keywords without effect where nothing is wrong, as in zip(strict=True) and @dataclass(frozen=True)."""
 
 
@@ -46,7 +48,8 @@ def effect(code: str) -> str:
 
 def places(tree: Path) -> dict[tuple[str, tuple[int, int]], list[tuple[str, int]]]:
     """Returns what can be changed: by module and position, the operators that apply, each with its occurrence."""
-    names = [name for name in operator_names() if not name.startswith(LEFT_OUT) and not get_operator(name).arguments()]
+    names = [name for name in operator_names() if not name.startswith(LEFT_OUT) and name not in IDENTITY]
+    names = [name for name in names if not get_operator(name).arguments()]
     found = defaultdict(list)
     for path in sorted(path for folder in FOLDERS for path in (tree / folder).rglob("*.py")):
         nodes = list(ast_nodes(get_ast_from_path(path)))
