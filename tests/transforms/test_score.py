@@ -103,7 +103,7 @@ def one(truth: Any, prediction: Any, missing: Missing = "wrong") -> tuple[Scored
         assert found.coverage == {"ground_truth.scored": 1, "predictions.scored": 1}
     assert all(entry.sample_id == "b" and entry.stage == "score" for entry in quarantine)
     code = re.compile(r"\w+\.py:\d+ in \w+\Z")
-    return by_id["b"], [(each.side, each.cause, each.source, code.sub("a line", each.error)) for each in quarantine]
+    return by_id["b"], [(each.side, each.source, each.cause, code.sub("a line", each.error)) for each in quarantine]
 
 
 def test_a_scored_sample() -> None:
@@ -130,75 +130,65 @@ def test_a_scored_sample() -> None:
     assert score([]) == ([], [])
 
 
+INFINITE = "statistic similarity: a statistic must be finite and at most 4294967296 in magnitude, not inf"
+NOT_TEXT = "'utf-8' codec can't decode byte 0xff in position 0: invalid start byte"
+SURROGATES = "'utf-8' codec can't encode character '\\ud800' in position 0: surrogates not allowed"
+
+
 @pytest.mark.parametrize(
-    ("prediction", "message"),
+    ("truth", "prediction", "status", "prediction_status", "message"),
     [
-        (None, ""),
-        ("prediction is bad", "the prediction is bad"),
-        ({"text": 7}, "Expected `str`, got `int` - at `$.text`"),
-        ({"words": []}, "Object missing required field `text`"),
+        # A missing prediction is wrong or left out, and a rejected one is as good as none.
+        ("four", None, "missing_prediction", None, ""),
+        ("four", "prediction is bad", "missing_prediction", "rejected", "the prediction is bad"),
+        ("four", {"text": 7}, "missing_prediction", "rejected", "Expected `str`, got `int` - at `$.text`"),
+        ("four", {"words": []}, "missing_prediction", "rejected", "Object missing required field `text`"),
+        ("four", b'{"sample_id": "b", "text": "\xff"}', "missing_prediction", "rejected", NOT_TEXT),
+        # A rejected truth takes its sample out.
+        ("truth is bad", None, "rejected", None, "the truth is bad"),
+        ("truth is bad", "fine", "rejected", "unmatched", "the truth is bad"),
+        ({"text": None}, None, "rejected", None, "Expected `str`, got `null` - at `$.text`"),
         (
-            b'{"sample_id": "b", "text": "\xff"}',
-            "'utf-8' codec can't decode byte 0xff in position 0: invalid start byte",
+            {"words": 3, "text": ""},
+            "fine",
+            "rejected",
+            "unmatched",
+            "Expected `array | null`, got `int` - at `$.words`",
         ),
+        # A sample that cannot be scored takes both records out.
+        ("four", "score fails", "rejected", "rejected", "scoring failed: ZeroDivisionError: no luck at a line"),
+        ("four", "batch fails", "rejected", "rejected", "scoring failed: ArithmeticError: ArithmeticError at a line"),
+        ("four", "sample is bad", "rejected", "rejected", "it took too long"),
+        ("four", "score is infinite", "rejected", "rejected", INFINITE),
+        ("four", "details are odd", "rejected", "rejected", "Encoding objects of type object is unsupported"),
+        ("four", "details are surrogates", "rejected", "rejected", SURROGATES),
     ],
 )
-def test_a_missing_prediction_is_wrong_or_left_out_and_a_rejected_one_is_as_good_as_none(
-    prediction: Any, message: str
+def test_what_is_missing_or_rejected_and_what_that_does_to_the_coverage(
+    truth: Any, prediction: Any, status: str, prediction_status: str | None, message: str
 ) -> None:
-    wrong, quarantine = one("four", prediction)
-    excluded, _ = one("four", prediction, "exclude")
-    assert quarantine == ([("ours", "invalid", "0.jsonl", message)] if message else [])
-    assert (wrong.statistics, wrong.metrics["similarity"]) == ({"samples": 1, "equal": 0, "similarity": 0.0}, 0.0)
-    assert (excluded.statistics, excluded.metrics, excluded.details) == (None, {}, b"null")
-    for found in (wrong, excluded):
-        assert found.status == "missing_prediction"
-        rejected = {"predictions.rejected": 1} if message else {}
-        assert found.coverage == {"ground_truth.missing_prediction": 1, **rejected}
-
-
-@pytest.mark.parametrize("prediction", ["fine", None])
-@pytest.mark.parametrize(
-    ("truth", "message"),
-    [
-        ("truth is bad", "the truth is bad"),
-        ({"text": None}, "Expected `str`, got `null` - at `$.text`"),
-        ({"words": 3, "text": ""}, "Expected `array | null`, got `int` - at `$.words`"),
-    ],
-)
-def test_a_rejected_truth_takes_its_sample_out(truth: Any, message: str, prediction: str | None) -> None:
     found, quarantine = one(truth, prediction)
-    assert (found.status, found.statistics, found.metrics, found.details) == ("rejected", None, {}, b"null")
-    assert quarantine == [
-        ("ground_truth", "invalid", "-1.jsonl", message),
-        *([("ours", "unmatched", "0.jsonl", REJECTED_TRUTH)] if prediction else []),
-    ]
-    assert found.coverage == {"ground_truth.rejected": 1} | ({"predictions.unmatched": 1} if prediction else {})
-
-
-@pytest.mark.parametrize(
-    ("prediction", "message"),
-    [
-        ("score fails", "scoring failed: ZeroDivisionError: no luck at a line"),
-        ("batch fails", "scoring failed: ArithmeticError: ArithmeticError at a line"),
-        ("sample is bad", "it took too long"),
-        (
-            "score is infinite",
-            "statistic similarity: a statistic must be finite and at most 4294967296 in magnitude, not inf",
-        ),
-        ("details are odd", "Encoding objects of type object is unsupported"),
-        (
-            "details are surrogates",
-            "'utf-8' codec can't encode character '\\ud800' in position 0: surrogates not allowed",
-        ),
-    ],
-)
-def test_a_sample_that_cannot_be_scored_takes_both_records_out(prediction: str, message: str) -> None:
-    found, quarantine = one("four", prediction)
-    assert (found.status, found.statistics) == ("rejected", None)
-    assert found.coverage == {"ground_truth.rejected": 1, "predictions.rejected": 1}
-    sides = [("ground_truth", "-1.jsonl"), ("ours", "0.jsonl")]
-    assert quarantine == [(side, "failed", source, message) for side, source in sides]
+    assert (found.status, found.prediction_status) == (status, prediction_status)
+    counts = {f"ground_truth.{status}": 1}
+    assert found.coverage == (counts if prediction_status is None else counts | {f"predictions.{prediction_status}": 1})
+    wrong = {"samples": 1, "equal": 0, "similarity": 0.0}, {"exact_match": 0.0, "similarity": 0.0}, b'{"read":null}'
+    nothing = None, {}, b"null"
+    assert (found.statistics, found.metrics, found.details) == (nothing if status == "rejected" else wrong)
+    if status == "missing_prediction":
+        excluded, _ = one(truth, prediction, "exclude")
+        assert (excluded.statistics, excluded.metrics, excluded.details) == nothing
+        assert (excluded.status, excluded.coverage) == (status, found.coverage)
+    of_truth, of_prediction = ("ground_truth", "-1.jsonl"), ("ours", "0.jsonl")
+    assert (
+        quarantine
+        == {
+            (None, False): [],
+            ("rejected", False): [(*of_prediction, "invalid", message)],
+            (None, True): [(*of_truth, "invalid", message)],
+            ("unmatched", True): [(*of_truth, "invalid", message), (*of_prediction, "unmatched", REJECTED_TRUTH)],
+            ("rejected", True): [(*side, "failed", message) for side in (of_truth, of_prediction)],
+        }[prediction_status, status == "rejected"]
+    )
 
 
 @pytest.mark.parametrize("prediction", ["rejected by the score", {"text": 7}])
@@ -274,37 +264,20 @@ def test_a_truth_of_too_many_slices_is_rejected_with_the_columns() -> None:
     assert found == {"a": ("scored", 6), "b": ("rejected", 0)}
 
 
-class MetricBenchmark(ToyBenchmark):
-    """Gives one value as the per-sample metric `similarity` of every sample."""
-
-    value: Any = None
-
-    def score_sample(self, truth: Truth, prediction: Prediction | None) -> SampleScore:
-        return SampleScore({"samples": 1}, {"similarity": self.value})
-
-
 def settled(value: Any) -> Any:
     """Returns the metric of a sample, or why it was rejected."""
-    benchmark = MetricBenchmark(Options())
-    benchmark.value = value
-    (scored,), quarantine = score([sample("a", "x", "x")], benchmark=benchmark)
+
+    class MetricBenchmark(ToyBenchmark):
+        def score_sample(self, truth: Truth, prediction: Prediction | None) -> SampleScore:
+            return SampleScore({"samples": 1}, {"similarity": value})
+
+    (scored,), quarantine = score([sample("a", "x", "x")], benchmark=MetricBenchmark(Options()))
     return scored.metrics["similarity"] if scored.status == "scored" else quarantine[0].error
 
 
 def test_a_metric_is_a_float_without_the_sign_of_a_zero_or_rejects_its_sample() -> None:
     """NaN is neither above nor below anything: a list of the lowest would depend on the order of the samples."""
-    for bad in (
-        math.nan,
-        math.inf,
-        -math.inf,
-        np.float64("nan"),
-        10**400,
-        "0.5",
-        1j,
-        [0.5],
-        Decimal("0.5"),
-        np.ones(1),
-    ):
+    for bad in (math.nan, -math.inf, np.float64("nan"), 10**400, "0.5", 1j, [0.5], Decimal("0.5"), np.ones(1)):
         assert settled(bad).startswith("per-sample metric similarity: ")
     for value, metric in ((1, 1.0), (True, 1.0), (-0.0, 0.0), (np.float32(0.5), 0.5), (np.int64(2), 2.0), (None, None)):
         found = settled(value)
