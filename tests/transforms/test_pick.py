@@ -113,10 +113,9 @@ def test_a_sample_has_all_its_reasons_and_one_without_a_prediction_is_only_liste
 
 
 def test_a_flip_is_to_right_or_wrong_or_far() -> None:
-    metric = MetricSpec("score", "", main=1, bounds=(0.0, 1.0))
     changes = {(1.0, 0.9): True, (0.9, 1.0): True, (0.25, 0.75): True, (0.2, 0.7): True}
     changes |= {(0.2, 0.6): False, (1.0, 1.0): False, (0.0, 0.0): False}
-    assert {change: is_flip(metric, *change) for change in changes} == changes
+    assert {change: is_flip(METRIC, *change) for change in changes} == changes
 
 
 def test_samples_that_changed_since_an_earlier_run_are_picked_by_how_much(tmp_path: Path) -> None:
