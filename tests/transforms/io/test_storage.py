@@ -11,17 +11,7 @@ import pytest
 from apache_beam.io.filesystem import BeamIOError
 
 from beamscore.transforms.io import storage
-from beamscore.transforms.io.storage import (
-    delete_files,
-    delete_folder,
-    list_folder,
-    new_run_id,
-    output_problem,
-    read_bytes,
-    rename_files,
-    write_file,
-    write_probe,
-)
+from beamscore.transforms.io.storage import delete_files, delete_folder, list_folder, read_bytes, write_file
 from tests.memory_files import FolderStore, ObjectStore
 
 
@@ -39,8 +29,7 @@ def test_a_file_is_written_with_its_folder_replaced_moved_and_deleted(base: str)
         assert read_bytes(f"{base}/new/a.json") == content
     write_file(f"{base}/a", b"whole")
     write_file(f"{base}/b", b"what a broken copy has left")
-    rename_files([(f"{base}/a", f"{base}/b")])
-    rename_files([])
+    storage.rename_files([(f"{base}/a", f"{base}/b")])
     assert read_bytes(f"{base}/b") == b"whole"
     write_file(f"{base}/c", b"c")
     delete_files([f"{base}/c", f"{base}/missing"])
@@ -48,7 +37,7 @@ def test_a_file_is_written_with_its_folder_replaced_moved_and_deleted(base: str)
     delete_folder(f"{base}/none")
     delete_folder(f"{base}/new")
     assert list(list_folder(base)) == ["b"]
-    assert len({new_run_id() for _ in range(100)}) == 100
+    assert len({storage.new_run_id() for _ in range(100)}) == 100
 
 
 def test_a_path_is_no_pattern(base: str) -> None:
@@ -89,7 +78,7 @@ def test_a_probe_has_content_and_leaves_nothing(base: str, monkeypatch: pytest.M
         delete(paths)
 
     monkeypatch.setattr(storage, "delete_files", keep)
-    write_probe(base)
+    storage.write_probe(base)
     assert [bool(content) for content in deleted] == [True]
     assert list(list_folder(base)) == ["other"]
 
@@ -104,4 +93,4 @@ def test_a_probe_has_content_and_leaves_nothing(base: str, monkeypatch: pytest.M
 )
 def test_a_problem_with_an_output_is_one_line_with_its_cause_and_what_mends_it(error: Exception, message: str) -> None:
     said = f"--output /x: cannot be written: {message}; fix that, or give another --output"
-    assert output_problem("/x", error).message == said
+    assert storage.output_problem("/x", error).message == said
