@@ -46,27 +46,19 @@ def metrics_of(config: str, truths: Path, predictions: Path, output: Path, *flag
     values: dict[str, Any] = {}
     for each in [*found["counters"], *found["distributions"]]:
         name = each.key.metric.name
-        values[name] = values.get(name, 0) + each.result if name in values else each.result
+        values[name] = values[name] + each.result if name in values else each.result
     return values
 
 
 def test_a_run_reports_each_metric_under_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(BUILT_IN, "timed", f"{__name__}:TimedBenchmark")
-    truths = write_lines(
-        tmp_path / "t.jsonl",
-        [*({"sample_id": each, "text": "x"} for each in ("a", "b", "b", "c")), {"sample_id": "d", "text": 4}, b"bad"],
-    )
-    predictions = write_lines(
-        tmp_path / "p.jsonl",
-        [
-            *({"sample_id": each, "text": "x"} for each in ("a", "d", "z")),
-            {"sample_id": "b", "text": "prediction is bad"},
-        ],
-    )
+    texts = [("a", "x"), ("b", "x"), ("b", "x"), ("c", "x"), ("d", 4)]
+    truths = write_lines(tmp_path / "t.jsonl", [*({"sample_id": name, "text": text} for name, text in texts), b"bad"])
+    texts = [("a", "x"), ("d", "x"), ("z", "x"), ("b", "prediction is bad")]
+    predictions = write_lines(tmp_path / "p.jsonl", [{"sample_id": name, "text": text} for name, text in texts])
     values = metrics_of("timed", truths, predictions, tmp_path / "out")
     assert set(values) == metric_names(["tool"])
-    counters = {name: value for name, value in values.items() if isinstance(value, int)}
-    assert counters == {
+    assert {name: value for name, value in values.items() if isinstance(value, int)} == {
         "records_read": 6 + 4,
         "records_rejected": 2 + 1,  # the text of d and the line that is not JSON; the prediction of b
         "records_duplicate": 1,
@@ -84,7 +76,5 @@ def test_a_run_reports_each_metric_under_its_name(tmp_path: Path, monkeypatch: p
 def test_the_documented_names_are_those_of_all_benchmarks() -> None:
     timed = [name for benchmark in BUILT_IN for name in benchmark_class(benchmark).timed]
     section = DOCUMENTED.read_text(encoding="utf-8").partition("\n## Counters\n")[2].partition("\n## ")[0]
-    documented = [
-        name for line in section.split("\n") if line.startswith("- ") for name in re.findall(r"`(\w+)`", line)
-    ]
+    documented = re.findall(r"`(\w+)`", "".join(re.findall(r"^- .*$", section, re.MULTILINE)))
     assert sorted(documented) == sorted(metric_names(timed))

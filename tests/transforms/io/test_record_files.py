@@ -28,7 +28,8 @@ from beamscore.transforms.io.record_files import (
     schema_of,
     table_of,
 )
-from beamscore.transforms.records import InputProblem, zstd
+from beamscore.transforms.records import zstd
+from tests.transforms.samples import problem_of
 
 RECORDS = [{"sample_id": f"s{number:02}", "x": number} for number in range(20)]
 
@@ -38,16 +39,13 @@ def write_all(output: WriteRecords, records: list[Any]) -> None:
         _ = pipeline | beam.Create([encoded(record) for record in records]) | output
 
 
-def lines(content: bytes) -> list[Any]:
-    return [json.loads(line) for line in content.splitlines()]
-
-
 def test_records_stand_in_order_whatever_their_order_was(tmp_path: Path) -> None:
     shuffled = random.Random(1).sample(RECORDS, len(RECORDS))
+    lines = b"".join(encoded(each)[1] + b"\n" for each in RECORDS)
     readers: dict[str, Any] = {"jsonl": bytes, "jsonl.gz": gzip.decompress, "jsonl.zst": zstd.decompress}
     for ending, read in readers.items():
         write_all(WriteRecords(f"{tmp_path}/a.{ending}", {}), shuffled)
-        assert lines(read((tmp_path / f"a.{ending}").read_bytes())) == RECORDS
+        assert read((tmp_path / f"a.{ending}").read_bytes()) == lines
     write_all(WriteRecords(f"{tmp_path}/a.parquet", {}), shuffled)
     assert pq.read_table(tmp_path / "a.parquet").to_pylist() == RECORDS
     write_all(WriteRecords(f"{tmp_path}/a.parquet", {"sample_id": Kind.TEXT, "x": Kind.JSON}), [])
@@ -87,10 +85,12 @@ def test_a_file_that_cannot_be_finished_leaves_the_old_one(tmp_path: Path, monke
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("a.jsonl", "old\n")]
 
 
-@pytest.mark.parametrize("path", ["a", "a.json", "a.jsonl.bz2", "a.csv", "", ".jsonl", "folder/.parquet", "a.jsonl\n"])
-def test_the_ending_must_tell_the_format(path: str) -> None:
-    with pytest.raises(InputProblem, match=r"must end with \.jsonl, \.jsonl\.gz, \.jsonl\.zst or \.parquet"):
-        WriteRecords(path, {})
+def test_the_ending_must_tell_the_format() -> None:
+    for path in ("a", "a.json", "a.jsonl.bz2", "a.csv", "", ".jsonl", "folder/.parquet"):
+        said = f"--output {path}: must end with .jsonl, .jsonl.gz, .jsonl.zst or .parquet"
+        assert problem_of(WriteRecords, path, {}) == said
+    for shards in (0, 10_001):
+        assert problem_of(WriteRecords, "a.jsonl", {}, shards) == f"--shards {shards}: must be from 1 to 10000"
 
 
 def test_columns_of_a_benchmark_that_are_never_text_are_known() -> None:
