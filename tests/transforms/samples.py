@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,7 +18,7 @@ import pytest
 from apache_beam.pvalue import TaggedOutput
 from apache_beam.utils.windowed_value import WindowedValue
 
-from beamscore.transforms.io import files, storage
+from beamscore.transforms.io import files
 from beamscore.transforms.io.files import Part, match_files, part_size, split_file
 from beamscore.transforms.read import _ReadRowGroup, _row_groups
 from beamscore.transforms.records import JSON, EncodedRecord, Encoding, InputProblem, Origin, zstd
@@ -110,37 +111,17 @@ class LineWriter:
         """No-op: every line is written."""
 
 
-class _Counted:
-    """A stream that adds what is read of it to a list."""
-
-    def __init__(self, stream: Any, sizes: list[int]) -> None:
-        self._stream, self._sizes = stream, sizes
-
-    def read(self, size: int = -1) -> bytes:
-        return self._noted(self._stream.read(size))
-
-    def readline(self, size: int = -1) -> bytes:
-        return self._noted(self._stream.readline(size))
-
-    def _noted(self, content: bytes) -> bytes:
-        self._sizes.append(len(content))
-        return content
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
-
-
 @contextmanager
 def counted_reads() -> Iterator[list[int]]:
     """Gives the sizes of all reads of input files that are opened meanwhile."""
     sizes: list[int] = []
-    original = storage.open_file
 
-    @contextmanager
-    def opened(path: str) -> Iterator[Any]:
-        with original(path) as stream:
-            yield _Counted(stream, sizes)
+    class Counted(io.FileIO):
+        def readinto(self, buffer: Any) -> int | None:
+            size = super().readinto(buffer)
+            sizes.append(size or 0)
+            return size
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(files, "open_file", opened)
+        patch.setattr(files, "open_file", lambda path: io.BufferedReader(Counted(path), 64))
         yield sizes
