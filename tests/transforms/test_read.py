@@ -34,7 +34,7 @@ from beamscore.transforms.read import (
     ReadPlan,
     RecordRangeTracker,
 )
-from beamscore.transforms.records import GROUND_TRUTH, EncodedRecord, InputProblem, Origin, Quarantined
+from beamscore.transforms.records import GROUND_TRUTH, Cause, EncodedRecord, InputProblem, Origin, Quarantined
 from tests.transforms.samples import bundle, by_tag, counted_reads, parts_of, store
 
 COLUMNS = {
@@ -92,7 +92,7 @@ def read(path: Path, side: int = 0, columns: Any = COLUMNS) -> tuple[dict[str, E
 GOOD = b'{"sample_id": "good", "text": "t"}'
 NOT_JSON, KIND = "this is not JSON: ", "sample_id must be a string or an integer: Expected `str`, got "
 DEEP = "the record is nested deeper than the 6 levels of limits.depth"
-BAD: list[tuple[bytes, str, str]] = [
+BAD: list[tuple[bytes, Cause, str]] = [
     (b"{oops", "unreadable", NOT_JSON),
     (GOOD[:-2], "unreadable", NOT_JSON + "Input data was truncated"),
     (GOOD + GOOD, "unreadable", NOT_JSON + "JSON is malformed: trailing characters"),
@@ -115,19 +115,17 @@ BAD: list[tuple[bytes, str, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("line", "cause", "message"), BAD)
-def test_a_bad_line_is_quarantined_and_its_neighbours_are_read(
-    tmp_path: Path, line: bytes, cause: str, message: str
-) -> None:
+def test_a_bad_line_is_quarantined_and_its_neighbours_are_read(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
-    path.write_bytes(GOOD.replace(b"good", b"first") + b"\n" + line + b"\n" + GOOD + b"\n")
-    records, (entry,), outcomes = read(path)
-    assert (list(records), outcomes) == (["first", "good"], Sums.of({"read": 3, "rejected": 1}))
-    assert (entry.side, entry.sample_id, entry.source, entry.stage) == ("ours", None, str(path), "read")
-    # `first` has one letter more than `good`.
-    assert (entry.position, entry.line, entry.cause) == (len(GOOD) + 2, 2, cause)
-    assert message in entry.error
-    assert entry.text == line.decode("utf-8", "replace")[:2000]
+    for line, cause, message in BAD:
+        path.write_bytes(GOOD.replace(b"good", b"first") + b"\n" + line + b"\n" + GOOD + b"\n")
+        records, (entry,), outcomes = read(path)
+        assert (list(records), outcomes) == (["first", "good"], Sums.of({"read": 3, "rejected": 1}))
+        # `first` has one letter more than `good`.
+        expected = Quarantined("ours", None, str(path), len(GOOD) + 2, 2, "read", cause, entry.error, entry.text)
+        assert entry == expected
+        assert message in entry.error
+        assert entry.text == line.decode("utf-8", "replace")[:2000]
 
 
 def test_a_record_stands_as_it_is_with_its_origin_whatever_its_id(tmp_path: Path) -> None:
@@ -321,23 +319,20 @@ def test_samples_do_not_depend_on_the_order_the_bundles_or_the_buckets(
     assert all(entry.cause == "duplicate" and "the record with the hash" in entry.error for entry in doubled)
 
 
-@pytest.mark.parametrize(
-    ("record", "cause", "error"),
-    [
+def test_an_element_that_cannot_be_read_is_quarantined() -> None:
+    for record, cause, error in (
         (3, "unreadable", "a record must be a mapping, not int"),
         ({"sample_id": "a", "text": object}, "unreadable", "type cannot be written as JSON"),
         ({"text": "x"}, "no_sample_id", "sample_id must be"),
         ({"sample_id": "a", "text": "x" * 200}, "too_large", "limits.record_bytes"),
         ({"sample_id": "a", "text": [[[[[[1]]]]]]}, "too_deep", "limits.depth"),
         ({"sample_id": "a", "text": "\ud800"}, "unreadable", "JSON"),
-    ],
-)
-def test_an_element_that_cannot_be_read_is_quarantined(record: Any, cause: str, error: str) -> None:
-    blocks, (entry,) = encode([{"sample_id": "good"}, record])
-    assert [key for _, block in blocks for key, _ in unpack(block)] == [b"good"]
-    assert (entry.side, entry.stage, entry.cause, entry.line, entry.source) == ("ours", "read", cause, None, "")
-    assert error in entry.error
-    assert entry.text
+    ):
+        blocks, (entry,) = encode([{"sample_id": "good"}, record])
+        assert [key for _, block in blocks for key, _ in unpack(block)] == [b"good"]
+        assert (entry.side, entry.stage, entry.cause, entry.line, entry.source) == ("ours", "read", cause, None, "")
+        assert error in entry.error
+        assert entry.text
 
 
 def test_what_unpack_raises_rejects_the_element_and_a_fault_of_the_machine_ends_the_bundle() -> None:
