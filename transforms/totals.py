@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 from ..metrics.benchmark import Benchmark, Table
 from ..metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from ..metrics.statistics.intervals import intervals, standard_errors
-from ..metrics.statistics.measured import Measured, measure, measure_slices
+from ..metrics.statistics.measured import measure_slices
 from ..metrics.statistics.sum_table import PackedReplicates, with_slices
 from ..metrics.statistics.sums import Sums
-from .hashes import fingerprint_text, prediction_fingerprint, sample_fingerprint
+from .hashes import prediction_fingerprint, sample_fingerprint
 from .records import InputProblem
 from .scored import ScoredSample, ScoringPlan
 from .slice_labels import ALL_SAMPLES, MAX_SLICES, Slice
@@ -145,11 +145,6 @@ class SliceResult:
     fingerprint: int = 0
     predictions: int = 0
     errors: dict[str, float | None] = field(default_factory=dict)
-
-    def measured(self, benchmark: Benchmark[Any, Any, Any], replicates: int, clustered: bool) -> Measured:
-        """Returns the metrics with all `replicates` of them, computed again from the sums."""
-        table = self.replicates.unpack(replicates).under(self.sums)
-        return measure(benchmark, self.corpus, table, clustered, fingerprint_text(self.predictions))
 
 
 def truth_count(counts: Mapping[str, int]) -> int:
