@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 import random
 from collections.abc import Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +26,7 @@ from beamscore.transforms.pair import DeduplicateAndPair
 from beamscore.transforms.pick import Key, PickSamples, SelectCandidates, Selection, is_flip, order_of_picked
 from beamscore.transforms.records import EARLIER_ROWS, GROUND_TRUTH
 from beamscore.transforms.rows import EarlierRows, SampleRow
-from beamscore.transforms.sample_changes import ChangeCounter, ChangePlan, changed_sample
+from beamscore.transforms.sample_changes import ChangeCounter, ChangePlan
 from beamscore.transforms.scored import PairedSample, ScoredSample
 from tests.transforms.samples import bundle, encoded, row_records
 
@@ -144,21 +146,30 @@ def test_samples_that_changed_since_an_earlier_run_are_picked_by_how_much(tmp_pa
     assert known == {**before, "other": None, "unmeasured": None, "new": None}
 
 
-@given(st.lists(st.sampled_from([0.1, 0.2, 0.5, 0.9]), min_size=1, max_size=60), st.integers(1, 9))
+@given(st.lists(st.sampled_from([0.0, 0.1, 0.2, 0.5, 1.0]), min_size=1, max_size=60), st.integers(1, 9))
 def test_those_that_changed_most_are_kept_in_blocks(values: list[float], most: int) -> None:
-    plan = ChangePlan((METRIC,), 0, 0.1, most)
-    rows = [
-        [SampleRow(f"{number}", "scored", "", (), (each,), "{}", "h") for each in (0.0, value)]
-        for number, value in enumerate(values)
-    ]
+    """By the change of the main metric, then by the changes of all, and then by sample_id."""
+    plan = ChangePlan((MetricSpec("other", "", False), METRIC), 1, 0.1, most)
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(sample_changes, "SAMPLES_PER_BLOCK", 3)
         patched.setattr(sample_changes, "SAMPLES_BETWEEN_CUTS", 2)
-        counter = ChangeCounter(plan)
-        for before, after in rows:
+        counter, rows = ChangeCounter(plan), []
+        for number, value in enumerate(values):
+            before = SampleRow(f"{number}", "rejected" if value == 0.5 else "scored", "", (), (0.0, 0.5), "{}", "h")
+            after = SampleRow(f"{number}", "scored", "", (), (number % 3, value), "{}", "h")
             counter.add(before, after)
-        kept = [each for block in counter.blocks() for each in block]
-    assert kept == sorted(changed_sample(plan, before, after) for before, after in rows)[:most]
+            row = {"sample_id": f"{number}", "change": value - 0.5, "kind": KINDS_OF[value]}
+            row |= {"baseline.status": before.status, "baseline.other": 0.0, "baseline.score": 0.5}
+            row |= {"candidate.status": "scored", "candidate.other": number % 3, "candidate.score": value}
+            rows.append((-abs(value - 0.5), -abs(value - 0.5) - number % 3, f"{number}", row))
+        blocks = list(counter.blocks())
+    assert [json.loads(row) for block in blocks for _, row in block] == [
+        row for *_, row in sorted(rows, key=itemgetter(0, 1, 2))
+    ][:most]
+    assert [len(block) for block in blocks[:-1]] == [3] * (len(blocks) - 1)
+
+
+KINDS_OF = {0.0: "worse", 0.1: "worse", 0.2: "worse", 0.5: "other", 1.0: "wrong_to_right"}
 
 
 def counted(old: float | None, new: float | None, higher_is_better: bool = True) -> set[str]:

@@ -7,6 +7,7 @@ import hashlib
 import json
 from collections import namedtuple
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import apache_beam as beam
@@ -103,6 +104,7 @@ SHAPES = [
     beam.Row(sample_id="a", box=beam.Row(width=3, height=(1.5, None)), note=None),
     beam.Row(sample_id="a", box=BoxTuple(3, [1.5, None]), note=None),
     {"sample_id": "a", "box": beam.Row(width=3, height=np.array([1.5, float("nan")])), "note": None},
+    {"sample_id": "a", "box": MappingProxyType({"width": 3, "height": (1.5, None)}), "note": None},
     {"sample_id": "a", "box": {"width": np.int16(3), "height": [1.5, float("nan")]}, "note": None},
 ]
 
@@ -226,6 +228,7 @@ def test_what_a_path_leads_to_and_integers_become_their_decimal_text(paths: Any,
     text = json.dumps(record).encode()
     assert json.loads(FieldMap.of(paths).of_json(text)) == FieldMap.of(paths).of_values(record) == expected
     assert paths or FieldMap(integer_ids=False).of_json(text) == text
+    assert FieldMap.of({"sample_id": "a.b"}).find("sample_id", {"a": '{"b'}) is None
     for path in ("", ".", "a..b", ".a", "a."):
         with pytest.raises(ValueError, match="is no path"):
             FieldMap.of({"text": path})

@@ -168,7 +168,8 @@ def test_totals_that_become_large_leave_early(monkeypatch: pytest.MonkeyPatch) -
     assert len(found) > 10
 
 
-def test_slices_are_counted_in_each_worker_and_over_all() -> None:
+def test_slices_are_counted_in_each_worker_and_over_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evaluate, "SLICES_AT_ONCE", 2)
     do_fn = SumSlices(core_of(0, 2))
     for label in ("a", "b", "a", "b"):
         for system in (0, 1):

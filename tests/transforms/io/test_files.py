@@ -10,6 +10,7 @@ import pytest
 
 from beamscore.transforms.io import files
 from beamscore.transforms.io.files import SourceFile, match_files, name_format, split_file
+from tests.memory_files import ObjectStore
 from tests.tables import save_dataset, write_arrow
 from tests.transforms.samples import parts_of, problem_of, store
 
@@ -80,6 +81,8 @@ def test_what_cannot_be_an_input_is_told_in_one_line(tmp_path: Path) -> None:
     for folder in (f"{tmp_path}", f"{tmp_path}/"):
         said = f"--x {folder}: this is a folder; give a pattern of its files, such as '{tmp_path}/*.jsonl'"
         assert problem(folder) == said
+    said = "--x mem://bucket/: this is a bucket; give a pattern of files, such as 'mem://bucket/*.jsonl'"
+    assert problem("mem://bucket/") == said
     touch(tmp_path, os.fsdecode(b"\xff.jsonl"))
     assert "the name is not UTF-8" in problem_of(lambda: match_files(0, [f"{tmp_path}/*.jsonl"], "--x "))
 
@@ -131,7 +134,8 @@ def test_what_is_no_parquet_is_a_problem_of_the_input(tmp_path: Path) -> None:
 def test_a_saved_data_set_is_its_shards_of_one_split(tmp_path: Path) -> None:
     save_dataset(tmp_path / "set", ROWS, 3)
     write_arrow(tmp_path / "set" / "cache-0123.arrow", ROWS)
-    for path in (f"{tmp_path}/set", f"{tmp_path}/set/"):
+    ObjectStore.FILES.update({f"mem://bucket/set/{each.name}": each.read_bytes() for each in tmp_path.glob("set/*")})
+    for path in (f"{tmp_path}/set", f"{tmp_path}/set/", "mem://bucket/set"):
         assert names(path) == [f"data-0000{number}-of-00003.arrow" for number in range(3)]
     (tmp_path / "set" / "data-00001-of-00003.arrow").unlink()
     assert "data-00001-of-00003.arrow: no file matches" in problem(tmp_path / "set")

@@ -14,6 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from apache_beam.io.filesystems import FileSystems
 
@@ -396,13 +398,18 @@ def test_rows_of_an_interrupted_run_stay_if_it_asked_for_that_and_are_no_result(
     own(output, "b1")
     publication.ask_to_keep(output, "b1", b"how it scores")
     stage(output, "b1", "cut off")
+    sink, whole = pa.BufferOutputStream(), posixpath.join(run_folder(output, "b1"), "samples/samples-a.parquet")
+    pq.write_table(pa.table({"a": [1]}), sink)
+    write_file(whole, sink.getvalue().to_pybytes())
     cancel_run(output, "b1")
     evaluate(output, "c2", "last")
     assert both(output) == "last"
     (kept,) = publication.kept_runs(output)
-    assert (kept.run_id, kept.start, kept.files) == ("b1", b"how it scores", ()), "the rows of this test are no Parquet"
+    assert (kept.run_id, kept.start, kept.files) == ("b1", b"how it scores", (whole,)), "the other files are no Parquet"
     with pytest.raises(LostClaim):
         publish(output, "b1", LAYOUT, documents("cut off"), {})
+    publication.remove_kept(output)
+    assert (list(publication.kept_runs(output)), leftovers(output)) == ([], [])
 
 
 # One run owns an output: others say so and stop, and what a dead run has left is taken over.

@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamscore.metrics.registry import benchmark_class
+from beamscore.transforms.io import record_files
 from beamscore.transforms.io.record_files import (
     Kind,
     WriteRecords,
@@ -39,15 +40,21 @@ def write_all(output: WriteRecords, records: list[Any]) -> None:
         _ = pipeline | beam.Create([encoded(record) for record in records]) | output
 
 
-def test_records_stand_in_order_whatever_their_order_was(tmp_path: Path) -> None:
+def test_records_stand_in_order_whatever_their_order_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shuffled = random.Random(1).sample(RECORDS, len(RECORDS))
     lines = b"".join(encoded(each)[1] + b"\n" for each in RECORDS)
     readers: dict[str, Any] = {"jsonl": bytes, "jsonl.gz": gzip.decompress, "jsonl.zst": zstd.decompress}
     for ending, read in readers.items():
         write_all(WriteRecords(f"{tmp_path}/a.{ending}", {}), shuffled)
         assert read((tmp_path / f"a.{ending}").read_bytes()) == lines
-    write_all(WriteRecords(f"{tmp_path}/a.parquet", {}), shuffled)
-    assert pq.read_table(tmp_path / "a.parquet").to_pylist() == RECORDS
+    # The first three lines have 66 bytes.
+    for name, limit, sizes in (("ROWS_PER_GROUP", 8, [8, 8, 4]), ("BYTES_PER_GROUP", 65, [3] * 6 + [2])):
+        with monkeypatch.context() as patch:
+            patch.setattr(record_files, name, limit)
+            write_all(WriteRecords(f"{tmp_path}/a.parquet", {}), shuffled)
+        table = pq.ParquetFile(tmp_path / "a.parquet")
+        assert [table.metadata.row_group(number).num_rows for number in range(table.num_row_groups)] == sizes
+        assert table.read().to_pylist() == RECORDS
     write_all(WriteRecords(f"{tmp_path}/a.parquet", {"sample_id": Kind.TEXT, "x": Kind.JSON}), [])
     assert pq.read_table(tmp_path / "a.parquet").schema.names == ["sample_id", "x"], "no records make an empty file"
     assert len(list(tmp_path.iterdir())) == 4

@@ -94,3 +94,14 @@ def test_a_probe_has_content_and_leaves_nothing(base: str, monkeypatch: pytest.M
 def test_a_problem_with_an_output_is_one_line_with_its_cause_and_what_mends_it(error: Exception, message: str) -> None:
     said = f"--output /x: cannot be written: {message}; fix that, or give another --output"
     assert storage.output_problem("/x", error).message == said
+
+
+def test_an_error_of_the_client_of_an_object_store_is_one_of_the_storage() -> None:
+    refused = type("Forbidden", (Exception,), {"__module__": "google.api_core"})("403")
+    for path, error, expected in (
+        ("gs://bucket/a", refused, OSError),
+        ("/a", refused, type(refused)),
+        ("gs://bucket/a", ValueError(), ValueError),
+    ):
+        with pytest.raises(expected), storage.as_os_errors(path):
+            raise error
