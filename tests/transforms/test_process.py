@@ -5,10 +5,14 @@ from __future__ import annotations
 import ast
 import contextlib
 import gc
+import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import scipy.special
+from apache_beam.io.aws.clients.s3 import boto3_client, messages
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.runners.worker import sdk_worker_main
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -68,3 +72,41 @@ def test_what_is_used_of_the_internals_of_beam_is_there(monkeypatch: pytest.Monk
     monkeypatch.setattr(sdk_worker_main, "main", started.append)
     beam_internals.run_worker(["worker", "folder"])
     assert started == [["worker", "folder"]]
+
+
+class S3:
+    """A client of boto3: the bucket `full` takes nothing."""
+
+    def __init__(self) -> None:
+        self.uploads: list[Any] = []
+
+    def upload_fileobj(self, content: Any, bucket: str, key: str, more: Any, Config: Any) -> None:  # noqa: N803
+        if bucket == "full":
+            raise OSError("no space")
+        self.uploads.append((content.read(), bucket, key, more, Config))
+
+
+def test_a_file_is_uploaded_to_s3_as_a_whole_when_it_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    before, s3 = boto3_client.Client, S3()
+    with beam_internals.shared_clients:
+        shared = boto3_client.Client
+        monkeypatch.setattr(boto3_client, "boto3", None)
+        with pytest.raises(RuntimeError, match="install beamscore with the extra aws"):
+            shared(None)
+        monkeypatch.setattr(boto3_client, "boto3", s3)
+        monkeypatch.setattr(beam_internals, "_shared", lambda _: s3)
+        monkeypatch.setitem(sys.modules, "boto3.s3.transfer", SimpleNamespace(TransferConfig=lambda **more: more))
+        client = shared(None)
+    assert (shared, boto3_client.Client) == (beam_internals.SharedClient, before)
+    for bucket in ("open", "full"):
+        upload = client.create_multipart_upload(messages.UploadRequest(bucket, "key", "text/x")).upload_id
+        parts = [client.upload_part(messages.UploadPartRequest(bucket, "key", upload, n, b"%d" % n)) for n in (1, 2)]
+        assert [part.part_number for part in parts] == [1, 2]
+        done, said = messages.CompleteMultipartUploadRequest(bucket, "key", upload, parts), "no space"
+        if bucket == "open":
+            client.complete_multipart_upload(done)
+            assert s3.uploads == [(b"12", "open", "key", {"ContentType": "text/x"}, {"use_threads": False})]
+            said = "the upload has failed before"
+        with pytest.raises(messages.S3ClientError) as error:
+            client.complete_multipart_upload(done)
+        assert error.value.message == said
