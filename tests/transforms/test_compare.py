@@ -1,0 +1,119 @@
+"""The comparison of two systems: what bundles of any size count and add up is that of a plain loop."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from beamscore.metrics.benchmark import MetricSpec
+from beamscore.metrics.statistics.bootstrap import Bootstrap
+from beamscore.metrics.statistics.comparison import SwapWeights
+from beamscore.transforms import compare
+from beamscore.transforms.blocks import IN_PIPELINE, unpack
+from beamscore.transforms.compare import CompareBuckets, ComparePlan, PairSums, merged_sums
+from beamscore.transforms.records import MSGPACK
+from beamscore.transforms.rows import SampleRow
+from beamscore.transforms.sample_changes import KINDS, ChangePlan
+from tests.transforms.samples import bundle, encoded, problem_of
+
+CHANGES = ChangePlan((MetricSpec("score", "", main=1),), 0, 0.1, 9)
+# `hit` is of the first metric, `n` of both.
+PLAN = ComparePlan(
+    *(("kind",), ((0,),), Bootstrap(4, seed=1), SwapWeights(4, seed=1)),
+    masks={"hit": 0b01},
+    all_metrics=0b11,
+    units_needed=2,
+    changes=CHANGES,
+)
+ROWS = st.builds(
+    lambda status, unit, cell, score, statistics, truth: SampleRow(
+        "", status, unit, (cell,), (score,), statistics, truth
+    ),
+    *(
+        st.just("scored"),
+        st.sampled_from("uv"),
+        st.sampled_from([None, '"a"', '["a","b"]']),
+        st.sampled_from([0.0, 1.0]),
+    ),
+    *(st.sampled_from([None, '{"n":1,"hit":0}', '{"n":1,"hit":1}', '{"n":2}']), st.sampled_from("tttu")),
+)
+
+
+def record(name: str, side: int, row: SampleRow) -> tuple[bytes, bytes]:
+    content = msgspec.msgpack.encode(msgspec.structs.replace(row, sample_id=name))
+    return name.encode(), encoded(side, content, encoding=MSGPACK).encoded
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.tuples(st.none() | ROWS, st.none() | ROWS), max_size=8),
+    st.integers(1, 4),
+    st.sampled_from([0, 1 << 30]),
+)
+def test_the_parts_of_a_comparison_are_those_of_a_plain_loop(
+    samples: list[tuple[SampleRow | None, SampleRow | None]], size: int, held: int
+) -> None:
+    found: defaultdict[str, list[Any]] = defaultdict(list)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(compare, "SUMS_HELD", held)
+        for start in range(0, len(samples), size):
+            pairs = list(enumerate(samples))[start : start + size]
+            rows = [record(f"s{n}", side, row) for n, each in pairs for side, row in enumerate(each) if row][::-1]
+            for tag, values in bundle(CompareBuckets(PLAN, IN_PIPELINE), (0, [IN_PIPELINE.write(rows)])).items():
+                found[tag] += values
+    counts, by_label = Counter[str](), defaultdict[str, list[tuple[SampleRow, SampleRow]]](list)
+    for before, after in samples:
+        known = [row is not None and row.statistics is not None for row in (before, after)]
+        if before is None or after is None or not all(known):
+            missing = {(True, False): "only_baseline", (False, True): "only_candidate", (False, False): "neither"}
+            counts[missing[known[0], known[1]]] += before is not None or after is not None
+        elif before.truth_hash != after.truth_hash:
+            counts["other_ground_truth"] += 1
+        else:
+            counts["compared"] += 1
+            counts["regrouped"] += (before.unit, before.slice_values) != (after.unit, after.slice_values)
+            labels = {None: ["null"], '"a"': ["a"], '["a","b"]': ["a", "b"]}[before.slice_values[0]]
+            for label in ("", *(f"kind={each}" for each in labels)):
+                by_label[label].append((before, after))
+    summed = Counter[str]()
+    for name, count in found["counts"]:
+        summed[name] += count
+    assert +summed == +counts
+    assert {label for label, _ in found["slices"]} == set(by_label)
+    for label, compared in by_label.items():
+        _, sums = merged_sums((label, [each for name, each in found["slices"] if name == label]), PLAN)
+        expected, differing = PairSums.empty(PLAN), [list[str](), list[str]()]
+        for before, after in compared:
+            old, new = (json.loads(row.statistics or "") for row in (before, after))
+            expected.baseline.add(PLAN.bootstrap.unit_hash(before.unit), old)
+            expected.candidate.add(PLAN.bootstrap.unit_hash(before.unit), new)
+            changes = {name: new.get(name, 0) - old.get(name, 0) for name in ("n", "hit")}
+            expected.changes.add(PLAN.swaps.unit_hash(before.unit), changes)
+            differing[0] += [before.unit] * any(changes.values())
+            differing[1] += [before.unit] * bool(changes["n"])
+        assert sums.samples == len(compared)
+        for part in ("baseline", "candidate", "changes"):
+            assert getattr(sums, part) == getattr(expected, part)
+        assert [sums.differing_in(0), sums.differing_in(1)] == [(len(each), len(set(each))) for each in differing]
+    changed = Counter[str]()
+    for metric, kinds in found["metrics"]:
+        assert metric == "score"
+        changed.update(kinds)
+    ways = [after.metrics[0] - before.metrics[0] for before, after in by_label[""]]  # type: ignore[operator]
+    better, worse = ways.count(1.0), ways.count(-1.0)
+    assert [changed[kind] for kind in KINDS] == [better, worse, better, worse, better, worse, 0, 0]
+    assert sum(len(unpack(block)) for block in found["changed"]) == better + worse
+
+
+def test_a_sample_that_a_run_has_twice_is_damage() -> None:
+    row = SampleRow("", "scored", "u", (None,), (0.0,), "{}", "t")
+    for side, name in enumerate(("baseline", "candidate")):
+        block = IN_PIPELINE.write([record("a", side, row)] * 2)
+        said = f"the {name} has two rows of sample a: its folder samples/ is damaged"
+        assert problem_of(bundle, CompareBuckets(PLAN, IN_PIPELINE), (0, [block])) == said
