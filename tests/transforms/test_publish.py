@@ -66,13 +66,12 @@ def test_a_bundle_that_failed_closes_its_table_before_its_file(tmp_path: Path, m
     gc.collect()
     assert complaints == []
 
-
-def test_a_file_that_cannot_be_ended_is_not_ended_again(tmp_path: Path) -> None:
     class Failing(LineWriter):
         def close(self) -> None:
             self._stream.close()
             raise OSError("the disk is full")
 
+    # A file that cannot be ended is not ended again.
     do_fn = staging(tmp_path, Failing)
     assert "the disk is full" in problem_of(bundle, do_fn, b"a")
     do_fn.teardown()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from beamscore.pipelines.commands.select import Selection
-from beamscore.transforms.records import EARLIER_ROWS, InputProblem
+from beamscore.transforms.records import EARLIER_ROWS
 from beamscore.transforms.rows import EarlierRows, SampleRow, SampleTable, read_rows, sample_schema
 from tests.transforms.samples import problem_of, row_records
 
@@ -76,20 +75,6 @@ def test_each_use_of_rows_has_those_that_a_plain_filter_keeps(
         if threshold is not None:
             chosen = [each for each in chosen if each["other"] is not None and each["other"] < threshold]
         assert [name for name, _ in row_records(selection, 1)] == [each["sample_id"] for each in chosen]
-
-
-def test_a_file_that_is_damaged_anywhere_is_a_problem_of_one_line_or_reads_the_same(tmp_path: Path) -> None:
-    cells = [{"sample_id": f"s{n}", "system": "ours", "score": n / 7, "truth_hash": "t"} for n in range(50)]
-    path, columns = write(tmp_path / "rows", cells, 20), ["sample_id", "score"]
-    whole, problems = path.read_bytes(), list[str]()
-    for place, flip in itertools.product(range(0, len(whole), 97), (0x01, 0xFF)):
-        path.write_bytes(whole[:place] + bytes([whole[place] ^ flip]) + whole[place + 1 :])
-        try:
-            assert sum(len(batch) for batch in read_rows(str(path), columns)) == 50
-        except InputProblem as problem:
-            problems.append(problem.message)
-    assert problems
-    assert all(message.startswith(f"{path}: ") for message in problems)
 
 
 def test_a_column_that_is_not_as_it_was_written_is_named(tmp_path: Path) -> None:

@@ -16,12 +16,10 @@ from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamscore.metrics.registry import benchmark_class
 from beamscore.transforms.io import record_files
 from beamscore.transforms.io.record_files import (
     Kind,
     WriteRecords,
-    columns_of,
     encoded,
     kinds_of,
     merged_columns,
@@ -98,12 +96,6 @@ def test_the_ending_must_tell_the_format() -> None:
         assert problem_of(WriteRecords, path, {}) == said
     for shards in (0, 10_001):
         assert problem_of(WriteRecords, "a.jsonl", {}, shards) == f"--shards {shards}: must be from 1 to 10000"
-
-
-def test_columns_of_a_benchmark_that_are_never_text_are_known() -> None:
-    formula, figure_text = benchmark_class("formula"), benchmark_class("figure_text")
-    assert columns_of(formula.truth_type, formula.prediction_type) == {"sample_id": Kind.TEXT}
-    assert columns_of(figure_text.truth_type) == {"sample_id": Kind.TEXT, "regions": Kind.JSON}
 
 
 SCALARS = (
