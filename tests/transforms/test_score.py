@@ -47,16 +47,9 @@ class RecordingBenchmark(ToyBenchmark):
         text = prediction.text if prediction else None
         if text == "sample is bad":
             raise RejectedRecord("sample", "it took too long")
-        details = {"details are odd": {"odd": object()}, "details are surrogates": "\ud800"}.get(
-            text or "", score.details
-        )
+        odd: dict[str | None, Any] = {"details are odd": object(), "details are surrogates": "\ud800"}
+        details = odd.get(text, score.details)
         return SampleScore(score.statistics, score.metrics, details, {"odd_texts": 1} if text == "odd" else {})
-
-
-@pytest.fixture(autouse=True)
-def _forget() -> None:
-    RecordingBenchmark.batches.clear()
-    RecordingBenchmark.calls.clear()
 
 
 def frame(side: int, sample_id: str, record: Any) -> EncodedRecord | None:
@@ -136,59 +129,50 @@ SURROGATES = "'utf-8' codec can't encode character '\\ud800' in position 0: surr
 
 
 @pytest.mark.parametrize(
-    ("truth", "prediction", "status", "prediction_status", "message"),
+    ("statuses", "truth", "prediction", "message"),
     [
         # A missing prediction is wrong or left out, and a rejected one is as good as none.
-        ("four", None, "missing_prediction", None, ""),
-        ("four", "prediction is bad", "missing_prediction", "rejected", "the prediction is bad"),
-        ("four", {"text": 7}, "missing_prediction", "rejected", "Expected `str`, got `int` - at `$.text`"),
-        ("four", {"words": []}, "missing_prediction", "rejected", "Object missing required field `text`"),
-        ("four", b'{"sample_id": "b", "text": "\xff"}', "missing_prediction", "rejected", NOT_TEXT),
+        ("missing_prediction", "four", None, ""),
+        ("missing_prediction rejected", "four", "prediction is bad", "the prediction is bad"),
+        ("missing_prediction rejected", "four", {"text": 7}, "Expected `str`, got `int` - at `$.text`"),
+        ("missing_prediction rejected", "four", {"words": []}, "Object missing required field `text`"),
+        ("missing_prediction rejected", "four", b'{"sample_id": "b", "text": "\xff"}', NOT_TEXT),
         # A rejected truth takes its sample out.
-        ("truth is bad", None, "rejected", None, "the truth is bad"),
-        ("truth is bad", "fine", "rejected", "unmatched", "the truth is bad"),
-        ({"text": None}, None, "rejected", None, "Expected `str`, got `null` - at `$.text`"),
-        (
-            {"words": 3, "text": ""},
-            "fine",
-            "rejected",
-            "unmatched",
-            "Expected `array | null`, got `int` - at `$.words`",
-        ),
+        ("rejected", "truth is bad", None, "the truth is bad"),
+        ("rejected unmatched", "truth is bad", "fine", "the truth is bad"),
+        ("rejected", {"text": None}, None, "Expected `str`, got `null` - at `$.text`"),
+        ("rejected unmatched", {"words": 3, "text": ""}, "x", "Expected `array | null`, got `int` - at `$.words`"),
         # A sample that cannot be scored takes both records out.
-        ("four", "score fails", "rejected", "rejected", "scoring failed: ZeroDivisionError: no luck at a line"),
-        ("four", "batch fails", "rejected", "rejected", "scoring failed: ArithmeticError: ArithmeticError at a line"),
-        ("four", "sample is bad", "rejected", "rejected", "it took too long"),
-        ("four", "score is infinite", "rejected", "rejected", INFINITE),
-        ("four", "details are odd", "rejected", "rejected", "Encoding objects of type object is unsupported"),
-        ("four", "details are surrogates", "rejected", "rejected", SURROGATES),
+        ("rejected rejected", "four", "score fails", "scoring failed: ZeroDivisionError: no luck at a line"),
+        ("rejected rejected", "four", "batch fails", "scoring failed: ArithmeticError: ArithmeticError at a line"),
+        ("rejected rejected", "four", "sample is bad", "it took too long"),
+        ("rejected rejected", "four", "score is infinite", INFINITE),
+        ("rejected rejected", "four", "details are odd", "Encoding objects of type object is unsupported"),
+        ("rejected rejected", "four", "details are surrogates", SURROGATES),
     ],
 )
 def test_what_is_missing_or_rejected_and_what_that_does_to_the_coverage(
-    truth: Any, prediction: Any, status: str, prediction_status: str | None, message: str
+    statuses: str, truth: Any, prediction: Any, message: str
 ) -> None:
     found, quarantine = one(truth, prediction)
-    assert (found.status, found.prediction_status) == (status, prediction_status)
-    counts = {f"ground_truth.{status}": 1}
-    assert found.coverage == (counts if prediction_status is None else counts | {f"predictions.{prediction_status}": 1})
+    both = dict(zip(("ground_truth", "predictions"), statuses.split(), strict=False))
+    assert (found.status, found.prediction_status) == (both["ground_truth"], both.get("predictions"))
+    assert found.coverage == {f"{side}.{status}": 1 for side, status in both.items()}
     wrong = {"samples": 1, "equal": 0, "similarity": 0.0}, {"exact_match": 0.0, "similarity": 0.0}, b'{"read":null}'
     nothing = None, {}, b"null"
-    assert (found.statistics, found.metrics, found.details) == (nothing if status == "rejected" else wrong)
-    if status == "missing_prediction":
+    assert (found.statistics, found.metrics, found.details) == (nothing if found.status == "rejected" else wrong)
+    if found.status == "missing_prediction":
         excluded, _ = one(truth, prediction, "exclude")
         assert (excluded.statistics, excluded.metrics, excluded.details) == nothing
-        assert (excluded.status, excluded.coverage) == (status, found.coverage)
+        assert (excluded.status, excluded.coverage) == (found.status, found.coverage)
     of_truth, of_prediction = ("ground_truth", "-1.jsonl"), ("ours", "0.jsonl")
-    assert (
-        quarantine
-        == {
-            (None, False): [],
-            ("rejected", False): [(*of_prediction, "invalid", message)],
-            (None, True): [(*of_truth, "invalid", message)],
-            ("unmatched", True): [(*of_truth, "invalid", message), (*of_prediction, "unmatched", REJECTED_TRUTH)],
-            ("rejected", True): [(*side, "failed", message) for side in (of_truth, of_prediction)],
-        }[prediction_status, status == "rejected"]
-    )
+    expected = {
+        "missing_prediction rejected": [(*of_prediction, "invalid", message)],
+        "rejected": [(*of_truth, "invalid", message)],
+        "rejected unmatched": [(*of_truth, "invalid", message), (*of_prediction, "unmatched", REJECTED_TRUTH)],
+        "rejected rejected": [(*side, "failed", message) for side in (of_truth, of_prediction)],
+    }
+    assert quarantine == expected.get(statuses, [])
 
 
 @pytest.mark.parametrize("prediction", ["rejected by the score", {"text": 7}])
@@ -217,6 +201,8 @@ def test_what_is_rejected_counts_for_each_system_that_it_concerns() -> None:
 
 
 def test_batches_are_those_that_the_benchmark_likes_and_one_that_fails_is_scored_one_by_one() -> None:
+    RecordingBenchmark.batches.clear()
+    RecordingBenchmark.calls.clear()
     scored, _ = score([sample(name, "x", "x", "x") for name in "abcde"], names=("ours", "theirs"))
     assert len(scored) == 10
     assert "".join(sorted("".join(RecordingBenchmark.batches))) == "aabbccddee"
