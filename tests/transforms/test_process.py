@@ -74,39 +74,33 @@ def test_what_is_used_of_the_internals_of_beam_is_there(monkeypatch: pytest.Monk
     assert started == [["worker", "folder"]]
 
 
-class S3:
-    """A client of boto3: the bucket `full` takes nothing."""
+def test_a_file_is_uploaded_to_s3_as_a_whole_when_it_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    uploads: list[Any] = []
 
-    def __init__(self) -> None:
-        self.uploads: list[Any] = []
-
-    def upload_fileobj(self, content: Any, bucket: str, key: str, more: Any, Config: Any) -> None:  # noqa: N803
+    def upload(content: Any, bucket: str, *more: Any, **config: Any) -> None:
+        uploads.append((content.read(), bucket, *more, config["Config"]))
         if bucket == "full":
             raise OSError("no space")
-        self.uploads.append((content.read(), bucket, key, more, Config))
 
-
-def test_a_file_is_uploaded_to_s3_as_a_whole_when_it_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    before, s3 = boto3_client.Client, S3()
+    before, kind = boto3_client.Client, beam_internals.SharedClient
+    monkeypatch.setattr(boto3_client, "boto3", None)
     with beam_internals.shared_clients:
-        shared = boto3_client.Client
-        monkeypatch.setattr(boto3_client, "boto3", None)
+        assert boto3_client.Client is kind
         with pytest.raises(RuntimeError, match="install beamscore with the extra aws"):
-            shared(None)
-        monkeypatch.setattr(boto3_client, "boto3", s3)
-        monkeypatch.setattr(beam_internals, "_shared", lambda _: s3)
-        monkeypatch.setitem(sys.modules, "boto3.s3.transfer", SimpleNamespace(TransferConfig=lambda **more: more))
-        client = shared(None)
-    assert (shared, boto3_client.Client) == (beam_internals.SharedClient, before)
-    for bucket in ("open", "full"):
-        upload = client.create_multipart_upload(messages.UploadRequest(bucket, "key", "text/x")).upload_id
-        parts = [client.upload_part(messages.UploadPartRequest(bucket, "key", upload, n, b"%d" % n)) for n in (1, 2)]
-        assert [part.part_number for part in parts] == [1, 2]
-        done, said = messages.CompleteMultipartUploadRequest(bucket, "key", upload, parts), "no space"
+            kind(None)
+    assert boto3_client.Client is before
+    monkeypatch.setattr(boto3_client, "boto3", True)
+    monkeypatch.setattr(beam_internals, "_shared", lambda _: SimpleNamespace(upload_fileobj=upload))
+    monkeypatch.setitem(sys.modules, "boto3.s3.transfer", SimpleNamespace(TransferConfig=lambda **more: more))
+    client = kind(None)
+    for bucket, said in (("open", "the upload has failed before"), ("full", "no space")):
+        name = client.create_multipart_upload(messages.UploadRequest(bucket, "key", "text/x")).upload_id
+        parts = [client.upload_part(messages.UploadPartRequest(bucket, "key", name, n, b"%d" % n)) for n in (1, 2)]
+        done = messages.CompleteMultipartUploadRequest(bucket, "key", name, parts)
         if bucket == "open":
             client.complete_multipart_upload(done)
-            assert s3.uploads == [(b"12", "open", "key", {"ContentType": "text/x"}, {"use_threads": False})]
-            said = "the upload has failed before"
         with pytest.raises(messages.S3ClientError) as error:
             client.complete_multipart_upload(done)
-        assert error.value.message == said
+        assert ([part.part_number for part in parts], error.value.message) == ([1, 2], said)
+    expected = ("key", {"ContentType": "text/x"}, {"use_threads": False})
+    assert uploads == [(b"12", bucket, *expected) for bucket in ("open", "full")]
