@@ -15,15 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamscore.transforms import blocks
-from beamscore.transforms.blocks import (
-    IN_PIPELINE,
-    BlockBuffer,
-    BlockFolder,
-    bucket_count,
-    only_samples,
-    sorted_on_disk,
-    unpack,
-)
+from beamscore.transforms.blocks import IN_PIPELINE, BlockBuffer, BlockFolder, only_samples, sorted_on_disk, unpack
 from beamscore.transforms.hashes import bucket_of
 from beamscore.transforms.io.files import SourceFile
 from tests.pipelines.test_full_disk import small_disk
@@ -43,7 +35,7 @@ def test_the_number_of_buckets_follows_from_the_bytes() -> None:
         ({"a.parquet": 1 << 30}, 512),
         ({"a.jsonl": 1 << 45}, 2048),
     ):
-        assert bucket_count(SourceFile(0, 0, path, size, "jsonl") for path, size in files.items()) == count
+        assert blocks.bucket_count(SourceFile(0, 0, path, size, "jsonl") for path, size in files.items()) == count
 
 
 def test_a_bucket_is_the_same_for_ever_and_ids_that_look_alike_are_spread_evenly() -> None:

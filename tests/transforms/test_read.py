@@ -26,14 +26,7 @@ from beamscore.transforms.io.field_map import FieldMap, SideColumns, column_coun
 from beamscore.transforms.io.files import Part
 from beamscore.transforms.io.readers import RecordLimits
 from beamscore.transforms.pair import DeduplicateAndPair
-from beamscore.transforms.read import (
-    PART_END,
-    EncodeBundle,
-    PartRestrictionProvider,
-    ReadPart,
-    ReadPlan,
-    RecordRangeTracker,
-)
+from beamscore.transforms.read import EncodeBundle, PartRestrictionProvider, ReadPart, ReadPlan
 from beamscore.transforms.records import GROUND_TRUTH, Cause, EncodedRecord, InputProblem, Origin, Quarantined
 from tests.transforms.samples import bundle, by_tag, counted_reads, parts_of, store
 
@@ -235,12 +228,12 @@ def test_the_latest_few_readers_wait_for_the_bundle_that_reads_on(tmp_path: Path
 
 
 def test_a_part_is_split_only_behind_what_is_claimed_and_done_at_its_end() -> None:
-    tracker = RecordRangeTracker(OffsetRange(2, PART_END))
+    tracker = read_module.RecordRangeTracker(OffsetRange(2, read_module.PART_END))
     assert tracker.try_claim(4)
     assert tracker.try_split(0.5) is None
     with pytest.raises(ValueError, match="not been claimed"):
         tracker.check_done()
-    assert tracker.try_split(0) == (OffsetRange(2, 5), OffsetRange(5, PART_END))
+    assert tracker.try_split(0) == (OffsetRange(2, 5), OffsetRange(5, read_module.PART_END))
     assert tracker.try_split(0) is None
     assert not tracker.try_claim(8)
     tracker.check_done()

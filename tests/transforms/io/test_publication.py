@@ -21,19 +21,14 @@ from apache_beam.io.filesystems import FileSystems
 
 from beamscore.transforms.io import publication
 from beamscore.transforms.io.publication import (
-    DETACHED_LEASE_S,
     LEASE_S,
     RUNS,
     Claim,
     Layout,
     LostClaim,
     Process,
-    cancel_run,
     find_published,
-    held_claim,
-    owned_output,
     publish,
-    run_folder,
 )
 from beamscore.transforms.io.storage import delete_files, list_folder, read_bytes, write_file
 from beamscore.transforms.publish import StageBundles, StagedFolder
@@ -99,7 +94,7 @@ def own(output: str, run_id: str, process: Process = ELSEWHERE, **more: Any) -> 
 
 def evaluate(output: str, run_id: str, tag: str) -> None:
     """Does what a command and its workers do with an output."""
-    with owned_output(output, Claim(run_id, ELSEWHERE), LAYOUT):
+    with publication.owned_output(output, Claim(run_id, ELSEWHERE), LAYOUT):
         publish(output, run_id, LAYOUT, documents(tag), stage(output, run_id, tag))
 
 
@@ -151,7 +146,7 @@ def leftovers(output: str) -> list[str]:
     found = find_published(output, LAYOUT)
     assert found
     own = {posixpath.basename(path) for path in found.files.values()} | {"samples", "quarantine", "summary.json.files"}
-    folder = run_folder(output, found.run_id)
+    folder = publication.run_folder(output, found.run_id)
     below = {name for each in (folder, f"{folder}/samples") for name in list_folder(each) if not name.endswith(".part")}
     names = set(list_folder(output)) - {*LAYOUT.files, *LAYOUT.folders, RUNS}
     return sorted(set(list_folder(posixpath.join(output, RUNS))) - {found.run_id}) + sorted(names | (below - own))
@@ -195,7 +190,7 @@ def test_a_damaged_list_of_files_is_an_error_of_the_storage_that_names_it(output
     for number, damaged in enumerate((b"", b"{}", b"[1]", b'["\xff"]')):
         place = f"{output}/{number}"
         evaluate(place, "a1", "first")
-        write_file(posixpath.join(run_folder(place, "a1"), "summary.json.files"), damaged)
+        write_file(posixpath.join(publication.run_folder(place, "a1"), "summary.json.files"), damaged)
         with pytest.raises(OSError, match=r"summary\.json\.files is damaged"):
             find_published(place, LAYOUT)
         assert "summary.json.files is damaged" in problem_of(evaluate, place, "b2", "second")
@@ -272,7 +267,11 @@ def test_a_detached_job_withdraws_its_claim_and_a_document_that_it_has_not_goes(
     publish(output, "b2", LAYOUT, fewer, stage(output, "b2", "second"))
     found = find_published(output, LAYOUT)
     assert found
-    assert (found.run_id, held_claim(output, "b2"), "report.md" in list_folder(output)) == ("b2", None, False)
+    assert (found.run_id, publication.held_claim(output, "b2"), "report.md" in list_folder(output)) == (
+        "b2",
+        None,
+        False,
+    )
 
 
 @pytest.mark.parametrize("stops", [False, True])
@@ -289,9 +288,9 @@ def test_a_second_attempt_goes_on_where_the_first_one_stopped(output: str, stops
                 publish(output, run_id, LAYOUT, documents(tag), staged)
             except (Stopped, InputProblem):
                 assert faults.happened
-        if not stops or held_claim(output, run_id):
+        if not stops or publication.held_claim(output, run_id):
             publish(output, run_id, LAYOUT, documents(tag), staged)
-        cancel_run(output, run_id)
+        publication.cancel_run(output, run_id)
         assert both(output) == tag
         if not faults.happened:
             break
@@ -302,10 +301,10 @@ def test_a_run_that_was_abandoned_or_has_lost_a_file_publishes_nothing(output: s
     evaluate(output, "a0", "earlier")
     own(output, "b1")
     staged = stage(output, "b1", "later")
-    delete_files([posixpath.join(run_folder(output, "b1"), "samples", staged["samples"][0])])
+    delete_files([posixpath.join(publication.run_folder(output, "b1"), "samples", staged["samples"][0])])
     publish_it = partial(publish, output, "b1", LAYOUT, documents("later"), staged)
     assert "written by this run, but gone" in problem_of(publish_it)
-    cancel_run(output, "b1")
+    publication.cancel_run(output, "b1")
     with pytest.raises(LostClaim, match="this run does not own it any more"):
         publish_it()
     stage(output, "b1", "still on its way")
@@ -355,7 +354,7 @@ def test_a_result_by_plain_names_alone_is_replaced_too(output: str) -> None:
     for name, content in files.items():
         write_file(f"{output}/{name}", content)
     assert both(output) == "plain"
-    with pytest.raises(ZeroDivisionError), owned_output(output, Claim("b1", ELSEWHERE), LAYOUT):
+    with pytest.raises(ZeroDivisionError), publication.owned_output(output, Claim("b1", ELSEWHERE), LAYOUT):
         raise ZeroDivisionError
     assert both(output) == "plain"
     evaluate(output, "c2", "last")
@@ -367,7 +366,7 @@ def test_results_of_two_layouts_live_in_one_folder(output: str) -> None:
     contents = {name: name.encode() for name in other.files}
     for run_id, tag in (("a1", "first"), ("c3", "second")):
         evaluate(output, run_id, tag)
-        with owned_output(output, Claim(f"{run_id}b", ELSEWHERE), other):
+        with publication.owned_output(output, Claim(f"{run_id}b", ELSEWHERE), other):
             publish(output, f"{run_id}b", other, contents, {"changes": []})
         found = find_published(output, other)
         assert found is not None
@@ -381,10 +380,13 @@ def test_rows_of_an_interrupted_run_stay_if_it_asked_for_that_and_are_no_result(
     own(output, "b1")
     publication.ask_to_keep(output, "b1", b"how it scores")
     stage(output, "b1", "cut off")
-    sink, whole = pa.BufferOutputStream(), posixpath.join(run_folder(output, "b1"), "samples/samples-a.parquet")
+    sink, whole = (
+        pa.BufferOutputStream(),
+        posixpath.join(publication.run_folder(output, "b1"), "samples/samples-a.parquet"),
+    )
     pq.write_table(pa.table({"a": [1]}), sink)
     write_file(whole, sink.getvalue().to_pybytes())
-    cancel_run(output, "b1")
+    publication.cancel_run(output, "b1")
     evaluate(output, "c2", "last")
     assert both(output) == "last"
     (kept,) = publication.kept_runs(output)
@@ -409,9 +411,9 @@ def test_one_run_owns_an_output_until_it_releases_it(output: str) -> None:
             f"--output {output}: run a1, process 1, is writing there; wait until it ends, give another --output, or, "
             f"if it has ended, delete {output}/.runs/a1.claim"
         )
-    assert (names(output), held_claim(output, "a1")) == (["a1.claim"], Claim("a1", ELSEWHERE))
+    assert (names(output), publication.held_claim(output, "a1")) == (["a1.claim"], Claim("a1", ELSEWHERE))
     publication.release(output, "a1")
-    assert held_claim(output, "a1") is None
+    assert publication.held_claim(output, "a1") is None
     publication.beat(output, "a1")
     assert names(output) == [], "a heartbeat does not bring a claim back"
     own(output, "b1")
@@ -433,9 +435,9 @@ def test_a_claim_is_dead_after_its_lease_without_a_heartbeat(output: str) -> Non
     assert "run a1" in problem_of(own, output, "b1")
     grow_old(output, 120)
     # A job that runs without its command has a longer lease.
-    own(output, "c1", Process.of(os.getpid()), is_job=True, detached=True, lease_s=DETACHED_LEASE_S)
+    own(output, "c1", Process.of(os.getpid()), is_job=True, detached=True, lease_s=publication.DETACHED_LEASE_S)
     assert names(output) == ["c1.claim"]
-    grow_old(output, DETACHED_LEASE_S - 60)
+    grow_old(output, publication.DETACHED_LEASE_S - 60)
     assert "job c1 is writing there" in problem_of(own, output, "b1")
     grow_old(output, 120)
     own(output, "d1")
@@ -452,10 +454,10 @@ def test_the_process_of_a_command_tells_more_than_its_silence() -> None:
         (True, False, LEASE_S, True, True),
         (True, False, LEASE_S + 1, True, False),
         (True, True, LEASE_S + 1, True, True),
-        (True, True, DETACHED_LEASE_S, True, True),
-        (True, True, DETACHED_LEASE_S + 1, False, False),
+        (True, True, publication.DETACHED_LEASE_S, True, True),
+        (True, True, publication.DETACHED_LEASE_S + 1, False, False),
     ):
-        lease_s = DETACHED_LEASE_S if detached else LEASE_S
+        lease_s = publication.DETACHED_LEASE_S if detached else LEASE_S
         claims = [Claim("a1", process, is_job, detached, lease_s) for process in (here, ended)]
         assert [publication.is_alive(claim, silence_s) for claim in claims] == [alive, alive_if_ended]
     # A different process may have the number now, and that of a different machine is not known.

@@ -27,17 +27,7 @@ from hypothesis import strategies as st
 from beamscore.transforms.io import files, readers
 from beamscore.transforms.io.field_map import SideColumns
 from beamscore.transforms.io.files import Part
-from beamscore.transforms.io.readers import (
-    Line,
-    RecordLimits,
-    Row,
-    RowsOfBatch,
-    header_of,
-    read_delimited,
-    read_lines,
-    read_records,
-    read_table,
-)
+from beamscore.transforms.io.readers import Line, RecordLimits, Row, read_lines, read_table
 from beamscore.transforms.records import InputProblem
 from tests.abuse.readers import FILES as ABUSES
 from tests.abuse.readers import read as read_abuse
@@ -161,7 +151,7 @@ def read(path: Path, content: bytes, limit: int = 1000, wanted: set[str] | None 
     (part,) = parts_of(path, size=1)
     names = None if wanted is None else frozenset(wanted)
     columns = SideColumns(names, frozenset({"words"}), texts={"text": True} if texts is None else texts)
-    return list(read_delimited(part, columns, RecordLimits(limit, 5)))
+    return list(readers.read_delimited(part, columns, RecordLimits(limit, 5)))
 
 
 def records(rows: list[Row]) -> list[Any]:
@@ -178,7 +168,7 @@ def test_records_are_those_of_python(text: str) -> None:
         problem = str(error)
     is_open = "unexpected end" in problem
     with pytest.raises(ValueError, match="is not closed") if is_open else contextlib.suppress(ValueError):
-        found += read_records(io.BytesIO(content), ",", 1000)
+        found += readers.read_records(io.BytesIO(content), ",", 1000)
     if is_open:
         return
     # Where a record has a problem Python stops.
@@ -283,7 +273,7 @@ def test_a_first_line_that_names_no_columns_ends_the_run(tmp_path: Path, monkeyp
     }.items():
         assert said in problem_of(read, tmp_path / "a.csv", content)
     (tmp_path / "a.csv").write_bytes(b"")
-    assert header_of(parts_of(tmp_path / "a.csv", size=1)[0].file) == []
+    assert readers.header_of(parts_of(tmp_path / "a.csv", size=1)[0].file) == []
 
 
 # The rows of Parquet and Arrow files as records.
@@ -409,13 +399,13 @@ def test_a_small_file_of_many_equal_texts_is_read_a_few_rows_at_a_time(
 ) -> None:
     """A legal file: many rows of one prediction of 30 kB take some kB, and megabytes as records."""
     converted: list[int] = []
-    original = RowsOfBatch.of
+    original = readers.RowsOfBatch.of
 
-    def counted(rows: RowsOfBatch, batch: Any, first: int) -> Any:
+    def counted(rows: readers.RowsOfBatch, batch: Any, first: int) -> Any:
         converted.append(batch.num_rows)
         return original(rows, batch, first)
 
-    monkeypatch.setattr(RowsOfBatch, "of", counted)
+    monkeypatch.setattr(readers.RowsOfBatch, "of", counted)
     few = pa.DictionaryArray.from_arrays(pa.array(np.zeros(500, np.int32)), pa.array(["x" * 30_000]))
     for texts in (few, pa.array(["x" * 1_000_000]), pa.array(["x" * 1_000_000] * 30)):
         converted.clear()
