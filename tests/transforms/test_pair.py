@@ -14,7 +14,7 @@ from beamscore.metrics.statistics.sums import Sums
 from beamscore.transforms import pair as pairing
 from beamscore.transforms.blocks import BlockFolder
 from beamscore.transforms.pair import DeduplicateAndPair, samples_per_batch
-from beamscore.transforms.records import EARLIER_ROWS, GROUND_TRUTH, REUSED_ROWS, EncodedRecord
+from beamscore.transforms.records import EARLIER_ROWS, GROUND_TRUTH, REUSED_ROWS, Cause, EncodedRecord, Quarantined
 from beamscore.transforms.scored import PairedSample
 from tests.transforms.samples import bundle, encoded
 
@@ -42,7 +42,7 @@ def test_the_first_of_each_side_by_file_and_position_counts(places: list[Place])
     records = [(b"a", record(*place).encoded) for place in places]
     batches, quarantine, outcomes = pair([[records[:3], records[3:]]])
     by_side = {side: sorted(place for place in places if place[0] == side) for side in (GROUND_TRUTH, 0, 1)}
-    truths, expected = by_side[GROUND_TRUTH], []
+    truths, expected = by_side[GROUND_TRUTH], list[Quarantined]()
     predictions = tuple(record(*by_side[system][0]) if by_side[system] else None for system in (0, 1))
     # Of rows of earlier runs there may be any number: nothing is quarantined of them.
     rows = tuple(record(*place) for place in sorted(places) if place[0] in (REUSED_ROWS, EARLIER_ROWS))
@@ -52,19 +52,16 @@ def test_the_first_of_each_side_by_file_and_position_counts(places: list[Place])
         counted = Sums.of({"duplicate": max(0, len(each) - 1), "unmatched": int(unmatched)})
         assert outcomes.get(side, Sums()) == counted
         name = "ground_truth" if side == GROUND_TRUTH else NAMES[side]
-        expected += [(name, "duplicate", f"{side}/{file}", position) for _, file, position in each[1:]]
-        expected += [(name, "unmatched", f"{side}/{file}", position) for _, file, position in each[:unmatched]]
-    assert sorted((each.side, each.cause, each.source, each.position) for each in quarantine) == sorted(expected)
-    assert all((entry.stage, entry.sample_id) == ("pair", "a") for entry in quarantine)
-
-
-def test_messages_say_where_the_other_record_stands() -> None:
-    for places, error in {
-        ((-1, 0, 0), (0, 0, 4), (0, 0, 2)): "the sample_id is first at 0/0:3; only that record counts",
-        ((0, 0, 4),): "no readable ground-truth record has this sample_id; check the ids of both sides",
-    }.items():
-        _, (entry,), _ = pair([[[(b"a", record(*place).encoded) for place in places]]])
-        assert (entry.source, entry.line, entry.error) == ("0/0", 5, error)
+        for number, (_, file, position) in enumerate(each):
+            first = f"{side}/{each[0][1]}:{each[0][2] + 1}"
+            cause: Cause = "duplicate" if number else "unmatched"
+            error = "no readable ground-truth record has this sample_id; check the ids of both sides"
+            error = f"the sample_id is first at {first}; only that record counts" if number else error
+            if number or unmatched:
+                text = f"{side}/{file}/{position}"
+                place = f"{side}/{file}", position, position + 1
+                expected.append(Quarantined(name, "a", *place, "pair", cause, error, text))
+    assert sorted(quarantine, key=Quarantined.to_bytes) == sorted(expected, key=Quarantined.to_bytes)
 
 
 def bucket(ids: Sequence[str], size: int = 0) -> list[tuple[bytes, bytes]]:

@@ -136,9 +136,7 @@ def test_tables_are_cut_and_no_row_is_lost(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_json_documents_are_for_people_and_programs() -> None:
-    assert encode_json({"b": {"é": [0.1]}, "a": None}).decode().split("\n") == [
-        *("{", ' "b": {', '  "é": [', "   0.1", "  ]", " },", ' "a": null', "}", "")
-    ]
+    assert encode_json({"b": {"é": 0.1}, "a": None}).decode() == '{\n "b": {\n  "é": 0.1\n },\n "a": null\n}\n'
     with pytest.raises(ValueError, match="JSON"):
         encode_json({"a": math.nan})
 

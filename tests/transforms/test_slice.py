@@ -202,13 +202,21 @@ def test_metrics_intervals_and_tables_follow_from_the_totals() -> None:
     assert found.values == {"exact_match": 20 / 40, "similarity": 780 / 64 / 40}  # 0 + 1 + ... + 39 = 780
     assert found.sums == of_forty(0).sums.sums()
     assert found.replicates.unpack(100).rows() == of_forty(100).sums.table().below().rows()
+    assert (found.units, found.corpus, found.predictions) == ({"exact_match": 40, "similarity": 40}, Sums(), 0)
     low, high = found.intervals["exact_match"] or (1, 0)
     assert 0.2 < low < 0.5 < high < 0.8
+    # Of 40 values 0 or 1, half of each: 0.5 / 40**0.5 is 0.079.
+    assert found.errors["exact_match"] == pytest.approx(0.079, rel=0.25)
     assert [table.title for table in found.tables] == ["Counts"]
     (of_slice,) = slice_results(
         TOY, 0.9, [(SliceKey(2, Slice(("kind",), ("1",))), of_forty(0))], Sums(), clustered=False
     )
-    assert (of_slice.tables, of_slice.intervals, of_slice.replicates.unpack(0).rows()) == ([], {}, [])
+    assert (of_slice.tables, of_slice.intervals, of_slice.errors, of_slice.replicates.unpack(0).rows()) == (
+        [],
+        {},
+        {},
+        [],
+    )
     (once,) = slice_results(TOY, 0.9, [(SliceKey(0), of_forty(1))], Sums(), clustered=False)
     assert once.intervals.keys() == {"exact_match", "similarity"}
     empty = SliceTotals(BootstrapSums(Bootstrap(3)), {"ground_truth.rejected": 2})

@@ -69,18 +69,12 @@ def test_only_what_is_right_below_a_folder_is_listed_with_its_time(base: str) ->
 
 def test_a_probe_has_content_and_leaves_nothing(base: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An upload without any content is refused by S3."""
-    deleted: list[bytes] = []
-    delete = storage.delete_files
     write_file(f"{base}/other", b"1")
-
-    def keep(paths: list[str]) -> None:
-        deleted.extend(read_bytes(path) for path in paths)
-        delete(paths)
-
-    monkeypatch.setattr(storage, "delete_files", keep)
+    probes: list[bytes] = []
+    delete = storage.delete_files
+    monkeypatch.setattr(storage, "delete_files", lambda paths: (probes.extend(map(read_bytes, paths)), delete(paths)))
     storage.write_probe(base)
-    assert [bool(content) for content in deleted] == [True]
-    assert list(list_folder(base)) == ["other"]
+    assert (probes, list(list_folder(base))) == ([b"\n"], ["other"])
 
 
 @pytest.mark.parametrize(
