@@ -170,16 +170,19 @@ OF_THE_MACHINE = "failed because of this machine, not of a record"
 
 
 @contextmanager
-def faults_end_the_bundle(what: str) -> Iterator[None]:
+def faults_end_the_bundle(what: str, excuse: Callable[[BaseException], bool] = lambda _: False) -> Iterator[None]:
     """Raises InputProblem for a fault of the machine within, so that the runner tries again or the run ends in a line.
 
-    what: the action within, such as `scoring`.
+    what: the action within, such as `scoring`. excuse: returns whether an error is not of the machine; such errors pass
+    unchanged.
     """
     try:
         yield
     except MissingTool as error:
         raise InputProblem(str(error)) from error
     except ENVIRONMENT_FAULTS as error:
+        if excuse(error):
+            raise
         message = f": {error}" if str(error) else ""
         raise InputProblem(
             f"{what} {OF_THE_MACHINE}: {type(error).__name__}{message}; fix that and run again"
