@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -31,7 +32,8 @@ def test_where_a_picture_is() -> None:
     ):
         assert picture_path({"image": {"path": path}}, "s 1", "data/truth.jsonl", images) == expected
     # A pattern needs nothing of the record, which may be cut or broken.
-    for record in (None, [], {"image": "a.png"}, {"image": {}}):
+    records: list[Any] = [None, [], {"image": "a.png"}, {"image": {}}]
+    for record in records:
         assert picture_path(record, "s 1", "data/truth.jsonl", "scans") is None
         assert picture_path(record, "s 1", "data/truth.jsonl", "scans/{sample_id}.jpg") == "scans/s 1.jpg"
 

@@ -18,7 +18,8 @@ from apache_beam.runners.worker import sdk_worker_main
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from beamscore.transforms import beam_internals
-from beamscore.transforms.process import gc_paused, one_blas_thread
+from beamscore.transforms.process import faults_end_the_bundle, gc_paused, one_blas_thread
+from beamscore.transforms.records import InputProblem
 
 ROOT = Path(__file__).parents[2]
 PUBLIC = {"apache_beam"} | {f"apache_beam.{name}" for name in (
@@ -49,6 +50,16 @@ def test_linear_algebra_uses_one_thread_until_the_last_has_left() -> None:
                 assert blas_threads() == {1}
             assert blas_threads() == {1}
         assert blas_threads() == {2}
+
+
+def test_a_fault_of_the_machine_is_a_problem_of_one_line_unless_it_is_excused() -> None:
+    said = "scoring failed because of this machine, not of a record: "
+    for error, message in ((MemoryError(), f"{said}MemoryError"), (OSError("full"), f"{said}OSError: full")):
+        with pytest.raises(InputProblem) as problem, faults_end_the_bundle("scoring"):
+            raise error
+        assert problem.value.message == f"{message}; fix that and run again"
+        with pytest.raises(type(error)), faults_end_the_bundle("scoring", lambda _: True):
+            raise error
 
 
 def test_no_other_module_uses_the_internals_of_beam() -> None:

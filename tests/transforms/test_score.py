@@ -159,7 +159,7 @@ def test_what_is_missing_or_rejected_and_what_that_does_to_the_coverage(
     assert (found.status, found.prediction_status) == (both["ground_truth"], both.get("predictions"))
     assert found.coverage == {f"{side}.{status}": 1 for side, status in both.items()}
     wrong = {"samples": 1, "equal": 0, "similarity": 0.0}, {"exact_match": 0.0, "similarity": 0.0}, b'{"read":null}'
-    nothing = None, {}, b"null"
+    nothing: Any = (None, {}, b"null")
     assert (found.statistics, found.metrics, found.details) == (nothing if found.status == "rejected" else wrong)
     if found.status == "missing_prediction":
         excluded, _ = one(truth, prediction, "exclude")

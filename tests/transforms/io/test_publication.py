@@ -420,7 +420,7 @@ def test_one_run_owns_an_output_until_it_releases_it(output: str) -> None:
     assert names(output) == ["b1.claim"]
     # Of two that see each other, the one with the smaller id waits for the other to withdraw.
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(publication.time, "sleep", lambda _: publication.release(output, "b1"))
+        patch.setattr("time.sleep", lambda _: publication.release(output, "b1"))
         assert "run b1" in problem_of(own, output, "c1")
         own(output, "a2")
     assert names(output) == ["a2.claim"]

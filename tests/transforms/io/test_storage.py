@@ -71,8 +71,12 @@ def test_a_probe_has_content_and_leaves_nothing(base: str, monkeypatch: pytest.M
     """An upload without any content is refused by S3."""
     write_file(f"{base}/other", b"1")
     probes: list[bytes] = []
-    delete = storage.delete_files
-    monkeypatch.setattr(storage, "delete_files", lambda paths: (probes.extend(map(read_bytes, paths)), delete(paths)))
+
+    def delete(paths: list[str]) -> None:
+        probes.extend(map(read_bytes, paths))
+        delete_files(paths)
+
+    monkeypatch.setattr(storage, "delete_files", delete)
     storage.write_probe(base)
     assert (probes, list(list_folder(base))) == ([b"\n"], ["other"])
 
