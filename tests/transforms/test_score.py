@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Sequence
@@ -12,10 +13,12 @@ import numpy as np
 import pytest
 
 from beamscore.metrics.benchmark import Pair, RejectedRecord, SampleScore
+from beamscore.metrics.repeats import MAX_REPEATS
 from beamscore.metrics.scoring import Missing
 from beamscore.transforms.evaluate import ScoreBatch
 from beamscore.transforms.hashes import record_hash
-from beamscore.transforms.records import GROUND_TRUTH, EncodedRecord, Quarantined
+from beamscore.transforms.records import GROUND_TRUTH, EncodedRecord, InputProblem, Quarantined
+from beamscore.transforms.repeats import Repeats
 from beamscore.transforms.scored import PairedSample, ScoredSample, ScoringPlan
 from beamscore.transforms.slice_labels import Slice, Slicing
 from tests.toy import Options, Prediction, ToyBenchmark, Truth
@@ -268,3 +271,25 @@ def test_a_metric_is_a_float_without_the_sign_of_a_zero_or_rejects_its_sample() 
     for value, metric in ((1, 1.0), (True, 1.0), (-0.0, 0.0), (np.float32(0.5), 0.5), (np.int64(2), 2.0), (None, None)):
         found = settled(value)
         assert (found, type(found), str(found)) == (metric, type(metric), str(metric))
+
+
+def test_the_worst_repeat_is_shown_and_one_that_was_scored_before_any_other() -> None:
+    class Numbers(ToyBenchmark):
+        def score_sample(self, truth: Truth, prediction: Prediction | None) -> SampleScore:
+            if prediction is None or prediction.text == "bad":
+                raise RejectedRecord("sample", "no number")
+            return SampleScore({"samples": 1}, {"similarity": float(prediction.text) if prediction.text else None})
+
+    for texts, worst in ((["", "0.5", "0.2", "0.2"], "2"), (["bad", "0.5", ""], "1"), (["bad", ""], "1")):
+        labels = [str(number) for number in range(len(texts))]
+        records = [sample("a", "x", {"text": text, "repeat": label}) for text, label in zip(texts, labels, strict=True)]
+        predictions = tuple(each.predictions[0] for each in records)
+        do_fn = ScoreBatch(ScoringPlan(Numbers(Options()), "wrong", ("ours",), repeats=True))
+        do_fn.setup()
+        found = by_tag(
+            do_fn.process([PairedSample("a", records[0].truth, predictions)], [(0, each) for each in labels])
+        )
+        (((shown,), (scored,)),) = found["batches"]
+        assert (json.loads(scored.details)["worst"], shown.predictions) == (worst, (predictions[int(worst)],))
+    with pytest.raises(InputProblem, match="a system has more than"):
+        Repeats(Numbers(Options()), 1, [(0, str(number)) for number in range(MAX_REPEATS + 1)])
