@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
@@ -11,6 +12,7 @@ from typing import Any, NamedTuple
 import msgspec
 import pytest
 from hypothesis import given
+from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums
@@ -43,16 +45,6 @@ def configuration(gates: Mapping[str, Gate], **more: Any) -> Configuration:
     return replace(checked, settings=msgspec.structs.replace(checked.settings, gates=dict(gates)))
 
 
-def summed(right: int, samples: int = SAMPLES, first: int = 0) -> BootstrapSums:
-    """Sums of `samples` samples from number `first` on, of which the first `right` are right."""
-    bootstrap = Bootstrap(REPLICATES)
-    sums = BootstrapSums(bootstrap)
-    for number in range(samples):
-        equal = int(number < right)
-        sums.add(bootstrap.unit_hash(f"s{first + number}"), {"samples": 1, "equal": equal, "similarity": equal})
-    return sums
-
-
 class Part(NamedTuple):
     """What a run says of a slice, and its sums."""
 
@@ -62,7 +54,12 @@ class Part(NamedTuple):
 
 @cache
 def part(right: int, samples: int = SAMPLES, first: int = 0, left_out: int = 0, predictions: str | None = "") -> Part:
-    benchmark, sums = configuration({}).benchmark, summed(right, samples, first)
+    """Of `samples` samples from number `first` on, the first `right` are right; `left_out` others were rejected."""
+    benchmark, bootstrap = configuration({}).benchmark, Bootstrap(REPLICATES)
+    sums = BootstrapSums(bootstrap)
+    for number in range(samples):
+        equal = int(number < right)
+        sums.add(bootstrap.unit_hash(f"s{first + number}"), {"samples": 1, "equal": equal, "similarity": equal})
     measured = measure(benchmark, Sums(), sums.table())
     truths = {"read": samples + left_out, "scored": samples, "missing_prediction": 0, "rejected": left_out}
     summary = SystemSummary(
@@ -95,15 +92,13 @@ def _whole(parts: Mapping[str, Part], side: int) -> Any:
     return msgspec.structs.replace(whole[side], slices={label: each[side] for label, each in parts.items() if label})
 
 
-def baseline(
-    right: int,
-    samples: int = SAMPLES,
-    first: int = 0,
-    left_out: int = 0,
-    systems: Sequence[str] = ("ours",),
-    **changes: Any,
-) -> Run:
-    return run_of({name: {"": part(right, samples, first, left_out)} for name in systems}, **changes)
+def baseline(right: int, *more: int, systems: Sequence[str] = ("ours",), **changes: Any) -> Run:
+    """Returns a run in which each of the systems is `part(right, *more)`."""
+    return run_of({name: {"": part(right, *more)} for name in systems}, **changes)
+
+
+def changed(part: Part, **values: Any) -> Part:
+    return part._replace(summary=msgspec.structs.replace(part.summary, **values))
 
 
 def evaluated(
@@ -121,42 +116,36 @@ POINT: Any = {"judge": "point"}
 
 
 @pytest.mark.parametrize(
-    ("gate", "word", "reason"),
+    ("gate", "word", "reason", "value", "ends"),
     [
-        (Gate(0.7), "pass", "0.8 (LOW to HIGH) is at least the minimum 0.7"),
-        (Gate(0.9), "fail", "0.8 (LOW to HIGH) is below the minimum 0.9"),
-        (Gate(0.82), "inconclusive", "0.8 (LOW to HIGH): the interval contains the minimum 0.82"),
-        (Gate(None, 0.9), "pass", "0.8 (LOW to HIGH) is at most the maximum 0.9"),
-        (Gate(None, 0.7), "fail", "0.8 (LOW to HIGH) is above the maximum 0.7"),
-        (Gate(None, 0.8), "inconclusive", "0.8 (LOW to HIGH): the interval contains the maximum 0.8"),
-        (Gate(0.7, 0.75), "fail", "0.8 (LOW to HIGH) is above the maximum 0.75"),
-        (Gate(0.8, **POINT), "pass", "0.8 is at least the minimum 0.8"),
-        (Gate(0.81, **POINT), "fail", "0.8 is below the minimum 0.81"),
-        (Gate(None, 0.79, **POINT), "fail", "0.8 is above the maximum 0.79"),
+        (Gate(0.7), "pass", "0.8 (LOW to HIGH) is at least the minimum 0.7", 0.8, None),
+        (Gate(0.9), "fail", "0.8 (LOW to HIGH) is below the minimum 0.9", 0.8, None),
+        (Gate(0.82), "inconclusive", "0.8 (LOW to HIGH): the interval contains the minimum 0.82", 0.8, None),
+        (Gate(None, 0.9), "pass", "0.8 (LOW to HIGH) is at most the maximum 0.9", 0.8, None),
+        (Gate(None, 0.7), "fail", "0.8 (LOW to HIGH) is above the maximum 0.7", 0.8, None),
+        (Gate(None, 0.8), "inconclusive", "0.8 (LOW to HIGH): the interval contains the maximum 0.8", 0.8, None),
+        (Gate(0.7, 0.75, name="both"), "fail", "0.8 (LOW to HIGH) is above the maximum 0.75", 0.8, None),
+        (Gate(0.8, **POINT), "pass", "0.8 is at least the minimum 0.8", 0.8, None),
+        (Gate(0.81, **POINT), "fail", "0.8 is below the minimum 0.81", 0.8, None),
+        (Gate(None, 0.79, **POINT), "fail", "0.8 is above the maximum 0.79", 0.8, None),
+        # Four digits, or as many as distinguish a value from the bound.
+        (Gate(0.9), "fail", "0.8 (0.7 to 0.899996) is below the minimum 0.9", 0.8, (0.7, 0.899996)),
+        (Gate(None, 0.12345678, **POINT), "fail", "0.12345679 is above the maximum 0.12345678", 0.12345679, (0, 1)),
     ],
 )
-def test_a_bound_is_judged_on_the_whole_interval_or_on_the_value(gate: Gate, word: str, reason: str) -> None:
-    """320 of 400 samples are right: the interval is some 0.8 +- 0.04."""
-    low, high = part(320).summary.intervals["exact_match"] or (0.0, 0.0)
-    assert 0.755 < low < 0.77
-    assert 0.83 < high < 0.845
-    found = verdict(gate, part(320))
-    assert (found.verdict, found.value, found.interval) == (word, 0.8, (low, high))
-    assert found.reason == reason.replace("LOW", f"{low:.4g}").replace("HIGH", f"{high:.4g}")
-
-
-@pytest.mark.parametrize(
-    ("gate", "value", "ends", "reason"),
-    [
-        (Gate(0.9), 0.8, (0.7, 0.899996), "0.8 (0.7 to 0.899996) is below the minimum 0.9"),
-        (Gate(None, 0.12345678, **POINT), 0.12345679, None, "0.12345679 is above the maximum 0.12345678"),
-    ],
-)
-def test_a_reason_has_four_digits_or_as_many_as_distinguish_a_value_from_the_bound(
-    gate: Gate, value: float, ends: tuple[float, float] | None, reason: str
+def test_a_bound_is_judged_on_the_whole_interval_or_on_the_value(
+    gate: Gate, word: Any, reason: str, value: float, ends: tuple[float, float] | None
 ) -> None:
-    shown = changed(part(320), values={"exact_match": value}, intervals={"exact_match": ends})
-    assert verdict(gate, shown).reason == reason
+    """320 of 400 samples are right: the interval is some 0.8 +- 0.04."""
+    low, high = ends or part(320).summary.intervals["exact_match"] or (0.0, 0.0)
+    assert ends or (0.755 < low < 0.77 and 0.83 < high < 0.845)
+    shown = changed(part(320), values={"exact_match": value}, intervals={"exact_match": (low, high)})
+    assert verdict(gate, shown) == GateVerdict(
+        gate=gate.name or "exact_match", tier="blocking", system="ours", metric="exact_match", slice=None,
+        judge=gate.judge, verdict=word, blocks=word != "pass", value=value, interval=(low, high),
+        reason=reason.replace("LOW", f"{low:.4g}").replace("HIGH", f"{high:.4g}"),
+        minimum=gate.minimum, maximum=gate.maximum,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("bound", [0.84, 0.8399999999999999, 0.8400000000000001])
@@ -169,63 +158,60 @@ def test_a_value_that_rounding_puts_beside_a_bound_is_at_the_bound(bound: float)
 
 
 @pytest.mark.parametrize(
-    ("ours", "more", "word", "reason"),
+    ("ours", "more", "word", "claim"),
     [
-        (320, {}, "pass", "0 (+0 to +0) from the baseline, no loss"),
+        (320, {}, "pass", ", no loss"),
         (380, {}, "pass", ", no loss"),
         (260, {"margin": 0.05}, "fail", ", worse by more than the margin of 0.05"),
         (317, {}, "inconclusive", ", too wide to tell whether it is a loss"),
+        (306, {"margin": 0.03}, "inconclusive", ", too wide to tell whether it is a loss beyond the margin of 0.03"),
         (317, {"margin": 0.05}, "pass", ", within the margin of 0.05"),
-        (319, POINT, "fail", "-0.0025 from the baseline, worse"),
-        (318, {"margin": 0.005, **POINT}, "pass", "-0.005 from the baseline, within the margin of 0.005"),
-        (322, POINT, "pass", "+0.005 from the baseline, no loss"),
+        (319, POINT, "fail", ", worse"),
+        (318, {"margin": 0.005, **POINT}, "pass", ", within the margin of 0.005"),
+        (322, POINT, "pass", ", no loss"),
     ],
 )
 def test_a_comparison_is_judged_on_the_interval_of_the_paired_difference(
-    ours: int, more: dict[str, Any], word: str, reason: str
+    ours: int, more: dict[str, Any], word: str, claim: str
 ) -> None:
     found = verdict(Gate(not_worse_than="baseline", **more), part(ours), baseline(320))
-    assert (found.verdict, found.reference) == (word, 0.8)
+    expected = (word, 0.8, "baseline", more.get("margin", 0.0))
+    assert (found.verdict, found.reference, found.not_worse_than, found.margin) == expected
     assert found.difference == pytest.approx((ours - 320) / SAMPLES)
-    assert found.reason.partition("; a margin of ")[0].endswith(reason)
+    low, high = found.difference_interval or (math.nan, math.nan)
+    assert low <= found.difference <= high
+    shown = f"{found.difference:+.4g}" + ("" if "judge" in more else f" ({low:+.4g} to {high:+.4g})")
+    assert found.reason.partition("; a margin of ")[0] == f"{shown} from the baseline{claim}"
 
 
 def test_where_nothing_differs_only_the_same_predictions_are_equal_for_sure() -> None:
     """If a sample is lost with a chance of 0.5 %, none is in 13 % of corpora of 400: 0 is 0 +- 1.966 sqrt(2) / 400."""
     for predictions, words in [("", ["pass"] * 3), *[(each, ["inconclusive"] * 2 + ["pass"]) for each in (None, "x")]]:
         against = run_of({"ours": {"": part(320, predictions=predictions)}})
-        found = [
-            verdict(Gate(not_worse_than="baseline", margin=margin), part(320), against) for margin in (0, 0.006, 0.008)
-        ]
+        gates = [Gate(not_worse_than="baseline", margin=margin) for margin in (0, 0.006, 0.008)]
+        found = [verdict(gate, part(320), against) for gate in gates]
         assert [each.verdict for each in found] == words
         assert ("fewer than 20 units may differ" in found[0].reason) == (words[0] != "pass")
 
 
-@pytest.fixture
-def toy_metrics(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
-    """Changes what all metrics of the toy benchmark declare."""
+@pytest.mark.parametrize(
+    ("declared", "margin", "words"),
+    [
+        ({"bounds": (None, 1.0)}, 0.05, {318: ("pass", True), 320: ("pass", False)}),
+        ({"higher_is_better": False}, 0.01, {380: ("fail", False), 260: ("pass", False)}),
+    ],
+)
+def test_direction_and_bounds_are_those_of_the_metric(
+    declared: Any, margin: float, words: Any, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    """A pass of a metric without two bounds says what it does not see, unless the predictions are the same."""
     kind = type(configuration({}).benchmark)
-
-    def change(**declared: Any) -> None:
-        monkeypatch.setattr(kind, "metrics", tuple(replace(spec, **declared) for spec in kind.metrics))
-        spec_of.cache_clear()
-
-    yield change
-    monkeypatch.undo()
+    monkeypatch.setattr(kind, "metrics", tuple(replace(spec, **declared) for spec in kind.metrics))
+    request.addfinalizer(spec_of.cache_clear)
     spec_of.cache_clear()
-
-
-def test_a_pass_of_a_metric_without_two_bounds_says_what_it_does_not_see(toy_metrics: Callable[..., None]) -> None:
-    toy_metrics(bounds=(None, 1.0))
-    for right, is_said in ((318, True), (320, False)):
-        found = verdict(Gate(not_worse_than="baseline", margin=0.05), part(right), baseline(320))
-        assert (found.verdict, "without two bounds" in found.reason) == ("pass", is_said)
-
-
-def test_the_direction_is_that_of_the_metric(toy_metrics: Callable[..., None]) -> None:
-    toy_metrics(higher_is_better=False)
-    gate = Gate(not_worse_than="baseline", margin=0.01)
-    assert [verdict(gate, part(right), baseline(320)).verdict for right in (380, 260)] == ["fail", "pass"]
+    gate = Gate(not_worse_than="baseline", margin=margin)
+    found = {right: verdict(gate, part(right), baseline(320)) for right in words}
+    assert {right: (each.verdict, "without two bounds" in each.reason) for right, each in found.items()} == words
 
 
 @pytest.mark.parametrize(
@@ -245,15 +231,15 @@ def test_many_looks_ask_for_more_before_a_gate_fails(ours: int, gate: Gate, word
     assert as_one == (words == ("fail", "inconclusive"))
 
 
+@hypothesis_settings(max_examples=25)
 @given(st.integers(0, 20), st.integers(0, 20), st.sampled_from([0.0, 0.1, 0.6]), st.integers(2, 365))
 def test_laws_of_looks_margins_and_words(ours: int, theirs: int, margin: float, looks: int) -> None:
     """Looks only turn a failure into doubt, a wider margin makes no verdict worse, and a pass never says worse."""
     words = ["fail", "inconclusive", "pass"]
     gate = Gate(not_worse_than="baseline", margin=margin)
     found, against = part(ours, 20), baseline(theirs, 20)
-    bounded = [
-        verdict(msgspec.structs.replace(gate, minimum=0.5, looks=each), found, against).verdict for each in (1, looks)
-    ]
+    bounds = (msgspec.structs.replace(gate, minimum=0.5, looks=each) for each in (1, looks))
+    bounded = [verdict(each, found, against).verdict for each in bounds]
     assert bounded[0] == bounded[1] or bounded == ["fail", "inconclusive"]
     strict, loose, point = (
         verdict(msgspec.structs.replace(gate, **changes), found, against)
@@ -395,35 +381,22 @@ LOOSE = Gate(0.0)
 NOT_WORSE = Gate(not_worse_than="baseline", margin=0.99)
 NOT_LAST = Gate(not_worse_than="last", margin=0.9)
 GOOD = part(SAMPLES)
-NAN = float("nan")
-
-
-def changed(part: Part = GOOD, **values: Any) -> Part:
-    return part._replace(summary=msgspec.structs.replace(part.summary, **values))
-
-
-def of_value(value: float | None) -> Part:
-    return changed(values={**GOOD.summary.values, "exact_match": value})
-
-
-def of_interval(interval: tuple[float, float] | None) -> Part:
-    return changed(intervals={**GOOD.summary.intervals, "exact_match": interval})
 
 
 Accident = tuple[str, Gate, Mapping[str, Mapping[str, Part]], "Run | None"]
 OURS = {"ours": {"": GOOD}}
 NOTHING: Any = {"ground_truth": {"read": 0, "scored": 0, "missing_prediction": 0}}
 OF_METRIC = {
-    "the metric is missing": changed(values={}, intervals={}),
-    "the metric is null": of_value(None),
-    "the metric is NaN": of_value(NAN),
-    "the metric is infinite": of_value(float("inf")),
-    "there is no interval": changed(intervals={}),
-    "the interval is null": of_interval(None),
-    "the interval is NaN": of_interval((NAN, NAN)),
-    "the interval is that of another value": of_interval((0.1, 0.2)),
-    "the interval is upside down": of_interval((1.0, 0.9)),
-    "no sample was measured": changed(coverage=NOTHING),
+    "the metric is missing": changed(GOOD, values={}, intervals={}),
+    "the metric is null": changed(GOOD, values={"exact_match": None}),
+    "the metric is NaN": changed(GOOD, values={"exact_match": math.nan}),
+    "the metric is infinite": changed(GOOD, values={"exact_match": math.inf}),
+    "there is no interval": changed(GOOD, intervals={}),
+    "the interval is null": changed(GOOD, intervals={"exact_match": None}),
+    "the interval is NaN": changed(GOOD, intervals={"exact_match": (math.nan, math.nan)}),
+    "the interval is that of another value": changed(GOOD, intervals={"exact_match": (0.1, 0.2)}),
+    "the interval is upside down": changed(GOOD, intervals={"exact_match": (1.0, 0.9)}),
+    "no sample was measured": changed(GOOD, coverage=NOTHING),
 }
 OF_BASELINE = {
     "there is none": None,
