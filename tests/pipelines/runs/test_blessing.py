@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,7 @@ from hypothesis import strategies as st
 
 from beamscore.metrics.statistics.measured import Measured
 from beamscore.pipelines.config.gates import Gate
-from beamscore.pipelines.runs.history import History, median_night, recent_nights
+from beamscore.pipelines.runs.history import median_night, recent_nights
 from beamscore.pipelines.runs.looks import count_look, looks_path, mean_of, start_looks, too_many_looks
 from beamscore.pipelines.runs.named import luck_warnings
 from beamscore.pipelines.runs.run import Run
@@ -22,37 +21,29 @@ from tests.pipelines.runs.test_history import history, row
 METRIC = "exact_match"
 
 
-def nights_with(*values: float) -> History:
-    return history([row(day, value) for day, value in enumerate(values)])
-
-
-@given(st.lists(st.integers(0, 100), min_size=1, max_size=9).filter(lambda drawn: len(drawn) % 2))
+@given(st.lists(st.integers(0, 100), min_size=1, max_size=9))
 def test_of_one_metric_it_is_the_median_and_of_equal_nights_the_last(values: list[int]) -> None:
-    found = nights_with(*(value / 100 for value in values))
-    night = median_night(found.nights, [METRIC])
-    median = sorted(values)[len(values) // 2] / 100
-    last = max(day for day, value in enumerate(values) if value / 100 == median)
-    assert night is found.nights[last]
+    found = history([row(day, value / 100) for day, value in enumerate(values)])
+    median = sorted(values)[(len(values) - 1) // 2]
+    last = max(day for day, value in enumerate(values) if value == median)
+    assert median_night(found.nights, [METRIC]) is found.nights[last]
 
 
 def test_of_several_metrics_it_is_the_night_that_is_far_in_none() -> None:
     # In similarity night 1, which has the median of exact_match, is 3 standard errors above the median.
     values = {METRIC: (0.88, 0.90, 0.905, 0.93, 0.85), "similarity": (0.95, 0.98, 0.951, 0.949, 0.94)}
-    rows = [row(day, each, metric=name) for name, of_nights in values.items() for day, each in enumerate(of_nights)]
-    found = history(sorted(rows, key=lambda each: each["started"]))
+    found = history([row(day, of_night[day], metric=name) for day in range(5) for name, of_night in values.items()])
     assert median_night(found.nights, [METRIC]) is found.nights[1]
     assert median_night(found.nights, list(values)) is found.nights[2]
 
 
 def test_a_metric_without_a_standard_error_is_measured_by_its_own_unit() -> None:
     # From the medians 0.90 and 0.50, night 0 is 0.03 away in exact_match, night 1 is 0.02 errors of 1 in similarity.
-    values = ((0.93, 0.50), (0.90, 0.52), (0.80, 0.40))
-    rows = [
-        row(day, value, metric=name, error=error)
-        for day, of_night in enumerate(values)
-        for name, value, error in zip((METRIC, "similarity"), of_night, (None, 1.0), strict=True)
-    ]
-    found = history(rows)
+    values = {METRIC: (0.93, 0.90, 0.80), "similarity": (0.50, 0.52, 0.40)}
+    errors = {METRIC: None, "similarity": 1.0}
+    found = history(
+        [row(day, values[name][day], metric=name, error=errors[name]) for day in range(3) for name in values]
+    )
     assert median_night(found.nights, [METRIC, "similarity"]) is found.nights[1]
 
 
@@ -61,7 +52,7 @@ def test_recent_nights_compare_with_the_last_and_come_after_the_last_change() ->
     found = history([row(day, 0.9, ground_truth="9:cd" if day < 4 else "9:ab") for day in days])
     assert recent_nights(found) == list(found.nights[4:])
     assert recent_nights(found, 2) == list(found.nights[8:])
-    changed = nights_with(*(0.9 if day < 7 else 0.8 for day in days))
+    changed = history([row(day, 0.9 if day < 7 else 0.8) for day in days])
     assert [change.night for change in changed.changes] == [changed.nights[7]]
     assert recent_nights(changed) == list(changed.nights[7:])
     by_another_formula = [row(day, 0.9, derived='{"a": "mean(b)"}' if day < 5 else '{"a": "mean(c)"}') for day in days]
@@ -81,42 +72,28 @@ def test_only_systems_that_the_baseline_has_are_told() -> None:
     assert [each.split(" of ")[-1][:2] for each in luck_warnings([METRIC], ours, theirs)] == ["b:", "a:"]
 
 
-def looks_after(path: Path, runs: Sequence[tuple[Run, str]]) -> int:
-    return [count_look(str(path), run, judged(predictions)) for run, predictions in runs][-1]
+def run_from(run_id: str, *predictions: str | None) -> Run:
+    """Returns a run with 380 right, with a system for each fingerprint of predictions."""
+    systems = {f"system {number}": {"": part(380, predictions=each)} for number, each in enumerate(predictions)}
+    return run_of(systems, provenance={"run_id": run_id})
 
 
-def judged(*predictions: str | None, run_id: str = "") -> Run:
-    run = run_of({f"system {number}": {"": part(380, predictions=each)} for number, each in enumerate(predictions)})
-    run.provenance = {"run_id": run_id}
-    return run
+def test_a_look_is_a_run_with_new_predictions_since_the_last_blessing(tmp_path: Path) -> None:
+    path, blessed = str(tmp_path / "blessed.txt"), run_from("first", "of the baseline")
 
+    def counts(*predictions: str, against: Run = blessed) -> list[int]:
+        return [count_look(path, against, run_from("", each)) for each in predictions]
 
-def blessed_run(name: str) -> Run:
-    run = baseline(380)
-    run.provenance = {"run_id": name}
-    return run
-
-
-def test_a_look_is_a_run_with_new_predictions(tmp_path: Path) -> None:
-    path, run = tmp_path / "blessed.txt", blessed_run("first")
-    assert looks_after(path, [(run, "a")]) == 1
-    assert looks_after(path, [(run, "a"), (run, "b"), (run, "a"), (run, "b")]) == 2
-    # The predictions of the baseline itself, which has 380 right.
-    assert looks_after(path, [(run, "380 right")]) == 2
+    assert counts("a", "b", "a", "b", "of the baseline") == [1, 2, 2, 2, 2]
     # Where the fingerprint of a run is not known, each run counts.
-    assert count_look(str(path), run, judged(None, run_id="one")) == 3
-    assert count_look(str(path), run, judged("a", None, run_id="two")) == 4
-
-
-def test_blessing_starts_the_count_anew(tmp_path: Path) -> None:
-    path, run = tmp_path / "blessed.txt", blessed_run("first")
-    assert looks_after(path, [(run, "a"), (run, "b")]) == 2
-    start_looks(str(path), run)
-    assert looks_after(path, [(run, "b")]) == 1
-    # So does a person who writes the file.
-    assert looks_after(path, [(blessed_run("second"), "c")]) == 1
-    Path(looks_path(str(path))).write_text("damaged")
-    assert looks_after(path, [(run, "d")]) == 1
+    assert count_look(path, blessed, run_from("one", None)) == 3
+    assert count_look(path, blessed, run_from("two", "a", None)) == 4
+    start_looks(path, blessed)
+    assert counts("b") == [1]
+    # A person who writes the file starts anew, too.
+    assert counts("c", "d", against=run_from("second", "x")) == [1, 2]
+    Path(looks_path(path)).write_text("damaged")
+    assert counts("d") == [1]
 
 
 def test_the_mean_of_runs_counts_as_many_units_as_the_fewest_of_them() -> None:

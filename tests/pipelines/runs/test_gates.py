@@ -76,11 +76,11 @@ def part(right: int, samples: int = SAMPLES, first: int = 0, left_out: int = 0, 
 CONFIG = {"missing": "wrong", "bootstrap": {"replicates": REPLICATES, "seed": 0}}
 
 
-def run_of(systems: Mapping[str, Mapping[str, Part]], **changes: Any) -> Run:
+def run_of(systems: Mapping[str, Mapping[str, Part]], provenance: Mapping[str, Any] = {}, **changes: Any) -> Run:
     """Returns a run of these parts, by system and label; one without all samples has those of its slice."""
     known = {"benchmark": "toy", "version": "0.2.0", "config": CONFIG, "fingerprint": SAME, **changes}
     summaries, sums = ({name: _whole(parts, side) for name, parts in systems.items()} for side in (0, 1))
-    run = Run("last", Summary(ranking=list(systems), systems=summaries, **known))
+    run = Run("last", Summary(ranking=list(systems), systems=summaries, **known), provenance)
     run.configuration = configuration({})
     drawn = DrawnReplicates(REPLICATES, 0)
     run.sums = RunSums(format=1, unit_bits=52, benchmark="toy", config=CONFIG, bootstrap=drawn, systems=sums)

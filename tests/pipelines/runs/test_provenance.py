@@ -12,6 +12,7 @@ from beamscore.metrics.version import VERSION
 from beamscore.pipelines.runs import provenance
 from beamscore.pipelines.runs.provenance import (
     HIDDEN,
+    InputFile,
     Invocation,
     input_sides,
     run_document,
@@ -29,21 +30,15 @@ from tests.runs import evaluate, write_lines
 CORPUS = [toy.sample(index, 0) for index in range(12)]
 
 
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("corpus")
-    write_lines(folder / "t-1.jsonl", [truth for truth, _ in CORPUS[:5]])
-    write_lines(folder / "t-2.jsonl", [truth for truth, _ in CORPUS[5:]])
-    write_lines(folder / "p.jsonl", [prediction for _, prediction in CORPUS if prediction])
-    return folder
-
-
-def test_a_run_says_where_it_comes_from_and_what_differs_between_equal_runs_is_nowhere_else(
-    corpus: Path, tmp_path: Path
-) -> None:
-    sides = {"ours": corpus / "p.jsonl", "same": corpus / "p.jsonl"}
+def test_a_run_says_where_it_comes_from_and_what_differs_between_equal_runs_is_nowhere_else(tmp_path: Path) -> None:
+    truth_files = [
+        write_lines(tmp_path / f"t-{number}.jsonl", [truth for truth, _ in CORPUS[number - 1 :: 2]])
+        for number in (1, 2)
+    ]
+    answers = write_lines(tmp_path / "p.jsonl", [prediction for _, prediction in CORPUS if prediction])
+    sides = {"ours": answers, "same": answers}
     found, again = (
-        evaluate(tmp_path / name, f"{corpus}/t-*.jsonl", sides, "--quiet", "--no-html") for name in ("a", "b")
+        evaluate(tmp_path / name, tmp_path / "t-*.jsonl", sides, "--quiet", "--no-html") for name in ("a", "b")
     )
     assert found.code == 0
     assert (found.bytes(), found.report) == (again.bytes(), again.report)
@@ -63,15 +58,18 @@ def test_a_run_says_where_it_comes_from_and_what_differs_between_equal_runs_is_n
     assert set(versions) == {"beamscore", "python", "platform", "packages", "tools"}
     assert "apache-beam" in versions["packages"]
     truth, predictions = document["inputs"]["ground_truth"], document["inputs"]["predictions"]
-    assert (truth["records"], truth["count"]) == (12, 2)
-    stats = {f"{corpus}/t-{number}.jsonl": (corpus / f"t-{number}.jsonl").stat() for number in (1, 2)}
-    assert truth["files"] == [
+    stats = {str(path): path.stat() for path in truth_files}
+    listed = [
         {"path": path, "bytes": stat.st_size, "modified": utc(stat.st_mtime), "checksum": None}
         for path, stat in stats.items()
     ]
-    assert truth["bytes"] == sum(stat.st_size for stat in stats.values())
-    assert list(predictions) == ["ours", "same"]
-    assert predictions["ours"]["records"] == sum(1 for _, prediction in CORPUS if prediction)
+    size = sum(stat.st_size for stat in stats.values())
+    assert truth == {"records": 12, "count": 2, "bytes": size, "digest": truth["digest"], "files": listed}
+    scored = sum(1 for _, prediction in CORPUS if prediction)
+    assert [(name, side["records"], side["count"]) for name, side in predictions.items()] == [
+        ("ours", scored, 1),
+        ("same", scored, 1),
+    ]
 
 
 def test_the_versions_of_tex_are_told_where_the_benchmark_runs_it() -> None:
@@ -99,30 +97,24 @@ def test_the_checksum_of_an_object_store_is_told(
     monkeypatch: pytest.MonkeyPatch, modified: float, shown: str | None
 ) -> None:
     """One that cannot be had is null, and so is a time that is not known."""
-
-    def checksum(path: str) -> str:
-        if not modified:
-            raise OSError("gone")
-        return f"etag of {path}"
-
-    monkeypatch.setattr(FileSystems, "checksum", checksum)
+    monkeypatch.setattr(
+        FileSystems, "checksum", lambda path: f"etag of {path}" if modified else Path("/none").read_text()
+    )
     ((side, files),) = input_sides([SourceFile(GROUND_TRUTH, 0, "s3://b/t.jsonl", 7, "jsonl", modified)])
-    assert (side, files.files[0].modified) == (GROUND_TRUTH, shown)
-    assert files.files[0].checksum == ("etag of s3://b/t.jsonl" if modified else None)
+    checksum = "etag of s3://b/t.jsonl" if modified else None
+    assert (side, files.files) == (GROUND_TRUTH, (InputFile("s3://b/t.jsonl", 7, shown, checksum),))
 
 
 def test_of_many_files_the_first_are_listed_and_all_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(provenance, "MAX_FILES_LISTED", 2)
     files = [SourceFile(0, number, f"{number}.jsonl", 10, "jsonl", 1.0) for number in range(5)]
     ((_, side),) = input_sides(files)
-    assert (side.count, side.bytes, len(side.files)) == (5, 50, 2)
-    changed = [*files[:4], SourceFile(0, 4, "4.jsonl", 10, "jsonl", 2.0)]
-    assert input_sides(changed)[0][1].digest != side.digest
+    assert (side.count, side.bytes, [each.path for each in side.files]) == (5, 50, ["0.jsonl", "1.jsonl"])
+    for changed in (("5.jsonl", 10, "jsonl", 1.0), ("4.jsonl", 11, "jsonl", 1.0), ("4.jsonl", 10, "jsonl", 2.0)):
+        assert input_sides([*files[:4], SourceFile(0, 4, *changed)])[0][1].digest != side.digest
 
 
 def test_a_path_that_is_not_utf_8_can_be_written() -> None:
-    launch = Invocation(
-        ("beamscore", "a\udcff"), "DirectRunner", 1.0, input_sides([SourceFile(0, 0, "a\udcff", 1, "jsonl")])
-    )
-    document = run_document(launch, "id", make_benchmark("toy"), ["ours"], {})
-    assert json.dumps(document, ensure_ascii=False).encode()
+    sides = input_sides([SourceFile(0, 0, "a\udcff", 1, "jsonl")])
+    document = run_document(Invocation(("a\udcff",), inputs=sides), "id", make_benchmark("toy"), ["ours"], {})
+    assert json.dumps(document, ensure_ascii=False).encode().count(b"a\\\\udcff") == 2

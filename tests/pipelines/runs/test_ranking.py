@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,77 +11,66 @@ from beamscore.pipelines.config.settings import check
 from beamscore.pipelines.runs.documents import coverage_document
 from beamscore.pipelines.runs.ranking import Ranking
 from beamscore.pipelines.runs.run import Run
-from beamscore.transforms.totals import SliceKey, SliceResult, SliceTotals, slice_results
-from tests.toy import Options, ToyBenchmark
+from beamscore.transforms.totals import SliceKey, SliceTotals, slice_results
 
-TOY = ToyBenchmark(Options())
-
-
-def system(number: int, right: range, count: int = 60, first: int = 0, replicates: int = 100) -> SliceResult:
-    bootstrap = Bootstrap(replicates)
-    sums = BootstrapSums(bootstrap)
-    for sample in range(first, first + count):
-        statistics = {"samples": 1, "equal": int(sample in right), "similarity": 0.5}
-        sums.add(bootstrap.unit_hash(str(sample)), statistics)
-    totals = SliceTotals(sums, {"ground_truth.scored": count})
-    return next(slice_results(TOY, 0.95, [(SliceKey(number), totals)], Sums(), clustered=False))
+ALL = range(60)
 
 
-def places(systems: Mapping[str, SliceResult], replicates: int = 100) -> Ranking | None:
+def ranking(systems: dict[str, tuple[range, range]], replicates: int = 100) -> Ranking | None:
+    """Returns the ranking of systems, each by its right samples and all its samples."""
     configuration = check({"benchmark": "toy", "bootstrap": {"replicates": replicates}}, "test")
-    coverages = {name: coverage_document(each.coverage) for name, each in systems.items()}
-    slices = {name: {"": each} for name, each in systems.items()}
+    bootstrap, slices, coverages = Bootstrap(replicates), {}, {}
+    for number, (name, (right, samples)) in enumerate(systems.items()):
+        sums = BootstrapSums(bootstrap)
+        for sample in samples:
+            equal = int(sample in right)
+            sums.add(bootstrap.unit_hash(str(sample)), {"samples": 1, "equal": equal, "similarity": 0.5})
+        totals = [(SliceKey(number), SliceTotals(sums, {"ground_truth.scored": len(samples)}))]
+        (found,) = slice_results(configuration.benchmark, 0.95, totals, Sums(), clustered=False)
+        slices[name], coverages[name] = {"": found}, coverage_document(found.coverage)
     return Run.finalised(configuration, slices, coverages, {}, [], []).places
 
 
-def ranked(**systems: SliceResult) -> Ranking:
-    found = places(systems)
-    assert found is not None
-    return found
-
-
 def test_systems_that_cannot_be_told_apart_share_a_place() -> None:
-    found = ranked(best=system(0, range(50)), close=system(1, range(49)), far=system(2, range(20)))
-    assert found.metric == "exact_match"
-    assert [(each.system, each.place, each.tied) for each in found.places] == [
-        ("best", 1, False),
-        ("close", 1, True),
-        ("far", 3, False),
-    ]
-    assert found.places[2].difference == 20 / 60 - 50 / 60
-    assert found.warnings == []
-    assert found.document()["places"][0] == {
-        "system": "best",
-        "place": 1,
-        "tied": False,
-        "difference": None,
-        "interval": None,
-    }
+    """Each is compared with the first one of the place above, or of its own."""
+    right = {"best": 50, "close": 49, "far": 20, "further": 19}
+    found = ranking({name: (range(count), ALL) for name, count in right.items()})
+    assert found is not None
+    assert (found.metric, found.warnings) == ("exact_match", [])
+    close, far, further = found.places[1:]
+    assert found.document() == {
+        "metric": "exact_match",
+        "places": [
+            {"system": "best", "place": 1, "tied": False, "difference": None, "interval": None},
+            {"system": "close", "place": 1, "tied": True, "difference": 49 / 60 - 50 / 60, "interval": close.interval},
+            {"system": "far", "place": 3, "tied": False, "difference": 20 / 60 - 50 / 60, "interval": far.interval},
+            {"system": "further", "place": 3, "tied": True, "difference": 19 / 60 - 20 / 60,
+             "interval": further.interval},
+        ],
+    }  # fmt: skip
+    for each in (close, far, further):
+        low, high = each.interval or (1.0, -1.0)
+        assert low <= (each.difference or 0.0) <= high
+        assert (high < 0) == (each is far)
 
 
 def test_other_samples_are_told_though_they_are_as_many() -> None:
-    found = ranked(one=system(0, range(30)), same=system(1, range(29)), other=system(2, range(30), first=10))
-    (warning,) = found.warnings
-    assert warning.startswith("other scored other samples than one")
-
-
-def without_replicates(**values: float | None) -> Ranking | None:
-    """Each value is that of exact_match, in quarters; None: nothing was scored."""
-    systems = {
-        name: system(number, range(round(4 * (value or 0))), 0 if value is None else 4, replicates=0)
-        for number, (name, value) in enumerate(values.items())
-    }
-    return places(systems, 0)
-
-
-@given(st.lists(st.sampled_from([None, 0.0, 0.5, 1.0]), min_size=2, max_size=8))
-def test_a_place_is_one_more_than_the_systems_that_are_better(values: list[float | None]) -> None:
-    found = without_replicates(**{f"s{number}": value for number, value in enumerate(values)})
+    found = ranking({"one": (range(30), ALL), "same": (range(29), ALL), "other": (range(10, 39), range(10, 70))})
     assert found is not None
-    worth = {f"s{number}": -1.0 if value is None else value for number, value in enumerate(values)}
-    for each in found.places:
-        assert each.place == 1 + sum(other > worth[each.system] for other in worth.values())
+    (warning,) = found.document()["warnings"]
+    assert warning.startswith("other scored other samples than one: their places rest on different data")
 
 
-def test_a_single_system_is_not_ranked() -> None:
-    assert places({"one": system(0, range(3))}) is None
+@given(st.lists(st.sampled_from([None, 0, 2, 4]), min_size=1, max_size=8))
+def test_a_place_is_one_more_than_the_systems_that_are_better(values: list[int | None]) -> None:
+    """Without replicates; values: how many of four samples are right, None: nothing was scored."""
+    systems = {f"s{n}": (range(right or 0), range(0 if right is None else 4)) for n, right in enumerate(values)}
+    found = ranking(systems, 0)
+    if len(values) == 1:
+        assert found is None
+        return
+    worth = {f"s{number}": -1 if right is None else right for number, right in enumerate(values)}
+    assert found is not None
+    assert {each.system: each.place for each in found.places} == {
+        name: 1 + sum(other > own for other in worth.values()) for name, own in worth.items()
+    }

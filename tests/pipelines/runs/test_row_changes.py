@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from beamscore.metrics.statistics.paired import PairedDifference
 from beamscore.pipelines.runs import row_changes
 from beamscore.pipelines.runs.named import SystemRun
-from beamscore.pipelines.runs.row_changes import differing_units, least_differing, top_contributors
+from beamscore.pipelines.runs.row_changes import MovedSample, differing_units, least_differing, top_contributors
 from beamscore.pipelines.runs.run import Run
 from beamscore.transforms.records import InputProblem
-from tests import toy
 from tests.finished_runs import SYSTEM, row, write_run
 from tests.runs import evaluate, write_lines
 
@@ -26,18 +25,12 @@ METRICS = ("exact_match", "similarity", "macro")
 
 
 def test_units_are_counted_by_metric(tmp_path: Path) -> None:
-    toy.register()
     truths = [{"sample_id": f"s{n}", "text": "x", "page": n // 2, "kind": n % 2} for n in range(40)]
     texts: list[dict[str, Any]] = [{**each, "text": CHANGES.get(n, "x")} for n, each in enumerate(truths)]
     truth = write_lines(tmp_path / "t.jsonl", truths)
     predictions = {"before": truth, "after": write_lines(tmp_path / "p.jsonl", texts)}
-    more = (
-        "--slice=kind",
-        "--set=cluster=page",
-        "--set=derived.macro=slice_mean(exact_match, kind)",
-        "--quiet",
-        "--no-html",
-    )
+    macro = "--set=derived.macro=slice_mean(exact_match, kind)"
+    more = ("--slice=kind", "--set=cluster=page", macro, "--quiet", "--no-html")
     run = Run.read(str(evaluate(tmp_path / "run", truth, predictions, *more).output))
     before, after = (SystemRun(run, name) for name in predictions)
     # The pages 0, 3, 10 and 16 differ; the similarity in the pages 0 and 3 alone.
@@ -68,18 +61,11 @@ def test_only_what_the_metric_depends_on_chooses_the_candidates(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """a becomes wrong by 0.01, b is worse by 0.7, c, of another slice, is better by 0.2; of d nothing changes."""
-    toy.register()
     values = {"a": (1.0, 0.99), "b": (0.9, 0.2), "c": (0.5, 0.7), "d": (0.5, 0.5)}
     kinds = dict(zip("abcd", "xxyy", strict=True))
-    before, after = (
-        SystemRun(
-            Run.read(
-                str(write_run(tmp_path / f"{side}", [row(n, each[side], kinds[n]) for n, each in values.items()]))
-            ),
-            SYSTEM,
-        )
-        for side in (0, 1)
-    )
+    rows = [[row(name, each[side], kinds[name]) for name, each in values.items()] for side in (0, 1)]
+    runs = (Run.read(str(write_run(tmp_path / f"{side}", each))) for side, each in enumerate(rows))
+    before, after = (SystemRun(run, SYSTEM) for run in runs)
     benchmark = after.run.configuration.benchmark
     monkeypatch.setattr(row_changes, "CANDIDATES", 1)
     for count, expected in ((1, {"b": -0.7 / 4}), (3, {"b": -0.7 / 4, "c": 0.2 / 4, "a": -0.01 / 4})):
@@ -87,12 +73,14 @@ def test_only_what_the_metric_depends_on_chooses_the_candidates(
         assert {each.sample_id: each.effect for each in samples} == pytest.approx(expected)
         assert [each.sample_id for each in samples] == list(expected)
     (sample,) = top_contributors(benchmark, "similarity", after, before, "kind=y")
-    assert (sample.sample_id, sample.effect, sample.before, sample.after) == ("c", pytest.approx(0.1), *["scored"] * 2)
+    assert sample == MovedSample("c", pytest.approx(0.1), "scored", "scored")
     assert top_contributors(benchmark, "similarity", after, before, "kind=z") == []
     # A slice is small enough even if the run is not.
     monkeypatch.setattr(row_changes, "MAX_ROWS", 3)
     assert top_contributors(benchmark, "similarity", after, before, "kind=y") == [sample]
-    with pytest.raises(InputProblem, match="more than 3 samples"):
-        top_contributors(benchmark, "similarity", after, before)
-    with pytest.raises(InputProblem, match="more than 3 samples"):
-        differing_units(after, before, ("similarity",), 9)
+    for refused in (
+        lambda: top_contributors(benchmark, "similarity", after, before),
+        lambda: differing_units(after, before, ("similarity",), 9),
+    ):
+        with pytest.raises(InputProblem, match="more than 3 samples"):
+            refused()

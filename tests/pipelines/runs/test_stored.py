@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,30 +9,21 @@ import pytest
 
 from beamscore.pipelines.config.errors import UsageError
 from beamscore.pipelines.runs.named import find_baseline, split_system
+from tests.finished_runs import row, write_run
 from tests.memory_files import ObjectStore
-from tests.runs import evaluate, write_lines
 
-COLONS = ("nightly-12:30", "12:30:00", "a:good", "b:c.txt", "C:")
+COLONS = ("nightly-12:30", "a:good", "b:c.txt", "C:")
 """Names of runs of which the last part could be a system."""
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("stored")
-    records = write_lines(folder / "r.jsonl", [{"sample_id": "a", "text": "x"}])
-    return evaluate(folder / "run", records, {"good": records, "30": records}, "--quiet", "--no-html").output
-
-
 @pytest.fixture(params=["disk", "store"])
-def base(request: pytest.FixtureRequest, run: Path, tmp_path: Path) -> Iterator[str]:
-    """A folder with copies of a run under each of the names."""
+def base(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """A folder with a run under each of the names."""
     ObjectStore.clear()
     for name in COLONS:
-        if request.param == "disk":
-            shutil.copytree(run, tmp_path / name)
-        else:
-            for path in (path for path in run.rglob("*") if path.is_file()):
-                ObjectStore.FILES[f"mem://bucket/{name}/{path.relative_to(run)}"] = path.read_bytes()
+        run = write_run(tmp_path / name, [row("a", 1.0)])
+        for path in (path for path in run.rglob("*") if path.is_file()):
+            ObjectStore.FILES[f"mem://bucket/{name}/{path.relative_to(run)}"] = path.read_bytes()
     yield str(tmp_path) if request.param == "disk" else "mem://bucket"
     ObjectStore.clear()
 
@@ -42,8 +32,8 @@ def test_a_run_that_is_there_is_meant_whatever_its_colons(base: str) -> None:
     for path in (f"{base}/{name}{end}" for name in COLONS for end in ("", "/")):
         assert split_system(path) == find_baseline(path) == (path, None)
         # Behind a run that is there, a colon tells the system, whatever it is called.
-        for system in ("good", "30", "x.txt"):
-            assert split_system(f"{path}:{system}") == find_baseline(f"{path}:{system}") == (path, system)
+        for named in (f"{path}:good", f"{path}:x.txt"):
+            assert split_system(named) == find_baseline(named) == (path, named.rpartition(":")[2])
 
 
 @pytest.mark.parametrize("text", ["mem://bucket", "mem://bucket/run", "run", "run/x", "a:b/c", "a:", "s p:q r"])
@@ -51,10 +41,8 @@ def test_what_has_no_system_is_a_run(text: str) -> None:
     assert split_system(text) == (text, None)
 
 
-def test_a_file_is_still_read(base: str, tmp_path: Path) -> None:
-    if base.startswith("mem:"):
-        pytest.skip("a blessed file is one of the disk")
-    (tmp_path / "blessed.txt").write_text("nightly-12:30:good\n")
-    assert find_baseline(f"{base}/blessed.txt") == (f"{base}/nightly-12:30", "good")
+def test_the_last_line_of_a_file_names_a_run_of_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "blessed.txt").write_text("old # first\n# nothing\nnightly-12:30:good  # by Ada\n\n")
+    assert find_baseline(f"{tmp_path}/blessed.txt") == (f"{tmp_path}/nightly-12:30", "good")
     with pytest.raises(UsageError, match=r"none\.txt: cannot be read"):
-        find_baseline(f"{base}/none.txt")
+        find_baseline(f"{tmp_path}/none.txt")

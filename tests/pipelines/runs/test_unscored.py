@@ -5,20 +5,29 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from beamscore.pipelines.runs.causes import QuarantineCause, QuarantinedRecord, most_frequent
+from beamscore.pipelines.runs.causes import (
+    QuarantineCause,
+    QuarantinedRecord,
+    duplicate_warnings,
+    most_frequent,
+    stored_causes,
+)
 from tests.runs import Run, evaluate, write_lines
 
 Records = list[dict[str, Any]]
 RULES = [{"id": 1, "properties": {"LaneType": "bus"}, "centerlines": ["a"]}]
-TRUTHS: Records = [{"sample_id": f"s{index}", "rules": RULES} for index in range(4)]
-WRONG: Records = [{"sample_id": each["sample_id"], "rule": RULES} for each in TRUTHS]
-OTHER_IDS: Records = [{**each, "sample_id": f"{each['sample_id']}.png"} for each in TRUTHS]
-REJECTED: Records = [{"sample_id": each["sample_id"], "rules": 5} for each in TRUTHS]
-NOTHING: Records = [{"sample_id": each["sample_id"], "rules": None} for each in TRUTHS]
+
+
+def records(**fields: Any) -> Records:
+    return [{"sample_id": f"s{index}", **fields} for index in range(4)]
+
+
+TRUTHS, WRONG = records(rules=RULES), records(rule=RULES)
 ODD: Records = [{"sample_id": "s0", "a\nb": 1, "": 2, "\x1b[31m": 3, "x" * 500: 4}]
 NONE = "no record has a field that traffic_rules reads, rules; they have"
 MISSPELLED = f"{NONE} rule (did you mean rules?)"
@@ -39,27 +48,18 @@ def run(folder: Path, truths: Records, *more: str, config: str = "traffic_rules"
         (WRONG, {"ours": WRONG, "other": TRUTHS}, f"the ground truth: {MISSPELLED}"),
         ([], {"ours": TRUTHS}, "the ground truth: there is no record in "),
         (TRUTHS, {"ours": []}, "the predictions of ours: there is no record in "),
-        (
-            TRUTHS,
-            {"ours": OTHER_IDS},
-            "the predictions of ours: nothing was scored: no sample_id is in the ground truth, which has s0, not "
-            "s0.png, for example; give both sides the same ids, or name their field under fields",
-        ),
-        (
-            TRUTHS,
-            {"ours": REJECTED},
-            "the predictions of ours: nothing was scored: 4 prediction records rejected; most often: "
-            "Expected `array | null`, got `int` - at `$.rules` (s0 at ",
-        ),
+        (TRUTHS, {"ours": [{**each, "sample_id": f"{each['sample_id']}.png"} for each in TRUTHS]},
+         "the predictions of ours: nothing was scored: no sample_id is in the ground truth, which has s0, not "
+         "s0.png, for example; give both sides the same ids, or name their field under fields"),
+        (TRUTHS, {"ours": records(rules=5)},
+         "the predictions of ours: nothing was scored: 4 prediction records rejected; most often: "
+         "Expected `array | null`, got `int` - at `$.rules` (s0 at "),
         (TRUTHS, {"ours": ODD}, f"the predictions of ours: {NONE} 'a\\nb', '', "),
         (TRUTHS, {"ours": [{"sample_id": "s0"}]}, f"the predictions of ours: {NONE} a sample_id alone"),
-        (
-            [{"sample_id": "s0", "text": "C"}],
-            {"ours": TRUTHS},
-            f"the ground truth: {NONE} text (did you mean the benchmark chemistry",
-        ),
+        ([{"sample_id": "s0", "text": "C"}], {"ours": TRUTHS},
+         f"the ground truth: {NONE} text (did you mean the benchmark chemistry"),
     ],
-)
+)  # fmt: skip
 def test_why_nothing_was_scored_is_one_line_and_the_result_is_written(
     tmp_path: Path, truths: Records, systems: dict[str, Any], told: str
 ) -> None:
@@ -74,13 +74,10 @@ def test_why_nothing_was_scored_is_one_line_and_the_result_is_written(
 def test_of_several_systems_only_the_one_that_is_wrong_is_told(tmp_path: Path) -> None:
     gates = ("--set", "gates.overall.f1.minimum=0.5", "--set", "gates.overall.f1.judge=point")
     found = run(tmp_path, TRUTHS, *gates, good=TRUTHS, none=[], wrong=WRONG)
-    assert (found.code, found.stderr.splitlines()) == (
-        1,
-        [
-            f"beamscore: the predictions of none: there is no record in {tmp_path / 'none.jsonl'}; nothing was scored",
-            f"beamscore: the predictions of wrong: {MISSPELLED}",
-        ],
-    )
+    assert (found.code, found.stderr.splitlines()) == (1, [
+        f"beamscore: the predictions of none: there is no record in {tmp_path / 'none.jsonl'}; nothing was scored",
+        f"beamscore: the predictions of wrong: {MISSPELLED}",
+    ])  # fmt: skip
     assert found.summary["systems"]["good"]["values"]["overall.f1"] == 1
 
 
@@ -96,18 +93,19 @@ def test_a_ground_truth_that_measures_nothing_is_told(tmp_path: Path) -> None:
 def test_a_model_that_predicts_nothing_of_some_samples_or_of_all_is_scored(tmp_path: Path) -> None:
     """A Parquet file of it has the column, with nulls."""
     some: Records = [{"sample_id": "s0"}, {"sample_id": "s1", "rules": None}, TRUTHS[2]]
-    found = run(tmp_path, TRUTHS, some=some, nothing=NOTHING)
+    table = pa.table({"sample_id": [each["sample_id"] for each in TRUTHS], "rules": pa.nulls(4, pa.string())})
+    pq.write_table(table, tmp_path / "nothing.parquet")
+    pq.write_table(table.rename_columns(["sample_id", "rule"]), tmp_path / "wrong.parquet")
+    truth, given = write_lines(tmp_path / "t.jsonl", TRUTHS), write_lines(tmp_path / "some.jsonl", some)
+    sides = {"some": given, "nothing": tmp_path / "nothing.parquet"}
+    flags = ("--quiet", "--no-html")
+    found = evaluate(tmp_path / "out", truth, sides, *flags, config="traffic_rules")
+    assert (found.code, found.stderr) == (0, "")
     coverage = found.summary["systems"]["some"]["coverage"]
     assert (coverage["predictions_without_fields"], "ground_truth_without_fields" in coverage) == (2, False)
     assert found.summary["systems"]["nothing"]["values"]["overall.f1"] == 0
-    table = pa.table({"sample_id": [each["sample_id"] for each in TRUTHS], "rules": pa.nulls(4, pa.string())})
-    pq.write_table(table, tmp_path / "p.parquet")
-    given = tmp_path / "t.jsonl", tmp_path / "p.parquet", "--quiet", "--no-html"
-    again = evaluate(tmp_path / "out", *given, config="traffic_rules")
-    assert [(each.code, each.stderr) for each in (found, again)] == [(0, "")] * 2
     # One without the column is told.
-    pq.write_table(table.rename_columns(["sample_id", "rule"]), tmp_path / "p.parquet")
-    again = evaluate(tmp_path / "out", *given, config="traffic_rules")
+    again = evaluate(tmp_path / "out", truth, tmp_path / "wrong.parquet", *flags, config="traffic_rules")
     assert (again.code, again.stderr) == (1, f"beamscore: the predictions: {MISSPELLED}\n")
 
 
@@ -121,7 +119,18 @@ def test_the_most_frequent_cause_is_that_of_rejected_records() -> None:
     assert most_frequent(known[:1], ("ours", "ground_truth")) is None
 
 
-def test_a_cause_shows_its_first_record_and_the_remedy() -> None:
+def test_a_cause_shows_its_first_record_and_the_remedy_and_duplicates_are_warned_of() -> None:
     records = [QuarantinedRecord(f"p.jsonl:{line}", f"text: problem {line}") for line in (3, 9)]
-    shown = str(QuarantineCause("ours", "read", "duplicate", 2, records))
-    assert shown == "text: problem 3 (p.jsonl:3); give each record a sample_id of its own"
+    causes = [QuarantineCause("ours", "read", "duplicate", 1200, records),
+              QuarantineCause("ground_truth", "read", "duplicate", 1, records[:1]),
+              QuarantineCause("ours", "read", "failed", 1, records)]  # fmt: skip
+    assert str(causes[0]) == "text: problem 3 (p.jsonl:3); give each record a sample_id of its own"
+    assert duplicate_warnings(causes) == [
+        "the predictions of ours: 1,200 records with a duplicate sample_id: "
+        "p.jsonl:3 (text: problem 3), p.jsonl:9 (text: problem 9); quarantine/ lists all",
+        "the ground truth: 1 record with a duplicate sample_id: p.jsonl:3 (text: problem 3); quarantine/ lists all",
+    ]
+    stored = {"quarantine": msgspec.to_builtins(causes)}
+    assert stored_causes(stored) == causes
+    stored["quarantine"][0]["examples"] = []
+    assert stored_causes(stored) == stored_causes({}) == []
