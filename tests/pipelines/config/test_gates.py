@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from contextlib import nullcontext
+from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from beamscore.metrics.registry import benchmark_class
@@ -32,22 +34,32 @@ def test_a_key_names_a_metric_and_a_slice(key: str, kind: str, target: GateTarge
     assert gate_target(key, benchmark_class(kind)) == target
 
 
-def test_gates_are_checked_against_the_run() -> None:
-    sliced, exact = {"exact_match @ kind=1": Gate(0.5)}, "gates.exact_match"
-    baseline = {"exact_match": Gate(not_worse_than="baseline")}
-    check_targets(sliced, ToyBenchmark, ["a"], [("kind",)])
-    check_targets({"exact_match": Gate(0.5, system="a")}, ToyBenchmark, ["a"], [])
-    check_targets(baseline, ToyBenchmark, ["a"], [])
-    for gates, systems, message in (
-        (sliced, ["a"], f"{exact} @ kind=1: the run does not slice by kind; give --slice kind"),
-        ({"exact_match": Gate(0.5, system="new")}, ["now"], f"{exact}.system: the run has no system new"),
-        ({"exact_match": Gate(not_worse_than="old")}, ["a"], f"{exact}.not_worse_than: the run has no system old"),
-        (baseline, ["baseline", "a"], f"{exact}.not_worse_than: `baseline` is a system of the run and the name of"),
-    ):
-        with pytest.raises(UsageError, match="^" + re.escape(message)):
-            check_targets(gates, ToyBenchmark, systems, [])
+SLICED, EXACT = {"exact_match @ kind=1": Gate(0.5)}, "gates.exact_match"
+AGAINST_BASELINE = {"exact_match": Gate(not_worse_than="baseline")}
 
 
+@pytest.mark.parametrize(
+    ("gates", "systems", "slices", "message"),
+    [
+        (SLICED, ["a"], [("kind",)], None),
+        ({"exact_match": Gate(0.5, system="a")}, ["a"], [], None),
+        (AGAINST_BASELINE, ["a"], [], None),
+        (SLICED, ["a"], [("page",)], f"{EXACT} @ kind=1: the run does not slice by kind; give --slice kind"),
+        ({"exact_match": Gate(0.5, system="new")}, ["now"], [],
+         f"{EXACT}.system: the run has no system new (did you mean now?); there are now"),
+        ({"exact_match": Gate(not_worse_than="old")}, ["a", "b"], [],
+         f"{EXACT}.not_worse_than: the run has no system old; there are a, b"),
+        (AGAINST_BASELINE, ["baseline", "a"], [],
+         f"{EXACT}.not_worse_than: `baseline` is a system of the run and the name of what --baseline gives; give the "
+         "system another name"),
+    ],
+)  # fmt: skip
+def test_gates_are_checked_against_the_run(gates: Any, systems: list[str], slices: Any, message: str | None) -> None:
+    with nullcontext() if message is None else pytest.raises(UsageError, match=f"^{re.escape(message)}$"):
+        check_targets(gates, ToyBenchmark, systems, slices)
+
+
+@settings(max_examples=50)
 @given(st.dictionaries(st.text(min_size=1, max_size=4), st.text(max_size=4), min_size=1, max_size=3))
 def test_the_columns_of_any_label_are_found(cells: dict[str, str]) -> None:
     (label,) = slice_labels(list(cells), [range(len(cells))], list(cells.values()))

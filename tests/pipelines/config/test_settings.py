@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import textwrap
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,54 +11,43 @@ import pytest
 import yaml
 
 from beamscore.metrics.registry import benchmark_class
+from beamscore.pipelines.config import settings
 from beamscore.pipelines.config.errors import UsageError
 from beamscore.pipelines.config.gates import Gate
-from beamscore.pipelines.config.settings import (
-    BootstrapSettings,
-    Configuration,
-    LimitSettings,
-    Settings,
-    load,
-    load_yaml,
-)
 
 CONFIGS = sorted((Path(__file__).parents[3] / "configs").glob("*.yaml"))
 
 
-def read(tmp_path: Path, text: str, *overrides: str, **command_line: Any) -> Configuration:
+def read(tmp_path: Path, text: str, *overrides: str, **command_line: Any) -> settings.Configuration:
     path = tmp_path / "c.yaml"
-    path.write_bytes(text.encode("utf-8", "surrogateescape"))
-    return load(str(path), overrides, command_line)
+    path.write_text(text)
+    return settings.load(str(path), overrides, command_line)
 
 
 def test_a_configuration_holds_shared_settings_and_options_of_the_benchmark(tmp_path: Path) -> None:
-    text = """
-        benchmark: toy
-        protocol: released
-        batch: 7
-        slices: [kind, "kind , words"]
-        bootstrap: {replicates: 9, confidence: 9e-1, seed: 4}
-        limits: {depth: 10}
-        gates: {exact_match: {minimum: 1e-3}}
-        predictions: {ours: [a.jsonl, b.jsonl]}
-    """
-    found = read(tmp_path, textwrap.dedent(text))
+    found = read(
+        tmp_path,
+        "benchmark: toy\nprotocol: released\nbatch: 7\nslices: [kind, 'kind , words']\nlimits: {depth: 10}\n"
+        "bootstrap: {replicates: 9, confidence: 9e-1, seed: 4}\ngates: {exact_match: {minimum: 1e-3}}\n"
+        "predictions: {ours: [a.jsonl, b.jsonl]}\n",
+    )
     assert msgspec.to_builtins(found.benchmark.options) == {"protocol": "released", "batch": 7}
-    assert found.settings == Settings(
+    assert found.settings == settings.Settings(
         benchmark="toy",
         slices=["kind", "kind , words"],
-        bootstrap=BootstrapSettings(9, 0.9, 4),
-        limits=LimitSettings(depth=10),
+        bootstrap=settings.BootstrapSettings(9, 0.9, 4),
+        limits=settings.LimitSettings(depth=10),
         gates={"exact_match": Gate(0.001)},
         predictions={"ours": ["a.jsonl", "b.jsonl"]},
     )
-    assert found.slice_columns() == [("kind",), ("kind", "words")]
+    assert (found.slice_columns(), found.columns()) == ([("kind",), ("kind", "words")], ("kind", "words"))
+    assert (found.slice_indexes(), found.truth_columns()) == (((0,), (0, 1)), ("kind", "words"))
 
 
 def test_aliases_and_merges_are_read_and_1e_9_is_a_number() -> None:
     one = {"x": 1, "y": 1e-9}
     text = "a: &a {x: 1, y: 1e-9}\nb: {<<: *a, x: 2}\nc: [*a, *a]\n"
-    assert load_yaml(text) == {"a": one, "b": {"x": 2, "y": 1e-9}, "c": [one, one]}
+    assert settings.load_yaml(text) == {"a": one, "b": {"x": 2, "y": 1e-9}, "c": [one, one]}
 
 
 def test_the_command_line_wins_over_set_and_set_over_the_file(tmp_path: Path) -> None:
@@ -75,25 +64,21 @@ def test_the_command_line_wins_over_set_and_set_over_the_file(tmp_path: Path) ->
         ("cluster=", "cluster", None),
         ("cluster=a=b", "cluster", "a=b"),
         ("slices=[kind, 'a,b']", "slices", ["kind", "a,b"]),
-        ("bootstrap={replicates: 3}", "bootstrap", BootstrapSettings(3)),
-        ("bootstrap.replicates=3", "bootstrap", BootstrapSettings(3, 0.9, 8)),
+        ("bootstrap={replicates: 3}", "bootstrap", settings.BootstrapSettings(3)),
+        ("bootstrap.replicates=3", "bootstrap", settings.BootstrapSettings(3, 0.9, 8)),
         (" worst_samples =0", "worst_samples", 0),
         ("predictions.ours=[x.jsonl]", "predictions", {"ours": ["x.jsonl"]}),
         ("gates.similarity.tier=advisory", "gates", {"similarity": Gate(0.5, tier="advisory")}),
         # The name of a metric and a slice may have dots and equals signs of its own.
-        (
-            "gates.exact_match @ kind=0.5.minimum=0.25",
-            "gates",
-            {"similarity": Gate(0.5), "exact_match @ kind=0.5": Gate(0.25)},
-        ),
+        ("gates.exact_match @ kind=0.5.minimum=0.25", "gates",
+         {"similarity": Gate(0.5), "exact_match @ kind=0.5": Gate(0.25)}),
     ],
-)
+)  # fmt: skip
 def test_set_takes_keys_values_and_nested_keys(tmp_path: Path, override: str, key: str, value: Any) -> None:
     text = "benchmark: toy\ncluster: page\nbootstrap: {confidence: 0.9, seed: 8}\ngates: {similarity: {minimum: 0.5}}\n"
     assert getattr(read(tmp_path, text, override).settings, key) == value
 
 
-DEEP = "the value is not YAML: a value is not what its tag says, or nested too deeply: "
 TOY = "benchmark: toy\n"
 GATES, EXACT = TOY + "gates: {exact_match: ", "gates.exact_match"
 
@@ -108,7 +93,6 @@ GATES, EXACT = TOY + "gates: {exact_match: ", "gates.exact_match"
         (TOY + TOY, (), "this is not YAML: line 2, column 1: the key benchmark is given twice"),
         (TOY + "limits:\n  depth: 3\n  depth: 4", (), "this is not YAML: line 4, column 3: the key depth is given twi"),
         ("benchmark: !!python/object:os.system x", (), "this is not YAML: line 1, column 12: could not determine a co"),
-        ("benchmark: \udcff\udcff", (), "this is not YAML: "),
         # A key, what was found, and what is allowed.
         (TOY + "missing: maybe", (), "missing: found 'maybe'; allowed: exclude, wrong"),
         (TOY + "bootstrap: 200", (), "bootstrap: found 200; expected `object`, got `int`"),
@@ -116,7 +100,6 @@ GATES, EXACT = TOY + "gates: {exact_match: ", "gates.exact_match"
         (TOY + "bootstrap: {replicas: 3}", (), "bootstrap.replicas: unknown key (did you mean replicates?); allowed: "),
         (TOY + "slices: ['a,,b']", (), "slices: found 'a,,b'; allowed: column names, joined by commas to cross them"),
         (TOY + "gates: {ok: {minimum: 1}, f1: {minimum: x}}", (), "gates.f1.minimum: found 'x'; expected `float |"),
-        (TOY + "gates: {1: {minimum: 1}}", (), "gates: found {1: {'minimum': 1}}; expected `str`, got `int` - at "),
         (TOY + "predictions: {ours: a.jsonl}", (), "predictions.ours: found 'a.jsonl'; expected `array`, got `str`"),
         (TOY + "predictions: {'a b': [x]}", (), "predictions: found {'a b': ['x']}; expected `str` matching regex"),
         (TOY + "predictions: {ground_truth: [p]}", (), "predictions.ground_truth: the other side has this name; give"),
@@ -126,13 +109,11 @@ GATES, EXACT = TOY + "gates: {exact_match: ", "gates.exact_match"
         ("benchmark: figure_text\nmin_confidence: -.inf", (), "min_confidence: found -inf; allowed: a finite number"),
         # What is set on the command line.
         (TOY, ("missing",), "--set missing: must be KEY=VALUE, such as --set protocol=released"),
-        (TOY, ("a\nb",), "--set a<U+000A>b: must be KEY=VALUE"),
         (TOY, ("slices=[",), "--set slices=[: the value is not YAML: "),
         (TOY + "missing: wrong", ("missing.x=1",), "--set missing.x=1: missing is not a group of keys"),
         (TOY, ("gates.task1.f1.minimun=1",), "gates.task1.f1.minimun: unknown key (did you mean minimum?); all"),
         (TOY, ("benchmark=tox",), "benchmark: found 'tox' (did you mean toy?); allowed: "),
-        (TOY, ("slices=" + "[" * 600,), DEEP),
-        (TOY, ("batch=!!bool x",), DEEP),
+        (TOY, ("slices=" + "[" * 600,), "--set slices=" + "[" * 73 + "…: the value is not YAML: a value is not what"),
         (TOY, ("=1",), "--set =1: must be KEY=VALUE"),
         (TOY + "bootstrap: {confidence: 0}", (), "bootstrap.confidence: found 0; expected `float` > 0"),
         (TOY + "derived: {mean: 'slice_mean(exact_match, kind)'}", (), "derived: slice_mean needs the slices of kind;"),
@@ -146,8 +127,8 @@ GATES, EXACT = TOY + "gates: {exact_match: ", "gates.exact_match"
         (GATES + "{minimum: 0.1, judge: point, looks: 2}}", (), EXACT + ".looks: a value alone has no"),
         (GATES + "{margin: .nan, not_worse_than: b}}", (), EXACT + ".margin: found nan; expected `float`"),
         (GATES + "{margin: 1, not_worse_than: b}}", (), EXACT + ".margin: found 1; the metric is always "),
-        (GATES + "{minimum: 92}}", (), EXACT + ".minimum: found 92; the metric is always at least 0 and at"),
-        (GATES + "{minimum: -1}}", (), EXACT + ".minimum: found -1; the metric is always at least 0 and at"),
+        (GATES + "{minimum: 92}}", (), EXACT + ".minimum: found 92; the metric is always at least 0 and at most 1"),
+        (GATES + "{maximum: -1}}", (), EXACT + ".maximum: found -1; the metric is always at least 0 and at most 1"),
         (GATES + "{not_worse_than: a, system: a}}", (), EXACT + ": the system a would be compared with it"),
         (GATES + "{minimum: 0.5}}", ("bootstrap.replicates=0",), EXACT + ".judge: found interval, but bootstrap.rep"),
         (TOY + "gates: {'exact_match @ ': {minimum: 0.5}}", (), "gates.exact_match @ : there is no label behind the @"),
@@ -159,17 +140,15 @@ def test_what_is_wrong_is_told_in_one_line(tmp_path: Path, text: str, overrides:
     with pytest.raises(UsageError) as error:
         read(tmp_path, text, *overrides)
     found = str(error.value).replace(f"{tmp_path}/c.yaml: ", "")
-    assert (message in found) if message is DEEP else found.startswith(message)
-    assert "\n" not in found
-    assert len(found) < 400
+    assert found.startswith(message)
+    assert ("\n" in found, len(found) < 400) == (False, True)
 
 
 def test_what_the_command_line_cannot_give_is_refused_and_what_only_seems_wrong_is_not(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"the column .* is not UTF-8; no record can have it"):
         read(tmp_path, TOY, slices=["caf\udce9"])
-    assert read(tmp_path, GATES + "{minimum: 0.5, judge: point}}", "bootstrap.replicates=0")
-    # The ends of the range of a metric are within it.
-    assert read(tmp_path, GATES + "{minimum: 0, maximum: 1}}")
+    # Without intervals, values are judged; the ends of the range of a metric are within it.
+    assert read(tmp_path, GATES + "{minimum: 0, maximum: 1, judge: point}}", "bootstrap.replicates=0")
 
 
 def test_the_fields_of_a_system_take_precedence_over_those_of_all_predictions(tmp_path: Path) -> None:
@@ -185,16 +164,15 @@ def test_the_fields_of_a_system_take_precedence_over_those_of_all_predictions(tm
 
 @pytest.mark.parametrize("path", ["no/such/folder/c.yaml", "chrat", "."])
 def test_a_configuration_that_is_not_there_is_told_with_the_benchmarks(path: str) -> None:
-    told = r"the configuration cannot be read \(.*\); give a YAML file, FILE.py:CLASS, or one of "
-    with pytest.raises(UsageError, match=told) as error:
-        load(path, [], {})
-    assert str(error.value).startswith(f"{path}: ")
-    assert "\n" not in str(error.value)
+    told = rf"{re.escape(path)}: the configuration cannot be read \(.*\); give a YAML file, FILE.py:CLASS, or one of .*"
+    with pytest.raises(UsageError) as error:
+        settings.load(path, [], {})
+    assert re.fullmatch(told, str(error.value))
 
 
 def test_the_resolved_configuration_shows_every_default_but_not_the_output(tmp_path: Path) -> None:
     resolved = read(tmp_path, "benchmark: toy\noutput: somewhere\n").resolved()
-    names = {field.encode_name for field in msgspec.structs.fields(Settings)}
+    names = {field.encode_name for field in msgspec.structs.fields(settings.Settings)}
     left_out = {"output", "page", "derived", "repeats", "pictures"}
     assert resolved.keys() == (names - left_out) | {"protocol", "batch"}
     assert (resolved["bootstrap"], resolved["batch"]) == ({"replicates": 200, "confidence": 0.95, "seed": 0}, 3)
@@ -206,10 +184,10 @@ def test_the_resolved_configuration_shows_every_default_but_not_the_output(tmp_p
 @pytest.mark.parametrize("path", [*CONFIGS, Path("toy")], ids=lambda path: path.name)
 def test_a_shipped_configuration_spells_out_the_defaults(path: Path) -> None:
     """The name of a benchmark stands for them, too."""
-    found = load(str(path), [], {})
+    found = settings.load(str(path), [], {})
     options = benchmark_class(path.stem).options_type
     assert len(CONFIGS) >= 5
-    assert (found.settings, found.benchmark.options) == (Settings(benchmark=path.stem), options())
+    assert (found.settings, found.benchmark.options) == (settings.Settings(benchmark=path.stem), options())
     if path in CONFIGS:
         spelled = set(yaml.safe_load(path.read_text(encoding="utf-8")))
         assert spelled >= {field.encode_name for field in msgspec.structs.fields(options)}

@@ -8,30 +8,24 @@ import msgspec
 import pytest
 
 from beamscore.metrics.version import VERSION
-from beamscore.pipelines.runs.differences import (
-    COMPARED,
-    CONFIGURED,
-    PAIRED,
-    REUSED,
-    SCORED_ALIKE,
-    RunSignature,
-    Strictness,
-    differences,
-)
+from beamscore.pipelines.runs import differences
 from beamscore.pipelines.runs.documents import Fingerprint
 
 DRAWN = {"replicates": 10, "seed": 0, "confidence": 0.95}
 CONFIG: dict[str, Any] = {"protocol": "published", "missing": "wrong", "bootstrap": DRAWN, "slices": [], "fields": {}}
-RUN = RunSignature("toy", VERSION, CONFIG, {"packages": {"numpy": "1"}, "tools": {}}, Fingerprint(3, "aaaaaaaaa"))
-USES = {"judged": PAIRED, "alike": SCORED_ALIKE, "configured": CONFIGURED, "compared": COMPARED, "reused": REUSED}
-EVERY = set(USES)
+CONFIG["derived"] = {"both": "1"}
+RUN = differences.RunSignature(
+    "toy", VERSION, CONFIG, {"packages": {"numpy": "1"}, "tools": {}}, Fingerprint(3, "aaaaaaaaa")
+)
+EVERY = {"PAIRED", "SCORED_ALIKE", "CONFIGURED", "COMPARED", "REUSED"}
+"""How strict the uses of two runs are."""
 
 
-def config(**changes: Any) -> RunSignature:
+def config(**changes: Any) -> differences.RunSignature:
     return msgspec.structs.replace(RUN, config={**CONFIG, **changes})
 
 
-def run(**changes: Any) -> RunSignature:
+def run(**changes: Any) -> differences.RunSignature:
     return msgspec.structs.replace(RUN, **changes)
 
 
@@ -40,38 +34,46 @@ def run(**changes: Any) -> RunSignature:
     [
         (RUN, set(), ""),
         (run(benchmark="chart"), EVERY, "it is a run of chart, not of toy"),
-        (run(version="0.0.9"), EVERY, "it was made by beamscore 0.0.9, which may score otherwise than"),
-        (run(version=VERSION + ".post1"), {"compared", "reused"}, "it was made by beamscore"),
-        (run(version=""), EVERY, "it was made by an earlier version of beamscore"),
+        (run(version="0.0.9"), EVERY, f"it was made by beamscore 0.0.9, which may score otherwise than {VERSION}"),
+        (run(version=VERSION + ".post1"), {"COMPARED", "REUSED"},
+         f"it was made by beamscore {VERSION}.post1, which may score otherwise than {VERSION}"),
+        (run(version=""), EVERY,
+         f"it was made by an earlier version of beamscore, which may score otherwise than {VERSION}"),
         (config(protocol="released"), EVERY, 'it used protocol: "released" instead of "published"'),
         (config(missing="exclude"), EVERY, 'it used missing: "exclude" instead of "wrong"'),
-        (config(newer=1), EVERY, "it used newer: 1 instead of null"),
-        (config(fields={"a": "b"}), EVERY - {"reused"}, "it used fields: "),
-        (config(cluster="page"), EVERY - {"reused"}, 'it used cluster: "page" instead of null'),
-        (config(bootstrap={**DRAWN, "seed": 1}), {"judged", "alike", "configured"}, "it used bootstrap: "),
-        (config(bootstrap={**DRAWN, "confidence": 0.8}), {"configured"}, "it used bootstrap: "),
+        (config(newer="x" * 59), EVERY, f'it used newer: "{"x" * 56}... instead of null'),
+        (config(fields={"a": "b"}), EVERY - {"REUSED"}, 'it used fields: {"a":"b"} instead of {}'),
+        (config(cluster="page"), EVERY - {"REUSED"}, 'it used cluster: "page" instead of null'),
+        (config(derived={"new": "1"}), set(), ""),
+        (config(derived={"both": "2"}), EVERY - {"REUSED"}, 'it used derived.both: "2" instead of "1"'),
+        (config(bootstrap={**DRAWN, "seed": 1}), {"PAIRED", "SCORED_ALIKE", "CONFIGURED"}, "it used bootstrap: "),
+        (config(bootstrap={**DRAWN, "confidence": 0.8}), {"CONFIGURED"}, "it used bootstrap: "),
         (config(slices=["kind"], gates={"x": {}}, limits={"depth": 1}), set(), ""),
-        (run(fingerprint=Fingerprint(3, "bb")), {"judged", "compared"}, "it has a different ground truth: 3 samples ("),
-        (run(fingerprint=None), {"judged", "compared"}, "the ground truth of a run has no fingerprint"),
-        (run(versions={"packages": {"numpy": "2"}, "tools": {}}), {"reused"},
-         "it used other versions of packages: numpy 2, not 1"),
-        (run(versions=None), {"reused"}, "it used other versions of packages"),
+        (run(fingerprint=Fingerprint(4, "bb")), {"PAIRED", "COMPARED"},
+         "it has a different ground truth: 4 samples (bb) instead of 3 (aaaaaaaa)"),
+        (run(fingerprint=None), {"PAIRED", "COMPARED"},
+         "the ground truth of a run has no fingerprint, so nothing tells whether both have the same"),
+        (run(versions={"packages": {"numpy": "2", "new": "1"}, "tools": {}}), {"REUSED"},
+         "it used other versions of packages: new 1, not none, numpy 2, not 1"),
+        (run(versions=None), {"REUSED"}, "it used other versions of packages"),
     ],
 )  # fmt: skip
-def test_each_use_refuses_what_it_must(other: RunSignature, refusing: set[str], reason: str) -> None:
-    found = {name: differences(RUN, other, strictness) for name, strictness in USES.items()}
-    assert {name for name, reasons in found.items() if reasons} == refusing
-    assert all(reasons[0].startswith(reason) for reasons in found.values() if reasons)
+def test_each_use_refuses_what_it_must(other: differences.RunSignature, refusing: set[str], reason: str) -> None:
+    found = {use: differences.differences(RUN, other, getattr(differences, use)) for use in EVERY}
+    assert {use for use, reasons in found.items() if reasons} == refusing
+    for reasons in filter(None, found.values()):
+        assert reasons[0].startswith(reason) if reason.endswith(": ") else reasons[0] == reason
     # Which of two runs comes first does not change whether they compare.
-    assert {name for name, strictness in USES.items() if differences(other, RUN, strictness)} == refusing
+    turned = {use for use in EVERY if differences.differences(other, RUN, getattr(differences, use))}
+    assert turned == refusing
 
 
 def test_all_that_differs_is_said_but_of_two_benchmarks_that_alone() -> None:
     other = run(version="0.0.9", config={**CONFIG, "missing": "exclude"}, versions=None, fingerprint=None)
-    strict = Strictness("all", exact_version=True, surroundings=True, ground_truth=True)
-    assert len(differences(RUN, other, strict, it="b")) == 5
+    strict = differences.Strictness("all", exact_version=True, surroundings=True, ground_truth=True)
+    assert len(differences.differences(RUN, other, strict, it="b")) == 5
     # Versions that are unknown on both sides are not known to be equal.
-    assert len(differences(run(versions=None), run(versions=None), REUSED)) == 2
-    assert differences(RUN, run(benchmark="chart", version="", fingerprint=None), strict) == [
+    assert len(differences.differences(run(versions=None), run(versions=None), differences.REUSED)) == 2
+    assert differences.differences(RUN, run(benchmark="chart", version="", fingerprint=None), strict) == [
         "it is a run of chart, not of toy"
     ]

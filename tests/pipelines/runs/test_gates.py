@@ -23,21 +23,13 @@ from beamscore.metrics.statistics.sums import Sums
 from beamscore.pipelines.config import settings
 from beamscore.pipelines.config.gates import Gate
 from beamscore.pipelines.config.settings import Configuration
-from beamscore.pipelines.runs.documents import (
-    DrawnReplicates,
-    Fingerprint,
-    GateVerdict,
-    RunSums,
-    Summary,
-    SystemSummary,
-    SystemSums,
-)
+from beamscore.pipelines.runs import documents
 from beamscore.pipelines.runs.gates import decide, gate_verdicts
 from beamscore.pipelines.runs.run import JudgedRuns, Run
 
 REPLICATES = 200
 SAMPLES = 400
-SAME = Fingerprint(SAMPLES, "ab" * 16)
+SAME = documents.Fingerprint(SAMPLES, "ab" * 16)
 
 
 def configuration(gates: Mapping[str, Gate], **more: Any) -> Configuration:
@@ -48,8 +40,8 @@ def configuration(gates: Mapping[str, Gate], **more: Any) -> Configuration:
 class Part(NamedTuple):
     """What a run says of a slice, and its sums."""
 
-    summary: SystemSummary
-    sums: SystemSums
+    summary: documents.SystemSummary
+    sums: documents.SystemSums
 
 
 @cache
@@ -62,7 +54,7 @@ def part(right: int, samples: int = SAMPLES, first: int = 0, left_out: int = 0, 
         sums.add(bootstrap.unit_hash(f"s{first + number}"), {"samples": 1, "equal": equal, "similarity": equal})
     measured = measure(benchmark, Sums(), sums.table())
     truths = {"read": samples + left_out, "scored": samples, "missing_prediction": 0, "rejected": left_out}
-    summary = SystemSummary(
+    summary = documents.SystemSummary(
         coverage={"ground_truth": truths},
         predictions_fingerprint=f"{right} right" if predictions == "" else predictions,
         values=measured.values,
@@ -70,7 +62,10 @@ def part(right: int, samples: int = SAMPLES, first: int = 0, left_out: int = 0, 
         slices={},
     )
     replicates = PackedReplicates.of(sums.table().below().without_zeros())
-    return Part(summary, SystemSums(coverage={}, sums=sums.sums().units(), counts={}, replicates=replicates, slices={}))
+    return Part(
+        summary,
+        documents.SystemSums(coverage={}, sums=sums.sums().units(), counts={}, replicates=replicates, slices={}),
+    )
 
 
 CONFIG = {"missing": "wrong", "bootstrap": {"replicates": REPLICATES, "seed": 0}}
@@ -80,10 +75,10 @@ def run_of(systems: Mapping[str, Mapping[str, Part]], provenance: Mapping[str, A
     """Returns a run of these parts, by system and label; one without all samples has those of its slice."""
     known = {"benchmark": "toy", "version": "0.2.0", "config": CONFIG, "fingerprint": SAME, **changes}
     summaries, sums = ({name: _whole(parts, side) for name, parts in systems.items()} for side in (0, 1))
-    run = Run("last", Summary(ranking=list(systems), systems=summaries, **known), provenance)
+    run = Run("last", documents.Summary(ranking=list(systems), systems=summaries, **known), provenance)
     run.configuration = configuration({})
-    drawn = DrawnReplicates(REPLICATES, 0)
-    run.sums = RunSums(format=1, unit_bits=52, benchmark="toy", config=CONFIG, bootstrap=drawn, systems=sums)
+    drawn = documents.DrawnReplicates(REPLICATES, 0)
+    run.sums = documents.RunSums(format=1, unit_bits=52, benchmark="toy", config=CONFIG, bootstrap=drawn, systems=sums)
     return run
 
 
@@ -103,11 +98,11 @@ def changed(part: Part, **values: Any) -> Part:
 
 def evaluated(
     gates: Mapping[str, Gate], systems: Mapping[str, Mapping[str, Part]], against: Run | None = None, **more: Any
-) -> list[GateVerdict]:
+) -> list[documents.GateVerdict]:
     return gate_verdicts(configuration(gates, **more), run_of(systems), against)
 
 
-def verdict(gate: Gate, found: Part, against: Run | None = None, **more: Any) -> GateVerdict:
+def verdict(gate: Gate, found: Part, against: Run | None = None, **more: Any) -> documents.GateVerdict:
     (one,) = evaluated({"exact_match": gate}, {"ours": {"": found}}, against, **more)
     return one
 
@@ -140,7 +135,7 @@ def test_a_bound_is_judged_on_the_whole_interval_or_on_the_value(
     low, high = ends or part(320).summary.intervals["exact_match"] or (0.0, 0.0)
     assert ends or (0.755 < low < 0.77 and 0.83 < high < 0.845)
     shown = changed(part(320), values={"exact_match": value}, intervals={"exact_match": (low, high)})
-    assert verdict(gate, shown) == GateVerdict(
+    assert verdict(gate, shown) == documents.GateVerdict(
         gate=gate.name or "exact_match", tier="blocking", system="ours", metric="exact_match", slice=None,
         judge=gate.judge, verdict=word, blocks=word != "pass", value=value, interval=(low, high),
         reason=reason.replace("LOW", f"{low:.4g}").replace("HIGH", f"{high:.4g}"),
@@ -277,7 +272,7 @@ def test_each_comparison_says_its_margin_in_standard_errors_and_what_a_narrow_on
         assert float(found[2].removeprefix("about ")) == pytest.approx(failures, rel=0.4)
 
 
-def week_of(*, right: int, replaced: int = 0, nights: int = 7, looks: int = 7, **more: Any) -> GateVerdict:
+def week_of(*, right: int, replaced: int = 0, nights: int = 7, looks: int = 7, **more: Any) -> documents.GateVerdict:
     """Returns the verdict on the last of `nights` that each have `right` of 400 right, each by other predictions."""
     against = baseline(320)
     earlier = [run_of({"ours": {"": part(right, predictions=f"night {number}")}}) for number in range(1, nights)]
@@ -405,8 +400,8 @@ OF_BASELINE = {
     "another seed": baseline(1, config={**CONFIG, "bootstrap": {"seed": 1}}),
     "another version": baseline(1, version="0.3.0"),
     "no version": baseline(1, version=""),
-    "another corpus": baseline(1, fingerprint=Fingerprint(SAMPLES, "cd" * 16)),
-    "another size": baseline(1, fingerprint=Fingerprint(7, "ab" * 16)),
+    "another corpus": baseline(1, fingerprint=documents.Fingerprint(SAMPLES, "cd" * 16)),
+    "another size": baseline(1, fingerprint=documents.Fingerprint(7, "ab" * 16)),
     "no fingerprint": baseline(1, fingerprint=None),
     "other systems": baseline(1, systems=("a", "b")),
     "nothing measured": baseline(0, 0),

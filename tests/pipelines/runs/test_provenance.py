@@ -10,16 +10,6 @@ from apache_beam.io.filesystems import FileSystems
 
 from beamscore.metrics.version import VERSION
 from beamscore.pipelines.runs import provenance
-from beamscore.pipelines.runs.provenance import (
-    HIDDEN,
-    InputFile,
-    Invocation,
-    input_sides,
-    run_document,
-    seconds,
-    utc,
-    without_secrets,
-)
 from beamscore.pipelines.runs.run import open_result
 from beamscore.transforms.io.files import SourceFile
 from beamscore.transforms.records import GROUND_TRUTH
@@ -52,7 +42,9 @@ def test_a_run_says_where_it_comes_from_and_what_differs_between_equal_runs_is_n
     assert (document["benchmark"], document["systems"]) == ("toy", ["ours", "same"])
     assert (document["command"][:3], document["command"][-1]) == (["beamscore", "evaluate", "toy"], "--no-html")
     assert document["runner"] == "DirectRunner"
-    assert document["seconds"] == pytest.approx(seconds(document["ended"]) - seconds(document["started"]), abs=0.002)
+    assert document["seconds"] == pytest.approx(
+        provenance.seconds(document["ended"]) - provenance.seconds(document["started"]), abs=0.002
+    )
     versions = document["versions"]
     assert versions["beamscore"] == found.summary["version"] == VERSION
     assert set(versions) == {"beamscore", "python", "platform", "packages", "tools"}
@@ -60,7 +52,7 @@ def test_a_run_says_where_it_comes_from_and_what_differs_between_equal_runs_is_n
     truth, predictions = document["inputs"]["ground_truth"], document["inputs"]["predictions"]
     stats = {str(path): path.stat() for path in truth_files}
     listed = [
-        {"path": path, "bytes": stat.st_size, "modified": utc(stat.st_mtime), "checksum": None}
+        {"path": path, "bytes": stat.st_size, "modified": provenance.utc(stat.st_mtime), "checksum": None}
         for path, stat in stats.items()
     ]
     size = sum(stat.st_size for stat in stats.values())
@@ -81,15 +73,15 @@ def test_the_versions_of_tex_are_told_where_the_benchmark_runs_it() -> None:
 @pytest.mark.parametrize(
     ("typed", "shown"),
     [
-        (["--s3_secret_access_key=abc", "--a=eu"], [f"--s3_secret_access_key={HIDDEN}", "--a=eu"]),
-        (["--s3_session_token", "abc", "x"], ["--s3_session_token", HIDDEN, "x"]),
-        (["--s3_access_key_id=abc"], [f"--s3_access_key_id={HIDDEN}"]),
+        (["--s3_secret_access_key=abc", "--a=eu"], [f"--s3_secret_access_key={provenance.HIDDEN}", "--a=eu"]),
+        (["--s3_session_token", "abc", "x"], ["--s3_session_token", provenance.HIDDEN, "x"]),
+        (["--s3_access_key_id=abc"], [f"--s3_access_key_id={provenance.HIDDEN}"]),
         (["--password", "--quiet"], ["--password", "--quiet"]),
         (["--set", "cluster=token"], ["--set", "cluster=token"]),
     ],
 )  # fmt: skip
 def test_secrets_of_the_command_line_are_not_kept(typed: list[str], shown: list[str]) -> None:
-    assert without_secrets(["beamscore", *typed]) == ["beamscore", *shown]
+    assert provenance.without_secrets(["beamscore", *typed]) == ["beamscore", *shown]
 
 
 @pytest.mark.parametrize(("modified", "shown"), [(1.5, "1970-01-01T00:00:01.500Z"), (0.0, None)])
@@ -100,21 +92,23 @@ def test_the_checksum_of_an_object_store_is_told(
     monkeypatch.setattr(
         FileSystems, "checksum", lambda path: f"etag of {path}" if modified else Path("/none").read_text()
     )
-    ((side, files),) = input_sides([SourceFile(GROUND_TRUTH, 0, "s3://b/t.jsonl", 7, "jsonl", modified)])
+    ((side, files),) = provenance.input_sides([SourceFile(GROUND_TRUTH, 0, "s3://b/t.jsonl", 7, "jsonl", modified)])
     checksum = "etag of s3://b/t.jsonl" if modified else None
-    assert (side, files.files) == (GROUND_TRUTH, (InputFile("s3://b/t.jsonl", 7, shown, checksum),))
+    assert (side, files.files) == (GROUND_TRUTH, (provenance.InputFile("s3://b/t.jsonl", 7, shown, checksum),))
 
 
 def test_of_many_files_the_first_are_listed_and_all_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(provenance, "MAX_FILES_LISTED", 2)
     files = [SourceFile(0, number, f"{number}.jsonl", 10, "jsonl", 1.0) for number in range(5)]
-    ((_, side),) = input_sides(files)
+    ((_, side),) = provenance.input_sides(files)
     assert (side.count, side.bytes, [each.path for each in side.files]) == (5, 50, ["0.jsonl", "1.jsonl"])
     for changed in (("5.jsonl", 10, "jsonl", 1.0), ("4.jsonl", 11, "jsonl", 1.0), ("4.jsonl", 10, "jsonl", 2.0)):
-        assert input_sides([*files[:4], SourceFile(0, 4, *changed)])[0][1].digest != side.digest
+        assert provenance.input_sides([*files[:4], SourceFile(0, 4, *changed)])[0][1].digest != side.digest
 
 
 def test_a_path_that_is_not_utf_8_can_be_written() -> None:
-    sides = input_sides([SourceFile(0, 0, "a\udcff", 1, "jsonl")])
-    document = run_document(Invocation(("a\udcff",), inputs=sides), "id", make_benchmark("toy"), ["ours"], {})
+    sides = provenance.input_sides([SourceFile(0, 0, "a\udcff", 1, "jsonl")])
+    document = provenance.run_document(
+        provenance.Invocation(("a\udcff",), inputs=sides), "id", make_benchmark("toy"), ["ours"], {}
+    )
     assert json.dumps(document, ensure_ascii=False).encode().count(b"a\\\\udcff") == 2

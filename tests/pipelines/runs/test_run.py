@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from beamscore.metrics.benchmark import MetricSpec
 from beamscore.metrics.statistics.sums import Sums
 from beamscore.pipelines.config.settings import Settings, load
-from beamscore.pipelines.runs.documents import slice_coverage
 from beamscore.pipelines.runs.gates import coverage_failures
 from beamscore.pipelines.runs.ranking import rank
 from beamscore.pipelines.runs.run import Run
@@ -63,15 +62,6 @@ def test_ranking_is_by_the_metrics_in_order_and_then_by_name_whatever_the_order_
         return 2.0 if x is None else -x, 2.0 if y is None else y, name
 
     assert rank({name: values[name] for name in names}, ranking) == sorted(values, key=order)
-
-
-def test_the_coverage_of_a_slice() -> None:
-    counted = {"predictions.scored": 2, "ground_truth.scored": 2, "ground_truth.rejected": 1, "not_rendered": 4}
-    assert slice_coverage(counted) == {
-        "ground_truth": {"rejected": 1, "scored": 2},
-        "predictions": {"scored": 2},
-        "not_rendered": 4,
-    }
 
 
 @pytest.mark.parametrize(("read", "balanced"), [(3, True), (4, False)])

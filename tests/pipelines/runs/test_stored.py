@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,24 +15,18 @@ COLONS = ("nightly-12:30", "a:good", "b:c.txt", "C:")
 """Names of runs of which the last part could be a system."""
 
 
-@pytest.fixture(params=["disk", "store"])
-def base(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """A folder with a run under each of the names."""
+def test_a_run_that_is_there_is_meant_whatever_its_colons(tmp_path: Path) -> None:
     ObjectStore.clear()
     for name in COLONS:
         run = write_run(tmp_path / name, [row("a", 1.0)])
         for path in (path for path in run.rglob("*") if path.is_file()):
             ObjectStore.FILES[f"mem://bucket/{name}/{path.relative_to(run)}"] = path.read_bytes()
-    yield str(tmp_path) if request.param == "disk" else "mem://bucket"
-    ObjectStore.clear()
-
-
-def test_a_run_that_is_there_is_meant_whatever_its_colons(base: str) -> None:
-    for path in (f"{base}/{name}{end}" for name in COLONS for end in ("", "/")):
+    for path in (f"{base}/{name}{end}" for base in (tmp_path, "mem://bucket") for name in COLONS for end in ("", "/")):
         assert split_system(path) == find_baseline(path) == (path, None)
         # Behind a run that is there, a colon tells the system, whatever it is called.
         for named in (f"{path}:good", f"{path}:x.txt"):
             assert split_system(named) == find_baseline(named) == (path, named.rpartition(":")[2])
+    ObjectStore.clear()
 
 
 @pytest.mark.parametrize("text", ["mem://bucket", "mem://bucket/run", "run", "run/x", "a:b/c", "a:", "s p:q r"])
