@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,8 +15,8 @@ from beamscore.pipelines.config.errors import UsageError
 from beamscore.pipelines.inputs.inputs import Inputs, find_inputs
 from beamscore.transforms.records import GROUND_TRUTH
 from tests import toy
-from tests.runs import Run, evaluate, write_lines
-from tests.tables import save_dataset, write_arrow, write_delimited
+from tests.runs import evaluate, write_lines
+from tests.tables import save_dataset, write_delimited
 
 
 def found(
@@ -44,10 +44,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_files_are_numbered_by_side_and_parquet_columns_are_those_that_are_read(folder: Path) -> None:
     inputs = found(["[ab].jsonl", "[a-d].jsonl"], {"one": ["p.jsonl.gz"], "two": ["a.jsonl"]})
-    assert inputs.systems == ("one", "two")
-    truths = [(GROUND_TRUTH, 0, "a.jsonl"), (GROUND_TRUTH, 1, "b.jsonl")]
-    files = [(file.side, file.number, file.path) for file in inputs.files]
-    assert files == [*truths, (0, 0, "p.jsonl.gz"), (1, 0, "a.jsonl")]
+    assert (inputs.systems, inputs.warnings) == (("one", "two"), ())
+    assert [(file.side, file.number, file.path) for file in inputs.files] == [
+        (GROUND_TRUTH, 0, "a.jsonl"), (GROUND_TRUTH, 1, "b.jsonl"), (0, 0, "p.jsonl.gz"), (1, 0, "a.jsonl")
+    ]  # fmt: skip
     columns = found(["t.parquet"], {"one": ["late.parquet"]}, ("page",)).columns
     wanted = [columns[side].wanted for side in (GROUND_TRUTH, 0)]
     assert wanted == [frozenset({"text", "words", "page"}), frozenset({"text"})]
@@ -97,48 +97,20 @@ def test_a_column_that_no_record_looked_at_has_is_warned_of(folder: Path, monkey
         assert len(found(["long.jsonl.gz"], None, ("pages",)).warnings) == count
 
 
-# Data sets as CSV, TSV, Arrow and folders: the same records give the same result, whatever they are stored in.
-
 SAMPLES = [toy.sample(index, 0) for index in range(1, 30)]
 TRUTHS = [{**truth, "kind": [None, "0", "1"][place % 3]} for place, (truth, _) in enumerate(SAMPLES)]
 PREDICTIONS = [prediction for _, prediction in SAMPLES if prediction]
-FEW = ("--set", "bootstrap.replicates=20", "--slice", "kind", "--no-html")
 
 
-def stored(folder: Path, name: str, records: list[dict[str, Any]], ending: str) -> Path:
-    if ending == "folder":
-        return save_dataset(folder / name, records, 3)
-    path = folder / f"{name}.{ending}"
-    if ending == "arrow":
-        return write_arrow(path, records, 7)
-    return write_delimited(path, records) if "sv" in ending else write_lines(path, records)
-
-
-@pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    folder = tmp_path_factory.mktemp("plain")
-    truths, predictions = stored(folder, "t", TRUTHS, "jsonl"), stored(folder, "p", PREDICTIONS, "jsonl")
-    return evaluate(folder / "plain", truths, predictions, *FEW)
-
-
-@pytest.mark.parametrize("ending", ["csv.gz", "tsv", "folder", "mixed"])
-def test_the_same_records_give_the_same_sums(tmp_path: Path, plain: Run, ending: str) -> None:
-    if ending == "mixed":
-        truths, predictions = stored(tmp_path, "t", TRUTHS, "jsonl"), tmp_path / "p?.*"
-        for place, each in enumerate(["csv", "arrow", "jsonl"]):
-            stored(tmp_path, f"p{place}", PREDICTIONS[place::3], each)
-    else:
-        truths, predictions = stored(tmp_path, "t", TRUTHS, ending), stored(tmp_path, "p", PREDICTIONS, ending)
-    run = evaluate(tmp_path / "out", truths, predictions, *FEW)
-    assert (plain.code, run.code, run.stderr) == (0, 0, "")
-    assert run.sums["systems"] == plain.sums["systems"]
-    assert [row["sample_id"] for row in run.samples] == [row["sample_id"] for row in plain.samples]
-
-
-@pytest.mark.parametrize("name", ["p.csv", "p.arrow", "p.parquet"])
-def test_a_file_with_the_name_of_another_format_ends_the_run_with_one_line(tmp_path: Path, name: str) -> None:
-    truths = stored(tmp_path, "t", TRUTHS, "jsonl")
-    write_lines(tmp_path / name, PREDICTIONS)
-    run = evaluate(tmp_path / "out", truths, tmp_path / name, *FEW)
-    assert (run.code, run.stderr.count("\n")) == (2, 1)
-    assert str(tmp_path / name) in run.stderr
+def test_the_same_records_give_the_same_sums_as_csv_and_as_folders_of_data_sets(tmp_path: Path) -> None:
+    """An empty cell is null."""
+    flags = ("--set", "bootstrap.replicates=20", "--slice", "kind", "--no-html")
+    writers: dict[str, Callable[..., Path]] = {".jsonl": write_lines, ".csv.gz": write_delimited, "": save_dataset}
+    runs = []
+    for ending, write in writers.items():
+        truths, predictions = write(tmp_path / f"t{ending}", TRUTHS), write(tmp_path / f"p{ending}", PREDICTIONS)
+        runs.append(evaluate(tmp_path / f"out{ending}", truths, predictions, *flags))
+    assert [(each.code, each.stderr) for each in runs] == [(0, "")] * 3
+    for each in runs[1:]:
+        assert each.sums["systems"] == runs[0].sums["systems"]
+        assert [row["sample_id"] for row in each.samples] == [row["sample_id"] for row in runs[0].samples]
