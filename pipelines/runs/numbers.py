@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 
 DECIMALS = 4
-MAX_DECIMALS = 10
 MAX_DIGITS = 17
 NEGLIGIBLE = 1e-9
 """A value this near to a whole number is shown as that: the difference is a rounding error or negligible."""
@@ -18,7 +17,7 @@ def decimals(value: float) -> int:
     """
     places = DECIMALS
     if math.isfinite(value) and abs(value - round(value)) > NEGLIGIBLE:
-        while places < MAX_DECIMALS and round(value, places) == round(value):
+        while round(value, places) == round(value):
             places += 1
     return places
 
