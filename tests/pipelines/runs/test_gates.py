@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from beamscore.metrics.statistics.intervals import intervals
 from beamscore.metrics.statistics.measured import measure, spec_of
-from beamscore.metrics.statistics.sum_table import PackedReplicates
+from beamscore.metrics.statistics.sum_table import PackedReplicates, SumTable
 from beamscore.metrics.statistics.sums import Sums
 from beamscore.pipelines.config import settings
 from beamscore.pipelines.config.gates import Gate
@@ -380,6 +380,8 @@ GOOD = part(SAMPLES)
 
 Accident = tuple[str, Gate, Mapping[str, Mapping[str, Part]], "Run | None"]
 OURS = {"ours": {"": GOOD}}
+NOTHING_DRAWN = PackedReplicates.of(SumTable.of([Sums()] * REPLICATES))
+UNDRAWN = {"ours": {"": GOOD._replace(sums=msgspec.structs.replace(GOOD.sums, replicates=NOTHING_DRAWN))}}
 NOTHING: Any = {"ground_truth": {"read": 0, "scored": 0, "missing_prediction": 0}}
 OF_METRIC = {
     "the metric is missing": changed(GOOD, values={}, intervals={}),
@@ -412,6 +414,7 @@ ACCIDENTS: dict[str, Accident] = {
     **{f"baseline: {name}": ("exact_match", NOT_WORSE, OURS, found) for name, found in OF_BASELINE.items()},
     "the slice is missing": ("exact_match @ kind=1", LOOSE, OURS, None),
     "the system is missing": ("exact_match", Gate(0.0, system="new"), OURS, None),
+    "the difference has no interval": ("exact_match", NOT_WORSE, UNDRAWN, run_of(UNDRAWN)),
     "no system is left to judge": ("exact_match", Gate(not_worse_than="ours"), OURS, None),
     "the baseline lacks the slice": ("exact_match @ kind=1", NOT_WORSE, {"ours": {"kind=1": GOOD}}, baseline(1)),
     "tonight measured a tenth": ("exact_match", NOT_WORSE, {"ours": {"": part(40, 40)}}, baseline(SAMPLES)),
