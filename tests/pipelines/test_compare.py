@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import random
-import shutil
+from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -21,17 +20,11 @@ from beamscore.metrics.statistics.measured import measure
 from beamscore.metrics.statistics.paired import paired_differences
 from beamscore.metrics.statistics.sum_table import SumTable
 from beamscore.metrics.statistics.sums import Sums
-from beamscore.transforms.blocks import Block, BlockFolder
 from tests import toy
-from tests.finished_runs import Row, row, schema, write_run
+from tests.finished_runs import Row, row, write_run
 from tests.runs import command, refused
 
 TOY = toy.ToyBenchmark(toy.Options())
-
-
-@pytest.fixture(autouse=True)
-def _registered() -> None:
-    toy.register()
 
 
 def systems(count: int, seed: int, gain: float, clusters: int | None = None) -> tuple[list[Row], list[Row]]:
@@ -100,40 +93,47 @@ def test_it_says_what_a_plain_reading_says(tmp_path: Path, count: int, clusters:
     before, after = systems(count, 1, 0.9, clusters)
     runs = write_run(tmp_path / "a", before, files=3), write_run(tmp_path / "b", after)
     document = compare(*runs, tmp_path / "out", "--no-html")
-    groups: dict[str, list[int]] = {"": list(range(count))}
-    for number, each in enumerate(before):
-        groups.setdefault(f"kind={json.loads(each['slice.kind'])}", []).append(number)
+    labels = sorted({f"kind={json.loads(each['slice.kind'])}" for each in before})
+    groups = {label: [n for n, each in enumerate(before) if label.endswith(each["slice.kind"][1])] for label in labels}
+    groups[""] = list(range(count))
     expected = {
-        label: expected_slice([before[n] for n in numbers], [after[n] for n in numbers])
-        for label, numbers in groups.items()
+        label: expected_slice(*([rows[n] for n in groups[label]] for rows in (before, after))) for label in groups
     }
     tests = [each for found in expected.values() for each in found.values()]
     largest = np.max([t / np.sqrt(np.mean(t**2)) for _, t, units in tests if len({*units}) >= 6], axis=0)
     assert {label for label, _, _ in metrics_of(document)} == set(groups)
     for label, name, found in metrics_of(document):
         paired, swapped, units = expected[label][name]
-        assert (found["baseline"], found["candidate"]) == (paired.baseline, paired.candidate)
-        assert (found["difference"], found["interval"]) == (paired.difference, list(paired.interval))
-        assert found["p"] == (1 + sum(swapped >= abs(paired.difference) - 1e-12)) / 1000
-        assert found["differing_samples"] == len(units)
+        told = {
+            "baseline": paired.baseline,
+            "candidate": paired.candidate,
+            "difference": paired.difference,
+            "interval": list(paired.interval),
+            "p": (1 + sum(swapped >= abs(paired.difference) - 1e-12)) / 1000,
+            "detectable": paired.detectable,
+            "units": round(paired.units),
+            "differing_samples": len(units),
+        }
         if len({*units}) < 6:
-            assert (found["verdict"], found["simultaneous_p"]) == ("too few differ" if units else "identical", None)
-            continue
-        t = abs(paired.difference) / np.sqrt(np.mean(swapped**2))
-        p = (1 + int(np.sum(largest >= t - 1e-9))) / 1000
-        assert found["simultaneous_p"] == p
-        direction = "better" if paired.difference > 0 else "worse"
-        low, high = paired.cautious
-        assert found["verdict"] == (direction if p <= 0.05 and not low <= 0 <= high else "no difference shown")
+            told |= {"verdict": "too few differ" if units else "identical", "simultaneous_p": None}
+        else:
+            t = abs(paired.difference) / np.sqrt(np.mean(swapped**2))
+            p = (1 + int(np.sum(largest >= t - 1e-9))) / 1000
+            direction = "better" if paired.difference > 0 else "worse"
+            is_shown = p <= 0.05 and not paired.cautious[0] <= 0 <= paired.cautious[1]
+            told |= {"verdict": direction if is_shown else "no difference shown", "simultaneous_p": p}
+        assert found == told
     assert document["samples"] == {"compared": count}
-    assert {"": count} | {label: each["samples"] for label, each in document["slices"].items()} == {
-        label: len(numbers) for label, numbers in groups.items()
+    assert {label: each["samples"] for label, each in document["slices"].items()} == {
+        label: len(groups[label]) for label in labels
     }
+    verdicts = Counter(found["verdict"] for _, _, found in metrics_of(document))
+    assert document["verdicts"] == verdicts
 
 
 def test_the_other_way_round_every_difference_is_negated(tmp_path: Path) -> None:
-    words = {"better": "worse", "wrong_to_right": "right_to_wrong", "appeared": "vanished"}
-    words |= {"better_beyond": "worse_beyond"}
+    words = {"better": "worse", "wrong_to_right": "right_to_wrong", "appeared": "vanished",
+             "better_beyond": "worse_beyond"}  # fmt: skip
     words |= {turned: word for word, turned in words.items()}
     before, after = systems(90, 4, 0.9, 45)
     before[3], after[5] = row("s3", None), row("s5", None)
@@ -248,21 +248,12 @@ def test_a_slice_of_one_run_alone_is_told(tmp_path: Path) -> None:
 def test_rows_that_are_damaged_are_told_in_one_line(tmp_path: Path) -> None:
     """What else may be damaged is in test_damaged_runs."""
     before, after = systems(12, 10, 0.9)
-    one, other = write_run(tmp_path / "a", before), write_run(tmp_path / "b", after)
-    path = other / "samples" / "samples-0.parquet"
-    second = path.with_name("samples-1.parquet")
-
-    def without_statistics() -> None:
-        second.unlink()
-        rows = [{**each, "statistics": '{"samples": "many"}'} for each in pq.read_table(path).to_pylist()]
-        pq.write_table(pa.Table.from_pylist(rows, schema=schema(["kind"])), path)
-
-    for damage, told in (
-        (lambda: shutil.copy(path, second), "the candidate has two rows of sample s"),
-        (without_statistics, "its statistics cannot be read"),
-        (path.unlink, "the rows of the run are missing: samples/"),
-    ):
-        damage()
+    one, twice = write_run(tmp_path / "a", before), write_run(tmp_path / "b", [*after[1:], after[1]])
+    changed = write_run(tmp_path / "c", after)
+    path = changed / "samples" / "samples-0.parquet"
+    table = pq.read_table(path).drop_columns(["statistics"])
+    pq.write_table(table.append_column("statistics", [['{"samples": "many"}'] * 12]), path)
+    for other, told in ((twice, "the candidate has two rows of sample s1"), (changed, "its statistics cannot be read")):
         assert told in refused("compare", one, other, "--output", tmp_path / "out")
         assert not (tmp_path / "out" / "comparison.json").exists()
 
@@ -282,23 +273,3 @@ def test_runs_that_do_not_compare(tmp_path: Path) -> None:
         assert told in refused("compare", *arguments)
     code, _, stderr = command("compare", one, other, "--allow-differences", "--quiet")
     assert (code, stderr.count("warning: the candidate used")) == (0, 2)
-
-
-def test_a_local_run_shuffles_on_its_disk_and_leaves_nothing_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Its memory would hold all rows otherwise. What is shuffled is the place of a block, whatever is in the block."""
-    stored: list[Any] = []
-    write = BlockFolder.write
-
-    def recorded(self: BlockFolder, records: Any) -> Block:
-        stored.append(write(self, records))
-        return cast(Block, stored[-1])
-
-    monkeypatch.setattr(BlockFolder, "write", recorded)
-    before, after = systems(300, 13, 0.9)
-    compare(write_run(tmp_path / "a", before, files=2), write_run(tmp_path / "b", after), tmp_path / "out")
-    assert len(stored) >= 3
-    for path, start, size in stored:
-        assert size > 0 <= start
-        assert not Path(path).parent.exists()

@@ -20,6 +20,7 @@ from beamscore.transforms.io import files
 from tests import toy
 from tests.plain_loop import make_benchmark
 from tests.runs import Record, Run, evaluate, plain_score, plain_sums, unpack_replicates, write_lines
+from tests.tables import write_arrow, write_delimited
 
 COUNT = 130
 SYSTEMS = ("ours", "theirs")
@@ -129,15 +130,17 @@ def parquet(folder: Path, records: list[Any]) -> None:
         pq.write_table(pa.Table.from_pylist(part, schema), folder / f"{number}.parquet", row_group_size=16)
 
 
-def parquet_with_json_text(folder: Path, records: list[Any]) -> None:
+def tables(folder: Path, records: list[Any]) -> None:
+    """Arrow, with lists as JSON text in Parquet; CSV and TSV, of which each cell is a text, only of predictions."""
     folder.mkdir(parents=True)
-    texts = [
-        {**each, "words": json.dumps(each["words"]), "missing": None} if "words" in each else each for each in records
-    ]
-    pq.write_table(pa.Table.from_pylist(texts), folder / "all.pq")
+    texts = [{**each, "words": json.dumps(each["words"])} if "words" in each else each for each in records[::2]]
+    pq.write_table(pa.Table.from_pylist(texts), folder / "texts.pq")
+    is_truth = folder.name == "truth"
+    write_arrow(folder / "a.arrow", records[1::4], 7)
+    (write_arrow if is_truth else write_delimited)(folder / ("b.arrow" if is_truth else "b.tsv.gz"), records[3::4])
 
 
-@pytest.mark.parametrize("write", [shuffled_files, parquet, parquet_with_json_text])
+@pytest.mark.parametrize("write", [shuffled_files, parquet, tables])
 def test_files_orders_and_formats_do_not_change_a_byte(
     tmp_path: Path, baseline: Run, write: Callable[[Path, list[Any]], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,14 +27,6 @@ from tests.memory_files import ObjectStore
 from tests.pipelines.runners.test_dataflow_template import IMAGE, JOB
 
 ROOT = Path(__file__).parents[2]
-FLOORS = ("metrics", "transforms", "pipelines")
-
-STEPS = """
-Evaluate Evaluate/AllOutcomes Evaluate/AllQuarantined Evaluate/Combine Evaluate/Outcomes Evaluate/Pair Evaluate/Score
-Evaluate/Slice Evaluate/Values Publish Publish/Causes Publish/Draw Publish/Pick Publish/Publish
-Publish/WriteQuarantine Publish/WriteSamples Read Read/Each Read/Files Read/ReadParts Read/Split Read/Spread
-"""
-"""The steps of the two upper levels, by which people know a job and Dataflow tells where one failed."""
 
 
 @pytest.fixture
@@ -58,7 +50,7 @@ def submitted(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
 
 
 def graph_of(submitted: list[Any], benchmark: str = "chart", files: int = 2) -> Any:
-    """Launches the template on files with names that do not compress, and returns the graph."""
+    """Launches the template on files whose names do not compress, and returns the graph."""
     for index in range(files):
         name = hashlib.blake2b(str(index).encode(), digest_size=16).hexdigest()
         ObjectStore.FILES[f"mem://bucket/truth/{name}.jsonl"] = b"x" * (index * 7919 % 1009)
@@ -106,17 +98,15 @@ def test_nothing_of_this_checkout_is_in_the_graph(submitted: list[Any], benchmar
         assert foreign == [], name
         local = [each for each in strings(pickled) if each.startswith(("/tmp", "file:", str(Path.cwd())))]
         assert [each for each in local if "/apache_beam/" not in each] == [], name
-        for floor in FLOORS:
+        for floor in ("metrics", "transforms", "pipelines"):
             assert f"{ROOT}/{floor}/".encode() not in pickled, f"{name} holds code of {floor} by value"
     assert str(ROOT).encode() not in graph.SerializeToString()
 
 
-def test_steps_have_their_names_keys_are_coded_one_way_and_workers_run_the_image(submitted: list[Any]) -> None:
+def test_keys_are_coded_one_way_and_workers_run_the_image(submitted: list[Any]) -> None:
     """Equal keys must have equal bytes, or what belongs together is not grouped."""
     graph = graph_of(submitted)
     steps = graph.components.transforms.values()
-    names = {step.unique_name for step in steps}
-    assert sorted(name for name in names if not name.startswith("ref_") and name.count("/") < 2) == STEPS.split()
     context, groups = PipelineContext(graph.components), {}
     for step in steps:
         if step.spec.urn in ("beam:transform:group_by_key:v1", "beam:transform:combine_per_key:v1"):
@@ -138,18 +128,8 @@ def test_steps_have_their_names_keys_are_coded_one_way_and_workers_run_the_image
         assert [role.staged_name for role in roles] in ([], ["submission_environment_dependencies.txt"])
 
 
-def test_two_launches_give_the_same_graph_but_for_the_id_and_the_start_of_the_run(
-    submitted: list[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("beamscore.pipelines.commands.evaluate.new_run_id", lambda: "0123456789ab")
-    monkeypatch.setattr("beamscore.pipelines.runs.provenance.time.time", lambda: 0.0)
-    first, second = graph_of(submitted), graph_of(submitted)
-    assert dict.fromkeys(payloads(first)).keys() == dict.fromkeys(payloads(second)).keys()
-
-
 def test_ten_thousand_files_fit_in_a_graph(submitted: list[Any]) -> None:
     """Dataflow takes graphs of up to 10 MB; each file adds as much."""
-    few = graph_of(submitted).ByteSize()
-    many = graph_of(submitted, files=1002).ByteSize()
+    few, many = (graph_of(submitted, files=files).ByteSize() for files in (2, 1002))
     assert few < 300_000
     assert 0 < (many - few) / 1000 < 270

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests import toy
-from tests.finished_runs import row, write_run
+from tests.finished_runs import row, write, write_run
 from tests.runs import Record, Run, command, evaluate, write_lines
 from tests.runs import refused as wrong_usage
 
@@ -48,17 +47,14 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def merge(*arguments: str | Path) -> tuple[int, str, str]:
-    return command("merge", *arguments, "--no-html")
-
-
 def refused(*arguments: str | Path) -> str:
     return wrong_usage("merge", *arguments, "--no-html", "--quiet")
 
 
 def test_the_merged_run_has_the_bytes_of_one_evaluation_of_all(runs: Path, tmp_path: Path) -> None:
     out = tmp_path / "merged"
-    code, stdout, stderr = merge(runs / "first", runs / "second", "--output", out)
+    flags = ("--no-html", "--output")
+    code, stdout, stderr = command("merge", runs / "first", runs / "second", *flags, out)
     # The gate is judged on the whole, and the duplicates of the runs are told again.
     assert (code, stderr.count("ours: gate exact_match: "), stderr.count(" with a duplicate sample_id: ")) == (1, 1, 1)
     assert "report: " in stdout
@@ -69,16 +65,9 @@ def test_the_merged_run_has_the_bytes_of_one_evaluation_of_all(runs: Path, tmp_p
     assert [each["path"] for each in document["merged_from"]] == [str(runs / "first"), str(runs / "second")]
     assert document["inputs"]["ground_truth"]["records"] == COUNT + len(BAD)
     # Of the other order only the lists of inputs in the configuration tell.
-    assert merge(runs / "second", runs / "first", "--output", tmp_path / "turned", "--quiet")[0] == 1
+    assert command("merge", runs / "second", runs / "first", *flags, tmp_path / "turned", "--quiet")[0] == 1
     turned = Run(0, "", "", tmp_path / "turned").sums
     assert (turned["systems"], turned["fingerprint"]) == (whole.sums["systems"], whole.sums["fingerprint"])
-
-
-def changed(run: Path, target: Path, name: str, **changes: Any) -> Path:
-    shutil.copytree(run, target, ignore=shutil.ignore_patterns(".runs"))
-    document = json.loads((target / name).read_bytes())
-    (target / name).write_text(json.dumps({**document, **changes}))
-    return target
 
 
 def test_runs_that_share_samples_are_refused_with_their_names(runs: Path, tmp_path: Path) -> None:
@@ -98,21 +87,16 @@ def test_what_does_not_fit_is_told_in_one_line(runs: Path, tmp_path: Path) -> No
     other = run(tmp_path / "other", [half], "--set", "protocol=released").output
     sliced = run(tmp_path / "sliced", [half], flags=(*FLAGS[:4], *FLAGS[6:])).output
     one = evaluate(tmp_path / "one", half / "t.jsonl", {"ours": half / "ours.jsonl"}, *FLAGS).output
-    old = changed(second, tmp_path / "old", "summary.json", version="0.1.0")
-    cut = changed(second, tmp_path / "cut", "sums.json", systems={})
-    bare = changed(second, tmp_path / "bare", "run.json")
-    shutil.rmtree(bare / "samples")
+    bare = tmp_path / "bare"
+    shutil.copytree(second, bare, ignore=shutil.ignore_patterns(".runs", "samples"))
     cases: list[tuple[list[str | Path], str]] = [
         ([first], "give at least two runs to merge"),
         ([second, first, first], f"samples are in more than one of the runs, such as s0 ({first} and {first})"),
         ([first, other], f"{other}: cannot be merged with {first}: it used protocol: "),
         ([first, sliced], f"{sliced}: cannot be merged with {first}: it was sliced by other columns"),
         ([first, one], f"{one}: cannot be merged with {first}: it has the systems ours, not ours, same"),
-        ([first, old], f"{old}: cannot be merged with {first}: it was made by beamscore 0.1.0"),
-        ([first, cut], f"{cut}/sums.json: no finished run can be read here: it belongs to another run"),
         # Nothing would tell whether its samples are others.
         ([first, bare], f"{bare}: the rows of the run are missing: samples/ holds no samples-*.parquet"),
-        ([first, tmp_path], f"{tmp_path}/summary.json: no finished run is here"),
     ]
     for arguments, message in cases:
         assert refused(*arguments, "--output", tmp_path / "out").startswith(message)
@@ -122,7 +106,8 @@ def test_what_does_not_fit_is_told_in_one_line(runs: Path, tmp_path: Path) -> No
 def test_a_run_without_a_fingerprint_is_refused(tmp_path: Path) -> None:
     """That of all would be the one of the others alone, and two runs over other samples would look the same."""
     one, other = (write_run(tmp_path / name, [row(name, 1.0)]) for name in ("a", "b"))
-    one = changed(one, tmp_path / "changed", "summary.json", fingerprint=None)
+    document = json.loads((one / "summary.json").read_bytes())
+    write(one / "summary.json", document | {"fingerprint": None})
     assert "its ground truth has no fingerprint" in refused(one, other, "--output", tmp_path / "out")
     one = write_run(tmp_path / "c", [row("c", 1.0)], predictions=None)
     assert "its predictions have no fingerprint" in refused(one, other, "--output", tmp_path / "out")
