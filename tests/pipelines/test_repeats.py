@@ -50,25 +50,6 @@ def run(truths: Path) -> Run:
     return found
 
 
-def test_copies_of_one_prediction_give_the_metrics_of_one_run() -> None:
-    """Some samples have no prediction in any repeat."""
-    more: Any = {"cluster": "page"}
-    one = [each for index in range(40) if (each := toy.sample(index, 0)[1])]
-    copies = [{**each, "repeat": repeat} for repeat in "abcd" for each in one]
-    expected = beamscore.evaluate("toy", TRUTHS, one, slices=["kind"], **more)
-    found = beamscore.evaluate("toy", TRUTHS, copies, slices=["kind"], repeats=True, **more)
-    results: Any = found, expected
-    for part, whole in [results, *zip(*(each.slices.values() for each in results), strict=True)]:
-        assert {name: part.values[name] for name in whole.values} == whole.values
-        assert {name: part.intervals[name] for name in whole.intervals} == whole.intervals
-        assert (part.values["exact_match.spread"], part.values["repeats"]) == (0, 4)
-        for name in (f"exact_match.{of}[{k}]" for of in ("pass_at", "worst_of") for k in range(1, 5)):
-            assert part.values[name] == whole.values["exact_match"]
-            assert part.intervals[name] == pytest.approx(whole.intervals["exact_match"])
-    assert found.coverage["ground_truth"] == expected.coverage["ground_truth"]
-    assert found.coverage["predictions"]["scored"] == 4 * len(one)
-
-
 def test_a_run_has_the_repeats_by_hand(run: Run) -> None:
     by_repeat = [[each["text"] == truth["text"] for truth, each in zip(TRUTHS, predictions()[repeat::3], strict=True)]
                  for repeat in range(3)]  # fmt: skip
@@ -174,13 +155,6 @@ def test_every_record_is_counted_once(truths: Path, tmp_path: Path, missing: Any
     limited = evaluate(tmp_path / "out", truths, given, *REPEATS, *limits)
     # Of 40 samples times 3 repeats one failed, and 6 of 119 are 5%.
     assert (limited.code, "6 of 119 repeats of samples have no prediction" in limited.stderr) == (1, True)
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_a_ground_truth_without_fields_is_counted_once() -> None:
-    given = [{"sample_id": "a", "repeat": repeat} for repeat in (0, 1)]
-    coverage = beamscore.evaluate("chart", [{"sample_id": "a"}], given, repeats=True).coverage
-    assert (coverage["ground_truth_without_fields"], coverage["predictions_without_fields"]) == (1, 2)
 
 
 def test_a_system_without_predictions_and_one_with_fewer_repeats_stand_beside(truths: Path, tmp_path: Path) -> None:
