@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +14,8 @@ from beamscore.metrics.statistics.measured import Measured
 from beamscore.pipelines.config.gates import Gate
 from beamscore.pipelines.runs.history import median_night, recent_nights
 from beamscore.pipelines.runs.looks import count_look, looks_path, mean_of, start_looks, too_many_looks
-from beamscore.pipelines.runs.named import luck_warnings
+from beamscore.pipelines.runs.named import age_warnings, luck_warnings
+from beamscore.pipelines.runs.provenance import utc
 from beamscore.pipelines.runs.run import Run
 from tests.pipelines.runs.test_gates import baseline, part, run_of
 from tests.pipelines.runs.test_history import history, row
@@ -59,12 +61,27 @@ def test_recent_nights_compare_with_the_last_and_come_after_the_last_change() ->
     assert len(recent_nights(history(by_another_formula))) == 5
 
 
-@pytest.mark.parametrize(("right", "errors"), [(380, None), (382, "1."), (390, "3."), (360, None)])
+@pytest.mark.parametrize(("right", "errors"), [(380, None), (382, "1.5"), (390, "3.3"), (360, None)])
 def test_a_baseline_a_standard_error_above_a_median_night_is_told(right: int, errors: str | None) -> None:
-    """One standard error of a difference of k of 400 samples, all gained, is about sqrt(k) / 400."""
-    warnings = list(luck_warnings([METRIC], baseline(right), baseline(380)))
-    assert len(warnings) == (errors is not None)
-    assert all(f"is better than the median of recent nights by {errors}" in each for each in warnings)
+    """One standard error of a difference of k of 400 samples, all gained, is about sqrt(k) / 400 by 200 replicates."""
+    told = f"the baseline last is better than the median of recent nights by {errors} standard errors in {METRIC} of "
+    told += "ours: gates that compare with it fail more often than promised"
+    assert list(luck_warnings([METRIC], baseline(right), baseline(380))) == ([told] if errors else [])
+
+
+def test_an_old_baseline_and_one_that_failed_are_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("beamscore.pipelines.runs.named.time", SimpleNamespace(time=lambda: 86400 * 40.4))
+    old, new, unknown = (baseline(380, provenance={"ended": utc(86400 * day)}) for day in (9, 10.4, 40))
+    unknown.provenance = {}
+    failed = new.changed(
+        gates=[{"gate": word, "verdict": word} for word in ("fail", "invalid", "pass", "inconclusive")]
+    )
+    assert [age_warnings(run) for run in (old, new, unknown, failed)] == [
+        ["the baseline last is 31 days old; bless a newer run where this one is outdated"],
+        [],
+        ["the baseline last has no run.json that says when it was made"],
+        ["the baseline last did not pass its own gates: fail, invalid"],
+    ]
 
 
 def test_only_systems_that_the_baseline_has_are_told() -> None:

@@ -9,15 +9,14 @@ from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from beamscore.metrics.statistics.sums import Sums
 from beamscore.pipelines.config.settings import check
 from beamscore.pipelines.runs.documents import coverage_document
-from beamscore.pipelines.runs.ranking import Ranking
 from beamscore.pipelines.runs.run import Run
 from beamscore.transforms.totals import SliceKey, SliceTotals, slice_results
 
 ALL = range(60)
 
 
-def ranking(systems: dict[str, tuple[range, range]], replicates: int = 100) -> Ranking | None:
-    """Returns the ranking of systems, each by its right samples and all its samples."""
+def run_of(systems: dict[str, tuple[range, range]], replicates: int = 100) -> Run:
+    """Returns a run of systems, each by its right samples and all its samples."""
     configuration = check({"benchmark": "toy", "bootstrap": {"replicates": replicates}}, "test")
     bootstrap, slices, coverages = Bootstrap(replicates), {}, {}
     for number, (name, (right, samples)) in enumerate(systems.items()):
@@ -28,13 +27,13 @@ def ranking(systems: dict[str, tuple[range, range]], replicates: int = 100) -> R
         totals = [(SliceKey(number), SliceTotals(sums, {"ground_truth.scored": len(samples)}))]
         (found,) = slice_results(configuration.benchmark, 0.95, totals, Sums(), clustered=False)
         slices[name], coverages[name] = {"": found}, coverage_document(found.coverage)
-    return Run.finalised(configuration, slices, coverages, {}, [], []).places
+    return Run.finalised(configuration, slices, coverages, {}, [], [])
 
 
 def test_systems_that_cannot_be_told_apart_share_a_place() -> None:
     """Each is compared with the first one of the place above, or of its own."""
     right = {"best": 50, "close": 49, "far": 20, "further": 19}
-    found = ranking({name: (range(count), ALL) for name, count in right.items()})
+    found = run_of({name: (range(count), ALL) for name, count in right.items()}).places
     assert found is not None
     assert (found.metric, found.warnings) == ("exact_match", [])
     close, far, further = found.places[1:]
@@ -55,7 +54,8 @@ def test_systems_that_cannot_be_told_apart_share_a_place() -> None:
 
 
 def test_other_samples_are_told_though_they_are_as_many() -> None:
-    found = ranking({"one": (range(30), ALL), "same": (range(29), ALL), "other": (range(10, 39), range(10, 70))})
+    systems = {"one": (range(30), ALL), "same": (range(29), ALL), "other": (range(10, 39), range(10, 70))}
+    found = run_of(systems).places
     assert found is not None
     (warning,) = found.document()["warnings"]
     assert warning.startswith("other scored other samples than one: their places rest on different data")
@@ -65,7 +65,7 @@ def test_other_samples_are_told_though_they_are_as_many() -> None:
 def test_a_place_is_one_more_than_the_systems_that_are_better(values: list[int | None]) -> None:
     """Without replicates; values: how many of four samples are right, None: nothing was scored."""
     systems = {f"s{n}": (range(right or 0), range(0 if right is None else 4)) for n, right in enumerate(values)}
-    found = ranking(systems, 0)
+    found = run_of(systems, 0).places
     if len(values) == 1:
         assert found is None
         return
@@ -74,3 +74,9 @@ def test_a_place_is_one_more_than_the_systems_that_are_better(values: list[int |
     assert {each.system: each.place for each in found.places} == {
         name: 1 + sum(other > own for other in worth.values()) for name, own in worth.items()
     }
+
+
+def test_an_interval_on_few_samples_is_rough() -> None:
+    run = run_of({"few": (range(2), range(19)), "enough": (range(2), range(20))})
+    rough = "the interval of a metric that rests on fewer than 20 samples is rough: exact_match on 19, similarity on 19"
+    assert [run.systems[name].warnings for name in ("few", "enough")] == [[rough], []]

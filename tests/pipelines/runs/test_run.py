@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from beamscore.metrics.benchmark import MetricSpec
 from beamscore.metrics.statistics.sums import Sums
 from beamscore.pipelines.config.settings import Settings, load
-from beamscore.pipelines.runs.documents import coverage_text
+from beamscore.pipelines.runs.documents import coverage_text, verdict_lines
 from beamscore.pipelines.runs.gates import coverage_failures
 from beamscore.pipelines.runs.ranking import rank
 from beamscore.pipelines.runs.run import Run
@@ -65,7 +65,7 @@ def test_ranking_is_by_the_metrics_in_order_and_then_by_name_whatever_the_order_
     assert rank({name: values[name] for name in names}, ranking) == sorted(values, key=order)
 
 
-def test_coverage_is_told_by_what_is_not_0() -> None:
+def test_coverage_and_verdict_are_told_by_what_is_not_0() -> None:
     truths = {"read": 396, "scored": 171, "missing_prediction": 225, "rejected": 3, "duplicate": 1}
     predictions = {"unmatched": 1, "rejected": 2, "duplicate": 0}
     told = coverage_text({"ground_truth": truths, "predictions": predictions, "missing_repeats": 2})
@@ -77,6 +77,9 @@ def test_coverage_is_told_by_what_is_not_0() -> None:
     assert coverage_text({"ground_truth": nothing, "predictions": {**nothing, "unmatched": 2}}) == (
         "0 of 0 samples scored, 2 predictions without a sample"
     )
+    verdict = {"judgement": "worse", "sentence": "a fell", "lost": ["kind=1", "kind=2"]}
+    assert verdict_lines({"verdict": verdict}) == ["WORSE: a fell", "slices that lost most: kind=1; kind=2"]
+    assert (verdict_lines({"verdict": {**verdict, "lost": []}}), verdict_lines({})) == (["WORSE: a fell"], [])
 
 
 @pytest.mark.parametrize(("read", "balanced"), [(3, True), (4, False)])
