@@ -183,11 +183,10 @@ def test_samples_that_the_candidate_groups_otherwise_are_told(tmp_path: Path) ->
     expected = compare(one, same, tmp_path / "same", "--no-html")
     assert expected["differences"] == []
     for changed in ({"unit": "other"}, {"slice.kind": '"b"'}):
-        (name,) = changed
+        other = write_run(tmp_path / next(iter(changed)), [{**each, **changed} for each in after[:5]] + after[5:])
         count = sum(bool(changed.items() - each.items()) for each in after[:5])
-        other = write_run(tmp_path / name / "b", [{**each, **changed} for each in after[:5]] + after[5:])
-        code, _, stderr = command("compare", one, other, "--output", tmp_path / name / "out", "--no-html")
-        document = json.loads((tmp_path / name / "out" / "comparison.json").read_bytes())
+        code, _, stderr = command("compare", one, other, "--output", tmp_path / "out", "--no-html")
+        document = json.loads((tmp_path / "out" / "comparison.json").read_bytes())
         (told,) = document["differences"]
         assert told.startswith(f"{count} samples have another cluster or other values to slice by in the candidate")
         assert (code, told in stderr) == (0, True)

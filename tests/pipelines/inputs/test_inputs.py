@@ -31,7 +31,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     for name in ("b.jsonl", "a.jsonl", "p.jsonl.gz"):
         (tmp_path / name).write_bytes(b"")
-    (tmp_path / "keys.jsonl").write_text('no JSON\n{"sample_id": "a", "text": "x"}\n{"sample_id": "b", "page": 1}\n')
+    (tmp_path / "keys.jsonl").write_text(
+        'no JSON\n{"sample_id": "a", "text": "x"}\n{"sample_id": "b", "page": 1, "text": null}\n'
+    )
     for name, columns in {
         "t.parquet": ["sample_id", "text", "page"],
         "late.parquet": ["sample_id"],
@@ -95,6 +97,26 @@ def test_a_column_that_no_record_looked_at_has_is_warned_of(folder: Path, monkey
     for size, count in ((beginning, 1), (beginning + 1, 0)):
         monkeypatch.setattr("beamscore.pipelines.inputs.inputs.BYTES_LOOKED_AT", size)
         assert len(found(["long.jsonl.gz"], None, ("pages",)).warnings) == count
+
+
+def test_the_first_records_are_summed_up(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = found(["keys.jsonl"]).first_records(GROUND_TRUTH)
+    assert (first.fields, list(first.by_id)) == ({"sample_id": 2, "text": 1, "page": 1}, ["a", "b"])
+    assert (first.records, first.rejected, first.whole, first.sample_id) == (2, 1, True, "a")
+    assert first.problem.startswith("keys.jsonl: ")
+    # A file lists its fields, with or without values; a file that cannot be read is one problem.
+    (folder / "gone.jsonl.gz").write_bytes(b"no gzip")
+    inputs = found(["t.parquet", "late.parquet", "gone.jsonl.gz"])
+    for files, expected in ((3, (2, 1, True)), (2, (2, 0, False)), (1, (1, 0, False))):
+        monkeypatch.setattr("beamscore.pipelines.inputs.inputs.FILES_LOOKED_AT", files)
+        first = inputs.first_records(GROUND_TRUTH)
+        assert (first.records, first.rejected, first.whole) == expected
+        assert list(first.by_id) == ["x"]
+    for records, expected in ((2, (2, 0, True)), (1, (1, 0, False))):
+        monkeypatch.setattr("beamscore.pipelines.inputs.inputs.RECORDS_LOOKED_AT", records)
+        write_lines(folder / "two.jsonl", [{"sample_id": "a"}, {"sample_id": "b"}])
+        first = found(["two.jsonl"]).first_records(GROUND_TRUTH)
+        assert (first.records, first.rejected, first.whole) == expected
 
 
 SAMPLES = [toy.sample(index, 0) for index in range(1, 30)]

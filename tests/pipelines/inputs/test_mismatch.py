@@ -10,7 +10,7 @@ from beamscore.metrics.registry import benchmark_names
 from beamscore.pipelines.config import settings
 from beamscore.pipelines.inputs.inputs import Inputs, find_inputs
 from beamscore.pipelines.inputs.mismatch import RECORDS_LOOKED_AT, doubtful_sides, listed, other_ids, shown
-from tests.runs import Record, command, write_lines
+from tests.runs import Record, write_lines
 
 CORPORA = Path(__file__).parents[2] / "corpora"
 PUBLISHED = sorted(path.name for path in CORPORA.iterdir() if (path / "ground_truth.jsonl").exists())
@@ -60,14 +60,3 @@ def test_names_of_unknown_origin_are_shown_on_one_line() -> None:
     example = "no sample_id is in the ground truth, which has a, not 'b\\n', for example"
     assert other_ids("a", "b\n") == example + remedy
     assert other_ids(None, "b") == "no sample_id is in the ground truth" + remedy
-
-
-def test_draw_draws_a_prediction_beside_nothing_and_names_the_sample_with_neither(tmp_path: Path) -> None:
-    truths: list[Record] = [{"sample_id": "a"}, {"sample_id": "b"}, {"sample_id": "c", "regions": []}]
-    predictions: list[Record] = [{"sample_id": "a", "regions": [{"box": [0, 0, 9, 9], "text": "x"}]}]
-    sides = [write_lines(tmp_path / f"{name}.jsonl", each) for name, each in (("t", truths), ("p", predictions))]
-    given = ("--ground-truth", sides[0], "--predictions", sides[1], "--sample", "a", "b", "c")
-    told = "beamscore: --sample b: cannot be drawn: its records have no field that figure_text reads, such as regions\n"
-    found = command("draw", "figure_text", *given, "--output", tmp_path / "out")
-    assert found == (2, f"{tmp_path}/out: 2 pictures\n", told)
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["a.svg", "c.svg"]
