@@ -68,7 +68,7 @@ COLUMN, ID = "there is no column", "there is no column sample_id, only"
         (["[il]*.parquet", "t.parquet"], ["a.jsonl"], ("page",), f"id.parquet: {ID} id"),
         (["late.parquet", "t.parquet"], ["a.jsonl"], ("pages",),
          f"late.parquet and the 1 other ground-truth files: {COLUMN} pages, only sample_id, text, page"),
-        (["t.parquet"], ["a.jsonl"], ("pages",), f"t.parquet: {COLUMN} pages, only sample_id, text, page"),
+        (["t.parquet"], ["a.jsonl"], ("pages", "x"), f"t.parquet: {COLUMN} pages, only sample_id, text, page"),
         # Ground truth alone needs the columns to slice by.
         (["t.parquet"], ["id.parquet"], ("page",), f"id.parquet: {ID} id"),
         (["many.parquet"], None, (), f"many.parquet: {ID} c0, c1, c2, "),

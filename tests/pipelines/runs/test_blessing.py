@@ -34,7 +34,10 @@ def test_of_one_metric_it_is_the_median_and_of_equal_nights_the_last(values: lis
 def test_of_several_metrics_it_is_the_night_that_is_far_in_none() -> None:
     # In similarity night 1, which has the median of exact_match, is 3 standard errors above the median.
     values = {METRIC: (0.88, 0.90, 0.905, 0.93, 0.85), "similarity": (0.95, 0.98, 0.951, 0.949, 0.94)}
-    found = history([row(day, of_night[day], metric=name) for day in range(5) for name, of_night in values.items()])
+    rows = [row(day, of_night[day], metric=name) for day in range(5) for name, of_night in values.items()]
+    # The errors are those of the last night.
+    rows[1]["error"] = 9.0
+    found = history(rows)
     assert median_night(found.nights, [METRIC]) is found.nights[1]
     assert median_night(found.nights, list(values)) is found.nights[2]
 

@@ -172,10 +172,11 @@ def test_a_comparison_is_judged_on_the_interval_of_the_paired_difference(
     found = verdict(Gate(not_worse_than="baseline", **more), part(ours), baseline(320))
     expected = (word, 0.8, "baseline", more.get("margin", 0.0))
     assert (found.verdict, found.reference, found.not_worse_than, found.margin) == expected
-    assert found.difference == pytest.approx((ours - 320) / SAMPLES)
+    difference = (ours - 320) / SAMPLES
+    assert found.difference == pytest.approx(difference)
     low, high = found.difference_interval or (math.nan, math.nan)
-    assert low <= found.difference <= high
-    shown = f"{found.difference:+.4g}" + ("" if "judge" in more else f" ({low:+.4g} to {high:+.4g})")
+    assert low - 1e-9 <= difference <= high + 1e-9
+    shown = f"{difference:+.4g}" + ("" if "judge" in more else f" ({low:+.4g} to {high:+.4g})")
     assert found.reason.partition("; a margin of ")[0] == f"{shown} from the baseline{claim}"
 
 

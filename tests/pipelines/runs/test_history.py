@@ -25,7 +25,14 @@ ERROR = 0.01
 def row(day: float, value: float | None, **changes: Any) -> dict[str, Any]:
     started = (FIRST + timedelta(days=day)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     run = f"night-{day:05.1f}"
-    known = {"run": run, "started": started, "benchmark": "toy", "system": "ours", "slice": "", "metric": "exact_match"}
+    known: dict[str, Any] = {
+        "run": run,
+        "started": started,
+        "benchmark": "toy",
+        "system": "ours",
+        "slice": "",
+        "metric": "exact_match",
+    }
     known |= {"version": "0.2.0", "scoring": "a", "ground_truth": "9:ab", "scored": 9}
     return {**known, "value": value, "low": 0.0, "high": 1.0, "error": ERROR, **changes}
 

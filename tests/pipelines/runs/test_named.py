@@ -19,8 +19,8 @@ def test_a_run_that_is_there_is_meant_whatever_its_colons(tmp_path: Path) -> Non
     ObjectStore.clear()
     for name in COLONS:
         run = write_run(tmp_path / name, [row("a", 1.0)])
-        for path in (path for path in run.rglob("*") if path.is_file()):
-            ObjectStore.FILES[f"mem://bucket/{name}/{path.relative_to(run)}"] = path.read_bytes()
+        for file in (file for file in run.rglob("*") if file.is_file()):
+            ObjectStore.FILES[f"mem://bucket/{name}/{file.relative_to(run)}"] = file.read_bytes()
     for path in (f"{base}/{name}{end}" for base in (tmp_path, "mem://bucket") for name in COLONS for end in ("", "/")):
         assert split_system(path) == find_baseline(path) == (path, None)
         # Behind a run that is there, a colon tells the system, whatever it is called.
