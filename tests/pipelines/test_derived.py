@@ -116,22 +116,6 @@ def test_a_comparison_tests_them_and_a_history_breaks_where_a_formula_changed(ni
     assert ("the formula of both changed" in report, "gap" in report) == (True, True)
 
 
-def test_merged_runs_have_them_and_must_define_the_same(nights: Path, tmp_path: Path) -> None:
-    def shard(name: str, start: int, end: int, *more: str) -> Path:
-        truths = write_lines(tmp_path / f"{name}-t.jsonl", CORPUS[start:end])
-        answers = write_lines(tmp_path / f"{name}-p.jsonl", predictions(40)[start:end])
-        flags = ("--quiet", "--no-html", "--set", "gates={}", *more)
-        assert evaluate(tmp_path / name, truths, answers, *flags, config=nights / "gates.yaml").code == 0
-        return tmp_path / name
-
-    first, merged = shard("first", 0, 20), tmp_path / "merged"
-    assert command("merge", first, shard("second", 20, 60), "--output", merged)[0] == 0
-    whole, expected = (summary(run)["systems"]["predictions"] for run in (merged, nights / "bad"))
-    assert (whole["values"], whole["intervals"]) == (expected["values"], expected["intervals"])
-    fewer = shard("fewer", 20, 60, "--set", "derived={}")
-    assert "it has other derived metrics" in refused("merge", first, fewer, "--output", merged)
-
-
 def test_the_python_api_takes_them(nights: Path) -> None:
     formulas = {"both": "mean(exact_match, similarity)", "macro": "slice_mean(exact_match, half)"}
     result = beamscore.evaluate("toy", CORPUS, predictions(3), slices=["half"], derived=formulas)

@@ -16,6 +16,7 @@ from tests.runs import refused as wrong_usage
 COUNT = 50
 CORPUS = [toy.sample(index, 0) for index in range(COUNT)]
 FLAGS = ("--quiet", "--no-html", "--slice", "kind", "--slice", "words", "--set", "bootstrap.replicates=30")
+FLAGS += ("--set", "derived.macro=slice_mean(exact_match, kind)")
 BAD: list[Record] = [{"sample_id": "bad", "text": 5}, {"sample_id": "twice", "text": "x"}, {"sample_id": "twice"}]
 
 
@@ -85,6 +86,7 @@ def test_runs_that_share_samples_are_refused_with_their_names(runs: Path, tmp_pa
 def test_what_does_not_fit_is_told_in_one_line(runs: Path, tmp_path: Path) -> None:
     first, second, half = runs / "first", runs / "second", runs / "in3"
     other = run(tmp_path / "other", [half], "--set", "protocol=released").output
+    derived = run(tmp_path / "derived", [half], "--set", "derived={}").output
     sliced = run(tmp_path / "sliced", [half], flags=(*FLAGS[:4], *FLAGS[6:])).output
     one = evaluate(tmp_path / "one", half / "t.jsonl", {"ours": half / "ours.jsonl"}, *FLAGS).output
     bare = tmp_path / "bare"
@@ -94,6 +96,7 @@ def test_what_does_not_fit_is_told_in_one_line(runs: Path, tmp_path: Path) -> No
         ([second, first, first], f"samples are in more than one of the runs, such as s0 ({first} and {first})"),
         ([first, other], f"{other}: cannot be merged with {first}: it used protocol: "),
         ([first, sliced], f"{sliced}: cannot be merged with {first}: it was sliced by other columns"),
+        ([first, derived], f"{derived}: cannot be merged with {first}: it has other derived metrics"),
         ([first, one], f"{one}: cannot be merged with {first}: it has the systems ours, not ours, same"),
         # Nothing would tell whether its samples are others.
         ([first, bare], f"{bare}: the rows of the run are missing: samples/ holds no samples-*.parquet"),
