@@ -63,9 +63,9 @@ def test_only_what_the_metric_depends_on_chooses_the_candidates(
     """a becomes wrong by 0.01, b is worse by 0.7, c, of another slice, is better by 0.2; of d nothing changes."""
     values = {"a": (1.0, 0.99), "b": (0.9, 0.2), "c": (0.5, 0.7), "d": (0.5, 0.5)}
     kinds = dict(zip("abcd", "xxyy", strict=True))
-    rows = [[row(name, each[side], kinds[name]) for name, each in values.items()] for side in (0, 1)]
+    rows = [[row(name, (*each, None)[side], kinds[name]) for name, each in values.items()] for side in range(3)]
     runs = (Run.read(str(write_run(tmp_path / f"{side}", each))) for side, each in enumerate(rows))
-    before, after = (SystemRun(run, SYSTEM) for run in runs)
+    before, after, unscored = (SystemRun(run, SYSTEM) for run in runs)
     benchmark = after.run.configuration.benchmark
     monkeypatch.setattr(row_changes, "CANDIDATES", 1)
     for count, expected in ((1, {"b": -0.7 / 4}), (3, {"b": -0.7 / 4, "c": 0.2 / 4, "a": -0.01 / 4})):
@@ -75,6 +75,7 @@ def test_only_what_the_metric_depends_on_chooses_the_candidates(
     (sample,) = top_contributors(benchmark, "similarity", after, before, "kind=y")
     assert sample._replace(effect=round(sample.effect, 9)) == MovedSample("c", 0.1, "scored", "scored")
     assert top_contributors(benchmark, "similarity", after, before, "kind=z") == []
+    assert top_contributors(benchmark, "similarity", unscored, before) == []
     # A slice is small enough even if the run is not.
     monkeypatch.setattr(row_changes, "MAX_ROWS", 3)
     assert top_contributors(benchmark, "similarity", after, before, "kind=y") == [sample]
