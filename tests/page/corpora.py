@@ -6,14 +6,19 @@ import base64
 import functools
 import gzip
 import json
+import operator
+import random
 import re
 import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from beamscore.pipelines.runs.run import Run
 from tests.runs import command
 
 ROOT = Path(__file__).parents[2]
@@ -113,6 +118,30 @@ def night(
                     if (error := part["errors"].get(name)) is not None:
                         part["errors"][name] = error / 10
     (root / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
+
+
+NIGHTS, BREAK, CHANGE, MISSING, SMALL = 40, 15, 26, (9, 10), 30
+GATE: Mapping[str, Any] = {
+    "gate": "overall.f1", "tier": "blocking", "metric": "overall.f1", "slice": None,
+    "judge": "interval", "verdict": "fail", "blocks": True, "reason": "too low", "minimum": 0.55, "value": 0.4,
+}  # fmt: skip
+
+
+def nights(run: Path, output: Path) -> None:
+    """Writes nights with a break, a change point, missing nights, one with few predictions, and at last a gate.
+
+    Two nights before the last one has a ground truth of its own. run: of traffic_rules.
+    """
+    random_numbers, gate = random.Random(15), {**GATE, "system": next(iter(Run.read(str(run)).systems))}
+    for number in set(range(NIGHTS)) - set(MISSING):
+        day = (date(2026, 1, 1) + timedelta(days=number)).isoformat()
+        shift = (0.1 if number >= CHANGE else 0.0) + random_numbers.gauss(0, 0.004)
+        changes: dict[str, Any] = {"gates": [gate]} if number == NIGHTS - 1 else {}
+        if number >= BREAK:
+            changes["fingerprint"] = {"samples": 60, "hash": ("cd" if number == NIGHTS - 3 else "ab") * 16}
+        if number == SMALL:
+            changes["missing"] = 20
+        night(run, output / day, f"{day}T02:00:07.123Z", partial(operator.add, shift), **changes)
 
 
 def worse(name: str, folder: Path) -> Path:

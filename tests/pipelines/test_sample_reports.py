@@ -1,4 +1,4 @@
-"""The reports of a sample corpus are those of `sample_reports/`, unless they were changed on purpose.
+"""Reports and exports of sample corpora are those of `sample_reports/`, unless they were changed on purpose.
 
 `BEAMSCORE_WRITE=1 pytest tests/pipelines/test_sample_reports.py` writes them anew: read the difference, then commit it.
 Numbers of the pages are rounded, as other versions of SciPy may change the last digits.
@@ -6,65 +6,114 @@ Numbers of the pages are rounded, as other versions of SciPy may change the last
 
 from __future__ import annotations
 
+import base64
+import gzip
 import hashlib
+import json
 import os
 import re
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
-import msgspec
+import jsonschema
 import pytest
 
 from beamscore.metrics.version import VERSION
-from tests.page.corpora import page_data
-from tests.runs import command, evaluate
+from tests.page.corpora import CORPORA, DATA, nights, worse
+from tests.runs import command, evaluate, write_lines
 
-CORPUS = Path(__file__).parents[1] / "corpora" / "traffic_rules"
 KEPT = Path(__file__).with_name("sample_reports")
-REPORTS = ("first/report", "second/report", "compared/comparison", "history/history")
+SCHEMA = Path(__file__).parent / "export" / "every_eval_ever" / "eval.schema.json"
+"""Of the release 0.3.0 of https://pypi.org/project/every-eval-ever, under the license beside it."""
+REPORTS = (
+    "runs/first/report", "runs/second/report", "runs/three/report", "compared/comparison", "systems/comparison",
+    "runs/history", "nights/history",
+)  # fmt: skip
+EEE = ("--model", "org/reader", "--dataset", "signs", "--organization", "Org", "--relationship", "first_party")
+EXPORTS = {
+    "every-eval-ever": ("first:ours", *EEE), "inspect": ("three:a",), "model-index": ("three", "--task", "reading"),
+    "junit": ("first",), "github": ("second",),
+}  # fmt: skip
 GATES = 'gates={overall.f1: {minimum: 0.5}, "overall.f1 @ source=ramp": {minimum: 0.7, tier: advisory}}'
+NIGHTLY = "gates={overall.f1: {not_worse_than: baseline, margin: 0.1}, correspondence.f1: {maximum: 0.9}}"
 VARIES = (
     (r"20\d\d-\d\d-\d\d(T[\d:.]+Z?| `[\d:]+`| \d\d:\d\d)", "TIME"),
-    (r"changes-[0-9a-f]{12}", "changes-ID"),
-    (re.escape(VERSION), "VERSION"),
+    (r"(>(started|platform|versions|runner)</th>).*?</tr>", r"\1</tr>"),
+    (r"\b[0-9a-f]{12}\b|(?<=digest )[0-9a-f]{32}", "ID"),
+    (r'(timestamp": "|traffic_rules/org/reader/)\d{10}', r"\1SECONDS"),
+    (rf'(?<!schema_version": "){re.escape(VERSION)}', "VERSION"),
     (r"\d+\.\d{7,}", lambda match: f"{float(match[0]):.6g}"),
 )
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two nights of one system, the second without half of its predictions, and all that compares them."""
-    made = tmp_path_factory.mktemp("made")
-    truth, good, bad = CORPUS / "ground_truth.jsonl", CORPUS / "predictions.jsonl", made / "bad.jsonl"
-    bad.write_bytes(b"".join(good.read_bytes().splitlines(keepends=True)[::2]))
-    sliced = "--slice=source", "--quiet"
-    evaluate(made / "runs/first", truth, {"ours": good, "bad": bad}, *sliced, "--set", GATES, config="traffic_rules")
-    baseline = f"{made}/runs/first:ours"
-    evaluate(made / "runs/second", truth, {"ours": bad}, *sliced, "--baseline", baseline, config="traffic_rules")
-    command("compare", baseline, str(made / "runs/second"), "--quiet", "--output", str(made / "compared"))
-    (made / "runs" / "blessed.txt").write_text("first:ours\n")
-    command("history", str(made / "runs"), "--output", str(made / "history"))
-    return made
+@pytest.fixture(scope="module", autouse=True)
+def _made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Two nights of a system, the second without half of its predictions; three systems, some of whose records cannot
+    be read, paired or scored; many nights; and all that compares them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("made"))
+        patch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+        # Paths within this folder are the same in every run.
+        for name in ("traffic_rules", "chart"):
+            shutil.copytree(CORPORA / name, name)
+        truth, good = Path("traffic_rules/ground_truth.jsonl"), Path("traffic_rules/predictions.jsonl")
+        bad = write_lines(Path("bad.jsonl"), good.read_bytes().splitlines()[::2])
+        first, second, three = Path("runs/first"), Path("runs/second"), Path("runs/three")
+        flags = "--slice=source", "--quiet"
+        evaluate(first, truth, {"ours": good, "bad": bad}, *flags, "--set", GATES, config="traffic_rules")
+        nightly = "--baseline", "runs/first:ours", "--set", NIGHTLY
+        evaluate(second, truth, {"ours": bad}, *flags, *nightly, config="traffic_rules")
+        command("compare", "runs/first:ours", second, "--quiet", "--output", "compared")
+        truths, lines = (
+            Path(f"chart/{name}.jsonl").read_bytes().splitlines() for name in ("ground_truth", "predictions")
+        )
+        all_truths = write_lines(Path("truths.jsonl"), [*truths, truths[0], b'{"sample_id": 5.5}'])
+        odd = [b"{", lines[0], b'{"sample_id": "nobody"}', b'{"sample_id": "chart-000050", "task1": 3}']
+        some = write_lines(Path("some.jsonl"), [*lines[:40], *odd])
+        systems = {"a": "chart/predictions.jsonl", "b": worse("chart", Path()), "c": some}
+        evaluate(three, all_truths, systems, *flags, "--baseline=runs/first", config="chart")
+        command("compare", f"{three}:a", f"{three}:b", "--quiet", "--samples=3", "--output", "systems")
+        Path("runs/blessed.txt").write_text("first:ours\n")
+        command("history", "runs")
+        nights(first, Path("nights"))
+        command("history", "nights")
+        yield
 
 
-def plain(text: str, folder: Path) -> str:
+def plain(text: str) -> str:
     """The text without what differs between equal runs."""
-    text = text.replace(f"{folder}/", "").replace(f"{CORPUS}/", "")
     for pattern, instead in VARIES:
         text = re.sub(pattern, instead, text)
     return text
 
 
-@pytest.mark.parametrize("name", REPORTS)
-def test_reports(name: str, folder: Path) -> None:
-    """The Markdown as a whole, and a hash of the page's sections and data."""
-    path = folder / ("runs" if "report" in name else "") / name
-    page = path.with_suffix(".html")
-    sections = re.findall(r'<section id="(?!provenance).*?</section>', page.read_text(encoding="utf-8"), re.DOTALL)
-    data = msgspec.json.encode(page_data(page)).decode()
-    digest = hashlib.blake2b(plain("".join([*sections, data]), folder).encode(), digest_size=8).hexdigest()
-    made = f"{plain(path.with_suffix('.md').read_text(), folder)}\n<!-- page: {digest} -->\n"
-    kept = KEPT / f"{name.replace('/', '-')}.md"
+def check(name: str, made: str) -> None:
+    kept = KEPT / name
     if os.environ.get("BEAMSCORE_WRITE"):
-        KEPT.mkdir(exist_ok=True)
         kept.write_text(made)
     assert made == kept.read_text()
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_reports(name: str) -> None:
+    """The Markdown as a whole, and a hash of what the page shows and of its data."""
+    path = Path(name)
+    page = path.with_suffix(".html").read_bytes()
+    body, data = re.search(rb"<body>(.*?)<script", page, re.DOTALL), DATA.search(page)
+    assert body
+    assert data
+    shown = body[1].decode() + gzip.decompress(base64.b64decode(data[1])).decode()
+    digest = hashlib.blake2b(plain(shown).encode(), digest_size=8).hexdigest()
+    text = plain(path.with_suffix(".md").read_text())
+    check(f"{path.parent.name}-{path.name}.md", f"{text}\n<!-- page: {digest} -->\n")
+
+
+@pytest.mark.parametrize("target", EXPORTS)
+def test_exports(target: str) -> None:
+    run, *flags = EXPORTS[target]
+    code, stdout, _ = command("export", f"runs/{run}", "--to", target, *flags)
+    assert code == 0
+    if target == "every-eval-ever":
+        jsonschema.validate(json.loads(stdout), json.loads(SCHEMA.read_bytes()))
+    check(f"{target}.txt", plain(stdout))
