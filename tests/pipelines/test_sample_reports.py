@@ -32,8 +32,8 @@ REPORTS = (
 )  # fmt: skip
 EEE = ("--model", "org/reader", "--dataset", "signs", "--organization", "Org", "--relationship", "first_party")
 EXPORTS = {
-    "every-eval-ever": ("first:ours", *EEE), "inspect": ("three:a",), "model-index": ("three", "--task", "reading"),
-    "junit": ("first",), "github": ("second",),
+    "every-eval-ever": ("first:ours", *EEE), "inspect": ("three:a",), "junit": ("first",), "github": ("second",),
+    "model-index": ("three", "--task", "reading"), "model-index-named": ("first:ours", *EEE[:4]),
 }  # fmt: skip
 GATES = 'gates={overall.f1: {minimum: 0.5}, "overall.f1 @ source=ramp": {minimum: 0.7, tier: advisory}}'
 NIGHTLY = "gates={overall.f1: {not_worse_than: baseline, margin: 0.1}, correspondence.f1: {maximum: 0.9}}"
@@ -109,11 +109,11 @@ def test_reports(name: str) -> None:
     check(f"{path.parent.name}-{path.name}.md", f"{text}\n<!-- page: {digest} -->\n")
 
 
-@pytest.mark.parametrize("target", EXPORTS)
-def test_exports(target: str) -> None:
-    run, *flags = EXPORTS[target]
-    code, stdout, _ = command("export", f"runs/{run}", "--to", target, *flags)
+@pytest.mark.parametrize("name", EXPORTS)
+def test_exports(name: str) -> None:
+    run, *flags = EXPORTS[name]
+    code, stdout, _ = command("export", f"runs/{run}", "--to", name.removesuffix("-named"), *flags)
     assert code == 0
-    if target == "every-eval-ever":
+    if name == "every-eval-ever":
         jsonschema.validate(json.loads(stdout), json.loads(SCHEMA.read_bytes()))
-    check(f"{target}.txt", plain(stdout))
+    check(f"{name}.txt", plain(stdout))
