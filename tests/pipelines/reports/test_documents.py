@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import msgspec
 import pytest
@@ -75,10 +76,7 @@ def rows_of(page: Document, title: str) -> list[Any]:
 def test_a_page_that_cannot_be_made_says_why_and_loses_no_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(*_: object) -> bytes:
-        raise ValueError("<b>no page</b>")
-
-    monkeypatch.setattr("beamscore.pipelines.reports.render.render", broken)
+    monkeypatch.setattr(rendering, "render", Mock(side_effect=ValueError("<b>no page</b>")))
     parts = [write_lines(tmp_path / f"{name}.jsonl", [{"sample_id": name, "text": "x"}]) for name in "ab"]
     first, other = (evaluate(tmp_path / f"run-{part.stem}", part, part, "--no-html").output for part in parts)
     report = evaluate(tmp_path / "report", parts[0], parts[0])
@@ -94,29 +92,21 @@ def test_a_page_that_cannot_be_made_says_why_and_loses_no_result(
     for path in ("report/run.json", "merged/run.json", "compared/comparison.json"):
         assert json.loads((tmp_path / path).read_bytes())["page_problem"] == PROBLEM
     # A gate that failed outranks it.
-    other = write_lines(tmp_path / "c.jsonl", [{"sample_id": "a", "text": "y"}])
-    failed = evaluate(tmp_path / "gated", parts[0], other, "--set", "gates.exact_match.minimum=1")
+    failed = evaluate(tmp_path / "gated", parts[0], parts[1], "--set", "gates.exact_match.minimum=1")
     assert (failed.code, "report.html could not be made" in failed.stderr) == (1, True)
 
 
 def test_the_difference_of_two_systems_is_what_compare_finds(tmp_path: Path, made: Any) -> None:
+    """28 of 60 samples are lost: 58/60 became 30/60."""
     output = run(tmp_path / "out", TRUTHS, first=wrong(2), second=wrong(30)).output
     assert command("compare", f"{output}:first", f"{output}:second", "--output", tmp_path / "c", "--quiet")[0] == 0
-    compared = json.loads((tmp_path / "c" / "comparison.json").read_bytes())["metrics"]
-    page, rows = pages_of(made)[0], {}
-    for row in rows_of(page, "Difference of the systems"):
-        rows[row[0].name] = row[3].measured
-        said, (before, after, bar, word, detectable, _) = compared[row[0].name], row[1:]
-        assert (bar.measured.value, [bar.measured.low, bar.measured.high]) == (said["difference"], said["interval"])
+    rows = rows_of(pages_of(made)[0], "Difference of the systems")
+    assert [row[0].name for row in rows] == ["exact_match", "similarity"]
+    for metric, before, after, bar, word, detectable, _ in rows:
+        said = json.loads((tmp_path / "c" / "comparison.json").read_bytes())["metrics"][metric.name]
+        assert [bar.measured.value, bar.measured.low, bar.measured.high] == [said["difference"], *said["interval"]]
         assert (before.value, after.value, detectable) == (said["baseline"], said["candidate"], said["detectable"])
-        # 28 of 60 samples are lost: 58/60 became 30/60.
         assert word == Word("worse")
-    assert rows.keys() == {"exact_match", "similarity"}
-    # A sample of a system is drawn with its own prediction.
-    files = [f"{tmp_path}/out.{name}.jsonl" for name in ("first", "second")]
-    assert [[file in each for file in files] for each in page.draw] == [[True, False], [False, True]]
-    run(tmp_path / "three", TRUTHS, first=TRUTHS, second=wrong(2), third=wrong(3))
-    assert rows_of(pages_of(made)[-1], "Difference of the systems") == []
 
 
 MISSING, ALL = "?status=missing_prediction", "?"
@@ -165,7 +155,6 @@ COMPARED: list[Any] = [
     (60, 0, 0, "identical", "equal to the baseline in 2 main metrics", "equal to the baseline"),
     # Of five samples that moved the same way, the interval leaves zero out, and no swap test can be significant.
     (60, 5, 0, "too few differ", "too few samples differ in exact_match, similarity", "; too few samples differ in"),
-    (5, 5, 0, "too few differ", "too few samples differ in exact_match, similarity", "; too few samples differ in"),
     (1, 1, 0, "too few differ", "too few samples differ in exact_match, similarity", "; too few samples differ in"),
     (60, 9, 2, "worse", "worse in 2 of 2 main metrics", "After correction for all metrics and slices, "),
     (60, 10, 0, "worse", "worse in 2 of 2 main metrics", " That holds for all metrics and slices at once."),
@@ -182,15 +171,13 @@ def test_headlines_and_tables_of_all_reports_agree(
 ) -> None:
     """Every number of a page and of Markdown comes from the same document."""
     runs, truths = tmp_path / "runs", TRUTHS[:count]
-    first = run(
-        runs / "1", truths, "--slice", "kind", a=[*truths[: count - won], *wrong(won, "?" * 99, truths[count - won :])]
-    ).output
+    before = [*truths[: count - won], *wrong(won, "?" * 99, truths[count - won :])]
+    first = run(runs / "1", truths, "--slice", "kind", a=before).output
     more = ("--slice", "kind", "--baseline", str(first))
     after = [*({**each, "text": each["text"] + "?" * 99} for each in truths[:lost]), *truths[lost:]]
     run(runs / "2", truths, *more, a=after)
     _, stdout, _ = command("compare", first, runs / "2", "--output", tmp_path / "c")
     assert command("history", runs)[0] == 0
-    assert [document.kind for document, _ in made] == ["evaluation"] * 4 + ["comparison"] * 2 + ["history"] * 2
     for document, text in made:
         known = set(numbers_of(msgspec.to_builtins(document)))
         shown = set(NUMBER.findall(html.unescape(re.sub(r"(?s)<(script|style).*?</\1>|<[^>]*>", " ", text))))
@@ -209,19 +196,13 @@ def test_headlines_and_tables_of_all_reports_agree(
         assert f"exact_match {VERBS[word]} " in page.verdict.sentence
         assert sentence in page.verdict.sentence
     assert corrected in comparison.verdict.sentence
-    # The largest losses come first, the largest gains last.
-    changes = [(card.change, card.sample_id) for card in comparison.cards]
-    assert changes == sorted(changes)
     # 5 of 30 samples of a slice are 2.45 standard errors, less than the 2.66 of four tests at once.
     of_slices = {each.verdict for slice_ in report.slices for each in slice_.differences}
     assert of_slices <= {"identical", "no difference shown"} or count < 60
     assert (stdout.count(f"│ {word} "), f"\n{judgement.upper()}: " in stdout) == (2, True)
     assert lost or "too few differ" not in stdout
-    # Both runs have one signature but for their slices, which the comparison names in every form.
     signature = json.loads((tmp_path / "c" / "comparison.json").read_bytes())["signature"]
     assert f"signature: {signature}\n" in stdout
-    assert signature in dict(comparison.header).values()
-    assert all(signature in html.unescape(text) for document, text in made if document.kind == "comparison")
     # Without a page, and without the rows of the baseline where the sums imply it, the report says the same.
     written = (runs / "2" / "report.md").read_text()
     for path in (first / ".runs").glob("*/samples/*") if count <= 5 else ():
@@ -292,16 +273,10 @@ def test_counts_reasons_and_neighbors_lead_to_samples_and_pages(tmp_path: Path, 
     _, report, history, comparison = pages_of(made)
     causes = rows_of(report, "Quarantined records by cause")
     found = {row[3]: [(each.text, report.address(each)) for each in (row[0], row[4][0])] for row in causes}
-    invalid, unmatched = found["invalid"], found["unmatched"]
-    assert invalid[0] == (1, f"#samples{MISSING}")
-    assert invalid[1][1] == "#samples?id=s79"
-    # Nobody has a sample of this id.
-    assert [address for _, address in unmatched] == [None, None]
-    ((_, read, truths_of, _, predictions_of),) = rows_of(report, "Records of each side")
-    assert (read, truths_of.counts["missing_prediction"], truths_of.system, predictions_of.system) == (80, 1, 0, None)
-    # No sample has this status or these slices.
+    assert [*found["invalid"][0], found["invalid"][1][1]] == [1, f"#samples{MISSING}", "#samples?id=s79"]
+    # Nobody has a sample of this id, or of these statuses and slices.
+    assert [address for _, address in found["unmatched"]] == [None, None]
     assert [report.link(each) for each in ({"status": "rejected"}, {"slice.kind": "a"}, {"why": "flip"})] == [None] * 3
-    assert report.verdict.judgement == history.verdict.judgement == "worse"
     assert [report.address(each) for each in report.verdict.reasons] == ["#samples?why=lost"]
     assert [report.address(each) for each in report.verdict.lost] == ["#samples?slice.part=p0"]
     assert [history.address(each) for each in history.verdict.lost] == ["./2/report.html#samples?slice.part=p0"]
