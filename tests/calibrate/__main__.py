@@ -1,25 +1,19 @@
-"""Measures how often intervals and tests hold, and writes the tables of docs/explanation/statistics.md.
-
-    python -m tests.calibrate [--corpora N] [--years N]
-
---corpora: how many corpora a cell (default: 1000). --years: how many years of nights are simulated (default: 200).
-"""
+"""`python -m tests.calibrate` measures how often intervals and tests hold, and writes the tables of statistics.md."""
 
 from __future__ import annotations
 
-import argparse
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from statistics import fmean
 
 from tests.calibrate import table, write_measured
-from tests.calibrate.coverage import Coverage, coverage
+from tests.calibrate.coverage import coverage
 from tests.calibrate.differences import Shares, alarms, family_alarms, wrong_passes
 from tests.calibrate.populations import CASES
 from tests.calibrate.years import detection_rate, drift_detection_rate, false_alarms
 
 SIZES, CLUSTER_SIZES = (20, 30, 100, 1000), (6, 12, 30, 100)
-SEED = 1
+SEED, CORPORA, YEARS = 1, 1000, 200
 GAIN = 0.1
 ALARM_SIZES = (30, 200)
 LOSS_SIZES, LOSSES = (20, 50, 200, 1000), (0.005, 0.02, 0.1)
@@ -27,52 +21,41 @@ SERIES, DETECTIONS, DRIFTS, FALL = 8, 1000, 200, 0.01
 
 
 def main() -> None:
-    """Measures and writes."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--corpora", type=int, default=1000)
-    parser.add_argument("--years", type=int, default=200)
-    parsed = parser.parse_args()
-    found = [
-        [coverage(case, units, parsed.corpora, SEED) for units in (CLUSTER_SIZES if case.clusters else SIZES)]
-        for case in CASES
-    ]
-    for row in found:
-        print(f"{row[0].case.name}:", ", ".join(f"{each.holds:.1%} of {each.units}" for each in row))
-    yearly = false_alarms(parsed.years, SERIES)
-    sections = [
-        *_coverage_table(found, parsed.corpora),
-        *_alarm_tables(parsed.corpora),
-        *_rare_loss_tables(parsed.corpora),
-        _change_points(yearly, parsed.years),
-    ]
+    sections = [*_coverage_table(), *_alarm_tables(), *_rare_loss_tables(), _change_points()]
     write_measured("explanation/statistics.md", sections)
 
 
-def _change_points(yearly: float, years: int) -> str:
+def _change_points() -> str:
+    yearly = false_alarms(YEARS, SERIES)
     rates = [f"{detection_rate(shift, DETECTIONS, series=SERIES):.0%}" for shift in (4.0, 5.0)]
     return (
-        f"Over {years} years of 365 nights, {SERIES} metrics that do not change have {yearly:.2f} false change points "
-        f"a year (standard error {(yearly / years) ** 0.5:.2f}). A change by 4 standard errors is found on its first "
+        f"Over {YEARS} years of 365 nights, {SERIES} metrics that do not change have {yearly:.2f} false change points "
+        f"a year (standard error {(yearly / YEARS) ** 0.5:.2f}). A change by 4 standard errors is found on its first "
         f"night in {rates[0]} of {DETECTIONS:,} cases, one by 5 in {rates[1]}. A drift by {FALL} standard errors a "
         f"night is found within a year in {drift_detection_rate(FALL, DRIFTS, series=SERIES):.0%} of {DRIFTS} cases."
     )
 
 
-def _coverage_table(found: Sequence[Sequence[Coverage]], corpora: int) -> Iterator[str]:
-    samples = [each for each in found if not each[0].case.clusters]
+def _coverage_table() -> Iterator[str]:
+    samples, clusters = (
+        [(case, [coverage(case, size, CORPORA, SEED) for size in sizes]) for case in CASES if bool(case.clusters) == of]
+        for of, sizes in ((False, SIZES), (True, CLUSTER_SIZES))
+    )
     rows = [
-        [what, *(f"{of(cell.holds for cell in cells):.1%}" for cells in zip(*samples, strict=True))]
+        [
+            what,
+            *(
+                f"{of(cell.holds for cell in cells):.1%}"
+                for cells in zip(*(cells for _, cells in samples), strict=True)
+            ),
+        ]
         for what, of in (("lowest", min), ("highest", max))
     ]
-    rows += [
-        [each[0].case.hard, *(f"{cell.holds:.1%} ({cell.units})" for cell in each)]
-        for each in found
-        if each[0].case.clusters
-    ]
-    plain = min(cell.percentile for each in found for cell in each)
+    rows += [[case.hard, *(f"{cell.holds:.1%} ({cell.units})" for cell in cells)] for case, cells in clusters]
+    plain = min(cell.percentile for _, cells in (*samples, *clusters) for cell in cells)
     yield (
-        f"How often a 95% interval contains the true value, in {corpora:,} corpora per cell (standard error "
-        f"{_error(corpora):.1%}), over {len(samples)} populations of samples, and for documents as clusters (their "
+        f"How often a 95% interval contains the true value, in {CORPORA:,} corpora per cell (standard error "
+        f"{_error(CORPORA):.1%}), over {len(samples)} populations of samples, and for documents as clusters (their "
         f"number in brackets). Plain percentiles contain it in as few as {plain:.1%}."
     )
     yield table(["", *(f"{size} samples" for size in SIZES)], rows)
@@ -83,13 +66,13 @@ def _error(count: int) -> float:
     return float((0.05 * 0.95 / count) ** 0.5)
 
 
-def _alarm_tables(corpora: int) -> Iterator[str]:
-    none = [[alarms(case, units, 0.0, corpora // 2, SEED) for case in CASES] for units in ALARM_SIZES]
-    some = [[alarms(case, units, GAIN, corpora // 4, SEED) for case in CASES] for units in ALARM_SIZES]
+def _alarm_tables() -> Iterator[str]:
+    none = [[alarms(case, units, 0.0, CORPORA // 2, SEED) for case in CASES] for units in ALARM_SIZES]
+    some = [[alarms(case, units, GAIN, CORPORA // 4, SEED) for case in CASES] for units in ALARM_SIZES]
     apart = fmean(each.apart for each in some[-1])
     yield (
         "How often the verdict on a single metric says that two systems differ (in brackets, how often the paired "
-        f"interval excludes 0): false alarms if both are equally good (standard error {_error(corpora // 2):.1%}), "
+        f"interval excludes 0): false alarms if both are equally good (standard error {_error(CORPORA // 2):.1%}), "
         f"power if the second is right on up to {GAIN:.0%} more of the samples. Comparing the intervals of the two "
         f"values would have a mean power of {apart:.0%} with {ALARM_SIZES[-1]} units."
     )
@@ -100,22 +83,22 @@ def _alarm_tables(corpora: int) -> Iterator[str]:
         ["power, mean", *(f"{e.verdict:.0%} ({e.plain:.0%})" for e in itertools.starmap(Shares, means))],
     ]
     yield table(["", *(f"{size} units" for size in ALARM_SIZES)], rows)
-    alarm = family_alarms(20, 8, 1000, 0, 0.0, corpora // 4, SEED)
-    power = family_alarms(20, 8, 1000, 5, 1.0, corpora // 10, SEED)
+    alarm = family_alarms(20, 8, 1000, 0, 0.0, CORPORA // 4, SEED)
+    power = family_alarms(20, 8, 1000, 5, 1.0, CORPORA // 10, SEED)
     yield (
         f"In 20 slices of 50 samples with 8 metrics each, the verdicts raise any false alarm in {alarm.verdict:.1%} of "
         f"comparisons of equal systems, and find {power.verdict:.1%} of the differences if 5 slices are better."
     )
 
 
-def _rare_loss_tables(corpora: int) -> Iterator[str]:
+def _rare_loss_tables() -> Iterator[str]:
     rows = [
         [f"{loss:.1%}", *(f"{found.cautious:.1%} ({found.plain:.1%})" for found in cells)]
         for loss in LOSSES
-        for cells in [[wrong_passes(units, loss, 0.0, 2 * corpora, SEED) for units in LOSS_SIZES]]
+        for cells in [[wrong_passes(units, loss, 0.0, 2 * CORPORA, SEED) for units in LOSS_SIZES]]
     ]
     yield (
-        f"How often a gate with the margin m, nominally in 2.5% of {2 * corpora:,} corpora, passes a system that loses "
+        f"How often a gate with the margin m, nominally in 2.5% of {2 * CORPORA:,} corpora, passes a system that loses "
         "each sample with probability m (in brackets, with the paired interval):"
     )
     yield table(["m", *(f"{size} samples" for size in LOSS_SIZES)], rows)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,7 @@ from beamscore.metrics.statistics.sums import UNITS_PER_ONE, Sums
 from tests.plain_loop import make_benchmark
 
 FloatArray = npt.NDArray[np.float64]
+Statistics = dict[str, FloatArray]
 
 UNITS = 20_000
 CLASSES = 10
@@ -26,21 +28,20 @@ CLASSES = 10
 class Case:
     """A metric on a population.
 
-    benchmark, metric: as they are called. hard: what makes the case hard; empty where nothing does. draw: from
-    (generator, difficulties, gain) to the statistics of each sample by name; gain makes a system better. clusters: how
-    many samples are drawn for a cluster; 0: samples are the units. classes: of a mean over classes, their names.
+    hard: what makes the case hard, if anything. draw: from (generator, difficulties, gain) to the statistics of each
+    sample by name; gain makes a system better. clusters: how many samples are drawn for a cluster; 0: samples are the
+    units. classes: of a mean over classes, their names.
     """
 
     benchmark: str
     metric: str
     hard: str
-    draw: Callable[[np.random.Generator, FloatArray, float], dict[str, FloatArray]]
+    draw: Callable[[np.random.Generator, FloatArray, float], Statistics]
     clusters: int = 0
     classes: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
-        """How the tables call the case."""
         return f"{self.benchmark} {self.metric}" + (f", {self.hard}" if self.hard else "")
 
     def value(self, sums: Mapping[str, FloatArray]) -> FloatArray:
@@ -53,26 +54,21 @@ class Case:
         return np.reshape(found[self.metric], np.shape(sums[names[0]]))
 
 
-def exact_match(level: float) -> Callable[[np.random.Generator, FloatArray, float], dict[str, FloatArray]]:
-    """Returns what draws right and wrong lines: right with a chance of about `level`, by difficulty."""
-
-    def draw(rng: np.random.Generator, difficulty: FloatArray, gain: float) -> dict[str, FloatArray]:
-        # Beta(3 level, 3 (1 - level)) by the quantile of the difficulty.
-        chance = np.clip(betaincinv(3 * level, 3 * (1 - level), difficulty) + gain, 0, 1)
-        right = (rng.random(len(difficulty)) < chance).astype(float)
-        return {"samples": np.ones(len(difficulty)), "exact": right}
-
-    return draw
+def exact_match(level: float, rng: np.random.Generator, difficulty: FloatArray, gain: float) -> Statistics:
+    """Draws lines that are right with a chance of about `level`: Beta(3 level, 3 (1 - level)) by the difficulty."""
+    chance = np.clip(betaincinv(3 * level, 3 * (1 - level), difficulty) + gain, 0, 1)
+    right = (rng.random(len(difficulty)) < chance).astype(float)
+    return {"samples": np.ones(len(difficulty)), "exact": right}
 
 
-def mean_cdm(rng: np.random.Generator, difficulty: FloatArray, gain: float) -> dict[str, FloatArray]:
+def mean_cdm(rng: np.random.Generator, difficulty: FloatArray, gain: float) -> Statistics:
     """Draws CDM: most formulas are right, the others spread."""
     perfect = rng.random(len(difficulty)) < np.clip(1.2 - difficulty + gain, 0, 1)
     partial = rng.beta(4, 1.5, len(difficulty))
     return {"rendered": np.ones(len(difficulty)), "cdm": np.where(perfect, 1.0, partial)}
 
 
-def detection(rng: np.random.Generator, difficulty: FloatArray, gain: float) -> dict[str, FloatArray]:
+def detection(rng: np.random.Generator, difficulty: FloatArray, gain: float) -> Statistics:
     """Draws figures with few or many regions, of which a system finds a share, with some false ones."""
     regions = 1 + np.floor(-12 * np.log1p(-((difficulty * 997) % 1) * 0.999))
     found = rng.binomial(regions.astype(int), np.clip(0.95 - 0.4 * difficulty + gain, 0, 1)).astype(float)
@@ -86,7 +82,7 @@ def detection(rng: np.random.Generator, difficulty: FloatArray, gain: float) -> 
     }
 
 
-def rules(rng: np.random.Generator, difficulty: FloatArray, gain: float) -> dict[str, FloatArray]:
+def rules(rng: np.random.Generator, difficulty: FloatArray, gain: float) -> Statistics:
     """Draws signs with one to four rules, right together more often than alone."""
     true = 1 + np.floor(4 * ((difficulty * 991) % 1))
     right = rng.binomial(true.astype(int), np.clip(1.3 * (1 - difficulty) ** 0.5 + gain, 0, 1)).astype(float)
@@ -94,38 +90,30 @@ def rules(rng: np.random.Generator, difficulty: FloatArray, gain: float) -> dict
     return {"overall.right": right, "overall.predicted": predicted, "overall.true": true}
 
 
-def tokens(level: float) -> Callable[[np.random.Generator, FloatArray, float], dict[str, FloatArray]]:
-    """Returns what draws lines of 5 to 60 tokens: right with a chance of `level`, else with some edits."""
-
-    def draw(rng: np.random.Generator, difficulty: FloatArray, gain: float) -> dict[str, FloatArray]:
-        count = 5 + np.floor(55 * ((difficulty * 983) % 1))
-        wrong = rng.random(len(difficulty)) > np.clip(1 - 2 * (1 - level) * difficulty + gain, 0, 1)
-        edits = np.where(wrong, 1 + rng.binomial(count.astype(int), 0.2), 0).astype(float)
-        return {"tokens": count, "token_errors": edits}
-
-    return draw
+def tokens(level: float, rng: np.random.Generator, difficulty: FloatArray, gain: float) -> Statistics:
+    """Draws lines of 5 to 60 tokens: right with a chance of `level`, else with some edits."""
+    count = 5 + np.floor(55 * ((difficulty * 983) % 1))
+    wrong = rng.random(len(difficulty)) > np.clip(1 - 2 * (1 - level) * difficulty + gain, 0, 1)
+    edits = np.where(wrong, 1 + rng.binomial(count.astype(int), 0.2), 0).astype(float)
+    return {"tokens": count, "token_errors": edits}
 
 
-def classes(weights: FloatArray) -> Callable[[np.random.Generator, FloatArray, float], dict[str, FloatArray]]:
-    """Returns what draws charts of ten classes with these shares, 85 % of them right; the others are called alike."""
+def classes(weights: FloatArray, rng: np.random.Generator, difficulty: FloatArray, gain: float) -> Statistics:
+    """Draws charts of ten classes with these shares, 85 % of them right; the others are called alike."""
     bounds = np.cumsum(weights / weights.sum())
-
-    def draw(rng: np.random.Generator, difficulty: FloatArray, gain: float) -> dict[str, FloatArray]:
-        true = np.searchsorted(bounds, (difficulty * 977) % 1, side="right").clip(0, CLASSES - 1)
-        right = rng.random(len(difficulty)) < np.clip(1.15 - 0.6 * difficulty + gain, 0, 1)
-        predicted = np.where(right, true, (true + 1 + rng.integers(0, 2, len(difficulty))) % CLASSES)
-        cells = [(a, b) for a in range(CLASSES) for b in sorted({a, (a + 1) % CLASSES, (a + 2) % CLASSES})]
-        return {f"task1.confusion[c{a}|c{b}]": ((true == a) & (predicted == b)).astype(float) for a, b in cells}
-
-    return draw
+    true = np.searchsorted(bounds, (difficulty * 977) % 1, side="right").clip(0, CLASSES - 1)
+    right = rng.random(len(difficulty)) < np.clip(1.15 - 0.6 * difficulty + gain, 0, 1)
+    predicted = np.where(right, true, (true + 1 + rng.integers(0, 2, len(difficulty))) % CLASSES)
+    cells = [(a, b) for a in range(CLASSES) for b in sorted({a, (a + 1) % CLASSES, (a + 2) % CLASSES})]
+    return {f"task1.confusion[c{a}|c{b}]": ((true == a) & (predicted == b)).astype(float) for a, b in cells}
 
 
-def pages(rng: np.random.Generator, difficulty: FloatArray, gain: float) -> dict[str, FloatArray]:
+def pages(rng: np.random.Generator, difficulty: FloatArray, gain: float) -> Statistics:
     """Draws pages whose documents are good or bad as wholes: the difficulty is that of the document."""
     return mean_cdm(rng, 0.1 + 0.8 * difficulty, gain)
 
 
-def documents(rng: np.random.Generator, difficulty: FloatArray, gain: float) -> dict[str, FloatArray]:
+def documents(rng: np.random.Generator, difficulty: FloatArray, gain: float) -> Statistics:
     """Draws documents that are good or bad as wholes: half have 4 pages or fewer, one of 100 has 46 or more."""
     count = np.maximum(1, np.round(np.exp(1.5 + ndtri((difficulty * 977) % 1))))
     perfect = rng.binomial(count.astype(int), np.clip(1.1 - 0.8 * difficulty + gain, 0, 1))
@@ -138,18 +126,18 @@ LONE = np.array([1.0] * 9 + [0.05])
 UNEVEN = np.array([30, 20, 14, 10, 8, 6, 5, 3, 2, 2], dtype=float)
 
 CASES = (
-    Case("chemistry", "exact_match", "", exact_match(0.7)),
-    Case("chemistry", "exact_match", "near the ceiling (0.98)", exact_match(0.98)),
-    Case("chemistry", "exact_match", "near the floor (0.03)", exact_match(0.03)),
-    Case("chemistry", "token_accuracy", "one bound", tokens(0.6)),
-    Case("chemistry", "token_accuracy", "one bound, near the ceiling", tokens(0.95)),
+    Case("chemistry", "exact_match", "", partial(exact_match, 0.7)),
+    Case("chemistry", "exact_match", "near the ceiling (0.98)", partial(exact_match, 0.98)),
+    Case("chemistry", "exact_match", "near the floor (0.03)", partial(exact_match, 0.03)),
+    Case("chemistry", "token_accuracy", "one bound", partial(tokens, 0.6)),
+    Case("chemistry", "token_accuracy", "one bound, near the ceiling", partial(tokens, 0.95)),
     Case("formula", "cdm", "", mean_cdm),
     Case("figure_text", "detection.f1", "", detection),
     Case("traffic_rules", "overall.f1", "", rules),
-    Case("chart", "task1.macro_f1", "ten even classes", classes(EVEN), classes=NAMES),
-    Case("chart", "task1.macro_f1", "with rare classes", classes(UNEVEN), classes=NAMES),
-    Case("chart", "task1.macro_f1", "with a class of 0.6 %", classes(LONE), classes=NAMES),
-    Case("chart", "task1.recall[c3]", "a class of 10 %", classes(UNEVEN)),
+    Case("chart", "task1.macro_f1", "ten even classes", partial(classes, EVEN), classes=NAMES),
+    Case("chart", "task1.macro_f1", "with rare classes", partial(classes, UNEVEN), classes=NAMES),
+    Case("chart", "task1.macro_f1", "with a class of 0.6 %", partial(classes, LONE), classes=NAMES),
+    Case("chart", "task1.recall[c3]", "a class of 10 %", partial(classes, UNEVEN)),
     Case("formula", "cdm", "documents of 8 pages", pages, clusters=8),
     Case("formula", "cdm", "documents of uneven length", documents, clusters=1),
 )

@@ -1,9 +1,7 @@
 """Measures how often gates fail in simulated years, and writes the tables of docs/how-to/gates_for_a_year.md; and how
 often change points are found in simulated nights.
 
-    python -m tests.calibrate.years [--years N]
-
---years: how many years a cell (default: 400).
+    python -m tests.calibrate.years
 
 In each year a system answers the same samples every night, each right with a chance of its own. The baseline is the
 median of seven nights. A gate fails where the paired interval of a look, or of the mean of a week of looks, lies beyond
@@ -13,7 +11,6 @@ true loss is at most the margin. A night with the answers of an earlier one is n
 
 from __future__ import annotations
 
-import argparse
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -30,7 +27,7 @@ from tests.calibrate import table, write_measured
 from tests.calibrate.coverage import CONFIDENCE, REPLICATES, weights_of
 from tests.calibrate.populations import FloatArray
 
-NIGHTS = NIGHTS_A_YEAR
+NIGHTS, YEARS = NIGHTS_A_YEAR, 400
 MARGIN = 0.7
 """In standard errors of the difference of two nights of an unchanged system."""
 CHURN = {"low": 0.1, "high": 1.0}
@@ -165,26 +162,22 @@ def _found(fall: Sequence[float], trials: int, series: int) -> Iterator[list[int
 
 
 def main() -> None:
-    """Measures and writes."""
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--years", type=int, default=400)
-    years: int = parser.parse_args().years
     false, delays = [], []
     for churn, samples in itertools.product(CHURN, SIZES):
         name, cell = f"{churn}, {samples}", Cell(CHURN[churn], samples)
-        best = false_failures(cell, UNCHANGED, years, best=True)
-        found = zip(*(false_failures(cell, course, years) for course in HARMLESS.values()), strict=True)
+        best = false_failures(cell, UNCHANGED, YEARS, best=True)
+        found = zip(*(false_failures(cell, course, YEARS) for course in HARMLESS.values()), strict=True)
         false.append([name, f"{best[0]:.1%}", *(" / ".join(f"{share:.1%}" for share in shares) for shares in found)])
-        nights = [1 + first_failures(cell, Course(MARGIN + loss), years // 4) for loss in LOSSES]
+        nights = [1 + first_failures(cell, Course(MARGIN + loss), YEARS // 4) for loss in LOSSES]
         medians = np.median(nights, axis=1).T.tolist()
         told = [["never" if night > NIGHTS else f"{night:.0f}" for night in each] for each in medians]
         delays.append([name, *map(" / ".join, told)])
     looks = [f"looks: {each}" for each in LOOKS]
     sections = [
-        f"Share of {years} years with a false failure, of an unchanged system / one that drifts / one that steps:",
+        f"Share of {YEARS} years with a false failure, of an unchanged system / one that drifts / one that steps:",
         table(["churn, samples", "best night, unchanged", *looks], false),
         "The night on which a loss of the margin + 2 / 3 / 5 standard errors first fails, in the median of "
-        f"{years // 4} losses:",
+        f"{YEARS // 4} losses:",
         table(["churn, samples", *looks], delays),
     ]
     write_measured("how-to/gates_for_a_year.md", sections)
