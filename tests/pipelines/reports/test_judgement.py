@@ -4,67 +4,85 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from beamscore.pipelines.reports import judgement as judging
-from beamscore.pipelines.reports.document import Compared, Difference, Measured, Metric, Slice
+from beamscore.pipelines.reports.document import Compared, Difference, Link, Measured, Metric, Slice
+from beamscore.pipelines.runs.documents import GateVerdict
 from beamscore.pipelines.runs.gates import RecordFailure
 from tests.toy import ToyBenchmark
 
 Move = tuple[float, float | None, float | None]
 WORSE, BETTER, UNSURE, SAME = (-0.25, -0.5, -0.125), (0.25, 0.125, 0.5), (-0.25, -0.5, 0.5), (0.0, 0.0, 0.0)
+FELL = "fell from 0.5000 to 0.2500, −0.2500 (−0.5000 to −0.1250)"
+ROSE = "rose from 0.5000 to 0.7500, +0.2500 (+0.1250 to +0.5000)"
+WENT, NONE = "went from 0.5000 to 0.2500, −0.2500", "No difference is shown in"
 
 
-def compared(name: str, move: Move, higher: bool = True, has_few: bool = False) -> Compared:
+def compared(name: str, move: Move, higher: bool = True, has_few: bool = False, system: int = 0) -> Compared:
     sides, word = (Measured(0.5), Measured(0.5 + move[0])), judging.difference_word(Measured(*move), higher, has_few)
-    return Compared(Metric(name, "", higher), 0, *sides, Difference(*move, word))
+    return Compared(Metric(name, "", higher), system, *sides, Difference(*move, word))
 
 
 @pytest.mark.parametrize(
-    ("moves", "higher", "judgement", "reasons", "text"),
+    ("moves", "higher", "judgement", "reasons", "moved", "clause"),
     [
-        ([WORSE] * 8, True, "worse", ["lost"] * 7, "fell from 0.5000 to 0.2500, −0.2500 (−0.5000 to −0.1250)"),
-        ([BETTER, WORSE], False, "mixed", ["lost"], "fell from 0.5000 to 0.2500, −0.2500 (−0.5000 to −0.1250)"),
-        ([UNSURE, BETTER], True, "better", [], "rose from 0.5000 to 0.7500, +0.2500 (+0.1250 to +0.5000)"),
-        ([BETTER, SAME, UNSURE], True, "better", ["won"], "went from 0.5000 to 0.2500, −0.2500 (−0.5000 to +0.5000)"),
-        ([WORSE, BETTER], True, "mixed", ["lost"], "rose from 0.5000 to 0.7500, +0.2500 (+0.1250 to +0.5000)"),
-        ([(-0.25, -0.5, 0.0)], True, "no difference shown", [],
-         "went from 0.5000 to 0.2500, −0.2500 (−0.5000 to 0.0000)"),
-        ([(-0.25, None, None)], True, "no difference shown", [], "went from 0.5000 to 0.2500, −0.2500"),
-        ([SAME, SAME], True, "identical", [], "is 0.5000 as before"),
+        ([WORSE] * 8, True, "worse", ["lost"] * 7, FELL, "It is worse in 8 of 8 main metrics"),
+        ([BETTER, WORSE], False, "mixed", ["lost"], FELL, "It is worse in 1 and better in 1 of 2 main metrics"),
+        ([UNSURE, BETTER], True, "better", [], ROSE, "It is better in 1 of 2 main metrics"),
+        ([BETTER, SAME, UNSURE], True, "better", ["won"], f"{WENT} (−0.5000 to +0.5000)",
+         "It is better in 1 of 3 main metrics"),
+        ([WORSE, BETTER], True, "mixed", ["lost"], ROSE, "It is worse in 1 and better in 1 of 2 main metrics"),
+        ([(-0.25, -0.5, 0.0)], True, "no difference shown", [], f"{WENT} (−0.5000 to 0.0000)", f"{NONE} 1 main metric"),
+        ([(-0.25, None, None)], True, "no difference shown", [], WENT, f"{NONE} 1 main metric"),
+        ([SAME, SAME], True, "identical", [], "is 0.5000 as before", "It is equal to the baseline in 2 main metrics"),
     ],
 )  # fmt: skip
 def test_the_main_metrics_decide(
-    moves: list[Move], higher: bool, judgement: str, reasons: list[str], text: str
+    moves: list[Move], higher: bool, judgement: str, reasons: list[str], moved: str, clause: str
 ) -> None:
-    """The last metric leads: it is told first, all others that are decided are reasons."""
+    """The last metric leads: it is said first, all others that are decided are reasons."""
     names = [f"m{number}" for number in range(len(moves))]
     differences = [compared(name, move, higher) for name, move in zip(names, moves, strict=True)]
-    found = judging.judge_difference(names[::-1], names, differences, (), ["one"], "The run")
+    found = judging.judge_difference(names[::-1], names, differences, (), ["one"], "It")
     assert found is not None
-    assert (found.judgement, found.sentence.split(". ")[0]) == (judgement, f"{names[-1]} {text}")
+    assert (found.judgement, found.sentence) == (judgement, f"{names[-1]} {moved}. {clause}.")
     assert [each.filters for each in found.reasons] == [{"why": why} for why in reasons]
-    assert judging.judge_difference(names, names, (), (), ["one"], "The run") is None
+    assert judging.judge_difference(names, names, (), (), ["one"], "It") is None
+
+
+def test_of_several_systems_each_is_named() -> None:
+    """Up to three of those with few differing samples, and twelve reasons; a metric that does not rank comes last."""
+    few = [compared(name, WORSE, has_few=True) for name in "abcd"]
+    differences = [*few, *(compared("e", WORSE, system=1) for _ in range(14))]
+    differences.append(Compared(Metric("f"), 0, Measured(), Measured(), Difference()))
+    found = judging.judge_difference("fbadc", "abcdef", differences, (), ["x", "y"], "It")
+    assert found is not None
+    clause = "It is worse in 14 of 18 main metrics; too few samples differ in b of x, a of x, d of x and 1 more"
+    assert found.sentence == f"b of x went from 0.5000 to 0.2500, −0.2500 (−0.5000 to −0.1250). {clause}."
+    assert found.reasons == (Link(f"worse: e of y {FELL}", {"why": "lost"}, 1),) * 12
 
 
 @pytest.mark.parametrize("sides", [(None, 0.5), (0.5, None), (None, None)])
 def test_a_metric_of_one_side_has_not_moved(sides: tuple[float | None, float | None]) -> None:
     before, after = map(Measured, sides)
-    one = Compared(Metric("x"), 0, before, after, Difference(0.5))
-    assert judging.moved("x", one) == "x is not measured on both sides"
+    assert judging.moved("x", Compared(Metric("x"), 0, before, after, Difference(0.5))).endswith("on both sides")
 
 
 def test_slices_that_lost_most_lost_so_much_at_least() -> None:
     """A slice whose interval holds zero is not named, however far its value fell."""
     moves = {"few": (-0.9, -1.9, 0.1), "a": (-0.2, -0.3, -0.1), "b": (-0.5, -0.9, -0.05), "won": BETTER}
-    slices = [Slice(name, 0, 9, (), (Difference(*move),)) for name, move in moves.items()]
+    moves |= {"c": (-0.2, -0.3, -0.1), "d": (-0.1, -0.2, -0.01)}
+    slices = [Slice(name, 1, 9, (), (Difference(*move),), {"of": name}) for name, move in moves.items()]
     higher, lower = Metric("f1"), Metric("f1", higher_is_better=False)
-    expected = ["a −0.2000 (−0.3000 to −0.1000)", "b −0.5000 (−0.9000 to −0.0500)"]
-    assert [each.text for each in judging.lost_most(slices, 0, higher, ["one"])] == expected
+    texts = ["a −0.2000 (−0.3000 to −0.1000)", "c −0.2000 (−0.3000 to −0.1000)", "b −0.5000 (−0.9000 to −0.0500)"]
+    expected = [Link(text, {"slice.of": text[0]}, 1) for text in texts]
+    assert judging.lost_most(slices, 0, higher, ["one"]) == tuple(expected)
     won = [each.text for each in judging.lost_most(slices, 0, lower, ["one", "two"])]
-    assert won == ["won of one +0.2500 (+0.1250 to +0.5000)"]
+    assert won == ["won of two +0.2500 (+0.1250 to +0.5000)"]
     ordered = judging.by_evidence(slices, [higher], ["other", "f1"])
-    assert [each.label for each in ordered] == ["a", "b", "few", "won"]
+    assert [each.label for each in ordered] == ["a", "c", "b", "d", "few", "won"]
 
 
 @pytest.mark.parametrize(("higher", "first"), [(True, "low"), (False, "high")])
@@ -84,25 +102,40 @@ def summary(scored: int, places: dict[str, int]) -> dict[str, Any]:
     return {"ranking": list(places), "systems": dict.fromkeys(places, system), "ranking_by": {"places": ranked}}
 
 
+def gate(verdict: str, blocks: bool = True) -> GateVerdict:
+    of = {"gate": "g", "tier": "blocking", "system": "b", "metric": "m", "slice": "kind=1", "judge": "interval"}
+    return msgspec.convert({**of, "verdict": verdict, "blocks": blocks, "reason": "r"}, GateVerdict)
+
+
+HALF = "a has exact_match 0.5000; "
+TWO = {"a": 1, "b": 2}
+FEW, ALL = RecordFailure("b", "few", "rejected"), RecordFailure("b", "all")
+OF_TWO = f"a ranks first of 2 systems: {HALF}b has exact_match 0.5000."
+
+
 @pytest.mark.parametrize(
-    ("scored", "places", "failures", "judgement", "sentence"),
+    ("scored", "places", "gates", "failures", "judgement", "sentence"),
     [
-        (0, {"a": 1}, (), "fail", "Nothing was scored."),
-        (3, {"a": 1}, (), "not judged", "a has exact_match 0.5000; 3 of 3 samples scored."),
-        (
-            2,
-            {"a": 1},
-            (RecordFailure("a", "few", "rejected"), RecordFailure("a", "all")),
-            "fail",
-            "a has exact_match 0.5000; 2 of 3 samples scored, 1 without a prediction.",
-        ),
-        (3, {"a": 1, "b": 1, "c": 3}, (), "not judged", "a, b share the first place of 3 systems: "),
-        (3, {"a": 1, "b": 2}, (), "not judged", "a ranks first of 2 systems: a has exact_match 0.5000; b has "),
+        (0, {"a": 1}, (), (), "fail", "Nothing was scored."),
+        (3, {"a": 1}, (), (), "not judged", f"{HALF}3 of 3 samples scored."),
+        (2, {"a": 1}, (), (), "not judged", f"{HALF}2 of 3 samples scored, 1 without a prediction."),
+        (3, TWO, (), (FEW, ALL), "fail", OF_TWO),
+        (3, {"a": 1, "b": 1, "c": 3, "d": 4}, (), (), "not judged", "a, b share the first place of 4 systems: "
+         f"{HALF}b has exact_match 0.5000; c has exact_match 0.5000; 1 more systems follow."),
+        (3, TWO, (gate("pass"),), (), "pass", f"1 of 1 gates pass. {OF_TWO}"),
+        (3, TWO, (gate("fail", False), gate("pass")), (), "pass", f"1 of 2 gates pass, 1 fail. {OF_TWO}"),
+        (3, TWO, (gate("invalid"), gate("fail"), gate("inconclusive"), gate("fail", False)), (), "fail",
+         f"0 of 4 gates pass, 2 fail, 1 invalid, 1 inconclusive. {OF_TWO}"),
+        (3, TWO, (gate("inconclusive"), gate("invalid")), (), "invalid",
+         f"0 of 2 gates pass, 1 invalid, 1 inconclusive. {OF_TWO}"),
+        (3, TWO, (gate("pass"),), (ALL,), "fail", f"1 of 1 gates pass. {OF_TWO}"),
     ],
-)
-def test_a_run_is_judged_by_what_it_scored(
-    scored: int, places: dict[str, int], failures: tuple[RecordFailure, ...], judgement: str, sentence: str
+)  # fmt: skip
+def test_a_run_is_judged_by_what_it_scored_and_its_gates(
+    scored: int, places: Any, gates: Any, failures: Any, judgement: str, sentence: str
 ) -> None:
-    found = judging.judge_run(summary(scored, places), ToyBenchmark, (), failures)
-    assert (found.judgement, found.sentence[: len(sentence)]) == (judgement, sentence)
-    assert [each.filters for each in found.reasons] == [{"status": "rejected"}, {}][: len(failures)]
+    found = judging.judge_run(summary(scored, places), ToyBenchmark, gates, failures)
+    assert (found.judgement, found.sentence) == (judgement, sentence)
+    of_failures = [Link("few", {"status": "rejected"}, 1), Link("all", {}, 1)]
+    of_gates = [Link(f"g ({each.verdict}): r", {"slice.kind": "1"}, 1) for each in gates if each.verdict != "pass"]
+    assert list(found.reasons) == [*of_failures[2 - len(failures) :], *of_gates]
