@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from beamscore.metrics.chemistry.benchmark import ChemistryBenchmark
 from beamscore.metrics.chemistry.records import ChemistryOptions
 from beamscore.pipelines.reports import cards
-from beamscore.pipelines.reports.document import CardSide
+from beamscore.pipelines.reports.document import Card, CardSide
 from beamscore.transforms.pick import PickedSample
 from beamscore.transforms.records import MAX_RECORD_BYTES
 from beamscore.transforms.sample_changes import ChangedRecords, Text
@@ -80,13 +80,19 @@ def side(score: float | None, *words: str, status: str = "scored") -> CardSide:
 @given(st.lists(st.sampled_from("abc")))
 def test_what_changed_tells_status_metrics_and_matches_of_one_side(words: list[str]) -> None:
     before, after = side(1.0, "a", "b", "b", "b"), side(None, "b", "c", status="missing_prediction")
-    assert list(cards.what_changed("score", before, after)) == [
+    lines = [
         "status was scored, and is missing prediction",
         "score: 1 → no value",
         "only in the baseline: a",
         *["only in the baseline: b"] * 2,
         "only in the candidate: c",
     ]
+    assert list(cards.what_changed("score", before, after)) == lines
+    many = {f"m{number}": 0.25 for number in range(13)}
+    before, after = (msgspec.structs.replace(each, metrics={**many, **each.metrics}) for each in (before, after))
+    after.metrics.update(dict.fromkeys(many, 0.75))
+    lines[2:2] = [f"m{number}: 0.25 → 0.75" for number in range(11)] + ["2 more metrics changed"]
+    assert list(cards.what_changed("score", before, after)) == lines
     assert list(cards.what_changed("score", side(0.5, *words), side(0.5, *words))) == []
 
 
@@ -110,7 +116,21 @@ def test_each_changed_sample_has_its_own_records_and_drawings() -> None:
     assert (first.sides[0].prediction is None, first.sides[1].prediction is None) == (False, True)
     assert all((each.drawing or "").startswith("<svg") for each in first.sides)
     assert (unknown.truth, [each.problem for each in unknown.sides]) == (None, ["the inputs are gone"] * 2)
-    # Beyond the limit of a page the last are not drawn.
-    heavy = msgspec.structs.replace(first.sides[0], drawing="x" * cards.MAX_IMAGES_LENGTH)
-    kept, left = cards.within_limit([msgspec.structs.replace(first, sides=(heavy,)), first])
-    assert (kept.sides, [each.drawing for each in left.sides]) == ((heavy,), [None, None])
+
+
+def test_the_first_cards_of_a_page_have_images(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Up to a limit of 10 characters, each picture of a sample once; what had none keeps its reason."""
+    monkeypatch.setattr(cards, "MAX_IMAGES_LENGTH", 10)
+
+    def card(name: str, picture: str, drawing: str | None, problem: str, picture_problem: str) -> Card:
+        sides = (CardSide("scored", {}, None, (), drawing, problem),)
+        return Card(name, 0, (), sides, picture=picture, picture_problem=picture_problem)
+
+    given = [card("a", "1234", "123", "", ""), card("a", "1234", "123", "", ""), card("b", "1", "", "", ""),
+             card("c", "", None, "none", "gone")]  # fmt: skip
+    left = cards.TOO_MANY
+    assert list(cards.within_limit(given)) == [
+        card("a", "1234", "123", "", ""), card("a", "", "123", "", ""), card("b", "", "", "", left), given[3],
+    ]  # fmt: skip
+    given[2] = card("b", "", "1", "", "")
+    assert cards.within_limit(given)[2:] == (card("b", "", None, left, ""), given[3])
