@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from beamscore.pipelines.commands.arguments import EXPORTS
 from beamscore.pipelines.export.verdicts import annotation_lines, junit, markdown
-from beamscore.pipelines.runs.row_changes import MovedSample
 from beamscore.transforms.records import printable
 from tests import toy
 from tests.runs import command, evaluate, refused, write_lines
@@ -93,83 +92,31 @@ def unquote(text: str) -> str:
     return text.replace("%3A", ":").replace("%2C", ",").replace("%25", "%")
 
 
-VERDICTS = [
-    verdict("a", "pass", False), verdict("b", "fail", False), verdict("c", "inconclusive", system="us", value=0.5),
-    verdict("d", "invalid", system="us"), verdict("e", "fail"), verdict("f", "pass"),
-]  # fmt: skip
-OTHERS = ["too many"]
-JUNIT = """\
-<?xml version='1.0' encoding='utf-8'?>
-<testsuites>
-  <testsuite name="t" tests="7" failures="3" errors="1" skipped="1">
-    <testcase classname="t" name="a">
-      <system-out>r</system-out>
-    </testcase>
-    <testcase classname="t" name="b">
-      <skipped message="fail: r" />
-    </testcase>
-    <testcase classname="us" name="c">
-      <failure message="inconclusive: r" type="inconclusive" />
-    </testcase>
-    <testcase classname="us" name="d">
-      <error message="invalid: r" type="invalid" />
-    </testcase>
-    <testcase classname="t" name="e">
-      <failure message="fail: r" type="fail" />
-    </testcase>
-    <testcase classname="t" name="f">
-      <system-out>r</system-out>
-    </testcase>
-    <testcase classname="t" name="run">
-      <failure message="too many" type="fail" />
-    </testcase>
-  </testsuite>
-</testsuites>
-"""
-MARKDOWN = """\
-**FAIL** t: 2 of 6 gates pass
-
-- too many
-
-- us: 2 of 3 samples scored, 1 without a prediction
-
-| verdict      | system   | gate   | value   | reason   |
-|:-------------|:---------|:-------|:--------|:---------|
-| inconclusive | us       | `c`    | 0.5000  | r        |
-| invalid      | us       | `d`    | –       | r        |
-| fail         |          | `e`    | –       | r        |
-| pass         |          | `f`    | –       | r        |
-| fail         |          | `b`    | –       | r        |
-| pass         |          | `a`    | –       | r        |
-
-Samples that moved `c` of us most:
-
-| sample_id   | moved it by   | before   | now      |
-|:------------|:--------------|:---------|:---------|
-| s           | -0.0123       | scored   | rejected |
-
-Which samples moved `d` of us is not known: gone.
-"""
-
-
-def test_verdicts_in_each_format() -> None:
-    """What changes no exit code, as it is advisory or may be inconclusive, is skipped, comes last, and is a warning."""
-    assert junit("t", VERDICTS, OTHERS).decode() == JUNIT
-    assert list(annotation_lines("t", VERDICTS, OTHERS)) == [
-        "::error title=t::too many",
-        "::error title=t::us: gate c: inconclusive: r",
-        "::error title=t::us: gate d: invalid: r",
-        "::error title=t::gate e: fail: r",
-        "::warning title=t::gate b: fail: r",
+def test_what_changes_no_exit_code_is_skipped_comes_last_and_is_a_warning() -> None:
+    """It is advisory, or inconclusive where that passes. Whole outputs are among the kept ones."""
+    us = {"system": "us", "value": 0.5}
+    verdicts = [verdict("a", "pass", False), verdict("b", "fail", False), verdict("c", "inconclusive", **us),
+                verdict("d", "invalid", **us), verdict("e", "fail"), verdict("f", "pass")]  # fmt: skip
+    (suite,) = ET.fromstring(junit("t", verdicts, ["too many"]))
+    assert suite.attrib == {"name": "t", "tests": "7", "failures": "3", "errors": "1", "skipped": "1"}
+    assert [(*case.attrib.values(), case[0].tag, case[0].attrib, case[0].text) for case in suite] == [
+        ("t", "a", "system-out", {}, "r"),
+        ("t", "b", "skipped", {"message": "fail: r"}, None),
+        ("us", "c", "failure", {"message": "inconclusive: r", "type": "inconclusive"}, None),
+        ("us", "d", "error", {"message": "invalid: r", "type": "invalid"}, None),
+        ("t", "e", "failure", {"message": "fail: r", "type": "fail"}, None),
+        ("t", "f", "system-out", {}, "r"),
+        ("t", "run", "failure", {"message": "too many", "type": "fail"}, None),
     ]
-    moved = {2: [MovedSample("s", -0.01234, "scored", "rejected")], 3: "gone", 4: ()}
-    coverage = {
-        "ground_truth": {"scored": 2, "read": 3, "missing_prediction": 1, "duplicate": 0, "rejected": 0},
-        "predictions": {"unmatched": 0, "duplicate": 0, "rejected": 0},
-    }
-    assert markdown("t", VERDICTS, OTHERS, moved, {"us": {"coverage": coverage}}) == MARKDOWN
+    lines = ["::error title=t::too many", "::error title=t::us: gate c: inconclusive: r"]
+    lines += ["::error title=t::us: gate d: invalid: r", "::error title=t::gate e: fail: r"]
+    assert list(annotation_lines("t", verdicts, ["too many"])) == [*lines, "::warning title=t::gate b: fail: r"]
+    head, others, table, *moved = markdown("t", verdicts, ["too many"], {2: "gone", 3: ()}).rstrip().split("\n\n")
+    assert (head, others) == ("**FAIL** t: 2 of 6 gates pass", "- too many")
+    assert [row.split("|")[3].strip() for row in table.splitlines()[2:]] == [f"`{name}`" for name in "cdefba"]
+    assert moved == ["Which samples moved `c` of us is not known: gone."]
     for word, of in (("PASS", [0, 5]), ("PASS", [1]), ("INCONCLUSIVE", [2]), ("INVALID", [2, 3]), ("FAIL", [2, 3, 4])):
-        assert markdown("t", [VERDICTS[place] for place in of]).startswith(f"**{word}** t: ")
+        assert markdown("t", [verdicts[place] for place in of]).startswith(f"**{word}** t: ")
 
 
 def test_each_target_is_documented() -> None:
