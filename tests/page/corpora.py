@@ -10,7 +10,7 @@ import operator
 import random
 import re
 import shutil
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, timedelta
 from functools import partial
 from pathlib import Path
@@ -19,10 +19,9 @@ from typing import Any
 import msgspec
 
 from beamscore.pipelines.runs.run import Run
-from tests.runs import command
+from tests.runs import command, evaluate, write_lines
 
-ROOT = Path(__file__).parents[2]
-CORPORA = ROOT / "tests" / "corpora"
+CORPORA = Path(__file__).parents[1] / "corpora"
 DATA = re.compile(rb'<script type="text/plain" id="data">([^<]*)</script>')
 
 
@@ -52,44 +51,26 @@ HOSTILE = (
 
 def evaluated(name: str, truth: Path, predictions: Mapping[str, Path], output: Path, *more: str) -> Path:
     """Evaluates files with the command, sliced by `source`; returns the page."""
-    sides = [f"--predictions={system}={path}" for system, path in predictions.items()]
-    inputs = [str(ROOT / "configs" / f"{name}.yaml"), "--ground-truth", str(truth), *sides]
-    command("evaluate", *inputs, "--output", str(output), "--quiet", "--slice=source", *more)
+    evaluate(output, truth, predictions, "--quiet", "--slice=source", *more, config=name)
     return output / "report.html"
-
-
-def written(path: Path, records: Iterable[Mapping[str, Any]]) -> Path:
-    """Writes records to a file, a line each."""
-    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
-    return path
 
 
 @functools.cache
 def corpus_page(name: str, folder: Path) -> Path:
-    """Returns the page of a sample corpus."""
-    corpus = CORPORA / name
-    predictions = {"predictions": corpus / "predictions.jsonl"}
-    return evaluated(name, corpus / "ground_truth.jsonl", predictions, folder / name)
+    truth, predictions = (CORPORA / name / f"{side}.jsonl" for side in ("ground_truth", "predictions"))
+    return evaluated(name, truth, {"predictions": predictions}, folder / name)
 
 
 def compared(baseline: Path, candidate: Path, output: Path, *more: str) -> Path:
     """Compares two finished runs with the command; returns the page."""
-    command("compare", str(baseline), str(candidate), "--output", str(output), "--quiet", *more)
+    command("compare", baseline, candidate, "--output", output, "--quiet", *more)
     return output / "comparison.html"
 
 
-_NOT_ID = str.maketrans("", "", "-:.")
-
-
 def night(
-    run: Path,
-    target: Path,
-    started: str,
-    move: Callable[[float], float],
-    labels: Sequence[str] = (),
-    missing: int = 0,
+    run: Path, target: Path, started: str, move: Callable[[float], float], labels: Sequence[str] = (), missing: int = 0,
     **changes: Any,
-) -> None:
+) -> None:  # fmt: skip
     """Writes a copy of a finished run as that of another night, each value moved, its interval and error a tenth.
 
     labels: of the slices, in place of their own. missing: how many samples have no prediction that had one. changes: of
@@ -98,7 +79,7 @@ def night(
     shutil.copytree(run, target)
     (copied,) = (target / ".runs").iterdir()
     # The folder has the name of the run.
-    root = copied.rename(copied.with_name(started.translate(_NOT_ID)))
+    root = copied.rename(copied.with_name(re.sub(r"[-:.]", "", started)))
     document = json.loads((root / "run.json").read_bytes())
     document |= {"started": started, "ended": started, "run_id": started}
     (root / "run.json").write_text(json.dumps(document), encoding="utf-8")
@@ -146,8 +127,7 @@ def nights(run: Path, output: Path) -> None:
 
 def worse(name: str, folder: Path) -> Path:
     """Writes the predictions of a corpus, every third as that of another sample: those of a system that is worse."""
-    lines = (CORPORA / name / "predictions.jsonl").read_bytes().splitlines()
-    found = [json.loads(line) for line in lines]
-    others = [found[place - 3] if place % 3 == 0 else record for place, record in enumerate(found)]
-    changed = [{**other, "sample_id": record["sample_id"]} for other, record in zip(others, found, strict=True)]
-    return written(folder / f"worse-{name}.jsonl", changed)
+    found = [json.loads(line) for line in (CORPORA / name / "predictions.jsonl").read_bytes().splitlines()]
+    changed = [found[place - 3] | {"sample_id": each["sample_id"]} if place % 3 == 0 else each
+               for place, each in enumerate(found)]  # fmt: skip
+    return write_lines(folder / f"worse-{name}.jsonl", changed)

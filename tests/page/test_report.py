@@ -19,7 +19,8 @@ from beamscore.pipelines.reports.render import render
 from beamscore.pipelines.reports.samples import MAX_ROWS
 from beamscore.pipelines.runs.gates import RecordFailure
 from tests.page.browser import Browser
-from tests.page.corpora import CORPORA, DATA, HOSTILE, corpus_page, evaluated, page_data, worse, written
+from tests.page.corpora import CORPORA, DATA, HOSTILE, corpus_page, evaluated, page_data, worse
+from tests.runs import write_lines
 
 pytestmark = pytest.mark.page
 
@@ -116,7 +117,7 @@ def test_the_real_picture_lies_behind_the_drawing(chromium: Browser, folder: Pat
     Image.new("RGB", (640, 480), (255, 0, 0)).save(folder / "red.png")
     regions = [{"box": [20, 20, 90, 40], "text": "a"}]
     lines = [{"sample_id": name, "regions": regions, "image": {"path": f"{name}.png"}} for name in ("red", "gone")]
-    truth = written(folder / "pictures.jsonl", lines)
+    truth = write_lines(folder / "pictures.jsonl", lines)
     chromium.open(evaluated("figure_text", truth, {"predictions": truth}, folder / "pictures", "--set=slices=[]"))
     seen = set()
     for key in ("ArrowRight", "ArrowLeft"):
@@ -134,7 +135,7 @@ def test_the_real_picture_lies_behind_the_drawing(chromium: Browser, folder: Pat
 
 
 def test_an_empty_run(chromium: Browser, folder: Path) -> None:
-    empty = written(folder / "empty.jsonl", [])
+    empty = write_lines(folder / "empty.jsonl", [])
     chromium.open(evaluated("traffic_rules", empty, {"predictions": empty}, folder / "empty"))
     chromium.check("empty")
     assert chromium.text(".sentence") == "Nothing was scored."
@@ -145,8 +146,8 @@ def test_hostile_text_runs_nothing_and_is_shown_as_it_is(chromium: Browser, fold
     rules = [{"id": text[:3000], "properties": properties, "centerlines": [text[:100]]} for text in HOSTILE]
     others = [{**rule, "properties": {**properties, text: text}} for rule, text in zip(rules, HOSTILE, strict=True)]
     lines = [{"sample_id": f"{number}{text[:2000]}", "source": text} for number, text in enumerate(HOSTILE)]
-    truth = written(folder / "hostile-truth.jsonl", [{**line, "rules": rules} for line in lines])
-    predictions = written(folder / "hostile.jsonl", [{**line, "rules": others} for line in lines])
+    truth = write_lines(folder / "hostile-truth.jsonl", [{**line, "rules": rules} for line in lines])
+    predictions = write_lines(folder / "hostile.jsonl", [{**line, "rules": others} for line in lines])
     path = evaluated("traffic_rules", truth, {"predictions": predictions}, folder / "hostile")
     # The names of systems that a configuration refuses come from a summary that somebody else has written.
     summary, run = (json.loads((path.parent / f"{name}.json").read_bytes()) for name in ("summary", "run"))
