@@ -26,8 +26,6 @@ AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
 
 @dataclass(frozen=True)
 class Browser:
-    """One window of the browser."""
-
     driver: Any
 
     def open(self, path: Path) -> float:
@@ -40,7 +38,6 @@ class Browser:
         return float(self.run("return Number(document.documentElement.dataset.ready)"))
 
     def run(self, script: str, *arguments: Any) -> Any:
-        """Returns what a script returns in the page."""
         return self.driver.execute_script(script, *arguments)
 
     def wait(self, script: str, *arguments: Any) -> Any:
@@ -63,7 +60,6 @@ class Browser:
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
 
     def prefer(self, scheme: str, medium: str = "") -> None:
-        """Emulates a color scheme, and a medium such as `print`."""
         features = [{"name": "prefers-color-scheme", "value": scheme}]
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": medium, "features": features})
 
@@ -78,12 +74,10 @@ class Browser:
         path.write_bytes(base64.b64decode(shot["data"]))
 
     def texts(self, selector: str) -> list[str]:
-        """Returns the text of each element."""
         script = "return [...document.querySelectorAll(arguments[0])].map((each) => each.textContent)"
         return list(self.run(script, selector))
 
     def text(self, selector: str) -> str:
-        """Returns the text of the first element."""
         return self.texts(selector)[0]
 
     def ids(self) -> list[str]:
@@ -91,7 +85,6 @@ class Browser:
         return self.texts("#samples-table .open")
 
     def viewed(self) -> str:
-        """Returns the sample_id of the open sample."""
         return self.text("#viewer h3 bdi")
 
     def choose(self, form: str, **values: str) -> str:
@@ -106,11 +99,9 @@ class Browser:
         return self.text(f"form[id^={form}-filters] output")
 
     def press(self, *keys: str) -> None:
-        """Presses keys where the focus is."""
         event = "new KeyboardEvent('keydown', {key, bubbles: true, cancelable: true})"
-        self.run(
-            f"for (const key of arguments[0]) (document.activeElement || document.body).dispatchEvent({event})", keys
-        )
+        focus = "document.activeElement || document.body"
+        self.run(f"for (const key of arguments[0]) ({focus}).dispatchEvent({event})", keys)
 
     def click(self, selector: str) -> None:
         """Clicks on the first element, also where it is out of sight."""
@@ -139,10 +130,8 @@ class Browser:
         self.prefer("light", "print")
         self.picture(PICTURES / f"{name}-print.png")
         assert self.run("return document.documentElement.scrollWidth") <= 794
-        wide = (
-            "return [...document.querySelectorAll('.scroller')].filter((each) => each.scrollWidth > each.clientWidth)"
-        )
-        assert self.run(wide) == []
+        wide = "[...document.querySelectorAll('.scroller')].filter((each) => each.scrollWidth > each.clientWidth)"
+        assert self.run(f"return {wide}") == []
         assert self.run("return getComputedStyle(document.querySelector('nav')).display") == "none"
         self.resize(1280, 900)
         self.open(path)
@@ -153,10 +142,7 @@ class Browser:
 
 @contextlib.contextmanager
 def browser() -> Iterator[Browser]:
-    """Starts the Chromium of the system, without a network of any use, and ends it.
-
-    Raises FileNotFoundError where there is none.
-    """
+    """Starts the Chromium of the system, and ends it; raises FileNotFoundError if there is none."""
     program = next(filter(None, map(shutil.which, ("chromium", "google-chrome", "chromium-browser"))), None)
     driver_program = shutil.which("chromedriver")
     if program is None or driver_program is None:
