@@ -28,7 +28,7 @@ SCHEMA = Path(__file__).parent / "export" / "every_eval_ever" / "eval.schema.jso
 """Of the release 0.3.0 of https://pypi.org/project/every-eval-ever, under the license beside it."""
 REPORTS = (
     "runs/first/report", "runs/second/report", "runs/three/report", "compared/comparison", "systems/comparison",
-    "runs/history", "nights/history",
+    "runs/history", "nights/history", "runs/perfect/report", "equal/comparison",
 )  # fmt: skip
 EEE = ("--model", "org/reader", "--dataset", "signs", "--organization", "Org", "--relationship", "first_party")
 EXPORTS = {
@@ -55,7 +55,7 @@ def _made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.chdir(tmp_path_factory.mktemp("made"))
         patch.delenv("GITHUB_STEP_SUMMARY", raising=False)
         # Paths within this folder are the same in every run.
-        for name in ("traffic_rules", "chart"):
+        for name in ("traffic_rules", "chart", "figure_text"):
             shutil.copytree(CORPORA / name, name)
         truth, good = Path("traffic_rules/ground_truth.jsonl"), Path("traffic_rules/predictions.jsonl")
         bad = write_lines(Path("bad.jsonl"), good.read_bytes().splitlines()[::2])
@@ -74,6 +74,10 @@ def _made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         systems = {"a": "chart/predictions.jsonl", "b": worse("chart", Path()), "c": some}
         evaluate(three, all_truths, systems, *flags, "--baseline=runs/first", config="chart")
         command("compare", f"{three}:a", f"{three}:b", "--quiet", "--samples=3", "--output", "systems")
+        equal = dict.fromkeys("ab", "figure_text/ground_truth.jsonl")
+        clusters = "--quiet", "--set=cluster=article", "--set=slices=[]"
+        evaluate(Path("runs/perfect"), equal["a"], equal, *clusters, config="figure_text")
+        command("compare", "runs/perfect:a", "runs/perfect:b", "--quiet", "--output", "equal")
         Path("runs/blessed.txt").write_text("first:ours\n")
         command("history", "runs")
         nights(first, Path("nights"))
