@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -38,8 +38,7 @@ LOSSES = (2, 3, 5)
 LOOKS = (1, 365)
 
 
-@dataclass(frozen=True)
-class Cell:
+class Cell(NamedTuple):
     """A kind of years. churn: see CHURN. samples: of the corpus."""
 
     churn: float
@@ -51,8 +50,7 @@ class Cell:
         return float((self.churn / 3 / self.samples) ** 0.5)
 
 
-@dataclass(frozen=True)
-class Course:
+class Course(NamedTuple):
     """How much a system loses over the year, in standard errors: `end`, from the start on or little by little."""
 
     end: float
@@ -125,8 +123,7 @@ def _first_failures(
 
 def false_failures(cell: Cell, course: Course, years: int, best: bool = False) -> list[float]:
     """Returns the share of the years in which a gate with each of LOOKS fails."""
-    shares: list[float] = np.mean(first_failures(cell, course, years, best) < NIGHTS, axis=0).tolist()
-    return shares
+    return list(np.mean(first_failures(cell, course, years, best) < NIGHTS, axis=0).tolist())
 
 
 def false_alarms(years: int, series: int = 8, seed: int = 0) -> float:

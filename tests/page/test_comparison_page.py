@@ -34,8 +34,6 @@ def test_the_page_of_a_comparison(chromium: Browser, page: Path) -> None:
     data = page_data(page)
     chromium.check_in_every_state(page, "comparison")
     assert chromium.text(".judgement .word") == "worse"
-    assert "The candidate is worse in " in chromium.text(".sentence")
-    assert "60 compared" in chromium.text("#coverage")
     assert len(chromium.texts("#metrics > .scroll .whisker")) == len(data["metrics"])
     for verdict in ("", "worse", "better"):
         words = [{"", *(each["verdict"] for each in row["differences"])} for row in data["slices"]]
