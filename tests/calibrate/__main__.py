@@ -41,14 +41,9 @@ def _coverage_table() -> Iterator[str]:
         [(case, [coverage(case, size, CORPORA, SEED) for size in sizes]) for case in CASES if bool(case.clusters) == of]
         for of, sizes in ((False, SIZES), (True, CLUSTER_SIZES))
     )
+    by_size = [*zip(*(cells for _, cells in samples), strict=True)]
     rows = [
-        [
-            what,
-            *(
-                f"{of(cell.holds for cell in cells):.1%}"
-                for cells in zip(*(cells for _, cells in samples), strict=True)
-            ),
-        ]
+        [what, *(f"{of(cell.holds for cell in cells):.1%}" for cells in by_size)]
         for what, of in (("lowest", min), ("highest", max))
     ]
     rows += [[case.hard, *(f"{cell.holds:.1%} ({cell.units})" for cell in cells)] for case, cells in clusters]

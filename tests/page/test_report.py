@@ -172,13 +172,10 @@ def test_a_page_of_100_000_samples(chromium: Browser, folder: Path) -> None:
     summary = json.loads((corpus_page("chart", folder).parent / "summary.json").read_bytes())
     kind, rng, path = benchmark_class("chart"), random.Random(15), folder / "large.html"
     numbers = range(MAX_ROWS)
-    slices = {
-        "source": [("web", "scan", "print")[n % 3] for n in numbers],
-        "kind": [f"kind {n % 500}" for n in numbers],
-    }
+    columns: Any = {name: [f"{name} {n % count}" for n in numbers] for name, count in (("source", 3), ("kind", 500))}
     table = SampleTable(
         MAX_ROWS, [f"corpus/part-{n // 1000:03d}/chart-{n:09d}" for n in numbers], [0] * MAX_ROWS,
-        ["scored"] * MAX_ROWS, slices,
+        ["scored"] * MAX_ROWS, columns,
         {name: [round(rng.random(), 4) for _ in numbers] for name in kind.sample_metric_names()},
     )  # fmt: skip
     records = [rng.randbytes(4000).hex() for _ in range(200)]

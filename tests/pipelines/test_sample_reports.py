@@ -71,7 +71,7 @@ def _made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         all_truths = write_lines(Path("truths.jsonl"), [*truths, truths[0], b'{"sample_id": 5.5}'])
         odd = [b"{", lines[0], b'{"sample_id": "nobody"}', b'{"sample_id": "chart-000050", "task1": 3}']
         some = write_lines(Path("some.jsonl"), [*lines[:40], *odd])
-        systems = {"a": "chart/predictions.jsonl", "b": worse("chart", Path()), "c": some}
+        systems: dict[str, str | Path] = {"a": "chart/predictions.jsonl", "b": worse("chart", Path()), "c": some}
         evaluate(three, all_truths, systems, *flags, "--baseline=runs/first", config="chart")
         command("compare", f"{three}:a", f"{three}:b", "--quiet", "--samples=3", "--output", "systems")
         equal = dict.fromkeys("ab", "figure_text/ground_truth.jsonl")

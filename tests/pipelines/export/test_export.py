@@ -94,7 +94,7 @@ def unquote(text: str) -> str:
 
 def test_what_changes_no_exit_code_is_skipped_comes_last_and_is_a_warning() -> None:
     """It is advisory, or inconclusive where that passes. Whole outputs are among the kept ones."""
-    us = {"system": "us", "value": 0.5}
+    us: Any = {"system": "us", "value": 0.5}
     verdicts = [verdict("a", "pass", False), verdict("b", "fail", False), verdict("c", "inconclusive", **us),
                 verdict("d", "invalid", **us), verdict("e", "fail"), verdict("f", "pass")]  # fmt: skip
     (suite,) = ET.fromstring(junit("t", verdicts, ["too many"]))

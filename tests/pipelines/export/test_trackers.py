@@ -66,8 +66,9 @@ def test_what_is_logged_of_a_run(run: Run) -> None:
     intervals = {**ours.intervals, "undefined": (0.0, 1.0), "exact": None}
     found.systems["a"] = msgspec.structs.replace(ours, values=values, intervals=intervals)
     expected = {**ours.values, "exact": 1.0}
-    for name in ("exact_match", "similarity"):
-        expected[f"{name}.low"], expected[f"{name}.high"] = ours.intervals[name]
+    for name, interval in ours.intervals.items():
+        assert interval is not None
+        expected[f"{name}.low"], expected[f"{name}.high"] = interval
     assert metrics(found, "a") == expected
     identity = {"version": summary["version"], "signature": summary["signature"], "gates": "2 of 2 gates pass"}
     identity |= {"run": str(run.output), "run_id": found.run_id, "system": "a", "benchmark": "toy"}
