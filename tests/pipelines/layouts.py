@@ -33,7 +33,7 @@ def chart(folder: Path) -> dict[str, list[str]]:
                 "task1": {"input": {}, "output": {"chart_type": chart_type}},
                 "task2": {"input": None, "output": {"text_blocks": blocks}},
             }
-            _write(folder / side / f"chart {index}.json", json.dumps(tasks))
+            _write(folder / side / f"chart {index}.json", "\ufeff" + json.dumps(tasks))
         _write(folder / "images" / f"chart {index}.png", _image(100, 80 + index))
     return {
         "truth": [f"json={folder}/truth/*.json", f"images={folder}/images/*.png"],
