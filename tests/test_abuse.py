@@ -34,6 +34,9 @@ def test_a_case_runs_in_a_process_of_its_own_whose_memory_is_not_that_of_whoever
     assert not outcome.failed
 
 
+NESTED = "[" * 20 + "]" * 20
+
+
 @pytest.mark.parametrize(
     ("prediction", "verdict"),
     [
@@ -41,7 +44,7 @@ def test_a_case_runs_in_a_process_of_its_own_whose_memory_is_not_that_of_whoever
         ('{"rules": 3}', "rejected: Expected `array | null`, got `int` - at `$.rules`"),
         ("[" * 300 + "]" * 300, "rejected: the record is nested deeper than the 200 levels of limits.depth"),
         (
-            '{"rules": [{"properties": {"a": %s}}]}' % ("[" * 20 + "]" * 20),
+            f'{{"rules": [{{"properties": {{"a": {NESTED}}}}}]}}',
             "rejected (prediction): rules[0].properties: 'a' cannot be compared: it nests more than 16 deep; "
             "without a prediction: scored, ",
         ),
@@ -51,10 +54,6 @@ def test_verdicts(prediction: str | None, verdict: str) -> None:
     assert outcome_of(prediction).verdict.startswith(verdict)
 
 
-def leak(results: list[Any]) -> list[Any]:
-    return [*results[:-1], results[0]]
-
-
 def break_down(results: list[Any]) -> list[Any]:
     raise MemoryError
 
@@ -62,18 +61,17 @@ def break_down(results: list[Any]) -> list[Any]:
 @pytest.mark.parametrize(
     ("harm", "verdict"),
     [
-        (leak, "failed: the results of its neighbours change (scored, "),
+        (lambda results: [*results[:-1], results[0]], "failed: the results of its neighbours change (scored, "),
         (break_down, "failed: MemoryError: MemoryError"),
     ],
 )
 def test_harm_is_noticed(monkeypatch: pytest.MonkeyPatch, harm: Callable[[list[Any]], list[Any]], verdict: str) -> None:
     plain = TrafficRulesBenchmark.score
-    among = len(NEIGHBOURS) + 1
-    monkeypatch.setattr(
-        TrafficRulesBenchmark,
-        "score",
-        lambda self, pairs: harm(plain(self, pairs)) if len(pairs) == among else plain(self, pairs),
-    )
+
+    def score(self: Any, pairs: Any) -> list[Any]:
+        return harm(plain(self, pairs)) if len(pairs) > len(NEIGHBOURS) else plain(self, pairs)
+
+    monkeypatch.setattr(TrafficRulesBenchmark, "score", score)
     outcome = outcome_of("{}")
     assert outcome.verdict.startswith(verdict)
     assert outcome.failed

@@ -17,16 +17,14 @@ from types import ModuleType
 import tests.abuse
 from tests.abuse.run import MAX_BYTES, MAX_SECONDS, Outcome, run_case
 
-NEIGHBOURS = 8
-_SEED = 1
-
 
 def main() -> None:
     """Prints a row for each case, and exits with 1 where one costs too much or does harm."""
+    modules = sorted({module.name for module in pkgutil.iter_modules(tests.abuse.__path__)} - {"__main__", "run"})
     parser = argparse.ArgumentParser(prog="python -m tests.abuse", description=__doc__.partition("\n")[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", choices=[[], *module_names()], help="all by default")
+    parser.add_argument("names", nargs="*", metavar="NAME", choices=[[], *modules], help="all by default")
     failed = count = 0
-    for module in parser.parse_args().names or module_names():
+    for module in parser.parse_args().names or modules:
         for name, outcome in outcomes(importlib.import_module(f"tests.abuse.{module}")):
             count += 1
             failed += outcome.failed
@@ -37,11 +35,6 @@ def main() -> None:
     sys.exit(1 if failed else 0)
 
 
-def module_names() -> list[str]:
-    """Returns the names of the modules with cases, in order."""
-    return sorted({module.name for module in pkgutil.iter_modules(tests.abuse.__path__)} - {"__main__", "run"})
-
-
 def outcomes(module: ModuleType) -> Iterator[tuple[str, Outcome]]:
     """Yields each case of a module by name, with what it cost."""
     if hasattr(module, "check"):
@@ -49,7 +42,7 @@ def outcomes(module: ModuleType) -> Iterator[tuple[str, Outcome]]:
         return
     benchmark = module.__name__.rpartition(".")[2]
     sample = importlib.import_module(f"tests.generate.{benchmark}").sample
-    neighbours = [sample(index, _SEED) for index in range(NEIGHBOURS)]
+    neighbours = [sample(index, 1) for index in range(8)]
     for options in getattr(module, "OPTIONS", [{}]):
         for case in module.cases():
             yield " ".join([case.name, *options.values()]), run_case(benchmark, options, case, neighbours)

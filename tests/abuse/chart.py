@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from tests.abuse import Case
-
-Json = dict[str, Any]
+from tests.generate.chart import SUMMARY, Json, block, output
 
 OPTIONS: list[Json] = [{}, {"protocol": "released"}]
 SIDE = 1_000_000
-SUMMARY = ("min", "first_quartile", "median", "third_quartile", "max")
+Sides = list[list[Any]]
 HOSTILE = {
     "unclosed LaTeX accents": "\\hat{" * 199,
     "LaTeX that completes itself": "\\%" + "\\h" * 496,
@@ -23,90 +22,81 @@ HOSTILE = {
 
 def cases() -> Iterator[Case]:
     """Yields samples of one expensive kind each; the prediction is where the cost comes from, or both sides are."""
-    for name, truth, prediction in _texts():
-        first, second = ({"task2": {"output": {"text_blocks": side}}} for side in (truth, prediction))
+    for name, sides in _texts():
+        first, second = ({"task2": output(text_blocks=side)} for side in sides)
         yield Case(name, {**_truth("Line"), **first}, second)
-    for kind, part, truth, prediction in _elements():
-        true, given = ({"task6": {"output": {"visual elements": {part: side}}}} for side in (truth, prediction))
-        yield Case(f"{len(truth):,} {part}", {**_truth(kind), **true}, given)
-    for name, kind, truth, prediction in _series():
-        output: Json = {"output": {"data series": prediction}}
-        record = {**_truth(kind), "task6": {"output": {"data series": truth}}}
-        yield Case(f"{kind}: {name}", record, {"task6": output, "task7": output})
-    roles: Json = {"task3": {"output": {"text_blocks": [[[[]]]] * 340_000}}}
+    for kind, part, sides in _elements():
+        true, given = ({"task6": output(**{"visual elements": {part: side}})} for side in sides)
+        yield Case(f"{len(sides[0]):,} {part}", {**_truth(kind), **true}, given)
+    for name, kind, sides in _series():
+        true, given = ({"task6": output(**{"data series": side})} for side in sides)
+        yield Case(f"{kind}: {name}", {**_truth(kind), **true}, {**given, "task7": given["task6"]})
+    roles = {"task3": output(text_blocks=[[[[]]]] * 340_000)}
     yield Case("lists nested in lists in place of roles", _truth("Line"), roles)
-    yield Case("empty outputs", _truth("Pie"), {f"task{number}": {"output": {}} for number in range(1, 8)})
+    yield Case("empty outputs", _truth("Pie"), {f"task{number}": output() for number in range(1, 8)})
 
 
-def _texts() -> Iterator[tuple[str, list[Json], list[Json]]]:
-    for name, first, second in (
-        ("one text of a million characters a side", "ab" * 500_000, "ba" * 500_000),
-        ("one text of 100,000 ideographs a side", _ideographs(100_000, 7), _ideographs(100_000, 11)),
-    ):
-        yield name, [_block(0, first)], [_block(0, second)]
+def _texts() -> Iterator[tuple[str, Sides]]:
+    yield "one text of a million characters a side", [[_block(0, text * 500_000)] for text in ("ab", "ba")]
+    yield "one text of 100,000 ideographs a side", [[_block(0, _ideographs(100_000, step))] for step in (7, 11)]
     for name, text in HOSTILE.items():
-        sides = [[_block(place, f"{text}{place}{mark}") for place in range(2000)] for mark in "ab"]
-        yield name, sides[0], sides[1]
+        yield name, [[_block(place, f"{text}{place}{mark}") for place in range(2000)] for mark in "ab"]
     near = [_block(place, f"text {place}", x0=place / 1000) for place in range(2000)]
-    yield "2,000 nearly equal boxes", near, near[::-1]
+    yield "2,000 nearly equal boxes", [near, near[::-1]]
     whole = [_block(place, "a" * 2000, width=SIDE) for place in range(2000)]
-    yield "2,000 blocks within each of 2,000", whole, [_block(place, "a", x0=place) for place in range(2000)]
+    yield "2,000 blocks within each of 2,000", [whole, [_block(place, "a", x0=place) for place in range(2000)]]
     apart = [_block(place, "a", x0=500 * place) for place in range(1999)]
-    yield "many parts of one block", [_block(0, "a" * 100_000, width=SIDE)], apart
-    yield "one text for many", [_block(place, "ab" * 2000) for place in range(2000)], [_block(0, "ba" * 2000)]
-    far = [[_block(i, text * 1000, x0=500 * i) for i in range(2000)] for text in ("ab", "ba")]
-    yield "texts of 2,000 characters", far[0], far[1]
+    yield "many parts of one block", [[_block(0, "a" * 100_000, width=SIDE)], apart]
+    yield "one text for many", [[_block(place, "ab" * 2000) for place in range(2000)], [_block(0, "ba" * 2000)]]
+    yield "texts of 2,000 characters", [[_block(i, text * 1000, 500 * i) for i in range(2000)] for text in ("ab", "ba")]
 
 
-def _elements() -> Iterator[tuple[str, str, list[Any], list[Any]]]:
-    hard = [{"x": place * 20, "y": 0} for place in range(2000)]
-    yield "Scatter", "scatter points", hard, [{"x": place * 7, "y": place * 13} for place in range(2000)]
+def _elements() -> Iterator[tuple[str, str, Sides]]:
+    hard = [[{"x": place * x, "y": place * y} for place in range(2000)] for x, y in ((20, 0), (7, 13))]
+    yield "Scatter", "scatter points", hard
     boxes = [{"x0": place * 9, "y0": 0, "width": 5, "height": place} for place in range(1500)]
-    yield "Grouped vertical bar", "bars", boxes, boxes[::-1]
-    plots, moved = (
+    yield "Grouped vertical bar", "bars", [boxes, boxes[::-1]]
+    plots = [
         [{part: {"x": a * place, "y": b * place} for part in SUMMARY} for place in range(2000)]
         for a, b in ((1, 2), (3, 1))
-    )
-    yield "Vertical box", "boxplots", plots, moved
+    ]
+    yield "Vertical box", "boxplots", plots
     lines = [[{"x": x, "y": x * row + 1} for x in range(10)] for row in range(200)]
-    yield "Line", "lines", lines, lines[::-1]
-    for part, empty in (("scatter points", []), ("lines", []), ("boxplots", {}), ("bars", {})):
-        yield "Scatter", part, [empty] * 5_000_000, [empty] * 5_000_000
+    yield "Line", "lines", [lines, lines[::-1]]
+    for part, empty in (("scatter points", []), ("boxplots", {})):
+        yield "Scatter", part, [[empty] * 5_000_000] * 2
 
 
-def _series() -> Iterator[tuple[str, str, list[Json], list[Json]]]:
+def _series() -> Iterator[tuple[str, str, Sides]]:
     for kind, labels in (("Scatter", "{x}"), ("Line", "{x}"), ("Grouped vertical bar", "label {x}")):
         for count, length in ((1, 2000), (95, 20), (200, 10)):
-            truth, prediction = (
+            sides = [
                 [
                     _named(f"s{row}", [{"x": labels.format(x=x), "y": (x * step + row) % 997} for x in range(length)])
                     for row in range(count)
                 ]
                 for step in (7, 11)
-            )
-            yield f"{count} series of {length} points", kind, truth, prediction
+            ]
+            yield f"{count} series of {length} points", kind, sides
+    marks = HOSTILE["combining marks to sort"]
     for name, kind, points in (
         ("a ramp of points", "Scatter", [{"x": x, "y": x * x} for x in range(1300)]),
         ("labels of ideographs", "Line", [{"x": _ideographs(23, place), "y": place} for place in range(1200)]),
-        (
-            "labels of combining marks",
-            "Grouped vertical bar",
-            [{"x": f"{HOSTILE['combining marks to sort']}{place}", "y": place} for place in range(45)],
-        ),
+        ("labels to sort", "Grouped vertical bar", [{"x": f"{marks}{place}", "y": place} for place in range(45)]),
         ("4,000 digits", "Grouped vertical bar", [{"x": int("9" * 4000), "y": place} for place in range(2000)]),
     ):
-        yield name, kind, [_named("a", points)], [_named("a", points[::-1])]
+        yield name, kind, [[_named("a", points)], [_named("a", points[::-1])]]
     long_names = [_named(_ideographs(200, place), [{"x": "a", "y": place}]) for place in range(200)]
-    yield "long names", "Stacked vertical bar", long_names, long_names[::-1]
+    yield "long names", "Stacked vertical bar", [long_names, long_names[::-1]]
     summaries = [_named(f"s{row}", {part: row * place for place, part in enumerate(SUMMARY)}) for row in range(200)]
-    yield "200 box plots", "Vertical box", summaries, summaries[::-1]
-    for name, data in (("null", None), ("an empty object", {}), ("a summary", {"min": 1}), ("no points", [])):
-        bars = [_named("a", [{"x": "b", "y": 1}])]
-        yield f"data that are {name}", "Grouped vertical bar", bars, [_named("a", data)] * 200
+    yield "200 box plots", "Vertical box", [summaries, summaries[::-1]]
+    bars = [_named("a", [{"x": "b", "y": 1}])]
+    for name, data in (("a summary", {"min": 1}), ("no points", [])):
+        yield f"data that are {name}", "Grouped vertical bar", [bars, [_named("a", data)] * 200]
 
 
 def _truth(kind: str) -> Json:
-    return {"image": {"width": SIDE, "height": SIDE}, "task1": {"output": {"chart_type": kind}}}
+    return {"image": {"width": SIDE, "height": SIDE}, "task1": output(chart_type=kind)}
 
 
 def _named(name: str, data: Any) -> Json:
@@ -114,7 +104,7 @@ def _named(name: str, data: Any) -> Json:
 
 
 def _block(key: int, text: str, x0: float = 0, width: float = 450) -> Json:
-    return {"id": key, "text": text, "bb": {"x0": x0, "y0": 0, "width": width, "height": 10}}
+    return block(key, text, x0, 0, width, 10)
 
 
 def _ideographs(count: int, step: int) -> str:

@@ -27,26 +27,20 @@ from tests.abuse.run import FAILED, Outcome, isolated, peak_bytes
 from tests.bench.measure import processor_seconds
 
 BASE = {"sample_id": "base", "text": "base"}
+TABLE = pa.table({"sample_id": ["s"], "text": ["x"]})
 COLUMNS = SideColumns(frozenset({"text", "words"}), frozenset({"words"}))
 
 
-def _table(columns: dict[str, Any], path: Path, **options: Any) -> None:
-    pq.write_table(pa.table(columns), path, **{"compression": "zstd", **options})
-
-
 def _brackets_in_a_row(path: Path) -> None:
-    _table({"sample_id": ["before", "deep", "behind"], "words": ["[]", "[" * (15 << 20), "[]"]}, path)
+    columns = {"sample_id": ["before", "deep", "behind"], "words": ["[]", "[" * (15 << 20), "[]"]}
+    pq.write_table(pa.table(columns), path, compression="zstd")
 
 
 def _other_codec(code: int) -> Callable[[Path], None]:
     def write(path: Path) -> None:
         # In the metadata of each column chunk, the field before the number of its values.
-        _table({"sample_id": ["s"], "text": ["x"]}, path)
-        content = path.read_bytes()
-        changed = content.replace(b"\x15\x0c\x16\x02", bytes([0x15, 2 * code, 0x16, 2]))
-        if changed.count(bytes([0x15, 2 * code, 0x16, 2])) < 2:
-            raise RuntimeError("the codec is not where it is expected")
-        path.write_bytes(changed)
+        pq.write_table(TABLE, path, compression="zstd")
+        path.write_bytes(path.read_bytes().replace(b"\x15\x0c\x16\x02", bytes([0x15, 2 * code, 0x16, 2])))
 
     return write
 
@@ -63,20 +57,17 @@ class _Keys(KmsClient):
 
 def _encrypted(plaintext_footer: bool) -> Callable[[Path], None]:
     def write(path: Path) -> None:
-        table = pa.table({"sample_id": ["s"], "text": ["x"]})
         configuration = EncryptionConfiguration(
             footer_key="footer", column_keys={"text": ["text"]}, plaintext_footer=plaintext_footer
         )
         properties = CryptoFactory(lambda _: _Keys()).file_encryption_properties(KmsConnectionConfig(), configuration)
-        with pq.ParquetWriter(path, table.schema, encryption_properties=properties) as writer:
-            writer.write_table(table)
+        pq.write_table(TABLE, path, encryption_properties=properties)
 
     return write
 
 
-def _members(compress: Callable[[bytes], bytes], piece: bytes, times: int, count: int) -> Callable[[Path], object]:
-    """Returns what writes `count` members, each of them a piece so many times."""
-    return lambda path: path.write_bytes(compress(piece * times) * count)
+def _text(make: Callable[[], bytes]) -> Callable[[Path], object]:
+    return lambda path: path.write_bytes(make())
 
 
 def _record(**fields: Any) -> bytes:
@@ -88,17 +79,14 @@ FILES: dict[str, tuple[str, Callable[[Path], object]]] = {
     "a codec that does not exist": ("parquet", _other_codec(31)),
     "an encrypted file": ("parquet", _encrypted(False)),
     "an encrypted column": ("parquet", _encrypted(True)),
-    "a line of 1 GB in .zst": ("jsonl.zst", _members(zstd.compress, b"x", 1 << 24, 64)),
-    "a line of 1 GB of spaces in .gz": ("jsonl.gz", _members(gzip.compress, b" ", 1 << 24, 64)),
-    "a record of 16 MB of brackets": ("jsonl", lambda path: path.write_bytes((b"[" * ((16 << 20) - 1) + b"\n") * 4)),
-    "a record of 16 MB of empty arrays": ("jsonl", lambda path: path.write_bytes(_record(words=[[]] * 4_000_000))),
-    "a record of 16 MB of quotes": ("jsonl", lambda path: path.write_bytes(b"[" * 300 + b'"' * (15 << 20) + b"\n")),
-    "a record of 16 MB of backslashes": ("jsonl", lambda path: path.write_bytes(b"[" * 300 + b"\\" * (15 << 20))),
+    "a line of 1 GB in .zst": ("jsonl.zst", _text(lambda: zstd.compress(b"x" * (1 << 24)) * 64)),
+    "a line of 1 GB of spaces in .gz": ("jsonl.gz", _text(lambda: gzip.compress(b" " * (1 << 24)) * 64)),
+    "a record of 16 MB of brackets": ("jsonl", _text(lambda: (b"[" * ((16 << 20) - 1) + b"\n") * 4)),
+    "a record of 16 MB of empty arrays": ("jsonl", _text(lambda: _record(words=[[]] * 4_000_000))),
+    "a record of 16 MB of quotes": ("jsonl", _text(lambda: b"[" * 300 + b'"' * (15 << 20) + b"\n")),
+    "a record of 16 MB of backslashes": ("jsonl", _text(lambda: b"[" * 300 + b"\\" * (15 << 20))),
+    "a record of 16 MB of keys": ("jsonl", _text(lambda: _record(**dict.fromkeys(map(str, range(10**6)), 1)))),
     "a text of 16 MB of brackets in a row": ("parquet", _brackets_in_a_row),
-    "a record of 16 MB of keys": (
-        "jsonl",
-        lambda path: path.write_bytes(_record(**dict.fromkeys(map(str, range(10**6)), 1))),
-    ),
 }
 
 

@@ -34,6 +34,8 @@ _ADDRESS_SPACE = 8 << 30
 """Enough to see by how much a case is above MAX_BYTES, and too little to harm the machine."""
 
 AnyBenchmark = Benchmark[Any, Any, Any]
+Texts = tuple[str, "str | None"]
+"""The records of a pair as JSON text."""
 
 
 class Outcome(NamedTuple):
@@ -49,24 +51,14 @@ class Outcome(NamedTuple):
         return self.seconds > MAX_SECONDS or self.peak_bytes > MAX_BYTES or self.verdict.startswith(FAILED)
 
 
-Texts = tuple[str, "str | None"]
-"""The records of a pair as JSON text."""
-
-
-def run_case(
-    benchmark: str,
-    options: dict[str, Any],
-    case: Case,
-    neighbours: Sequence[tuple[dict[str, Any], dict[str, Any] | None]],
-) -> Outcome:
+def run_case(benchmark: str, options: dict[str, Any], case: Case, neighbours: Sequence[tuple[Any, Any]]) -> Outcome:
     """Scores `case` in the midst of its neighbours in a fresh process, so that peak memory is its own."""
     texts, *others = [
         (_text(first), None if second is None else _text(second))
         for first, second in ((case.truth, case.prediction), *neighbours)
     ]
     limit = LimitSettings().record_bytes
-    largest = max(len((text or "").encode()) for text in texts)
-    if largest > limit:
+    if (largest := max(len((text or "").encode()) for text in texts)) > limit:
         return Outcome(0.0, 0, f"{FAILED}no case: a record of {largest} bytes is never scored, at most {limit}")
     return isolated(score_among, benchmark, options, texts, others)
 
@@ -140,9 +132,8 @@ def _score_among(benchmark: AnyBenchmark, case: Texts, neighbours: list[Pair[Any
 
 def _decoded(benchmark: AnyBenchmark, truth: str, prediction: str | None, sample_id: str) -> Pair[Any, Any]:
     """Returns a pair as the pipeline makes it of two records; raises msgspec.MsgspecError where one is invalid."""
-    depth = LimitSettings().depth
     for text in (truth, prediction or ""):
-        if problem := nesting_problem(text.encode(), depth):
+        if problem := nesting_problem(text.encode(), LimitSettings().depth):
             raise msgspec.ValidationError(f"the record {problem}")
     with gc_paused():
         return Pair(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 Json = dict[str, Any]
@@ -14,16 +15,29 @@ PLACES = ("North", "South", "East", "West", "Coast", "Hills", "Valley", "Island"
 SUMMARY = ("min", "first_quartile", "median", "third_quartile", "max")
 ROLES = ("chart_title", "axis_title", "tick_label", "legend_label", "legend_title")
 ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789 "
-PLOT = {"x0": 80, "y0": 40, "width": 540, "height": 380}
+
+
+def output(**fields: Any) -> Json:
+    return {"output": fields}
+
+
+def box(x0: float, y0: float, width: float, height: float) -> Json:
+    return {"x0": x0, "y0": y0, "width": width, "height": height}
+
+
+def block(key: Any, text: str, x0: float, y0: float, width: float, height: float) -> Json:
+    return {"id": key, "text": text, "bb": box(x0, y0, width, height)}
+
+
+def tick(key: Any, x: float, y: float) -> Json:
+    return {"id": key, "tick_pt": {"x": x, "y": y}}
 
 
 def sample(index: int, seed: int) -> tuple[Json, Json | None]:
     """Returns the ground truth and the prediction of one chart; one chart in forty has no prediction."""
     rng = random.Random(f"{seed}:{index}")
     truth = _truth(rng, index)
-    if rng.random() < 0.025:
-        return truth, None
-    return truth, _prediction(rng, truth, rng.random() ** 2)
+    return truth, None if rng.random() < 0.025 else _prediction(rng, truth, rng.random() ** 2)
 
 
 def _truth(rng: random.Random, index: int) -> Json:
@@ -33,47 +47,32 @@ def _truth(rng: random.Random, index: int) -> Json:
         "source": rng.choice(("web", "scan")),
         "tags": rng.sample(("grid", "colour", "legend", "small"), rng.randrange(3)),
         "image": {"width": 640, "height": 480},
-        "task1": {"output": {"chart_type": chart_type}},
+        "task1": output(chart_type=chart_type),
     }
     if chart_type in ("Pie", "Donut"):
-        return truth | {task: {"output": {}} for task in ("task2", "task3", "task4", "task5", "task6")}
+        return truth | {f"task{number}": output() for number in range(2, 7)}
     names = rng.sample(PLACES, rng.randint(1, 3)) if rng.random() < 0.8 else [""]
-    categories = (
-        rng.sample(PLACES, rng.randint(3, 5)) if rng.random() < 0.7 else [str(year) for year in range(2015, 2019)]
-    )
+    years = [str(year) for year in range(2015, 2019)]
+    categories = rng.sample(PLACES, rng.randint(3, 5)) if rng.random() < 0.7 else years
     texts = [("chart_title", " ".join(rng.sample(WORDS, 2)), 300, 10)]
     texts += [("axis_title", rng.choice(WORDS), 300, 455), ("axis_title", rng.choice(WORDS), 5, 200)]
     x_ticks = [("tick_label", text, 100 + 110 * place, 430) for place, text in enumerate(categories)]
     y_ticks = [("tick_label", str(20 * step), 40, 415 - 90 * step) for step in range(5)]
     legend = [("legend_label", name, 540, 50 + 22 * place) for place, name in enumerate(names) if name]
     texts += x_ticks + y_ticks + legend
+    blocks = [block(key, text, x, y, 8 * len(text), 14) for key, (_, text, x, y) in enumerate(texts)]
+    truth["task2"] = output(text_blocks=blocks)
+    truth["task3"] = output(text_roles=[{"id": key, "role": text[0]} for key, text in enumerate(texts)])
     first_y = 3 + len(x_ticks)
     first_legend = first_y + len(y_ticks)
-    truth["task2"] = _output(text_blocks=[_block(key, text, x, y) for key, (_, text, x, y) in enumerate(texts)])
-    truth["task3"] = _output(text_roles=[{"id": key, "role": text[0]} for key, text in enumerate(texts)])
-    x_axis = [_tick(3 + place, tick[2] + 10, 420) for place, tick in enumerate(x_ticks)]
-    y_axis = [_tick(first_y + place, 80, tick[3] + 5) for place, tick in enumerate(y_ticks)]
-    truth["task4"] = _output(_plot_bb=PLOT, axes={"x-axis": x_axis, "y-axis": y_axis})
+    x_axis = [tick(3 + place, each[2] + 10, 420) for place, each in enumerate(x_ticks)]
+    y_axis = [tick(first_y + place, 80, each[3] + 5) for place, each in enumerate(y_ticks)]
+    truth["task4"] = output(_plot_bb=box(80, 40, 540, 380), axes={"x-axis": x_axis, "y-axis": y_axis})
     height = 0 if chart_type == "Line" else 10
-    pairs = [
-        {"id": first_legend + place, "bb": {"x0": 510, "y0": pair[3], "width": 24, "height": height}}
-        for place, pair in enumerate(legend)
-    ]
-    truth["task5"] = _output(legend_pairs=pairs)
-    truth["task6"] = {"output": _data(rng, chart_type, names, categories)}
+    pairs = [{"id": first_legend + place, "bb": box(510, y, 24, height)} for place, (*_, y) in enumerate(legend)]
+    truth["task5"] = output(legend_pairs=pairs)
+    truth["task6"] = _data(rng, chart_type, names, categories)
     return truth
-
-
-def _output(**output: Any) -> Json:
-    return {"output": output}
-
-
-def _block(key: int, text: str, x: int, y: int) -> Json:
-    return {"id": key, "text": text, "bb": {"x0": x, "y0": y, "width": 8 * len(text), "height": 14}}
-
-
-def _tick(key: int, x: int, y: int) -> Json:
-    return {"id": key, "tick_pt": {"x": x, "y": y}}
 
 
 def _data(rng: random.Random, chart_type: str, names: list[str], categories: list[str]) -> Json:
@@ -84,7 +83,7 @@ def _data(rng: random.Random, chart_type: str, names: list[str], categories: lis
         if "box" in chart_type:
             values = sorted(round(rng.uniform(5, 95), 2) for _ in SUMMARY)
             data = dict(zip(SUMMARY, values, strict=True))
-            elements["boxplots"].append({part: _line(120 + 100 * place, data[part]) for part in SUMMARY})
+            elements["boxplots"].append({part: _line(120 + 100 * place, _row(data[part])) for part in SUMMARY})
         elif chart_type == "Scatter":
             points = [(round(rng.uniform(0, 100), 2), round(rng.uniform(0, 100), 2)) for _ in range(rng.randint(4, 12))]
             data = [{"x": x, "y": y} for x, y in points]
@@ -95,55 +94,52 @@ def _data(rng: random.Random, chart_type: str, names: list[str], categories: lis
             if chart_type == "Line":
                 elements["lines"].append([{"x": 110 + 110 * i, "y": _row(y)} for i, y in enumerate(heights)])
             else:
-                elements["bars"] += [_bar(chart_type, place, i, y) for i, y in enumerate(heights)]
+                elements["bars"] += [_bar(chart_type, place, i, round(3.8 * y)) for i, y in enumerate(heights)]
         series.append({"name": name, "data": data})
-    return {"data series": series, "visual elements": elements}
+    return output(**{"data series": series, "visual elements": elements})
 
 
 def _row(value: float) -> int:
     return round(420 - 3.8 * value)
 
 
-def _bar(chart_type: str, series: int, place: int, value: float) -> Json:
-    length, offset = round(3.8 * value), 90 + 110 * place + 30 * series
-    if "vertical" in chart_type:
-        return {"x0": offset, "y0": 420 - length, "width": 28, "height": length}
-    return {"x0": 80, "y0": offset, "width": length, "height": 28}
+def _bar(chart_type: str, series: int, place: int, length: int) -> Json:
+    offset = 90 + 110 * place + 30 * series
+    return box(offset, 420 - length, 28, length) if "vertical" in chart_type else box(80, offset, length, 28)
 
 
-def _line(x: int, value: float) -> Json:
-    y = _row(value)
-    return {"x": x, "y": y, "_bb": {"x0": x - 30, "y0": y, "width": 60, "height": 0}}
+def _line(x: int, y: int) -> Json:
+    return {"x": x, "y": y, "_bb": box(x - 30, y, 60, 0)}
 
 
 def _prediction(rng: random.Random, truth: Json, error: float) -> Json:
     """Returns the prediction of a system whose `error` runs from 0, perfect, to 1."""
     prediction: Json = {"sample_id": truth["sample_id"]}
     chart_type = truth["task1"]["output"]["chart_type"]
-    if rng.random() < error / 2:
-        chart_type = rng.choice((*CLASSES, "Radar"))
-    prediction["task1"] = _output(chart_type=chart_type)
-    if truth["task1"]["output"]["chart_type"] in ("Pie", "Donut"):
+    said = rng.choice((*CLASSES, "Radar")) if rng.random() < error / 2 else chart_type
+    prediction["task1"] = output(chart_type=said)
+    if chart_type in ("Pie", "Donut"):
         return prediction
-    blocks = truth["task2"]["output"]["text_blocks"]
-    prediction["task2"] = _output(text_blocks=_blocks(rng, blocks, error))
-    prediction["task3"] = _output(text_roles=_roles(rng, truth["task3"]["output"]["text_roles"], error))
+    prediction["task2"] = output(text_blocks=_blocks(rng, truth["task2"]["output"]["text_blocks"], error))
+    prediction["task3"] = output(text_roles=_roles(rng, truth["task3"]["output"]["text_roles"], error))
     axes = truth["task4"]["output"]["axes"]
-    ticks = {name: _shaken(rng, axes[name], error, _moved, 2 * error) for name in axes}
-    prediction["task4"] = _output(axes=ticks)
+    prediction["task4"] = output(axes={name: _shaken(rng, axes[name], error, _moved, 2 * error) for name in axes})
     pairs = truth["task5"]["output"]["legend_pairs"]
-    prediction["task5"] = _output(legend_pairs=_shaken(rng, pairs, error, _moved, 2 * error))
+    prediction["task5"] = output(legend_pairs=_shaken(rng, pairs, error, _moved, 2 * error))
     data = truth["task6"]["output"]
     elements = {name: _shaken(rng, group, error, _moved) for name, group in data["visual elements"].items()}
     series, again = (_shaken(rng, data["data series"], each, _shaken_series) for each in (error / 2, error))
-    prediction["task6"] = {"output": {"visual elements": elements, "data series": series}}
-    prediction["task7"] = {"output": {"data series": again}}
+    prediction["task6"] = output(**{"visual elements": elements, "data series": series})
+    prediction["task7"] = output(**{"data series": again})
     if rng.random() < error / 4:
         del prediction[rng.choice(("task2", "task3", "task4", "task5", "task6", "task7"))]
     return prediction
 
 
-def _shaken(rng: random.Random, items: list[Any], error: float, shake: Any, by: float | None = None) -> list[Any]:
+Shake = Callable[[random.Random, Any, float], Any]
+
+
+def _shaken(rng: random.Random, items: list[Any], error: float, shake: Shake, by: float | None = None) -> list[Any]:
     """Returns the items shaken by their own error, with some of them left out and some given twice."""
     kept = []
     for item in items:
@@ -179,21 +175,19 @@ def _misread(rng: random.Random, text: str, error: float) -> str:
 def _blocks(rng: random.Random, blocks: list[Json], error: float) -> list[Json]:
     """Returns the text blocks with misread, missed, doubled, split and merged ones."""
     read: list[Json] = []
-    for block in _shaken(rng, blocks, error, _moved, 2 * error):
-        words = block["text"].split(" ")
+    for each in _shaken(rng, blocks, error, _moved, 2 * error):
+        words = each["text"].split(" ")
         if len(words) > 1 and rng.random() < error:
-            x = block["bb"]["x0"]
+            x = each["bb"]["x0"]
             for word in words:
-                bb = {**block["bb"], "x0": x, "width": 8 * len(word)}
-                read.append({"id": None, "text": word, "bb": bb})
+                read.append({"id": None, "text": word, "bb": {**each["bb"], "x0": x, "width": 8 * len(word)}})
                 x += 8 * len(word) + 8
         else:
-            read.append({**block, "text": _misread(rng, block["text"], error)})
+            read.append({**each, "text": _misread(rng, each["text"], error)})
     if len(blocks) > 4 and rng.random() < error:
-        first, second = blocks[3], blocks[4]
-        left, right = first["bb"], second["bb"]
-        bb = {**left, "width": right["x0"] + right["width"] - left["x0"]}
-        read = [block for block in read if block["id"] not in (first["id"], second["id"])]
+        first, second = blocks[3:5]
+        bb = {**first["bb"], "width": second["bb"]["x0"] + second["bb"]["width"] - first["bb"]["x0"]}
+        read = [each for each in read if each["id"] not in (first["id"], second["id"])]
         read.append({"id": 900, "text": f"{first['text']} {second['text']}", "bb": bb})
     return read
 
@@ -202,29 +196,24 @@ def _roles(rng: random.Random, roles: list[Json], error: float) -> list[Json]:
     read = []
     for role in roles:
         luck = rng.random()
-        if luck < error / 10:
-            continue
-        wrong = luck > 1 - error / 3
-        read.append({"id": role["id"], "role": rng.choice(ROLES) if wrong else role["role"]})
+        if luck >= error / 10:
+            read.append({"id": role["id"], "role": rng.choice(ROLES) if luck > 1 - error / 3 else role["role"]})
     if rng.random() < error / 4:
         read.append({"id": 999, "role": "tick_label"})
     return read
 
 
 def _shaken_series(rng: random.Random, series: Json, error: float) -> Json:
-    data = series["data"]
-    shaken: Any
+    data: Any = series["data"]
     if isinstance(data, dict):
-        shaken = {part: round(value * (1 + rng.gauss(0, error / 4)), 3) for part, value in data.items()}
+        data = {part: round(value * (1 + rng.gauss(0, error / 4)), 3) for part, value in data.items()}
     else:
-        shaken = _shaken(rng, data, error / 2, _shaken_value)
-    name = series["name"] or rng.choice(("", "Series 1"))
-    return {"name": _misread(rng, name, error), "data": shaken}
+        data = _shaken(rng, data, error / 2, _shaken_value)
+    return {"name": _misread(rng, series["name"] or rng.choice(("", "Series 1")), error), "data": data}
 
 
 def _shaken_value(rng: random.Random, point: Json, error: float) -> Json:
     x = point["x"]
-    shaken_x = _misread(rng, x, error) if isinstance(x, str) else round(x * (1 + rng.gauss(0, error / 4)), 3)
-    if rng.random() < error / 20:
-        return {"x": shaken_x, "y": "n/a"}
-    return {"x": shaken_x, "y": round(float(point["y"]) * (1 + rng.gauss(0, error / 2)), 3)}
+    x = _misread(rng, x, error) if isinstance(x, str) else round(x * (1 + rng.gauss(0, error / 4)), 3)
+    unreadable = rng.random() < error / 20
+    return {"x": x, "y": "n/a" if unreadable else round(float(point["y"]) * (1 + rng.gauss(0, error / 2)), 3)}
