@@ -126,22 +126,6 @@ def test_elements_of_other_charts(kind: str, groups: Json, own: Json) -> None:
     assert score(kind, elements(lines=[]), empty) == 0
 
 
-def test_the_work_of_elements_is_counted() -> None:
-    def steps(kind: str, groups: Json) -> int:
-        sides = {"output": {"visual elements": groups}}
-        return make.work({"task1": chart_type(kind), "task6": sides}, {"task6": sides}, tasks=["task6a"])
-
-    many = points(*((place, place) for place in range(100)))
-    # The assignment of 100 to 100 takes 100^3 / 1200 at worst, the table of pairs 100^2 / 20.
-    table, assignment = 100**2 / 20, 100**3 / 1200
-    assert steps("Scatter", {"scatter points": many}) == pytest.approx(table + assignment, abs=50)
-    both = [dict.fromkeys(("min", "max"), point) for point in many]
-    assert steps(PLOT, {"boxplots": both}) == pytest.approx(2 * (table + assignment), abs=80)
-    lines = [points((0, place), (9, 1)) for place in range(30)]
-    # Each pair of lines costs 100, and its points; then the assignment.
-    assert steps("Line", {"lines": lines}) == pytest.approx(30**2 * (100 + 2 + 2) + 30**3 / 1200, abs=50)
-
-
 PLACES = st.integers(0, 20) | st.floats(0, 20)
 POINTS = st.lists(st.tuples(PLACES, PLACES), max_size=4)
 

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from unicodeit.data import SUBSUPERSCRIPTS
 
-from beamscore.metrics.chart.limits import reading_steps
 from beamscore.metrics.chart.names import compared_labels, numbers, read_text, text_scores, without_latex
 from tests.metrics.common.test_common import TEXTS
 from tests.metrics.samples import edit_distance
@@ -69,14 +68,6 @@ def test_numbers_and_labels() -> None:
     values = ("a", 2011, 2011.0, "2011.0", 1.5, -0.0, 1e22, math.nan, None)
     expected = ["a", "2011", "2011", "2011.0", "1.5", "0", "10000000000000000000000", "nan", ""]
     assert compared_labels(values, "published") == compared_labels(values, "released") == expected
-
-
-def test_the_steps_of_reading_are_those_of_the_characters_and_of_the_commands_of_latex() -> None:
-    assert reading_steps([" a" * 50] * 3) == 3 + 300 // 50
-    for text, fixed, each in (("_{", 40, 1), ("^{", 40, 1), ("\\a", 400, 15)):
-        # A text above 1000 characters keeps its LaTeX, or is stripped to fewer.
-        for count, rewritten in ((50, 100), (1000, 1000)):
-            assert reading_steps(["a", text * count]) == 2 + (1 + 2 * count) // 50 + fixed + each * rewritten
 
 
 @settings(max_examples=60)

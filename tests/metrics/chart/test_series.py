@@ -34,7 +34,6 @@ def one(*pairs: tuple[Any, Any], name: Any = "s") -> Json:
 AB = (("a", 1), ("b", 2))
 # The values 1, 2, 3 have a standard deviation (ddof 1) of 1.
 ABC = one(("a", "1"), ("b", "2"), ("c", "3"))
-TWO = data(series("s", *AB), series("t", ("a", 5), ("b", 9)))
 
 
 def summary(*values: Any) -> Json:
@@ -54,7 +53,6 @@ UNNAMED, NAMED = data(series("", *AB), series(None, *CD)), data(series("x", *CD)
 ONE_NAMED = data(series("", *AB), series("abcd", *CD))
 ZEROS = one((0, 0), (1, 0), (2, 0))
 DIAGONAL = one((0, 0), (1, 1), (2, 2))
-BLANK, UNREADABLE = one(), one((1, "?"))
 
 
 def case(why: str, kind: str, truth: Json, prediction: Json, expected: float, **options: Any) -> tuple[Any, ...]:
@@ -65,9 +63,7 @@ CASES = [
     case("label times value: 1 - 0.25, 1/2 * 1, 1 * 0", BAR, ABC, one(("a", 1.25), ("bx", 2), ("c", 9)), 1.25 / 3),
     case("a point is missed", BAR, ABC, one(*AB), 2 / 3),
     case("a point is extra", BAR, ABC, one(*AB, ("c", 3), ("d", 4)), 3 / 4),
-    case("near its spread", BAR, ABC, one(*AB, ("c", 3.9)), (2 + 1 - 0.9) / 3),
     case("beyond it: a negative score would cost the others", BAR, ABC, one(*AB, ("c", 4.5)), 2 / 3),
-    case("two values deviate by the root of 2", BAR, one(("a", 1), ("b", 3)), one(("a", 1), ("b", 3.5)), 1 - 2**-2.5),
     case("equal ones do not", BAR, one(("a", 3), ("b", 3)), one(("a", 1), ("b", 3.5)), 0),
     case("gamma 2: 1 - 0.5 / 2", BAR, ABC, one(("a", 1.5), ("b", 2), ("c", 3)), (0.75 + 1 + 1) / 3, gamma=2),
     case("alpha 2: 1 - (1/2)^2", BAR, ABC, one(("a", 1), ("bx", 2), ("c", 3)), (1 + 0.75 + 1) / 3, alpha=2),
@@ -79,8 +75,6 @@ CASES = [
     case("no true name: names do not count", BAR, UNNAMED, NAMED, 1),
     case("but in the script", BAR, UNNAMED, NAMED, 0.5, protocol="released"),
     case("one true name: names count", BAR, ONE_NAMED, data(series("", *AB), series("abcx", *CD)), (1 + 0.75) / 2),
-    case("an extra series", BAR, one(*AB), TWO, 0.5),
-    case("a missing series", BAR, TWO, one(*AB), 0.5),
     case("no series", BAR, one(*AB), data(), 0),
     case("values that are no numbers match nothing", BAR, ABC, one(("a", "1"), ("b", "n/a"), ("c", None)), 1 / 3),
     case("Mahalanobis distance", "Scatter", SQUARE, MOVED, (3 + 1 - AWAY) / 4),
@@ -88,7 +82,6 @@ CASES = [
     case("a point without a number", "Scatter", SQUARE, one((0, 0), (0, 2), (2, 0), (2, "?")), 0.75),
     case("points on a line have no distance", "Scatter", DIAGONAL, one((0, 0), (1, 1), (2, 2.1)), 2 / 3),
     case("two points are a line", "Scatter", one((0, 0), (3, 1)), one((0, 0), (3, 1.01)), 0.5),
-    case("texts in any order", "Line", DIAGONAL, one(("2", "2"), ("0", "0"), ("1", "1")), 1),
     case("the script finds nothing right about zeros", "Line", ZEROS, ZEROS, 0, protocol="released"),
     case("points without numbers are left out", "Line", DIAGONAL, one((0, 0), ("one", 1), (2, 2)), 1),
     case("all of them", "Line", DIAGONAL, one(("zero", 1)), 0),
@@ -103,10 +96,9 @@ CASES = [
         for kind in (BAR, "Scatter", "Line")
         for each in (
             case("another one", kind, one((1, 5)), one((1, 50)), 0),
-            case("other ones", kind, ZEROS, one((0, 1), (1, 1), (2, 1)), 0),
-            case("points for none", kind, BLANK, one((1, 2)), 0),
-            case("unreadable ones for none", kind, BLANK, UNREADABLE, 0),
-            case("none for a point", kind, one((1, 2)), BLANK, 0),
+            case("points for none", kind, one(), one((1, 2)), 0),
+            case("unreadable ones for none", kind, one(), one((1, "?")), 0),
+            case("none for a point", kind, one((1, 2)), one(), 0),
         )
     ),
     *(
@@ -204,7 +196,7 @@ def test_points_that_only_rounding_takes_off_their_line_lie_on_it(step: float, p
 
 POINTS = points(("1", 1), ("2", 2))
 OTHER_LAYOUTS = [
-    *((kind, found) for kind in (BAR, "Scatter", "Line") for found in (FIVE, {"min": 1}, {}, {"x": 1}, None)),
+    *((kind, found) for kind in (BAR, "Scatter", "Line") for found in (FIVE, {}, None)),
     *(("Vertical box", found) for found in (POINTS, [], {}, {"x": 1}, None)),
 ]
 
@@ -226,29 +218,11 @@ def test_series_of_another_layout_are_rejected_if_true_and_wrong_if_predicted(ki
 
 
 @pytest.mark.parametrize("kind", [BAR, "Scatter", "Line"])
-@pytest.mark.parametrize("value", ["n/a", None, "1e200", float("nan")])
+@pytest.mark.parametrize("value", ["n/a", None, 1.1e100, float("nan")])
 def test_a_true_value_that_is_no_number_rejects_the_ground_truth(kind: str, value: Any) -> None:
     truth = {"task1": chart_type(kind), "task6": one((1, 1), (2, value))}
-    assert "'s' is not a number" in make.rejection("ground_truth", truth, None, tasks=["task6b"])
-
-
-def test_the_work_of_series_is_counted() -> None:
-    def steps(kind: str, count: int, length: int, protocol: str = "published") -> int:
-        items = data(*(series(f"s{row}", *((x, x * x) for x in range(length))) for row in range(count)))
-        options: Json = {"tasks": ["task6b"], "protocol": protocol}
-        return make.work({"task1": chart_type(kind), "task6": items}, {"task6": items}, **options)
-
-    # A table of pairs and the assignment of 100 to 100, and what two series cost; released, an inverse more.
-    points = 100 + 100**2 / 20 + 100**3 / 1200
-    assert steps("Scatter", 1, 100) == pytest.approx(points, abs=50)
-    assert steps("Scatter", 1, 100, "released") == pytest.approx(points + 300, abs=50)
-    # Labels of 1 and 2 characters: 100 + 190 / 64 words on one side, 190 characters on the other.
-    labels = 2 * 100**2 / 20 + (100 + 190 / 64) * 190 / 80
-    assert steps(BAR, 1, 100) == pytest.approx(points + labels, abs=50)
-    assert steps("Line", 1, 100) == pytest.approx(100 + 200, abs=50)
-    # 30 names of 80 characters.
-    names = 30**2 / 10 + (30 + 80 / 64) * 80 / 80
-    assert steps("Line", 30, 3) == pytest.approx(30**2 * (100 + 6) + 30**3 / 1200 + names, abs=50)
+    message = "task6: a y of the data series 's' is not a number within +-1e100"
+    assert make.rejection("ground_truth", truth, None, tasks=["task6b"]) == message
 
 
 SERIES = st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=3), max_size=3)
@@ -257,6 +231,7 @@ SERIES = st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=3), max_size=
 @settings(max_examples=40, deadline=None)
 @given(SERIES, SERIES)
 def test_series_are_paired_as_well_as_can_be(truth: list[list[int]], prediction: list[list[int]]) -> None:
+    """Over the larger number of series of either side."""
     sides = [[series("", *zip("abc", values, strict=False)) for values in side] for side in (truth, prediction)]
     single = [[score(BAR, data(one), data(other)) for other in sides[1]] for one in sides[0]]
     larger = max(len(truth), len(prediction))
