@@ -8,12 +8,10 @@ import struct
 import zlib
 from typing import Any
 
-import msgspec
 import pytest
 from PIL import Image
 
 from beamscore.metrics.chart.converter import ChartConverter
-from beamscore.metrics.chart.records import ChartTruth
 from beamscore.metrics.converter import Part, UnreadableSource
 
 File = tuple[str, str, bytes]
@@ -33,7 +31,7 @@ def bare_png(width: int, height: int) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + header + check + b"\0\0\0\0IDAT"
 
 
-PNG = image_bytes("PNG")
+PNG, TWICE = image_bytes("PNG"), b'{"a":1,"a":2}'
 PIE = {"task1": {"input": {}, "name": "Chart Classification", "output": {"chart_type": "Pie"}}, "source": "web"}
 
 
@@ -54,14 +52,12 @@ def test_json_and_image_become_one_record() -> None:
     (record,) = convert(annotation("gt/21.5.json"), ("images", "gs://bucket/png/21.5.png", PNG))
     task1, image = {"output": {"chart_type": "Pie"}}, {"width": 320, "height": 200}
     assert record == {"sample_id": "21.5", "image": image, "task1": task1, "source": "web"}
-    msgspec.json.decode(msgspec.json.encode(record), type=ChartTruth)
     # Predictions need no images, and images alone make no record.
-    assert [each["sample_id"] for each in convert(annotation("b.json"), annotation("a.json"))] == ["a", "b"]
-    assert convert(("images", "a.png", PNG)) == []
+    files = annotation("b.json"), annotation("a.json"), ("images", "c.png", PNG)
+    assert [each["sample_id"] for each in convert(*files)] == ["a", "b"]
     # What has not the layout of a task is left to the type of the records.
-    assert convert(annotation("a.json", {"task1": "Pie", "task2": None})) == [
-        {"sample_id": "a", "task1": "Pie", "task2": None}
-    ]
+    odd = {"task1": "Pie", "task2": None, "task3": {}}
+    assert convert(annotation("a.json", odd)) == [{**odd, "sample_id": "a", "task3": {"output": None}}]
 
 
 class Pipe(io.BytesIO):
@@ -83,24 +79,24 @@ def test_image_sizes_are_read_from_the_header(content: bytes) -> None:
         assert list(CONVERTER.parts("images", "b/a.x", stream)) == [("a", b'{"width":320,"height":200}')]
 
 
-@pytest.mark.parametrize(
-    ("files", "message"),
-    [
-        *(
-            ([("images", "pictures/a.png", content)], r"pictures/a\.png")
-            for content in (b"", b"not an image", PNG[:20], bare_png(60000, 60000), bare_png(9000, 9900))
-        ),
-        *(
-            ([("json", "gt/a.json", content)], r"gt/a\.json: not a JSON object")
-            for content in (b"", b"[]", b"{", b"\xff\xfe", b'{"task1": "\xff"}', b'{"a":' * 10**5, b'{"a":1,"a":2}')
-        ),
-        ([annotation("one/a.json"), annotation("two/a.json")], r"one/a\.json and two/a\.json"),
-        ([annotation("a.json"), ("images", "a.png", PNG), ("images", "a.gif", PNG)], r"a\.png and a\.gif"),
-    ],
-)
-def test_files_that_cannot_be_read_are_named(files: list[File], message: str) -> None:
-    with pytest.raises(UnreadableSource, match=message):
-        convert(*files)
+UNREADABLE = [
+    ("images", b"not an image", "not an image of the kinds PNG, JPEG, GIF, BMP, WEBP, TIFF"),
+    *(("images", content, "the size of the image cannot be read") for content in (PNG[:20], bare_png(60000, 60000))),
+    ("images", bare_png(9000, 9900), r"9000 x 9900 pixels are more than a chart has \(89000000 at most\)"),
+    *(("json", content, "not a JSON object") for content in (b"[]", b"{", b"\xff\xfe", b'{"a":' * 10**5, TWICE)),
+]
+
+
+@pytest.mark.parametrize(("role", "content", "message"), UNREADABLE)
+def test_files_that_cannot_be_read_are_named(role: str, content: bytes, message: str) -> None:
+    with pytest.raises(UnreadableSource, match=rf"^gt/a\.x: {message}"):
+        convert((role, "gt/a.x", content))
+
+
+def test_two_files_of_one_name_are_none() -> None:
+    for role, content in (("json", b"{}"), ("images", PNG)):
+        with pytest.raises(UnreadableSource, match=r"two files are named 'a': one/a\.x and two/a\.y"):
+            convert((role, "one/a.x", content), (role, "two/a.y", content))
 
 
 CORNERS = {"x0": 12, "y0": 30, "x1": 50.5, "y1": 34, "x2": 48, "y2": 44, "x3": 10, "y3": 40}
@@ -114,7 +110,9 @@ def test_the_corners_of_a_text_block_become_an_upright_box(name: str) -> None:
     (record,) = convert(annotation("pmc/PMC1___g001.json", {"task2": {"output": {"text_blocks": blocks}}}))
     expected = [{**blocks[0], "bb": {"x0": 10, "y0": 30, "width": 40.5, "height": 14}}, blocks[1]]
     assert record["task2"]["output"]["text_blocks"] == expected
-    msgspec.convert(record, ChartTruth)
-    odd = [{"id": 0, name: {**CORNERS, "y3": None}}]
-    with pytest.raises(UnreadableSource, match="task2: text block 0: expected bb with x0, y0, width and height, or"):
-        convert(annotation("a.json", {"task2": {"output": {"text_blocks": odd}}}))
+    for odd in (None, True, "1"):
+        place = [blocks[1], {"id": 0, name: {**CORNERS, "y3": odd}}]
+        with pytest.raises(
+            UnreadableSource, match="task2: text block 1: expected bb with x0, y0, width and height, or"
+        ):
+            convert(annotation("a.json", {"task2": {"output": {"text_blocks": place}}}))

@@ -1,4 +1,4 @@
-"""Pictures of charts: each part by how it was matched."""
+"""Pictures of charts: each part by how it was matched. The drawings of the sample corpus are kept as a whole."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from beamscore.metrics.chart.draw import MAX_HEIGHT
 from beamscore.metrics.common.svg import MATCHED, WRONG, judged
 from tests.metrics import samples
 from tests.metrics.chart import samples as make
-from tests.metrics.chart.samples import Json, block, blocks, box, chart_type, data, legend, series, tick
-from tests.metrics.samples import SVG, shapes, texts
+from tests.metrics.chart.samples import Json, block, blocks, box, chart_type, legend, tick
+from tests.metrics.samples import shapes, texts
 
 
 def drawn(truth: Json, prediction: Json | None, image: tuple[int, int] | None = None) -> Any:
@@ -27,19 +27,19 @@ def words(*found: tuple[float, str, str | None]) -> Json:
 def test_texts_are_drawn_by_how_task_2_matched_them(names: Sequence[str | None]) -> None:
     """With ids, and where no block has one: then by their texts."""
     a, b, c, g, d, e, f = names
-    svg = drawn(
-        {"task2": words((20, "speed", a), (120, "time", b), (220, "mass", c), (320, "a__b", g))},
-        {"task2": words((20, "speed", d), (122, "tyme", e), (420, "heat", f))},
-    )
+    truth = {"task2": words((20, "speed", a), (120, "time", b), (220, "mass", c), (320, "a__b", g))}
+    prediction = {"task2": words((20, "speed", d), (122, "tyme", e), (420, "heat", f))}
+    svg = drawn(truth, prediction)
     assert shapes(svg) == [
-        ("ground truth: speed", "matched"),
-        ("ground truth: time", "wrong"),
-        ("ground truth: mass", "missed"),
-        ("ground truth: a__b", "does not count"),
-        ("prediction: speed", "matched"),
-        ("prediction: tyme", "wrong"),
-        ("prediction: heat", "extra"),
+        *(("ground truth: speed", "matched"), ("ground truth: time", "wrong")),
+        *(("ground truth: mass", "missed"), ("ground truth: a__b", "does not count")),
+        *(("prediction: speed", "matched"), ("prediction: tyme", "wrong"), ("prediction: heat", "extra")),
     ]
+    # The ground truth shows the text that a prediction matches, and the real picture that of both.
+    shown = ["speed", "time", "mass", "a__b", "tyme", "heat"]
+    assert [text for text in texts(svg) if text in shown] == shown
+    over = texts(drawn(truth, prediction, (320, 240)))
+    assert [text for text in over if text in shown] == ["time", "mass", "tyme", "heat"]
 
 
 def test_ticks_legend_elements_and_roles_are_drawn_by_their_match() -> None:
@@ -80,48 +80,17 @@ def test_ticks_legend_elements_and_roles_are_drawn_by_their_match() -> None:
     ]
     assert {"class: vertical bar, predicted line", "km (role tick_label instead of axis_title)"} <= set(texts(svg))
     # What is not scored does not count.
-    assert shapes(drawn({"task1": chart_type("pie")}, {"task2": words((20, "speed", "a"))})) == [
-        ("prediction: speed", "does not count")
-    ]
+    alone = drawn({"task1": chart_type("pie")}, {"task2": words((20, "speed", "a"))})
+    assert shapes(alone) == [("prediction: speed", "does not count")]
 
 
-def test_without_the_size_of_the_image_the_texts_of_both_sides_are_in_it() -> None:
+def test_the_picture_holds_the_texts_of_both_sides_but_none_far_away() -> None:
+    """Without the size of the image they are all in it."""
     sides = [{"task2": words((x, "speed", "a"))} for x in (20, 900)]
     for truth, prediction in (sides, sides[::-1]):
         svg = samples.drawn("chart", truth, prediction)
         assert [title for title, _ in shapes(svg)] == ["ground truth: speed", "prediction: speed"]
         assert not [text for text in svg.itertext() if "far outside" in text]
-
-
-def test_data_series_have_axes_of_their_own_for_each_task() -> None:
-    sun, rain = series("sun", (0.0, 1.0), (5.0, 4.0), (10.0, 2.0)), series("rain", (0, 3), (10, 0))
-    svg = drawn(
-        {"task1": chart_type("line"), "task6": data(sun, rain)},
-        {"task6": data(sun, series("hail", (0, 1))), "task7": data(sun, rain)},
-    )
-    # Of the second series names and values differ: 1 / 2. The axes: from 0 to 4 in four steps, and the values of x.
-    found = set(texts(svg))
-    assert {"data series of task 7, scored 1", "0", "1", "2", "3", "4", "5", "10"} <= found
-    assert [text for text in found if text.startswith("data series of task 6b, scored 0.")]
-    lines = shapes(svg, "polyline")
-    assert lines[-4:] == [("sun", "matched"), ("rain", "matched")] * 2
-    assert ("sun", "matched") in lines[:-4]
-    # From 10 right of the axis at 80 to 10 left of the names at 510.
-    last = [each.get("points", "").split() for each in svg.iter(f"{SVG}polyline") if each.findtext(f"{SVG}title")][-2]
-    assert [place.split(",")[0] for place in last] == ["90.0", "295.0", "500.0"]
-
-
-def test_the_real_picture_lies_below_and_has_the_texts_that_matched() -> None:
-    sides = [{"task2": words((20, "speed", "a"), (120, text, "b"))} for text in ("time", "tyme")]
-    assert {"speed", "time", "tyme"} <= set(texts(drawn(sides[0], sides[1])))
-    over = drawn(sides[0], sides[1], (320, 240))
-    assert {"time", "tyme"} <= set(texts(over))
-    assert "speed" not in texts(over)
-    # Its place is that of the image that the record tells: as wide as the drawing, 640 to 480.
-    assert [next(over.iter(f"{SVG}image")).get(name) for name in ("width", "height")] == ["580.0", "435.0"]
-
-
-def test_a_box_far_away_does_not_blow_up_the_picture() -> None:
     svg = drawn({"task2": words((20, "near", "a"), (1e8, "far", "b"))}, None)
     assert float(svg.get("height") or 0) < MAX_HEIGHT
     assert "far" not in texts(svg)

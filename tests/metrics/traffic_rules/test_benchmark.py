@@ -19,7 +19,7 @@ from beamscore.metrics.traffic_rules.metrics import MAX_NAME_LENGTH
 from tests.generate.traffic_rules import sample
 from tests.metrics import samples
 from tests.metrics.samples import drawn, shapes, texts
-from tests.plain_loop import make_benchmark, read_records, score_records, total
+from tests.plain_loop import make_benchmark, total
 
 CORPUS = Path("tests/corpora/traffic_rules")
 TASKS = ("rule_extraction", "correspondence", "overall")
@@ -238,18 +238,11 @@ def test_any_rules_are_scored_and_a_copy_scores_1(drawn: Rules, predicted: Any, 
     assert copied.metrics["wrong_properties"] == copied.metrics["unpaired_rules"] == 0
 
 
-def test_the_project_corpus_is_what_the_generator_makes_and_has_every_kind_of_error() -> None:
-    truths, predictions = read_records(CORPUS / "ground_truth.jsonl"), read_records(CORPUS / "predictions.jsonl")
-    made = [sample(index, 7) for index in range(len(truths))]
-    for side, shipped in enumerate((truths, predictions)):
-        assert [json.loads(text) for text in shipped.values()] == [each[side] for each in made if each[side]]
-    assert len(predictions) < len(truths)
-    benchmark = make_benchmark("traffic_rules")
-    scores = score_records(benchmark, truths, predictions)
-    sums = total(scores.values())
-    assert all(sums.family(f"property_{name}") for name in ("different", "absent", "extra"))
-    assert any(each.coverage for each in scores.values() if isinstance(each, SampleScore))
-    assert all(0.3 < (benchmark.values(sums)[name] or 0) < 1 for name in TASK_METRICS)
+def test_the_corpus_is_what_the_generator_makes() -> None:
+    made = [sample(index, 7) for index in range(60)]
+    for side, name in enumerate(("ground_truth", "predictions")):
+        shipped = (CORPUS / f"{name}.jsonl").read_text().splitlines()
+        assert [json.loads(line) for line in shipped] == [each[side] for each in made if each[side]]
 
 
 def test_a_picture_shows_edges_that_are_right_missed_and_wrong_and_judges_no_ground_truth_alone() -> None:
