@@ -157,7 +157,7 @@ def _independence(points: Sequence[Point], standard: Sequence[Point], spread: Po
     return numpy_sum([residual * residual for residual in residuals]) / (len(points) - 1)
 
 
-def point_similarity(truth: PointSet, prediction: Sequence[Point], gamma: float, released: bool = False) -> float:
+def point_similarity(truth: PointSet, prediction: Sequence[Point], gamma: float, released: bool) -> float:
     """Returns the largest sum of 1 - min(1, d / gamma) over pairs of points, each used once.
 
     d is the Mahalanobis distance under the covariance of the ground truth (ddof 1). Where that has no inverse, the
