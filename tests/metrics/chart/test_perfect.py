@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 import unicodedata
 from typing import Any
 
@@ -13,9 +14,9 @@ from hypothesis import strategies as st
 
 from beamscore.metrics.benchmark import SampleScore
 from beamscore.metrics.statistics.sums import Sums
-from tests.generate.chart import CLASSES, sample
+from tests.generate.chart import CLASSES, SUMMARY, sample
 from tests.metrics.chart import samples as make
-from tests.metrics.chart.samples import Json, block, blocks, box, chart_type, data, output, series, tick
+from tests.metrics.chart.samples import Json, block, blocks, chart_type, data, series
 
 OPTIONS: list[Json] = [{}, {"edition": 2020}, {"edition": 2022}, {"protocol": "released"}]
 
@@ -42,66 +43,48 @@ def test_a_perfect_prediction_scores_1(options: Json) -> None:
 
 
 # Few values, so that ids, labels and places are repeated.
-NAMES = st.sampled_from([None, "", "a", "ab", "e\u0301", "\u00e9", "1", 1, 1.0, 2, -3, -0.0, 0, 1e22, 2**53, math.nan])
-PLACES = st.sampled_from([-1, 0, -0.0, 1, 1.5, 2, 7, 1e-200, 1e9])
-SIDES = st.sampled_from([-2, -0.0, 0, 1e-200, 0.1, 1, 3])
-NUMBERS = st.sampled_from([0, -0.0, 0.0, 1, 2, "2", 3.5, 1e-300, -7, 1e99])
-BOXES = st.builds(box, PLACES, PLACES, SIDES, SIDES)
-POINTS = st.lists(st.fixed_dictionaries({"x": PLACES, "y": PLACES}), max_size=4)
-WORDS = st.sampled_from([None, "", " ", "a", "A b", "a__b", "\\alpha", "\\hat{e}", "x^{2}", "\u00ea", "e\u0302", "\\"])
-ROLE = st.sampled_from(
-    [None, "", "chart_title", "axis_title", "tick_label", "legend_title", "other", "mark_label", "(none)"]
-)
-SUMMARY = st.sampled_from(("min", "first_quartile", "median", "third_quartile", "max"))
-XY = st.fixed_dictionaries({"x": NUMBERS | NAMES, "y": NUMBERS})
-NUMERIC = st.fixed_dictionaries({"x": NUMBERS, "y": NUMBERS})
-LINE = st.fixed_dictionaries({"x": PLACES, "y": PLACES}, optional={"_bb": BOXES})
-LISTS = st.lists(NUMERIC, max_size=5) | st.lists(XY, max_size=5)
-DATA_AND_ELEMENTS: dict[str, tuple[Any, str, Any]] = {
-    "Grouped vertical bar": (st.lists(XY, max_size=5), "bars", BOXES),
-    " stacked radar bar": (st.lists(XY, max_size=5), "bars", BOXES),
-    "Line": (LISTS, "lines", POINTS),
-    "Scatter": (LISTS, "scatter points", POINTS),
-    "Vertical box": (
-        st.dictionaries(SUMMARY, NUMBERS, min_size=1),
-        "boxplots",
-        st.dictionaries(SUMMARY, LINE, min_size=1),
-    ),
+LABELS = (None, "", "a", "ab", "e\u0301", "\u00e9", "1", 1, 1.0, 2, -3, -0.0, 0, 1e22, 2**53, math.nan)
+VALUES = (0, -0.0, 0.0, 1, 2, "2", 3.5, 1e-300, -7, 1e99)
+PLACES, SIDES = (-1, 0, -0.0, 1, 1.5, 2, 7, 1e-200, 1e9), (-2, -0.0, 0, 1e-200, 0.1, 1, 3)
+ROLES = (None, "", "chart_title", "axis_title", "tick_label", "legend_title", "other", "mark_label", "(none)")
+IN_IMAGE: dict[str, tuple[Any, ...]] = {
+    **dict.fromkeys(("x0", "y0", "x", "y"), PLACES),
+    "width": SIDES,
+    "height": SIDES,
+    "id": LABELS,
+    "role": ROLES,
+    "name": LABELS,
+    "ambiguous": (True, False, None),
+    "text": (None, "", " ", "a", "A b", "a__b", "\\alpha", "\\hat{e}", "x^{2}", "\u00ea", "e\u0302", "\\"),
+    "chart_type": (*CLASSES, "a|b][", "(other)", " stacked radar bar"),
 }
 
 
-def task6(kind: str) -> st.SearchStrategy[Json]:
-    of_series, group, element = DATA_AND_ELEMENTS[kind]
-    one = st.fixed_dictionaries({"name": NAMES, "data": of_series})
-    elements = st.fixed_dictionaries({group: st.lists(element, max_size=4)})
-    parts = {"data series": st.lists(one, max_size=3), "visual elements": elements}
-    return st.fixed_dictionaries({"output": st.fixed_dictionaries({}, optional=parts)})
+def varied(node: Any, chance: random.Random, pools: dict[str, tuple[Any, ...]]) -> Any:
+    """Returns a part of a record with up to four entries of each list, and values of the pools."""
+    if isinstance(node, list):
+        return [varied(each, chance, pools) for each in chance.choices(node, k=chance.randrange(5) if node else 0)]
+    if not isinstance(node, dict):
+        return node
+    of_series = {**IN_IMAGE, **dict.fromkeys((*SUMMARY, "y"), VALUES), "x": chance.choice((LABELS, VALUES))}
+    found = {name: varied(value, chance, of_series if name == "data series" else pools) for name, value in node.items()}
+    chosen = {name for name in found if name in pools and not isinstance(found[name], (dict, list))}
+    return {**found, **{name: chance.choice(pools[name]) for name in sorted(chosen)}}
 
 
-def listed(name: str, **fields: Any) -> st.SearchStrategy[Json]:
-    return st.lists(st.fixed_dictionaries(fields), max_size=5).map(lambda items: output(**{name: items}))
+def record(index: int, seed: int) -> Json:
+    """Returns a chart of the generator with the values of the pools, and without some of its tasks."""
+    chance = random.Random(seed)
+    truth = {name: value for name, value in sample(index, 5)[0].items() if name == "task1" or chance.random() < 0.8}
+    found = {**varied({**truth, "ambiguous": None}, chance, IN_IMAGE), "image": {"width": 7, "height": 0.01}}
+    # What data there are goes by the class.
+    return {**found, "task1": truth["task1"]} if chance.random() < 0.7 else {**found, "task6": None}
 
 
-TICKS = st.lists(st.builds(tick, NAMES, PLACES, PLACES), max_size=4)
-IMAGE = st.fixed_dictionaries({"width": st.sampled_from([0.01, 7, 640]), "height": st.sampled_from([1, 480])})
-IN_TEXT = {
-    "task1": st.sampled_from([*CLASSES, "a|b][", "(other)"]).map(chart_type),
-    "task2": listed("text_blocks", id=NAMES, text=WORDS, bb=BOXES),
-    "task3": listed("text_roles", id=NAMES, role=ROLE),
-    "task4": st.builds(make.axes, TICKS, TICKS),
-    "task5": listed("legend_pairs", id=NAMES, bb=BOXES),
-}
-TEXTS = st.fixed_dictionaries({"image": IMAGE}, optional=IN_TEXT)
-DATA = st.sampled_from(sorted(DATA_AND_ELEMENTS)).flatmap(
-    lambda kind: st.fixed_dictionaries(
-        {"image": IMAGE, "task1": st.just(chart_type(kind)), "task6": task6(kind)},
-        optional={"ambiguous": st.sampled_from([True, False, None])},
-    )
-)
-RECORDS = TEXTS | DATA
+RECORDS = st.builds(record, st.integers(0, 39), st.integers(0, 10**9))
 
 
-@settings(max_examples=200)
+@settings(max_examples=300)
 @given(RECORDS, st.sampled_from(OPTIONS[:3]))
 def test_a_perfect_prediction_of_repeated_values_scores_1(truth: Json, options: Json) -> None:
     values = all_values(make.score(truth, as_prediction(truth), **options), **options)
