@@ -54,8 +54,8 @@ class Drawing:
         return direction(self.places[begin], self.places[end]) % 360
 
     def middle(self, atoms: Sequence[int]) -> tuple[float, float]:
-        x, y = (sum(self.places[atom][axis] for atom in atoms) / len(atoms) for axis in (0, 1))
-        return x, y
+        xs, ys = zip(*(self.places[atom] for atom in atoms), strict=True)
+        return sum(xs) / len(xs), sum(ys) / len(ys)
 
     def neighbours(self) -> list[Bonds]:
         """For each atom its neighbours, with the bond as seen from the atom."""
@@ -121,7 +121,6 @@ def fused(rng: random.Random) -> Drawing:
 
 
 def molecule(rng: random.Random) -> Drawing:
-    """A molecule of one of the kinds above."""
     return rng.choice((chain, ring, ring, fused))(rng)
 
 
@@ -260,8 +259,7 @@ def _parents_and_hooks(
 
 def spaced(text: str) -> list[str]:
     """`CH_3` as SSML has it: C H _ { 3 }."""
-    braced = re.sub(r"([_^])([^{])", r"\1{\2}", text)
-    return re.findall(r"\\[A-Za-z]+|.", braced)
+    return re.findall(r"\\[A-Za-z]+|.", re.sub(r"([_^])([^{])", r"\1{\2}", text))
 
 
 def damaged(drawing: Drawing, error: str, rng: random.Random) -> Drawing:
@@ -274,9 +272,7 @@ def damaged(drawing: Drawing, error: str, rng: random.Random) -> Drawing:
         begin, end, kind = copy.bonds[number]
         copy.bonds[number] = begin, end, "~" if kind == "=" else "="
     elif error == "connection":
-        last = len(copy.texts) - 1
-        other = rng.randrange(last)
-        copy.grow(other, "-", rng.uniform(0, 360), "I")
+        copy.grow(rng.randrange(len(copy.texts) - 1), "-", rng.uniform(0, 360), "I")
     return copy
 
 
@@ -285,11 +281,11 @@ def sample(index: int, seed: int) -> tuple[dict[str, Any], dict[str, Any] | None
     rng = random.Random(f"{seed}:{index}")
     drawings = [molecule(rng) for _ in range(rng.choice((1, 1, 1, 2, 2, 3)))]
     notation = rng.choice(("ssml", "ssml", "chemfig"))
-    error = rng.choice(ERRORS)
+    write, error = write_ssml if notation == "ssml" else write_chemfig, rng.choice(ERRORS)
     glue = [rng.choice((" + ", f" \\xrightarrow {{ {rng.choice(CONDITIONS)} }} ")) for _ in drawings]
     truth = {
         "sample_id": f"line_{index:05d}",
-        "text": _line([(write_ssml if notation == "ssml" else write_chemfig)(drawing) for drawing in drawings], glue),
+        "text": _line([write(drawing) for drawing in drawings], glue),
         "source": rng.choice(("handwritten", "printed")),
         "notation": notation,
         "tags": sorted({"ring" if drawing.rings else "chain" for drawing in drawings}),
@@ -320,5 +316,5 @@ def sample(index: int, seed: int) -> tuple[dict[str, Any], dict[str, Any] | None
 
 
 def _line(molecules: list[str], glue: list[str]) -> str:
-    words = [part for molecule_text, after in zip(molecules, glue, strict=False) for part in (molecule_text, after)]
-    return " ".join("".join(words).split()) + " H _ { 2 } O"
+    words = "".join(text + after for text, after in zip(molecules, glue, strict=False))
+    return " ".join(words.split()) + " H _ { 2 } O"

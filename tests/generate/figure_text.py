@@ -43,7 +43,7 @@ def _region(draw: random.Random, number: int) -> Record:
     """Places a word in its own cell of a grid; about one in six is turned."""
     left, top = 40.0 + 190 * (number % 4), 30.0 + 90 * (number // 4)
     word = draw.choice(WORDS)
-    box = (left, top, left + 12.0 * len(word) + draw.randint(0, 20), top + draw.randint(14, 24))
+    box = [left, top, left + 12.0 * len(word) + draw.randint(0, 20), top + draw.randint(14, 24)]
     turned = draw.random() < 0.17
     region: Record = {
         "id": f"w{number}",
@@ -53,10 +53,10 @@ def _region(draw: random.Random, number: int) -> Record:
         "important": draw.random() < 0.4,
         "ignore": draw.random() < 0.08,
     }
-    return {**region, **({"points": _turned(box, draw.choice((30, 45, 90)))} if turned else {"box": list(box)})}
+    return {**region, **({"points": _turned(box, draw.choice((30, 45, 90)))} if turned else {"box": box})}
 
 
-def _turned(box: tuple[float, ...], degrees: float) -> list[list[float]]:
+def _turned(box: list[float], degrees: float) -> list[list[float]]:
     x1, y1, x2, y2 = box
     x, y = (x1 + x2) / 2, (y1 + y2) / 2
     cosine, sine = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))

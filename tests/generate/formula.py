@@ -53,7 +53,6 @@ _PREDICTED_DELIMITERS = {
     "gpt4o": (("$$\n", "\n$$"), ("\\[\n", "\n\\]"), ("```latex\n\\[ ", " \\]\n```")),
     "nougat": (("\\[", "\\]"), ("\\[", "\\tag{%d}\\]")),
 }
-_DIALECTS = tuple(_PREDICTED_DELIMITERS)
 
 
 def _symbol(rng: random.Random) -> str:
@@ -99,10 +98,8 @@ def _cases(rng: random.Random) -> list[str]:
 def _matrix(rng: random.Random) -> list[str]:
     size = rng.randrange(2, 4)
     rows: list[str] = []
-    for _ in range(size):
-        for column in range(size):
-            rows += (["&"] if column else []) + _term(rng, 0)
-        rows.append("\\\\")
+    for place in range(size * size):
+        rows += [*(["&"] if place % size else []), *_term(rng, 0), *([] if (place + 1) % size else ["\\\\"])]
     return ["\\begin{pmatrix}", *rows[:-1], "\\end{pmatrix}"]
 
 
@@ -153,39 +150,22 @@ def sample(index: int, seed: int) -> tuple[dict[str, Any], dict[str, Any] | None
     """Returns the ground-truth record of a sample and a prediction for it, or None in one sample of forty."""
     rng = random.Random(f"{seed}:{index}")
     if index % _EVERY == _EVERY - 1:
-        return _document(index, seed, rng)
+        dialect = tuple(_PREDICTED_DELIMITERS)[index // _EVERY % len(_PREDICTED_DELIMITERS)]
+        source, predicted = _paper(random.Random(f"{seed}:{index}"), dialect)
+        sample_id, tags = f"document-{seed}-{index}", ["long" if len(source) > 1200 else "short"]
+        truth = {"document": source, "source": rng.choice(_SOURCES), "kind": "document", "tags": tags}
+        return {"sample_id": sample_id, **truth}, {"sample_id": sample_id, "document": predicted, "dialect": dialect}
     kind = rng.choices(tuple(_KINDS), weights=(12, 2, 2, 2, 1))[0]
     tokens = _KINDS[kind](rng)
+    tags = sorted({"long" if len(tokens) > 30 else "short", "fraction" if "\\frac" in tokens else "plain"})
     sample_id = f"formula-{seed}-{index}"
-    truth = {
-        "sample_id": sample_id,
-        "latex": " ".join(tokens),
-        "source": rng.choice(_SOURCES),
-        "kind": kind,
-        "tags": sorted({"long" if len(tokens) > 30 else "short", "fraction" if "\\frac" in tokens else "plain"}),
-    }
-    if rng.random() < 1 / 40:
-        return truth, None
-    return truth, {"sample_id": sample_id, "latex": _misread(rng, tokens)}
+    truth = {"latex": " ".join(tokens), "source": rng.choice(_SOURCES), "kind": kind, "tags": tags}
+    prediction = None if rng.random() < 1 / 40 else {"sample_id": sample_id, "latex": _misread(rng, tokens)}
+    return {"sample_id": sample_id, **truth}, prediction
 
 
-def _document(index: int, seed: int, rng: random.Random) -> tuple[dict[str, Any], dict[str, Any]]:
-    dialect = _DIALECTS[index // _EVERY % len(_DIALECTS)]
-    source, predicted = _paper(index, seed, dialect)
-    sample_id = f"document-{seed}-{index}"
-    truth = {
-        "sample_id": sample_id,
-        "document": source,
-        "source": rng.choice(_SOURCES),
-        "kind": "document",
-        "tags": ["long" if len(source) > 1200 else "short"],
-    }
-    return truth, {"sample_id": sample_id, "document": predicted, "dialect": dialect}
-
-
-def _paper(index: int, seed: int, dialect: str) -> tuple[str, str]:
+def _paper(draw: random.Random, dialect: str) -> tuple[str, str]:
     """Returns a LaTeX source and the text that a system predicts for it: exact, off, wrong, never closed."""
-    draw = random.Random(f"{seed}:{index}")
     source, predicted = [_PREAMBLE, "\\begin{document}\n"], []
     for number in range(draw.randint(1, 6)):
         letters = {"a": draw.choice("uvwxyz"), "b": draw.choice("pqrst"), "n": str(draw.randint(2, 9))}
@@ -199,15 +179,11 @@ def _paper(index: int, seed: int, dialect: str) -> tuple[str, str]:
 
 
 def _predicted(formula: str, dialect: str, number: int, draw: random.Random) -> list[str]:
-    delimiters = _PREDICTED_DELIMITERS[dialect]
     kind = draw.choices(("exact", "off", "wrong", "missing", "redundant"), (5, 3, 1, 1, 1))[0]
-    if kind == "missing":
-        return ["Then it follows."]
     shown = {"off": formula.replace("=", "\\neq").replace("f", "g") + " .", "wrong": "\\oint"}.get(kind, formula)
-    answers = ["Then it follows.", _delimited(shown, delimiters, number, draw)]
-    if kind == "redundant":
-        answers.append(_delimited(formula + " + \\zeta", delimiters, number, draw))
-    return answers
+    more = {"missing": [], "redundant": [shown, formula + " + \\zeta"]}.get(kind, [shown])
+    delimiters = _PREDICTED_DELIMITERS[dialect]
+    return ["Then it follows.", *[_delimited(each, delimiters, number, draw) for each in more]]
 
 
 def _delimited(formula: str, delimiters: Sequence[tuple[str, str]], number: int, draw: random.Random) -> str:
