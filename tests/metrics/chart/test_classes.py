@@ -42,11 +42,10 @@ def test_each_class_of_the_ground_truth_counts_the_same() -> None:
 def test_the_table_has_what_was_counted() -> None:
     for said, header, row in (
         (["Pie", "Line"], ["line", "pie"], [1, 1]),
-        (["Pie", None], ["pie", "(none)"], [1, 1]),
         ([*(f"nonsense {index}" for index in range(5)), None], ["pie", "(other)", "(none)"], [0, 5, 1]),
     ):
         (table,) = make.benchmark().tables(class_sums([("Pie", each) for each in said]))
-        assert table.header == ["truth \\ predicted", *header]
+        assert (table.title, table.header) == ("Chart classes (task 1)", ["truth \\ predicted", *header])
         assert table.rows[-1] == ["pie", *row]
     # Roles of texts that are not there have a row.
     score = make.score({"task3": roles((1, "tick_label"))}, {"task3": roles((9, "tick_label"))})
@@ -136,10 +135,10 @@ ROLES_OF[2020] = (*ROLES_OF[2019], "legend_title", "value_label", "other")
 ROLES_OF[2022] = (*ROLES_OF[2020], "tick_grouping", "mark_label")
 
 
-@pytest.mark.parametrize("edition", [2019, 2020, 2022])
-def test_each_edition_has_its_roles(edition: int) -> None:
+def test_each_edition_has_its_roles() -> None:
     every = roles(*enumerate(ROLES_OF[2022]))
-    assert role_cells(every, every, edition=edition) == {f"{role}|{role}": 1 for role in ROLES_OF[edition]}
+    for edition, scored in ROLES_OF.items():
+        assert role_cells(every, every, edition=edition) == {f"{role}|{role}": 1 for role in scored}
 
 
 SCORED = st.lists(st.sampled_from(ROLES_OF[2022]), min_size=1, unique=True)
@@ -160,12 +159,8 @@ def test_released_reads_roles_from_text_blocks_where_there_are_no_text_roles() -
     truth = {"task3": roles((1, "tick_label"), (2, "axis_title"))}
     entries = [{"id": 1, "role": "tick_label", "bb": {}}, "no text role", {"id": 2, "role": "axis_title"}]
     for named, correct in (
-        ({"text_blocks": entries[:1]}, 1),
-        ({"text_blocks": entries[::2]}, 2),
         # The script drops a file from the first entry on that is no text role.
-        ({"text_blocks": entries}, 1),
-        ({"text_blocks": "odd"}, 0),
-        ({"text_blocks": {"id": 1}}, 0),
+        *(({"text_blocks": entries}, 1), ({"text_blocks": entries[::2]}, 2), ({"text_blocks": {"id": 1}}, 0)),
         ({"text_blocks": entries[:1], "text_roles": []}, 0),
     ):
         for protocol, right in (("released", correct), ("published", 0)):

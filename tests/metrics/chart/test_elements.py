@@ -85,11 +85,10 @@ def test_later_editions_square_distances(kind: str, truth: Json, said: Json, opt
 
 def test_details_say_which_elements_are_paired() -> None:
     # The first predicted bar is 8 of 15 pixels from the second true one; the third is nobody's.
-    prediction = elements(bars=[box(51, 12, 23, 97), box(10, 10, 20, 100), box(90, 10, 20, 100)])
+    prediction = elements(bars=[*SHIFTED_BARS["output"]["visual elements"]["bars"], box(90, 10, 20, 100)])
     found = make.score({"task1": chart_type(BAR), "task6": BARS}, {"task6": prediction}, tasks=["task6a"])
     pairs = [(0, 1, 1), (1, 0, pytest.approx(1 - 8 / 15))]
-    expected = {"task6a": {"bars": {"truths": 2, "predictions": 3, "pairs": pairs}}}
-    assert msgspec.to_builtins(found.details) == expected
+    assert msgspec.to_builtins(found.details) == {"task6a": {"bars": {"truths": 2, "predictions": 3, "pairs": pairs}}}
 
 
 SQUARE, POINT = box(0, 0, 5, 5), points((1, 1))
