@@ -30,18 +30,15 @@ def cases() -> Iterator[Case]:
         ("10,000 turned boxes", [_turned(3 * n, n / 5000) for n in range(10_000)]),
         ("1,000 regions with one text", _texts(boxes, ["a"])),
         ("long texts", _texts(boxes, long)),
-        ("long readings", [{"id": n, "text": text} for n, text in enumerate(long)]),
         ("one text of 16 MB", [{**boxes[0], "text": "ΰ" * 8_000_000}]),
         ("5,000,000 regions without anything", [{}] * 5_000_000),
     ):
         yield Case(name, {"regions": regions}, {"regions": regions})
-    across = [{"points": [point[::-1] for point in _zigzag(0)["points"]]}]
     rows = [_box(0, 10 * n, 10_000, 10 * n + 10) for n in range(1000)]
     columns = [_box(10 * n, 0, 10 * n + 10, 10_000) for n in range(1000)]
     band = _texts([_box(n, 0, n + 50, 10) for n in range(1000)], ["a"])
     many, few = ([box for n in range(100) for box in _pieces(n, parts)] for parts in (100, 1))
     for name, truth, prediction in (
-        ("zigzags across each other", [_zigzag(0)], across),
         ("10,000 nearly equal boxes in 48 subsets", _texts(_marked(near), ["a"]), _texts(near, ["a"])),
         ("1,000 rows across 1,000 columns", rows, columns),
         ("split over 100 detections each, in 48 subsets", _marked(few), many),
