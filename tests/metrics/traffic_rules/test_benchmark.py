@@ -6,7 +6,7 @@ import json
 import re
 import unicodedata
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 import pytest
@@ -26,7 +26,6 @@ TASKS = ("rule_extraction", "correspondence", "overall")
 TASK_METRICS = [f"{task}.{kind}" for task in TASKS for kind in ("precision", "recall", "f1")]
 BUS = {"LaneType": "Bus", "Limit": 40}
 Rules = list[dict[str, Any]]
-Form = Literal["NFC", "NFD"]
 
 
 def score(truth: Rules, predicted: Rules | None, **options: Any) -> SampleScore:
@@ -107,9 +106,8 @@ def test_what_was_paired_and_what_was_wrong() -> None:
     assert scored.coverage == {"matches_unknown_rule": 1}
     assert (scored.metrics["wrong_properties"], scored.metrics["unpaired_rules"]) == (5, 0)
     unpaired = score([{"id": "c", "properties": {"LaneType": "Bus"}}], [])
-    assert msgspec.to_builtins(unpaired.details["rules"]) == [
-        {"id": "c", "prediction": None, "right": False, "wrong": None}
-    ]
+    (rule,) = msgspec.to_builtins(unpaired.details["rules"])
+    assert rule == {"id": "c", "prediction": None, "right": False, "wrong": None}
     found = values(scored, unpaired)
     assert [found[f"property_accuracy[{name}]"] for name in ("LaneType", "Limit", "Date")] == [1 / 3, 0, 0]
     (table,) = make_benchmark("traffic_rules").tables(total([scored, unpaired]))
@@ -129,9 +127,8 @@ def test_long_names_are_cut_in_details_and_statistics() -> None:
         [{"id": name, "properties": {name: 1, "a]b[": 2}, "centerlines": ["r", "l" * 201]}],
         [{"matches": name, "centerlines": ["r"]}, {"matches": name + "y", "centerlines": ["y" * 200]}],
     )
-    wrong = [(shown, "y" * 200)]
-    assert scored.details["edges"] == {"right": [(shown, "r")], "missed": [(shown, "l" * 200 + "…")], "wrong": wrong}
-    assert scored.coverage == {"matches_unknown_rule": 1}
+    edges = {"right": [(shown, "r")], "missed": [(shown, "l" * 200 + "…")], "wrong": [(shown, "y" * 200)]}
+    assert (scored.details["edges"], scored.coverage) == (edges, {"matches_unknown_rule": 1})
     assert max(map(len, scored.statistics)) < MAX_NAME_LENGTH + 30
     assert values(scored)["property_accuracy[a]b[]"] == 0.0
 
@@ -143,10 +140,6 @@ def nested(depth: int) -> list[Any]:
     return value
 
 
-def wide(number: int) -> dict[str, Any]:
-    return {"id": number, "properties": {f"p{k}": number * k % 7 for k in range(64)}, "centerlines": ["1"] * 20}
-
-
 @pytest.mark.parametrize(
     ("truth", "rule", "said"),
     [
@@ -155,8 +148,7 @@ def wide(number: int) -> dict[str, Any]:
         ([], {"properties": {str(n): n for n in range(65)}}, "there are 65, and at most 64 are scored"),
         ([], {"properties": {"x" * 999: [0] * 1001}}, r"\A.{0,99}xxx\.\.\.' cannot .{0,50}1000 values"),
         ([], {"properties": {"a": {"b": [0] * 999, "c": []}}}, "'a' cannot .* more than 1000 values"),
-        ([], {"properties": {"a": nested(17)}}, "'a' cannot be compared: it nests more than 16 deep"),
-        ([], {"properties": {"a": nested(100_000)}}, "it nests more than 16 deep"),
+        *(([], {"properties": {"a": nested(depth)}}, "'a' cannot be compared: it nests") for depth in (17, 100_000)),
         ([], {"properties": {"a": b"x"}}, "bytes is not a type of JSON"),
     ],
 )
@@ -166,7 +158,11 @@ def test_more_than_can_be_scored_is_refused(truth: Rules, rule: Any, said: str) 
 
 def test_500_rules_a_side_are_scored_and_no_more() -> None:
     score([], [{"properties": {"a": nested(16), "b": [0] * 1000, "c": {"d": [0] * 999}}}])
-    scored = score([wide(n) for n in range(500)], [wide(n + 1) for n in range(500)])
+    sides = [
+        [{"id": n, "properties": {str(k): n * k % 7 for k in range(64)}, "centerlines": ["1"] * 20} for n in numbers]
+        for numbers in (range(500), range(1, 501))
+    ]
+    scored = score(*sides)
     assert scored.statistics["rule_extraction.true"] == scored.statistics["rule_extraction.predicted"] == 500
     assert (scored.statistics["correspondence.predicted"], scored.metrics["unpaired_rules"]) == (10_000, 0)
     assert rejection("prediction", [], [{}] * 501) == "rules: there are 501, and at most 500 are scored"
@@ -191,12 +187,12 @@ def test_records_and_options_of_another_shape_are_refused() -> None:
             score([], [], **options)
 
 
-def encoded(value: Any, form: Form) -> Any:
+def encoded(value: Any, form: Any) -> Any:
     """The same record with all texts in one form of Unicode."""
     return json.loads(unicodedata.normalize(form, json.dumps(value, ensure_ascii=False)))
 
 
-FORMS: st.SearchStrategy[Form] = st.sampled_from(("NFC", "NFD"))
+FORMS = st.sampled_from(("NFC", "NFD"))
 TEXTS = st.text(max_size=4) | st.text(st.sampled_from("aÅé각\u0301\u0323\u0f73"), max_size=4)
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | TEXTS,
@@ -218,7 +214,7 @@ RULES = st.lists(
 
 @settings(max_examples=60)
 @given(RULES, RULES | st.none(), FORMS, FORMS)
-def test_any_rules_are_scored_and_a_copy_scores_1(drawn: Rules, predicted: Any, form: Form, other: Form) -> None:
+def test_any_rules_are_scored_and_a_copy_scores_1(drawn: Rules, predicted: Any, form: str, other: str) -> None:
     """In either form of Unicode."""
     true = [{**rule, "id": f"É{number}"} for number, rule in enumerate(drawn)]
     scored = score(true, predicted)
