@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.generate.chart import SUMMARY
 from tests.metrics.chart import samples as make
 from tests.metrics.chart.samples import Json, box, chart_type, elements, points
 from tests.metrics.samples import best_sum
@@ -23,84 +24,90 @@ def score(kind: str, truth: Json, prediction: Json, **options: Any) -> float | N
     return make.metrics(*sides, tasks=["task6a"], **options).get("task6a.score")
 
 
-def plots(**lines: Any) -> Json:
-    """One box plot, each line by its point and its extent."""
-    return elements(boxplots=[{name: {"x": x, "y": y, "_bb": bb} for name, (x, y, bb) in lines.items()}])
-
-
 BAR, PLOT = "Grouped vertical bar", "Vertical box"
-NO_BARS = elements(bars=[])
-BARS = elements(bars=[box(10, 10, 20, 100), box(50, 10, 20, 100)])
-# |dx0| = 1, |dy0| = 2, |dx1| = 1 + 3, |dy1| = 2 - 3: D = 1 + 2 + 4 + 1 = 8.
-SHIFTED_BARS = elements(bars=[box(51, 12, 23, 97), box(10, 10, 20, 100)])
-CORNERED = box(0, 999, 40, 0)  # its corner says nothing of the line
-ENDS = plots(min=(100, 90, None), max=(100, 20, None))
-THREE_LINES = plots(min=(100, 90, None), max=(100, 20, None), median=(100, 50, None))
-ACROSS = plots(median=(100, 50, CORNERED), max=(100, 20, None))
-BESIDE = plots(median=(81, 47, None), max=(103, 26, None))
-UPRIGHT = plots(median=(100, 50, box(0, 0, 0, 40)), min=(10, 50, box(0, 0, 40, 8)))
-BELOW = plots(median=(100, 75, None), min=(32, 57, None))
-LOWER = elements(lines=[points((0, 300), (10, 300)), points((10, 90), (0, 90))])
-TWO_LINES = elements(lines=[points((0, 100), (10, 100)), points((0, 300), (10, 300))])
-TWO_POINTS = elements(scatter_points=points((10, 10), (50, 50)))
-GROUPED_POINTS = elements(scatter_points=[points((50, 53)), points((10, 10))])
-SCORES = [
-    ("bars: two corners", BAR, BARS, SHIFTED_BARS, (1 + 1 - 8 / 15) / 2),
-    # On the median's line (80..120), and 3 pixels above it; the max is a bare point, 3 + 6 away.
-    ("lines of box plots reach half their extent", PLOT, ACROSS, BESIDE, (1 - 3 / 15 + 1 - 9 / 15) / 2),
-    # 25 - 20 below the upright line; 22 - 20 beside the flat one and 7 - 4 below it.
-    ("in both directions", "Horizontal box", UPRIGHT, BELOW, (1 - 5 / 15 + 1 - (2 + 3) / 15) / 2),
-    ("no extent", PLOT, plots(max=(9, 9, box(0, 0, -40, -40))), plots(max=(12, 9, None)), 1 - 3 / 15),
-    ("matched within their class", PLOT, ENDS, plots(max=(100, 90, None), min=(100, 20, None)), 0),
-    ("and share one denominator", "Horizontal box", ENDS, THREE_LINES, 2 / 3),
-    ("scatter points may be grouped by series", "Scatter", TWO_POINTS, GROUPED_POINTS, (1 + 1 - 3 / 15) / 2),
-    # Recall is 1 - 10 / 100, precision 1 - 10 / 90, for 90 where 100 is true.
-    ("functions, in any order", "Line", TWO_LINES, LOWER, (1 + 2 * 0.9 * (8 / 9) / (0.9 + 8 / 9)) / 2),
-]
-
-
-@pytest.mark.parametrize(("why", "kind", "truth", "prediction", "expected"), SCORES)
-def test_scores(why: str, kind: str, truth: Json, prediction: Json, expected: float) -> None:
-    # The released script scores a perfect prediction 0, so there is nothing to reproduce.
-    for protocol in ("published", "released"):
-        assert score(kind, truth, prediction, protocol=protocol) == pytest.approx(expected), why
-
-
-@pytest.mark.parametrize(
-    ("kind", "truth", "said", "options", "expected"),
-    [
-        # All four coordinates of a bar together: dx0 = dy0 = 1, dx1 = 0, dy1 = -1.
-        (BAR, elements(bars=[box(10, 10, 20, 100)]), elements(bars=[box(11, 11, 19, 98)]), {}, 1 - (1 + 1 + 0 + 1) / 9),
-        # 21 - 20 beside the line and 2 above it.
-        (PLOT, plots(max=(100, 50, box(0, 0, 40, 0))), plots(max=(121, 48, None)), {}, 1 - (1 + 4) / 9),
-        # Lines are scored as before, and the option overrides the edition: T is 6 pixels.
-        ("Line", TWO_LINES, TWO_LINES, {}, 1),
-        ("Scatter", TWO_POINTS, GROUPED_POINTS, {"element_distance": 0.02}, (1 + 1 - 9 / 36) / 2),
-    ],
+PLACES = st.integers(0, 20) | st.floats(0, 20)
+SIZES = st.integers(-4, 20)
+POINT = st.fixed_dictionaries({"x": PLACES, "y": PLACES})
+BOX = st.builds(box, PLACES, PLACES, SIZES, SIZES)
+LINE = st.fixed_dictionaries({"x": PLACES, "y": PLACES, "_bb": st.none() | BOX})
+GROUPS: dict[str, tuple[str, Any]] = {
+    BAR: ("bars", BOX),
+    # Points may be grouped by series.
+    "Scatter": ("scatter_points", POINT | st.lists(POINT, max_size=2)),
+    PLOT: ("boxplots", st.dictionaries(st.sampled_from(SUMMARY), LINE, min_size=1, max_size=2)),
+}
+SIDES = st.sampled_from([*GROUPS]).flatmap(
+    lambda kind: st.tuples(st.just(kind), *[st.lists(GROUPS[kind][1], max_size=3)] * 2)
 )
-def test_later_editions_square_distances(kind: str, truth: Json, said: Json, options: Json, expected: float) -> None:
-    for edition in (2020, 2022):
-        assert score(kind, truth, said, edition=edition, **options) == pytest.approx(expected)
+
+
+def classes(kind: str, items: list[Any]) -> list[list[Json]]:
+    """Returns the elements of each class, which are matched within themselves: a box plot has five lines."""
+    if kind == PLOT:
+        return [[plot[name] for plot in items if name in plot] for name in SUMMARY]
+    return [[each for item in items for each in (item if isinstance(item, list) else [item])]]
+
+
+def closeness(truth: Json, said: Json, squared: bool) -> float:
+    if "x0" in truth:
+        corners = [(bar["x0"], bar["y0"], bar["x0"] + bar["width"], bar["y0"] + bar["height"]) for bar in (truth, said)]
+        gaps = [abs(one - other) for one, other in zip(*corners, strict=True)]
+    else:
+        # A line of a box plot reaches half its extent from its point to each side; where its box lies says nothing.
+        bb = truth.get("_bb") or box(0, 0, 0, 0)
+        sides = (("x", "width"), ("y", "height"))
+        gaps = [max(0, abs(truth[axis] - said[axis]) - max(0, bb[size]) / 2) for axis, size in sides]
+    return max(0.0, 1 - math.hypot(*gaps) ** 2 / 9 if squared else 1 - sum(gaps) / 15)
+
+
+@settings(max_examples=80, deadline=None)
+@given(SIDES, st.sampled_from([2019, 2020, 2022]), st.sampled_from(["published", "released"]))
+def test_scores_are_those_of_the_best_assignment(sides: Any, edition: int, protocol: str) -> None:
+    """The released script scores a perfect prediction 0, so there is nothing to reproduce."""
+    kind, *groups = sides
+    truths, predictions = (classes(kind, group) for group in groups)
+    total = sum(
+        best_sum([[closeness(one, other, edition > 2019) for other in others] for one in ones])
+        for ones, others in zip(truths, predictions, strict=True)
+    )
+    larger = max(sum(map(len, side)) for side in (truths, predictions))
+    truth, said = (elements(**{GROUPS[kind][0]: group}) for group in groups)
+    options: Json = {"edition": edition} if edition > 2019 else {"protocol": protocol}
+    assert score(kind, truth, said, **options) == pytest.approx(total / larger if larger else 1)
+    assert score(kind, truth, truth, **options) == 1
+
+
+def test_lines_score_as_functions_in_any_order_and_the_option_sets_the_distance() -> None:
+    two = elements(lines=[points((0, 100), (10, 100)), points((0, 300), (10, 300))])
+    lower = elements(lines=[points((0, 300), (10, 300)), points((10, 90), (0, 90))])
+    for edition in (2019, 2020, 2022):
+        # Recall is 1 - 10 / 100, precision 1 - 10 / 90, for 90 where 100 is true.
+        expected = (1 + 2 * 0.9 * (8 / 9) / (0.9 + 8 / 9)) / 2
+        assert score("Line", two, lower, edition=edition) == pytest.approx(expected)
+    one, other = (elements(scatter_points=points((10, y))) for y in (10, 13))
+    assert score("Scatter", one, other, edition=2020, element_distance=0.02) == pytest.approx(1 - 9 / 36)
 
 
 def test_details_say_which_elements_are_paired() -> None:
-    # The first predicted bar is 8 of 15 pixels from the second true one; the third is nobody's.
-    prediction = elements(bars=[*SHIFTED_BARS["output"]["visual elements"]["bars"], box(90, 10, 20, 100)])
-    found = make.score({"task1": chart_type(BAR), "task6": BARS}, {"task6": prediction}, tasks=["task6a"])
+    # |dx0| = 1, |dy0| = 2, |dx1| = 1 + 3, |dy1| = 2 - 3: the first predicted bar is 8 of 15 pixels from the second true
+    # one; the third is nobody's.
+    truth = elements(bars=[box(10, 10, 20, 100), box(50, 10, 20, 100)])
+    prediction = elements(bars=[box(51, 12, 23, 97), box(10, 10, 20, 100), box(90, 10, 20, 100)])
+    found = make.score({"task1": chart_type(BAR), "task6": truth}, {"task6": prediction}, tasks=["task6a"])
     pairs = [(0, 1, 1), (1, 0, pytest.approx(1 - 8 / 15))]
     assert msgspec.to_builtins(found.details) == {"task6a": {"bars": {"truths": 2, "predictions": 3, "pairs": pairs}}}
 
 
-SQUARE, POINT = box(0, 0, 5, 5), points((1, 1))
-ONE_LINE = {"min": POINT[0]}
+SQUARE, DOT = box(0, 0, 5, 5), points((1, 1))
+ONE_LINE = {"min": DOT[0]}
 
 
 @pytest.mark.parametrize(
     ("kind", "groups", "own"),
     [
         (BAR, {"boxplots": [ONE_LINE]}, {"bars": [SQUARE]}),
-        ("Line", {"scatter points": POINT}, {"lines": [POINT]}),
-        ("Scatter", {"lines": [POINT], "scatter points": [[]]}, {"scatter_points": POINT}),
+        ("Line", {"scatter points": DOT}, {"lines": [DOT]}),
+        ("Scatter", {"lines": [DOT], "scatter points": [[]]}, {"scatter_points": DOT}),
         (PLOT, {"bars": [SQUARE]}, {"boxplots": [ONE_LINE]}),
         (PLOT, {"boxplots": [{}]}, {"boxplots": [ONE_LINE]}),
     ],
@@ -111,27 +118,9 @@ def test_elements_of_other_charts(kind: str, groups: Json, own: Json) -> None:
         message = make.rejection("ground_truth", {"task1": chart_type(kind), "task6": other}, prediction)
         assert f"not those of a {kind.lower()} chart" in message
     assert score(kind, elements(**own), elements(**own)) == 1
-    assert score(kind, elements(**own), other) == score(kind, NO_BARS, other) == 0
-    assert score(kind, NO_BARS, elements(lines=[])) == 1
+    assert score(kind, elements(**own), other) == score(kind, elements(bars=[]), other) == 0
+    assert score(kind, elements(bars=[]), elements(lines=[])) == 1
     # Without any group there is no task.
     empty = elements()
     assert score(kind, empty, elements(lines=[])) is None
     assert score(kind, elements(lines=[]), empty) == 0
-
-
-PLACES = st.integers(0, 20) | st.floats(0, 20)
-POINTS = st.lists(st.tuples(PLACES, PLACES), max_size=4)
-
-
-@settings(max_examples=100, deadline=None)
-@given(POINTS, POINTS, st.sampled_from([2019, 2020]))
-def test_the_assignment_is_the_best_of_all(truth: Any, prediction: Any, edition: int) -> None:
-    def close(first: tuple[float, float], second: tuple[float, float]) -> float:
-        dx, dy = abs(first[0] - second[0]), abs(first[1] - second[1])
-        return max(0.0, 1 - (dx + dy) / 15 if edition == 2019 else 1 - math.hypot(dx, dy) ** 2 / 9)
-
-    larger = max(len(truth), len(prediction))
-    expected = best_sum([[close(one, other) for other in prediction] for one in truth]) / larger if larger else 1
-    sides = [elements(scatter_points=points(*side)) for side in (truth, prediction)]
-    assert score("Scatter", *sides, edition=edition) == pytest.approx(expected)
-    assert score("Scatter", sides[0], sides[0], edition=edition) == 1
