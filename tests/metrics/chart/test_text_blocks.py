@@ -45,7 +45,6 @@ CASES: list[tuple[Any, ...]] = [
     # pixels (76 * 11 over (101 + 101 - 76) * 11), and a takes c, which comes first, as b does.
     ("best first", blocks(A, B), blocks(C, D), [(0.9 + 95 / 105) / 2, 1], [(76 / 126 + 96 / 106) / 2, 1 / 2]),
     ("the IoU threshold is included; in pixels, 50 of 100", WIDE, row((0, 50)), [0.5, 1], [51 / 101, 1]),
-    ("the same, released", row((0, 99)), row((0, 49)), [0, 0], [0.5, 1]),
     # Together they share 450 + 427.5 >= 0.8 of 1000. Their bounding box is 95 x 10.5, read from left to right.
     ("a split", blocks(block("t", "ab cd", 0, 0, 100, 10)), SPLIT, [0.8 * 950 / (1000 + 95 * 10.5 - 950), 1], None),
     ("parts cover 0.8, exactly", WHOLE, row((0, 40), (60, 40)), [0.8, 1], [0, 0]),
