@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 import re
@@ -126,11 +127,10 @@ def molecule(rng: random.Random) -> Drawing:
 
 def _tree(drawing: Drawing, start: int, rng: random.Random | None) -> tuple[dict[int, Bonds], dict[int, list[str]]]:
     """The children of each atom of a walk with their bonds, and the hooks of the bonds that close rings."""
-    sees = drawing.neighbours()
+    sees, parents = drawing.neighbours(), {start: -1}
     children: dict[int, Bonds] = {}
     opened: dict[int, list[str]] = defaultdict(list)
     closed: dict[int, list[str]] = defaultdict(list)
-    parents = {start: -1}
     names = iter(ascii_lowercase)
 
     def visit(atom: int) -> None:
@@ -162,8 +162,7 @@ def write_ssml(drawing: Drawing, start: int = 0, rng: random.Random | None = Non
         return f"{round(angle % 360, decimals) % 360}"
 
     def written(atom: int) -> list[str]:
-        parts = [*spaced(drawing.texts[atom])] if drawing.texts[atom] else []
-        parts += hooks[atom]
+        parts = [*spaced(drawing.texts[atom]), *hooks[atom]]
         if atom in circles:
             here, middle = drawing.places[atom], drawing.middle(circles[atom])
             bond = f"-:[:{number(direction(here, middle))},{math.dist(here, middle):.2f}]"
@@ -179,9 +178,7 @@ def write_ssml(drawing: Drawing, start: int = 0, rng: random.Random | None = Non
 def write_chemfig(drawing: Drawing, start: int = 0, rng: random.Random | None = None) -> str:
     """Writes raw Chemfig from any atom on, with `*n` for the rings; `rng` shuffles branches and forms of angles."""
     ring_of = {atom: (atoms, circle) for atoms, circle in drawing.rings for atom in atoms}
-    sides = {
-        frozenset((a, b)) for atoms, _ in drawing.rings for a, b in zip(atoms, (*atoms[1:], atoms[0]), strict=True)
-    }
+    sides = {frozenset(pair) for atoms, _ in drawing.rings for pair in itertools.pairwise((*atoms, atoms[0]))}
     sees = drawing.neighbours()
     parents, hooks = _parents_and_hooks(drawing, start, sides)
 
@@ -199,32 +196,27 @@ def write_chemfig(drawing: Drawing, start: int = 0, rng: random.Random | None = 
 
     def branches(atom: int, parent: int, before: float | None) -> str:
         out = [
-            (other, kind)
+            (kind, other, drawing.angle(atom, other))
             for other, kind in sees[atom]
             if other != parent and frozenset((atom, other)) not in sides and parents.get(other) == atom
         ]
         if rng is not None:
             rng.shuffle(out)
-        return "".join(
-            f"({kind}[{angle_of(drawing.angle(atom, other), before)}]{whole(other, atom, drawing.angle(atom, other))})"
-            for other, kind in out
-        )
+        return "".join(f"({kind}[{angle_of(angle, before)}]{whole(other, atom, angle)})" for kind, other, angle in out)
 
     def whole(atom: int, parent: int, before: float | None) -> str:
         written = text_of(atom) + branches(atom, parent, before)
         if atom not in ring_of:
             return written
         atoms, circle = ring_of[atom]
-        place = atoms.index(atom)
+        place, count = atoms.index(atom), len(atoms)
         turned = (*atoms[place:], *atoms[:place])
-        count = len(turned)
         first = drawing.angle(atom, turned[1])
         correction = 90 if parent < 0 and not branches(atom, parent, before) else 90 + 180 / count
         lead = round((first - 360 / count + correction) % 360, 3)
-        kinds = [dict(sees[a])[b] for a, b in zip(turned, (*turned[1:], turned[0]), strict=True)]
-        body = kinds[0] + "".join(
-            text_of(a) + branches(a, -2, None) + kind for a, kind in zip(turned[1:], kinds[1:], strict=True)
-        )
+        kinds = [dict(sees[a])[b] for a, b in itertools.pairwise((*turned, atom))]
+        rest = zip(turned[1:], kinds[1:], strict=True)
+        body = kinds[0] + "".join(text_of(a) + branches(a, -2, None) + kind for a, kind in rest)
         return f"{written}{'**' if circle else '*'}{count}([:{lead}]{body})"
 
     return f"\\chemfig{{{whole(start, -1, None)}}}"
@@ -235,10 +227,8 @@ def _parents_and_hooks(
 ) -> tuple[dict[int, int], dict[int, list[str]]]:
     """A spanning tree of atoms and whole rings from `start`, and hooks for the bonds that are in neither."""
     ring_of = {atom: atoms for atoms, _ in drawing.rings for atom in atoms}
-    sees = drawing.neighbours()
+    sees, todo, seen = drawing.neighbours(), [start], set(ring_of.get(start, (start,)))
     parents: dict[int, int] = {}
-    todo = [start]
-    seen = set(ring_of.get(start, (start,)))
     while todo:
         atom = todo.pop()
         for member in ring_of.get(atom, (atom,)):
@@ -300,11 +290,10 @@ def sample(index: int, seed: int) -> tuple[dict[str, Any], dict[str, Any] | None
     elif error == "extra":
         drawings.insert(chosen, molecule(rng))
         glue.append(" + ")
+    as_ssml, anywhere = error in ("rewritten", "extra") or notation == "ssml", error == "rewritten"
     molecules = [
-        write_ssml(drawing, rng.randrange(len(drawing.texts)) if error == "rewritten" else 0, rng)
-        if error in ("rewritten", "extra") or notation == "ssml"
-        else write_chemfig(drawing)
-        for drawing in drawings
+        write_ssml(each, rng.randrange(len(each.texts)) if anywhere else 0, rng) if as_ssml else write_chemfig(each)
+        for each in drawings
     ]
     if error == "turned":
         molecules = [text.replace("[:30", "[:33").replace("[:90", "[:86") for text in molecules]

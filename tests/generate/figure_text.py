@@ -70,16 +70,15 @@ def _detections(draw: random.Random, regions: list[Record]) -> list[Record]:
         error = draw.choice(("none", "none", "none", "none", "text", "missed", "split", "merged", "moved", "twice"))
         if error == "missed":
             continue
-        if error == "moved":
-            found.append(_moved(draw, region, 25))
-        elif error == "split" and "box" in region:
+        if error == "split" and "box" in region:
             found.extend(_halves(region))
-        elif error == "merged" and "box" in region and number + 1 < len(regions) and "box" in regions[number + 1]:
+        elif (
+            error == "merged" and all("box" in each for each in regions[number : number + 2]) and region != regions[-1]
+        ):
             found.append(_merged(region, regions[number + 1]))
         else:
-            found.append(_moved(draw, region, 1))
-            if error == "twice":
-                found.append(_moved(draw, region, 2))
+            pixels = {"moved": [25], "twice": [1, 2]}.get(error, [1])
+            found += [_moved(draw, region, each) for each in pixels]
         if error == "text":
             found[-1]["text"] = _misread(draw, region["text"])
     while draw.random() < 0.3:
