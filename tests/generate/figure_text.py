@@ -68,14 +68,13 @@ def _detections(draw: random.Random, regions: list[Record]) -> list[Record]:
     found: list[Record] = []
     for number, region in enumerate(regions):
         error = draw.choice(("none", "none", "none", "none", "text", "missed", "split", "merged", "moved", "twice"))
+        boxes = [each for each in regions[number : number + 2] if "box" in each]
         if error == "missed":
             continue
         if error == "split" and "box" in region:
             found.extend(_halves(region))
-        elif (
-            error == "merged" and all("box" in each for each in regions[number : number + 2]) and region != regions[-1]
-        ):
-            found.append(_merged(region, regions[number + 1]))
+        elif error == "merged" and len(boxes) == 2:
+            found.append(_merged(*boxes))
         else:
             pixels = {"moved": [25], "twice": [1, 2]}.get(error, [1])
             found += [_moved(draw, region, each) for each in pixels]

@@ -70,8 +70,9 @@ def test_pie_and_donut_charts_have_task_1_alone(name: str, protocol: str) -> Non
 
 SIX_TASKS = ["task1", "task2", "task3", "task4", "task5", "task6"]
 NO_AXES: list[Json] = [{"_plot_bb": box(0, 0, 9, 9)}, {"axes": {}}, {"axes": {"x-axis": None, "y-axis": None}}]
+NOTHING: list[Any] = [None, {"output": None}, output()]
 EMPTY_OUTPUTS: list[tuple[str, Any]] = [
-    *((task, each) for task in SIX_TASKS for each in (None, {"output": None}, {"output": {}})),
+    *((task, each) for task in SIX_TASKS for each in NOTHING),
     *(("task1", {"output": each}) for each in ("", {"chart_type": None}, {"chart_type": "  "})),
     *(("task2", output(text_blocks=None)), ("task3", output(text_roles=None)), ("task5", output(legend_pairs=None))),
     *(("task4", {"output": each}) for each in NO_AXES),
@@ -141,19 +142,35 @@ def test_the_score_is_the_mean_of_what_is_measured_of_what_the_ground_truth_has(
 
 def test_records_with_odd_coordinates_are_refused_by_their_type() -> None:
     for record, path in (
-        ('{"task2":{"output":{"text_blocks":[{"bb":{"x0":1e300,"y0":0,"width":1,"height":1}}]}}}', "x0"),
-        ('{"task4":{"output":{"axes":{"x-axis":[{"id":1,"tick_pt":{"x":null,"y":0}}]}}}}', "tick_pt.x"),
-        ('{"task6":{"output":{"data series":[{"name":"s","data":[{"x":1e999,"y":0}]}]}}}', "data series"),
+        *(({"task2": blocks(block(1, "a", 0, place, 1, 1))}, "y0") for place in (10**9 + 1, -(10**9) - 1)),
+        ({"task4": make.axes([make.tick(1, "1", 0)], [])}, "tick_pt.x"),  # type: ignore[arg-type]
+        ({"task6": elements(lines=[[{"x": 0, "y": None}]])}, "lines"),
     ):
         for kind in (ChartTruth, ChartPrediction):
             with pytest.raises(msgspec.ValidationError, match=path):
-                msgspec.json.decode(record, type=kind)
+                msgspec.convert(record, kind)
+    for size in (0, 10**9 + 1):
+        with pytest.raises(msgspec.ValidationError, match=r"image\.width"):
+            msgspec.convert({"image": {"width": size, "height": 1}}, ChartTruth)
+    far = {"task2": blocks(block(1, "a", 10**9, -(10**9), 1, 1)), "image": {"width": 10**9, "height": 0.1}}
+    assert make.metrics(far, far, tasks=["task2"])["score"] == 1
+
+
+RANGES: dict[str, tuple[float, float]]
+RANGES = {"text_iou": (0, 1), "tick_far": (0.011, 10), "element_distance": (0, 10), "alpha": (0.001, 1000)}
+RANGES |= {"beta": (1, 1000), "max_text_blocks": (1, 100_000), "max_characters": (1, 10_000_000)}
 
 
 def test_impossible_options_are_refused() -> None:
+    for name, (least, most) in RANGES.items():
+        for value in (least, most):
+            make.benchmark(**{name: value})
+        for value in (least - 1, most + 1):
+            with pytest.raises(msgspec.ValidationError, match=name):
+                make.benchmark(**{name: value})
     for options in (
-        *({"tick_close": 0.02}, {"text_iou": 1.5}, {"tasks": ["task6"]}, {"gamma": 0}, {"beta": 0.9}, {"unknown": 1}),
-        *({"protocol": "official"}, {"edition": 2021}, {"element_distance": -0.1}, {"max_steps": 0}),
+        *({"tick_close": 0.02}, {"tasks": ["task6"]}, {"unknown": 1}, {"protocol": "official"}, {"edition": 2021}),
+        {"max_steps": 0},
     ):
         with pytest.raises(msgspec.ValidationError):
             make.benchmark(**options)

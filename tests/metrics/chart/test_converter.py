@@ -56,7 +56,7 @@ def test_json_and_image_become_one_record() -> None:
     files = annotation("b.json"), annotation("a.json"), ("images", "c.png", PNG)
     assert [each["sample_id"] for each in convert(*files)] == ["a", "b"]
     # What has not the layout of a task is left to the type of the records.
-    odd = {"task1": "Pie", "task2": None, "task3": {}}
+    odd: dict[str, Any] = {"task1": "Pie", "task2": None, "task3": {}}
     assert convert(annotation("a.json", odd)) == [{**odd, "sample_id": "a", "task3": {"output": None}}]
 
 

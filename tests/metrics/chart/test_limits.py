@@ -61,11 +61,11 @@ def steps(truth: Json, prediction: Json, task: str, **options: Any) -> int:
 @pytest.mark.parametrize("protocol", ["published", "released"])
 def test_the_work_of_texts(protocol: str) -> None:
     def of_texts(count: int, length: int, others: int, other: int) -> int:
-        sides = [
+        truth, prediction = (
             {"task2": blocks(*(block(place, text * size, 100 * place, 0, 90, 10) for place in range(number)))}
             for text, number, size in (("ab", count, length), ("ba", others, other))
-        ]
-        return steps(*sides, "task2", protocol=protocol)
+        )
+        return steps(truth, prediction, "task2", protocol=protocol)
 
     # Reading them, 30 passes over the table of pairs, and the edits, of which 64 in a column are one operation.
     reading, tables = 3 + 6000 // 50 + 4 + 6400 // 50, 30 * (1 + 3 * 4 // 20)

@@ -187,9 +187,9 @@ def test_points_that_only_rounding_takes_off_their_line_lie_on_it(step: float, p
 
 
 POINTS = points(("1", 1), ("2", 2))
-OTHER_LAYOUTS = [
+OTHER_LAYOUTS: list[tuple[str, Any]] = [
     *((kind, found) for kind in (BAR, "Scatter", "Line") for found in (FIVE, {}, None)),
-    *(("Vertical box", found) for found in (POINTS, [], {}, {"x": 1}, None)),
+    *((PLOT, found) for found in (POINTS, [], {}, {"x": 1}, None)),
 ]
 
 
