@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
 import pytest
 
 from tests.metrics.chart import samples as make
@@ -74,21 +73,3 @@ def test_the_f_of_all_charts() -> None:
         options: Json = {"tasks": ["task4"], "protocol": protocol}
         sums = total(make.score({"task4": truth}, {"task4": prediction}, **options) for truth, prediction in pairs)
         assert make.benchmark(**options).values(sums)["task4.f1"] == pytest.approx(expected)
-
-
-def test_details_say_what_was_matched_missed_and_extra() -> None:
-    truth = axes([tick(1, 10, 10), tick("1", 20, 10), tick(2, 30, 10)], [tick(None, 5, 5)])
-    prediction = axes([tick("a", 0, 0), tick(1.0, 10, 17), tick("3", 0, 0), tick("a", 9, 9)], [])
-    pairs = (
-        {"task4": truth, "task5": PAIRS},
-        {"task4": prediction, "task5": legend(_7=box(0, 0, 1, 1), _1=box(0, 0, 5, 10))},
-    )
-    details = msgspec.to_builtins(make.score(*pairs, tasks=["task4", "task5"]).details)
-    # 7 of 5 to 10 pixels score 0.6.
-    matched = {"id": "1", "kind": "matched", "distance": 7, "score": 0.6}
-    missed = [{"id": key, "kind": "missed"} for key in ("1", "2", None)]
-    # The extra ones in the order of the last of each id, from the last one.
-    extra = [{"id": key, "kind": "extra"} for key in ("a", "a", "3")]
-    assert details["task4"] == {"x-axis": [matched, *missed[:2], *extra], "y-axis": missed[2:]}
-    found = [{"id": "1", "kind": "matched", "iou": 0.5}, {**missed[1], "iou": None}]
-    assert details["task5"] == {"pairs": found, "extra": 1}

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -86,16 +85,6 @@ def test_lines_score_as_functions_in_any_order_and_the_option_sets_the_distance(
         assert score("Line", two, lower, edition=edition) == pytest.approx(expected)
     one, other = (elements(scatter_points=points((10, y))) for y in (10, 13))
     assert score("Scatter", one, other, edition=2020, element_distance=0.02) == pytest.approx(1 - 9 / 36)
-
-
-def test_details_say_which_elements_are_paired() -> None:
-    # |dx0| = 1, |dy0| = 2, |dx1| = 1 + 3, |dy1| = 2 - 3: the first predicted bar is 8 of 15 pixels from the second true
-    # one; the third is nobody's.
-    truth = elements(bars=[box(10, 10, 20, 100), box(50, 10, 20, 100)])
-    prediction = elements(bars=[box(51, 12, 23, 97), box(10, 10, 20, 100), box(90, 10, 20, 100)])
-    found = make.score({"task1": chart_type(BAR), "task6": truth}, {"task6": prediction}, tasks=["task6a"])
-    pairs = [(0, 1, 1), (1, 0, pytest.approx(1 - 8 / 15))]
-    assert msgspec.to_builtins(found.details) == {"task6a": {"bars": {"truths": 2, "predictions": 3, "pairs": pairs}}}
 
 
 SQUARE, DOT = box(0, 0, 5, 5), points((1, 1))

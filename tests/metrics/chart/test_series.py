@@ -106,17 +106,6 @@ def test_scores(why: str, kind: str, truth: Json, prediction: Any, expected: flo
     assert score(kind, truth, prediction, **options) == pytest.approx(expected, abs=1e-12), why
 
 
-def test_details_say_which_series_are_paired_missed_and_extra() -> None:
-    a, b, c = series("a", ("x", 1), ("y", 2)), series("b", ("x", 8), ("y", 9)), series("c", ("x", 30), ("y", 50))
-    for truth, said, missed, extra in (
-        (data(a, b, c), data(b), ["a", "c"], []),
-        (data(b), data(c, b, a), [], ["c", "a"]),
-    ):
-        found = make.score({"task1": chart_type(BAR), "task6": truth}, {"task6": said}).details["task6b"]
-        pair = {"truth": "b", "predicted": "b", "similarity": 1, "score": 1}
-        assert found == {"kind": "labelled", "pairs": [pair], "missed": missed, "extra": extra}
-
-
 Points = list[tuple[float, float]]
 FUNCTION = st.lists(st.tuples(st.integers(0, 4), st.sampled_from([-3, 0, 0, 5, 10])), min_size=1, max_size=6)
 

@@ -110,14 +110,6 @@ def test_what_was_paired_and_what_was_wrong() -> None:
     assert rule == {"id": "c", "prediction": None, "right": False, "wrong": None}
     found = values(scored, unpaired)
     assert [found[f"property_accuracy[{name}]"] for name in ("LaneType", "Limit", "Date")] == [1 / 3, 0, 0]
-    (table,) = make_benchmark("traffic_rules").tables(total([scored, unpaired]))
-    # property, true, accuracy, right, other value, absent, rule not paired, extra: most often wrong in a pair first
-    assert table.rows == [
-        ["(other)", 0, None, 0, 0, 0, 0, 2],
-        ["Date", 1, 0.0, 0, 0, 1, 0, 0],
-        ["LaneType", 3, 1 / 3, 1, 0, 1, 1, 0],
-        ["Limit", 1, 0.0, 0, 1, 0, 0, 0],
-    ]
     assert make_benchmark("traffic_rules").tables(Sums()) == []
 
 
