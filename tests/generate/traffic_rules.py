@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import random
 from typing import Any
 
@@ -15,8 +14,6 @@ VALUES: dict[str, list[Any]] = {
     "LowSpeedLimit": ["None", "60", "80"],
     "HighSpeedLimit": ["None", "40", "80", "100", "120"],
 }
-SOURCES = ["urban", "highway", "ramp"]
-TAGS = ["night", "rain", "occluded"]
 
 
 def sample(index: int, seed: int) -> tuple[dict[str, Any], dict[str, Any] | None]:
@@ -26,11 +23,11 @@ def sample(index: int, seed: int) -> tuple[dict[str, Any], dict[str, Any] | None
     lanes = [str(10 * lane + chance.randrange(10)) for lane in range(1, chance.randint(2, 8))]
     rules = [_rule(chance, number, lanes) for number in range(chance.choice((0, 1, 1, 2, 2, 3, 4, 5)))]
     if len(rules) > 2 and chance.random() < 0.1:
-        rules[1]["properties"] = copy.deepcopy(rules[0]["properties"])
+        rules[1]["properties"] = rules[0]["properties"]
     truth = {
         "sample_id": sample_id,
-        "source": SOURCES[index % len(SOURCES)],
-        "tags": [tag for tag in TAGS if chance.random() < 0.3],
+        "source": ("urban", "highway", "ramp")[index % 3],
+        "tags": [tag for tag in ("night", "rain", "occluded") if chance.random() < 0.3],
         "rules": rules,
     }
     if chance.random() < 0.04:
@@ -39,8 +36,7 @@ def sample(index: int, seed: int) -> tuple[dict[str, Any], dict[str, Any] | None
 
 
 def _rule(chance: random.Random, number: int, lanes: list[str]) -> dict[str, Any]:
-    properties: dict[str, Any] = {"RuleIndex": number}
-    properties.update((name, copy.copy(chance.choice(values))) for name, values in VALUES.items())
+    properties = {"RuleIndex": number, **{name: chance.choice(values) for name, values in VALUES.items()}}
     centerlines = sorted(chance.sample(lanes, chance.randint(0, min(3, len(lanes)))))
     return {"id": f"r{number}", "properties": properties, "centerlines": centerlines}
 
@@ -48,10 +44,10 @@ def _rule(chance: random.Random, number: int, lanes: list[str]) -> dict[str, Any
 def _predicted(chance: random.Random, rules: list[dict[str, Any]], lanes: list[str]) -> list[dict[str, Any]]:
     predicted = [_misread(chance, rule, lanes) for rule in rules if chance.random() > 0.08]
     if predicted and chance.random() < 0.05:
-        predicted.append(copy.deepcopy(chance.choice(predicted)))
+        predicted.append({**chance.choice(predicted)})
     if chance.random() < 0.1:
-        invented = _rule(chance, 9, lanes)
-        predicted.append({"properties": invented["properties"], "centerlines": invented["centerlines"]})
+        predicted.append(_rule(chance, 9, lanes))
+        del predicted[-1]["id"]
     if len(predicted) > 1 and chance.random() < 0.08:
         predicted[0]["matches"], predicted[1]["matches"] = predicted[1].get("matches"), predicted[0].get("matches")
     chance.shuffle(predicted)
@@ -59,11 +55,10 @@ def _predicted(chance: random.Random, rules: list[dict[str, Any]], lanes: list[s
 
 
 def _misread(chance: random.Random, rule: dict[str, Any], lanes: list[str]) -> dict[str, Any]:
-    properties, centerlines = copy.deepcopy(rule["properties"]), list(rule["centerlines"])
-    error = chance.random()
-    name = chance.choice(list(VALUES))
+    properties, centerlines = dict(rule["properties"]), list(rule["centerlines"])
+    error, name = chance.random(), chance.choice(list(VALUES))
     if error < 0.2:
-        properties[name] = copy.copy(chance.choice(VALUES[name]))
+        properties[name] = chance.choice(VALUES[name])
     elif error < 0.24:
         del properties[name]
     elif error < 0.28:
