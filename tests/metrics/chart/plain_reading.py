@@ -8,33 +8,16 @@ from collections.abc import Sequence
 from itertools import zip_longest
 from typing import Any
 
+from beamscore.metrics.common.boxes import Corners, area, bounding_box, box_iou, shared_area
 from tests.metrics.chart.samples import Json
 from tests.metrics.samples import edit_distance
 
-Corners = tuple[float, float, float, float]
 Read = tuple[Corners, str]
 """A text block: its corners (x0, y0, x1, y1) and its text."""
 
 
-def corners(box: Json) -> Corners:
-    return box["x0"], box["y0"], box["x0"] + box["width"], box["y0"] + box["height"]
-
-
-def area(box: Corners) -> float:
-    return max(0.0, box[2] - box[0]) * max(0.0, box[3] - box[1])
-
-
-def shared(one: Corners, other: Corners) -> float:
-    low, high = map(max, one[:2], other[:2]), map(min, one[2:], other[2:])
-    return area((*low, *high))  # type: ignore[arg-type]
-
-
-def iou(one: Corners, other: Corners, equal: float = 1.0) -> float:
-    """Returns intersection over union; `equal` for two equal boxes without area."""
-    union = area(one) + area(other) - shared(one, other)
-    if union > 0:
-        return shared(one, other) / union
-    return equal if one == other else 0.0
+def iou(one: Corners, other: Corners) -> float:
+    return 1.0 if one == other else box_iou(one, other)
 
 
 def text_score(truth: str, predicted: str) -> float:
@@ -46,15 +29,13 @@ def text_score(truth: str, predicted: str) -> float:
 def joined(parts: Sequence[Read]) -> Read:
     """Returns the bounding box of the parts and their texts in reading order."""
     ordered = sorted(parts, key=lambda part: ((part[0][1] + part[0][3]) / 2, part[0][0]))
-    low = [min(box[axis] for box, _ in parts) for axis in (0, 1)]
-    high = [max(box[axis] for box, _ in parts) for axis in (2, 3)]
-    return (*low, *high), " ".join(text for _, text in ordered)  # type: ignore[return-value]
+    return bounding_box([box for box, _ in parts]), " ".join(text for _, text in ordered)
 
 
 def lying_in(whole: Corners, others: dict[int, Read], inside: float, cover: float) -> list[int]:
     """Returns those that lie in `whole` by more than `inside` of their area, if two or more of them cover it."""
-    parts = [place for place, (box, _) in others.items() if area(box) and shared(whole, box) / area(box) > inside]
-    covered = sum(shared(whole, others[place][0]) for place in parts)
+    parts = [place for place, (box, _) in others.items() if area(box) and shared_area(whole, box) / area(box) > inside]
+    covered = sum(shared_area(whole, others[place][0]) for place in parts)
     return parts if len(parts) >= 2 and covered / area(whole) >= cover else []
 
 
@@ -62,8 +43,8 @@ def text_blocks(truth: Sequence[Json], prediction: Sequence[Json], protocol: str
     """Returns detection and recognition of one chart; texts are compared as they are."""
     last = int(protocol == "released")
     truths, predictions = (
-        {place: ((x0, y0, x1 + last, y1 + last), block["text"])
-         for place, block in enumerate(side) for x0, y0, x1, y1 in [corners(block["bb"])]}
+        {place: ((x, y, x + width + last, y + height + last), block["text"])
+         for place, block in enumerate(side) for x, y, width, height in [block["bb"].values()]}
         for side in (truth, prediction)
     )  # fmt: skip
     if not truths and not predictions:
