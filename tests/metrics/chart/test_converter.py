@@ -61,13 +61,10 @@ def test_json_and_image_become_one_record() -> None:
 
 
 class Pipe(io.BytesIO):
-    """A stream that cannot seek."""
+    seek: Any = None
 
     def seekable(self) -> bool:
         return False
-
-    def seek(self, *_: int) -> int:
-        raise OSError("it cannot")
 
 
 IMAGES = [*map(image_bytes, ["PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF"]), bare_png(320, 200)]
@@ -112,7 +109,5 @@ def test_the_corners_of_a_text_block_become_an_upright_box(name: str) -> None:
     assert record["task2"]["output"]["text_blocks"] == expected
     for odd in (None, True, "1"):
         place = [blocks[1], {"id": 0, name: {**CORNERS, "y3": odd}}]
-        with pytest.raises(
-            UnreadableSource, match="task2: text block 1: expected bb with x0, y0, width and height, or"
-        ):
+        with pytest.raises(UnreadableSource, match="task2: text block 1: expected bb with x0, y0, width and height,"):
             convert(annotation("a.json", {"task2": {"output": {"text_blocks": place}}}))
