@@ -1,12 +1,9 @@
-"""Text blocks, lines and roles as their definitions read, one pair at a time: the oracle of the faster code."""
+"""Text blocks and lines as their definitions read, one pair at a time: the oracle of the faster code."""
 
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
-from itertools import zip_longest
-from typing import Any
 
 from beamscore.metrics.common.boxes import Corners, area, bounding_box, box_iou, shared_area
 from tests.metrics.chart.samples import Json
@@ -82,8 +79,6 @@ def first_blocks(truths: Sequence[Read], predictions: Sequence[Read]) -> tuple[f
     return sum(unit[0] for unit in units) / larger, sum(unit[1] for unit in units) / (len(truths) or larger)
 
 
-Role = tuple[Any, "str | None"]
-"""The id of a text, and its role."""
 Function = list[tuple[float, float]]
 """The points (x, y) of a line, at least one."""
 
@@ -126,28 +121,3 @@ def value_at(x: float, line: Function, number: int) -> float:
         return left[-1][1] if left else right[0][1]
     (x0, y0), (x1, y1) = left[-1], right[0]
     return y0 + (y1 - y0) * (x - x0) / (x1 - x0)
-
-
-def roles(truth: Sequence[Role], predicted: Sequence[Role], scored: Sequence[str], protocol: str) -> dict[str, int]:
-    """Returns the confusion counts of the roles of one chart: one text after the other, each by its id."""
-    texts = {str(key) for key, _ in truth}
-    released = protocol == "released"
-    if released:
-        unread = [place for place, (_, role) in enumerate(predicted) if role is None]
-        unread += [place + 1 for place, (key, _) in enumerate(predicted) if str(key) not in texts]
-        predicted = predicted[: min(unread, default=len(predicted))]
-    counts: Counter[str] = Counter()
-    for key in dict.fromkeys(str(key) for key, _ in (*truth, *predicted)):
-        true, said = (
-            [*dict.fromkeys((role or "").strip().lower() for other, role in side if str(other) == key)]
-            for side in (truth, predicted)
-        )
-        others, known = ([role for role in true if (role in scored) == same] for same in (False, True))
-        # Of a scored role and another, either is right; released, none is.
-        either = any(role in said for role in others if role)
-        right = [role for role in known if (either or role in said) and not (released and others)]
-        missed = [role for role in known if role not in right]
-        wrong = [] if others else [role if role in scored else "(other)" for role in said if role and role not in true]
-        counts.update(f"{role}|{role}" for role in right)
-        counts.update(f"{role}|{other}" for role, other in zip_longest(missed, wrong, fillvalue="(none)"))
-    return dict(counts)

@@ -6,11 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from beamscore.metrics.statistics.sums import Sums
-from tests.metrics.chart import plain_reading
 from tests.metrics.chart import samples as make
 from tests.metrics.chart.samples import Json, chart_type, data, roles, series
 from tests.plain_loop import total
@@ -140,18 +137,28 @@ def test_each_edition_has_its_roles() -> None:
         assert role_cells(every, every, edition=edition) == {f"{role}|{role}": 1 for role in scored}
 
 
-SCORED = st.lists(st.sampled_from(ROLES_OF[2022]), min_size=1, unique=True)
-ROLE = st.sampled_from((*ROLES_OF[2022], "odd", " Tick_Label", "x_y", "", " ", None))
-GIVEN = st.lists(st.tuples(st.sampled_from((0, 1, "1", 2, 3)), ROLE), max_size=8)
+ONE, BOTH = roles((1, "tick_label")), roles((1, "axis_title"), (2, "tick_label"))
+RIGHT, NOT_READ = "tick_label|tick_label", ["axis_title|(none)", "tick_label|(none)"]
+ROLES: list[tuple[str, Json, Json, list[str], list[str]]] = [
+    # What is counted, published and released, where reading stops before a text without a role, and behind an id that
+    # is not there.
+    ("an unknown id", BOTH, roles((9, "odd"), (2, "tick_label")), [NOT_READ[0], "(none)|(other)", RIGHT],
+     [*NOT_READ, "(none)|(other)"]),
+    ("no role", BOTH, roles((1, ""), (1, None), (2, "tick_label")), [NOT_READ[0], RIGHT], NOT_READ),
+    ("a second role", ONE, roles((1, "tick_label"), (1, "axis_title")), *[[RIGHT, "(none)|axis_title"]] * 2),
+    ("a role that is not scored", roles((1, "odd")), roles((1, "tick_label")), [], []),
+    # Of a scored role and another, either is right, and nothing is wrong; released, the scored one is missed.
+    *(("either role", roles((1, "tick_label"), (1, "odd")), roles((1, said)), [RIGHT], NOT_READ[1:])
+      for said in ("odd", "tick_label")),
+    ("neither", roles((1, "tick_label"), (1, "odd"), (1, "")), roles((1, "axis_title")), *[NOT_READ[1:]] * 2),
+]  # fmt: skip
 
 
-@settings(max_examples=200)
-@given(SCORED, GIVEN, GIVEN, st.sampled_from(["published", "released"]))
-def test_roles_are_compared_as_in_the_plain_reading(scored: list[str], truth: Any, said: Any, protocol: str) -> None:
-    """A text may have two roles on either side."""
-    options: Json = {"text_roles": [role.title() for role in scored], "protocol": protocol}
-    expected = plain_reading.roles(truth, said, scored, protocol)
-    assert role_cells(roles(*truth), roles(*said), **options) == expected
+@pytest.mark.parametrize(("why", "truth", "said", "published", "released"), ROLES)
+def test_roles(why: str, truth: Json, said: Json, published: list[str], released: list[str]) -> None:
+    for protocol, cells in (("published", published), ("released", released)):
+        options: Json = {"protocol": protocol, "text_roles": [" Tick_Label", "AXIS_TITLE"]}
+        assert role_cells(truth, said, **options) == dict.fromkeys(cells, 1), why
 
 
 def test_released_reads_roles_from_text_blocks_where_there_are_no_text_roles() -> None:
