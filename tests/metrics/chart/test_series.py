@@ -176,9 +176,11 @@ def test_points_that_only_rounding_takes_off_their_line_lie_on_it(step: float, p
 
 
 POINTS = points(("1", 1), ("2", 2))
-OTHER_LAYOUTS: list[tuple[str, Any]] = [
-    *((kind, found) for kind in (BAR, "Scatter", "Line") for found in (FIVE, {}, None)),
-    *((PLOT, found) for found in (POINTS, [], {}, {"x": 1}, None)),
+NO_POINTS: list[Any] = [FIVE, {}, None]
+NO_SUMMARY: list[Any] = [POINTS, [], {}, {"x": 1}, None]
+OTHER_LAYOUTS = [
+    *((kind, found) for kind in (BAR, "Scatter", "Line") for found in NO_POINTS),
+    *((PLOT, found) for found in NO_SUMMARY),
 ]
 
 
