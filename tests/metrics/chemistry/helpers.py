@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from hypothesis import strategies as st
 
-from beamscore.metrics.benchmark import SampleScore
+from beamscore.metrics.benchmark import Pair, RejectedRecord, SampleScore
 from beamscore.metrics.chemistry.line import Line, comparable
 from beamscore.metrics.chemistry.matcher import Match, match_molecules
 from beamscore.metrics.chemistry.molecule import Molecule
@@ -22,9 +22,17 @@ SEEDS = st.integers(min_value=0, max_value=10**9)
 """Of the generator, which writes a molecule in many ways."""
 
 
-def score(truth: str, prediction: str | None, **options: Any) -> SampleScore:
+def outcome(truth: str, prediction: str | None, **options: Any) -> SampleScore | RejectedRecord:
     predicted = None if prediction is None else ChemistryPrediction(prediction)
-    return make_benchmark("chemistry", **options).score_sample(ChemistryTruth(truth), predicted)
+    (result,) = make_benchmark("chemistry", **options).score([Pair("", ChemistryTruth(truth), predicted)])
+    return result
+
+
+def score(truth: str, prediction: str | None, **options: Any) -> SampleScore:
+    result = outcome(truth, prediction, **options)
+    if isinstance(result, RejectedRecord):
+        raise result
+    return result
 
 
 def reading(text: str, protocol: ProtocolName = "published") -> Reading:

@@ -65,6 +65,10 @@ LATE = region("A -[:90] branch( -[:30] branch) O -[:150] C")
 COMMENTED = f"a % b {DRAWN}\n c"
 UNREADABLE = region("A ?[ a ] -[:90] B -[:30] ?[a,{-}]")
 TWICE = region("A ?[a] -[:90] B ?[a,{=}]")
+# A spine with eleven equal limbs at uneven distances; the molecule before it moves the numbers of its atoms.
+LIMB = "branch( -[:0] branch( -[:90] -[:90] -[:90] branch) -[:270] -[:270] -[:270] branch)"
+SPINE = " ".join("-[:90] " * gap + LIMB for gap in (9, 10, 11, 9, 12, 10, 11, 12, 9, 9, 10))
+SPINE = region("A" + " -[:90]" * 14) + region(SPINE + " -[:90]" * 9)
 
 
 @pytest.mark.parametrize(
@@ -116,6 +120,8 @@ TWICE = region("A ?[a] -[:90] B ?[a,{=}]")
         (region("A ?[a] -[:90] B -[:30] ?[a,{-}]"), UNREADABLE, RIGHT, RIGHT),
         (region("A ?[a] -[:90] C -[:30] ?[a,{-}]"), UNREADABLE, WRONG, WRONG),
         ("\\chemfig { } x", "\\chemfig { } x", RIGHT, RIGHT),
+        # Many atoms look alike, and the four starts of the tool miss the right one.
+        (SPINE, SPINE, RIGHT, WRONG),
         ("\\chemfig { } x", "x", WRONG, WRONG),
     ],
 )

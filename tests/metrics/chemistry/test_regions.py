@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamscore.metrics.chemistry.brackets import bracket_ends
 from beamscore.metrics.chemistry.latex_text import normalize, tokenize
 from beamscore.metrics.chemistry.ssml import is_ssml
 from tests.metrics.chemistry.helpers import PROTOCOLS, compare, line, molecule, reading
@@ -188,21 +187,6 @@ def test_the_text_of_a_line() -> None:
     assert {text: " ".join(line(text).tokens) for text in TEXTS} == TEXTS
 
 
-ENDS = {
-    "([{a}](b))": {0: 10, 1: 6, 2: 5, 6: 9},
-    # Braces hide brackets of other kinds, and an escaped bracket is none.
-    "[{]}]": {0: 5, 1: 4},
-    "({)}": {1: 4},
-    "{[}]": {0: 3},
-    "}(]){[": {1: 4},
-    "\\{(\\))\\\\[]{": {2: 6, 8: 10},
-}
-
-
-def test_where_brackets_are_closed() -> None:
-    assert {text: bracket_ends(text) for text in ENDS} == ENDS
-
-
 def form(text: str) -> str:
     return " ".join(normalize(tokenize(text)))
 
@@ -244,7 +228,3 @@ PIECES = [*"CHx_^{}[]23+,= ", "\\chemabove", "\\overset", "\\to", "\\xrightarrow
 def test_any_text_has_a_form_which_is_its_own_form(tokens: list[str]) -> None:
     once = form(" ".join(tokens))
     assert form(once) == once
-
-
-def test_deep_braces_do_not_exhaust_the_stack() -> None:
-    assert form("{" * 20_000 + "C" + "}" * 20_000).replace(" ", "").strip("{") == "C"
