@@ -44,7 +44,7 @@ class Match(msgspec.Struct, frozen=True):
 def match_molecules(
     truth: Molecule, prediction: Molecule, released: bool, budget: Budget, max_angle_deviation: float | None
 ) -> Match:
-    """Compares two molecules; two empty ones are equal.
+    """Compares two molecules, neither of them empty.
 
     Under `released`, a wedge equals its mirror image, a bond that closes a ring may lead to any visited atom, and
     molecules without a successful walk differ. `max_angle_deviation` is the largest difference in direction between
@@ -53,8 +53,6 @@ def match_molecules(
 
     Raises OutOfBudget if matching takes too many steps.
     """
-    if not truth.texts or not prediction.texts:
-        return Match({}, None if not truth.texts and not prediction.texts else "one of the molecules is empty")
     if truth == prediction:
         # An atom and itself are a perfect pair: the walk would start at one, and shift 0 would always be the cheapest.
         budget.spend(len(truth.texts))
