@@ -12,7 +12,6 @@ from beamscore.metrics.formula.latex.token_markup import Marked, marked
 from beamscore.metrics.formula.render import boxes as module
 from beamscore.metrics.formula.render.boxes import (
     PIXELS_PER_UNIT,
-    Boxes,
     column_edit_distance,
     draw_image,
     drawing_steps,
@@ -28,40 +27,29 @@ PIXEL = 1 / PIXELS_PER_UNIT
 
 def ink(mark: int, left: float, top: float, right: float, bottom: float) -> Ink:
     """A rule with its sides in pixels."""
-    edges = [round(side * PIXEL) for side in (left, top, right, bottom)]
-    return Ink(mark, edges[0], edges[1], edges[2], edges[3], edges[3], -1, 0)
+    edges = [round(side * PIXEL) for side in (left, top, right, bottom, bottom)]
+    return Ink(mark, *edges, -1, 0)
 
 
 def typeset(*inks: Ink, width: float = 9000) -> Typeset:
     return Typeset((page_of(*inks),), {}, margin=0, fall=0, width=round(width * PIXEL))
 
 
-def boxes_of(typesetter: Typesetter, texts: list[str]) -> list[Boxes]:
-    """The boxes of formulas that are typeset together."""
-    formulas = as_marked(texts)
-    results = zip(formulas, typeset_all(typesetter, formulas), strict=True)
-    return [token_boxes(result, formula.labels) for formula, result in results if isinstance(result, Typeset)]
-
-
 def test_a_box_spans_the_pixels_that_ink_covers_wholly() -> None:
-    boxes = token_boxes(typeset(ink(0, 10.5, 20.5, 30.5, 40.5), ink(1, 50.1, 20, 50.4, 40)), ("a", "|"))
+    boxes = token_boxes(typeset(ink(0, 10.5, 20.5, 30.5, 40.5), ink(1, 50.1, 20.4, 50.4, 40.4)), ("a", "|"))
     # The image starts at pixel (10, 20) and ends at (50, 40), with 8 pixels of padding on each side.
-    assert list(boxes.size) == [50 - 10 + 2 * 8, 40 - 20 + 2 * 8]
-    # a covers the columns 11 to 29 and the rows 21 to 39, and one pixel of margin.
-    assert boxes.boxes[0].tolist() == [11 - 10 + 8 - 1, 21 - 20 + 8 - 1, 29 - 10 + 8 + 1, 39 - 20 + 8 + 1]
-    # The bar covers no whole column; the one that it touches, 50, stands for it.
-    assert boxes.boxes[1, [0, 2]].tolist() == [50 - 10 + 8 - 1, 50 - 10 + 8 + 1]
+    assert boxes.size == (50 - 10 + 2 * 8, 40 - 20 + 2 * 8)
+    # They cover the rows 21 to 39, and a the columns 11 to 29; of the bar the column that it touches stands for them.
+    covered = np.array([[11, 21, 29, 39], [50, 21, 50, 39]])
+    assert boxes.boxes.tolist() == (covered - [10, 20, 10, 20] + 8 + [-1, -1, 1, 1]).tolist()  # one pixel of margin
 
 
 def test_whose_ink_makes_a_box() -> None:
     """All ink of a token, none of ink without a token, and nothing beyond the right edge of the paper."""
     boxes = token_boxes(typeset(ink(1, 0, 0, 10, 10), ink(-1, 20, 0, 30, 10), ink(1, 40, 5, 50, 20)), ("x", "y"))
-    assert boxes.tokens == ("y",)
-    assert np.ptp(boxes.boxes[0, [0, 2]]) == 49 + 2
-    beyond = typeset(
-        ink(0, 0, 0, 10, 10), ink(1, 95, 0, 120, 10), ink(2, 130, 0, 140, 10), ink(3, -9, 0, -5, 5), width=100
-    )
-    boxes = token_boxes(beyond, tuple("abcd"))
+    assert (boxes.tokens, boxes.boxes.tolist()) == (("y",), [[8 - 1, 8 - 1, 49 + 8 + 1, 19 + 8 + 1]])
+    inks = ink(0, 0, 0, 10, 10), ink(1, 95, 0, 120, 10), ink(2, 130, 0, 140, 10), ink(3, -9, 0, -5, 5)
+    boxes = token_boxes(typeset(*inks, width=100), tuple("abcd"))
     assert (boxes.tokens, boxes.size[0]) == (("a", "b"), 99 + 2 * 8)
     assert len(token_boxes(typeset(), ("a",))) == 0
 
@@ -82,37 +70,33 @@ def test_rules_are_drawn_where_they_are() -> None:
 def test_the_differences_of_images() -> None:
     # The second image has one column more.
     assert column_edit_distance(image("#.#", "..#"), image("#.##", "..#.")) == (1, 4)
-    assert column_edit_distance(Image.new("L", (1, 1), 200), image(".")) == (0, 1)  # light grey is white
+    assert column_edit_distance(Image.new("L", (1, 1), 128), image(".")) == (0, 1)  # light grey is white
     # White rows below make no difference.
     assert column_edit_distance(image("#.#"), image("#.#", "...")) == (0, 3)
     # One of four pixels is black on one side alone; there is white beside the smaller.
-    assert (
-        mean_squared_error(image("#."), image("#.", "#.")) == mean_squared_error(image("#"), image("##", "..")) == 1 / 4
-    )
+    for smaller, larger in ((image("#."), image("#.", "#.")), (image("#"), image("##", ".."))):
+        assert mean_squared_error(smaller, larger) == mean_squared_error(larger, smaller) == 1 / 4
 
 
 def test_a_larger_image_shows_the_same(typesetter: Typesetter) -> None:
     (formula,) = typeset_all(typesetter, as_marked([r"\sum_{i=1}^n \frac{f(x)}{\sqrt{y}} + \widehat{g}"]))
     assert isinstance(formula, Typeset)
+    # Their ink begins and ends beside the margin of 8 pixels.
     small, large = (draw_image(formula, dpi) for dpi in (200, 400))
-    # Its ink begins and ends beside the margin of 8 pixels.
-    inked = ImageChops.invert(small).getbbox()
-    assert inked is not None
-    assert np.abs(np.subtract(inked, (8, 8, small.width - 8, small.height - 8))).max() <= 2
-    inside = large.crop((8, 8, large.width - 8, large.height - 8)).resize((small.width - 16, small.height - 16))
-    assert (
-        mean_squared_error(small.crop((8, 8, small.width - 8, small.height - 8)), inside) < 0.04
-    )  # 0.07 if moved by 2
+    assert np.abs(np.subtract(ImageChops.invert(small).getbbox(), (8, 8, small.width - 8, small.height - 8))).max() <= 2
+    inside, other = (each.crop((8, 8, each.width - 8, each.height - 8)) for each in (small, large))
+    assert mean_squared_error(inside, other.resize(inside.size)) < 0.04  # 0.07 if moved by 2
 
 
 def test_the_steps_of_images_count_pieces_covered_pixels_and_padded_pixels() -> None:
-    large, small = (typeset(ink(0, 0, 0, side, side)) for side in (1000, 10))
-    # 1000 + 16 pixels each way; one piece is 25, 1000 x 1000 covered / 4000 is 250.
-    alone = 25 + 250 + 1016 * 1016 // 500 + 1016 * 1016 // 100
-    assert drawing_steps([large]) == pytest.approx(alone, abs=50)
+    large, small = (typeset(ink(0, 0, 0, side, side)) for side in (999.9, 10))
+    # 1000 + 16 pixels each way; one piece is 25, 1000 x 1000 covered / 4000 is nearly 250.
+    assert drawing_steps([large]) == 25 + 249 + 1016 * 1016 // 500 + 1016 * 1016 // 100
     # The smaller is padded to the larger: its own 25, 10 x 10 / 4000 is 0.
-    both = 50 + 250 + 2 * 1016 * 1016 // 500 + 2 * 1016 * 1016 // 100
-    assert drawing_steps([large, small]) == pytest.approx(both, abs=100)
+    assert drawing_steps([large, small]) == 50 + 249 + 2 * 1016 * 1016 // 500 + 2 * 1016 * 1016 // 100
+    # Clipped at 8000 pixels.
+    assert draw_image(wide := typeset(ink(0, 0, 0, 8999, 3.9))).size == (8000, 4 + 16)
+    assert drawing_steps([wide]) == 25 + 8000 * 3.9 // 4000 + 8000 * 8000 // 500 + 8000 * 20 // 100
     assert drawing_steps([]) == 0
 
 
@@ -150,8 +134,10 @@ LEAVING_INK = [
 
 
 def test_which_tokens_leave_ink(typesetter: Typesetter) -> None:
-    boxes = boxes_of(typesetter, [text for text, _ in LEAVING_INK])
-    assert [" ".join(each.tokens) for each in boxes] == [expected for _, expected in LEAVING_INK]
+    formulas = as_marked([text for text, _ in LEAVING_INK])
+    for formula, result, (_, expected) in zip(formulas, typeset_all(typesetter, formulas), LEAVING_INK, strict=True):
+        assert isinstance(result, Typeset)
+        assert " ".join(token_boxes(result, formula.labels).tokens) == expected
 
 
 def shape(result: Typeset | Failure | None) -> list[tuple[int, int, int]] | None:
