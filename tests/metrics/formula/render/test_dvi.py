@@ -39,18 +39,28 @@ def test_the_sizes_of_the_glyphs_of_a_font() -> None:
     [
         # Glyphs advance by their width, and ink reaches as far as a glyph leans.
         (FONT + b"BA", [Ink(-1, 0, -256, 512 + 64, 128, 0, 0, 66), Ink(-1, 512, -256, 1024, 128, 0, 0, 65)]),
-        # One that is put advances nothing.
-        (FONT + b"\x85AA", [Ink(-1, 0, -256, 512, 128, 0, 0, 65)] * 2),
-        # A rule reaches up from its place, 5 to the right and 100 down. One that is put advances nothing.
+        # One that is put advances nothing; one that the font lacks is nothing.
+        (FONT + b"\x85A\x80A\x80C", [Ink(-1, 0, -256, 512, 128, 0, 0, 65)] * 2),
+        # A rule reaches up from its place, 5 to the right and 100 down. One that is put advances nothing, one without
+        # height is none.
         (
             b"\x8f\x05\x9f\x00\x00\x64"
-            + b"".join(bytes([code]) + struct.pack(">2i", 30, 200) for code in (137, 132, 137)),
-            [Ink(-1, left, 70, left + 200, 100, 100, -1, 0) for left in (5, 5, 205)],
+            + b"".join(bytes([code]) + struct.pack(">2i", *size) for code, *size in
+                       ((137, 30, 200), (132, 30, 200), (132, 0, 7), (137, 30, 200), (137, 1, 0))),
+            [Ink(-1, left, 70, left + 200, 100, 100, -1, 0) for left in (5, 5, 212)],
         ),
-        # Pushed places come back, and so do the movements.
-        (FONT + b"\x8f\x0a\x94\x14\x8d\x8f\x01\x94\x02\x8e\x93A", [Ink(-1, 50, -256, 562, 128, 0, 0, 65)]),
+        # Pushed places come back, and so do the movements: w, which is repeated, and 132 down.
+        (
+            FONT + b"\x8f\x0a\x94\x14\x8d\x8f\x01\x94\x02\x9e\x00\x84A\x8e\x93A",
+            [Ink(-1, 33, 132 - 256, 545, 132 + 128, 132, 0, 65), Ink(-1, 50, -256, 562, 128, 0, 0, 65)],
+        ),
+        # Numbers are signed; y is repeated, and a font may have a longer number.
+        (
+            b"\xf4\x01\x00" + FONT[2:-1] + b"\xec\x01\x00" + b"\xa3\xff\xf0\xa1\x92\xff\xff\xff\xfeA",
+            [Ink(-1, -2, -32 - 256, 510, -32 + 128, -32, 256, 65)],
+        ),
     ],
-)
+)  # fmt: skip
 def test_the_places_of_ink(body: bytes, expected: list[Ink]) -> None:
     assert [inks_of(each) for each in pages(page(body))] == [expected]
 
@@ -74,10 +84,10 @@ def test_whose_ink_is_whose(body: bytes, marks: list[int], balanced: bool) -> No
 
 
 def test_a_page_that_is_cut_off_is_left_out_wherever_the_cut_is() -> None:
-    first, second = page(FONT + b"A", 1), page(b"\xabA" + OPEN, 2)
-    for length in range(len(first + second) + 1):
-        numbers = [each.number for each in pages((first + second)[:length])]
-        assert numbers == [1, 2][: (length >= len(first)) + (length == len(first + second))]
+    both = (first := page(FONT + b"A", 1)) + page(b"\xabA" + OPEN, 2)
+    for length in range(len(both) + 1):
+        numbers = [each.number for each in pages(both[:length])]
+        assert numbers == [1, 2][: (length >= len(first)) + (length == len(both))]
 
 
 def test_a_page_with_too_much_ink_is_unreadable(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -91,56 +92,56 @@ def test_equal_formulas_are_typeset_once_and_marks_of_another_are_not_believed(t
     # The second claims a mark that it does not have, and is typeset alone.
     both = typeset_all(typesetter, [Marked("\x01{0}x\x02", ("x",)), Marked("\x01{1}y\x02", ("y",))])
     assert typesetter.runs == before + 1 + 2
-    found = [token_boxes(each, ("x",)).tokens for each in both if isinstance(each, Typeset)]
-    assert found == [("x",), ()]
+    assert [token_boxes(each, ("x",)).tokens for each in both if isinstance(each, Typeset)] == [("x",), ()]
 
 
 @pytest.mark.parametrize(("count", "width"), [(600, 210.0), (601, 297.0), (1300, 297.0), (1301, 420.0)])
 def test_the_paper_is_chosen_by_the_number_of_tokens(count: int, width: float) -> None:
-    margin, fall, paper = document.on_paper(Marked("x", ("x",) * count))
-    # In scaled points: 65536 x 72.27 to the inch of 25.4 mm.
-    assert paper == round(width / 25.4 * 72.27 * 65536)
-    assert margin == pytest.approx(paper * 0.02 / 2, abs=1)
-    # The paper is width / sqrt 2 high; two fifths of 2 % of that are above the text, and 12 points.
-    assert fall / 65536 == pytest.approx(width / 2**0.5 * 0.02 * 0.4 / 25.4 * 72.27 + 12, abs=1e-4)
-
-
-BEGIN, END = "=formula {} begins\n", "=formula {} ends with 1\n"
+    # In scaled points, 65536 x 72.27 to the inch of 25.4 mm. The paper is width / sqrt 2 high; two fifths of 2 % of it
+    # are above the text, and 12 points.
+    places = width * 0.01, width / 2**0.5 * 0.02 * 0.4 + 12 / 72.27 * 25.4, width
+    assert document.on_paper(Marked("x", ("x",) * count)) == tuple(round(mm / 25.4 * 72.27 * 65536) for mm in places)
 
 
 def log(*parts: str | int) -> str:
     """A number is a formula without a fault."""
-    return "".join(BEGIN.format(part) + END.format(part) if isinstance(part, int) else part for part in parts)
+    return "".join(
+        part if isinstance(part, str) else f"=formula {part} begins\n=formula {part} ends with 1\n" for part in parts
+    )
 
 
-def second(errors: str, end: str = END.format(1)) -> str:
-    return log(0, BEGIN.format(1), errors, end, BEGIN.format(2))
+NEXT = "=formula 2 begins\n"
+
+
+def second(errors: str, end: str = "1") -> str:
+    return log(0, "=formula 1 begins\n", errors, f"=formula 1 ends with {end}\n", NEXT)
 
 
 LOGS = {
-    log(0, 1, BEGIN.format(2)): ({0, 1}, 1),
+    log(0, 1, NEXT): ({0, 1}, 1),
     "": (set(), -1),
     # Without the beginning of the next it is not known what the last one left behind.
     log(0, 1): ({0}, 1),
     # An error that TeX repairs where it is does no harm, also where it leads to a second display without ink ...
     second("! Missing $ inserted.\n"): ({0, 1}, 1),
-    second("! Extra }, or\n", "=formula 1 ends with 2\n"): ({0, 1}, 1),
+    second("! Extra }, or\n", "2"): ({0, 1}, 1),
     second("! Undefined control sequence.\n" * 50): ({0, 1}, 1),
-    # ... but not where more follows, where a command takes a mark or reads on, or where there are too many.
-    second("! Extra }, or\n", "=formula 1 ends with 1 and more\n"): ({0}, 1),
+    # ... but not where more follows or there is no display, a command takes a mark or reads on, or there are too many.
+    **{second("! Extra }, or\n", end): ({0}, 1) for end in ("1 and more", "0")},
     **{second(f"! {error}\n"): ({0}, 1) for error in ("Missing { inserted.", "Forbidden control")},
-    second("! LaTeX Error: Illegal pream-token\n"): ({0}, 1),
+    second("! LaTeX Error: Illegal pream-token\n! Undefined control sequence.\n"): ({0}, 1),
     second("! Undefined control sequence.\n" * 51): ({0}, 1),
-    second("", "=formula 1 ends with 1 and more\n"): ({0, 1}, 1),
-    log(0, 1, "! Too many }'s.\n", BEGIN.format(2)): ({0}, 1),
-    second("", ""): ({0}, 1),
-    log(BEGIN.format(0), "=formula 0 ends with 2\n", 1, BEGIN.format(2)): ({1}, 1),
-    log(0, END.format(0), 1, BEGIN.format(2)): ({1}, 1),
-    log(BEGIN.format(0), END.format(1), 1, BEGIN.format(2)): ({1}, 1),
+    second("", "1 and more"): ({0, 1}, 1),
+    log(0, 1, "! Too many }'s.\n", NEXT): ({0}, 1),
+    log(0, "=formula 1 begins\n", NEXT): ({0}, 1),
+    log("=formula 0 begins\n=formula 0 ends with 2\n", 1, NEXT): ({1}, 1),
+    log(0, "=formula 0 ends with 1\n", 1, NEXT): ({1}, 1),
+    log("=formula 0 begins\n=formula 1 ends with 1\n", 1, NEXT): ({1}, 1),
     # A number out of turn ends what is believed, and only a line that starts so counts.
-    log(0, BEGIN.format(0), END.format(0), 1): (set(), 0),
+    log(0, 0, 1): (set(), 0),
     log(1): (set(), -1),
-    log(BEGIN.format(0), "l.3 ! x\n  =formula 1 begins\n", END.format(0), BEGIN.format(1)): ({0}, 1),
+    log(0, 1, NEXT, "=formula 3 begins\n"): ({0, 1}, 1),
+    log("=formula 0 begins\nl.3 ! x\n  =formula 1 begins\n=formula 0 ends with 1\n=formula 1 begins\n"): ({0}, 1),
 }
 
 
@@ -174,16 +175,13 @@ def test_the_environment_of_tex_is_bare(monkeypatch: pytest.MonkeyPatch) -> None
         ("while :; do :; done", -signal.SIGXCPU),
         ("kill -SEGV $$", -signal.SIGSEGV),
         # What the machine does to a process is its fault.
-        ("kill -9 $$", "ended from outside by the signal SIGKILL"),
-        ("echo 'latex: fwrite: No space left on device' >&2; exit 1", "cannot write its files: latex: fwrite"),
+        ("kill -9 $$", "^the program /bin/sh was ended from outside by the signal SIGKILL$"),
+        ("echo 'No space left on device' >&2; exit 1", "^the program /bin/sh cannot write its files: No space left"),
     ],
 )
 def test_how_a_process_ended_is_told(tmp_path: Path, script: str, end: int | str) -> None:
-    if isinstance(end, int):
+    with nullcontext() if isinstance(end, int) else pytest.raises(OSError, match=end):
         assert run_bounded(["/bin/sh", "-c", script], tmp_path, seconds=1) == end
-    else:
-        with pytest.raises(OSError, match=end):
-            run_bounded(["/bin/sh", "-c", script], tmp_path, seconds=5)
 
 
 def test_a_search_that_fails_finds_no_absent_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
