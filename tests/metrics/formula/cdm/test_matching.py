@@ -25,10 +25,10 @@ def row(tokens: Sequence[str], gap: float = 30.0) -> Boxes:
 
 
 LOOKS = (
-    r"\cdot . / : / \vert \mid | \left| / \Vert \parallel / \to \rightarrow / \leftarrow / \leq \le / \geq / \varphi \phi / "
-    r"\alpha / a / b / x / X / \widehat \hat \Hat / \bar / \left( ( \big( / \Bigr) \big) ) / \bigcup / \bigcap / "
-    r"\bigl\{ \{ \lbrace / \left< \langle \big\langle \Bigg\langle / < / \prime ' / , / \lbrack \left[ / ] / \string@ @ / "
-    r"\string"
+    r"\cdot . / : / \vert \mid | \left| / \Vert \parallel / \to \rightarrow / \leftarrow / \leq \le / \geq / "
+    r"\alpha / a / \varphi \phi / b / x / X / \widehat \hat \Hat / \bar / \left( ( \big( / \Bigr) \big) ) / "
+    r"\bigcup / \bigcap / < / ] / \bigl\{ \{ \lbrace / \left< \langle \big\langle \Bigg\langle / \prime ' / , / "
+    r"\lbrack \left[ / \string@ @ / \string"
 )
 """Tokens that look the same, between slashes; those of different groups do not."""
 
@@ -56,32 +56,27 @@ def test_matches_of_rows(truth: str, prediction: str, pairs: list[tuple[int, int
     assert result.cdm == (2 * len(pairs) / (len(truth) + len(prediction)))
 
 
-@pytest.mark.parametrize(("longer", "taken"), [(10, 3), (40, 4)])
-def test_looking_the_same_costs_as_much_as_0_005(longer: int, taken: int) -> None:
-    # One place further costs 0.15 / longer, and the boxes add 0.05 * 2 / longer / 4 or less: above 0.015 for 10 tokens,
-    # so the token at the place itself is taken, and below 0.0045 for 40, so the same token one place on is.
-    others = [chr(0x4E00 + index) for index in range(longer - 2)]
-    truth = row([*others[:3], r"\le", *others[3:]])
-    prediction = row([*others[:3], r"\leq", r"\le", *others[3:]])
-    assert dict(match(truth, prediction).pairs)[3] == taken
-
-
 def test_the_sequence_of_fifty_samples_is_fixed() -> None:
     # NumPy does not promise the sequence for ever; scores would change with it.
     assert matching._samples(10).shape == (50, 2)
     assert matching._samples(10)[:4].tolist() == [[0, 7], [3, 4], [6, 0], [0, 5]]
 
 
-@given(st.text("ab.", min_size=1, max_size=5), st.text("ab.", min_size=1, max_size=5), st.floats(20, 60))
+TOKENS = st.lists(st.sampled_from([r"\le", r"\leq", "a", "b"]), min_size=1, max_size=5)
+
+
+@given(TOKENS, TOKENS, st.floats(20, 60))
 @settings(max_examples=80, deadline=None)
-def test_the_cost_of_each_assignment_is_the_published_one(left: str, right: str, gap: float) -> None:
+def test_the_cost_of_each_assignment_is_the_published_one(left: list[str], right: list[str], gap: float) -> None:
+    r"""1 for other tokens, and 0.005 for those that look the same, as \le and \leq do."""
     truth, prediction = row(left), row(right, gap)
     cost = matching.assignment_cost(truth, prediction, matching._token_cost(truth.tokens, prediction.tokens))
     longer = max(len(truth), len(prediction))
     for (i, a), (j, b) in itertools.product(enumerate(left), enumerate(right)):
         sides = zip(truth.boxes[i], prediction.boxes[j], strict=True)
         position = sum(abs(x / truth.size[k % 2] - y / prediction.size[k % 2]) for k, (x, y) in enumerate(sides))
-        assert cost[i, j] == pytest.approx(1.0 * (a != b) + 0.05 * position / 4 + 0.15 * abs(i - j) / longer)
+        token = 0 if a == b else 0.005 if {a, b} == {r"\le", r"\leq"} else 1
+        assert cost[i, j] == pytest.approx(token + 0.05 * position / 4 + 0.15 * abs(i - j) / longer)
 
 
 def plainly_largest_agreement(source: list[complex], target: list[complex], stops_early: bool = True) -> set[int]:
@@ -147,13 +142,6 @@ def test_trials_end_once_enough_were_tried(seed: int) -> None:
     # With 50 trials in any case, a later sample would give other matches here.
     both = points(seed, 12, 5.0, 0.1)
     assert kept(*both) == plainly_consistent(*both) != plainly_consistent(*both, stops_early=False)
-
-
-@pytest.mark.parametrize(("shift", "stays"), [(20.0, False), (19.999, True)])
-def test_a_match_that_is_20_pixels_off_is_dropped(shift: float, stays: bool) -> None:
-    # The one in the middle of all others stays where it is under any scale, so its distance is the shift itself.
-    others = [complex(x, y) for x in (0, 100, 300, 400) for y in (0, 400)] * 2
-    assert kept([*others, 200 + 200j], [*others, 200 + shift + 200j]) == [True] * len(others) + [stays]
 
 
 SENTENCE = st.lists(st.sampled_from("abcde"), max_size=12)
