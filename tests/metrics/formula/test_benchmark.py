@@ -58,6 +58,12 @@ EXAMPLES: list[tuple[str, str | None, Mapping[str, float]]] = [
     ("a + b", None, {"cdm": 0, "exp_rate": 0, "bleu": 0, "edit_distance": 1}),
     # BLEU takes the orders that there are: 1 of 2 tokens, and none of 1 pair, which counts as 1 / (2 * 1).
     ("a b", "a c", {"bleu": 1 / 2}),
+    # In a table LaTeX empties \\par, with which TeX would end a paragraph before a rule again and again, without end.
+    (
+        "x",
+        r"\begin{tabular}{|l|r|} \hline a & $ \sum _ { i & } w $ \\ \hline o & 8 \\ \hline \end{tabular}",
+        {"cdm": 0, "render_failure": 1},
+    ),
     # TeX prints x, 2 and 3, of which x and 3 are right: 2 * 2 / (2 + 3).
     ("x^3", "x^2^3", {"cdm": 4 / 5, "render_failure": 0}),
     *(("a + b", failing, {"cdm": 0, "render_failure": 1}) for failing in (r"\frac{a", "{}", r"\undefinedcommand", "")),
@@ -203,11 +209,12 @@ def test_details_and_drawings_are_bounded(benchmark_: FormulaBenchmark) -> None:
 
 
 def test_what_is_too_large_is_rejected_or_costs_itself_alone_in_a_document(benchmark_: FormulaBenchmark) -> None:
-    good, large = pair("a", "a"), "x" * 2_500
+    good, large, costly = pair("a", "a"), "x" * 2_500, r"\pmb{" * 8 + "x" + "}" * 8
     rejected = {
         ("prediction", "the formula has 20001 characters; max_characters is 20000"): pair("x", f"{'':20000}x"),
         ("prediction", "the formula has 2500 tokens; max_tokens is 2000"): pair("x", large),
         ("ground_truth", "the formula has 19000 LaTeX tokens; max_tokens is 2000"): pair("x" * 19_000, "x"),
+        ("prediction", "the formula takes 10163204010 steps to typeset; max_steps is 4000000"): pair("x", costly),
         # Nothing else is in the document.
         ("prediction", "the formula has 2501 tokens; max_tokens is 2000"): documents("\\[ x \\]", f"$$ {large}y $$"),
     }

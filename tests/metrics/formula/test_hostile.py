@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -9,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from beamscore.metrics.benchmark import SampleScore
 from beamscore.metrics.formula.benchmark import FormulaBenchmark
 from beamscore.metrics.formula.cdm import scoring
 from beamscore.metrics.formula.latex.normal_form import normal_form
@@ -51,17 +51,13 @@ ENDLESS = (
 """Grows its memory, fills the disk, waits."""
 
 
-def processes_of_tex(folder: Path) -> list[str]:
+def processes_of_tex(folder: Path) -> list[Path]:
     """The processes of this machine that work below `folder`."""
     found = []
-    for process in Path("/proc").iterdir():
-        try:
-            place = os.readlink(process / "cwd") if process.name.isdigit() else ""
-        except OSError:
-            continue
-        if Path(place.removesuffix(" (deleted)")).is_relative_to(folder):
-            found.append(process.name)
-    return found
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            found.append(Path(os.readlink(process / "cwd").removesuffix(" (deleted)")))
+    return [place for place in found if place.is_relative_to(folder)]
 
 
 @pytest.fixture(scope="module")
@@ -114,10 +110,8 @@ def test_hostile_formulas_get_what_they_get_alone_and_leave_their_neighbours_alo
     assert "root:x:" not in str(results)
     assert [path.name for path in tmp_path.iterdir()] == ["secret.tex"]
     # A document of them all is scored, too.
-    (result,) = score(
-        worker, documents(r"\[ a + b \] \[ x \]", "\n\n".join(rf"\[ {each} \]" for each in texts), "latex")
-    )
-    assert result.metrics["cdm"] is not None
+    whole = "\n\n".join(rf"\[ {each} \]" for each in texts)
+    assert score(worker, documents(r"\[ a + b \] \[ x \]", whole, "latex"))[0].metrics["cdm"] is not None
 
 
 def test_nothing_is_read_written_or_run_past_the_vocabulary(
@@ -138,10 +132,9 @@ def test_what_has_no_end_is_ended_and_charged_to_its_formula(
     loops = [rf"\loop\iftrue\repeat {number}" for number in range(20)]
     unvetted(monkeypatch, [*ENDLESS, *loops])
     many = documents(r"\[ x \]", "".join(rf"\[ {each} \]" for each in loops), "latex")
-    results = worker.score([good[0], *(pair("x", text) for text in ENDLESS), *good[1:]])
-    assert [results[0], *results[-2:]] == expected
-    for each in results[1:4]:
-        assert isinstance(each, SampleScore)
+    first, *endless, second, third = score(worker, good[0], *(pair("x", text) for text in ENDLESS), *good[1:])
+    assert [first, second, third] == expected
+    for each in endless:
         assert (each.metrics["cdm"], each.metrics["render_failure"]) == (0, 1)
         assert each.details[0]["prediction_problem"]
     # A second of TeX is a million steps, which abandons the document. Two runs end with its first formula, of which the

@@ -11,12 +11,11 @@ from pathlib import Path
 import pytest
 
 from beamscore.metrics.benchmark import RejectedRecord
-from beamscore.metrics.formula.benchmark import FormulaBenchmark
 from beamscore.metrics.formula.limits import START_STEPS, SampleAllowances, matching_steps, reading_steps
 from beamscore.metrics.formula.limits import typesetting_steps as steps_of
 from beamscore.metrics.formula.render import document
 from beamscore.metrics.formula.render.typeset import Typesetter
-from tests.metrics.formula.samples import as_marked, benchmark_with, documents, pair, score, told
+from tests.metrics.formula.samples import as_marked, benchmark_with, documents, pair, told
 
 PROBE = r"\global\advance\count252 by 1\relax"
 ONE = "hat widehat vec text textbf phantom smash boldsymbol pmb overrightarrow underline"
@@ -44,16 +43,13 @@ def nested(generator: random.Random, depth: int) -> str:
 
 def executions(bodies: list[str], folder: Path) -> list[int]:
     """How often TeX executes the probe in each of the displays."""
-    lines = [
-        rf"\global\count252=0 \setbox0\vbox{{\[{body}\]}}\immediate\write-1{{=count \number\count252}}"
-        for body in bodies
-    ]
-    text = document.PREAMBLE.replace("\\dump", "\\begin{document}") + "\n".join(lines) + "\\end{document}"
-    (folder / "probe.tex").write_text(text)
+    displays = (rf"\global\count252=0 \setbox0\vbox{{\[{body}\]}}" for body in bodies)
+    lines = [rf"{display}\immediate\write-1{{=count \number\count252}}" for display in displays]
+    text = [document.PREAMBLE.replace("\\dump", "\\begin{document}"), *lines, "\\end{document}"]
+    (folder / "probe.tex").write_text("\n".join(text))
     command = ["latex", "-interaction=batchmode", "probe.tex"]
     subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, check=False)
-    log = (folder / "probe.log").read_text("latin-1")
-    return [int(count) for count in re.findall(r"^=count (\d+)", log, re.MULTILINE)]
+    return [*map(int, re.findall(r"^=count (\d+)", (folder / "probe.log").read_text("latin-1"), re.MULTILINE))]
 
 
 def test_no_part_is_typeset_more_often_than_counted(tmp_path: Path) -> None:
@@ -133,18 +129,6 @@ def test_the_ground_truth_may_spend_half_and_the_prediction_the_rest(
     assert [allowances.wanted(each) for each in ("prediction", "other")] == [side is None, False]
 
 
-def test_a_formula_beyond_the_budget_is_rejected_before_tex_sees_it(benchmark_: FormulaBenchmark) -> None:
-    texts = (
-        r"\pmb{" * 8 + "x" + "}" * 8,
-        r"\text{\text{$\text{$" * 20 + "x" + "$}$}}" * 20,
-        r"\begin{tabular}{*{99}{*{99}{*{99}{*{99}{c}}}}} x \end{tabular}",
-    )
-    before = benchmark_.typesetter.runs
-    for each in benchmark_.score([pair("x", text) for text in texts]):
-        assert re.search("^prediction: the formula takes [0-9]+ steps to typeset; max_steps is 4000000$", str(each))
-    assert benchmark_.typesetter.runs == before
-
-
 def test_a_sample_whose_formulas_cost_too_much_together_is_rejected(typesetter: Typesetter) -> None:
     # 30,000 steps for each: one is within the budget, four are not.
     costly = r"\pmb{\pmb{\pmb{x}}}"
@@ -173,13 +157,3 @@ def test_processes_of_their_own_are_charged_to_the_sample_and_to_it_alone(typese
         assert typesetter.runs - before < 15
         assert str(first).startswith("prediction: so many formulas have to be typeset alone")
         assert told([second]) == alone
-
-
-def test_what_tex_repairs_without_end_is_stopped_by_a_count(typesetter: Typesetter) -> None:
-    r"""In a table LaTeX empties \par, with which TeX ends a paragraph before a rule, again and again."""
-    text = r"\begin{tabular}{|l|r|} \hline a & $ \sum _ { i & } w $ \\ \hline o & 8 \\ \hline \end{tabular}"
-    within = "".join(rf"\[ {text} + {number} \]" for number in range(3))
-    pairs = [pair("x", text), documents(r"\[ x \]", within, "latex")]
-    for each in score(benchmark_with(typesetter), *pairs):
-        assert (each.metrics["cdm"], each.metrics["render_failure"]) == (0, 1)
-        assert "'TeX gives no page for it'" in str(each.details)

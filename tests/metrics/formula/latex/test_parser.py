@@ -90,15 +90,10 @@ def test_two_scripts_of_a_kind_and_open_braces() -> None:
     assert {text: (printed(text), printed(text, released=True)) for text in SCRIPTS} == SCRIPTS
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        *(r"\left( x", "x }", r"\begin{foo} x \end{foo}", r"a \over b \over c", "{" * 500 + "x" + "}" * 500),
-        *(r"\root 3 x", r"\substack a", r"\substack{a & b}", r"\begin{pmatrix*}[r x"),
-    ],
-)
-def test_what_is_not_in_the_grammar_is_not_parsed(text: str) -> None:
-    assert not normal_form(text).parsed
+def test_what_is_not_in_the_grammar_is_not_parsed() -> None:
+    texts = (r"\left( x", "x }", r"\begin{foo} x \end{foo}", r"a \over b \over c", "{" * 500 + "x" + "}" * 500)
+    for text in (*texts, r"\root 3 x", r"\substack a", r"\substack{a & b}", r"\begin{pmatrix*}[r x"):
+        assert not normal_form(text).parsed, text
 
 
 def test_a_control_character_is_a_blank() -> None:
