@@ -29,12 +29,8 @@ def region(content: str) -> str:
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        ("a b", "a \\space b"),
-        ("C H _ 2", "C H _ { 2 }"),
-        ("H { } O", "H O"),
-        ("S ^ { 2 - } _ 4", "S _ 4 ^ { 2 - }"),
-        ("\\triangle", "\\Delta"),
-        ("Ａ", "A"),
+        *(("a b", "a \\space b"), ("C H _ 2", "C H _ { 2 }"), ("H { } O", "H O"), ("\\triangle", "\\Delta")),
+        *(("S ^ { 2 - } _ 4", "S _ 4 ^ { 2 - }"), ("Ａ", "A")),
     ],
 )
 def test_text_counts_as_it_is_written_but_beside_raw_chemfig_or_by_the_option(one: str, other: str) -> None:

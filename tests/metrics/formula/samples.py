@@ -45,7 +45,7 @@ def documents(truth: str, prediction: str | None, dialect: str = "mathpix") -> F
 
 
 def score(benchmark: FormulaBenchmark, *pairs: FormulaPair) -> list[SampleScore]:
-    """The scores of a batch in which nothing is rejected."""
+    """The scores of a batch of which nothing is rejected."""
     results = benchmark.score(pairs)
     assert [each for each in results if isinstance(each, RejectedRecord)] == []
     return [each for each in results if isinstance(each, SampleScore)]
@@ -93,13 +93,7 @@ def damaged(text: str, generator: random.Random) -> str:
     """The formula with one character or token dropped, doubled or moved."""
     parts = list(text) if generator.random() < 0.5 else split(text)
     at = generator.randrange(len(parts))
-    part = parts[at]
-    match generator.randrange(3):
-        case 0:
-            del parts[at]
-        case 1:
-            parts.insert(at, part)
-        case _:
-            del parts[at]
-            parts.insert(generator.randrange(len(parts) + 1), part)
+    part = parts.pop(at)
+    for place in ([], [at, at], [generator.randrange(len(parts) + 1)])[generator.randrange(3)]:
+        parts.insert(place, part)
     return "".join(parts)

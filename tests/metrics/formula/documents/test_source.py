@@ -38,12 +38,11 @@ VISIBLE = {
 
 
 def test_what_is_visible() -> None:
+    def paragraphs(text: str) -> list[list[str]]:
+        return [paragraph.split() for paragraph in re.split(r"\n\s*\n", text)]
+
     for source, expected in VISIBLE.items():
         assert paragraphs(visible_source(source)) == paragraphs(expected), source
-
-
-def paragraphs(text: str) -> list[list[str]]:
-    return [paragraph.split() for paragraph in re.split(r"\n\s*\n", text)]
 
 
 def expand_macros(text: str, max_steps: int = 10**6) -> str:
@@ -51,17 +50,9 @@ def expand_macros(text: str, max_steps: int = 10**6) -> str:
 
 
 UNREADABLE = (
-    *(
-        r"\newcommand{\a}[1]{never closed",
-        r"\newcommand{\a}[12]{x}",
-        r"\def\begin{x}\begin{y}",
-        r"\def\a.{x}\a.",
-        r"\def\a#2#1{x}\a yz",
-    ),
-    *(r"\def\a#1;{x}\a y;", r"\let\a\b\a", r"\DeclarePairedDelimiter{\abs}{|}{|}\abs{x}"),
+    *(r"\newcommand{\a}[1]{never closed", r"\newcommand{\a}[12]{x}", r"\def\begin{x}\begin{y}", r"\def\a.{x}\a."),
+    *(r"\def\a#2#1{x}\a yz", r"\def\a#1;{x}\a y;", r"\let\a\b\a", r"\DeclarePairedDelimiter{\abs}{|}{|}\abs{x}"),
 )
-
-
 EXPANDED = {
     r"\newcommand{\a}[1]{\alpha#1}\a b": r"\alpha b",  # two tokens never become one
     r"\newcommand*{\n}[2][2]{\|#2\|_{#1}}\n{x}+\n[p]{y}": r"\|x\|_{2}+\|y\|_{p}",
@@ -96,20 +87,18 @@ def test_calls_are_followed_to_a_depth() -> None:
     assert expand_macros(f"\\def\\d#1{{#1}}{nested}").count("{") == 1_000 - MAX_DEPTH
 
 
-@pytest.mark.parametrize(
-    "bomb",
-    [
-        "".join("\\def\\" + a + "{" + ("\\" + b) * 10 + "}" for a, b in itertools.pairwise("abcdefghij")) + "\\a",
-        "\\def\\d#1{#1#1}" + "\\d{" * 60 + "x" + "}" * 60,
-        "\\def\\d#1{" + "#1" * 20_000 + "}\\d{\\d{\\d{x}}}",
-        "\\def\\a{" + "\\b" * 50_000 + "}\\def\\b{" + "x" * 50_000 + "}\\a",
-        "\\def\\a#1{}" + "\\a{" * 3_000 + "x" * 300_000,
-    ],
-    ids=["laughs", "doubling", "wide", "quadratic", "no end"],
-)
+BOMBS = {
+    "laughs": "".join(f"\\def\\{a}{{" + f"\\{b}" * 10 + "}" for a, b in itertools.pairwise("abcdefghij")) + "\\a",
+    "wide": "\\def\\d#1{" + "#1" * 20_000 + "}\\d{\\d{\\d{x}}}",
+    "quadratic": "\\def\\a{" + "\\b" * 50_000 + "}\\def\\b{" + "x" * 50_000 + "}\\a",
+    "no end": "\\def\\a#1{}" + "\\a{" * 3_000 + "x" * 300_000,
+}
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
 def test_bombs_are_stopped(bomb: str) -> None:
     def stopped() -> None:
         with pytest.raises(OutOfBudget, match="max_steps=60000"):
-            expand_macros(bomb, max_steps=60_000)
+            expand_macros(BOMBS[bomb], max_steps=60_000)
 
     assert executed_lines(stopped) < 300_000  # five to a step

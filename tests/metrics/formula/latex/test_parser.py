@@ -54,6 +54,9 @@ FORMS = {
     r"\begin{cases} a & b \end{cases}": r"\left\{ \begin{array} {ll} { a } & { b } \end{array} \right.",
     r"\begin{array}{|c|*{2}{r}@{x}} a & b \end{array}": r"\begin{array} {crr} { a } & { b } \end{array}",
     r"\begin{array}{c} a \\[2pt] \hline b \end{array}": r"\begin{array} {c} { a } \\ \hline { b } \end{array}",
+    r"\begin{tabular}{c} $\begin{array}{lr} a & b \end{array}$ \end{tabular}": (
+        r"\begin{tabular}{c} $ \begin{array} {lr} a & b \end{array} $ \end{tabular}"
+    ),
     # Tables keep their rules, lose blanks and skips, and get the end that they lack.
     r"\begin{tabular}{l|c} ab & $x_1$ \\ \cmidrule(l{3pt}r{3pt}){1-1} \end{tabular}": (
         r"\begin{tabular}{l|c} a b & $ x _ 1 $ \\ \cmidrule(l{3pt}r{3pt}){1-1} \end{tabular}"
@@ -137,10 +140,8 @@ SANITIZED = {
     r"\begin{array}\begin{filecontents}": "\\begin{array}\\unknowncommand ",
     "x\\": "x\\unknowncommand ",
     "\\\u00e9": "\\unknowncommand ",
-    **{
-        rf"\begin{{tabular}}{{*{{{times}}}{{c}}}}": r"\begin{tabular}{*{99}{c}}"
-        for times in ("100", "+100", '"FFFF', "'777", "`a", r"\leq", " 0099 ")
-    },
+    r"\begin{tabular}{*{99}{c}*{ 7 }{r}}": r"\begin{tabular}{*{99}{c}*{ 7 }{r}}",
+    **{f"*{{{times}}}{{c}}": "*{99}{c}" for times in ("100", "+100", '"FFFF', "'777", "`a", r"\leq", " 0099 ")},
 }
 
 
