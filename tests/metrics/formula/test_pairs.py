@@ -77,13 +77,6 @@ def test_each_page_of_a_document_is_read_by_itself() -> None:
     assert [(pair.prediction, pair.prediction_offset) for pair in pairs] == places
 
 
-def test_formulas_are_compared_in_the_form_that_is_asked_for() -> None:
-    sides = FormulaTruth(document="$$ a + b = c $$"), answered("\\[ a+b=c \\]")
-    for comparable, distance in ((str, 4 / 9), (lambda text: text.replace(" ", ""), 0.0)):  # four blanks of nine
-        found = formula_pairs(*sides, 10, Budget(10_000), comparable)
-        assert found == [FormulaPair("a + b = c", "a+b=c", distance, 1 + (distance > 0.4), 0, 0)]
-
-
 def plainly_matched(truths: list[str], predictions: list[str]) -> list[Match]:
     matches: dict[int, Match] = {}
     free = list(range(len(predictions)))

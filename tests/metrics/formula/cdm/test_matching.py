@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from beamscore.metrics.formula.cdm import matching
 from beamscore.metrics.formula.cdm.bleu import bleu, bleu_counts
-from beamscore.metrics.formula.cdm.matching import consistent, match, visual_class
+from beamscore.metrics.formula.cdm.matching import consistent, visual_class
 from beamscore.metrics.formula.render.boxes import Boxes
 
 
@@ -37,23 +37,6 @@ def test_which_tokens_look_the_same() -> None:
     classes = [{visual_class(token) for token in tokens.split()} for tokens in LOOKS.split(" / ")]
     assert [len(each) for each in classes] == [1] * len(classes)
     assert len(set().union(*classes)) == len(classes)
-
-
-@pytest.mark.parametrize(
-    ("truth", "prediction", "pairs"),
-    [
-        ("abcde", "abcde", [(index, index) for index in range(5)]),
-        # b is read as x. Assigned, but its token cost is 1.
-        ("abcd", "axcd", [(0, 0), (2, 2), (3, 3)]),
-        # The d has nothing left to match.
-        ("abcd", "abc", [(0, 0), (1, 1), (2, 2)]),
-        *(("", "ab", []), ("ab", "", [])),
-    ],
-)
-def test_matches_of_rows(truth: str, prediction: str, pairs: list[tuple[int, int]]) -> None:
-    result = match(row(truth), row(prediction))
-    assert (list(result.pairs), result.truth_count, result.prediction_count) == (pairs, len(truth), len(prediction))
-    assert result.cdm == (2 * len(pairs) / (len(truth) + len(prediction)))
 
 
 def test_the_sequence_of_fifty_samples_is_fixed() -> None:
