@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from typing import Any
 
 import msgspec
@@ -86,6 +87,7 @@ def test_text_that_cannot_be_written_leaves_the_others_and_a_sample_comes_once()
     first, refused, last = parts("lines", "hwe.txt", b"a\n\xff\nb\n")
     assert (first, last) == (("hwe/0000000", b"a"), ("hwe/0000002", b"b"))
     assert str(refused) == "hwe.txt, line 2: not UTF-8 (invalid start byte)"
-    twice = [Part("lines", path, b"x") for path in ("a/spe.txt", "b/spe.txt")]
-    with pytest.raises(UnreadableSource, match=r"'spe/0000000' comes 2 times: a/spe\.txt "):
-        list(CONVERTER.records("spe/0000000", twice))
+    six = [Part("lines", f"{name}/spe.txt", b"x") for name in "abcdef"]
+    places = ", ".join(f"{name}/spe.txt (lines)" for name in "abcde")
+    with pytest.raises(UnreadableSource, match=f"^sample 'spe/0' comes 6 times: {re.escape(places)}$"):
+        list(CONVERTER.records("spe/0", six))
