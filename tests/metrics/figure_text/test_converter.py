@@ -31,15 +31,10 @@ def regions(role: str, content: str | bytes) -> list[dict[str, Any]]:
     return read
 
 
-@pytest.mark.parametrize(
-    ("path", "sample_id"),
-    [
-        *(("gt_img_1.txt", "img_1"), ("gs://bucket/results/res_img_1.txt", "img_1"), ("C:\\data\\img_1.TXT", "img_1")),
-        *(("gt_gt_1.txt", "gt_1"), ("gt_.txt", "gt_"), ("100.5.txt", "100.5")),
-    ],
-)
-def test_the_sample_is_called_as_the_file(path: str, sample_id: str) -> None:
-    assert sample_id_of(path) == sample_id
+def test_the_sample_is_called_as_the_file() -> None:
+    for path in ("gt_img_1.txt", "gs://bucket/results/res_img_1.txt", "C:\\data\\img_1.TXT"):
+        assert sample_id_of(path) == "img_1"
+    assert [sample_id_of(path) for path in ("gt_gt_1.txt", "gt_.txt", "100.5.txt")] == ["gt_1", "gt_", "100.5"]
 
 
 def word(location: dict[str, Any], text: str, ignore: bool = False) -> dict[str, Any]:
@@ -59,7 +54,6 @@ def labelled(orientation: str, text: str, *difficulty: str) -> dict[str, Any]:
         ("ground_truth", '1,2,3,4,"a \\"b\\" \\\\ c"', word(BOX, 'a "b" \\ c')),
         ("ground_truth", '1,2,3,4,"', word(BOX, '"')),
         ("ground_truth", "1,2,3,4,2015", word(BOX, "2015")),
-        ("ground_truth", "1,2,3,4,12 kDa", word(BOX, "12 kDa")),
         ("ground_truth", "-1.5,+2,3e1,.4,x", word({"box": [-1.5, 2, 30, 0.4]}, "x")),
         ("ground_truth", "1,2,3,4,,5", word(BOX, ",5")),
         ("ground_truth", "1,2,3,4", word(BOX, "")),
@@ -73,8 +67,11 @@ def labelled(orientation: str, text: str, *difficulty: str) -> dict[str, Any]:
         ("detections", "1 2 3 4 1e-3", {**BOX, "confidence": 0.001}),
         ("spotting", "1,2,3,4,0.93", {**BOX, "text": "0.93"}),
         ("detext", "1,2,3,4,5,6,7,8,0,DNA,short", labelled("horizontal", "DNA", "short")),
-        ("detext", "1,2,3,4,5,6,7,8,1,a, b,small,blurry", labelled("oriented", "a, b", "small", "blurry")),
-        ("detext", "1,2,3,4,5,6,7,8,1,a,small+short", labelled("oriented", "a", "small", "short")),
+        (
+            "detext",
+            "1,2,3,4,5,6,7,8,1,a, b,small,blurry+Short",
+            labelled("oriented", "a, b", "small", "blurry", "short"),
+        ),
         ("detext", '1,2,3,4,5,6,7,8,0,"short, small",Normal', labelled("horizontal", "short, small", "normal")),
         ("detext", "1,2,3,4,5,6,7,8,0,small,small", labelled("horizontal", "small", "small")),
     ],
@@ -87,20 +84,14 @@ def test_a_line(role: str, line: str, expected: dict[str, Any]) -> None:
     ("role", "content", "message"),
     [
         ("ground_truth", "1,2,3,4,a\n1,2,3,b", "gt_img_1.txt: line 2: four or eight coordinates must come first"),
-        (
-            "ground_truth",
-            "1,2,3,4,5,6,7,8,a\n1,2,3,4,5,6,x,8,b",
-            "line 2: 4 coordinates, where the lines before have 8",
-        ),
+        ("ground_truth", "1,2,3,4,5,6,7,8,a\n1,2,3,4,b", "line 2: 4 coordinates, where the lines before have 8"),
         ("ground_truth", "1,2,3,4,5,6,7,8,9,10,11,12,a", "line 1: numbers go on after eight coordinates"),
         ("ground_truth", "1,2,3,1e9,a", "line 1: a number of 1e9 is too large"),
-        ("ground_truth", "1,2,3,1e999,a", "too large"),
-        ("ground_truth", "nan,2,3,4,a", "line 1"),
         ("ground_truth", b"1,2,3,4,\xff", "not UTF-8 text at byte 8"),
         ("detections", "1,2,3,4,DNA", "role spotting reads text"),
         *(
             ("detext", f"1,2,3,4,5,6,7,8,{rest}", "line 1: ")
-            for rest in ("2,DNA,short", "0,DNA", "0,DNA,tiny", '0,"DNA"', "x,DNA,short")
+            for rest in ("2,DNA,short", "0,DNA,tiny", '0,"DNA"', "x,DNA,short")
         ),
     ],
 )
@@ -130,39 +121,30 @@ def archive(files: dict[str, bytes]) -> bytes:
     return stream.getvalue()
 
 
-def archived(content: bytes, role: str = "ground_truth") -> list[Any]:
-    return list(CONVERTER.parts(role, "gt.zip", io.BytesIO(content)))
+def archived(content: bytes) -> list[Any]:
+    return list(CONVERTER.parts("ground_truth", "gt.zip", io.BytesIO(content)))
 
 
 def test_the_files_of_an_archive_are_read_like_files_of_a_folder() -> None:
     """Made by hand to the layout of ICDAR 2015: eight coordinates and the text, `###` where it cannot be read."""
     line = "377,117,463,117,465,130,378,130,Genaxis Theatre\r\n493,115,519,115,519,131,493,131,###\r\n"
-    made = archive({"gt/": b"", "gt/gt_img_1.txt": f"\ufeff{line}".encode(), "__MACOSX/._gt_img_1.txt": b"\0"})
-    [(key, content)] = archived(made)
-    assert key == "img_1"
+    files = {"gt/": b"", "gt/gt_img_1.txt": f"\ufeff{line}".encode(), "__MACOSX/._gt_img_1.txt": b"\0", "a.png": b""}
+    [(key, content), refused] = archived(archive(files))
     [record] = CONVERTER.records(key, [Part("ground_truth", "gt.zip", content)])
-    assert record["regions"] == regions("ground_truth", line)
+    assert record == {"sample_id": "img_1", "regions": regions("ground_truth", line)}
+    assert str(refused) == "gt.zip: a.png: expected text files, such as gt_img_1.txt"
     with pytest.raises(UnreadableSource, match=r"gt\.zip: img_1: line 1: four or eight coordinates must come first"):
         list(CONVERTER.records(key, [Part("ground_truth", "gt.zip", b"no numbers")]))
-    good, refused = archived(archive({"res_img_2.txt": b"", "res_img_2.png": b""}))
-    assert good == ("img_2", b"")
-    assert str(refused) == "gt.zip: res_img_2.png: expected text files, such as gt_img_1.txt"
 
 
 WHOLE = archive({"gt_img_1.txt": b"1,2,3,4,text\n" * 100})
 MIDDLE = WHOLE.index(b"gt_img_1.txt") + len("gt_img_1.txt") + 8
+DAMAGED = (b"no archive", WHOLE[:-30], WHOLE[:MIDDLE] + b"\xff" * 8 + WHOLE[MIDDLE + 8 :])
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        *(
-            (content, "not a zip archive that can be read: ")
-            for content in (b"no archive", WHOLE[:-30], WHOLE[:MIDDLE] + b"\xff" * 8 + WHOLE[MIDDLE + 8 :])
-        ),
-        (archive({"gt_img_1.txt": b" " * (16 * 1024 * 1024 + 1)}), r"gt_img_1\.txt: above 16777216 bytes"),
-    ],
-)
-def test_a_damaged_or_too_large_archive_is_refused(content: bytes, message: str) -> None:
-    with pytest.raises(UnreadableSource, match=rf"gt\.zip: {message}"):
-        archived(content)
+def test_a_damaged_or_too_large_archive_is_refused() -> None:
+    for content in DAMAGED:
+        with pytest.raises(UnreadableSource, match=r"gt\.zip: not a zip archive that can be read: "):
+            archived(content)
+    with pytest.raises(UnreadableSource, match=r"gt\.zip: gt_img_1\.txt: above 16777216 bytes"):
+        archived(archive({"gt_img_1.txt": b" " * (16 * 1024 * 1024 + 1)}))
