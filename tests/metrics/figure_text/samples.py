@@ -5,6 +5,7 @@ The plain reading is in exact fractions, for upright boxes of whole numbers: the
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
@@ -93,29 +94,24 @@ def deteval(truths: Boxes, counts: Sequence[bool], found: Boxes, strict: bool) -
     def both(i: int, j: int) -> bool:
         return reached(covered(truths[i], found[j]), t_sigma) and reached(covered(found[j], truths[i]), t_tau)
 
-    def overlaps(i: int) -> int:
-        return sum(common(truths[i], found[j]) > 0 for j in columns)
-
-    def overlaps_of(j: int) -> int:
-        return sum(common(truths[i], found[j]) > 0 for i in rows)
+    overlapping = [(i, j) for i in rows for j in columns if common(truths[i], found[j]) > 0]
+    in_row, in_column = (Counter(pair[side] for pair in overlapping) for side in (0, 1))
 
     def free(i: int | None = None, j: int | None = None) -> bool:
         return not any(i in some or j in others for some, others in matches)
 
-    for i in rows:
-        for j in columns:
-            alone = [k for k in range(len(found)) if both(i, k)] == [j] and [
-                k for k in range(len(truths)) if both(k, j)
-            ] == [i]
-            if alone and overlaps(i) == overlaps_of(j) == 1:  # boxes that overlap have near centres
-                matches.append(([i], [j]))
+    good = [(i, j) for i in range(len(truths)) for j in range(len(found)) if both(i, j)]
+    for i, j in overlapping:
+        alone = [pair for pair in good if pair[0] == i or pair[1] == j] == [(i, j)]
+        if alone and in_row[i] == in_column[j] == 1:  # boxes that overlap have near centres
+            matches.append(([i], [j]))
     for i in rows:
         parts = [j for j in columns if free(j=j) and reached(covered(found[j], truths[i]), t_tau)]
-        if free(i) and overlaps(i) >= 2 and sum_reached([covered(truths[i], found[j]) for j in parts], t_sigma):
+        if free(i) and in_row[i] >= 2 and sum_reached([covered(truths[i], found[j]) for j in parts], t_sigma):
             matches.append(([i], parts))
     for j in columns:
         parts = [i for i in rows if free(i) and reached(covered(truths[i], found[j]), t_sigma)]
-        if free(j=j) and overlaps_of(j) >= 2 and sum_reached([covered(found[j], truths[i]) for i in parts], t_tau):
+        if free(j=j) and in_column[j] >= 2 and sum_reached([covered(found[j], truths[i]) for i in parts], t_tau):
             matches.append((parts, [j]))
     return matches, dont_care
 
@@ -123,14 +119,12 @@ def deteval(truths: Boxes, counts: Sequence[bool], found: Boxes, strict: bool) -
 def iou_script(truths: Boxes, counts: Sequence[bool], found: Boxes) -> tuple[Pairs, set[int]]:
     """The loops of the script of ICDAR 2015: the pairs, and the detections that don't-care regions take out."""
     dont_care = in_dont_care(truths, counts, found, Fraction(1, 2))
-    matched_rows, matched_columns, pairs = set(), set(), []
+    pairs: Pairs = []
     for i, truth in enumerate(truths):
         for j, box in enumerate(found):
-            free = i not in matched_rows and j not in matched_columns and counts[i] and j not in dont_care
+            free = counts[i] and j not in dont_care and not any(i == row or j == column for row, column in pairs)
             both = area(truth) + area(box) - common(truth, box)
             if free and Fraction(common(truth, box), both) > Fraction(1, 2):
-                matched_rows.add(i)
-                matched_columns.add(j)
                 pairs.append((i, j))
     return pairs, dont_care
 
