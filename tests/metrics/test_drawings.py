@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 from xml.etree import ElementTree
 
 import msgspec
@@ -11,11 +10,11 @@ import pytest
 
 from beamscore.metrics.benchmark import DrawnPair
 from beamscore.metrics.common.svg import EXTRA, FRAME, IGNORED, MATCHED, MISSED, PICTURE, UNJUDGED, WRONG, with_picture
-from beamscore.metrics.registry import benchmark_class
 from beamscore.metrics.scoring import draw_pairs
+from tests.metrics.samples import SVG
+from tests.plain_loop import decoded_pairs, make_benchmark, read_records
 
 CORPORA = Path(__file__).parents[1] / "corpora"
-SVG = "{http://www.w3.org/2000/svg}"
 JUDGEMENTS = (MATCHED, MISSED, EXTRA, WRONG)
 JUDGED = {(style.color, style.dashes) for style in JUDGEMENTS}
 # Atoms on a circle are tied to its middle by fainter lines, lanes are gray.
@@ -24,25 +23,17 @@ FAINT = (MATCHED.color, "1 3")
 SAMPLES = 8
 
 
-def records(name: str, side: str) -> dict[str, Any]:
-    lines = (CORPORA / name / f"{side}.jsonl").read_bytes().splitlines()
-    return {record["sample_id"]: record for record in map(msgspec.json.decode, lines)}
-
-
 @pytest.mark.parametrize("name", [path.name for path in sorted(CORPORA.iterdir())])
 def test_every_benchmark_draws_and_explains_by_one_contract(name: str) -> None:
-    kind = benchmark_class(name)
-    benchmark = kind(kind.options_type())
+    benchmark, seen = make_benchmark(name), set[tuple[str, str]]()
     benchmark.setup()
-    truths, predictions = records(name, "ground_truth"), records(name, "predictions")
-    seen: set[tuple[str, str]] = set()
-    for sample_id in list(truths)[:SAMPLES]:
-        truth = msgspec.convert(truths[sample_id], kind.truth_type)
-        for record in (predictions.get(sample_id), None):
-            prediction = None if record is None else msgspec.convert(record, kind.prediction_type)
+    truths, predictions = (read_records(CORPORA / name / f"{side}.jsonl") for side in ("ground_truth", "predictions"))
+    for pair in decoded_pairs(benchmark, dict(list(truths.items())[:SAMPLES]), predictions):
+        truth = pair.truth
+        for prediction in (pair.prediction, None):
             details = msgspec.json.decode(msgspec.json.encode(benchmark.score_sample(truth, prediction).details))
             words = benchmark.explain(details)
-            assert words or prediction is None or "document" in truths[sample_id]
+            assert words or prediction is None or b'"document"' in truths[pair.sample_id]
             assert all(line and "None" not in line for line in words)
             pairs = [DrawnPair("", truth, prediction, *more) for more in ((), (details,), (details, (4000, 3000)))]
             plain, told, over = draw_pairs(benchmark, pairs)

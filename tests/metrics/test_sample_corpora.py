@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -17,8 +18,9 @@ import pytest
 from beamscore.metrics.benchmark import DrawnPair, Pair
 from beamscore.metrics.registry import benchmark_class
 from beamscore.metrics.scoring import draw_pairs
-from tests.metrics.test_drawings import records
+from tests.plain_loop import decoded_pairs, make_benchmark, read_records
 
+CORPORA = Path(__file__).parents[1] / "corpora"
 SCORES = {
     ("chart", "protocol=published"): "213d3416dd567157",
     ("chart", "protocol=released"): "df17cf681c2c6b19",
@@ -61,21 +63,15 @@ def _rounded(value: Any) -> Any:
     return [_rounded(each) for each in value] if isinstance(value, (list, tuple)) else value
 
 
-def pairs(name: str) -> Iterator[Pair[Any, Any]]:
-    kind = benchmark_class(name)
-    predictions = records(name, "predictions")
-    for sample_id, record in records(name, "ground_truth").items():
-        found = predictions.get(sample_id)
-        prediction = None if found is None else msgspec.convert(found, kind.prediction_type)
-        yield Pair(sample_id, msgspec.convert(record, kind.truth_type), prediction)
+def pairs(name: str) -> list[Pair[Any, Any]]:
+    truths, predictions = (read_records(CORPORA / name / f"{side}.jsonl") for side in ("ground_truth", "predictions"))
+    return decoded_pairs(make_benchmark(name), truths, predictions)
 
 
 @pytest.mark.parametrize(("name", "option"), SCORES)
 def test_scores(name: str, option: str) -> None:
-    kind = benchmark_class(name)
     key, _, text = option.partition("=")
-    given = {key: int(text) if text.isdecimal() else text} if key else {}
-    benchmark = kind(msgspec.convert(given, kind.options_type))
+    benchmark = make_benchmark(name, **({key: int(text) if text.isdecimal() else text} if key else {}))
     scores = (benchmark.score_sample(pair.truth, pair.prediction) for pair in pairs(name))
     parts = ([dict(each.statistics), dict(each.metrics), msgspec.to_builtins(each.details)] for each in scores)
     assert digest(parts) == SCORES[name, option]
@@ -83,11 +79,8 @@ def test_scores(name: str, option: str) -> None:
 
 @pytest.mark.parametrize("name", DRAWINGS)
 def test_drawings(name: str) -> None:
-    kind = benchmark_class(name)
-    benchmark = kind(kind.options_type())
-    drawn = [DrawnPair(pair.sample_id, pair.truth, prediction) for pair in pairs(name)
-             for prediction in (pair.prediction, None)]  # fmt: skip
-    assert digest(iter(draw_pairs(benchmark, drawn))) == DRAWINGS[name]
+    drawn = [DrawnPair("", pair.truth, prediction) for pair in pairs(name) for prediction in (pair.prediction, None)]
+    assert digest(iter(draw_pairs(make_benchmark(name), drawn))) == DRAWINGS[name]
 
 
 @pytest.mark.parametrize("name", DECLARED)
