@@ -18,14 +18,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from beamscore.metrics.statistics import bootstrap as module
-from beamscore.metrics.statistics.bootstrap import (
-    MAX_WEIGHT,
-    ROWS_PER_BLOCK,
-    Bootstrap,
-    BootstrapSums,
-    check_statistics,
-    poisson_thresholds,
-)
+from beamscore.metrics.statistics.bootstrap import MAX_WEIGHT, Bootstrap, BootstrapSums, check_statistics
 from beamscore.metrics.statistics.sums import MAX_STATISTIC, Sums
 from tests.metrics.statistics.samples import STATISTICS, added
 
@@ -39,7 +32,7 @@ def test_thresholds_are_the_distribution_function_of_poisson_one_to_the_last_bit
     # P(X <= k) = exp(-1) sum_{i<=k} 1/i!; exp(-1) between two partial sums of its alternating series.
     partial = [sum(Fraction((-1) ** i, math.factorial(i)) for i in range(terms)) for terms in (60, 61)]
     low, high = min(partial), max(partial)
-    for k, threshold in enumerate(poisson_thresholds()):
+    for k, threshold in enumerate(module.poisson_thresholds()):
         cumulated = sum(Fraction(1, math.factorial(i)) for i in range(k + 1))
         assert math.floor(low * cumulated * 2**64) == math.floor(high * cumulated * 2**64) == int(threshold)
     # A larger weight than those has a chance that no 64 bits can tell from 0.
@@ -53,7 +46,7 @@ def weight_of(unit_hash: int, replicate: int) -> int:
     state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & mask
     state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & mask
     uniform = state ^ (state >> 31)
-    return sum(uniform >= int(threshold) for threshold in poisson_thresholds())
+    return sum(uniform >= int(threshold) for threshold in module.poisson_thresholds())
 
 
 @settings(max_examples=40)
@@ -66,7 +59,7 @@ def test_weights_equal_the_plain_definition(unit_hashes: list[int]) -> None:
 def test_a_uniform_on_a_threshold_weighs_more_than_one_below_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "uniforms_of", lambda uniforms, count: np.array([uniforms] * count, dtype=np.uint64))
     for below in (0, 1):
-        uniforms = [int(threshold) - below for threshold in poisson_thresholds()]
+        uniforms = [int(threshold) - below for threshold in module.poisson_thresholds()]
         assert BOOTSTRAP.weights([0, *uniforms])[1].tolist() == [0, *range(1 - below, MAX_WEIGHT + 1 - below)]
 
 
@@ -87,19 +80,17 @@ def with_plain_rows(samples: list[Sample]) -> Corpus:
 def many_samples(count: int) -> Corpus:
     """Samples of which not each has all statistics, with numbers of all kinds."""
     rng = random.Random(count)
+    # Of many fractions just below 1 the units would pass 2**63, were they not carried.
+    always = {"samples": 1, "low": -(2.0**32), "nearly": 1 - 2.0**-52}
     samples: list[Sample] = []
     for index in range(count):
-        statistics: dict[str, float] = {"samples": 1, "score": rng.random(), "shift": rng.uniform(-1, 1) ** 9}
-        if index % 3:
-            statistics |= {f"class[{rng.randrange(5)}]": rng.randrange(-4, 9), "huge": 2.0**32 - 2.0**-20}
-        # Of many fractions just below 1 the units would pass 2**63, were they not carried.
-        statistics |= {"low": -(2.0**32), "nearly": 1 - 2.0**-52}
-        samples.append((rng.getrandbits(64), statistics))
+        most = {f"class[{rng.randrange(5)}]": rng.randrange(-4, 9), "huge": 2.0**32 - 2.0**-20} if index % 3 else {}
+        samples.append((rng.getrandbits(64), {**always, "shift": rng.uniform(-1, 1) ** 9, **most}))
     return with_plain_rows(samples)
 
 
 FEW = st.lists(st.tuples(st.integers(0, 2**64 - 1), STATISTICS), max_size=10).map(with_plain_rows)
-BLOCK = ROWS_PER_BLOCK
+BLOCK = module.ROWS_PER_BLOCK
 MANY = st.sampled_from([0, 1, 5, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK + 33]).map(many_samples)
 # Nearer to -1 unit than to 0, though 1 + it rounds up; and carries of one unit.
 ROUNDED = with_plain_rows([(0, {"a": -(2.0**-53) - 2.0**-60})])
@@ -129,6 +120,8 @@ def test_any_split_order_and_merge_tree_gives_the_plain_weighted_sums(
         assert pickle.dumps(part) == before
     table = parts[0].table()
     assert (table.rows(), parts[0].sums()) == (rows, rows[0])
+    assert parts[0] == added(samples, bootstrap)
+    assert parts[0] != added([*samples, (0, {"a": 1})], bootstrap)
     # The table is canonical.
     assert list(table) == sorted({name for row in rows for name in row})
     assert ((table.fractions >= 0) & (table.fractions < 2**52)).all()
@@ -138,18 +131,22 @@ def test_sums_of_different_bootstraps_do_not_merge() -> None:
     for other in [Bootstrap(7, seed=4), Bootstrap(8, seed=3)]:
         with pytest.raises(ValueError, match="do not merge"):
             BootstrapSums(BOOTSTRAP).merge(BootstrapSums(other))
+        assert BootstrapSums(BOOTSTRAP) != BootstrapSums(other)
     with pytest.raises(ValueError, match="a table of 7 rows where 8 are due"):
         BootstrapSums(BOOTSTRAP, BootstrapSums(BOOTSTRAP).table().below())
 
 
-@pytest.mark.parametrize("good", [1, -(2.0**32)])
+NO_NUMBERS = (None, "1", 1 + 0j, Decimal(1), [1.0], np.ones(2))
+
+
 @pytest.mark.parametrize(
     ("bad", "reason"),
-    [(number, f"a statistic .* {MAX_STATISTIC}") for number in (math.nan, math.inf, -math.inf, 2.0**32 * 1.5, 10**400)]
-    + [(value, "must be a number, not ") for value in (None, "1", 1 + 0j, Decimal(1), [1.0], np.ones(2))],
+    [(number, f"a statistic .* {MAX_STATISTIC}") for number in (math.nan, math.inf, -(2.0**32) - 1, 2**32 + 1, 10**400)]
+    + [(value, "must be a number, not ") for value in NO_NUMBERS],
 )
-def test_statistics_that_cannot_be_summed_are_refused_by_name(good: float, bad: Any, reason: str) -> None:
-    fine = {"good": good, "a": MAX_STATISTIC, "b": 2.0**32, "c": True, "d": np.int64(-3), "e": np.float32(0.5)}
-    check_statistics(fine)
-    with pytest.raises(ValueError, match=f"statistic bad: {reason}"):
-        check_statistics({**fine, "bad": bad})
+def test_statistics_that_cannot_be_summed_are_refused_by_name(bad: Any, reason: str) -> None:
+    fine = {"a": MAX_STATISTIC, "b": -(2.0**32), "c": True, "d": np.int64(-3), "e": np.float32(0.5)}
+    for good in ({}, fine):
+        check_statistics(good)
+        with pytest.raises(ValueError, match=f"statistic bad: {reason}"):
+            check_statistics({**good, "bad": bad})

@@ -11,26 +11,15 @@ from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 
 from beamscore.metrics.statistics.change_points import FALSE_ALARMS_A_YEAR, change_points, threshold
-from tests.calibrate.years import (
-    HARMLESS,
-    MARGIN,
-    NIGHTS,
-    UNCHANGED,
-    Cell,
-    Course,
-    detection_rate,
-    drift_detection_rate,
-    false_alarms,
-    false_failures,
-    first_failures,
-)
+from tests.calibrate import years
 
 
-@pytest.mark.parametrize("step", [0, 3, 25, 50, 99])
-def test_both_nights_are_beyond_the_threshold_as_often_as_is_said(step: int) -> None:
+def test_both_nights_are_beyond_the_threshold_as_often_as_is_said() -> None:
     """P(Z1 > k, Z2 > k) = P(Z1 < -k, Z2 < -k), by symmetry."""
-    k, normal = threshold(step, 0.02), multivariate_normal([0, 0], [[1, step / 100], [step / 100, 1]])
-    assert normal.cdf([-k, -k]) == pytest.approx(0.01, rel=1e-3)
+    for step in (0, 3, 25, 50, 99):
+        k, normal = threshold(step, 0.02), multivariate_normal([0, 0], [[1, step / 100], [step / 100, 1]])
+        assert normal.cdf([-k, -k]) == pytest.approx(0.01, rel=1e-3)
+    assert threshold(100, 0.02) == threshold(99, 0.02)
 
 
 E = 0.01
@@ -45,7 +34,6 @@ change nothing."""
     [
         ([], [], []),
         ([0.9], [E], []),
-        (LEVEL, [E] * 10, []),
         (LEVEL + [0.8] * 5, [E] * 15, [10]),
         ([*LEVEL, 0.8], [E] * 11, []),  # no second night
         ([*LEVEL, 0.8, *LEVEL], [E] * 21, []),  # it does not persist
@@ -71,29 +59,27 @@ def test_by_hand(values: list[float], errors: list[float], expected: list[int]) 
 @given(st.lists(st.floats(0, 1), max_size=12))
 def test_the_direction_and_the_unit_do_not_matter(values: list[float]) -> None:
     found = change_points(values, [E] * len(values))
-    assert change_points([-value for value in values], [E] * len(values)) == found
     # A power of two scales without rounding.
-    assert change_points([4 * value for value in values], [4 * E] * len(values)) == found
+    assert change_points([-4 * value for value in values], [4 * E] * len(values)) == found
     assert all(b - a >= 2 for a, b in itertools.pairwise(found))
 
 
 def test_false_alarms_are_rare_and_changes_and_slow_drifts_are_found() -> None:
     """Seeded; at the stated rate of 0.5 a year for eight metrics, 20 years see 10 +- 3."""
-    assert false_alarms(20, seed=1) <= 2 * FALSE_ALARMS_A_YEAR
-    assert detection_rate(5.0, 40) >= 0.95
-    assert detection_rate(0.0, 40) == 0.0
+    assert years.false_alarms(20, seed=1) <= 2 * FALSE_ALARMS_A_YEAR
+    assert years.detection_rate(5.0, 40) >= 0.95
+    assert years.detection_rate(0.0, 40) == 0.0
     # A mean of the last nights would follow a drift: it would find 12 % and 60 % of these.
-    assert [drift_detection_rate(fall, 20) for fall in (0.02, -0.02, 0.05, -0.05)] == [1.0] * 4
+    assert [years.drift_detection_rate(fall, 20) for fall in (0.02, -0.02, 0.05, -0.05)] == [1.0] * 4
 
 
 def test_a_gate_with_looks_has_no_false_failure_in_some_years_and_finds_a_loss() -> None:
-    cell, years = Cell(churn=1.0, samples=50), 12
-    for course in HARMLESS.values():
-        assert false_failures(cell, course, years)[-1] == 0
-    best, median = (false_failures(cell, UNCHANGED, years, best=best)[0] for best in (True, False))
+    cell, count = years.Cell(churn=1.0, samples=50), 12
+    assert [years.false_failures(cell, course, count)[-1] for course in years.HARMLESS.values()] == [0] * 3
+    best, median = (years.false_failures(cell, years.UNCHANGED, count, best=best)[0] for best in (True, False))
     assert best > 0.5 > median
-    nights = first_failures(cell, Course(MARGIN + 5), years)
+    nights = years.first_failures(cell, years.Course(years.MARGIN + 5), count)
     # With one look and with 365.
     assert (np.diff(nights, axis=1) >= 0).all()
     assert np.median(nights[:, -1]) <= 3
-    assert nights.max() < NIGHTS
+    assert nights.max() < years.NIGHTS
