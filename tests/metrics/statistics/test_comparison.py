@@ -11,29 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from beamscore.metrics.statistics import comparison, paired
 from beamscore.metrics.statistics.bootstrap import Bootstrap
-from beamscore.metrics.statistics.comparison import (
-    ComparedMetric,
-    ComparedSlice,
-    SwapTest,
-    SwapWeights,
-    compare_slice,
-    dependencies,
-    simultaneous_p,
-    studentized,
-    swap_p,
-    units_needed,
-    verdict,
-)
+from beamscore.metrics.statistics.comparison import ComparedMetric, SwapTest, SwapWeights, studentized, swap_p
 from beamscore.metrics.statistics.measured import Measured
-from beamscore.metrics.statistics.paired import (
-    PairedDifference,
-    distance,
-    paired_differences,
-    paired_interval,
-    same_samples,
-    widened_error,
-)
+from beamscore.metrics.statistics.paired import PairedDifference, paired_differences, same_samples
 from beamscore.metrics.statistics.sums import Sums
 from tests.calibrate.differences import alarms, family_alarms, wrong_passes, wrong_verdicts
 from tests.calibrate.populations import CASES
@@ -125,7 +107,7 @@ def test_laws_of_two_systems(pairs: list[tuple[int, int]]) -> None:
 def test_paired_intervals_by_hand(
     difference: float, error: float, units: float, width: float | None, expected: tuple[float, float] | None
 ) -> None:
-    found = paired_interval(difference, error, units, 0.95, width)
+    found = paired.paired_interval(difference, error, units, 0.95, width)
     nearly = 0 if abs(difference) < 1e-12 else 1e-6
     assert found == (None if expected is None else pytest.approx(expected, rel=0, abs=nearly))
 
@@ -147,9 +129,9 @@ def test_paired_intervals_by_hand(
 def test_an_error_allows_for_losses_that_no_unit_has(
     error: float, size: float, differing: int | None, expected: float
 ) -> None:
-    assert widened_error(error, size, 1.0, differing) == pytest.approx(expected)
-    assert widened_error(3 * error, size, 3.0, differing) == pytest.approx(3 * expected)
-    assert widened_error(error, size, None, differing) == error
+    assert paired.widened_error(error, size, 1.0, differing) == pytest.approx(expected)
+    assert paired.widened_error(3 * error, size, 3.0, differing) == pytest.approx(3 * expected)
+    assert paired.widened_error(error, size, None, differing) == error
 
 
 SETS = st.sets(st.integers(0, 30), min_size=1, max_size=20)
@@ -171,7 +153,7 @@ def test_whether_two_systems_have_the_same_samples(one: set[int], other: set[int
     first, second = (toy({each: each % 2 for each in sample}) for sample in (one, other))
     assert same_samples(TOY, "exact_match", first, second) is (one == other)
     assert same_samples(TOY, "exact_match", first, first) is True
-    assert distance("exact_match", first, second) == pytest.approx(
+    assert paired.distance("exact_match", first, second) == pytest.approx(
         abs(len(one) - len(other)) / min(len(one), len(other))
     )
     assert same_samples(SIGNS, "overall.f1", signs(one, 1), signs(one, 2)) is True
@@ -186,7 +168,7 @@ def test_all_metrics_that_count_samples_must_agree_and_few_replicates_tell_nothi
     assert same_samples(TOY, "exact_match", toy({1: 1, 2: 0}, 5), toy({1: 1, 2: 0}, 5)) is None
     assert same_samples(TOY, "exact_match", nothing, nothing) is None
     assert same_samples(TOY, "similarity", nothing, toy({1: 1})) is False
-    assert distance("exact_match", nothing, toy({1: 1})) == math.inf
+    assert paired.distance("exact_match", nothing, toy({1: 1})) == math.inf
 
 
 METRICS = ("exact_match", "similarity")
@@ -205,7 +187,7 @@ def values(similarities: Sequence[float]) -> dict[str, float]:
     return {name: each or 0.0 for name, each in TOY.values(sums).items()}
 
 
-def compared(units: Units, bits: SwapWeights, differing: int = 9) -> ComparedSlice:
+def compared(units: Units, bits: SwapWeights, differing: int = 9) -> comparison.ComparedSlice:
     """Returns the comparison of two systems by the similarities of their units."""
     bootstrap = Bootstrap(2)
     first, second = (
@@ -215,7 +197,9 @@ def compared(units: Units, bits: SwapWeights, differing: int = 9) -> ComparedSli
     sides = [(name, statistics(each, sign)) for name, *both in units for each, sign in zip(both, (-1, 1), strict=True)]
     change = added([(bits.unit_hash(name), each) for name, each in sides], bits).table().below()
     counts = dict.fromkeys(METRICS, (3, differing))
-    return compare_slice(TOY, "", len(units), (Sums(), Sums()), (first, second), change, counts, 0.95, clustered=False)
+    return comparison.compare_slice(
+        TOY, "", len(units), (Sums(), Sums()), (first, second), change, counts, 0.95, clustered=False
+    )
 
 
 @given(UNITS, st.sampled_from([5, 6]))
@@ -257,8 +241,8 @@ def test_p_by_hand() -> None:
     assert swap_p(0.1 + 0.2, np.array([0.3])) == 1
     t, others = studentized(0.3, np.array([0.1, -0.1, 0.1]))
     assert [t, *others] == pytest.approx([3, 1, 1, 1])
-    assert simultaneous_p(t, np.array([1.0, 2.9, 3.0])) == 2 / 4
-    assert simultaneous_p(0.1 + 0.2, np.array([0.3])) == 1
+    assert comparison.simultaneous_p(t, np.array([1.0, 2.9, 3.0])) == 2 / 4
+    assert comparison.simultaneous_p(0.1 + 0.2, np.array([0.3])) == 1
     assert studentized(0.0, np.zeros(3))[0] == 0
 
 
@@ -267,9 +251,9 @@ def test_p_among_many_is_never_smaller_than_p_alone(swapped_by: list[float], pla
     """Also where a metric has no value in some swaps, as no class is left on a side."""
     differences, difference = np.array(swapped_by), float(np.nan_to_num(swapped_by[place % len(swapped_by)]))
     t, largest = studentized(difference, differences)
-    paired = PairedDifference(0.0, difference, difference, 0.1, (0.0, 0.0), 9, None)
-    one = ComparedMetric(paired, SwapTest(swap_p(difference, differences), t, 9, enough_units=True))
-    word, p = verdict(ToyBenchmark, "exact_match", one, largest, 0.95)
+    found = PairedDifference(0.0, difference, difference, 0.1, (0.0, 0.0), 9, None)
+    one = ComparedMetric(found, SwapTest(swap_p(difference, differences), t, 9, enough_units=True))
+    word, p = comparison.verdict(ToyBenchmark, "exact_match", one, largest, 0.95)
     assert p is not None
     assert p >= swap_p(difference, differences)
     assert (word in ("better", "worse")) == (p <= 0.05 and difference != 0)
@@ -289,20 +273,20 @@ def test_p_among_many_is_never_smaller_than_p_alone(swapped_by: list[float], pla
 def test_a_verdict_needs_a_small_p_and_an_interval_without_zero(
     p: float, cautious: tuple[float, float] | None, enough: bool, word: str
 ) -> None:
-    paired = PairedDifference(0.5, 0.7, 0.2, 0.05, (0.1, 0.3), 99, None, cautious)
-    one = ComparedMetric(paired, SwapTest(p, 4.0, 50, enough))
-    assert verdict(ToyBenchmark, "exact_match", one, np.ones(999), 0.95)[0] == word
-    assert verdict(ToyBenchmark, "exact_match", one, None, 0.95) == ("not tested", None)
+    found = PairedDifference(0.5, 0.7, 0.2, 0.05, (0.1, 0.3), 99, None, cautious)
+    one = ComparedMetric(found, SwapTest(p, 4.0, 50, enough))
+    assert comparison.verdict(ToyBenchmark, "exact_match", one, np.ones(999), 0.95)[0] == word
+    assert comparison.verdict(ToyBenchmark, "exact_match", one, None, 0.95) == ("not tested", None)
 
 
 def test_so_many_units_must_differ_that_two_of_all_swaps_are_few_enough() -> None:
     # 2 / 2^2 = 0.5, 2 / 2^5 = 0.0625, 2 / 2^6 = 0.03125, 2 / 2^8 = 0.0078
-    assert [units_needed(confidence) for confidence in (0.5, 0.9, 0.95, 0.99)] == [2, 5, 6, 8]
+    assert [comparison.units_needed(confidence) for confidence in (0.5, 0.9, 0.95, 0.99)] == [2, 5, 6, 8]
 
 
 def test_what_depends_on_a_statistic() -> None:
     sums = Sums.of({"samples": 4, "equal": 2, "similarity": 2.5, "nothing": 1})
-    assert dependencies(TOY, sums) == {
+    assert comparison.dependencies(TOY, sums) == {
         "equal": {"exact_match"},
         "nothing": set(),
         "samples": {"exact_match", "similarity"},
@@ -310,7 +294,7 @@ def test_what_depends_on_a_statistic() -> None:
     }
     # It sees through the larger of two.
     regions = {"detection.regions": 9, "detection.detections": 5, "agreement.location": 4, "prediction.located": 5}
-    found = dependencies(make_benchmark("figure_text"), Sums.of(regions))
+    found = comparison.dependencies(make_benchmark("figure_text"), Sums.of(regions))
     assert "agreement.location_max" in found["detection.detections"] & found["detection.regions"]
 
 
