@@ -57,8 +57,7 @@ def interval(spec: MetricSpec, value: float | None, replicates: Any, units: floa
         (SHARE, 0.8, [0.8] * 5, 10, (0.716740 - 0.226578, 0.716740 + 0.226578), 0.226578 / 1.959964),
         # One unit says nothing of the spread.
         (SHARE, 0.5, [0.25, 0.75], 1, (0.0, 1.0), None),
-        (ERRORS, 0.5, [0.25, 0.75], 1, None, None),
-        (DISTANCE, 0.5, [0.25, 0.75], 1, None, None),
+        *((spec, 0.5, [0.25, 0.75], 1, None, None) for spec in (ERRORS, ACCURACY, DISTANCE)),
         # A factor of exp(2.045230 * 0.04 / 0.2) = exp(0.409046) = 1.505381 either way of the distance from the bound.
         (ERRORS, 0.2, 0.2 + 0.04 * SPREAD, 30, (0.2 / 1.505381, 0.2 * 1.505381), 0.04),
         (ABOVE_ONE, 1.2, 1.2 + 0.04 * SPREAD, 30, (1 + 0.2 / 1.505381, 1 + 0.2 * 1.505381), 0.04),
@@ -91,18 +90,17 @@ def test_intervals_and_standard_errors_by_hand(
     assert found_error == (None if error is None else pytest.approx(error, rel=1e-5))
 
 
-METRICS = ("exact_match", "similarity")
 SOME = st.lists(st.one_of(GRID, st.just(math.nan)), min_size=4, max_size=4)
 
 
-@given(st.tuples(st.none() | GRID, st.none() | GRID), st.tuples(SOME, SOME))
-def test_intervals_of_a_slice_are_those_of_each_metric(values: Any, drawn: Any) -> None:
-    replicates = dict(zip(METRICS, map(np.array, drawn), strict=True))
-    slice_ = Measured(dict(zip(METRICS, values, strict=True)), replicates, dict.fromkeys(METRICS, 9.0))
-    found, errors = intervals(TOY, slice_, 0.95), standard_errors(TOY, slice_)
-    for name, row in replicates.items():
-        assert found[name] == interval(SHARE, slice_.values[name], row, 9, 0.95)
-        assert errors[name] == standard_error(SHARE, slice_.values[name], spread(row), 9)
+@given(st.none() | GRID, st.none() | GRID, SOME, SOME)
+def test_intervals_of_a_slice_are_those_of_each_metric(value: Any, other: Any, row: Any, other_row: Any) -> None:
+    drawn = {"exact_match": (value, np.array(row)), "similarity": (other, np.array(other_row))}
+    values, replicates = ({name: each[place] for name, each in drawn.items()} for place in (0, 1))
+    slice_ = Measured(values, replicates, dict.fromkeys(drawn, 9.0))
+    assert intervals(TOY, slice_, 0.95) == {name: interval(SHARE, *each, 9, 0.95) for name, each in drawn.items()}
+    errors = {name: standard_error(SHARE, each[0], spread(each[1]), 9) for name, each in drawn.items()}
+    assert standard_errors(TOY, slice_) == errors
     assert intervals(TOY, Measured({}, {}, {}), 0.95) == {}
 
 
@@ -122,8 +120,8 @@ def test_laws_of_the_interval_of_a_bounded_metric(shares: list[float], value: fl
     assert scaled == pytest.approx((8 * found[0] - 4, 8 * found[1] - 4), abs=1e-9)
 
 
-@pytest.mark.parametrize("name", ["chemistry exact_match", "formula cdm", "figure_text detection.f1"])
-def test_intervals_hold(name: str) -> None:
-    (case,) = (each for each in CASES if each.name == name)
-    # 400 corpora: a share of 95 % has a standard error of 1.1 %.
-    assert 0.917 <= coverage(case, 100, 400, 3).holds <= 0.983
+def test_intervals_hold() -> None:
+    cases = {case.name: case for case in CASES}
+    for name in ("chemistry exact_match", "formula cdm", "figure_text detection.f1"):
+        # 400 corpora: a share of 95 % has a standard error of 1.1 %.
+        assert 0.917 <= coverage(cases[name], 100, 400, 3).holds <= 0.983

@@ -12,15 +12,9 @@ from hypothesis import strategies as st
 
 from beamscore.metrics.benchmark import MetricSpec
 from beamscore.metrics.derived import with_derived
+from beamscore.metrics.statistics import measured as module
 from beamscore.metrics.statistics.bootstrap import Bootstrap
-from beamscore.metrics.statistics.measured import (
-    MIN_CLASS_UNITS,
-    denominator_columns,
-    effective_sample_size,
-    measure,
-    measure_slices,
-    satterthwaite_df,
-)
+from beamscore.metrics.statistics.measured import MIN_CLASS_UNITS, measure, measure_slices, satterthwaite_df
 from beamscore.metrics.statistics.sum_table import with_slices
 from tests.metrics.statistics.samples import added, measured
 from tests.plain_loop import make_benchmark
@@ -51,13 +45,11 @@ def test_slices_measured_together_are_those_measured_alone_and_row_by_row(
         alone = measure(benchmark, corpus, table, clustered)
         assert (found.values, found.units, found.sizes) == (alone.values, alone.units, alone.sizes)
         assert found.values == benchmark.values_within(table.row(0), corpus)
-        for name in found.values:
-            np.testing.assert_array_equal(found.replicates[name], alone.replicates[name])
-        for name in set(found.values) - {"kinds", "gap"}:
-            by_row = [CHART.values_within(row, corpus).get(name) for row in table.below().rows()]
-            np.testing.assert_array_equal(found.replicates[name], np.array(by_row, dtype=float))
-        for name, row in found.denominators.items():
-            np.testing.assert_array_equal(row, alone.denominators[name])
+        np.testing.assert_equal(found.denominators, alone.denominators)
+        np.testing.assert_equal(found.replicates, alone.replicates)
+        by_row = [benchmark.values_within(row, corpus) for row in table.below().rows()]
+        for name, column in found.replicates.items():
+            np.testing.assert_array_equal(column, np.array([row.get(name) for row in by_row], dtype=float))
 
 
 @pytest.mark.parametrize(
@@ -78,28 +70,22 @@ def test_slices_measured_together_are_those_measured_alone_and_row_by_row(
 def test_the_statistics_of_a_denominator(denominator: str, member: str | None, expected: list[str]) -> None:
     name, metric = ("metric", "metric") if member is None else ("recall[CLASS]", f"recall[{member}]")
     places = {each: place for place, each in enumerate(NAMES)}
-    columns = denominator_columns(MetricSpec(name, "", denominator=denominator), metric, places)
+    columns = module.denominator_columns(MetricSpec(name, "", denominator=denominator), metric, places)
     assert [NAMES[place] for place in columns] == expected
 
 
-@pytest.mark.parametrize(
-    ("denominators", "per_sample", "clustered", "expected"),
-    [
+def test_counted_units_by_hand() -> None:
+    for denominators, per_sample, clustered, expected in (
         ([40, 35, 50, 41], 1, False, 40),  # one for each sample is counted exactly
         ([40, 35, 50, 41], 2, False, 20),
         # D = 12, (8 - 12)^2 = (16 - 12)^2 = 16 on average: 144 / 16 = 9.
-        ([12, 8, 16], None, True, 9),
-        ([12, 8, 16], 1, True, 9),
-        ([12, 12, 12], None, True, 12),  # no spread: at most the count
-        ([12, 11, 13], None, True, 12),
+        *(([12, 8, 16], each, True, 9) for each in (None, 1)),
+        ([12, 8, 16], None, False, 9),
+        *((few, None, True, 12) for few in ([12, 12, 12], [12, 11, 13], [12])),  # at most the count
         ([0, 0, 0], None, True, 0),
-        ([12], None, False, 12),
-    ],
-)
-def test_counted_units_by_hand(
-    denominators: list[float], per_sample: int | None, clustered: bool, expected: int
-) -> None:
-    assert effective_sample_size(np.array(denominators, dtype=float), per_sample, clustered) == expected
+        ([-4, -4, -5], None, True, 0),
+    ):
+        assert module.effective_sample_size(np.array(denominators, float), per_sample, clustered) == expected
 
 
 @given(st.lists(st.floats(0.5, 1e6), min_size=1, max_size=9), st.integers(1, 5))

@@ -19,10 +19,8 @@ from beamscore.metrics.statistics.sum_table import PackedReplicates, SumTable
 from beamscore.metrics.statistics.sums import Sums
 from tests.metrics.statistics.samples import STATISTICS
 
-BAD = [math.nan, math.inf, -math.inf, 2.0**32 + 1, -(2.0**33), 2**32 + 1, -(10**400), 1e308, np.float64("nan")]
 
-
-@pytest.mark.parametrize("number", BAD)
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf, 2.0**32 + 1, -(2.0**33), 2**32 + 1, -(10**400)])
 def test_what_cannot_be_summed_is_refused(number: float) -> None:
     with pytest.raises(ValueError):
         Sums.of({"fine": 1, "a": number})
