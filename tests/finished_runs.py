@@ -68,18 +68,14 @@ def write_run(
                 added.add(bootstrap.unit_hash(each["unit"]), json.loads(each["statistics"]))
     folder.mkdir(parents=True)
     common = {"benchmark": "toy", "config": resolved, "fingerprint": {"samples": len(rows), "hash": fingerprint}}
-    sums_document = {"format": SUMS_FORMAT, "unit_bits": 52, **common}
-    counts = {name: _coverage(name, rows) for name in systems}
-    benchmark = configuration.benchmark
-    summary = {}
-    document = {}
+    benchmark, summary, document = configuration.benchmark, {}, {}
     for name, sums in systems.items():
         measured = {label: benchmark.values_within(each.sums(), sums[""].sums()) for label, each in sums.items()}
-        given = {"predictions_fingerprint": predictions}
+        coverage, given = _coverage(name, rows), {"predictions_fingerprint": predictions}
         slices = {label: {"coverage": {}, **given, "values": measured[label]} for label in sums if label}
-        summary[name] = {"coverage": counts[name], **given, "values": measured[""], "slices": slices}
+        summary[name] = {"coverage": coverage, **given, "values": measured[""], "slices": slices}
         stored = {label: _stored(each) for label, each in sums.items()}
-        document[name] = {"coverage": counts[name], **stored.pop(""), "slices": stored}
+        document[name] = {"coverage": coverage, **stored.pop(""), "slices": stored}
     draws = {"replicates": bootstrap.replicates, "seed": bootstrap.seed}
     (folder / "samples").mkdir()
     table = pa.Table.from_pylist(list(rows), schema=schema(columns))
@@ -87,7 +83,8 @@ def write_run(
         step = -(-len(rows) // files)
         path = folder / "samples" / f"samples-{number}.parquet"
         pq.write_table(table.slice(number * step, step), path, row_group_size=1000)
-    write(folder / "sums.json", {**sums_document, "bootstrap": draws, "systems": document})
+    sums_document = {"format": SUMS_FORMAT, "unit_bits": 52, **common, "bootstrap": draws, "systems": document}
+    write(folder / "sums.json", sums_document)
     write(folder / "report.md", {})
     write(folder / "summary.json", {**common, "version": VERSION, "ranking": list(systems), "systems": summary})
     return folder
@@ -95,11 +92,11 @@ def write_run(
 
 def schema(columns: Sequence[str]) -> Any:
     """Returns the schema of the rows."""
-    texts = ["sample_id", "system", "status", "prediction_status", "unit", *(f"slice.{name}" for name in columns)]
-    last = ["statistics", "coverage", "truth_hash", "prediction_hash", "details"]
-    fields = [(name, pa.string()) for name in texts]
-    fields += [(name, pa.float64()) for name in ("exact_match", "similarity")]
-    return pa.schema([*fields, *((name, pa.string()) for name in last)])
+    names = [name for name in row("", 0) if name != "slice.kind"]
+    place = names.index("unit") + 1
+    names[place:place] = [f"slice.{name}" for name in columns]
+    kinds = {"exact_match": pa.float64(), "similarity": pa.float64()}
+    return pa.schema([(name, kinds.get(name, pa.string())) for name in names])
 
 
 def write(path: Path, document: Any) -> None:

@@ -10,6 +10,7 @@ import re
 import signal
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -28,16 +29,7 @@ beam_caches.install()
 
 Record = dict[str, Any]
 
-RESULT_NAMES = {
-    "summary.json",
-    "run.json",
-    "sums.json",
-    "report.md",
-    "report.html",
-    "samples",
-    "quarantine",
-    ".runs",
-}
+RESULT_NAMES = {"summary.json", "run.json", "sums.json", "report.md", "report.html", "samples", "quarantine", ".runs"}
 """All that stands in the output folder of a run that is done."""
 
 
@@ -65,17 +57,14 @@ class Run:
     @property
     def samples(self) -> list[Record]:
         """The rows of all sample files, in order of system and sample."""
-        rows = [
-            row for path in self.output.glob("samples/*.parquet") for row in pq.ParquetFile(path).read().to_pylist()
-        ]
-        return sorted(rows, key=lambda row: (row["system"], row["sample_id"]))
+        tables = [pq.ParquetFile(path).read() for path in self.output.glob("samples/*.parquet")]
+        return sorted((row for table in tables for row in table.to_pylist()), key=itemgetter("system", "sample_id"))
 
     @property
     def quarantine(self) -> list[Record]:
         """The entries of the quarantine, in order of side and place."""
         lines = [line for path in self.output.glob("quarantine/*.jsonl") for line in path.read_bytes().splitlines()]
-        entries = [json.loads(line) for line in lines]
-        return sorted(entries, key=lambda entry: (entry["side"], entry["source"], entry["position"], entry["error"]))
+        return sorted(map(json.loads, lines), key=itemgetter("side", "source", "position", "error"))
 
     def bytes(self) -> dict[str, bytes]:
         """The documents that must not depend on how the run was cut."""
@@ -114,10 +103,8 @@ def evaluate(
     config: str | Path = "toy",
 ) -> Run:
     """Runs `beamscore evaluate`; `predictions` are globs by system, or one glob of a system without a name."""
-    named = (
-        [f"{name}={glob}" for name, glob in predictions.items()] if isinstance(predictions, Mapping) else [predictions]
-    )
-    flags = [flag for each in named for flag in ("--predictions", each)]
+    named = predictions.items() if isinstance(predictions, Mapping) else [("", predictions)]
+    flags = [flag for name, glob in named for flag in ("--predictions", f"{name}={glob}" if name else glob)]
     given = ("--ground-truth", truths, *flags, "--output", output, *more)
     code, stdout, stderr = command("evaluate", config, *given)
     return Run(code, stdout, without_progress(stderr), output)
@@ -126,13 +113,9 @@ def evaluate(
 def write_lines(path: Path, records: Iterable[Record | bytes]) -> Path:
     """Writes records, or lines as they are, as JSONL, compressed as the end of the name says."""
     lines = [each if isinstance(each, bytes) else json.dumps(each).encode() for each in records]
-    content = b"".join(line + b"\n" for line in lines)
-    if path.suffix == ".gz":
-        content = gzip.compress(content)
-    elif path.suffix == ".zst":
-        content = zstd.compress(content)
+    compress = {".gz": gzip.compress, ".zst": zstd.compress}.get(path.suffix, bytes)
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
+    path.write_bytes(compress(b"".join(line + b"\n" for line in lines)))
     return path
 
 
@@ -144,11 +127,9 @@ def plain_score(benchmark: Benchmark[Any, Any, Any], truth: Record, prediction: 
         None if prediction is None else msgspec.convert(prediction, benchmark.prediction_type),
     )
     (result,) = benchmark.score([pair])
-    if isinstance(result, RejectedRecord):
-        if result.side == "prediction" and prediction is not None:
-            return plain_score(benchmark, truth, None)
-        return None
-    return result
+    if not isinstance(result, RejectedRecord):
+        return result
+    return plain_score(benchmark, truth, None) if result.side == "prediction" and prediction is not None else None
 
 
 def plain_sums(units_and_scores: Sequence[tuple[str, SampleScore]], bootstrap: Bootstrap) -> list[Sums]:

@@ -43,14 +43,11 @@ def save_dataset(folder: Path, records: Sequence[dict[str, Any]], shards: int = 
     size = -(-len(records) // shards)
     for number, name in enumerate(names):
         write_arrow(folder / name, records[number * size : (number + 1) * size], 10)
-    state: dict[str, Any] = {
+    state = dict.fromkeys(("_format_columns", "_format_type", "_split")) | {
         "_data_files": [{"filename": name} for name in names],
         "_fingerprint": "0123456789abcdef",
-        "_format_columns": None,
         "_format_kwargs": {},
-        "_format_type": None,
         "_output_all_columns": False,
-        "_split": None,
     }
     (folder / "state.json").write_text(json.dumps(state, indent=2))
     (folder / "dataset_info.json").write_text(json.dumps({"citation": "", "features": {}}, indent=2))
