@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from beamscore.metrics.benchmark import RejectedRecord
 from beamscore.metrics.figure_text.records import FigurePrediction, FigureTextOptions, FigureTruth
 from beamscore.metrics.statistics.sums import Sums
 from tests.generate.figure_text import sample
@@ -193,18 +192,24 @@ def test_unclear_records_are_rejected(truth: Regions, prediction: Regions, side:
     assert re.search(message, rejection(side, truth, prediction))
 
 
-@pytest.mark.parametrize("geometry", ["rectangle", "polygon"])
-def test_work_is_paid_for_before_it_is_done(geometry: str) -> None:
-    triangle, corners = [{"points": [[0, 0], [2, 0], [0, 2]]}], 4 + 3
+# 41 regions of 4 corners, 4 steps each; 20 pairs that meet, and 20 // 16 where one region is compared with all
+# detections; 3 choices of 20 // 2 pairs, 21 // 8 and 20 // 8 regions; 4 pairings of 20 // 4 pairs.
+RECTANGLES = 41 * 16 + 20 + 1 + 3 * (10 + 2 + 2) + 4 * 5
+# 30 steps of each pair, and its 4 x 4 corners, once and a quarter; words are compared as rectangles.
+POLYGONS = RECTANGLES + 20 * (30 + 4 + 16) + 20
+
+
+@pytest.mark.parametrize(("geometry", "steps"), [("rectangle", RECTANGLES), ("polygon", POLYGONS)])
+def test_work_is_paid_for_before_it_is_done(geometry: str, steps: int) -> None:
+    triangle = [{"points": [[0, 0], [2, 0], [0, 2]]}]
     score(triangle, [], geometry=geometry, max_steps=4 * 3)
     # 4 * 4 of the steps are more than half.
-    message = rejection("prediction", triangle, [at(50)], geometry=geometry, max_steps=4 * corners - 1)
-    assert f"at least {4 * corners} steps" in message
-    # Every subset is paid for.
-    plain = [at(0, text="a") for _ in range(50)]
-    score(plain, plain, max_steps=20_000)
-    with pytest.raises(RejectedRecord, match="max_steps=20000"):
-        score([{**each, "difficulty": f"{n % 40}"} for n, each in enumerate(plain)], plain, max_steps=20_000)
+    message = rejection("prediction", triangle, [at(50)], geometry=geometry, max_steps=4 * 7 - 1)
+    assert f"at least {4 * 7} steps" in message
+    found = [at(20 * n, text="a") for n in range(20)]
+    truth = [*({**each, "difficulty": "small"} for each in found), {"box": [0, 20, 400, 30]}]
+    score(truth, found, geometry=geometry, max_steps=steps)
+    assert f"at least {steps} steps" in rejection("sample", truth, found, geometry=geometry, max_steps=steps - 1)
 
 
 @pytest.mark.parametrize(
