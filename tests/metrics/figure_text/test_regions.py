@@ -152,7 +152,6 @@ def test_the_smallest_rectangle_has_the_area_of_the_best_of_all_sides(count: int
     assert (x2 - x1) * (y2 - y1) == pytest.approx(areas.min(), rel=1e-9)
 
 
-@settings(max_examples=100)
 @given(st.sets(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=3, max_size=12))
 def test_the_hull_is_that_of_geos_from_the_same_corner_on(points: set[tuple[int, int]]) -> None:
     hull = shapely.convex_hull(shapely.multipoints(list(points)))
@@ -170,7 +169,10 @@ def test_where_sides_may_cross_is_counted() -> None:
     budget, corners = Budget(10**9), 100 * 100
     charge_intersections([one], [other], budget)
     assert budget.steps == 30 + corners // 4 + 20 * crossings(one, other)
-    # In small polygons every two sides may cross: of each pair 30 steps, 4 x 4 corners, and a quarter of them.
-    square, budget = shapely.box(0, 0, 2, 2), Budget(10**9)
-    charge_intersections([square] * 100, [square] * 100, budget)
-    assert budget.steps == 100 * (30 + 16 + 4)
+    # In small polygons, of up to 8 x 8 corners, every two sides may cross: of each pair 30 steps, all pairs of corners,
+    # and a quarter of them.
+    for count in (4, 8):
+        budget, edge = Budget(10**9), [(-1.0, 0.5 - n / 9) for n in range(count - 4)]
+        polygon = shapely.Polygon(rectangle(0, 0, 2, 2, 0) + edge)
+        charge_intersections([polygon] * 100, [polygon] * 100, budget)
+        assert budget.steps == 100 * (30 + count * count + count * count // 4)

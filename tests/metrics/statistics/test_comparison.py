@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamscore.metrics.statistics import comparison, paired
-from beamscore.metrics.statistics.bootstrap import Bootstrap
+from beamscore.metrics.statistics.bootstrap import Bootstrap, hash_of_text, uniforms_of
 from beamscore.metrics.statistics.comparison import ComparedMetric, SwapTest, SwapWeights, studentized, swap_p
 from beamscore.metrics.statistics.measured import Measured
 from beamscore.metrics.statistics.paired import PairedDifference, paired_differences, same_samples
@@ -89,9 +89,8 @@ def test_laws_of_two_systems(pairs: list[tuple[int, int]]) -> None:
         assert (found.cautious, found.same_predictions) == ((0, 0), True)
 
 
-@pytest.mark.parametrize(
-    ("difference", "error", "units", "width", "expected"),
-    [
+def test_paired_intervals_by_hand() -> None:
+    for difference, error, units, width, expected in (
         # All units change alike: as far as Wilson's interval of 10 of 10, 0.722467, and not beyond the bounds.
         (1.0, 0.0, 10, 1, (0.722467, 1)),
         (-0.5, 0.0, 10, 1, (-0.777533, -0.222467)),
@@ -102,19 +101,14 @@ def test_laws_of_two_systems(pairs: list[tuple[int, int]]) -> None:
         # One unit says nothing.
         (0.25, 0.1, 1, 1, (-1, 1)),
         (0.25, 0.1, 1, None, None),
-    ],
-)
-def test_paired_intervals_by_hand(
-    difference: float, error: float, units: float, width: float | None, expected: tuple[float, float] | None
-) -> None:
-    found = paired.paired_interval(difference, error, units, 0.95, width)
-    nearly = 0 if abs(difference) < 1e-12 else 1e-6
-    assert found == (None if expected is None else pytest.approx(expected, rel=0, abs=nearly))
+    ):
+        found = paired.paired_interval(difference, error, units, 0.95, width)
+        nearly = 0 if abs(difference) < 1e-12 else 1e-6
+        assert found == (None if expected is None else pytest.approx(expected, rel=0, abs=nearly)), difference
 
 
-@pytest.mark.parametrize(
-    ("error", "size", "differing", "expected"),
-    [
+def test_an_error_allows_for_losses_that_no_unit_has() -> None:
+    for error, size, differing, expected in (
         # Nothing differs: two units of 200 would, by 1.
         (0.0, 200, None, math.sqrt(2) / 200),
         # 7 of 200 differ by 1, so 9 might; of 20 it is known that they are 20.
@@ -124,14 +118,10 @@ def test_paired_intervals_by_hand(
         (0.001, 200, 20, 0.001),
         (0.001, 200, 19, math.hypot(0.001, math.sqrt(2) / 200)),
         (0.0, 0, None, math.inf),
-    ],
-)
-def test_an_error_allows_for_losses_that_no_unit_has(
-    error: float, size: float, differing: int | None, expected: float
-) -> None:
-    assert paired.widened_error(error, size, 1.0, differing) == pytest.approx(expected)
-    assert paired.widened_error(3 * error, size, 3.0, differing) == pytest.approx(3 * expected)
-    assert paired.widened_error(error, size, None, differing) == error
+    ):
+        found = [paired.widened_error(width * error, size, width, differing) for width in (1, 3)]
+        assert found == pytest.approx([expected, 3 * expected]), differing
+        assert paired.widened_error(error, size, None, differing) == error
 
 
 SETS = st.sets(st.integers(0, 30), min_size=1, max_size=20)
@@ -162,13 +152,12 @@ def test_whether_two_systems_have_the_same_samples(one: set[int], other: set[int
 
 
 def test_all_metrics_that_count_samples_must_agree_and_few_replicates_tell_nothing() -> None:
-    one, nothing = toy({1: 1, 2: 0, 3: 1}), measured(TOY, {})
+    one, nothing, few = toy({1: 1, 2: 0, 3: 1}), measured(TOY, {}), toy({1: 1, 2: 0}, 19)
     other = replace(one, denominators={**one.denominators, "similarity": one.denominators["similarity"] + 1})
     assert [same_samples(TOY, "another", one, each) for each in (one, other)] == [True, False]
-    assert same_samples(TOY, "exact_match", toy({1: 1, 2: 0}, 5), toy({1: 1, 2: 0}, 5)) is None
-    assert same_samples(TOY, "exact_match", nothing, nothing) is None
+    assert [same_samples(TOY, "exact_match", each, each) for each in (few, nothing)] == [None, None]
     assert same_samples(TOY, "similarity", nothing, toy({1: 1})) is False
-    assert paired.distance("exact_match", nothing, toy({1: 1})) == math.inf
+    assert (paired.distance("exact_match", nothing, one), paired.distance("none", one, one)) == (math.inf, 0)
 
 
 METRICS = ("exact_match", "similarity")
@@ -231,7 +220,9 @@ def test_bits_are_fair_and_those_of_the_unit() -> None:
     # 399,600 fair bits: 199,800 with a standard deviation of 316.
     assert abs(sum(map(sum, swaps)) - 199_800) < 4 * 316
     assert bits.weights(hashes[7:8])[1:, 0].tolist() == [row[7] for row in swaps]
-    assert bits.unit_hash("a") not in (SwapWeights(999, seed=6).unit_hash("a"), Bootstrap(999, seed=5).unit_hash("a"))
+    # Swaps 64 to 71 are the lowest bits of the second number; the hash is not that of the bootstrap.
+    assert [row[7] for row in swaps[64:72]] == [int(uniforms_of(hashes[7:8], 2)[1, 0]) >> bit & 1 for bit in range(8)]
+    assert bits.unit_hash("a") == hash_of_text("swap:5:a")
 
 
 def test_p_by_hand() -> None:
@@ -259,24 +250,19 @@ def test_p_among_many_is_never_smaller_than_p_alone(swapped_by: list[float], pla
     assert (word in ("better", "worse")) == (p <= 0.05 and difference != 0)
 
 
-@pytest.mark.parametrize(
-    ("p", "cautious", "enough", "word"),
-    [
-        (0.001, (0.1, 0.3), True, "better"),
-        (0.05, (0.1, 0.3), True, "better"),
-        (0.051, (0.1, 0.3), True, "no difference shown"),
-        (0.001, (-0.1, 0.5), True, "no difference shown"),
-        (0.001, None, True, "no difference shown"),
-        (0.001, (0.1, 0.3), False, "too few differ"),
-    ],
-)
-def test_a_verdict_needs_a_small_p_and_an_interval_without_zero(
-    p: float, cautious: tuple[float, float] | None, enough: bool, word: str
-) -> None:
-    found = PairedDifference(0.5, 0.7, 0.2, 0.05, (0.1, 0.3), 99, None, cautious)
-    one = ComparedMetric(found, SwapTest(p, 4.0, 50, enough))
-    assert comparison.verdict(ToyBenchmark, "exact_match", one, np.ones(999), 0.95)[0] == word
-    assert comparison.verdict(ToyBenchmark, "exact_match", one, None, 0.95) == ("not tested", None)
+def test_a_verdict_needs_a_small_p_and_an_interval_without_zero() -> None:
+    above, around = (0.1, 0.3), (-0.1, 0.5)
+    for p, cautious, enough, word in (
+        (0.001, above, True, "better"),
+        (0.05, above, True, "better"),
+        (0.051, above, True, "no difference shown"),
+        *((0.001, each, True, "no difference shown") for each in (around, (0, 0.3), None)),
+        (0.001, above, False, "too few differ"),
+    ):
+        found = PairedDifference(0.5, 0.7, 0.2, 0.05, (0.1, 0.3), 99, None, cautious)
+        one = ComparedMetric(found, SwapTest(p, 4.0, 50, enough))
+        assert comparison.verdict(ToyBenchmark, "exact_match", one, np.ones(999), 0.95)[0] == word, p
+        assert comparison.verdict(ToyBenchmark, "exact_match", one, None, 0.95) == ("not tested", None)
 
 
 def test_so_many_units_must_differ_that_two_of_all_swaps_are_few_enough() -> None:
