@@ -39,7 +39,6 @@ class ObjectStore(FileSystem):
 
     @classmethod
     def clear(cls) -> None:
-        """Makes the store empty."""
         cls.FILES.clear()
         FolderStore.FOLDERS.clear()
 
@@ -63,9 +62,7 @@ class ObjectStore(FileSystem):
         """Does nothing, as there are no folders."""
 
     def _list(self, dir_or_prefix: str) -> Iterator[FileMetadata]:
-        for path in sorted(self.FILES):
-            if path.startswith(dir_or_prefix):
-                yield self.metadata(path)
+        yield from [self.metadata(path) for path in sorted(self.FILES) if path.startswith(dir_or_prefix)]
 
     def create(self, path: str, mime_type: str = "", compression_type: str = CompressionTypes.AUTO) -> Any:
         return self._compressed(_Upload(self.FILES, path), path, compression_type)
@@ -110,9 +107,8 @@ class ObjectStore(FileSystem):
 
     def delete(self, paths: Sequence[str]) -> None:
         for path in paths:
-            below = [each for each in self.FILES if each.startswith(path)] if path.endswith("/") else [path]
-            for each in below:
-                self.FILES.pop(each, None)
+            for each in [each for each in self.FILES if each == path or (path.endswith("/") and each.startswith(path))]:
+                del self.FILES[each]
 
 
 class FolderStore(ObjectStore):
@@ -136,10 +132,8 @@ class FolderStore(ObjectStore):
             path = path.rstrip("/").rpartition("/")[0]
 
     def _list(self, dir_or_prefix: str) -> Iterator[FileMetadata]:
-        folder = dir_or_prefix.rstrip("/")
-        for path in sorted({*self.FILES, *self.FOLDERS}):
-            if path.rpartition("/")[0] == folder:
-                yield self.metadata(path)
+        paths = sorted({*self.FILES, *self.FOLDERS})
+        yield from [self.metadata(each) for each in paths if each.rpartition("/")[0] == dir_or_prefix.rstrip("/")]
 
     def create(self, path: str, mime_type: str = "", compression_type: str = CompressionTypes.AUTO) -> Any:
         self._check_folder(path)

@@ -30,15 +30,10 @@ def decoded_pairs(
     benchmark: Benchmark[Any, Any, Any], truths: Mapping[str, bytes], predictions: Mapping[str, bytes]
 ) -> list[Pair[Any, Any]]:
     """Returns every ground truth with its prediction, decoded."""
+    found = {name: msgspec.json.decode(text, type=benchmark.prediction_type) for name, text in predictions.items()}
     return [
-        Pair(
-            sample_id,
-            msgspec.json.decode(text, type=benchmark.truth_type),
-            msgspec.json.decode(predictions[sample_id], type=benchmark.prediction_type)
-            if sample_id in predictions
-            else None,
-        )
-        for sample_id, text in truths.items()
+        Pair(name, msgspec.json.decode(text, type=benchmark.truth_type), found.get(name))
+        for name, text in truths.items()
     ]
 
 

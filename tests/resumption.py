@@ -50,12 +50,7 @@ def interrupted(number: signal.Signals, arguments: Sequence[str]) -> tuple[int, 
 
     Returns the exit code, and standard error without progress.
     """
-    done = subprocess.run(
-        [sys.executable, "-c", _COMMAND, str(int(number)), *arguments],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = [sys.executable, "-c", _COMMAND, str(int(number)), *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     return done.returncode, without_progress(done.stderr)

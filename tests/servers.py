@@ -20,7 +20,7 @@ LOWEST_PORT = 10_000
 
 @dataclass(slots=True)
 class Server:
-    """A process with a name, a log, and a group of its own for whatever it starts."""
+    """A process with a log, and a group of its own for whatever it starts."""
 
     name: str
     process: subprocess.Popen[bytes]
@@ -48,14 +48,9 @@ def start_server(
     with_parent = ["setpriv", "--pdeathsig", "TERM"] if shutil.which("setpriv") else []
     with open(log, "wb") as output:
         process = subprocess.Popen(
-            [*with_parent, *command],
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            cwd=folder,
-            env=environment,
-            start_new_session=True,
-        )
+            [*with_parent, *command], stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
+            cwd=folder, env=environment, start_new_session=True,
+        )  # fmt: skip
     return Server(name, process, log)
 
 

@@ -23,14 +23,13 @@ HERE = "10.73.0.1"
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine, which has the files of this one and an address of its own: what runs a command there."""
+    """A machine, which has the files of this one and an address of its own."""
 
     name: str
     address: str
 
     @property
     def prefix(self) -> list[str]:
-        """What stands before a command."""
         return ["ip", "netns", "exec", self.name]
 
 
@@ -41,29 +40,28 @@ def machines(count: int) -> Iterator[list[Machine]]:
     Raises OSError where it is not allowed to make any.
     """
     made = [Machine(f"{BRIDGE}{number}", f"10.73.0.{number + 2}") for number in range(count)]
-    for leftover in [f"link del {BRIDGE}", *(f"netns del {machine.name}" for machine in made)]:
+    for leftover in (f"link del {BRIDGE}", *(f"netns del {machine.name}" for machine in made)):
         with contextlib.suppress(OSError):
             _ip(leftover)
     with contextlib.ExitStack() as stack:
         _ip(f"link add {BRIDGE} type bridge")
         stack.callback(_ip, f"link del {BRIDGE}")
-        _ip(f"addr add {HERE}/24 dev {BRIDGE}")
-        _ip(f"link set {BRIDGE} up")
+        _ip(f"addr add {HERE}/24 dev {BRIDGE}", f"link set {BRIDGE} up")
         for machine in made:
-            _ip(f"netns add {machine.name}")
-            stack.callback(_ip, f"netns del {machine.name}")
-            _ip(f"link add {machine.name} type veth peer name inside netns {machine.name}")
-            _ip(f"link set {machine.name} master {BRIDGE} up")
-            _ip(f"-n {machine.name} addr add {machine.address}/24 dev inside")
-            _ip(f"-n {machine.name} link set inside up")
-            _ip(f"-n {machine.name} link set lo up")
+            name = machine.name
+            _ip(f"netns add {name}")
+            stack.callback(_ip, f"netns del {name}")
+            _ip(f"link add {name} type veth peer name inside netns {name}", f"link set {name} master {BRIDGE} up")
+            _ip(f"-n {name} addr add {machine.address}/24 dev inside")
+            _ip(f"-n {name} link set inside up", f"-n {name} link set lo up")
         yield made
 
 
-def _ip(arguments: str) -> None:
-    done = subprocess.run(["ip", *arguments.split()], capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise OSError(f"ip {arguments}: {done.stderr.strip()}")
+def _ip(*commands: str) -> None:
+    for each in commands:
+        done = subprocess.run(["ip", *each.split()], capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise OSError(f"ip {each}: {done.stderr.strip()}")
 
 
 @contextlib.contextmanager
@@ -82,8 +80,7 @@ def worker_pool(
     (port,) = [PORT] if machine else free_ports(1)
     prefix, host = (machine.prefix, machine.address) if machine else ([], "localhost")
     command = [*prefix, str(python), "-m", "apache_beam.runners.worker.worker_pool_main", f"--service_port={port}"]
-    if executable:
-        command.append(f"--container_executable={executable}")
+    command += [f"--container_executable={executable}"] if executable else []
     pool = start_server("pool", command, folder, folder, {**bare_environment(python), **(more or {})})
     try:
         await_servers("the pool", lambda: listens(port, host), [pool], START_SECONDS)
