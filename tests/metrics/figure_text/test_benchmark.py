@@ -186,11 +186,11 @@ def test_unclear_records_are_rejected(truth: Regions, prediction: Regions, side:
     assert re.search(message, rejection(side, truth, prediction))
 
 
-# 41 regions of 4 corners, 4 steps each; 20 pairs that meet, and 20 // 16 where one region is compared with all
-# detections; 3 choices of 20 // 2 pairs, 21 // 8 and 20 // 8 regions; 4 pairings of 20 // 4 pairs.
-RECTANGLES = 41 * 16 + 20 + 1 + 3 * (10 + 2 + 2) + 4 * 5
+# 481 regions of 4 corners, 4 steps each; 240 pairs that meet, and 240 // 16 as one region is compared with all
+# detections; 3 choices of 240 // 2 pairs, 241 // 8 and 240 // 8 regions; 4 pairings of 240 // 4 pairs.
+RECTANGLES = 481 * 16 + 240 + 15 + 3 * (120 + 30 + 30) + 4 * 60
 # 30 steps of each pair, and its 4 x 4 corners, once and a quarter; words are compared as rectangles.
-POLYGONS = RECTANGLES + 20 * (30 + 4 + 16) + 20
+POLYGONS = RECTANGLES + 240 * (30 + 4 + 16) + 240
 
 
 @pytest.mark.parametrize(("geometry", "steps"), [("rectangle", RECTANGLES), ("polygon", POLYGONS)])
@@ -200,8 +200,8 @@ def test_work_is_paid_for_before_it_is_done(geometry: str, steps: int) -> None:
     # 4 * 4 of the steps are more than half.
     message = rejection("prediction", triangle, [at(50)], geometry=geometry, max_steps=4 * 7 - 1)
     assert f"at least {4 * 7} steps" in message
-    found = [at(20 * n, text="a") for n in range(20)]
-    truth = [*({**each, "difficulty": "small"} for each in found), {"box": [0, 20, 400, 30]}]
+    found = [at(20 * n, text="a") for n in range(240)]
+    truth = [*({**each, "difficulty": "small"} for each in found), {"box": [0, 20, 4800, 30]}]
     score(truth, found, geometry=geometry, max_steps=steps)
     assert f"at least {steps} steps" in rejection("sample", truth, found, geometry=geometry, max_steps=steps - 1)
 
