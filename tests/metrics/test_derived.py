@@ -47,9 +47,8 @@ def benchmark_with(**formulas: str) -> Any:
     return with_derived(Shares, formulas)(Options())
 
 
-@pytest.mark.parametrize(
-    ("formula", "value", "bounds", "higher_is_better"),
-    [
+def test_a_formula_has_a_value_bounds_and_a_direction() -> None:
+    for formula, value, bounds, higher_is_better in (
         ("mean(a.share, b)", (0.75 + 0.5) / 2, (0, 1), True),
         ("weighted_mean(a.share, b, weights=[3, 1])", (3 * 0.75 + 0.5) / 4, (0, 1), True),
         ("harmonic_mean(a.share, b)", 2 * 0.75 * 0.5 / (0.75 + 0.5), (0, 1), True),
@@ -63,20 +62,15 @@ def benchmark_with(**formulas: str) -> Any:
         ("b / size", 0.5 / 3, (None, None), True),
         ("mean(c[pie], c['area map'], 'c[pie]')", 0.2, (0, 1), True),
         ("a.share / c[pie] - b", 3.75 - 0.5, (-1, None), True),
-    ],
-)
-def test_a_formula_has_a_value_bounds_and_a_direction(
-    formula: str, value: float, bounds: Any, higher_is_better: bool
-) -> None:
-    benchmark = benchmark_with(derived=formula)
-    assert benchmark.values(Sums.of(SUMS))["derived"] == pytest.approx(value, abs=1e-15)
-    spec = benchmark.spec_of("derived")
-    assert (spec.bounds, spec.higher_is_better, spec.meaning) == (bounds, higher_is_better, formula)
+    ):
+        benchmark = benchmark_with(derived=formula)
+        assert benchmark.values(Sums.of(SUMS))["derived"] == pytest.approx(value, abs=1e-15)
+        spec = benchmark.spec_of("derived")
+        assert (spec.bounds, spec.higher_is_better, spec.meaning) == (bounds, higher_is_better, formula)
 
 
-@pytest.mark.parametrize(
-    ("formula", "changes", "expected"),
-    [
+def test_values_at_the_edge() -> None:
+    for formula, changes, expected in (
         # An undefined part and a division by zero make it undefined.
         ("weighted_mean(b, c[pie], weights=[1, 1])", {"c.all": 0}, None),
         ("harmonic_mean(b, c[pie])", {"c.all": 0, "b": 0}, None),
@@ -86,10 +80,8 @@ def test_a_formula_has_a_value_bounds_and_a_direction(
         # Rounding leaves no bound: 0.1 + 0.7 + 0.2 = 0.9999999999999999, and 49 / 49 = 1 while 49 * (1 / 49) < 1.
         ("weighted_mean(a.share, b, c[pie], weights=[0.1, 0.7, 0.2])", {"a": 4, "b": 2, "c": 5}, 1),
         (f"mean({', '.join(['b'] * 49)})", {"b": 2}, 1),
-    ],
-)
-def test_values_at_the_edge(formula: str, changes: dict[str, int], expected: float | None) -> None:
-    assert benchmark_with(derived=formula).values(Sums.of({**SUMS, **changes}))["derived"] == expected
+    ):
+        assert benchmark_with(derived=formula).values(Sums.of({**SUMS, **changes}))["derived"] == expected, formula
 
 
 def test_derived_metrics_are_main_ones_of_the_parts_of_the_benchmark_and_rank_nothing() -> None:
@@ -174,9 +166,8 @@ def test_the_sums_of_slices_are_found_again_whatever_their_names(column: str, ot
     assert {value: table.row(0) for value, table in tables.items()} == expected
 
 
-@pytest.mark.parametrize(
-    ("formula", "reason"),
-    [
+def test_a_formula_that_cannot_be_used_is_refused_in_one_line() -> None:
+    for formula, reason in (
         ("mean(a.shar, b)", "shares has no metric a.shar (did you mean a.share?)"),
         ("mean(b, quite_other)", "shares has no metric quite_other; `beamscore benchmarks shares` lists them"),
         ("mene(a.share)", "there is no function mene (did you mean mean?); there are mean(a, b), weighted_mean("),
@@ -196,14 +187,10 @@ def test_the_sums_of_slices_are_found_again_whatever_their_names(column: str, ot
         ("-" * 1500 + "b", "is not a formula"),
         ("slice_mean(derived, kind)", "slice_mean needs a metric of shares; derived is a derived one"),
         ("b" * 3000, "the formula is longer than 2000 characters"),
-    ],
-)
-def test_a_formula_that_cannot_be_used_is_refused_in_one_line(formula: str, reason: str) -> None:
-    with pytest.raises(DefinitionError, match=re.escape(reason)) as caught:
-        with_derived(Shares, {"derived": formula})
-    assert caught.value.name == "derived"
-    assert "\n" not in str(caught.value)
-    assert len(str(caught.value)) < 250
+    ):
+        with pytest.raises(DefinitionError, match=re.escape(reason)) as caught:
+            with_derived(Shares, {"derived": formula})
+        assert (caught.value.name, "\n" in str(caught.value), len(str(caught.value)) < 250) == ("derived", False, True)
     for name, why in (("b", "shares already has a metric of this name"), ("a b", "the name must be letters")):
         with pytest.raises(DefinitionError, match=why):
             with_derived(Shares, {name: "mean(b)"})

@@ -170,9 +170,8 @@ def test_every_region_says_how_it_was_matched() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("truth", "prediction", "side", "message"),
-    [
+def test_unclear_records_are_rejected() -> None:
+    for truth, prediction, side, message in (
         ([at(0), {"text": "DNA"}], [], "ground_truth", r"regions\[1\] needs `points`"),
         ([A, at(20, id="a")], [], "ground_truth", r"regions\[0\] and regions\[1\] both have the id 'a'"),
         ([at(0, id=1), at(20, id="1")], [], "ground_truth", "both have the id '1'"),
@@ -180,10 +179,8 @@ def test_every_region_says_how_it_was_matched() -> None:
         ([at(0)], [{"text": "DNA"}], "prediction", r"regions\[0\] needs `points`"),
         ([at(0, id="a")], [{"id": "a"}, {"id": "a", "text": "x"}], "prediction", "a word has one reading"),
         ([at(0)], [at(0, confidence=math.nan)], "prediction", r"regions\[0\]\.confidence"),
-    ],
-)
-def test_unclear_records_are_rejected(truth: Regions, prediction: Regions, side: str, message: str) -> None:
-    assert re.search(message, rejection(side, truth, prediction))
+    ):
+        assert re.search(message, rejection(side, truth, prediction)), message
 
 
 # 481 regions of 4 corners, 4 steps each; 240 pairs that meet, and 240 // 16 as one region is compared with all
@@ -206,9 +203,8 @@ def test_work_is_paid_for_before_it_is_done(geometry: str, steps: int) -> None:
     assert f"at least {steps} steps" in rejection("sample", truth, found, geometry=geometry, max_steps=steps - 1)
 
 
-@pytest.mark.parametrize(
-    ("given", "kind", "message"),
-    [
+def test_impossible_locations_and_options() -> None:
+    for fields, kind, message in (
         ({"regions": [{"points": [[0, 0], [1, 1]]}]}, FigurePrediction, r"length >= 3 - at `\$.regions\[0\]\.points"),
         ({"regions": [{"points": [[0, 0]] * 1001}]}, FigurePrediction, "length <= 1000"),
         ({"regions": [{"points": [[0, 0], [1, 1], [2, math.nan]]}]}, FigureTruth, r"regions\[0\]\.points\[2\]\[1\]"),
@@ -216,11 +212,9 @@ def test_work_is_paid_for_before_it_is_done(geometry: str, steps: int) -> None:
         ({"sigma_threshold": 1}, FigureTextOptions, "< 1.0"),
         ({"tau_threshold": 0}, FigureTextOptions, "> 0.0"),
         ({"x": 1}, FigureTextOptions, "unknown field `x`"),
-    ],
-)
-def test_impossible_locations_and_options(given: Any, kind: Any, message: str) -> None:
-    with pytest.raises(msgspec.ValidationError, match=message):
-        msgspec.convert(given, kind)
+    ):
+        with pytest.raises(msgspec.ValidationError, match=message):
+            msgspec.convert(fields, kind)
 
 
 def test_the_shipped_corpus() -> None:

@@ -45,9 +45,8 @@ def labelled(orientation: str, text: str, *difficulty: str) -> dict[str, Any]:
     return {**word(SQUARE, text), "orientation": orientation, "difficulty": list(difficulty)}
 
 
-@pytest.mark.parametrize(
-    ("role", "line", "expected"),
-    [
+def test_a_line() -> None:
+    for role, line, expected in (
         ("ground_truth", "1,2,3,4,5,6,7,8,one, two", word(SQUARE, "one, two")),
         ("ground_truth", '1, 2, 3, 4, "Tiredness"', word(BOX, "Tiredness")),
         ("ground_truth", '1 2 3 4 "Foot path"', word(BOX, "Foot path")),
@@ -74,15 +73,12 @@ def labelled(orientation: str, text: str, *difficulty: str) -> dict[str, Any]:
         ),
         ("detext", '1,2,3,4,5,6,7,8,0,"short, small",Normal', labelled("horizontal", "short, small", "normal")),
         ("detext", "1,2,3,4,5,6,7,8,0,small,small", labelled("horizontal", "small", "small")),
-    ],
-)
-def test_a_line(role: str, line: str, expected: dict[str, Any]) -> None:
-    assert regions(role, line) == [expected]
+    ):
+        assert regions(role, line) == [expected], line
 
 
-@pytest.mark.parametrize(
-    ("role", "content", "message"),
-    [
+def test_other_lines_are_refused_with_file_and_line() -> None:
+    for role, content, message in (
         ("ground_truth", "1,2,3,4,a\n1,2,3,b", "gt_img_1.txt: line 2: four or eight coordinates must come first"),
         ("ground_truth", "1,2,3,4,5,6,7,8,a\n1,2,3,4,b", "line 2: 4 coordinates, where the lines before have 8"),
         ("ground_truth", "1,2,3,4,5,6,7,8,9,10,11,12,a", "line 1: numbers go on after eight coordinates"),
@@ -93,11 +89,9 @@ def test_a_line(role: str, line: str, expected: dict[str, Any]) -> None:
             ("detext", f"1,2,3,4,5,6,7,8,{rest}", "line 1: ")
             for rest in ("2,DNA,short", "0,DNA,tiny", '0,"DNA"', "x,DNA,short")
         ),
-    ],
-)
-def test_other_lines_are_refused_with_file_and_line(role: str, content: str | bytes, message: str) -> None:
-    with pytest.raises(UnreadableSource, match=message):
-        regions(role, content)
+    ):
+        with pytest.raises(UnreadableSource, match=message):
+            regions(role, content)
 
 
 def test_an_image_has_one_file_which_may_be_empty() -> None:

@@ -15,7 +15,7 @@ from beamscore.metrics.common.budget import Budget, OutOfBudget
 from beamscore.metrics.figure_text.deteval import Rules
 from beamscore.metrics.figure_text.pairing import hopcroft_karp
 from tests.metrics.figure_text import samples as plain
-from tests.metrics.figure_text.samples import Regions, Word, Words, at, cares, rejection, score, words
+from tests.metrics.figure_text.samples import Regions, Words, at, cares, rejection, score, words
 
 
 def scored(truths: Words, detections: Words, care: list[bool] | None = None, **options: Any) -> SampleScore:
@@ -125,9 +125,8 @@ def test_as_many_words_and_regions_as_any_one_to_one_choice_can_have(truths: Wor
 READ_IOU = {"protocol": "iou"}
 
 
-@pytest.mark.parametrize(
-    ("truth", "detections", "options", "pairs"),
-    [
+def test_a_word_is_spotted_in_its_place() -> None:
+    for truth, found, options, pairs in (
         ((TEN, "DNA"), [((0, 0, 6, 10), "DNA")], {}, [(0, 0)]),  # 60 in common of a hull of 100: 0.6 > 0.5
         ((TEN, "DNA"), [((0, 0, 5, 10), "DNA")], {}, []),  # 50 / 100
         ((TEN, "DNA"), [(TEN, "DNAx")], {}, []),
@@ -150,10 +149,8 @@ READ_IOU = {"protocol": "iou"}
             for read in reads
         ),
         ((TEN, "(DNA)"), [(TEN, "dna")], {**READ_IOU, "case_sensitive": False}, [(0, 0)]),
-    ],
-)
-def test_a_word_is_spotted_in_its_place(truth: Word, detections: Words, options: Any, pairs: plain.Pairs) -> None:
-    assert spotted(scored([truth], detections, **options)) == pairs
+    ):
+        assert spotted(scored([truth], found, **options)) == pairs, (truth, found)
 
 
 @pytest.mark.parametrize(

@@ -40,9 +40,8 @@ def interval(spec: MetricSpec, value: float | None, replicates: Any, units: floa
     return interval_of(spec, value, spread(array), array, units, level)
 
 
-@pytest.mark.parametrize(
-    ("spec", "value", "replicates", "units", "expected", "error"),
-    [
+def test_intervals_and_standard_errors_by_hand() -> None:
+    for spec, value, replicates, units, expected, error in (
         # SE = 0.04, n = 30: logit 1.386294, half width t(29) = 2.045230 times 0.04 / (0.8 * 0.2) = 0.511307. 0.874987
         # and 1.897602 are the logits of 0.705782 and 0.869620.
         (SHARE, 0.8, 0.8 + 0.04 * SPREAD, 30, (0.705782, 0.869620), 0.04),
@@ -79,15 +78,11 @@ def interval(spec: MetricSpec, value: float | None, replicates: Any, units: floa
         (SHARE, 0.8, [0.76, 0.84], 2, (0.143041, 0.989675), 0.04),
         (SHARE, 0.8, [0.76, 0.84, math.nan, math.nan, math.nan], 30, None, None),
         (SHARE, 0.8, [], 30, None, None),
-    ],
-)
-def test_intervals_and_standard_errors_by_hand(
-    spec: MetricSpec, value: float | None, replicates: Any, units: float, expected: Interval | None, error: float | None
-) -> None:
-    found = interval(spec, value, replicates, units, 0.95)
-    assert found == (None if expected is None else pytest.approx(expected, abs=2e-6, rel=1e-4))
-    found_error = standard_error(spec, value, spread(np.array(replicates)), units)
-    assert found_error == (None if error is None else pytest.approx(error, rel=1e-5))
+    ):
+        found = interval(spec, value, replicates, units, 0.95)
+        assert found == (None if expected is None else pytest.approx(expected, abs=2e-6, rel=1e-4)), (spec, value)
+        found_error = standard_error(spec, value, spread(np.array(replicates)), units)
+        assert found_error == (None if error is None else pytest.approx(error, rel=1e-5)), (spec, value)
 
 
 SOME = st.lists(st.one_of(GRID, st.just(math.nan)), min_size=4, max_size=4)
