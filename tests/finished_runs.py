@@ -91,7 +91,6 @@ def write_run(
 
 
 def schema(columns: Sequence[str]) -> Any:
-    """Returns the schema of the rows."""
     names = [name for name in row("", 0) if name != "slice.kind"]
     place = names.index("unit") + 1
     names[place:place] = [f"slice.{name}" for name in columns]

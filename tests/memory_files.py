@@ -44,7 +44,6 @@ class ObjectStore(FileSystem):
 
     @classmethod
     def changed(cls, path: str) -> None:
-        """Notes that a file was written, each at a time of its own."""
         ObjectStore.now += 0.001
         cls.CHANGED[path] = ObjectStore.now
 

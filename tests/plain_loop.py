@@ -15,13 +15,11 @@ from beamscore.metrics.statistics.sums import Sums
 
 
 def make_benchmark(name: str, **options: Any) -> Benchmark[Any, Any, Any]:
-    """Returns the benchmark called `name` under `options`; the others keep their defaults."""
     kind = benchmark_class(name)
     return kind(msgspec.convert(options, kind.options_type))
 
 
 def read_records(path: Path) -> dict[str, bytes]:
-    """Returns the JSON text of each record by sample_id."""
     lines = path.read_bytes().splitlines()
     return {json.loads(line)["sample_id"]: line for line in lines if line.strip()}
 
@@ -29,7 +27,6 @@ def read_records(path: Path) -> dict[str, bytes]:
 def decoded_pairs(
     benchmark: Benchmark[Any, Any, Any], truths: Mapping[str, bytes], predictions: Mapping[str, bytes]
 ) -> list[Pair[Any, Any]]:
-    """Returns every ground truth with its prediction, decoded."""
     found = {name: msgspec.json.decode(text, type=benchmark.prediction_type) for name, text in predictions.items()}
     return [
         Pair(name, msgspec.json.decode(text, type=benchmark.truth_type), found.get(name))
@@ -50,7 +47,6 @@ def score_records(
 
 
 def total(scores: Iterable[SampleScore | RejectedRecord]) -> Sums:
-    """Returns the sums over all samples that were scored."""
     return Sums.merged(Sums.of(score.statistics) for score in scores if isinstance(score, SampleScore))
 
 

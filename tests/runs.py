@@ -56,13 +56,11 @@ class Run:
 
     @property
     def samples(self) -> list[Record]:
-        """The rows of all sample files, in order of system and sample."""
         tables = [pq.ParquetFile(path).read() for path in self.output.glob("samples/*.parquet")]
         return sorted((row for table in tables for row in table.to_pylist()), key=itemgetter("system", "sample_id"))
 
     @property
     def quarantine(self) -> list[Record]:
-        """The entries of the quarantine, in order of side and place."""
         lines = [line for path in self.output.glob("quarantine/*.jsonl") for line in path.read_bytes().splitlines()]
         return sorted(map(json.loads, lines), key=itemgetter("side", "source", "position", "error"))
 
@@ -77,7 +75,6 @@ def without_progress(stderr: str) -> str:
 
 
 def command(*arguments: str | Path) -> tuple[int, str, str]:
-    """Runs the command line; returns the exit code, standard output and standard error."""
     stdout, stderr = io.StringIO(), io.StringIO()
     handler = signal.getsignal(signal.SIGTERM)
     try:

@@ -27,13 +27,11 @@ class Server:
     log: Path
 
     def signal(self, number: signal.Signals) -> None:
-        """Signals the process and all that it started."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, number)
 
     @property
     def runs(self) -> bool:
-        """Whether the process has not ended."""
         return self.process.poll() is None
 
 

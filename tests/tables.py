@@ -14,7 +14,6 @@ import pyarrow as pa
 
 
 def write_arrow(path: Path, records: Sequence[dict[str, Any]], rows: int = 1000, **options: Any) -> Path:
-    """Writes records as an Arrow stream with some rows in each record batch."""
     empty = pa.schema([("sample_id", pa.string()), ("text", pa.string())])
     table = pa.Table.from_pylist(list(records)) if records else empty.empty_table()
     with pa.ipc.new_stream(path, table.schema, options=pa.ipc.IpcWriteOptions(**options)) as writer:

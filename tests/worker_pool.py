@@ -105,7 +105,6 @@ def portable_cluster(python: Path, folder: Path) -> Iterator[list[str]]:
 
 
 def started_workers(folder: Path) -> int:
-    """Returns how many workers the pool in `folder` has started."""
     return (folder / "pool.log").read_text().count("Starting worker with command")
 
 

@@ -64,7 +64,6 @@ def common(one: Box, other: Box) -> int:
 
 
 def covered(box: Box, other: Box) -> Fraction:
-    """The share of a box that the other covers: sigma of a region, tau of a detection."""
     return Fraction(common(box, other), area(box))
 
 

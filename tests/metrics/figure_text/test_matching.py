@@ -31,7 +31,6 @@ def scored(truths: Words, detections: Words, care: list[bool] | None = None, **o
 
 
 def groups(result: SampleScore) -> list[list[list[int]]]:
-    """Returns the matches, as the positions on both sides."""
     sides = result.details["ground_truth"], result.details["prediction"]
     truths, found = ([(n, each["with"]) for n, each in enumerate(side) if "with" in each] for side in sides)
     pairs = {(truth, detection) for truth, others in truths for detection in others}

@@ -28,7 +28,6 @@ def rectangle(x: float, y: float, width: float, height: float, degrees: float) -
 
 
 def located(*shapes: Corners, geometry: Geometry = "rectangle") -> tuple[dict[int, Region], dict[int, str]]:
-    """Returns the regions by their places, and why others were dropped."""
     return locate([PredictedRegion(points=shape) for shape in shapes], range(len(shapes)), geometry)
 
 
@@ -37,7 +36,6 @@ def only(shape: Corners, geometry: Geometry = "rectangle") -> Region:
 
 
 def shares(truth: Corners, detection: Corners, geometry: Geometry = "rectangle") -> tuple[float, float]:
-    """Returns (sigma, tau) of the one pair."""
     overlaps = measure([only(truth, geometry)], [only(detection, geometry)], Budget(10**9))
     return (overlaps[0].sigma, overlaps[0].tau) if overlaps else (0.0, 0.0)
 

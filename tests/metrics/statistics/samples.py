@@ -18,7 +18,6 @@ STATISTICS: st.SearchStrategy[Statistics] = st.dictionaries(st.sampled_from(["a"
 
 
 def added(samples: Iterable[tuple[int, Statistics]], bootstrap: Bootstrap) -> BootstrapSums:
-    """Returns the sums of samples, each with the hash of its unit."""
     sums = BootstrapSums(bootstrap)
     for unit_hash, statistics in samples:
         sums.add(unit_hash, statistics)
@@ -26,7 +25,6 @@ def added(samples: Iterable[tuple[int, Statistics]], bootstrap: Bootstrap) -> Bo
 
 
 def measured(benchmark: AnyBenchmark, samples: Mapping[str, Statistics], replicates: int = 100) -> Measured:
-    """Returns the metrics of samples, by their ids."""
     bootstrap = Bootstrap(replicates)
     sums = added(((bootstrap.unit_hash(unit), each) for unit, each in samples.items()), bootstrap)
     return measure(benchmark, sums.sums(), sums.table())

@@ -59,7 +59,6 @@ def test_what_one_side_lacks_has_no_difference() -> None:
 
 
 def toy(right: Mapping[int, int], replicates: int = 100) -> Measured:
-    """Returns the metrics of a system by whether each sample is right."""
     samples = {str(n): {"samples": 1, "equal": each, "similarity": each / 2} for n, each in sorted(right.items())}
     return measured(TOY, samples, replicates)
 
@@ -177,7 +176,6 @@ def values(similarities: Sequence[float]) -> dict[str, float]:
 
 
 def compared(units: Units, bits: SwapWeights, differing: int = 9) -> comparison.ComparedSlice:
-    """Returns the comparison of two systems by the similarities of their units."""
     bootstrap = Bootstrap(2)
     first, second = (
         added([(bootstrap.unit_hash(name), statistics(both[side])) for name, *both in units], bootstrap).table()
