@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -48,12 +49,13 @@ def test_differences_by_hand() -> None:
 
 
 def test_what_one_side_lacks_has_no_difference() -> None:
-    none, half, whole = None, exact_match(0.5, [0.5, math.nan, math.nan]), exact_match(0.625, [0.6] * 3)
-    assert difference_of(Measured({}, {}, {}), whole) == PairedDifference(none, 0.625, none, none, none, 0, none)
-    assert difference_of(whole, exact_match(none, [0.5] * 3)) == PairedDifference(
-        0.625, none, none, none, none, 30, none
-    )
-    assert difference_of(half, whole) == PairedDifference(0.5, 0.625, 0.125, none, none, 30, none)
+    half, whole = exact_match(0.5, [0.5, math.nan, math.nan]), exact_match(0.625, [0.6] * 3)
+    for one, other, values, difference, units in (
+        (Measured({}, {}, {}), whole, (None, 0.625), None, 0),
+        (whole, exact_match(None, [0.5] * 3), (0.625, None), None, 30),
+        (half, whole, (0.5, 0.625), 0.125, 30),
+    ):
+        assert difference_of(one, other) == PairedDifference(*values, difference, None, None, units, None)
     with pytest.raises(ValueError):
         difference_of(exact_match(0.5, [0.5, 0.5]), whole)
 
@@ -75,14 +77,12 @@ def test_laws_of_two_systems(pairs: list[tuple[int, int]]) -> None:
         ends = [each and (-each[1], -each[0]) for each in (turned.interval, turned.cautious)]
         assert turned.difference is not None
         assert replace(turned, difference=-turned.difference, interval=ends[0], cautious=ends[1]) == found
-        if found.interval is None:
-            continue
-        assert found.cautious is not None
-        assert found.cautious[0] < found.cautious[1]
-        if found.error or found.difference:  # whatever the fingerprints say
-            assert marked[name].cautious == found.cautious
-        if found.error:
-            assert found.cautious[0] <= found.interval[0] <= found.interval[1] <= found.cautious[1]
+        if found.interval is not None and found.cautious is not None:
+            assert found.cautious[0] < found.cautious[1]
+            if found.error or found.difference:  # whatever the fingerprints say
+                assert marked[name].cautious == found.cautious
+            if found.error:
+                assert found.cautious[0] <= found.interval[0] <= found.interval[1] <= found.cautious[1]
     for found in paired_differences(TOY, known, known, 0.95).values():
         assert (found.difference, found.error, found.interval, found.detectable) == (0, 0, (0, 0), None)
         assert (found.cautious, found.same_predictions) == ((0, 0), True)
@@ -135,16 +135,12 @@ def signs(samples: Iterable[int], predicted: int) -> Measured:
 
 @given(SETS, SETS)
 def test_whether_two_systems_have_the_same_samples(one: set[int], other: set[int]) -> None:
-    """A metric that counts samples decides for itself; else a count of the ground truth shows that they are the same.
-
-    F1 = 2 right / (true + predicted): its own denominator differs as soon as a system predicts more.
-    """
+    """F1 = 2 right / (true + predicted): its own denominator differs as soon as a system predicts more."""
     first, second = (toy({each: each % 2 for each in sample}) for sample in (one, other))
     assert same_samples(TOY, "exact_match", first, second) is (one == other)
     assert same_samples(TOY, "exact_match", first, first) is True
-    assert paired.distance("exact_match", first, second) == pytest.approx(
-        abs(len(one) - len(other)) / min(len(one), len(other))
-    )
+    more, fewer = sorted((len(one), len(other)))[::-1]
+    assert paired.distance("exact_match", first, second) == pytest.approx((more - fewer) / fewer)
     assert same_samples(SIGNS, "overall.f1", signs(one, 1), signs(one, 2)) is True
     if one != other:
         assert same_samples(SIGNS, "overall.f1", signs(one, 1), signs(other, 2)) is None
@@ -183,10 +179,8 @@ def compared(units: Units, bits: SwapWeights, differing: int = 9) -> comparison.
     )
     sides = [(name, statistics(each, sign)) for name, *both in units for each, sign in zip(both, (-1, 1), strict=True)]
     change = added([(bits.unit_hash(name), each) for name, each in sides], bits).table().below()
-    counts = dict.fromkeys(METRICS, (3, differing))
-    return comparison.compare_slice(
-        TOY, "", len(units), (Sums(), Sums()), (first, second), change, counts, 0.95, clustered=False
-    )
+    counts, corpora = dict.fromkeys(METRICS, (3, differing)), (Sums(), Sums())
+    return comparison.compare_slice(TOY, "", len(units), corpora, (first, second), change, counts, 0.95, False)
 
 
 @given(UNITS, st.sampled_from([5, 6]))
@@ -235,17 +229,8 @@ def test_p_by_hand() -> None:
     assert studentized(0.0, np.zeros(3))[0] == 0
 
 
-@given(st.lists(st.sampled_from([0.0, 0.25, -0.5, 1.0, math.nan]), min_size=1, max_size=30), st.integers(0, 29))
-def test_p_among_many_is_never_smaller_than_p_alone(swapped_by: list[float], place: int) -> None:
-    """Also where a metric has no value in some swaps, as no class is left on a side."""
-    differences, difference = np.array(swapped_by), float(np.nan_to_num(swapped_by[place % len(swapped_by)]))
-    t, largest = studentized(difference, differences)
-    found = PairedDifference(0.0, difference, difference, 0.1, (0.0, 0.0), 9, None)
-    one = ComparedMetric(found, SwapTest(swap_p(difference, differences), t, 9, enough_units=True))
-    word, p = comparison.verdict(ToyBenchmark, "exact_match", one, largest, 0.95)
-    assert p is not None
-    assert p >= swap_p(difference, differences)
-    assert (word in ("better", "worse")) == (p <= 0.05 and difference != 0)
+def verdict_of(compared: ComparedMetric, largest: Any) -> tuple[str, float | None]:
+    return comparison.verdict(ToyBenchmark, "exact_match", compared, largest, 0.95)
 
 
 def test_a_verdict_needs_a_small_p_and_an_interval_without_zero() -> None:
@@ -259,8 +244,15 @@ def test_a_verdict_needs_a_small_p_and_an_interval_without_zero() -> None:
     ):
         found = PairedDifference(0.5, 0.7, 0.2, 0.05, (0.1, 0.3), 99, None, cautious)
         one = ComparedMetric(found, SwapTest(p, 4.0, 50, enough))
-        assert comparison.verdict(ToyBenchmark, "exact_match", one, np.ones(999), 0.95)[0] == word, p
-        assert comparison.verdict(ToyBenchmark, "exact_match", one, None, 0.95) == ("not tested", None)
+        assert verdict_of(one, np.ones(999)) == (word, p if enough else None)
+        assert verdict_of(one, None) == ("not tested", None)
+    # Among many, each swap has a larger one; and a loss is worse.
+    paired_test, loss = (
+        SwapTest(0.001, 4.0, 50, enough_units=True),
+        replace(found, difference=-0.2, cautious=(-0.3, -0.1)),
+    )
+    assert verdict_of(ComparedMetric(loss, paired_test), np.full(999, 4.0)) == ("no difference shown", 1)
+    assert verdict_of(ComparedMetric(loss, paired_test), np.ones(999)) == ("worse", 0.001)
 
 
 def test_so_many_units_must_differ_that_two_of_all_swaps_are_few_enough() -> None:
@@ -270,12 +262,8 @@ def test_so_many_units_must_differ_that_two_of_all_swaps_are_few_enough() -> Non
 
 def test_what_depends_on_a_statistic() -> None:
     sums = Sums.of({"samples": 4, "equal": 2, "similarity": 2.5, "nothing": 1})
-    assert comparison.dependencies(TOY, sums) == {
-        "equal": {"exact_match"},
-        "nothing": set(),
-        "samples": {"exact_match", "similarity"},
-        "similarity": {"similarity"},
-    }
+    alone = {"equal": {"exact_match"}, "nothing": set(), "similarity": {"similarity"}}
+    assert comparison.dependencies(TOY, sums) == {**alone, "samples": {"exact_match", "similarity"}}
     # It sees through the larger of two.
     regions = {"detection.regions": 9, "detection.detections": 5, "agreement.location": 4, "prediction.located": 5}
     found = comparison.dependencies(make_benchmark("figure_text"), Sums.of(regions))
@@ -284,14 +272,11 @@ def test_what_depends_on_a_statistic() -> None:
 
 def test_equal_systems_are_seldom_told_apart_and_a_known_effect_is_found() -> None:
     (case,) = (each for each in CASES if each.name == "chemistry exact_match")
-    equal, better, cells = (
-        alarms(case, 100, 0.0, 300, 3),
-        alarms(case, 100, 0.2, 100, 3),
-        family_alarms(5, 4, 200, 0, 0.0, 100, 3),
-    )
+    equal, better = alarms(case, 100, 0.0, 300, 3), alarms(case, 100, 0.2, 100, 3)
     # 300 pairs: 5 % has a standard error of 1.3 %.
     assert (equal.swap <= 0.09, equal.plain <= 0.1, better.swap > max(0.6, better.apart + 0.2)) == (True, True, True)
     # Of many cells few alarm at once.
+    cells = family_alarms(5, 4, 200, 0, 0.0, 100, 3)
     assert (cells.swap > 0.3, cells.verdict <= 0.12) == (True, True)
 
 
