@@ -56,19 +56,6 @@ def test_a_copy_scores_1(options: dict[str, Any], drawn: Regions, some: list[Box
     assert_perfect([{"box": [x1, y1, x2 - more, y2 - more], "text": "a"} for x1, y1, x2, y2 in kept], **options)
 
 
-@settings(max_examples=60)
-@given(st.lists(st.tuples(boxes, st.booleans()), max_size=4), st.lists(boxes, max_size=4))
-def test_every_detection_counts_but_those_in_a_region_that_does_not(drawn: Any, lines: list[Box]) -> None:
-    """A line is what a box of a thousandth of a pixel is: the counts of both are the same."""
-    truth = [{"box": list(box), "ignore": ignore} for box, ignore in drawn if area(box)]
-    thin, thick = (
-        [{"box": [x + 0.25, y1, x + 0.25 + width, y2]} for x, y1, _, y2 in lines if y1 < y2] for width in (0, 2**-10)
-    )
-    for options in ({}, POLYGONS):
-        counted = [score(truth, each, **options).statistics.get("detection.detections", 0) for each in (thin, thick)]
-        assert counted[0] == counted[1]
-
-
 LINE, CROSSED = {"box": [20, 0, 20, 9]}, {"points": [[30, 0], [40, 10], [40, 0], [30, 10]]}
 # Most corners of one are at its left end, of the other at its right end: their means are 19.4 from each other.
 LEFT = {"points": [*((50 + n / 10, 0) for n in range(20)), (60, 0), (60, 1), (50, 1)]}
@@ -80,6 +67,13 @@ NESTED = [{"box": [0, 0, 100, 10]}, {"box": [0, 0, 10, 10]}]
 
 def test_what_is_counted() -> None:
     for truth, found, options, recall, precision in (
+        # A line counts as a thin box would, unless 0.4 of it lie in a don't-care region, as half of it does on an edge.
+        *(([at(0)], [at(0), line], options, 1, 1 / 2) for line in (LINE, CROSSED) for options in ({}, POLYGONS)),
+        *(
+            ([at(0), at(left, ignore=True)], [at(0), LINE], options, 1, precision)
+            for left, precision in ((20, 1), (21, 1 / 2))
+            for options in ({}, POLYGONS)
+        ),
         # The Python DetEval drops polygons that cannot be measured, the rectangle script counts pixels.
         ([at(0)], [at(0), LINE, CROSSED], {**SCRIPT, **POLYGONS}, 1, 1),
         ([at(0)], [at(0), LINE, CROSSED], POLYGONS, 1, 1 / 3),
