@@ -180,7 +180,6 @@ def test_a_formula_that_cannot_be_used_is_refused_in_one_line() -> None:
         ("1e999 * b", "found inf; allowed: a finite number"),
         ("__import__('os').system('true')", "is not allowed"),
         ("derived + b", "the definition is circular: derived -> derived"),
-        ("-" * 1500 + "b", "is not a formula"),
         ("slice_mean(derived, kind)", "slice_mean needs a metric of shares; derived is a derived one"),
         ("b" * 3000, "the formula is longer than 2000 characters"),
     ):

@@ -45,7 +45,6 @@ def test_intervals_and_standard_errors_by_hand() -> None:
         # SE = 0.04, n = 30: logit 1.386294, half width t(29) = 2.045230 times 0.04 / (0.8 * 0.2) = 0.511307. 0.874987
         # and 1.897602 are the logits of 0.705782 and 0.869620.
         (SHARE, 0.8, 0.8 + 0.04 * SPREAD, 30, (0.705782, 0.869620), 0.04),
-        (PERCENT, 80, 80 + 4 * SPREAD, 30, (70.5782, 86.9620), 4),
         # Near its bound a share has a logit-t interval of 0.783 to 0.999: half of it divided by t would be 0.053.
         (SHARE, 0.98, [0.95, 1.0], 30, (0.782979, 0.998500), 0.025),
         # Wilson's, with z^2 = 3.841459: all 10 of 10 right, 10 / (10 + z^2) = 0.722467; its half is 1.959964 SE wide.
