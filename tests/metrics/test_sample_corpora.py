@@ -114,10 +114,8 @@ def test_every_benchmark_draws_and_explains_by_one_contract(name: str) -> None:
             words = benchmark.explain(details)
             assert words or prediction is None or b'"document"' in truths[pair.sample_id]
             assert all(line and "None" not in line for line in words)
-            pairs = [DrawnPair("", truth, prediction, *more) for more in ((), (details,), (details, (4000, 3000)))]
-            plain, told, over = draw_pairs(benchmark, pairs)
-            assert isinstance(plain, str)
-            assert isinstance(over, str)
+            drawn = [DrawnPair("", truth, prediction, *more) for more in ((), (details,), (details, (4000, 3000)))]
+            plain, told, over = map(str, draw_pairs(benchmark, drawn))
             # Details are those of the score, so that nothing changes where they are known.
             assert plain == told
             svg = ElementTree.fromstring(plain)
