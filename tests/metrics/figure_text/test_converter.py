@@ -21,7 +21,7 @@ BOX: dict[str, Any] = {"box": [1, 2, 3, 4]}
 SQUARE: dict[str, Any] = {"points": [[1, 2], [3, 4], [5, 6], [7, 8]]}
 
 
-def regions(role: str, content: str | bytes) -> list[dict[str, Any]]:
+def regions(role: str, content: Any) -> list[dict[str, Any]]:
     path = "gt_img_1.txt"
     [found] = CONVERTER.parts(role, path, io.BytesIO(content.encode() if isinstance(content, str) else content))
     assert not isinstance(found, UnreadableSource)
