@@ -8,7 +8,7 @@ import io
 import json
 import re
 import signal
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
@@ -110,9 +110,9 @@ def evaluate(
 def write_lines(path: Path, records: Iterable[Record | bytes]) -> Path:
     """Writes records, or lines as they are, as JSONL, compressed as the end of the name says."""
     lines = [each if isinstance(each, bytes) else json.dumps(each).encode() for each in records]
-    compress = {".gz": gzip.compress, ".zst": zstd.compress}.get(path.suffix, bytes)
+    compress: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".zst": zstd.compress}
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(compress(b"".join(line + b"\n" for line in lines)))
+    path.write_bytes(compress.get(path.suffix, bytes)(b"".join(line + b"\n" for line in lines)))
     return path
 
 

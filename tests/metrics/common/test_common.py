@@ -17,10 +17,10 @@ from beamscore.metrics.benchmark import RejectedRecord
 from beamscore.metrics.common.assignment import best_pairs, best_pairs_below, best_sum, numpy_sum
 from beamscore.metrics.common.boxes import area, bounding_box, box_iou, pixel_iou, shared_area
 from beamscore.metrics.common.budget import Budget, OutOfBudget
-from beamscore.metrics.common.svg import Drawing, Style
+from beamscore.metrics.common.svg import MATCHED, MISSED, Drawing, Style, View
 from beamscore.metrics.common.text import character_error_rate, normalized
+from tests.metrics.samples import SVG, edit_distance
 from tests.metrics.samples import best_sum as plain_best_sum
-from tests.metrics.samples import edit_distance
 
 SEEDS = st.integers(0, 2**32 - 1)
 BOX = st.tuples(*[st.integers(-3, 8)] * 4)
@@ -44,7 +44,8 @@ def test_no_assignment_is_better(rows: int, columns: int, levels: int, seed: int
 
 
 def test_values_are_added_as_numpy_adds_them() -> None:
-    for values in map(np.random.default_rng(1).random, [*range(12)] * 9):
+    for seed in range(99):
+        values = np.random.default_rng(seed).random(seed % 11)
         assert numpy_sum(values.tolist()) == float(values.sum())
 
 
@@ -111,6 +112,22 @@ def test_any_text_makes_a_document_of_its_own_shapes(text: str) -> None:
     assert names == ["svg", "rect", "text", "polygon", *(["title"] if text else []), "path"]
     # A point of a dashed style is a cross around it.
     assert '"M6.0 16.0L14.0 24.0M14.0 16.0L6.0 24.0"' in document
+
+
+def test_a_view_shows_its_frame_and_what_is_at_most_5_percent_outside() -> None:
+    drawing = Drawing()
+    view = View(drawing, (100, 50, 200, 1050), 10, 20, max_height=500)
+    assert view.end == (10 + 100 / 2, 20 + 500)  # of 600 for 100, and of 500 for 1000, the smaller scale
+    for point in ((95, 0), (205, 1100), (94, 50), (206, 50), (100, -1), (100, 1101)):
+        view.mark(point, MATCHED, False, f"{point}")
+    view.outline([(100, 50), (200, 250)], MISSED, True, "line", "word", closed=False)
+    assert view.write_far() == 520 + 3 * 16
+    root = ElementTree.fromstring(drawing.document(620, 560))
+    circles = [(each.get("cx"), each.get("cy")) for each in root.iter(f"{SVG}circle")]
+    assert circles == [("7.5", "-5.0"), ("62.5", "545.0")]
+    assert [each.get("points") for each in root.iter(f"{SVG}polyline")] == ["10.0,20.0 60.0,120.0"]
+    labels = [(each.get("x"), each.get("y"), each.text) for each in root.iter(f"{SVG}text")]
+    assert labels == [("10.0", "132.0", "word"), ("10.0", "548.0", "4 parts lie far outside, not drawn")]
 
 
 @given(TEXTS, TEXTS)

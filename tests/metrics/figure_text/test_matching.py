@@ -124,31 +124,34 @@ def test_as_many_words_and_regions_as_any_one_to_one_choice_can_have(truths: Wor
 READ_IOU = {"protocol": "iou"}
 
 
+SPOTTED: list[Any] = [
+    ((TEN, "DNA"), [((0, 0, 6, 10), "DNA")], {}, [(0, 0)]),  # 60 in common of a hull of 100: 0.6 > 0.5
+    ((TEN, "DNA"), [((0, 0, 5, 10), "DNA")], {}, []),  # 50 / 100
+    ((TEN, "DNA"), [(TEN, "DNAx")], {}, []),
+    ((TEN, "Straße"), [(TEN, "STRASSE")], {}, []),
+    ((TEN, "Straße"), [(TEN, "STRASSE")], {"case_sensitive": False}, [(0, 0)]),
+    ((TEN, None), [(TEN, None)], {}, []),
+    # The better of two detections is taken; under `iou` the first, whatever it reads.
+    ((TEN, "DNA"), [((0, 0, 9, 10), "DNA"), (TEN, "DNA")], {}, [(0, 1)]),
+    ((TEN, "DNA"), [((0, 0, 9, 10), "RNA"), (TEN, "DNA")], READ_IOU, []),
+    ((TEN, "DNA"), [((0, 0, 9, 10), "DNA"), (TEN, "RNA")], READ_IOU, [(0, 0)]),
+    *(
+        # Of the script: one of !?.:,*"()·[]/' may be missing at either end, in the prediction only.
+        ((TEN, text), [(TEN, read)], READ_IOU, [(0, 0)] * right)
+        for text, right, reads in (
+            ("(DNA)", 1, ("DNA", "(DNA", "DNA)", "(DNA)")),
+            ("DNA", 0, ("DNA.", "dna")),
+            *(("((DNA", 0, ("DNA",)), ("D.NA", 0, ("DNA",)), ("-DNA", 0, ("DNA",))),
+            *((".", 1, ("",)), ("", 1, ("",)), ("", 0, (".",))),
+        )
+        for read in reads
+    ),
+    ((TEN, "(DNA)"), [(TEN, "dna")], {**READ_IOU, "case_sensitive": False}, [(0, 0)]),
+]
+
+
 def test_a_word_is_spotted_in_its_place() -> None:
-    for truth, found, options, pairs in (
-        ((TEN, "DNA"), [((0, 0, 6, 10), "DNA")], {}, [(0, 0)]),  # 60 in common of a hull of 100: 0.6 > 0.5
-        ((TEN, "DNA"), [((0, 0, 5, 10), "DNA")], {}, []),  # 50 / 100
-        ((TEN, "DNA"), [(TEN, "DNAx")], {}, []),
-        ((TEN, "Straße"), [(TEN, "STRASSE")], {}, []),
-        ((TEN, "Straße"), [(TEN, "STRASSE")], {"case_sensitive": False}, [(0, 0)]),
-        ((TEN, None), [(TEN, None)], {}, []),
-        # The better of two detections is taken; under `iou` the first, whatever it reads.
-        ((TEN, "DNA"), [((0, 0, 9, 10), "DNA"), (TEN, "DNA")], {}, [(0, 1)]),
-        ((TEN, "DNA"), [((0, 0, 9, 10), "RNA"), (TEN, "DNA")], READ_IOU, []),
-        ((TEN, "DNA"), [((0, 0, 9, 10), "DNA"), (TEN, "RNA")], READ_IOU, [(0, 0)]),
-        *(
-            # Of the script: one of !?.:,*"()·[]/' may be missing at either end, in the prediction only.
-            ((TEN, text), [(TEN, read)], READ_IOU, [(0, 0)] * right)
-            for text, right, reads in (
-                ("(DNA)", 1, ("DNA", "(DNA", "DNA)", "(DNA)")),
-                ("DNA", 0, ("DNA.", "dna")),
-                *(("((DNA", 0, ("DNA",)), ("D.NA", 0, ("DNA",)), ("-DNA", 0, ("DNA",))),
-                *((".", 1, ("",)), ("", 1, ("",)), ("", 0, (".",))),
-            )
-            for read in reads
-        ),
-        ((TEN, "(DNA)"), [(TEN, "dna")], {**READ_IOU, "case_sensitive": False}, [(0, 0)]),
-    ):
+    for truth, found, options, pairs in SPOTTED:
         assert spotted(scored([truth], found, **options)) == pairs, (truth, found)
 
 

@@ -50,12 +50,12 @@ def test_differences_by_hand() -> None:
 
 def test_what_one_side_lacks_has_no_difference() -> None:
     half, whole = exact_match(0.5, [0.5, math.nan, math.nan]), exact_match(0.625, [0.6] * 3)
-    for one, other, values, difference, units in (
-        (Measured({}, {}, {}), whole, (None, 0.625), None, 0),
-        (whole, exact_match(None, [0.5] * 3), (0.625, None), None, 30),
-        (half, whole, (0.5, 0.625), 0.125, 30),
+    for one, other, before, after, difference, units in (
+        (Measured({}, {}, {}), whole, None, 0.625, None, 0),
+        (whole, exact_match(None, [0.5] * 3), 0.625, None, None, 30),
+        (half, whole, 0.5, 0.625, 0.125, 30),
     ):
-        assert difference_of(one, other) == PairedDifference(*values, difference, None, None, units, None)
+        assert difference_of(one, other) == PairedDifference(before, after, difference, None, None, units, None)
     with pytest.raises(ValueError):
         difference_of(exact_match(0.5, [0.5, 0.5]), whole)
 
