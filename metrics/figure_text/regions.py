@@ -77,9 +77,9 @@ def locate(
         (x1, y1, x2, y2), angle = upright(records[position])
         if pixels:
             x2, y2 = x2 + 1, y2 + 1
-        area = (x2 - x1) * (y2 - y1)
-        if area > 0:
-            regions[position] = Region(position, (x1, y1, x2, y2), angle, area, ((x1 + x2) / 2, (y1 + y2) / 2))
+        region = _turned_upright(position, (x1, y1, x2, y2), angle)
+        if region.area > 0:
+            regions[position] = region
         else:
             dropped[position] = "it has no area"
     return regions, dropped
@@ -95,7 +95,12 @@ def rectangle(record: Record, position: int) -> Region:
         x1, x2 = x1 - HALF_A_LINE, x2 + HALF_A_LINE
     if y1 == y2:
         y1, y2 = y1 - HALF_A_LINE, y2 + HALF_A_LINE
-    return Region(position, (x1, y1, x2, y2), angle, (x2 - x1) * (y2 - y1), ((x1 + x2) / 2, (y1 + y2) / 2))
+    return _turned_upright(position, (x1, y1, x2, y2), angle)
+
+
+def _turned_upright(position: int, box: Box, angle: float) -> Region:
+    x1, y1, x2, y2 = box
+    return Region(position, box, angle, (x2 - x1) * (y2 - y1), ((x1 + x2) / 2, (y1 + y2) / 2))
 
 
 def quarter_turned(box: Box) -> Box:
