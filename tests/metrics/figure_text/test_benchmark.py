@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from beamscore.metrics.benchmark import SampleScore
 from beamscore.metrics.figure_text.records import FigurePrediction, FigureTextOptions, FigureTruth
 from beamscore.metrics.statistics.sums import Sums
 from tests.generate.figure_text import sample
@@ -102,7 +103,7 @@ def test_values_are_of_sums_over_figures() -> None:
 @settings(max_examples=40)
 @given(st.lists(st.tuples(words, words), min_size=1, max_size=3), st.data())
 def test_a_subset_is_the_benchmark_with_the_others_ignored(drawn: Any, data: Any) -> None:
-    labelled, ignored, any_small = [], [], False
+    labelled, ignored, any_small = list[SampleScore](), list[SampleScore](), False
     for truths, detections in drawn:
         small = data.draw(st.lists(st.booleans(), min_size=len(truths), max_size=len(truths)))
         found, regions = ([{"box": list(box), "text": text} for box, text in side] for side in (detections, truths))
