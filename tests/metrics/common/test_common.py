@@ -117,7 +117,7 @@ def test_any_text_makes_a_document_of_its_own_shapes(text: str) -> None:
 def test_a_view_shows_its_frame_and_what_is_at_most_5_percent_outside() -> None:
     drawing = Drawing()
     view = View(drawing, (100, 50, 200, 1050), 10, 20, max_height=500)
-    assert view.end == (10 + 100 / 2, 20 + 500)  # of 600 for 100, and of 500 for 1000, the smaller scale
+    assert [*view.end] == [10 + 100 / 2, 20 + 500]  # of 600 for 100, and of 500 for 1000, the smaller scale
     for point in ((95, 0), (205, 1100), (94, 50), (206, 50), (100, -1), (100, 1101)):
         view.mark(point, MATCHED, False, f"{point}")
     view.outline([(100, 50), (200, 250)], MISSED, True, "line", "word", closed=False)
