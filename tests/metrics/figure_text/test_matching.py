@@ -116,14 +116,11 @@ def test_as_many_words_and_regions_as_any_one_to_one_choice_can_have(truths: Wor
     if all(text is not None for _, text in truths):
         pairs = spotted(result)
         assert set(pairs) <= in_place & same
-        assert (
-            len({i for i, _ in pairs}) == len({j for _, j in pairs}) == len(pairs) == plain.most_pairs(in_place & same)
-        )
+        assert len({i for i, _ in pairs}) == len({j for _, j in pairs}) == len(pairs)
+        assert len(pairs) == plain.most_pairs(in_place & same)
 
 
 READ_IOU = {"protocol": "iou"}
-
-
 SPOTTED: list[Any] = [
     ((TEN, "DNA"), [((0, 0, 6, 10), "DNA")], {}, [(0, 0)]),  # 60 in common of a hull of 100: 0.6 > 0.5
     ((TEN, "DNA"), [((0, 0, 5, 10), "DNA")], {}, []),  # 50 / 100
