@@ -28,10 +28,8 @@ def decoded_pairs(
     benchmark: Benchmark[Any, Any, Any], truths: Mapping[str, bytes], predictions: Mapping[str, bytes]
 ) -> list[Pair[Any, Any]]:
     found = {name: msgspec.json.decode(text, type=benchmark.prediction_type) for name, text in predictions.items()}
-    return [
-        Pair(name, msgspec.json.decode(text, type=benchmark.truth_type), found.get(name))
-        for name, text in truths.items()
-    ]
+    kind = benchmark.truth_type
+    return [Pair(name, msgspec.json.decode(text, type=kind), found.get(name)) for name, text in truths.items()]
 
 
 def score_records(
@@ -54,7 +52,6 @@ def comparable(result: SampleScore | RejectedRecord) -> bytes:
     """A result as bytes: equal for results that are equal to the last bit, in the order of their names too."""
     if isinstance(result, RejectedRecord):
         return msgspec.json.encode(["rejected", result.side, result.message])
-    statistics = [
-        (name, value.hex() if isinstance(value, float) else value) for name, value in result.statistics.items()
-    ]
+    numbers = result.statistics.items()
+    statistics = [(name, value.hex() if isinstance(value, float) else value) for name, value in numbers]
     return msgspec.json.encode([statistics, dict(result.metrics), result.details, dict(result.coverage)])

@@ -79,10 +79,8 @@ class ToyBenchmark(Benchmark[Truth, Prediction, Options]):
         )
 
     def values(self, sums: Sums) -> dict[str, float | None]:
-        return {
-            "exact_match": ratio(sums["equal"], sums["samples"]),
-            "similarity": ratio(sums["similarity"], sums["samples"]),
-        }
+        samples = sums["samples"]
+        return {"exact_match": ratio(sums["equal"], samples), "similarity": ratio(sums["similarity"], samples)}
 
     def tables(self, sums: Sums) -> list[Table]:
         return [Table("Counts", ["what", "count"], [["samples", sums["samples"]], ["equal", sums["equal"]]])]

@@ -46,9 +46,8 @@ def texts(svg: ElementTree.Element) -> list[str]:
 
 def shapes(svg: ElementTree.Element, tag: str = "*") -> list[tuple[str, str]]:
     """Returns the title of each part that has one with the label of its style."""
-    parts = [
-        (each.findtext(f"{SVG}title"), each.get("stroke", "")) for each in svg.iter(tag if tag == "*" else SVG + tag)
-    ]
+    elements = svg.iter(tag if tag == "*" else SVG + tag)
+    parts = [(each.findtext(f"{SVG}title"), each.get("stroke", "")) for each in elements]
     return [(title, STYLES.get(color, "")) for title, color in parts if title]
 
 

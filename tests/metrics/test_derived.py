@@ -140,10 +140,7 @@ def test_a_mean_over_slices_counts_each_alike() -> None:
         np.testing.assert_array_equal(found, [0.75, np.nan, 0.125])
     # Its units are those of a mean over classes.
     measured = measure(benchmark, Sums(), SumTable.of([Sums.of(sliced(x=(15, 30), y=(3, 6), z=(1, 3)))] * 3))
-    size = 9 / (1 / 30 + 1 / 6 + 1 / 3)
-    assert (measured.units["derived"], measured.size("derived")) == pytest.approx(
-        (satterthwaite_df([30, 6, 3])[0], size)
-    )
+    assert (measured.units["derived"], measured.size("derived")) == pytest.approx(satterthwaite_df([30, 6, 3]))
 
 
 names = st.text('@[]",\\=:é ', max_size=4)
@@ -167,10 +164,7 @@ def test_a_formula_that_cannot_be_used_is_refused_in_one_line() -> None:
         ("mean(a.shar, b)", "shares has no metric a.shar (did you mean a.share?)"),
         ("mean(b, quite_other)", "shares has no metric quite_other; `beamscore benchmarks shares` lists them"),
         ("mene(a.share)", "there is no function mene (did you mean mean?); there are mean(a, b), weighted_mean("),
-        (
-            "weighted_mean(a.share, b, weights=[1, 0])",
-            "weights=[1, 0])' is not allowed; allowed: numbers, metrics, + - * /",
-        ),
+        ("weighted_mean(a.share, b, weights=[1, 0])", "weights=[1, 0])' is not allowed; allowed: numbers, metrics,"),
         ("mean(b, error)", "b is better if higher and error if lower; use 1 - ... to turn one around"),
         ("harmonic_mean(b, size)", "harmonic_mean needs metrics that are never below 0"),
         ("mean(b", "'mean(b' is not a formula such as mean(first, second)"),

@@ -52,17 +52,14 @@ def score(read: int, words: int) -> SampleScore:
     """The score of a sample of which so many words are read; without words, there is nothing to measure."""
     error = 2 * (1 - read / words) if words else None
     counts = {"read": read, "words": words, "error": error or 0, "samples": int(words > 0)}
-    return SampleScore(
-        {name: count for name, count in counts.items() if count},
-        {"error": error, "right": int(read == words) if words else None},
-    )
+    metrics = {"error": error, "right": int(read == words) if words else None}
+    return SampleScore({name: count for name, count in counts.items() if count}, metrics)
 
 
 SCORES = st.sampled_from([score(read, words) for words in range(4) for read in range(words + 1)])
 LABELS = st.lists(st.sampled_from(["0", "1", "10", "seed,2", 'a"]b']), min_size=1, unique=True)
-CORPORA = LABELS.flatmap(
-    lambda labels: st.lists(st.dictionaries(st.sampled_from(labels), SCORES, min_size=1), min_size=1, max_size=6)
-)
+RUNS = LABELS.map(lambda labels: st.dictionaries(st.sampled_from(labels), SCORES, min_size=1))
+CORPORA = RUNS.flatmap(lambda runs: st.lists(runs, min_size=1, max_size=6))
 """Samples with 1 to 5 repeats each, in some of which there is nothing to measure."""
 
 

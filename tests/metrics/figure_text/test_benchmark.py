@@ -237,9 +237,8 @@ def test_tables_and_words() -> None:
         "7 regions of the ground truth: 4 many to one, 1 missed, 1 one to many, 1 one to one",
         "6 predicted regions: 1 false, 2 many to one, 2 one to many, 1 one to one",
     ]
-    assert benchmark.explain({"ground_truth": [], "prediction": []}) == [
-        "no regions of the ground truth", "no predicted regions"
-    ]  # fmt: skip
+    nothing = benchmark.explain({"ground_truth": [], "prediction": []})
+    assert nothing == ["no regions of the ground truth", "no predicted regions"]
 
 
 ROW = [at(100 * n, text="word") for n in range(3)]

@@ -66,11 +66,7 @@ def test_a_line() -> None:
         ("detections", "1 2 3 4 1e-3", {**BOX, "confidence": 0.001}),
         ("spotting", "1,2,3,4,0.93", {**BOX, "text": "0.93"}),
         ("detext", "1,2,3,4,5,6,7,8,0,DNA,short", labelled("horizontal", "DNA", "short")),
-        (
-            "detext",
-            "1,2,3,4,5,6,7,8,1,a, b,small,blurry+Short",
-            labelled("oriented", "a, b", "small", "blurry", "short"),
-        ),
+        ("detext", "1,2,3,4,5,6,7,8,1,a, b,small,color+Short", labelled("oriented", "a, b", "small", "color", "short")),
         ("detext", '1,2,3,4,5,6,7,8,0,"short, small",Normal', labelled("horizontal", "short, small", "normal")),
         ("detext", "1,2,3,4,5,6,7,8,0,small,small", labelled("horizontal", "small", "small")),
     ):
@@ -85,10 +81,9 @@ def test_other_lines_are_refused_with_file_and_line() -> None:
         ("ground_truth", "1,2,3,1e9,a", "line 1: a number of 1e9 is too large"),
         ("ground_truth", b"1,2,3,4,\xff", "not UTF-8 text at byte 8"),
         ("detections", "1,2,3,4,DNA", "role spotting reads text"),
-        *(
-            ("detext", f"1,2,3,4,5,6,7,8,{rest}", "line 1: ")
-            for rest in ("2,DNA,short", "0,DNA,tiny", '0,"DNA"', "x,DNA,short")
-        ),
+        ("detext", "1,2,3,4,5,6,7,8,2,DNA,short", "line 1: eight coordinates and an orientation of 0 or 1 must"),
+        ("detext", "1,2,3,4,5,6,7,8,0,DNA,tiny", "line 1: the difficulty must come last, and be of normal, small, "),
+        ("detext", '1,2,3,4,5,6,7,8,0,"DNA"', "line 1: the difficulty must be of normal, small, "),
     ):
         with pytest.raises(UnreadableSource, match=message):
             regions(role, content)

@@ -247,12 +247,10 @@ def test_a_verdict_needs_a_small_p_and_an_interval_without_zero() -> None:
         assert verdict_of(one, np.ones(999)) == (word, p if enough else None)
         assert verdict_of(one, None) == ("not tested", None)
     # Among many, each swap has a larger one; and a loss is worse.
-    paired_test, loss = (
-        SwapTest(0.001, 4.0, 50, enough_units=True),
-        replace(found, difference=-0.2, cautious=(-0.3, -0.1)),
-    )
-    assert verdict_of(ComparedMetric(loss, paired_test), np.full(999, 4.0)) == ("no difference shown", 1)
-    assert verdict_of(ComparedMetric(loss, paired_test), np.ones(999)) == ("worse", 0.001)
+    loss = replace(found, difference=-0.2, cautious=(-0.3, -0.1))
+    judged = ComparedMetric(loss, SwapTest(0.001, 4.0, 50, enough_units=True))
+    assert verdict_of(judged, np.full(999, 4.0)) == ("no difference shown", 1)
+    assert verdict_of(judged, np.ones(999)) == ("worse", 0.001)
 
 
 def test_so_many_units_must_differ_that_two_of_all_swaps_are_few_enough() -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from beamscore.metrics.statistics.ratios import f_measure, mean, precision_recall_f1, ratio
 from beamscore.metrics.statistics.sum_table import PackedReplicates, SumTable
 from beamscore.metrics.statistics.sums import Sums
-from tests.metrics.statistics.samples import STATISTICS
+from tests.metrics.statistics.samples import STATISTICS, Statistics
 
 TIES = {"a": 2.0**-53, "b": -3 * 2.0**-53, "c": 5e-324}
 """Between 0 and 1, and between -1 and -2: to the even one."""
@@ -26,9 +26,7 @@ TYPES: Any = {"a": True, "b": np.uint8(50), "c": np.float32(0.1)}
 @given(st.lists(STATISTICS, max_size=12), st.randoms(use_true_random=False))
 @example([TIES], random.Random(0))
 @example([TYPES], random.Random(0))
-def test_any_split_order_and_merge_tree_gives_the_same_bytes(
-    samples: list[dict[str, float]], rng: random.Random
-) -> None:
+def test_any_split_order_and_merge_tree_gives_the_same_bytes(samples: list[Statistics], rng: random.Random) -> None:
     names = sorted({name for sample in samples for name in sample})
     totals = {name: sum(round(Fraction(float(each.get(name, 0))) * 2**52) for each in samples) for name in names}
     parts = [Sums.of(sample) for sample in samples] or [Sums()]
