@@ -16,6 +16,7 @@ from beamscore.pipelines.config import settings
 from beamscore.pipelines.evaluate import build_evaluation, plan_evaluation
 from beamscore.pipelines.runners import launch
 from beamscore.transforms.counters import METRICS, NAMESPACE
+from beamscore.transforms.process import PROGRESS
 from tests.runs import write_lines
 from tests.toy import ToyBenchmark
 
@@ -56,7 +57,10 @@ def test_a_run_reports_each_metric_under_its_name(tmp_path: Path, monkeypatch: p
     truths = write_lines(tmp_path / "t.jsonl", [*({"sample_id": name, "text": text} for name, text in texts), b"bad"])
     texts = [("a", "x"), ("d", "x"), ("z", "x"), ("b", "prediction is bad")]
     predictions = write_lines(tmp_path / "p.jsonl", [{"sample_id": name, "text": text} for name, text in texts])
+    before = PROGRESS.records_read, PROGRESS.truths_read, PROGRESS.samples_scored
     values = metrics_of("timed", truths, predictions, tmp_path / "out")
+    after = PROGRESS.records_read, PROGRESS.truths_read, PROGRESS.samples_scored
+    assert [now - then for now, then in zip(after, before, strict=True)] == [6 + 4, 6, 1 + 2]
     assert set(values) == metric_names(["tool"])
     assert {name: value for name, value in values.items() if isinstance(value, int)} == {
         "records_read": 6 + 4,
