@@ -15,8 +15,8 @@ from tests.runs import refused as wrong_usage
 
 COUNT = 50
 CORPUS = [toy.sample(index, 0) for index in range(COUNT)]
+DERIVED = "derived.macro=slice_mean(exact_match, kind)"
 FLAGS = ("--quiet", "--no-html", "--slice", "kind", "--slice", "words", "--set", "bootstrap.replicates=30")
-FLAGS += ("--set", "derived.macro=slice_mean(exact_match, kind)")
 BAD: list[Record] = [{"sample_id": "bad", "text": 5}, {"sample_id": "twice", "text": "x"}, {"sample_id": "twice"}]
 
 
@@ -33,7 +33,7 @@ def run(output: Path, inputs: list[Path], *more: str, flags: tuple[str, ...] = F
     others = [flag for each in inputs[1:] for system in ("ours", "same")
               for flag in ("--predictions", f"{system}={each}/{system}.jsonl")]  # fmt: skip
     systems = {"ours": f"{inputs[0]}/ours.jsonl", "same": f"{inputs[0]}/same.jsonl"}
-    return evaluate(output, f"{inputs[0]}/t.jsonl", systems, *truths, *others, *flags, *more)
+    return evaluate(output, f"{inputs[0]}/t.jsonl", systems, *truths, *others, *flags, "--set", DERIVED, *more)
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +88,7 @@ def test_what_does_not_fit_is_told_in_one_line(runs: Path, tmp_path: Path) -> No
     other = run(tmp_path / "other", [half], "--set", "protocol=released").output
     derived = run(tmp_path / "derived", [half], "--set", "derived={}").output
     sliced = run(tmp_path / "sliced", [half], flags=(*FLAGS[:4], *FLAGS[6:])).output
-    one = evaluate(tmp_path / "one", half / "t.jsonl", {"ours": half / "ours.jsonl"}, *FLAGS).output
+    one = evaluate(tmp_path / "one", half / "t.jsonl", {"ours": half / "ours.jsonl"}, *FLAGS, "--set", DERIVED).output
     bare = tmp_path / "bare"
     shutil.copytree(second, bare, ignore=shutil.ignore_patterns(".runs", "samples"))
     cases: list[tuple[list[str | Path], str]] = [
