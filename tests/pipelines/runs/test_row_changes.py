@@ -76,6 +76,8 @@ def test_only_what_the_metric_depends_on_chooses_the_candidates(
     assert sample._replace(effect=round(sample.effect, 9)) == MovedSample("c", 0.1, "scored", "scored")
     assert top_contributors(benchmark, "similarity", after, before, "kind=z") == []
     assert top_contributors(benchmark, "similarity", unscored, before) == []
+    for sides in ((unscored, before), (before, unscored)):
+        assert differing_units(*sides, ("similarity",), 9) == {"similarity": 0}
     # A slice is small enough even if the run is not.
     monkeypatch.setattr(row_changes, "MAX_ROWS", 3)
     assert top_contributors(benchmark, "similarity", after, before, "kind=y") == [sample]
