@@ -27,7 +27,6 @@ from .provenance import seconds
 MAX_MAIN_METRICS = 8
 NIGHTLY_S = 12 * 3600.0
 """Runs whose median distance is larger than this are treated as regular nights."""
-MISSING_FROM = 1.5
 COVERAGE_WINDOW = 30
 MAX_UNSCORED_RISE = 0.01
 """A night is flagged if its share of samples without a score exceeds the usual share by more than this."""
@@ -289,8 +288,8 @@ def _gaps(nights: Sequence[Night]) -> Iterator[Gap]:
     if len(steps) < 2 or (usual := statistics.median(steps)) < NIGHTLY_S:
         return
     for place, step in enumerate(steps):
-        if step >= MISSING_FROM * usual:
-            yield Gap(nights[place], nights[place + 1], round(step / usual) - 1 or 1)
+        if (count := round(step / usual) - 1) > 0:
+            yield Gap(nights[place], nights[place + 1], count)
 
 
 def recent_nights(history: History, count: int = RECENT) -> list[Night]:

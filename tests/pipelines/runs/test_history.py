@@ -109,6 +109,7 @@ def test_a_break_parts_what_cannot_be_compared(changes: dict[str, Any], reason: 
         ([0, 1, 2, 4], [("night-002.0", "night-004.0", 1)]),
         ([0, 1, 2, 3, 6.1, 7.1], [("night-003.0", "night-006.1", 2)]),
         ([0, 7, 14, 28], [("night-014.0", "night-028.0", 1)]),
+        ([0, 1, 2, 3, 4.5, 5.9], [("night-003.0", "night-004.5", 1)]),
         ([0, 0.01, 0.02, 0.3], []),  # not nightly
         ([0, 5], []),  # nothing tells what is usual
     ],
