@@ -48,17 +48,14 @@ def test_what_a_killed_command_left_is_removed_and_what_a_living_one_has_stays(s
     assert [path.name for path in shared.iterdir()] == ["somebody else's"]
 
 
-def test_the_files_of_a_job_server_stay_until_python_ends(shared: Path) -> None:
-    """Beam stops it then, and complains if they are gone."""
+def test_the_files_of_a_job_server_stay_and_without_a_folder_nothing_changes(shared: Path) -> None:
+    """Beam stops the server when Python ends, and complains if they are gone."""
     with own_temporary_folder():
         server = Path(tempfile.mkdtemp(prefix="beam-temp"))
     assert server.is_dir()
-
-
-def test_without_a_folder_nothing_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "gone"))
+    tempfile.tempdir = str(shared / "gone")
     with own_temporary_folder():
-        assert tempfile.gettempdir() == str(tmp_path / "gone")
+        assert tempfile.gettempdir() == str(shared / "gone")
 
 
 @pytest.mark.parametrize("ended_by_name", [True, False])
