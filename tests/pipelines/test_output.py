@@ -25,6 +25,14 @@ FOUR = {"fair": "fair", "nothing": "none", "beta": "good", "alpha": "good"}
 CORPUS = [toy.sample(index, 0) for index in range(COUNT)]
 
 
+def schema(*slices: str) -> pa.Schema:
+    """The columns of the rows of samples."""
+    before = ["sample_id", "system", "status", "prediction_status", "unit", *(f"slice.{name}" for name in slices)]
+    after = ["statistics", "coverage", "truth_hash", "prediction_hash", "details", "row_hash"]
+    names = [*before, "exact_match", "similarity", *after]
+    return pa.schema([(name, pa.string() if name in (*before, *after) else pa.float64()) for name in names])
+
+
 def tree(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
@@ -87,12 +95,8 @@ def rows_of(table: str) -> list[list[str]]:
 
 
 def test_there_is_a_row_for_each_sample_of_each_system_and_the_report_ranks_them(run: Run) -> None:
-    text = ["sample_id", "system", "status", "prediction_status", "unit", "slice.kind", "slice.words"]
-    text_after = ["statistics", "coverage", "truth_hash", "prediction_hash", "details", "row_hash"]
-    numbers = [(name, pa.float64()) for name in ("exact_match", "similarity")]
-    columns = [*((name, pa.string()) for name in text), *numbers, *((name, pa.string()) for name in text_after)]
     for path in run.output.glob("samples/*.parquet"):
-        assert pq.ParquetFile(path).schema_arrow.equals(pa.schema(columns))
+        assert pq.read_schema(path).equals(schema("kind", "words"))
     rows = {(row["system"], row["sample_id"]): row for row in run.samples}
     assert len(rows) == len(run.samples) == 4 * COUNT
     for truth, prediction in CORPUS:
@@ -151,6 +155,8 @@ def test_a_side_without_records_fails_with_a_result(corpus: Path, tmp_path: Path
         assert (coverage["balanced"], coverage["predictions"]["unmatched"]) == (True, unmatched)
         assert coverage["ground_truth"]["missing_prediction"] == len(found.samples) == count
         assert [entry["cause"] for entry in found.quarantine] == ["unmatched"] * unmatched
+        (rows,) = found.output.glob("samples/*.parquet")
+        assert pq.read_schema(rows).equals(schema("kind"))
         if side == "ground truth":
             assert (set(system["intervals"].values()), system["slices"]) == ({None}, {})
             assert found.sums["systems"]["predictions"]["sums"] == {}
