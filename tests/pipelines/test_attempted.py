@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from tests.runs import Record, Run, command, evaluate, write_lines
+from tests.runs import Record, command, evaluate, write_lines
 
 LEGEND = {"output": {"legend_pairs": [{"id": 0, "bb": {"x0": 0, "y0": 0, "width": 10, "height": 10}}]}}
 CLASS: Record = {"output": {"chart_type": "line"}}
@@ -16,34 +15,31 @@ FLAGS = ("--quiet", "--slice", "source", "--set", "bootstrap.replicates=50", "--
 TASK = "task5.score"
 
 
-def charts(source: str) -> list[Record]:
-    return [{"sample_id": f"{source}{n}", "source": source, "task1": CLASS, "task5": LEGEND} for n in range(10)]
+ATTEMPTED = {"half": "a", "right": "ab", "nothing": ""}
+"""The slices in which each system attempts task 5."""
 
 
-def answers(source: str, **tasks: Record) -> list[Record]:
-    return [{"sample_id": f"{source}{n}", "task1": CLASS, **tasks} for n in range(10)]
-
-
-TRUTH = [*charts("a"), *charts("b")]
-RIGHT = [*answers("a", task5=LEGEND), *answers("b", task5=LEGEND)]
-HALF = [*answers("a", task5=LEGEND), *answers("b")]
-"""Task 5 of slice a alone."""
-
-
-def run(folder: Path, name: str, truth: Sequence[Record], **systems: list[Record]) -> Run:
-    paths = {each: write_lines(folder / f"in-{name}" / f"{each}.jsonl", found) for each, found in systems.items()}
-    return evaluate(folder / name, write_lines(folder / f"in-{name}" / "t.jsonl", truth), paths, *FLAGS, config="chart")
+def charts(sources: str, attempted: str) -> list[Record]:
+    """Charts of the sources, with task 5 in those of them that are `attempted`."""
+    return [
+        {"sample_id": f"{source}{n}", "source": source, "task1": CLASS, **({"task5": LEGEND} if has_legend else {})}
+        for source in sources
+        for has_legend in [source in attempted]
+        for n in range(10)
+    ]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run over two slices, and a run over each of them."""
     made = tmp_path_factory.mktemp("attempted")
-    nothing = [*answers("a"), *answers("b")]
-    assert run(made, "whole", TRUTH, half=HALF, right=RIGHT, nothing=nothing).code == 0
-    for source in "ab":
-        part = {"half": HALF, "right": RIGHT, "nothing": nothing}
-        mine = {name: [each for each in found if each["sample_id"][0] == source] for name, found in part.items()}
-        assert run(made, source, charts(source), **mine).code == 0
+    for name, sources in (("whole", "ab"), ("a", "a"), ("b", "b")):
+        truth = write_lines(made / f"in-{name}" / "t.jsonl", charts(sources, "ab"))
+        systems = {
+            system: write_lines(truth.with_name(f"{system}.jsonl"), charts(sources, attempted))
+            for system, attempted in ATTEMPTED.items()
+        }
+        assert evaluate(made / name, truth, systems, *FLAGS, config="chart").code == 0
     return made
 
 

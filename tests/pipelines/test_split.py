@@ -19,14 +19,9 @@ from tests.runs import command, write_lines
 
 FIFTHS = {"training": Fraction(1, 5), "none": Fraction(0), "testing": Fraction(4, 5)}
 RECORDS: list[dict[str, Any]] = [
-    {
-        "sample_id": f"s{n:02}",
-        "text": "x",
-        "page": {"number": n // 4} if n < 30 else None,
-        "words": ["a"],
-        "source": n % 3,
-    }
+    {"sample_id": f"s{n:02}", "text": "x", "page": page, "words": ["a"], "source": n % 3}
     for n in range(40)
+    for page in [{"number": n // 4} if n < 30 else None]
 ]
 
 
@@ -44,13 +39,11 @@ def test_the_draw_is_written_down() -> None:
     assert len({part(group, folds(1000), seed, purpose) for group, seed, purpose in drawn}) == 4
 
 
-def test_parts_and_folds_have_their_fractions() -> None:
+def test_parts_have_their_fractions() -> None:
     parts = Counter(part(str(n), FIFTHS) for n in range(10_000))
-    fifths = Counter(part(str(n), folds(5), purpose="fold") for n in range(10_000))
-    # 2,000 expected, with a standard deviation of 40.
     assert parts.keys() == {"training", "testing"}
-    assert set(fifths) == set("01234")
-    assert all(1800 < count < 2200 for count in [parts["training"], *fifths.values()])
+    # 2,000 expected, with a standard deviation of 40.
+    assert 1800 < parts["training"] < 2200
 
 
 @given(st.text(), st.integers(0, 5), st.fractions(0, 1), st.fractions(0, 1))
@@ -109,11 +102,9 @@ def test_what_is_rejected_or_duplicated_is_listed(tmp_path: Path) -> None:
     assert [(entry["line"], entry["cause"]) for entry in entries] == list(enumerate(causes, start=41))
     written = [json.loads(line) for line in (tmp_path / "o.jsonl").read_bytes().splitlines()]
     assert [{key: each[key] for key in RECORDS[0]} for each in written] == RECORDS
-
-
-def test_an_empty_data_set_is_split_into_an_empty_file_and_told(tmp_path: Path) -> None:
-    truths, output = write_lines(tmp_path / "t.jsonl", []), tmp_path / "o.jsonl"
-    told = f"beamscore: warning: ground truth: there is no record in {truths}\n"
-    given = ("--ground-truth", truths, "--output", output, "--group", "page")
-    assert command("split", "toy", *given) == (0, f"{output}: 0 records\n", told)
-    assert output.read_bytes() == b""
+    # A ground truth without any record gives an empty file.
+    write_lines(tmp_path / "t.jsonl", [])
+    told = f"beamscore: warning: ground truth: there is no record in {tmp_path}/t.jsonl\n"
+    assert command("split", "toy", *flags) == (0, f"{tmp_path}/o.jsonl: 0 records\n", told)
+    assert (tmp_path / "o.jsonl").read_bytes() == b""
+    assert not listed.exists()
