@@ -27,19 +27,18 @@ def predictions(seed: int) -> list[Record]:
 
 @pytest.fixture(scope="module")
 def nights(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    toy.register()
     folder = tmp_path_factory.mktemp("nights")
     write_lines(folder / "t.jsonl", TRUTHS)
     for name, seed in (("before", 1), ("after", 2)):
         write_lines(folder / f"{name}.jsonl", predictions(seed))
-    found = evaluate(folder / "before", folder / "t.jsonl", folder / "before.jsonl", "--quiet", "--no-html")
-    assert found.code == 0, found.stderr
+    assert evaluate(folder / "before", folder / "t.jsonl", folder / "before.jsonl", "--quiet", "--no-html").code == 0
     return folder
 
 
 def tonight(nights: Path, output: Path, *more: str) -> Run:
-    against = ("--baseline", str(nights / "before"))
-    return evaluate(output, nights / "t.jsonl", nights / "after.jsonl", *against, *FEW, *more)
+    run = evaluate(output, nights / "t.jsonl", nights / "after.jsonl", *FEW, *more)
+    assert run.code == 0, run.stderr
+    return run
 
 
 def cards(run: Run) -> list[Any]:
@@ -49,8 +48,7 @@ def cards(run: Run) -> list[Any]:
 
 
 def test_they_are_the_changes_that_compare_lists(nights: Path, tmp_path: Path) -> None:
-    run = tonight(nights, tmp_path / "after")
-    assert run.code == 0, run.stderr
+    run = tonight(nights, tmp_path / "after", f"--baseline={nights}/before")
     command("compare", nights / "before", run.output, "--output", tmp_path / "c", "--quiet", "--no-html")
     (listed,) = (tmp_path / "c" / "changes").glob("*.jsonl")
     changes = [json.loads(line) for line in listed.read_bytes().splitlines()]
@@ -60,21 +58,21 @@ def test_they_are_the_changes_that_compare_lists(nights: Path, tmp_path: Path) -
         expected = sorted((abs(each["change"]) for each in flips if each["change"] * sign > 0), reverse=True)
         found = [card for card in cards(run) if why in card["whys"]]
         assert len(expected) > FLIPS
-        moved = [abs(card["change"]) for card in found]
-        assert moved == pytest.approx(expected[:FLIPS], abs=1e-3)
+        assert [abs(card["change"]) for card in found] == pytest.approx(expected[:FLIPS], abs=1e-3)
         assert {card["sample_id"] for card in found} <= {each["sample_id"] for each in flips}
         assert all("text: " in card["truth"] for card in found)
+    verdicts = (run.output / "run.json", tmp_path / "c" / "comparison.json")
+    here, there = (json.loads(path.read_bytes())["verdict"]["judgement"] for path in verdicts)
+    assert here == there
     # The scores do not depend on whether they are looked for.
-    alone = evaluate(tmp_path / "alone", nights / "t.jsonl", nights / "after.jsonl", *FEW)
+    alone = tonight(nights, tmp_path / "alone")
     assert alone.summary["systems"] == run.summary["systems"]
     assert not [card for card in cards(alone) if {"lost", "won"} & {*card["whys"]} or card["change"] is not None]
 
 
 def test_a_baseline_without_rows_or_of_other_options_shows_no_changes(nights: Path, tmp_path: Path) -> None:
-    other = tonight(nights, tmp_path / "other", "--set", "missing=exclude")
-    assert other.code == 0, other.stderr
+    other = tonight(nights, tmp_path / "other", f"--baseline={nights}/before", "--set", "missing=exclude")
     assert not [card for card in cards(other) if card["change"] is not None]
     kept = shutil.copytree(nights / "before", tmp_path / "kept", ignore=shutil.ignore_patterns(".runs", "samples"))
-    run = evaluate(tmp_path / "out", nights / "t.jsonl", nights / "after.jsonl", *FEW, "--baseline", str(kept))
-    assert run.code == 0, run.stderr
+    run = tonight(nights, tmp_path / "out", f"--baseline={kept}")
     assert "are missing, so nothing tells which samples changed" in (run.output / "report.html").read_text()
