@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from tests.servers import free_ports
 
@@ -57,23 +57,8 @@ def serving(application: Wsgi) -> Iterator[str]:
         server.server_close()
 
 
-class Store(Protocol):
-    """A bucket: its address, the options of a command that reaches it, and what is in it, asked for without Beam."""
-
-    base: str
-    flags: tuple[str, ...]
-    requests: Requests | None
-
-    def put(self, key: str, content: bytes) -> None: ...
-
-    def files(self) -> Mapping[str, bytes]: ...
-
-    def uploads(self) -> int | None:
-        """How many uploads were begun and neither ended nor taken back; None where that cannot be asked."""
-
-
 class S3Store:
-    """A bucket of moto's server."""
+    """A bucket of moto's server: its address, the options of a command that reaches it, and what is in it."""
 
     def __init__(self, url: str, requests: Requests, bucket: str) -> None:
         import boto3
@@ -94,11 +79,12 @@ class S3Store:
         return {key: self._client.get_object(Bucket=self._bucket, Key=key)["Body"].read() for key in keys}
 
     def uploads(self) -> int | None:
+        """How many uploads were begun and neither ended nor taken back; None where that cannot be asked."""
         return len(self._client.list_multipart_uploads(Bucket=self._bucket).get("Uploads", []))
 
 
 class GcsStore:
-    """A bucket of gcp-storage-emulator."""
+    """The same of gcp-storage-emulator."""
 
     def __init__(self, bucket: str) -> None:
         from google.cloud import storage
@@ -116,6 +102,9 @@ class GcsStore:
 
     def uploads(self) -> int | None:
         return None
+
+
+Store = S3Store | GcsStore
 
 
 @contextmanager

@@ -57,18 +57,9 @@ def evaluation(
 ) -> list[str]:
     """Returns the command line of an evaluation whose files are all below the bucket."""
     systems = {"predictions": predictions} if isinstance(predictions, str) else predictions
-    return [
-        *(
-            "evaluate",
-            config,
-            "--ground-truth",
-            f"{store.base}/{truths}",
-            "--output",
-            f"{store.base}/{output}".rstrip("/"),
-        ),
-        *(flag for name, glob in systems.items() for flag in ("--predictions", f"{name}={store.base}/{glob}")),
-        *(*store.flags, *more),
-    ]
+    given = [f"--predictions={name}={store.base}/{glob}" for name, glob in systems.items()]
+    sides = [f"--ground-truth={store.base}/{truths}", *given, f"--output={store.base}/{output}".rstrip("/")]
+    return ["evaluate", config, *sides, *store.flags, *more]
 
 
 def command(*arguments: str) -> tuple[int, str, str]:
@@ -79,8 +70,7 @@ def command(*arguments: str) -> tuple[int, str, str]:
 
 def run(store: Store, output: str, *more: str) -> tuple[int, str]:
     systems = {"ours": "in/ours.*", "theirs": "in/theirs.parquet"}
-    code, _, stderr = command(*evaluation(store, "in/truth-*", systems, output, *FEW, *more))
-    return code, stderr
+    return command(*evaluation(store, "in/truth-*", systems, output, *FEW, *more))[::2]
 
 
 def below(store: Store, folder: str) -> list[str]:
@@ -127,59 +117,32 @@ def test_a_run_of_a_hundred_files_makes_a_few_requests_a_file(store: Store, requ
     assert count <= 3 * 100 + 100, "each file is asked for its checksum and its size, and read; the rest is constant"
 
 
-@pytest.mark.parametrize("ending", ["jsonl", "jsonl.gz", "jsonl.zst", "parquet"])
-def test_split_and_select_write_below_the_bucket_itself(store: Store, ending: str) -> None:
-    fill(store)
-    flags = ("--ground-truth", f"{store.base}/in/truth-*", "--output", f"{store.base}/split.{ending}")
-    assert command("split", "toy", *flags, *store.flags)[::2] == (0, "")
-    assert run(store, "out") == (0, "")
-    more = (f"{store.base}/out", "--output", f"{store.base}/hard.{ending}")
-    assert command("select", *more, *store.flags)[::2] == (0, "")
-    none = (f"{store.base}/out", "--output", f"{store.base}/none.{ending}", "--below", "-1")
-    code, stdout, stderr = command("select", *none, *store.flags)
-    assert (code, stdout) == (2, "")
-    assert stderr.endswith("nothing is written\n")
-    found = store.files()
-    assert [key for key in sorted(found) if not key.startswith(("in/", "out/"))] == [
-        f"hard.{ending}",
-        f"split.{ending}",
-    ]
-    if ending == "jsonl":
-        assert [json.loads(line)["sample_id"] for line in found["split.jsonl"].splitlines()] == sorted(
-            truth["sample_id"] for truth in TRUTHS
-        )
-
-
 @pytest.mark.parametrize("ending", ["jsonl", "jsonl.gz", "parquet"])
-def test_an_output_without_records_is_written_too(store: Store, ending: str) -> None:
-    store.put("raw/lines.txt", b"nothing\n")
-    output = f"{store.base}/lines.{ending}"
-    flags = ("--input", f"{store.base}/raw/lines.txt", "--output", output, *store.flags)
-    assert command("convert", "chemistry", *flags)[:2] == (1, f"{output}: 0 records\n")
-    content = store.files()[f"lines.{ending}"]
-    assert content == b"" if ending == "jsonl" else content
-
-
-def test_a_conversion_lists_what_it_rejected_beside_its_output(store: Store) -> None:
-    store.put("raw/lines.txt", b"line_1.png\tWater is \\chemfig{H-O-H}\nnothing\n")
-    output = f"{store.base}/lines.jsonl"
-    code, stdout, stderr = command(
-        "convert", "chemistry", "--input", f"lines={store.base}/raw/*.txt", "--output", output, *store.flags
-    )
-    assert (code, stdout) == (1, f"{output}: 1 record\n")
-    assert stderr.endswith(f"{output}.rejected.jsonl says which and why\n")
-    assert sorted(store.files()) == ["lines.jsonl", "lines.jsonl.rejected.jsonl", "raw/lines.txt"]
-
-
-def test_a_failure_midway_leaves_the_earlier_result_and_nothing_else(store: Store) -> None:
+def test_split_select_and_convert_write_below_the_bucket_itself(store: Store, ending: str) -> None:
     fill(store)
+    store.put("raw/line.txt", b"line_1.png\tWater is \\chemfig{H-O-H}\nnothing\n")
+    store.put("raw/none.txt", b"nothing\n")
     assert run(store, "out") == (0, "")
-    before = {key: content for key, content in store.files().items() if key.startswith("out/")}
-    store.put("in/truth-9.parquet", b"PAR1 and no more")
-    code, stderr = run(store, "out")
-    assert (code, stderr.count("\n")) == (2, 1)
-    assert f"{store.base}/in/truth-9.parquet: cannot be read as parquet" in stderr
-    assert {key: content for key, content in store.files().items() if key.startswith("out/")} == before
+    output = {name: f"{store.base}/{name}.{ending}" for name in ("split", "hard", "easy", "line", "none")}
+    chemistry = ("convert", "chemistry", "--input")
+    for name, code, stderr, *arguments in (
+        ("split", 0, "", "split", "toy", "--ground-truth", f"{store.base}/in/truth-*"),
+        ("hard", 0, "", "select", f"{store.base}/out"),
+        ("easy", 2, "nothing is written", "select", f"{store.base}/out", "--below", "-1"),
+        ("line", 1, f"{output['line']}.rejected.jsonl says which", *chemistry, f"lines={store.base}/raw/line.txt"),
+        ("none", 1, f"{output['none']}.rejected.jsonl says which", *chemistry, f"{store.base}/raw/none.txt"),
+    ):
+        done = command(*arguments, "--output", output[name], *store.flags)
+        assert (done[0], stderr in done[2], bool(done[2])) == (code, True, bool(stderr))
+    found = store.files()
+    written = {f"{name}.{ending}" for name in ("split", "hard", "line", "none")}
+    listed = {f"{name}.{ending}.rejected.jsonl" for name in ("line", "none")}
+    assert {key for key in found if not key.startswith(("in/", "out/", "raw/"))} == written | listed
+    if ending == "jsonl":
+        counts = [found[f"{name}.jsonl"].count(b"\n") for name in ("line", "none")]
+        assert counts == [1, 0]
+        ids = [json.loads(line)["sample_id"] for line in found["split.jsonl"].splitlines()]
+        assert ids == sorted(truth["sample_id"] for truth in TRUTHS)
 
 
 @pytest.mark.parametrize("number", range(1, 18, 2))
@@ -215,7 +178,6 @@ def test_an_upload_that_is_refused_leaves_a_whole_result(store: Store, requests:
     ("truths", "output", "said"),
     [
         ("", "/out", "this is a bucket; give a pattern"),
-        ("/in/nothing-*", "/out", "no file matches"),
         ("/in", "/out", "no file matches"),
         ("/in/truth-*", "-of-nobody/out", "--output BASE-of-nobody/out: cannot be written: "),
     ],
