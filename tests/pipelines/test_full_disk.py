@@ -17,7 +17,7 @@ from tests.runs import command, evaluate, write_lines
 
 pytestmark = pytest.mark.attacks
 
-SAMPLES = [toy.sample(index, 0) for index in range(40)]
+TRUTHS = [toy.sample(index, 0)[0] for index in range(40)]
 
 
 @contextlib.contextmanager
@@ -39,23 +39,20 @@ def files(folder: Path) -> dict[Path, bytes]:
 
 def kibibytes(folder: Path) -> int:
     """Returns what the files below a folder take of a disk, in whole pages."""
-    return sum(
-        -(-path.lstat().st_size // 4096) * 4 for path in folder.rglob("*") if path.is_file() and not path.is_symlink()
-    )
+    return sum(-(-len(content) // 4096) * 4 for path, content in files(folder).items() if not path.is_symlink())
 
 
 def test_a_repeat_that_does_not_fit_leaves_the_result(tmp_path: Path) -> None:
     """Whether there is room for a fifth of the repeat, a half, or most of it."""
-    truths = write_lines(tmp_path / "t.jsonl", [truth for truth, _ in SAMPLES])
-    predictions = write_lines(tmp_path / "p.jsonl", [prediction for _, prediction in SAMPLES if prediction])
-    many = ("--no-html", "--set", "bootstrap.replicates=5000")
-    sizes = []
-    for name, flags in (("few", ("--no-html", "--set", "bootstrap.replicates=20")), ("many", many)):
+    truths = write_lines(tmp_path / "t.jsonl", TRUTHS)
+    predictions = write_lines(tmp_path / "p.jsonl", [{**each, "text": "x" * n} for n, each in enumerate(TRUTHS)])
+    few, many = (("--no-html", "--set", f"bootstrap.replicates={count}") for count in (20, 5000))
+    for name, flags in (("few", few), ("many", many)):
         assert evaluate(tmp_path / name, truths, predictions, *flags).code == 0
-        sizes.append(kibibytes(tmp_path / name / ".runs"))
     for share in (0.2, 0.5, 0.8):
         # Four pages are for claims and the like.
-        with small_disk(tmp_path / "disk", kibibytes(tmp_path / "few") + 16 + int(share * sizes[1])) as disk:
+        size = kibibytes(tmp_path / "few") + 16 + int(share * kibibytes(tmp_path / "many" / ".runs"))
+        with small_disk(tmp_path / "disk", size) as disk:
             output = disk / "out"
             shutil.copytree(tmp_path / "few", output, symlinks=True)
             before = files(output)
@@ -73,7 +70,7 @@ def test_a_temporary_folder_without_room_leaves_the_result(
     processes: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     draw = random.Random(0)
-    small = write_lines(tmp_path / "s.jsonl", [truth for truth, _ in SAMPLES])
+    small = write_lines(tmp_path / "s.jsonl", TRUTHS)
     # Text of random letters can hardly be packed.
     large = write_lines(
         tmp_path / "l.jsonl", [{"sample_id": str(n), "text": draw.randbytes(500).hex()} for n in range(400)]
@@ -85,11 +82,10 @@ def test_a_temporary_folder_without_room_leaves_the_result(
         monkeypatch.setattr("tempfile.tempdir", str(disk))
         found = evaluate(output, large, large, "--processes", processes)
         assert (found.code, found.stdout) == (2, "")
-        (line,) = found.stderr.splitlines()
         assert re.fullmatch(
             rf"beamscore: {disk}/[^ ]+: temporary files cannot be written and read there: No space left on device; "
-            "fix that, or set the environment variable TMPDIR to a folder on another disk",
-            line,
+            "fix that, or set the environment variable TMPDIR to a folder on another disk\n",
+            found.stderr,
         )
         assert list(disk.iterdir()) == []
     assert files(output) == before
@@ -97,7 +93,7 @@ def test_a_temporary_folder_without_room_leaves_the_result(
 
 def test_of_a_command_that_does_not_fit_no_file_is_left(tmp_path: Path) -> None:
     """At no size: a disk may have room for a file, but not for what is in it."""
-    truths = write_lines(tmp_path / "t.jsonl", [truth for truth, _ in SAMPLES])
+    truths = write_lines(tmp_path / "t.jsonl", TRUTHS)
     assert evaluate(tmp_path / "run", truths, truths, "--quiet", "--no-html").code == 0
     commands: list[tuple[str | Path, ...]] = [
         ("evaluate", "toy", "--ground-truth", truths, "--predictions", truths, "--quiet", "--output", "out"),
