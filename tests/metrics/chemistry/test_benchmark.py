@@ -175,17 +175,12 @@ def test_molecules_of_500_atoms_take_less_than_half_of_the_steps() -> None:
             assert found["exact_match"] == verdict
 
 
-def test_the_shipped_corpus_is_made_by_the_generator_and_what_is_wrong_in_it_is_found() -> None:
+def test_the_shipped_corpus_is_made_by_the_generator() -> None:
     records = [
         [*map(json.loads, read_records(CORPUS / f"{side}.jsonl").values())] for side in ("ground_truth", "predictions")
     ]
     made = [sample(index, 1) for index in range(len(records[0]))]
     assert records == [[truth for truth, _ in made], [prediction for _, prediction in made if prediction is not None]]
-    for truth, prediction in made:
-        error, text = (prediction["error"], prediction["text"]) if prediction is not None else ("none", None)
-        found = score(truth["text"], text).metrics
-        expected = (1, 1) if error in ("right", "rewritten", "turned") else (0, int(error == "text"))
-        assert (found["exact_match"], found["structure_exact_match"]) == expected, error
 
 
 def test_a_drawing_has_molecules_side_by_side_below_the_texts() -> None:

@@ -15,7 +15,7 @@ from beamscore.metrics.formula.limits import START_STEPS, SampleAllowances, matc
 from beamscore.metrics.formula.limits import typesetting_steps as steps_of
 from beamscore.metrics.formula.render import document
 from beamscore.metrics.formula.render.typeset import Typesetter
-from tests.metrics.formula.samples import as_marked, benchmark_with, documents, pair, told
+from tests.metrics.formula.samples import benchmark_with, documents, pair, told
 
 PROBE = r"\global\advance\count252 by 1\relax"
 ONE = "hat widehat vec text textbf phantom smash boldsymbol pmb overrightarrow underline"
@@ -132,7 +132,6 @@ def test_the_ground_truth_may_spend_half_and_the_prediction_the_rest(
 def test_a_sample_whose_formulas_cost_too_much_together_is_rejected(typesetter: Typesetter) -> None:
     # 30,000 steps for each: one is within the budget, four are not.
     costly = r"\pmb{\pmb{\pmb{x}}}"
-    assert 20_000 < as_marked([costly])[0].steps < 80_000
     one, many = rf"\[ {costly} \]", "".join(rf"\[ {costly} + {number} \]" for number in range(4))
     pairs = [documents(r"\[ x \]", text, "latex") for text in (one, many)]
     first, second = benchmark_with(typesetter, max_steps=100_000).score(pairs)
