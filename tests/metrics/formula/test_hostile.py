@@ -132,8 +132,8 @@ def test_what_has_no_end_is_ended_and_charged_to_its_formula(
     loops = [rf"\loop\iftrue\repeat {number}" for number in range(20)]
     unvetted(monkeypatch, [*ENDLESS, *loops])
     many = documents(r"\[ x \]", "".join(rf"\[ {each} \]" for each in loops), "latex")
-    first, *endless, second, third = score(worker, good[0], *(pair("x", text) for text in ENDLESS), *good[1:])
-    assert [first, second, third] == expected
+    start, *endless, middle, end = score(worker, good[0], *(pair("x", text) for text in ENDLESS), *good[1:])
+    assert [start, middle, end] == expected
     for each in endless:
         assert (each.metrics["cdm"], each.metrics["render_failure"]) == (0, 1)
         assert each.details[0]["prediction_problem"]

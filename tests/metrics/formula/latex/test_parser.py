@@ -83,7 +83,7 @@ SCRIPTS = {
     # Of a text that does not parse, an open brace is a token of its own.
     r"\sum_{n=1}^{100 x": (r"\sum _ { n = 1 } ^ { 1 0 0 x", r"\sum_{n=1}^{100 x"),
     r"\left( x": (r"\left( x", r"\left( x"),
-    r"\left( \color [ rgb ] { 1 } y": (r"\left( y", r"\left( y"),
+    **{rf"\left( {'a ' * n}\color [ rgb ] {{ 1 }} y": (form := rf"\left( {'a ' * n}y", form) for n in range(4)},
     r"\left( \hat x y": (r"\left( \hat { x } y", r"\left( \hat { x } y"),
     r"\left( a -- \frac { b }": (r"\left( a - - \frac { b } { }", r"\left( a - - \frac { b } { }"),
 }

@@ -28,7 +28,7 @@ PIXEL = 1 / PIXELS_PER_UNIT
 def ink(mark: int, left: float, top: float, right: float, bottom: float) -> Ink:
     """A rule with its sides in pixels."""
     edges = [round(side * PIXEL) for side in (left, top, right, bottom, bottom)]
-    return Ink(mark, *edges, -1, 0)
+    return Ink._make((mark, *edges, -1, 0))
 
 
 def typeset(*inks: Ink, width: float = 9000) -> Typeset:
@@ -38,7 +38,7 @@ def typeset(*inks: Ink, width: float = 9000) -> Typeset:
 def test_a_box_spans_the_pixels_that_ink_covers_wholly() -> None:
     boxes = token_boxes(typeset(ink(0, 10.5, 20.5, 30.5, 40.5), ink(1, 50.1, 20.4, 50.4, 40.4)), ("a", "|"))
     # The image starts at pixel (10, 20) and ends at (50, 40), with 8 pixels of padding on each side.
-    assert boxes.size == (50 - 10 + 2 * 8, 40 - 20 + 2 * 8)
+    assert list(boxes.size) == [50 - 10 + 2 * 8, 40 - 20 + 2 * 8]
     # They cover the rows 21 to 39, and a the columns 11 to 29; of the bar the column that it touches stands for them.
     covered = np.array([[11, 21, 29, 39], [50, 21, 50, 39]])
     assert boxes.boxes.tolist() == (covered - [10, 20, 10, 20] + 8 + [-1, -1, 1, 1]).tolist()  # one pixel of margin
@@ -83,7 +83,8 @@ def test_a_larger_image_shows_the_same(typesetter: Typesetter) -> None:
     assert isinstance(formula, Typeset)
     # Their ink begins and ends beside the margin of 8 pixels.
     small, large = (draw_image(formula, dpi) for dpi in (200, 400))
-    assert np.abs(np.subtract(ImageChops.invert(small).getbbox(), (8, 8, small.width - 8, small.height - 8))).max() <= 2
+    assert (inked := ImageChops.invert(small).getbbox()) is not None
+    assert np.abs(np.subtract(inked, (8, 8, small.width - 8, small.height - 8))).max() <= 2
     inside, other = (each.crop((8, 8, each.width - 8, each.height - 8)) for each in (small, large))
     assert mean_squared_error(inside, other.resize(inside.size)) < 0.04  # 0.07 if moved by 2
 
