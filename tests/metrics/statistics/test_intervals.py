@@ -89,9 +89,10 @@ SOME = st.lists(st.one_of(GRID, st.just(math.nan)), min_size=4, max_size=4)
 
 @given(st.none() | GRID, st.none() | GRID, SOME, SOME)
 def test_intervals_of_a_slice_are_those_of_each_metric(value: Any, other: Any, row: Any, other_row: Any) -> None:
-    drawn = {"exact_match": (value, np.array(row)), "similarity": (other, np.array(other_row))}
-    sides: Any = ({name: each[place] for name, each in drawn.items()} for place in (0, 1))
-    slice_ = Measured(*sides, units=dict.fromkeys(drawn, 9.0))
+    values = {"exact_match": value, "similarity": other}
+    replicates = {"exact_match": np.array(row), "similarity": np.array(other_row)}
+    drawn = {name: (values[name], replicates[name]) for name in values}
+    slice_ = Measured(values, replicates, dict.fromkeys(values, 9.0))
     assert intervals(TOY, slice_, 0.95) == {name: interval(SHARE, *each, 9, 0.95) for name, each in drawn.items()}
     errors = {name: standard_error(SHARE, each[0], spread(each[1]), 9) for name, each in drawn.items()}
     assert standard_errors(TOY, slice_) == errors
