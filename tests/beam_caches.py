@@ -71,7 +71,8 @@ def _function(function: Any) -> Hashable:
 
 def _dofn(dofn: Any) -> Hashable:
     # What is made of a function has the parameters of the function.
+    kind: Hashable = type(dofn)
     if not isinstance(dofn, core.CallableWrapperDoFn):
-        return type(dofn)
+        return kind
     function = _function(dofn._process_argspec_fn())
-    return function and (type(dofn), function)
+    return function and (kind, function)

@@ -55,7 +55,7 @@ NOT_UTF8 = "'utf-8' codec can't decode byte 0xff in position 0: invalid start by
 VICTIMS = ("victim1", "victim2", "victim3", "victim4")
 
 BAD = [
-    *(Bad(side, text, None, "read", *told) for side in (TRUTH, PREDICTION) for text, *told in UNREADABLE),
+    *(Bad(side, text, None, "read", cause, told) for side in (TRUTH, PREDICTION) for text, cause, told in UNREADABLE),
     # Pairing.
     Bad(TRUTH, line("s0", text="late"), "s0", "pair", "duplicate", "truth.jsonl:", late=True),
     Bad(PREDICTION, line("s1", text="late"), "s1", "pair", "duplicate", "ours.jsonl:", late=True),

@@ -99,7 +99,12 @@ def test_parameters_have_what_dataflow_asks_for_and_take_what_is_right_alone(par
 def launched(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Configuration, PipelineOptions]]:
     """What reaches `evaluate`, of a launch with --check."""
     seen: list[tuple[Configuration, PipelineOptions]] = []
-    monkeypatch.setattr(evaluate_command, "_check", lambda *given: seen.append(given) or 0)
+
+    def check(*given: Any) -> int:
+        seen.append(given)
+        return 0
+
+    monkeypatch.setattr(evaluate_command, "_check", check)
     monkeypatch.setattr("beamscore.pipelines.runners.reachable._answered", {"gs://b"})
     return seen
 
