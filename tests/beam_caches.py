@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gc
 from argparse import Namespace
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -47,8 +47,8 @@ def _copied(values: dict[str, Any]) -> dict[str, Any]:
     return {name: list(value) if isinstance(value, list) else value for name, value in values.items()}
 
 
-def _kept(look: Callable[[Any], Any], key_of: Callable[[Any], Hashable]) -> Callable[[Any], Any]:
-    answers: dict[Hashable, Any] = {}
+def _kept(look: Callable[[Any], Any], key_of: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    answers: dict[Any, Any] = {}
 
     def kept(subject: Any) -> Any:
         key = key_of(subject)
@@ -61,7 +61,7 @@ def _kept(look: Callable[[Any], Any], key_of: Callable[[Any], Hashable]) -> Call
     return kept
 
 
-def _function(function: Any) -> Hashable:
+def _function(function: Any) -> Any:
     """Returns what the parameters of a function or method hang on; None for what is neither, or wraps another one."""
     plain = function.__func__ if isinstance(function, MethodType) else function
     if not isinstance(plain, FunctionType) or vars(plain):
@@ -69,10 +69,9 @@ def _function(function: Any) -> Hashable:
     return plain is function, plain if plain.__defaults__ else plain.__code__
 
 
-def _dofn(dofn: Any) -> Hashable:
+def _dofn(dofn: Any) -> Any:
     # What is made of a function has the parameters of the function.
-    kind: Hashable = type(dofn)
     if not isinstance(dofn, core.CallableWrapperDoFn):
-        return kind
+        return type(dofn)
     function = _function(dofn._process_argspec_fn())
-    return function and (kind, function)
+    return function and (type(dofn), function)
