@@ -36,7 +36,8 @@ EXPORTS = {
     "model-index": ("three", "--task", "reading"), "model-index-named": ("first:ours", *EEE[:4]),
 }  # fmt: skip
 GATES = 'gates={overall.f1: {minimum: 0.5}, "overall.f1 @ source=ramp": {minimum: 0.7, tier: advisory}}'
-NIGHTLY = "gates={overall.f1: {not_worse_than: baseline, margin: 0.1}, correspondence.f1: {maximum: 0.9}}"
+NIGHTLY = """gates={overall.f1: {not_worse_than: baseline, margin: 0.1}, correspondence.f1: {maximum: 0.9},
+"overall.f1 @ source=ramp": {maximum: 0.2}}"""
 VARIES = (
     (r"20\d\d-\d\d-\d\d(T[\d:.]+Z?| `[\d:]+`| \d\d:\d\d)", "TIME"),
     (r"(>(started|platform|versions|runner)</th>).*?</tr>", r"\1</tr>"),
