@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from beamscore.metrics.version import VERSION
 from beamscore.pipelines.commands import console
 from beamscore.pipelines.runners import launch
 from beamscore.transforms.process import PROGRESS, PROGRESS_FOLDER, Progress
@@ -57,18 +58,13 @@ def test_main_metrics_are_in_a_column_a_system_best_first(capsys: pytest.Capture
     assert lines[-3:] == [f"b: {counts}", f"a: {counts}", "report: out/report.md"]
 
 
-class Terminal(io.StringIO):
-    """A stream that says that it is a terminal."""
-
-    def isatty(self) -> bool:
-        return True
-
-
 def test_progress_is_shown_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(console, "POLL_INTERVAL_S", 0.01)
     monkeypatch.setenv("TERM", "xterm")
     shown = []
-    for stream, quiet in ((Terminal(), False), (io.StringIO(), False), (Terminal(), True)):
+    for is_terminal, quiet in ((True, False), (False, False), (True, True)):
+        stream = io.StringIO()
+        monkeypatch.setattr(stream, "isatty", lambda is_terminal=is_terminal: is_terminal)
         monkeypatch.setattr("sys.stderr", stream)
         with console.progress_line(2, quiet):
             PROGRESS.records_read, PROGRESS.truths_read = 30, 10
@@ -108,15 +104,19 @@ def test_the_metrics_of_a_run_are_kept_in_a_file(given: tuple[str, ...], tmp_pat
     path = tmp_path / "node" / "beamscore.prom"
     assert command(*given, "--metrics-file", path)[0] == 0
     found = values(path)
-    assert (found["beamscore_run_running"], found["beamscore_run_exit_code"]) == (0, 0)
-    summary = json.loads((tmp_path / "out" / "summary.json").read_bytes())
-    assert found["beamscore_value exact_match"] == summary["systems"]["predictions"]["values"]["exact_match"]
+    start, end, took = (found.pop(f"beamscore_run_{name}_seconds") for name in ("start_time", "end_time", "duration"))
+    assert (0 < took < 600, end) == (True, pytest.approx(start + took))
+    summary = json.loads((tmp_path / "out" / "summary.json").read_bytes())["systems"]["predictions"]["values"]
+    named = {f"beamscore_value {name}": summary[name] for name in ("exact_match", "similarity")}
+    assert found == {"beamscore_run_running": 0, "beamscore_run_exit_code": 0, **named}
+    labels = f'{{benchmark="toy",version="{VERSION}"}} 0\n'
+    assert f"# TYPE beamscore_run_running gauge\nbeamscore_run_running{labels}" in path.read_text()
     assert [each.name for each in path.parent.iterdir()] == ["beamscore.prom"]
     (tmp_path / "p.jsonl.gz").write_bytes(b"\x1f\x8b")
     flags = ("--predictions", f"{tmp_path}/p.jsonl.gz", "--metrics-file", path)
     assert command(*given[:4], *flags, *given[6:])[0] == 2
     found = values(path)
-    assert (found["beamscore_run_exit_code"], found["beamscore_run_running"]) == (2, 0)
+    assert (found["beamscore_run_exit_code"], found["beamscore_run_running"], len(found)) == (2, 0, 5)
 
 
 def test_lines_of_progress_and_errors_are_json_where_that_is_wanted(
