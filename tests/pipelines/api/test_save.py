@@ -111,12 +111,13 @@ def test_a_comparison_has_the_numbers_of_the_command(saved: Path, tmp_path: Path
     # It is shown in a line and a frame.
     assert repr(found).startswith("Comparison(worse: exact_match fell from 0.9500 to 0.2250, ")
     assert "\n" not in repr(found)
-    frame = found.to_pandas()
-    row = frame[(frame["slice"] == "") & (frame["metric"] == "exact_match")].iloc[0]
-    assert (row["difference"], row["low"], row["high"]) == pytest.approx(
-        (-0.725, *found.metrics["exact_match"]["interval"])
-    )
-    assert set(frame["slice"]) == {"", *found.slices}
+    numbers = ("baseline", "candidate", "difference", "p", "verdict")
+    assert found.to_pandas().to_dict("records") == [
+        {"slice": label, "metric": name, **{each: entry[each] for each in numbers}, "low": low, "high": high}
+        for label, metrics in {"": found.metrics, **{k: v["metrics"] for k, v in found.slices.items()}}.items()
+        for name, entry in metrics.items()
+        for low, high in [entry["interval"]]
+    ]
     assert beamscore.compare(saved / "good", result_of(GOOD)).judgement == "identical"
 
 

@@ -163,10 +163,10 @@ def test_a_result_is_a_line_and_a_frame_of_pandas() -> None:
     assert repr(scorer) == "Scorer(toy: 30 samples)"
     text = repr(result)
     assert (text[:28], text[-13:], "\n" in text) == ("Result(toy: exact_match 0.26", "; 30 samples)", False)
-    frame = result.to_pandas()
-    assert list(frame.columns) == ["slice", "metric", "value", "low", "high", "samples"]
-    whole = frame[(frame["slice"] == "") & (frame["metric"] == "exact_match")].iloc[0]
-    ends = result.intervals["exact_match"]
-    assert (whole["value"], (whole["low"], whole["high"])) == (result.values["exact_match"], ends)
-    assert set(frame["slice"]) == {"", *result.slices}
-    assert frame[frame["slice"] == "kind=0"]["samples"].tolist() == [10, 10]
+    parts: dict[str, Any] = {"": (result, 30), **{label: (each, 10) for label, each in result.slices.items()}}
+    assert result.to_pandas().to_dict("records") == [
+        dict(zip(("slice", "metric", "value", "low", "high", "samples"), row, strict=True))
+        for label, (each, samples) in parts.items()
+        for metric, value in each.values.items()
+        for row in [(label, metric, value, *each.intervals[metric], samples)]
+    ]

@@ -6,7 +6,7 @@ import dataclasses
 import json
 import os
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -75,12 +75,20 @@ def check_same(found: Mapping[str, list[Any]], run: Run) -> None:
     assert {(r.system, r.side, r.status): r.count for r in found["coverage"]} == coverage
     rows = sorted(found["samples"], key=lambda row: (row.system, row.sample_id))
     for row, expected in zip(rows, run.samples, strict=True):
-        for name in ("sample_id", "system", "status", "prediction_status", "unit", "statistics", "details"):
-            assert getattr(row, name) == expected[name], name
-        assert (row.truth_hash, row.prediction_hash) == (expected["truth_hash"], expected["prediction_hash"])
-        assert row.metrics == {name: expected[name] for name in row.metrics}
-    kept = [(entry["side"], entry["sample_id"], entry["cause"]) for entry in run.quarantine]
-    assert sorted(map(str, kept)) == sorted(str((r.side, r.sample_id, r.cause)) for r in found["rejected"])
+        shown = row.as_dict()
+        metrics, _ = shown.pop("metrics"), shown.pop("slices")
+        assert shown == {name: expected[name] for name in shown}
+        assert metrics == {name: expected[name] for name in metrics}
+    for name, system in systems.items():
+        scored = Counter(label for row in rows if (row.system, row.status) == (name, "scored") for label in row.slices)
+        slices = {label: each["coverage"]["ground_truth"].get("scored", 0) for label, each in system["slices"].items()}
+        assert scored == Counter(slices)
+    # The first of several records has a place in a file, a hash in a collection.
+    kept, rejected = (
+        sorted(str((e["side"], e["sample_id"], e["cause"], e["error"].partition("first at")[0])) for e in entries)
+        for entries in (run.quarantine, [row.as_dict() for row in found["rejected"]])
+    )
+    assert kept == rejected
 
 
 def test_a_benchmark_scores_collections_as_files(tmp_path: Path) -> None:
@@ -210,7 +218,8 @@ def of_mine(change: Any) -> Any:
         (dict, {"benchmark": "toys"}, "there is no benchmark toys"),
         (dict, {"limits": {"depth": 0}}, r"^toy: limits\.depth: [^\n]+$"),
         (dict, {"fields": {"mine": {"text": "a..b"}}}, r"fields\.mine\.text"),
-        (dict, {"buckets": 0}, "buckets: must be a whole number"),
+        (dict, {"buckets": 0}, "buckets: must be a whole number from 1 to 10000, not 0"),
+        (dict, {"buckets": 10_001}, "buckets: must be a whole number from 1 to 10000, not 10001"),
         (dict, {"buckets": True}, "buckets: must be a whole number"),
         (dict, {"unpack": {"mine": "text"}}, r"unpack\.mine: must be a function"),
     ],
