@@ -56,6 +56,9 @@ def test_a_run_goes_on_where_it_was_interrupted(
 
 
 def test_another_run_leaves_the_rows_for_the_one_that_resumes(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Without the option, nothing stays of an interrupted run.
+    assert resumption.interrupted(signal.SIGTERM, given(store, "out"))[0] == 130
+    assert [key for key in store.files() if key.startswith("out/")] == []
     assert resumption.interrupted(signal.SIGTERM, given(store, "out", "--resume"))[0] == 130
     before = staged(store)
     assert command(*given(store, "out")) == (0, "", "")
@@ -63,8 +66,3 @@ def test_another_run_leaves_the_rows_for_the_one_that_resumes(store: Store, monk
     scored = toy.scored_pairs(monkeypatch)
     assert command(*given(store, "out", "--resume")) == (0, "", "")
     assert len(scored) == len(CORPUS) - resumption.WRITTEN_BEFORE
-
-
-def test_without_the_option_nothing_stays(store: Store) -> None:
-    assert resumption.interrupted(signal.SIGTERM, given(store, "out"))[0] == 130
-    assert [key for key in store.files() if key.startswith("out/")] == []
