@@ -16,46 +16,35 @@ import pytest
 
 from beamscore.metrics.registry import benchmark_names
 from tests.flink.install import run
-from tests.pipelines.runners.test_foreign_packages import CORPUS, foreign
-from tests.runs import evaluate
+from tests.runs import evaluate, write_lines
 from tests.worker_pool import bare_environment, portable_cluster, started_workers
 
 pytestmark = pytest.mark.dist
 
 PROJECT = Path(__file__).resolve().parents[2]
 _NOT_OURS = (".venv", ".git", "out", "build", "dist", "*.egg-info", "__pycache__", ".*_cache", ".hypothesis")
+PIP = ("-m", "pip", "install", "-q", "--disable-pip-version-check")
+SIDES = ("ground_truth", "predictions")
+FLOORS = ("metrics", "transforms", "pipelines")
 BENCHMARKS = [name for name in benchmark_names() if name != "toy"]
+
+
+def environment(folder: Path, *requirements: str | Path) -> Path:
+    """Makes an environment with these packages alone; returns its Python."""
+    run(sys.executable, "-m", "venv", folder)
+    python = folder / "bin" / "python"
+    run(python, *PIP, *requirements)
+    return python
 
 
 def build_source(folder: Path) -> Path:
     """Returns the source distribution of the project as it is now; nothing is left in the working tree."""
     tree = folder / "tree"
     shutil.copytree(PROJECT, tree, ignore=shutil.ignore_patterns(*_NOT_OURS))
-    tools = clean_environment(folder / "tools")
-    run(tools, "-m", "pip", "install", "-q", "--disable-pip-version-check", "build>=1,<2")
-    run(tools, "-m", "build", "--sdist", "--outdir", folder / "sdist", tree)
+    run(environment(folder / "tools", "build>=1,<2"), "-m", "build", "--sdist", "--outdir", folder / "sdist", tree)
     (archive,) = (folder / "sdist").glob("*.tar.gz")
     shutil.rmtree(tree)
     return archive
-
-
-def install(archive: Path, folder: Path) -> Path:
-    """Installs the distribution with the versions that are installed here; returns the environment's Python."""
-    versions = {found.name: found.version for found in importlib.metadata.distributions()}
-    constraints = folder.with_suffix(".txt")
-    kept = [
-        f"{name}=={version}\n" for name, version in versions.items() if name not in ("beamscore", "pip", "setuptools")
-    ]
-    constraints.write_text("".join(kept))
-    python = clean_environment(folder)
-    run(python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "-c", constraints, archive)
-    return python
-
-
-def clean_environment(folder: Path) -> Path:
-    """Makes an environment without packages; returns its Python."""
-    run(sys.executable, "-m", "venv", folder)
-    return folder / "bin" / "python"
 
 
 @dataclass(frozen=True)
@@ -68,31 +57,22 @@ class Installed:
     cluster: list[str]
     logs: Path
 
-    @property
-    def constraints(self) -> Path:
-        """The versions that the environment was installed with."""
-        return self.python.parents[1].with_suffix(".txt")
-
     def run(self, *command: str | Path) -> subprocess.CompletedProcess[str]:
         """Runs a program of the environment, in the folder."""
         program = [str(self.python.with_name(str(command[0]))), *map(str, command[1:])]
-        return subprocess.run(
-            program,
-            cwd=self.folder,
-            env=bare_environment(self.python),
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=180,
-        )
+        environment = bare_environment(self.python)
+        return subprocess.run(program, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=180)
 
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
     base = tmp_path_factory.mktemp("dist")
-    archive = build_source(base)
-    python = install(archive, base / "environment")
-    folder = base / "elsewhere"
+    archive, folder, constraints = build_source(base), base / "elsewhere", base / "constraints.txt"
+    # With the versions that are installed here.
+    versions = {found.name: found.version for found in importlib.metadata.distributions()}
+    others = versions.keys() - {"beamscore", "pip", "setuptools"}
+    constraints.write_text("".join(f"{name}=={versions[name]}\n" for name in others))
+    python = environment(base / "environment", "-c", constraints, archive)
     shutil.copytree(PROJECT / "tests" / "corpora", folder)
     with portable_cluster(python, base) as options:
         yield Installed(archive, python, folder, options, base)
@@ -101,22 +81,16 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
 def test_the_distribution_has_the_packages_the_configurations_and_the_license(installed: Installed) -> None:
     with tarfile.open(installed.archive) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    configurations = {str(path.relative_to(PROJECT)) for path in (PROJECT / "configs").rglob("*") if path.is_file()}
-    assert {"LICENSE", "README.md", "setup.py", "pyproject.toml", "MANIFEST.in"} | configurations <= names
-    sources = {str(path.relative_to(PROJECT)) for floor in ("metrics", "transforms", "pipelines")
-               for path in (PROJECT / floor).rglob("*.py")}  # fmt: skip
-    assert sources <= names
+    patterns = ("configs/**/*", *(f"{floor}/**/*.py" for floor in FLOORS))
+    files = [path for pattern in patterns for path in PROJECT.glob(pattern) if path.is_file()]
+    kept = {str(path.relative_to(PROJECT)) for path in files}
+    assert {"LICENSE", "README.md", "setup.py", "pyproject.toml", "MANIFEST.in"} | kept <= names
     top = {name.partition("/")[0] for name in names}
-    assert {name for name in top if "." not in name} == {"", "LICENSE", "configs", "metrics", "pipelines", "transforms",
-                                                         "PKG-INFO"}  # fmt: skip
-
-
-def test_the_package_is_that_of_the_environment(installed: Installed) -> None:
+    assert {name for name in top if "." not in name} == {"", "LICENSE", "PKG-INFO", "configs", *FLOORS}
     code = "import beamscore, beamscore.pipelines as p; print(beamscore.__file__, p.__file__)"
     done = installed.run("python", "-c", code)
     assert done.returncode == 0, done.stderr
-    prefix = str(installed.python.parents[1])
-    assert all(path.startswith(prefix) for path in done.stdout.split())
+    assert all(path.startswith(str(installed.python.parents[1])) for path in done.stdout.split())
     assert installed.run("python", "-c", "import tests.runs").returncode == 1, "the tests are not installed"
 
 
@@ -124,9 +98,7 @@ def test_the_package_is_that_of_the_environment(installed: Installed) -> None:
 def test_a_pool_of_workers_gives_the_bytes_of_a_local_run(installed: Installed, benchmark: str, tmp_path: Path) -> None:
     if benchmark == "formula" and not shutil.which("latex"):
         pytest.skip("needs TeX")
-    truths, predictions = (
-        str(installed.folder / benchmark / f"{side}.jsonl") for side in ("ground_truth", "predictions")
-    )
+    truths, predictions = (str(installed.folder / benchmark / f"{side}.jsonl") for side in SIDES)
     inputs = ["--ground-truth", truths, "--predictions", predictions, "--slice", "source"]
     workers = started_workers(installed.logs)
     done = installed.run("beamscore", "evaluate", benchmark, *inputs, "--output", tmp_path / "pool", *installed.cluster)
@@ -140,7 +112,7 @@ def test_a_pool_of_workers_gives_the_bytes_of_a_local_run(installed: Installed, 
 
 def test_the_launcher_of_the_template_runs_without_the_checkout(installed: Installed, tmp_path: Path) -> None:
     shutil.copy(PROJECT / "configs" / "dataflow" / "launch.py", tmp_path)
-    parameters = [f"--{name}=chart/{name}.jsonl" for name in ("ground_truth", "predictions")]
+    parameters = [f"--{name}=chart/{name}.jsonl" for name in SIDES]
     done = installed.run("python", tmp_path / "launch.py", "--config=chart", *parameters, "--output=out/launched")
     assert done.returncode == 0, done.stderr
     assert (installed.folder / "out" / "launched" / "summary.json").exists()
@@ -151,14 +123,14 @@ def plugin(installed: Installed) -> str:
     """Installs the package of tests/plugin beside beamscore; returns the name of its benchmark."""
     source = installed.folder.parent / "plugin"
     shutil.copytree(PROJECT / "tests" / "plugin", source)
-    pip = ("python", "-m", "pip", "install", "-q", "--disable-pip-version-check", "-c", str(installed.constraints))
-    for arguments in (("--no-deps", str(source)), ("pytest", "pytest-timeout", "hypothesis")):
-        done = installed.run(*pip, *arguments)
+    constraints = source.with_name("constraints.txt")
+    for arguments in (("--no-deps", source), ("pytest", "pytest-timeout", "hypothesis")):
+        done = installed.run("python", *PIP, "-c", constraints, *arguments)
         assert done.returncode == 0, done.stderr
     return "word_error_rate"
 
 
-def test_a_benchmark_of_another_package_is_listed_and_configured(
+def test_a_benchmark_of_another_package_is_listed_configured_and_run_on_a_pool_of_workers(
     installed: Installed, plugin: str, tmp_path: Path
 ) -> None:
     done = installed.run("beamscore", "benchmarks", plugin)
@@ -167,18 +139,14 @@ def test_a_benchmark_of_another_package_is_listed_and_configured(
     (tmp_path / "config.yaml").write_text(f"benchmark: {plugin}\ncase_sensitve: true\n")
     done = installed.run("beamscore", "evaluate", tmp_path / "config.yaml")
     assert (done.returncode, "did you mean case_sensitive?" in done.stderr) == (2, True), done.stderr
-
-
-def test_a_benchmark_of_another_package_runs_on_a_pool_of_workers(
-    installed: Installed, plugin: str, tmp_path: Path
-) -> None:
-    (tmp_path / "ground-truth.jsonl").write_text(
-        '{"sample_id": "a", "text": "keep right here", "source": "phone"}\n{"sample_id": "b", "text": "lane closed"}\n'
-    )
-    (tmp_path / "predictions.jsonl").write_text('{"sample_id": "a", "text": "Keep left"}\n')
+    truths = [
+        {"sample_id": "a", "text": "keep right here", "source": "phone"},
+        {"sample_id": "b", "text": "lane closed"},
+    ]
+    write_lines(tmp_path / "ground-truth.jsonl", truths)
+    write_lines(tmp_path / "predictions.jsonl", [{"sample_id": "a", "text": "Keep left"}])
     inputs = [f"--{side}={tmp_path}/{side}.jsonl" for side in ("ground-truth", "predictions")]
-    local: list[str] = []
-    for name, options in (("local", local), ("pool", installed.cluster)):
+    for name, options in {"local": [], "pool": installed.cluster}.items():
         output = f"--output={tmp_path / name}"
         done = installed.run("beamscore", "evaluate", plugin, *inputs, "--slice", "source", output, *options)
         assert done.returncode == 0, done.stderr
@@ -192,19 +160,6 @@ def test_a_benchmark_of_another_package_runs_on_a_pool_of_workers(
 
 
 def test_the_laws_hold_for_a_benchmark_of_another_package(installed: Installed, plugin: str) -> None:
-    done = installed.run(
-        "python", "-m", "pytest", "-p", "no:cacheprovider", PROJECT / "tests" / "test_laws.py", "-k", plugin
-    )
+    laws = PROJECT / "tests" / "test_laws.py"
+    done = installed.run("python", "-m", "pytest", "-p", "no:cacheprovider", laws, "-k", plugin)
     assert done.returncode == 0, done.stdout
-    assert "failed" not in done.stdout
-
-
-def test_foreign_packages_in_the_current_folder_do_no_harm(installed: Installed, tmp_path: Path) -> None:
-    inputs = [f"--{name}={CORPUS / name.replace('-', '_')}.jsonl" for name in ("ground-truth", "predictions")]
-    here = foreign(tmp_path, "metrics", "transforms", "pipelines")
-    apart = Installed(installed.archive, installed.python, here, installed.cluster, installed.logs)
-    done = apart.run("beamscore", "evaluate", "traffic_rules", *inputs, "--output", "out", "--processes", "2")
-    assert (done.returncode, done.stderr) == (0, "")
-    command = ("python", "-m", "beamscore.pipelines.commands", "evaluate", "traffic_rules", *inputs)
-    done = apart.run(*command, "--output", "again")
-    assert (done.returncode, done.stderr) == (0, "")
