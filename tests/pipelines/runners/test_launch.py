@@ -104,10 +104,11 @@ def run(build: Any = lambda pipeline: pipeline | beam.Create([1]), *more: Any, f
 
 
 def test_a_problem_of_the_input_is_one_of_usage_and_a_defect_stays_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    for error, kind, told in (
+    cases: list[tuple[Exception, type[Exception], str]] = [
         (InputProblem("file 1: cut off"), UsageError, r"^file 1: cut off$"),
         (ZeroDivisionError("a defect"), ZeroDivisionError, r"^a defect"),
-    ):
+    ]
+    for error, kind, told in cases:
         with pytest.raises(kind, match=told):
             run(lambda pipeline, error=error: pipeline | beam.Create([1]) | beam.Map(raising(error)))
     for flags, defect in (((), ValueError("x")), ((FLINK,), AttributeError("x"))):
