@@ -105,7 +105,7 @@ def test_the_metrics_of_a_run_are_kept_in_a_file(given: tuple[str, ...], tmp_pat
     assert command(*given, "--metrics-file", path)[0] == 0
     found = values(path)
     start, end, took = (found.pop(f"beamscore_run_{name}_seconds") for name in ("start_time", "end_time", "duration"))
-    assert (0 < took < 600, end) == (True, pytest.approx(start + took))
+    assert (0 < took < 600, round(end - start - took, 3)) == (True, 0)
     summary = json.loads((tmp_path / "out" / "summary.json").read_bytes())["systems"]["predictions"]["values"]
     named = {f"beamscore_value {name}": summary[name] for name in ("exact_match", "similarity")}
     assert found == {"beamscore_run_running": 0, "beamscore_run_exit_code": 0, **named}
