@@ -203,7 +203,7 @@ def _measured(summary: Mapping[str, Any], benchmark: type[AnyBenchmark]) -> tupl
         return f"{values[0]}; {coverage_text(systems[ranking[0]]['coverage'])}.", True
     is_scored = all(scored) and all(any(value is not None for value in each.values()) for each in scores)
     more = len(values) - SYSTEMS_NAMED
-    shown = "; ".join([*values[:SYSTEMS_NAMED], *([f"{more} more systems follow"] if more > 0 else [])])
+    shown = "; ".join([*values[:SYSTEMS_NAMED], *([f"and {more} more"] if more > 0 else [])])
     places = summary.get("ranking_by", {}).get("places", [])
     first = [each["system"] for each in places if each["place"] == 1] or list(ranking)
     if len(first) == 1:

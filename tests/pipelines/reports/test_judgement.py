@@ -121,7 +121,7 @@ OF_TWO = f"a ranks first of 2 systems: {HALF}b has exact_match 0.5000."
         (2, {"a": 1}, (), (), "not judged", f"{HALF}2 of 3 samples scored, 1 without a prediction."),
         (3, TWO, (), (FEW, ALL), "fail", OF_TWO),
         (3, {"a": 1, "b": 1, "c": 3, "d": 4}, (), (), "not judged", "a, b share the first place of 4 systems: "
-         f"{HALF}b has exact_match 0.5000; c has exact_match 0.5000; 1 more systems follow."),
+         f"{HALF}b has exact_match 0.5000; c has exact_match 0.5000; and 1 more."),
         (3, TWO, (gate("pass"),), (), "pass", f"1 of 1 gates pass. {OF_TWO}"),
         (3, TWO, (gate("fail", False), gate("pass")), (), "pass", f"1 of 2 gates pass, 1 fail. {OF_TWO}"),
         (3, TWO, (gate("invalid"), gate("fail"), gate("inconclusive"), gate("fail", False)), (), "fail",
