@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -247,7 +248,9 @@ def _check_scores(
     # The records already have the field names of the benchmark; replicates are not shown.
     bootstrap = msgspec.structs.replace(configuration.settings.bootstrap, replicates=0)
     settings = msgspec.structs.replace(configuration.settings, fields={}, bootstrap=bootstrap)
-    with Scorer(Configuration(settings, configuration.benchmark)) as scorer:
+    with Scorer(Configuration(settings, configuration.benchmark)) as scorer, warnings.catch_warnings():
+        # What it warns of is said by the lines about each side.
+        warnings.simplefilter("ignore", UserWarning)
         scorer.update([truth for truth, _ in pairs], [prediction for _, prediction in pairs])
         result = scorer.compute()
     known = [f"{name} {result.values[name]:.4g}" for name in result.main_metrics if result.values[name] is not None]

@@ -98,11 +98,13 @@ def test_what_would_be_rejected_replaced_or_not_scored_is_told(folder: Path) -> 
     assert any(line.startswith("  1 of the first records would be rejected, such as bad.jsonl: ") for line in lines)
     (folder / "empty").mkdir()
     assert check("t.jsonl", "p.jsonl", "--output", "empty")[1][-1] == "output: empty is empty"
+    write_lines(folder / "other.jsonl", [{"sample_id": "s0", "foo": 1}])
     write_lines(folder / "ids.jsonl", [{"sample_id": "other", "text": "x"}])
     (folder / "cut.jsonl.gz").write_bytes(b"\x1f\x8b")
     for truths, predictions, more, problem in (
         ("t.jsonl", "named-p.jsonl", (), "predictions: no record has a field that toy reads, text; they have id, out"),
         ("t.jsonl", "named-p.jsonl", (), "predictions: no record has a sample_id that can be used"),
+        ("t.jsonl", "other.jsonl", (), "predictions: no record has a field that toy reads, text; they have foo; name"),
         ("t.jsonl", "p.jsonl", ("--set", "fields.prediction.text=x"), "fields.prediction: there is no such side (did"),
         ("t.jsonl", "ids.jsonl", (), "predictions: no sample_id is in the ground truth, which has s0, not other"),
         ("t.jsonl", "cut.jsonl.gz", (), "predictions: none of the first records can be read: cut.jsonl.gz"),
