@@ -31,6 +31,7 @@ from ..runners import launch
 from ..runs.causes import stored_causes, why_unscored
 from ..runs.differences import REUSED, RunSignature, differences
 from ..runs.gates import coverage_failures, decide
+from ..runs.numbers import count_of
 from ..runs.provenance import Invocation, versions
 from ..runs.run import LAYOUT, Run
 from . import console
@@ -198,8 +199,8 @@ def _check_side(inputs: Inputs, side: int, first: FirstRecords) -> Iterator[str 
     """Yields the content of a side, and what is wrong with it."""
     label, files = side_label(inputs, side), inputs.files_of(side)
     size, count = sum(file.size for file in files), max(first.records, first.rejected)
-    plural, more = "" if len(files) == 1 else "s", "" if first.whole else " and more"
-    yield f"{label}: {len(files)} file{plural}, {size:,} bytes, {count:,}{more} records"
+    records = count_of(count, "record") if first.whole else f"{count:,} and more records"
+    yield f"{label}: {count_of(len(files), 'file')}, {size:,} bytes, {records}"
     if not first.records:
         reason = f": {first.problem}" if first.problem else ""
         yield InputProblem(f"{label}: none of the first records can be read{reason}")

@@ -18,7 +18,7 @@ from ..config.settings import GROUND_TRUTH_FIELDS, PREDICTION_FIELDS, Configurat
 from ..inputs.inputs import Inputs, find_inputs
 from ..runs.comparison import REPORT
 from ..runs.named import SystemRun
-from ..runs.numbers import percent
+from ..runs.numbers import count_of, percent
 from ..runs.provenance import input_sides
 from . import document as doc
 from .against import page_link
@@ -338,4 +338,5 @@ def verdicts_line(verdicts: Mapping[str, int], slices: int) -> str:
 def samples_line(counts: Mapping[str, int]) -> str:
     """Returns a sentence: how many samples were compared, and how many could not be."""
     others = [f"{count} {LEFT_OUT[name]}" for name, count in counts.items() if count and name in LEFT_OUT]
-    return f"{counts.get('compared', 0)} samples compared" + (f"; {', '.join(others)}" if others else "") + "."
+    text = f"{count_of(counts.get('compared', 0), 'sample')} compared"
+    return f"{text}; {', '.join(others)}." if others else f"{text}."

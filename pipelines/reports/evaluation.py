@@ -22,7 +22,7 @@ from ..config.settings import predictions_of
 from ..runs.causes import quarantine_causes
 from ..runs.documents import GateVerdict
 from ..runs.gates import RecordFailure, record_failures
-from ..runs.numbers import percent
+from ..runs.numbers import count_of, percent
 from ..runs.run import PAGE, REPORT, Run, Worst
 from . import document as doc
 from . import tables
@@ -380,12 +380,12 @@ def facts_of(run: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _input(side: Mapping[str, Any]) -> str:
-    text = f"{side['records']:,} records"
+    text = count_of(side["records"], "record")
     if "files" not in side:
         return text
     rest = side["count"] - len(side["files"][:FILES_NAMED])
     paths = ", ".join(file["path"] for file in side["files"][:FILES_NAMED]) + (f" and {rest:,} more" * (rest > 0))
-    files = f"{side['count']:,} file{'s' * (side['count'] != 1)} of {side['bytes']:,} bytes"
+    files = f"{count_of(side['count'], 'file')} of {side['bytes']:,} bytes"
     return f"{text} in {files}: {paths}; digest {side['digest']}"
 
 

@@ -16,6 +16,7 @@ from ...transforms.records import GROUND_TRUTH, Cause, Quarantined, printable
 from ...transforms.scored import WITHOUT_FIELDS
 from ..config.settings import predictions_of
 from ..inputs.mismatch import Inputs, no_record, other_ids, other_records
+from .numbers import count_of
 
 if TYPE_CHECKING:
     # The Python API on records in memory must work without Beam.
@@ -163,7 +164,7 @@ def _no_score(
         true, predicted = (inputs.first_records(side).sample_id for side in (GROUND_TRUTH, number))
         return f"the {predictions_of(name)}: nothing was scored: {other_ids(true, predicted)}"
     counts = [
-        f"{counts[status]} {label} records {status.replace('_', ' ')}"
+        f"{count_of(counts[status], f'{label} record')} {status}"
         for label, counts in (("ground-truth", truths), ("prediction", predictions))
         for status in ("rejected", "unmatched")
         if counts.get(status)

@@ -36,7 +36,7 @@ from .causes import QuarantineCause, most_frequent, most_often, stored_causes
 from .differences import PAIRED, differences
 from .documents import GateVerdict, Interval, SliceSummary, Word, worst_verdict
 from .looks import WEEK, look_confidence, mean_of, runs_of_week, week_confidence
-from .numbers import digits_apart
+from .numbers import count_of, digits_apart
 from .run import Run
 
 NIGHTS = 365
@@ -304,8 +304,8 @@ class _GateEvaluator:
         further = max(distance(part, ours.measured, theirs.measured) for part in self.spec.parts or (self.metric,))
         share = max(samples / min(ours.samples, theirs.samples), further)
         if samples == more:
-            return share, f"one side measured {more} samples more"
-        return share, f"up to {samples} samples may have been measured on one side alone"
+            return share, f"one side measured {count_of(more, 'sample')} more"
+        return share, f"up to {count_of(samples, 'sample')} may have been measured on one side alone"
 
     def _margin_in_errors(self, paired: PairedDifference) -> str:
         """Returns the margin in standard errors, as text; below 2, also how often it fails by chance."""

@@ -101,7 +101,7 @@ def test_a_column_that_no_ground_truth_has_is_refused_and_one_without_values_war
         (
             [{"sample_id": "a", "text": "truth is bad"}],
             [{"sample_id": "a", "text": "x"}],
-            "the predictions: nothing was scored: 1 ground-truth records rejected, 1 prediction records unmatched; see",
+            "the predictions: nothing was scored: 1 ground-truth record rejected, 1 prediction record unmatched; see",
         ),
     ],
 )
