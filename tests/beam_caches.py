@@ -10,7 +10,8 @@ from __future__ import annotations
 import gc
 from argparse import Namespace
 from collections.abc import Callable, Sequence
-from types import FunctionType, MethodType
+from functools import partial
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 from apache_beam.options.pipeline_options import PipelineOptions
@@ -62,9 +63,14 @@ def _kept(look: Callable[[Any], Any], key_of: Callable[[Any], Any]) -> Callable[
 
 
 def _function(function: Any) -> Any:
-    """Returns what the parameters of a function or method hang on; None for what is neither, or wraps another one."""
+    """Returns what the parameters of a callable hang on; None if it is of an unknown kind, or wraps another one."""
+    if isinstance(function, partial):
+        inner = _function(function.func)
+        return inner and (inner, len(function.args), *function.keywords)
     plain = function.__func__ if isinstance(function, MethodType) else function
-    if not isinstance(plain, FunctionType) or vars(plain):
+    if isinstance(plain, (type, BuiltinFunctionType)):
+        return plain
+    if not isinstance(plain, FunctionType) or {"__wrapped__", "__signature__"} & vars(plain).keys():
         return None
     return plain is function, plain if plain.__defaults__ else plain.__code__
 
