@@ -21,7 +21,7 @@ import pytest
 
 from beamscore.metrics.version import VERSION
 from tests.page.corpora import CORPORA, DATA, nights, worse
-from tests.runs import command, evaluate, write_lines
+from tests.runs import command, evaluate, refused, write_lines
 
 KEPT = Path(__file__).with_name("sample_reports")
 SCHEMA = Path(__file__).parent / "export" / "every_eval_ever" / "eval.schema.json"
@@ -122,3 +122,8 @@ def test_exports(name: str) -> None:
     if name == "every-eval-ever":
         jsonschema.validate(json.loads(stdout), json.loads(SCHEMA.read_bytes()))
     check(f"{name}.txt", plain(stdout))
+
+
+def test_runs_of_several_benchmarks_have_no_median() -> None:
+    said = "runs: it holds runs of chart and figure_text and traffic_rules; give a folder with those of one"
+    assert refused("bless", "runs") == said

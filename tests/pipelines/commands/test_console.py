@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import os
 import re
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -75,6 +77,25 @@ def test_progress_is_shown_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) 
     assert "reading" in shown[0]
     assert "7/20" in shown[0]  # 10 samples of 2 systems
     assert shown[1:] == ["", ""]
+
+
+def test_a_line_of_progress_has_what_can_be_counted(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    say: list[Callable[[float], None]] = []
+    monkeypatch.setattr(console, "repeated", lambda _, each: (say.append(each), contextlib.nullcontext())[1])
+    for is_local in (True, False):
+        with console.progress_line(2, False, is_local):
+            PROGRESS.records_read, PROGRESS.truths_read = 1234, 500
+            say[-1](31.4)
+            PROGRESS.samples_scored = 7
+            say[-1](31.6)
+    assert [line.removeprefix("beamscore: ") for line in capsys.readouterr().err.splitlines()] == [
+        "1,234 records read after 31 s",
+        "7 of 1,000 samples scored after 32 s",
+        "running for 31 s; see the runner for its progress",
+        "running for 32 s; see the runner for its progress",
+    ]
 
 
 def test_the_counts_of_worker_processes_are_added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
