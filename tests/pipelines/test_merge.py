@@ -114,3 +114,14 @@ def test_a_run_without_a_fingerprint_is_refused(tmp_path: Path) -> None:
     assert "its ground truth has no fingerprint" in refused(one, other, "--output", tmp_path / "out")
     one = write_run(tmp_path / "c", [row("c", 1.0)], predictions=None)
     assert "its predictions have no fingerprint" in refused(one, other, "--output", tmp_path / "out")
+
+
+def test_together_they_have_no_more_slices_than_a_run_may_have(tmp_path: Path) -> None:
+    for most in (1, 2):
+        runs = [
+            write_run(tmp_path / f"{name}{most}", [row(name, 1.0, kind=name)], {"limits": {"slices": most}})
+            for name in ("a", "b")
+        ]
+        given = ("merge", *runs, "--output", tmp_path / f"out{most}", "--no-html", "--quiet")
+        said = "predictions: together the runs have 2 slices, more than the 1 of limits.slices"
+        assert command(*given)[::2] == ((2, f"beamscore: {said}\n") if most < 2 else (0, ""))
