@@ -214,6 +214,7 @@ def of_mine(change: Any) -> Any:
         (dict, {"fields": {"mien": {"text": "a"}}}, r"fields\.mien: there is no such side"),
         (dict, {"unpack": {"mien": dict}}, r"unpack\.mien: there is no such side"),
         (lambda both: both["mine"], {}, "Evaluate takes"),
+        (lambda both: (both["mine"],), {}, "Evaluate takes"),
         (dict, {"output": __file__}, "output"),
         (dict, {"benchmark": "toys"}, "there is no benchmark toys"),
         (dict, {"limits": {"depth": 0}}, r"^toy: limits\.depth: [^\n]+$"),
