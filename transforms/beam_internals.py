@@ -147,9 +147,10 @@ class SharedClient(_BeamClient):
         from boto3.s3.transfer import TransferConfig
 
         # Python closes the file of a failed upload at some later time, which calls this again.
-        upload, content = self._uploads.pop(request.upload_id, (None, None))
-        if upload is None or content is None:
+        begun = self._uploads.pop(request.upload_id, None)
+        if begun is None:
             raise messages.S3ClientError("the upload has failed before", 400)
+        upload, content = begun
         with content:
             content.seek(0)
             try:

@@ -23,7 +23,7 @@ LEFT_OUT = ("core/ReplaceBinaryOperator_BitOr_", "core/RemoveDecorator", "core/E
 """Between types, which nothing evaluates; decorators such as @dataclass(slots=True); names with dots, which fail."""
 IDENTITY = tuple(f"core/ReplaceComparisonOperator_{pair}" for pair in ("Eq_Is", "NotEq_IsNot", "Is_Eq", "IsNot_NotEq"))
 """Between `==` and `is`, which is the same for None, small numbers and words."""
-ASSURANCES = {"strict", "frozen", "slots", "gc", "maxsize", "flush"}
+ASSURANCES = {"strict", "frozen", "slots", "gc", "kw_only", "maxsize", "flush"}
 """Keywords without effect where nothing is wrong, as in zip(strict=True) and @dataclass(frozen=True)."""
 
 
