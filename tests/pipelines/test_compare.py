@@ -268,6 +268,7 @@ def test_runs_that_do_not_compare(tmp_path: Path) -> None:
         ((one, other), 'cannot be compared: the candidate used missing: "exclude" instead of "wrong"; the candidate '
          'used protocol: "released" instead of "published"; give --allow-differences'),
         ((one, one, "--threshold", "nan"), "--threshold nan: must be a number of at least 0"),
+        ((one, one, "--threshold=-0.1"), "--threshold -0.1: must be a number of at least 0"),
     ):  # fmt: skip
         assert told in refused("compare", *arguments)
     code, _, stderr = command("compare", one, other, "--allow-differences", "--quiet")

@@ -14,6 +14,7 @@ from beamscore.metrics.registry import benchmark_class
 from beamscore.pipelines.config import settings
 from beamscore.pipelines.config.errors import UsageError
 from beamscore.pipelines.config.gates import Gate
+from tests.metrics.test_sample_corpora import digest, schema_without_words
 
 CONFIGS = sorted((Path(__file__).parents[3] / "configs").glob("*.yaml"))
 
@@ -188,3 +189,8 @@ def test_a_shipped_configuration_spells_out_the_defaults(path: Path) -> None:
     if path in CONFIGS:
         spelled = set(yaml.safe_load(path.read_text(encoding="utf-8")))
         assert spelled >= {field.encode_name for field in msgspec.structs.fields(options)}
+
+
+def test_the_keys_of_a_configuration_have_the_kinds_and_bounds_of_this_schema() -> None:
+    """And no others: docs/reference/configuration.md has their defaults."""
+    assert digest(iter([schema_without_words(settings.Settings)])) == "936077d1f360587f"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -15,10 +16,12 @@ import pytest
 from beamscore.pipelines.commands.messages import CRASHED
 from beamscore.pipelines.reports import evaluation
 from beamscore.pipelines.reports import render as rendering
-from beamscore.pipelines.reports.against import page_link
+from beamscore.pipelines.reports.against import BaselineDiff, against_baseline, page_link
 from beamscore.pipelines.reports.document import Document, Table, Word
 from beamscore.pipelines.reports.samples import MAX_ROWS
+from beamscore.pipelines.runs.run import Run as StoredRun
 from tests import toy
+from tests.finished_runs import row, write_run
 from tests.memory_files import ObjectStore
 from tests.runs import Run, command, evaluate, write_lines
 
@@ -230,3 +233,23 @@ def test_links_of_runs_are_relative_and_never_scripts(tmp_path: Path, name: str,
     assert ObjectStore.scheme() == "mem"
     assert page_link("mem://b/runs", "mem://b/runs", name) == f"./{address}/report.html"
     assert page_link("mem://b/runs", output, name) is None
+
+
+def test_a_page_has_the_command_that_draws_a_sample_where_its_run_tells_it() -> None:
+    summary = {"config": {"ground_truth": ["t"], "predictions": {"a": ["p"]}}, "systems": {"a": {}}}
+    drawn = "beamscore draw c.yaml --set=x=1 --set=y=2 --ground-truth t --predictions a=p"
+    for line, commands in {
+        "beamscore evaluate c.yaml --set x=1 --set=y=2": [drawn],
+        "beamscore evaluate --set x=1": [],
+        "beamscore merge one two": [],
+        "beamscore.Evaluate": [],
+    }.items():
+        assert list(evaluation._draw_commands(summary, {"command": line.split()})) == commands
+
+
+def test_a_baseline_that_another_run_has_replaced_is_not_compared(tmp_path: Path) -> None:
+    one, other = (StoredRun.read(str(write_run(tmp_path / name, [row("s", 1.0)])), sums=True) for name in "ab")
+    assert against_baseline(one, other).note.startswith(f"This run less the baseline {tmp_path}/b, ")
+    replaced = against_baseline(one, replace(other, provenance={"run_id": "earlier"}))
+    said = f"Not compared with the baseline {tmp_path}/b: another run has replaced it meanwhile."
+    assert replaced == BaselineDiff(said, {}, f"{tmp_path}/b", None)
