@@ -9,7 +9,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -83,7 +83,13 @@ def test_a_line_of_progress_has_what_can_be_counted(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     say: list[Callable[[float], None]] = []
-    monkeypatch.setattr(console, "repeated", lambda _, each: (say.append(each), contextlib.nullcontext())[1])
+
+    @contextlib.contextmanager
+    def repeated(_: float, each: Callable[[float], None]) -> Iterator[None]:
+        say.append(each)
+        yield
+
+    monkeypatch.setattr(console, "repeated", repeated)
     for is_local in (True, False):
         with console.progress_line(2, False, is_local):
             PROGRESS.records_read, PROGRESS.truths_read = 1234, 500
