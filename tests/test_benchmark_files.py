@@ -74,6 +74,7 @@ def test_scores_of_another_version_of_the_file_are_not_taken(folder: Path, capsy
         ("options_type = Options", "options_type = dict", "options_type is not a msgspec.Struct"),
         (": bool = False", ": bool", "options_type: each option needs a default"),
         ("None), main=1),\n    )\n", "None)),\n    )\n", "sample_metrics: exactly one of them has main=1"),
+        ("    sample_metrics = (", "    sample_metrics = []; _ = (", "sample_metrics is not a tuple of MetricSpec"),
         ('denominator="words"', 'denominator="word"', "metrics: word_error_rate: values does not read the denominator"),
         ('"exact_match": ratio', '"exact_mach": ratio', "values: exact_mach is not declared in metrics (did you mean"),
         ('sums["words"])', 'sums["words"]), "x": 1 / sums["edits"]', "it cannot be loaded: ZeroDivisionError"),
