@@ -77,9 +77,11 @@ def test_tonight_is_judged_against_the_baseline_without_scoring_again(nights: Pa
 
 
 def test_evaluate_judges_against_a_baseline_and_writes_the_verdicts(nights: Path, tmp_path: Path) -> None:
+    # In the order of paths, before its baseline.
+    output = nights / "another"
     more = ("--baseline", str(nights / "good"), "--slice", "kind", "--quiet", "--junit", str(tmp_path / "a.xml"))
     inputs, gates = (nights / "t.jsonl", nights / "bad.jsonl"), nights / "gates.yaml"
-    found = evaluate(tmp_path / "out", *inputs, *more, config=gates)
+    found = evaluate(output, *inputs, *more, config=gates)
     assert found.code == 1
     first, second = found.summary["gates"]
     assert [(each["gate"], each["verdict"], each["slice"]) for each in (first, second)] == [
@@ -88,14 +90,14 @@ def test_evaluate_judges_against_a_baseline_and_writes_the_verdicts(nights: Path
     ]
     # 20 of 60 are right tonight, and were 57.
     assert (first["difference"], first["reference"]) == pytest.approx((-37 / 60, 57 / 60))
-    assert json.loads((tmp_path / "out" / "run.json").read_bytes())["baseline"]["path"] == str(nights / "good")
+    assert json.loads((output / "run.json").read_bytes())["baseline"]["path"] == str(nights / "good")
     assert "**fail**" in found.report
     # Judged again, it says the same, in the same bytes.
-    judged = ("gate", tmp_path / "out", "--baseline", nights / "good", "--junit", tmp_path / "b.xml")
+    judged = ("gate", output, "--baseline", nights / "good", "--junit", tmp_path / "b.xml")
     assert command(*judged)[::2] == (1, found.stderr)
     assert (tmp_path / "a.xml").read_bytes() == (tmp_path / "b.xml").read_bytes()
     # A run does not replace its own baseline.
-    found = evaluate(tmp_path / "out", *inputs, "--baseline", str(tmp_path / "out"), *more[2:], config=gates)
+    found = evaluate(output, *inputs, "--baseline", str(output), *more[2:], config=gates)
     assert (found.code, "this is --output, whose result this run replaces" in found.stderr) == (2, True)
 
 
