@@ -97,7 +97,10 @@ class _Stream:
             self._faults.step()
         except BaseException:
             # What was written of a file stays on a disk, and never becomes an object.
-            (io.BytesIO if isinstance(self._stream, io.BytesIO) else type(self._stream)).close(self._stream)
+            if isinstance(self._stream, io.BytesIO):
+                io.BytesIO.close(self._stream)
+            else:
+                self._stream.close()
             raise
 
     def __enter__(self) -> Any:
