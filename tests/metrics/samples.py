@@ -1,8 +1,10 @@
-"""What tests of several benchmarks share: single samples scored, refused and drawn, and two oracles."""
+"""What tests of several benchmarks share: single samples scored, refused and drawn, two oracles, and digests."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
 from itertools import permutations
 from typing import Any
 from xml.etree import ElementTree
@@ -66,3 +68,28 @@ def best_sum(scores: Sequence[Sequence[float]]) -> float:
         scores = [*zip(*scores, strict=True)]
     chosen = permutations(range(len(scores[0]) if scores else 0), len(scores))
     return max(sum(row[place] for row, place in zip(scores, places, strict=True)) for places in chosen)
+
+
+def digest(parts: Iterator[Any]) -> str:
+    """A hash of the parts as JSON; the last digits of a number, which other versions of SciPy may change, are left."""
+    rounded = (json.dumps(_rounded(part), sort_keys=True, ensure_ascii=False) for part in parts)
+    return hashlib.blake2b("\n".join(rounded).encode(), digest_size=8).hexdigest()
+
+
+def schema_without_words(kind: Any) -> Any:
+    """The JSON schema of a type: keys, kinds, bounds and defaults."""
+
+    def without_words(part: Any) -> Any:
+        if isinstance(part, dict):
+            return {name: without_words(each) for name, each in part.items() if name not in ("description", "title")}
+        return list(map(without_words, part)) if isinstance(part, list) else part
+
+    return without_words(msgspec.json.schema(kind))
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(f"{value:.9g}") + 0.0
+    if isinstance(value, dict):
+        return {name: _rounded(each) for name, each in value.items()}
+    return [_rounded(each) for each in value] if isinstance(value, (list, tuple)) else value

@@ -6,9 +6,8 @@ Whoever changes them writes the new digest here and a line in CHANGELOG.md. Form
 
 from __future__ import annotations
 
-import hashlib
+import importlib
 import json
-from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import chain
 from pathlib import Path
@@ -22,7 +21,7 @@ from beamscore.metrics.benchmark import DrawnPair, Pair
 from beamscore.metrics.common.svg import EXTRA, FRAME, IGNORED, MATCHED, MISSED, PICTURE, UNJUDGED, WRONG, with_picture
 from beamscore.metrics.registry import benchmark_class
 from beamscore.metrics.scoring import draw_pairs
-from tests.metrics.samples import SVG
+from tests.metrics.samples import SVG, digest, schema_without_words
 from tests.plain_loop import decoded_pairs, make_benchmark, read_records
 
 CORPORA = Path(__file__).parents[1] / "corpora"
@@ -53,35 +52,28 @@ DECLARED = {
     "traffic_rules": "9083a7e7b28b42b2",
 }
 
-
-def digest(parts: Iterator[Any]) -> str:
-    """A hash of the parts as JSON; the last digits of a number, which other versions of SciPy may change, are left."""
-    rounded = (json.dumps(_rounded(part), sort_keys=True, ensure_ascii=False) for part in parts)
-    return hashlib.blake2b("\n".join(rounded).encode(), digest_size=8).hexdigest()
-
-
-def schema_without_words(kind: Any) -> Any:
-    """The JSON schema of a type: keys, kinds, bounds and defaults."""
-
-    def without_words(part: Any) -> Any:
-        if isinstance(part, dict):
-            return {name: without_words(each) for name, each in part.items() if name not in ("description", "title")}
-        return list(map(without_words, part)) if isinstance(part, list) else part
-
-    return without_words(msgspec.json.schema(kind))
-
-
-def _rounded(value: Any) -> Any:
-    if isinstance(value, float):
-        return float(f"{value:.9g}") + 0.0
-    if isinstance(value, dict):
-        return {name: _rounded(each) for name, each in value.items()}
-    return [_rounded(each) for each in value] if isinstance(value, (list, tuple)) else value
+GENERATED = {
+    "chart": (60, 1),
+    "chemistry": (66, 1),
+    "figure_text": (60, 7),
+    "formula": (80, 7),
+    "traffic_rules": (60, 7),
+}
+"""The number of samples and the seed of each corpus."""
 
 
 def pairs(name: str) -> list[Pair[Any, Any]]:
     truths, predictions = (read_records(CORPORA / name / f"{side}.jsonl") for side in ("ground_truth", "predictions"))
     return decoded_pairs(make_benchmark(name), truths, predictions)
+
+
+@pytest.mark.parametrize("name", GENERATED)
+def test_a_corpus_is_what_its_generator_makes(name: str) -> None:
+    count, seed = GENERATED[name]
+    made = [importlib.import_module(f"tests.generate.{name}").sample(index, seed) for index in range(count)]
+    for side, file in enumerate(("ground_truth", "predictions")):
+        shipped = (CORPORA / name / f"{file}.jsonl").read_bytes().splitlines()
+        assert list(map(json.loads, shipped)) == [each[side] for each in made if each[side] is not None]
 
 
 @pytest.mark.parametrize(("name", "option"), SCORES)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from beamscore.metrics.chart.benchmark import ChartBenchmark
 from beamscore.metrics.chart.records import ALL_TASKS, ChartOptions, ChartPrediction, ChartTruth
 from beamscore.pipelines.config.errors import UsageError
 from beamscore.pipelines.config.settings import load
-from tests.generate.chart import CLASSES, sample
+from tests.generate.chart import CLASSES
 from tests.metrics.chart import samples as make
 from tests.metrics.chart.samples import Json, block, blocks, box, chart_type, data, elements, output, series
 from tests.plain_loop import total
@@ -216,13 +215,6 @@ def test_the_configuration_of_the_first_edition_is_that_of_runs_from_before_ther
     assert ({**later, "classes": ()}, len(later["classes"])) == ({**expected, "classes": ()}, 15)
     for written in (FIRST, later, {"classes": ("radar",), "text_roles": ("other",), "element_distance": 0.2}):
         assert msgspec.to_builtins(msgspec.convert(written, ChartOptions)) == {**FIRST, **written}
-
-
-def test_the_corpus_is_what_the_generator_makes() -> None:
-    made = [sample(index, 1) for index in range(60)]
-    for side, name in enumerate(("ground_truth", "predictions")):
-        shipped = (CORPUS / f"{name}.jsonl").read_text().splitlines()
-        assert [json.loads(line) for line in shipped] == [each[side] for each in made if each[side]]
 
 
 def test_records_keep_the_order_of_their_fields_by_which_the_hashes_of_stored_runs_go() -> None:

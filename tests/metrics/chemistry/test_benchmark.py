@@ -27,7 +27,7 @@ from beamscore.metrics.statistics.sums import Sums
 from tests.abuse.chemistry import SIDES
 from tests.generate.chemistry import sample
 from tests.metrics.chemistry.helpers import PROTOCOLS, SEEDS, outcome, score
-from tests.plain_loop import make_benchmark, read_records, total
+from tests.plain_loop import make_benchmark, total
 
 SVG = "{http://www.w3.org/2000/svg}"
 CORPUS = Path(__file__).parents[2] / "corpora" / "chemistry"
@@ -173,14 +173,6 @@ def test_molecules_of_500_atoms_take_less_than_half_of_the_steps() -> None:
         for prediction, verdict in (("[:4]" + big, 1), (big[::-1].replace("-", "=", 1)[::-1], 0)):
             found = score(f"\\chemfig{{{big}}}", f"\\chemfig{{{prediction}}}", max_steps=1_500_000).metrics
             assert found["exact_match"] == verdict
-
-
-def test_the_shipped_corpus_is_made_by_the_generator() -> None:
-    records = [
-        [*map(json.loads, read_records(CORPUS / f"{side}.jsonl").values())] for side in ("ground_truth", "predictions")
-    ]
-    made = [sample(index, 1) for index in range(len(records[0]))]
-    assert records == [[truth for truth, _ in made], [prediction for _, prediction in made if prediction is not None]]
 
 
 def test_a_drawing_has_molecules_side_by_side_below_the_texts() -> None:

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from beamscore.metrics.benchmark import SampleScore
 from beamscore.metrics.figure_text.records import FigurePrediction, FigureTextOptions, FigureTruth
 from beamscore.metrics.statistics.sums import Sums
-from tests.generate.figure_text import sample
 from tests.metrics import samples
 from tests.metrics.figure_text.samples import Regions, at, rejection, score, values, words
 from tests.metrics.samples import STYLES, SVG, shapes, texts
@@ -213,7 +212,6 @@ def test_impossible_locations_and_options() -> None:
 
 def test_the_shipped_corpus() -> None:
     truths, predictions = (read_records(CORPUS / f"{side}.jsonl") for side in ("ground_truth", "predictions"))
-    assert [json.loads(text) for text in truths.values()] == [sample(index, 7)[0] for index in range(60)]
     scores = score_records(make_benchmark("figure_text"), truths, predictions).values()
     kinds = {region["match"] for one in scores for region in one.details["prediction"]}  # type: ignore[union-attr]
     assert kinds >= {"one_to_one", "one_to_many", "many_to_one", "false", "dont_care", "reading"}

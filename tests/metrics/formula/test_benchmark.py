@@ -10,7 +10,6 @@ import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
 import pytest
 
 from beamscore.metrics.benchmark import DrawnPair, RejectedRecord, SampleScore, for_each
@@ -21,8 +20,8 @@ from beamscore.metrics.formula.records import FormulaPrediction, FormulaTruth
 from beamscore.metrics.formula.render.typeset import Typesetter
 from beamscore.metrics.statistics.sums import Sums
 from tests.generate.formula import sample
-from tests.metrics.formula.samples import CORPUS, benchmark_with, damaged, documents, pair, real_formulas, score, told
-from tests.plain_loop import read_records, total
+from tests.metrics.formula.samples import benchmark_with, damaged, documents, pair, real_formulas, score, told
+from tests.plain_loop import total
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -128,15 +127,6 @@ def test_values_of_a_corpus(typesetter: Typesetter) -> None:
     (table,) = benchmark.tables(total(results))
     assert {row[0]: row[1] for row in table.rows if row[1]} == {"0.0 to 0.1": 2, "0.9 to 1.0": 1, "1": 1}
     assert benchmark.values(Sums()) == dict.fromkeys(spec.name for spec in benchmark.metrics)
-
-
-def test_the_shipped_corpus_is_made_by_the_generator() -> None:
-    files = [
-        [*map(msgspec.json.decode, read_records(CORPUS / f"{side}.jsonl").values())]
-        for side in ("ground_truth", "predictions")
-    ]
-    made = [sample(index, 7) for index in range(len(files[0]))]
-    assert files == [[truth for truth, _ in made], [prediction for _, prediction in made if prediction is not None]]
 
 
 SOURCE = r"""\newcommand{\half}{\frac{1}{2}}

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from beamscore.metrics.benchmark import SampleScore
 from beamscore.metrics.statistics.sums import Sums
 from beamscore.metrics.traffic_rules.metrics import MAX_NAME_LENGTH
-from tests.generate.traffic_rules import sample
 from tests.metrics import samples
 from tests.metrics.samples import drawn, texts
 from tests.plain_loop import make_benchmark, total
@@ -218,13 +217,6 @@ def test_any_rules_are_scored_and_a_copy_scores_1(drawn: Rules, predicted: Any, 
     copied = score(encoded(true, form), encoded([{**rule, "matches": rule["id"]} for rule in true], other))
     assert {value for value in values(copied).values() if value is not None} <= {1}
     assert copied.metrics["wrong_properties"] == copied.metrics["unpaired_rules"] == 0
-
-
-def test_the_corpus_is_what_the_generator_makes() -> None:
-    made = [sample(index, 7) for index in range(60)]
-    for side, name in enumerate(("ground_truth", "predictions")):
-        shipped = (CORPUS / f"{name}.jsonl").read_text().splitlines()
-        assert [json.loads(line) for line in shipped] == [each[side] for each in made if each[side]]
 
 
 def test_a_picture_shows_so_much_of_each_kind() -> None:

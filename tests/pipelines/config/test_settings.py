@@ -14,7 +14,7 @@ from beamscore.metrics.registry import benchmark_class
 from beamscore.pipelines.config import settings
 from beamscore.pipelines.config.errors import UsageError
 from beamscore.pipelines.config.gates import Gate
-from tests.metrics.test_sample_corpora import digest, schema_without_words
+from tests.metrics.samples import digest, schema_without_words
 
 CONFIGS = sorted((Path(__file__).parents[3] / "configs").glob("*.yaml"))
 
