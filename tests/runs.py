@@ -23,9 +23,9 @@ from beamscore.metrics.statistics.sum_table import PackedReplicates
 from beamscore.metrics.statistics.sums import Sums
 from beamscore.pipelines.commands import main
 from beamscore.transforms.records import zstd
-from tests import beam_caches
+from tests import pipeline_caches
 
-beam_caches.install()
+pipeline_caches.install()
 
 Record = dict[str, Any]
 

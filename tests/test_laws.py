@@ -208,7 +208,8 @@ def test_samples_that_take_too_much_do_not_disturb_their_batch(scored: Scored, m
         batches = [scored.pairs[start : start + size] for start in range(0, COUNT, size)]
         with ready(benchmark):
             alone = score_alone(benchmark, scored.pairs)
-            gc.collect()
+            # What is there already is not looked at again.
+            gc.freeze()
             gc.disable()
             try:
                 together = [result for batch in batches for result in benchmark.score(batch)]

@@ -1,1 +1,1 @@
-"""What a user installs: the source distribution, in an environment of its own, run by workers of its own."""
+"""What a user installs, run by workers of its own, beside the packages and in the process of somebody else."""

@@ -10,7 +10,9 @@ import pytest
 
 from tests.worker_pool import bare_environment
 
-CORPUS = Path(__file__).parents[2] / "corpora" / "traffic_rules"
+pytestmark = pytest.mark.dist
+
+CORPUS = Path(__file__).parents[1] / "corpora" / "traffic_rules"
 PROGRAM = Path(sys.executable).with_name("beamscore")
 
 

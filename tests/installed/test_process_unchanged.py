@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+import pytest
+
+pytestmark = pytest.mark.dist
+
+ROOT = Path(__file__).parents[2]
 CORPUS = ROOT / "tests" / "corpora" / "traffic_rules"
+GOOD = '{"sample_id": "a", "text": "good"}\n'
 
 # The state of a process that a user may notice. Third-party libraries are imported before the first snapshot where what
 # they do themselves is not the question.
@@ -78,7 +82,9 @@ def run(code: str, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-def test_records_in_memory_change_nothing(tmp_path: Path) -> None:
+def test_records_in_memory_change_nothing_nor_do_files_that_bring_in_beam(tmp_path: Path) -> None:
+    """Beam, imported by the first evaluation of files, would give the root logger a handler of its own."""
+    (tmp_path / "good.jsonl").write_text(GOOD)
     run(
         f"{LIBRARIES}{SIDES}before = snapshot(); import beamscore; check('import', before)\n"
         "beamscore.score('traffic_rules', truths[0], predictions[0]); check('score', before)\n"
@@ -87,28 +93,9 @@ def test_records_in_memory_change_nothing(tmp_path: Path) -> None:
         "    with beamscore.Scorer('traffic_rules', processes=processes) as scorer:\n"
         "        scorer.update(truths, predictions); check('update', before)\n"
         "        scorer.compute(); check('compute', before)\n"
-        "    check('Scorer', before)\n",
-        tmp_path,
-    )
-
-
-def test_files_change_nothing_where_they_are_scored_and_where_they_are_not(tmp_path: Path) -> None:
-    """Beam, imported by the first evaluation of files, would give the root logger a handler of its own."""
-    for name, text in (("good", "x"), ("bad", "disk is full")):
-        (tmp_path / f"{name}.jsonl").write_text(json.dumps({"sample_id": "a", "text": text}) + "\n")
-    run(
-        f"{LIBRARIES}{BEAM}before = snapshot(); import beamscore; check('import', before)\n"
+        "    check('Scorer', before)\n"
+        "assert 'apache_beam' not in sys.modules\n"
         "from tests import toy; toy.register()\n"
-        "for processes in (1, 2):\n"
-        "    beamscore.evaluate('toy', 'good.jsonl', 'good.jsonl', processes=processes); check('evaluate', before)\n"
-        "try:\n"
-        "    beamscore.evaluate('toy', 'bad.jsonl', 'bad.jsonl')\n"
-        "except OSError:\n    check('a run that fails', before)\n"
-        "else:\n    raise AssertionError\n",
-        tmp_path,
-    )
-    run(
-        "import beamscore; from tests import toy; toy.register()\n"
         "beamscore.evaluate('toy', 'good.jsonl', 'good.jsonl', replicates=0)\n"
         "assert 'apache_beam' in sys.modules and logging.getLogger().handlers == []\n"
         "logging.basicConfig(level=logging.INFO); assert len(logging.getLogger().handlers) == 1\n",
@@ -116,10 +103,18 @@ def test_files_change_nothing_where_they_are_scored_and_where_they_are_not(tmp_p
     )
 
 
-def test_a_transform_in_a_pipeline_of_somebody_else_changes_nothing(tmp_path: Path) -> None:
-    """More than a pipeline changes by itself."""
+def test_files_and_a_transform_change_nothing_more_than_a_pipeline_does(tmp_path: Path) -> None:
+    (tmp_path / "good.jsonl").write_text(GOOD)
+    (tmp_path / "bad.jsonl").write_text(GOOD.replace("good", "disk is full"))
     run(
-        f"{LIBRARIES}{BEAM}{SIDES}import beamscore, apache_beam as beam\n"
+        f"{LIBRARIES}{BEAM}{SIDES}before = snapshot(); import beamscore, apache_beam as beam; check('import', before)\n"
+        "from tests import toy; toy.register()\n"
+        "for processes in (1, 2):\n"
+        "    beamscore.evaluate('toy', 'good.jsonl', 'good.jsonl', processes=processes); check('evaluate', before)\n"
+        "try:\n"
+        "    beamscore.evaluate('toy', 'bad.jsonl', 'bad.jsonl')\n"
+        "except OSError:\n    check('a run that fails', before)\n"
+        "else:\n    raise AssertionError\n"
         "with beam.Pipeline('FnApiRunner') as pipeline:\n"
         "    pipeline | beam.Create([1])\n"
         "beamscore.Evaluate; before = snapshot()\n"

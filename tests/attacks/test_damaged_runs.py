@@ -14,6 +14,8 @@ import pytest
 from tests import toy
 from tests.runs import command, evaluate, write_lines
 
+pytestmark = pytest.mark.attacks
+
 TRUTHS = [toy.sample(index, 0)[0] for index in range(24)]
 CONFIG = """\
 benchmark: toy
