@@ -3,7 +3,8 @@
 `view_as` makes a parser of the options of a class and parses all flags, some five hundred times in a run; and each step
 asks several times which state its DoFn has, by the signatures of all its methods. The answers are always the same. What
 nothing of ours reads is left out: the stack of the caller of each type hint, a look at the source of each DoFn, the
-size of each side input, and the second copy of what a step is made of, which is pickled with the pipeline anyway.
+size of each side input, what `pip freeze` prints for a log of Dataflow, and the second copy of what a step is made of,
+which is pickled with the pipeline anyway.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Any
 
 from apache_beam.internal import cloudpickle_pickler
 from apache_beam.options.pipeline_options import PipelineOptions
+from apache_beam.runners.portability import stager
 from apache_beam.runners.worker import statecache
 from apache_beam.transforms import core, ptransform, userstate
 from apache_beam.typehints import decorators
@@ -40,6 +42,7 @@ def install() -> None:
     core._check_fn_use_yield_and_return = lambda _: False
     decorators.TRACEBACK_LIMIT = 0
     statecache.get_deep_size = lambda *_: 1
+    stager.Stager._create_stage_submission_env_dependencies = lambda _: []
     ptransform.pickler = SimpleNamespace(
         dumps=ptransform.pickler.dumps, loads=ptransform.pickler.loads, roundtrip=lambda each: each
     )
