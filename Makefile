@@ -10,7 +10,8 @@ CHANGES ?= 400
 SEED ?= 1
 FLINK_TESTS ?= tests/flink
 
-# Tests start hundreds of processes, which would each compile the package again.
+# Tests start hundreds of processes, which would each compile the package again. What an environment has is compiled when
+# it is first imported, as most of it never is.
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test coverage lint bench calibrate abuse attacks laws install-tex test-dist release-check test-airflow test-lowest test-s3 test-stores test-exports mutants flink test-flink test-page picture clean help
@@ -25,7 +26,7 @@ help:
 	@echo "make laws         run the property tests with ten times as many examples, new ones each time"
 	@echo "make abuse        score worst cases among ordinary samples and measure their cost (CASES=\"chart readers\" for a part)"
 	@echo "make attacks      interrupt, kill, damage, copy, reuse and merge whole runs (SEEDS=60)"
-	@echo "make test-dist    install the source distribution into a new environment, and run it on a pool of workers"
+	@echo "make test-dist    install the source distribution into a new environment, run it on a pool of workers, and in the process of others"
 	@echo "make release-check  build sdist and wheel, and run the demo and all tests with the wheel on the oldest and newest Python here"
 	@echo "make test-airflow run the nightly DAG in Airflow: a passing, a failing and an inconclusive night"
 	@echo "                  (PROVIDERS=\"apache-airflow-providers-apache-beam apache-airflow-providers-google\" adds that of Dataflow)"
@@ -35,7 +36,7 @@ help:
 	@echo "make test-lowest  run all tests with the lowest versions of setup.py, on the oldest Python here"
 	@echo "make mutants      change the code in 400 places, one at a time, and list the changes that no test notices (CHANGES=400 SEED=1)"
 	@echo "make flink        evaluate a sample corpus on a Flink cluster of this machine"
-	@echo "make test-flink   all benchmarks, 200,000 samples, and faults, on Flink"
+	@echo "make test-flink   all benchmarks, 60,000 samples, and faults, on Flink"
 	@echo "make test-page    open reports in a headless Chromium; screenshots are in out/page"
 	@echo "make picture      take the screenshot of report.html that the README shows"
 	@echo "make clean        remove the environment and all output"
@@ -45,7 +46,7 @@ $(READY): setup.py Makefile
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "beamscore needs Python 3.10 or newer; set PYTHON=..."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[dev]'
 	@touch $@
 
 install-tex:
@@ -94,7 +95,7 @@ attacks: $(READY) install-tex
 	BEAMSCORE_SEEDS=$(SEEDS) $(BIN)/python -m pytest -m attacks --numprocesses 2 --dist worksteal
 
 test-dist: $(READY) install-tex
-	$(BIN)/python -m pytest -m dist tests/installed
+	$(BIN)/python -m pytest -m dist --numprocesses 2 --dist loadfile tests/installed
 
 # With the wheel, on the oldest and the newest Python here; half an hour.
 release-check: $(READY)

@@ -14,25 +14,17 @@ import pytest
 from beamscore.metrics.registry import benchmark_names
 from tests.bench.corpus import Corpus
 from tests.flink.cluster import FlinkCluster
-from tests.flink.conftest import traffic_rules
+from tests.flink.conftest import COUNT, evaluate_corpus, traffic_rules
 from tests.flink.install import PROJECT
 from tests.flink.rest import Vertex
 from tests.runs import Run, evaluate, write_lines
 from tests.transforms.test_counters import metric_names, metrics_of
 
-COUNT = 200_000
 MANY_BLOCKS = 200
 MANY_SLICES = 1000
 COUNT_OF_SLICED = 10_000
 ROWS_PER_GROUP = 4000
 SHIPPED = [name for name in benchmark_names() if name != "toy"]
-SLICES = ("--slice", "source", "--slice", "tags")
-
-
-def evaluate_corpus(output: Path, corpus: Corpus, *more: str) -> Run:
-    run = evaluate(output, corpus.ground_truth, corpus.predictions, *SLICES, *more, config="traffic_rules")
-    assert (run.code, run.stderr) == (0, "")
-    return run
 
 
 def here_and_there(
@@ -106,12 +98,6 @@ def test_the_figures_of_many_slices_are_more_than_a_shuffle_sorts_at_once(
     truths = write_lines(tmp_path / "truths.jsonl", sliced)
     _, there = here_and_there(cluster, tmp_path, (truths, corpus.predictions), "many", "traffic_rules")
     assert len(there.summary["systems"]["predictions"]["slices"]) == MANY_SLICES
-
-
-@pytest.fixture(scope="module")
-def here(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """The large corpus, evaluated in this process."""
-    return evaluate_corpus(tmp_path_factory.mktemp("here"), traffic_rules(COUNT))
 
 
 def test_a_large_corpus_in_one_file_is_shared_and_gives_the_same_bytes(

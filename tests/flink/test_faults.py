@@ -14,19 +14,13 @@ from pathlib import Path
 import pytest
 
 from tests.flink.cluster import FlinkCluster
-from tests.flink.conftest import traffic_rules
+from tests.flink.conftest import COUNT, SLICES, traffic_rules
 from tests.flink.install import PROJECT
-from tests.flink.test_evaluate import SLICES, assert_each_sample_has_one_row, evaluate_corpus
+from tests.flink.test_evaluate import assert_each_sample_has_one_row
 from tests.runs import RESULT_NAMES, Run, evaluate
 
-COUNT = 50_000
 STAGED = ".runs/*/samples/*.parquet"
 SECONDS = 240
-
-
-@pytest.fixture(scope="module")
-def here(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    return evaluate_corpus(tmp_path_factory.mktemp("here"), traffic_rules(COUNT))
 
 
 def evaluation(cluster: FlinkCluster, output: Path) -> list[str]:

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.dist
 
 PROJECT = Path(__file__).resolve().parents[2]
 _NOT_OURS = (".venv", ".git", "out", "build", "dist", "*.egg-info", "__pycache__", ".*_cache", ".hypothesis")
-PIP = ("-m", "pip", "install", "-q", "--disable-pip-version-check")
+PIP = ("-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-compile")
 SIDES = ("ground_truth", "predictions")
 FLOORS = ("metrics", "transforms", "pipelines")
 BENCHMARKS = [name for name in benchmark_names() if name != "toy"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import json
 import random
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
@@ -23,6 +24,11 @@ LEFT_OUT = ("core/ReplaceBinaryOperator_BitOr_", "core/RemoveDecorator", "core/E
 """Between types, which nothing evaluates; decorators such as @dataclass(slots=True); names with dots, which fail."""
 IDENTITY = tuple(f"core/ReplaceComparisonOperator_{pair}" for pair in ("Eq_Is", "NotEq_IsNot", "Is_Eq", "IsNot_NotEq"))
 """Between `==` and `is`, which is the same for None, small numbers and words."""
+ORDER = tuple(
+    f"core/ReplaceComparisonOperator_{old}_{new}" for old in ("Eq", "NotEq") for new in ("Lt", "LtE", "Gt", "GtE")
+)
+"""From `==` or `!=` to an order, which nobody mistakes for it where the other side is a word."""
+WORD = re.compile(r"[!=]= b?[\"']")
 ASSURANCES = {"strict", "frozen", "slots", "gc", "kw_only", "maxsize", "flush"}
 """Keywords without effect where nothing is wrong, as in zip(strict=True) and @dataclass(frozen=True)."""
 
@@ -66,6 +72,8 @@ def changes(tree: Path, seed: int) -> Iterator[dict[str, object]]:
     for module, start in chosen.sample(sorted(operators), len(operators)):
         name, occurrence = chosen.choice(operators[module, start])
         before = (tree / module).read_text(encoding="utf-8")
+        if name in ORDER and WORD.match(before.splitlines()[start[0] - 1], start[1]):
+            continue
         code = mutate_code(before, get_operator(name)(), occurrence)
         if effect(code or "") not in {effect(before), ""}:
             yield {"module": module, "line": start[0], "operator": name, "code": code}
