@@ -72,9 +72,11 @@ def own_temporary_folder() -> Iterator[None]:
             shared = tempfile.gettempdir()
             _remove_abandoned(shared)
             folder = tempfile.mkdtemp(prefix=_PREFIX, dir=shared)
-            atexit.register(_remove_with_lock, folder)
-            stack.callback(_leave, folder)
-            lock = stack.enter_context(open(os.path.join(folder, _NEW_LOCK), "wb"))
+            held = contextlib.ExitStack()
+            held.callback(_remove_with_lock, folder)
+            atexit.register(held.close)
+            stack.callback(_leave, folder, held)
+            lock = held.enter_context(open(os.path.join(folder, _NEW_LOCK), "wb"))
             fcntl.flock(lock, fcntl.LOCK_EX)
             # It becomes visible to other processes only now.
             os.rename(lock.name, folder + _LOCK)
@@ -83,10 +85,13 @@ def own_temporary_folder() -> Iterator[None]:
         yield
 
 
-def _leave(folder: str) -> None:
-    """Removes a folder unless it has files of a job server, which Beam stops and removes when Python exits."""
+def _leave(folder: str, held: contextlib.ExitStack) -> None:
+    """Gives up a folder unless it has files of a job server, which Beam stops and removes when Python exits.
+
+    Until then its lock tells other commands that it is in use.
+    """
     if not any(Path(folder).glob(_OF_JOB_SERVER)):
-        _remove_with_lock(folder)
+        held.close()
 
 
 def _remove_with_lock(folder: str) -> None:

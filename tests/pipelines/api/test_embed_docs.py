@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +13,18 @@ from apache_beam.ml.inference.base import PredictionResult
 import beamscore
 from tests.pipelines.api.test_transform import COLLECTED, _collect
 from tests.test_docs_examples import blocks
-from tests.worker_pool import bare_environment
 
 ROOT = Path(__file__).parents[3]
 PROGRAM, PRINTED, BIGQUERY = blocks(ROOT / "docs" / "how-to" / "embed.md")
 CORPUS = ROOT / "tests" / "corpora" / "chemistry"
 
 
-def test_the_program_prints_what_is_shown(tmp_path: Path) -> None:
-    (tmp_path / "program.py").write_text(PROGRAM.replace("beam.Pipeline()", 'beam.Pipeline("FnApiRunner")'))
-    environment = bare_environment(Path(sys.executable))
-    done = subprocess.run([sys.executable, "program.py"], cwd=tmp_path, env=environment, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout == PRINTED
+def test_the_program_prints_what_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    exec(PROGRAM.replace("beam.Pipeline()", 'beam.Pipeline("FnApiRunner")'), {"__name__": "__main__"})
+    assert capsys.readouterr() == (PRINTED, "")
 
 
 def test_bigquery_is_a_source_that_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,11 +78,9 @@ def test_the_pipeline_of_beam_yaml_reads_parquet_evaluates_and_writes(tmp_path: 
     variables = {"benchmark": "chemistry", **{name: str(path) for name, path in {**places, "output": output}.items()}}
     pipeline = ROOT / "configs" / "beam_yaml" / "evaluate_parquet.yaml"
     flags = [f"--yaml_pipeline_file={pipeline}", f"--jinja_variables={json.dumps(variables)}"]
-    done = subprocess.run(
-        [sys.executable, "-m", "apache_beam.yaml.main", *flags, "--runner=FnApiRunner"],
-        cwd=tmp_path, env=bare_environment(Path(sys.executable)), capture_output=True, text=True,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    from apache_beam.yaml import main
+
+    main.run([*flags, "--runner=FnApiRunner"])
     rows = [json.loads(line) for path in tmp_path.glob("run-metrics*") for line in path.read_bytes().splitlines()]
     values = json.loads((output / "summary.json").read_bytes())["systems"]["mine"]["values"]
     assert {row["metric"]: row["value"] for row in rows if not row["slice"]} == pytest.approx(values)

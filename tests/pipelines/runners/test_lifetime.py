@@ -52,7 +52,9 @@ def test_the_files_of_a_job_server_stay_and_without_a_folder_nothing_changes(sha
     """Beam stops the server when Python ends, and complains if they are gone."""
     with own_temporary_folder():
         server = Path(tempfile.mkdtemp(prefix="beam-temp"))
-    assert server.is_dir()
+    # Nor does a later command take them for those of a process that has ended.
+    with own_temporary_folder():
+        assert server.is_dir()
     tempfile.tempdir = str(shared / "gone")
     with own_temporary_folder():
         assert tempfile.gettempdir() == str(shared / "gone")
