@@ -171,7 +171,7 @@ def compare_slice(
         test = None
         if paired.difference is not None:
             swapped = swapped_second.get(name, none) - swapped_first.get(name, none)
-            count, unit_count = differing.get(name, (0, 0))
+            count, unit_count = differing[name]
             enough = unit_count >= units_needed(confidence)
             t, others = studentized(paired.difference, swapped)
             if enough:

@@ -2,11 +2,12 @@
 
 PYTHON: that of an environment with cosmic-ray, which draws the changes (see `changes`). FOLDER: the project is copied
 to there. The suite runs once to learn which tests run which lines; then each change is tried by the tests that run
-its line, those of the module itself first, then KEPT, its folder's, and the quickest, up to `MOST_SECONDS` of them.
+its line, those of the module itself first, then KEPT and its folder's, the quickest first, up to `MOST_SECONDS`.
 """
 
 from __future__ import annotations
 
+import ast
 import difflib
 import json
 import os
@@ -55,14 +56,18 @@ class Suite:
     seconds: Mapping[str, float]
 
     def tests(self, change: Change) -> list[str]:
-        """Returns the tests to try: those that run the line, or the module where the line runs at import."""
+        """Returns the tests to try: those that run the line, or the module where the line runs at import.
+
+        What runs at import is told of the test alone that happened to import the module first.
+        """
         lines = self.by_line.get(change.module, {})
-        names = lines.get(change.line) or {name for others in lines.values() for name in others}
+        within = _is_in_function(change.module, change.line) and lines.get(change.line)
+        names = within or {name for others in lines.values() for name in others}
         mirrored = Path("tests", change.module)
         own, folder = f"{mirrored.with_name('test_' + mirrored.name)}::", f"{mirrored.parent}/"
 
         def order(name: str) -> tuple[int, float, str]:
-            likely = [name.startswith(each) for each in (own, KEPT, folder, "")]
+            likely = [name.startswith(each) for each in (own, (*KEPT, folder), "")]
             return likely.index(True), self.seconds.get(name, 0.0), name
 
         chosen: list[str] = []
@@ -73,6 +78,12 @@ class Suite:
                 break
             chosen.append(name)
         return chosen
+
+
+def _is_in_function(module: str, line: int) -> bool:
+    nodes = ast.walk(ast.parse((PROJECT / module).read_text(encoding="utf-8")))
+    functions = [node for node in nodes if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+    return any(node.body[0].lineno <= line <= (node.end_lineno or 0) for node in functions)
 
 
 def copied(folder: Path) -> Path:

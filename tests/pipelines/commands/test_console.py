@@ -170,7 +170,7 @@ def test_errors_are_one_line_of_json_where_that_is_wanted(
 
     monkeypatch.setattr(launch, "beam_options", fail)
     for arguments, code, told in (
-        (("split", "nothing"), 2, "nothing"),
+        (("split", "nichts-für-uns"), 2, "nichts-für-uns"),
         (("evaluate",), 2, "the following arguments are required: CONFIG"),
         (("evaluate", "--output"), 2, "argument --output: expected one argument"),
         (given, 3, "ZeroDivisionError: no luck"),
@@ -178,5 +178,5 @@ def test_errors_are_one_line_of_json_where_that_is_wanted(
         for flags in (("--log-format", "json"), ("--log-format=json",)):
             found, stdout, stderr = command(*arguments, *flags)
             (line,) = map(json.loads, stderr.splitlines())
-            assert (found, stdout, line["level"], told in line["message"]) == (code, "", "ERROR", True)
+            assert (found, stdout, line["level"], told in line["message"]) == (code, "", "ERROR", told in stderr)
             assert ("in fail\n" in line.get("traceback", "")) == (code == 3)

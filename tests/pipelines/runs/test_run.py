@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,11 +12,13 @@ from hypothesis import strategies as st
 
 from beamscore.metrics.benchmark import MetricSpec
 from beamscore.metrics.statistics.sums import Sums
+from beamscore.pipelines.config.errors import UsageError
 from beamscore.pipelines.config.settings import Settings, load
 from beamscore.pipelines.runs.documents import coverage_text, verdict_lines
 from beamscore.pipelines.runs.gates import coverage_failures
 from beamscore.pipelines.runs.ranking import rank
 from beamscore.pipelines.runs.run import Run
+from tests.finished_runs import row, write, write_run
 
 VALUES = st.none() | st.sampled_from([0.0, 0.25, 0.5, 1.0])
 
@@ -92,3 +96,15 @@ def test_the_coverage_of_a_run_adds_what_was_read_paired_and_scored(read: int, b
         "predictions": {"read": read, "scored": 0, "unmatched": 1, "duplicate": 1, "rejected": 1},
         "balanced": balanced,
     }
+
+
+def test_sums_of_an_earlier_format_are_read_and_those_of_others_refused(tmp_path: Path) -> None:
+    run = write_run(tmp_path / "run", [row("a", 1.0)])
+    document = json.loads((run / "sums.json").read_bytes())
+    for written in range(4):
+        write(run / "sums.json", {**document, "format": written})
+        if written in (1, 2):
+            assert Run.read(str(run), sums=True).sums.systems.keys() == {"predictions"}
+        else:
+            with pytest.raises(UsageError, match=f"sums.json.* its format is {written}, not 2: another version wrote"):
+                Run.read(str(run), sums=True)

@@ -45,6 +45,18 @@ def test_the_sequence_of_fifty_samples_is_fixed() -> None:
     assert matching._samples(10)[:4].tolist() == [[0, 7], [3, 4], [6, 0], [0, 5]]
 
 
+def test_matches_are_consistent_in_the_centres_of_their_boxes() -> None:
+    truth, kept = row("abcdefghi"), set()
+    for down in range(0, 80, 4):
+        moved = truth.boxes + np.array([[down * (index == 4) * (side % 2) for side in range(4)] for index in range(9)])
+        places = np.array([[index * 30 + 10, 20] for index in range(9)])
+        mask = consistent(places, places + np.array([[0, down * (index == 4)] for index in range(9)]))
+        found = matching.match(truth, Boxes(truth.tokens, moved, truth.size))
+        assert [index for index, _ in found.pairs] == np.flatnonzero(mask).tolist()
+        kept.add(len(found.pairs))
+    assert kept == {8, 9}
+
+
 TOKENS = st.lists(st.sampled_from([r"\le", r"\leq", "a", "b"]), min_size=1, max_size=5)
 
 
