@@ -103,6 +103,7 @@ def test_submolecules_and_options_of_a_region() -> None:
     assert [molecule(f"A-[{n}]!{{end}}", definitions).texts[1] for n in (1, 3)] == ["O_{2}N", "N_{2}O"]
     # The fourth side of this ring runs at 330.5 + 4 * 60 - 120 = 450.5 degrees, to the left.
     assert "N_{2}O" in molecule("-[:330.5]*6(----!{end}--)", definitions).texts
+    assert "O_{2}N" in molecule("-[:330]*6(----!{end}--)", definitions).texts, "straight up is not to the left"
     first, second = line("\\chemfig[x][angle increment=30]{A-[1]B} \\chemfig { A -[:30] B }").regions
     assert first.molecule == second.molecule == molecule("A-[:30]B")
 
