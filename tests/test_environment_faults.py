@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -10,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from apache_beam.pvalue import TaggedOutput
@@ -17,6 +19,7 @@ from apache_beam.pvalue import TaggedOutput
 import beamscore
 from beamscore.metrics.benchmark import ENVIRONMENT_FAULTS, Benchmark, MissingTool, Pair
 from beamscore.metrics.registry import benchmark_class, benchmark_names
+from beamscore.pipelines.api import workers
 from beamscore.transforms.evaluate import ScoreBatch
 from beamscore.transforms.records import GROUND_TRUTH, JSON, EncodedRecord, InputProblem, Origin, Quarantined
 from beamscore.transforms.scored import PairedSample, ScoringPlan
@@ -145,6 +148,16 @@ def test_a_worker_of_the_python_api_hands_the_fault_over(tmp_path: Path) -> None
         beamscore.evaluate("toy", [{"sample_id": "a", "text": "disk is full"}], [], processes=2)
     with pytest.raises(BrokenProcessPool, match="a worker process ended early with exit code 7"):
         beamscore.evaluate("toy", [{"sample_id": "a", "text": "process ends"}], [], processes=2)
+
+
+def test_workers_of_the_python_api_end_with_an_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
+    worker = Mock()
+    monkeypatch.setattr(workers, "MIN_PAIRS", 1)
+    monkeypatch.setattr(workers, "_started", lambda: contextlib.nullcontext(worker))
+    monkeypatch.setattr(workers, "_ask", Mock(side_effect=KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        beamscore.evaluate("toy", [{"sample_id": name, "text": ""} for name in "abc"], [], processes=2)
+    assert worker.terminate.call_count == 2
 
 
 def test_a_worker_process_that_ends_ends_the_run(tmp_path: Path) -> None:
