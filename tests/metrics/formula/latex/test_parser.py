@@ -84,6 +84,7 @@ SCRIPTS = {
     r"\sum_{n=1}^{100 x": (r"\sum _ { n = 1 } ^ { 1 0 0 x", r"\sum_{n=1}^{100 x"),
     r"\left( x": (r"\left( x", r"\left( x"),
     **{rf"\left( {'a ' * n}\color [ rgb ] {{ 1 }} y": (form := rf"\left( {'a ' * n}y", form) for n in range(4)},
+    r"\left( { \color x y } z": (r"\left( { x y } z", r"\left( { x y } z"),
     r"\left( \hat x y": (r"\left( \hat { x } y", r"\left( \hat { x } y"),
     r"\left( a -- \frac { b }": (r"\left( a - - \frac { b } { }", r"\left( a - - \frac { b } { }"),
 }
