@@ -35,7 +35,7 @@ C, D = block("c", "two", 25, 0, 100, 10), block("d", "one", 0, 0, 90, 10)
 BLANK = block(9, "a__b", 0, 50, 100, 10)
 TWO = blocks(TITLE, block(1, "ef", 0, 100, 20, 10))
 OTHERS = blocks(TITLE, block(2, "gh", 200, 0, 20, 10), block(3, "ij", 200, 50, 20, 10))
-SPLIT = blocks(block("r", "cd", 50, 0.5, 45, 10), block("l", "ab", 0, 0, 45, 10))
+SPLIT = blocks(block("r", "cd", 50, 0.5, 45, 10), block("l", "ab", 0, 1.25, 45, 8.5))
 CASES: list[tuple[Any, ...]] = [
     # What is expected, published and, where it is said, released.
     ("IoU 800 / 1000, one edit in four", blocks(TITLE), blocks(block(5, "abxd", 0, 0, 80, 10)), [0.8, 0.75], None),
@@ -45,8 +45,9 @@ CASES: list[tuple[Any, ...]] = [
     # pixels (76 * 11 over (101 + 101 - 76) * 11), and a takes c, which comes first, as b does.
     ("best first", blocks(A, B), blocks(C, D), [(0.9 + 95 / 105) / 2, 1], [(76 / 126 + 96 / 106) / 2, 1 / 2]),
     ("the IoU threshold is included; in pixels, 50 of 100", WIDE, row((0, 50)), [0.5, 1], [51 / 101, 1]),
-    # Together they share 450 + 427.5 >= 0.8 of 1000. Their bounding box is 95 x 10.5, read from left to right.
-    ("a split", blocks(block("t", "ab cd", 0, 0, 100, 10)), SPLIT, [0.8 * 950 / (1000 + 95 * 10.5 - 950), 1], None),
+    # Together they share 382.5 + 427.5 >= 0.8 of 1000. Their bounding box is 95 x 10, of which 9.5 are in the block. Read
+    # from left to right, as their centres are at one height.
+    ("a split", blocks(block("t", "ab cd", 0, 0, 100, 10)), SPLIT, [0.8 * 902.5 / (1000 + 950 - 902.5), 1], None),
     ("parts cover 0.8, exactly", WHOLE, row((0, 40), (60, 40)), [0.8, 1], [0, 0]),
     ("merged truths cover 0.4, exactly", row((0, 20), (60, 20)), WHOLE, [0.8 * 800 / 1000, 1], None),
     ("boxes without area match where they are equal", blocks(LINE), blocks(LINE), [1, 1], None),
