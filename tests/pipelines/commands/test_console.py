@@ -16,6 +16,7 @@ import pytest
 
 from beamscore.metrics.version import VERSION
 from beamscore.pipelines.commands import console
+from beamscore.pipelines.reports.document import Compared, Difference, Measured, Metric
 from beamscore.pipelines.runners import launch
 from beamscore.transforms.process import PROGRESS, PROGRESS_FOLDER, Progress
 from tests import toy
@@ -125,6 +126,22 @@ def test_a_reader_that_has_seen_enough_changes_no_exit_code(monkeypatch: pytest.
         for _ in range(2):
             console.print_verdicts([verdict])
         print("the last line", flush=True)
+
+
+def test_a_comparison_has_a_row_for_each_metric_that_a_side_has(capsys: pytest.CaptureFixture[str]) -> None:
+    half, third = Measured(0.5), Measured(1 / 3)
+    console.print_comparison([
+        Compared(Metric("f1"), 0, half, third, Difference(third.value, -0.25, 0.5, verdict="better"), p=0.0304),
+        Compared(Metric("hmean"), 0, Measured(), half, Difference()),
+        Compared(Metric("recall"), 0, half, Measured(), Difference()),
+        Compared(Metric("iou"), 0, Measured(), Measured(), Difference()),
+    ])  # fmt: skip
+    rows = [line.strip("│ ").split("│") for line in capsys.readouterr().out.splitlines() if "│" in line]
+    assert [[cell.strip() for cell in row] for row in rows] == [
+        ["f1", "0.5000", "0.3333", "+0.3333 (-0.2500 to +0.5000)", "0.030", "better"],
+        ["hmean", "–", "0.5000", "–", "–", "not compared"],
+        ["recall", "0.5000", "–", "–", "–", "not compared"],
+    ]
 
 
 def test_the_metrics_of_a_run_are_kept_in_a_file(given: tuple[str, ...], tmp_path: Path) -> None:
