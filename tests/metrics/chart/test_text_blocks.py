@@ -45,8 +45,8 @@ CASES: list[tuple[Any, ...]] = [
     # pixels (76 * 11 over (101 + 101 - 76) * 11), and a takes c, which comes first, as b does.
     ("best first", blocks(A, B), blocks(C, D), [(0.9 + 95 / 105) / 2, 1], [(76 / 126 + 96 / 106) / 2, 1 / 2]),
     ("the IoU threshold is included; in pixels, 50 of 100", WIDE, row((0, 50)), [0.5, 1], [51 / 101, 1]),
-    # Together they share 382.5 + 427.5 >= 0.8 of 1000. Their bounding box is 95 x 10, 9.5 of them in the block. Read from
-    # left to right, as their centres are at one height.
+    # Together they share 382.5 + 427.5 >= 0.8 of 1000. Their bounding box is 95 x 10, 9.5 of them in the block. Their
+    # centres are at one height, so they are read from left to right.
     ("a split", blocks(block("t", "ab cd", 0, 0, 100, 10)), SPLIT, [0.8 * 902.5 / (1000 + 950 - 902.5), 1], None),
     ("parts cover 0.8, exactly", WHOLE, row((0, 40), (60, 40)), [0.8, 1], [0, 0]),
     ("merged truths cover 0.4, exactly", row((0, 20), (60, 20)), WHOLE, [0.8 * 800 / 1000, 1], None),
