@@ -19,9 +19,11 @@ import pathlib, sys, tempfile, time
 from beamscore.pipelines.runners.lifetime import live_by
 
 live_by(sys.argv[1], int(sys.argv[2]))
-pathlib.Path(tempfile.mkdtemp(), "scratch").write_text("")
-print("ready", flush=True)
-time.sleep(60)
+try:
+    pathlib.Path(tempfile.mkdtemp(), "scratch").write_text("")
+    print("ready", flush=True)
+finally:  # The folder of a worker that ends at once may be gone before.
+    time.sleep(60)
 """
 
 
