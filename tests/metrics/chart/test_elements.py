@@ -33,11 +33,14 @@ GROUPS: dict[str, tuple[str, Any]] = {
     BAR: ("bars", BOX),
     # Points may be grouped by series.
     "Scatter": ("scatter_points", POINT | st.lists(POINT, max_size=2)),
-    PLOT: ("boxplots", st.dictionaries(st.sampled_from(SUMMARY[1:3]), LINE, min_size=1)),
+    PLOT: ("boxplots", st.dictionaries(st.sampled_from(SUMMARY), LINE, min_size=1, max_size=2)),
 }
-SIDES = st.sampled_from([*GROUPS]).flatmap(
-    lambda kind: st.tuples(st.just(kind), *[st.lists(GROUPS[kind][1], max_size=3)] * 2)
-)
+# Plots of two of the five lines have one in common with those of the other side.
+ITEMS = [
+    *((kind, items) for kind, (_, items) in GROUPS.items()),
+    (PLOT, st.dictionaries(st.sampled_from(SUMMARY[1:3]), LINE, min_size=1)),
+]
+SIDES = st.sampled_from(ITEMS).flatmap(lambda each: st.tuples(st.just(each[0]), *[st.lists(each[1], max_size=3)] * 2))
 
 
 def classes(kind: str, items: list[Any]) -> list[list[Json]]:

@@ -69,6 +69,7 @@ def test_the_pipeline_of_beam_yaml_reads_parquet_evaluates_and_writes(tmp_path: 
     pytest.importorskip("docstring_parser", reason="needs apache-beam[yaml]")
     import pyarrow as pa
     import pyarrow.parquet as pq
+    from apache_beam.yaml import main
 
     for name in ("ground_truth", "predictions"):
         records = [json.loads(line) for line in (CORPUS / f"{name}.jsonl").read_bytes().splitlines()]
@@ -78,8 +79,6 @@ def test_the_pipeline_of_beam_yaml_reads_parquet_evaluates_and_writes(tmp_path: 
     variables = {"benchmark": "chemistry", **{name: str(path) for name, path in {**places, "output": output}.items()}}
     pipeline = ROOT / "configs" / "beam_yaml" / "evaluate_parquet.yaml"
     flags = [f"--yaml_pipeline_file={pipeline}", f"--jinja_variables={json.dumps(variables)}"]
-    from apache_beam.yaml import main
-
     main.run([*flags, "--runner=FnApiRunner"])
     rows = [json.loads(line) for path in tmp_path.glob("run-metrics*") for line in path.read_bytes().splitlines()]
     values = json.loads((output / "summary.json").read_bytes())["systems"]["mine"]["values"]

@@ -195,5 +195,6 @@ def test_errors_are_one_line_of_json_where_that_is_wanted(
         for flags in (("--log-format", "json"), ("--log-format=json",)):
             found, stdout, stderr = command(*arguments, *flags)
             (line,) = map(json.loads, stderr.splitlines())
-            assert (found, stdout, line["level"], told in line["message"]) == (code, "", "ERROR", told in stderr)
+            assert (found, stdout, line["level"], told in line["message"]) == (code, "", "ERROR", True)
+            assert told in stderr, "as it is, not as an escape"
             assert ("in fail\n" in line.get("traceback", "")) == (code == 3)

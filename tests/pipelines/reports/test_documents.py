@@ -32,12 +32,12 @@ TRUTHS = [toy.sample(index, 0)[0] for index in range(60)]
 
 @pytest.fixture
 def pages(monkeypatch: pytest.MonkeyPatch) -> list[Document]:
-    """The first document of each page, none of which is written."""
-    documents = list[Document]()
+    """The first document of each page that is written."""
+    documents, render = list[Document](), rendering.render
 
     def kept(rendered: Sequence[Document]) -> bytes:
         documents.append(rendered[0])
-        return b""
+        return render(rendered)
 
     monkeypatch.setattr(rendering, "render", kept)
     return documents
