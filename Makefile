@@ -165,7 +165,7 @@ test-page: $(READY) install-tex tests/page/node_modules/.ready
 	@sh .ci/install-browser
 	tests/page/node_modules/.bin/tsc --project tests/page
 	tests/page/node_modules/.bin/eslint --config tests/page/eslint.config.mjs pipelines/reports/scripts
-	$(BIN)/python -m pytest -m page -o timeout=600 tests/page
+	$(BIN)/python -m pytest -m page -o timeout=600 --numprocesses 2 --dist worksteal tests/page
 
 clean:
 	rm -rf $(VENV) $(VENV)-airflow $(VENV)-lowest $(VENV)-mutants $(VENV)-stores tests/page/node_modules $(OUT) build *.egg-info

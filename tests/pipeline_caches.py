@@ -1,10 +1,10 @@
 """What each run of a pipeline finds out again, kept: a good part of the time of the pipelines of these tests.
 
 `view_as` makes a parser of the options of a class and parses all flags, some five hundred times in a run; and each step
-asks several times which state its DoFn has, by the signatures of all its methods. The answers are always the same. What
-nothing of ours reads is left out: the stack of the caller of each type hint, a look at the source of each DoFn, the
-size of each side input, what `pip freeze` prints for a log of Dataflow, and the second copy of what a step is made of,
-which is pickled with the pipeline anyway.
+asks several times which state its DoFn has, by the signatures of all its methods, and which types these have. The
+answers are always the same. What nothing of ours reads is left out: where each type hint comes from, a look at the
+source of each DoFn, the size of each side input, what `pip freeze` prints for a log of Dataflow, and the second copy of
+what a step is made of, which is pickled with the pipeline anyway.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ def install() -> None:
     userstate.get_dofn_specs = _kept(userstate.get_dofn_specs, _dofn)
     core.get_function_args_defaults = _kept(core.get_function_args_defaults, _function)
     core._check_fn_use_yield_and_return = lambda _: False
-    decorators.TRACEBACK_LIMIT = 0
+    hints: Any = decorators.IOTypeHints
+    hints._make_origin = lambda *_, **__: []
+    hints.from_callable = _kept(hints.from_callable, _annotated)
     statecache.get_deep_size = lambda *_: 1
     stager.Stager._create_stage_submission_env_dependencies = lambda _: []
     ptransform.pickler = SimpleNamespace(
@@ -97,6 +99,11 @@ def _function(function: Any) -> Any:
     if not isinstance(plain, FunctionType) or {"__wrapped__", "__signature__"} & vars(plain).keys():
         return None
     return plain is function, plain if plain.__defaults__ else plain.__code__
+
+
+def _annotated(function: Any) -> Any:
+    known = _function(function)
+    return known and (known, *getattr(function, "__annotations__", {}).items())
 
 
 def _dofn(dofn: Any) -> Any:

@@ -71,6 +71,7 @@ def test_scores_of_another_version_of_the_file_are_not_taken(folder: Path, capsy
         ("(Benchmark[Transcript, Transcript, Options])", "", "it is not a class derived from"),
         ("    options_type = Options\n", "", "it lacks options_type"),
         ("def values", "def value", "it lacks the method values"),
+        ("def ", "def _", "it lacks the methods score_sample, values"),
         ("options_type = Options", "options_type = dict", "options_type is not a msgspec.Struct"),
         (": bool = False", ": bool", "options_type: each option needs a default"),
         ("None), main=1),\n    )\n", "None)),\n    )\n", "sample_metrics: exactly one of them has main=1"),

@@ -21,6 +21,8 @@ LEFT_OUT = {
 HALF_STEP = 0.00005
 """Half the step of sample values, which have four decimals: separates an edge from the values below it."""
 _INKS = {"better": "var(--good)", "worse": "var(--bad)"}
+_SYSTEM_INKS = [f"var(--system-{number})" for number in range(6)]
+"""The colours of page.css for systems; the seventh has the first one again."""
 
 
 def markdown(value: doc.Cells) -> str:
@@ -72,7 +74,7 @@ class CellWriter:
                 return Markup(" ").join(map(self.html, value))
             case doc.Bar(measured, low, high, line, system):
                 verdict = measured.verdict if isinstance(measured, doc.Difference) else ""
-                ink = _INKS.get(verdict, "var(--soft)") if system is None else f"var(--system-{system % 6})"
+                ink = _INKS.get(verdict, "var(--soft)") if system is None else _system_ink(system)
                 return self.html(measured) + whisker(measured, low, high, line, ink)
             case doc.Measured():
                 write = typeset if isinstance(value, doc.Difference) else number
@@ -150,6 +152,10 @@ def whisker(measured: doc.Measured, low: float, high: float, line: float | None,
     return Markup('<i class="whisker" style="{}--ink:{}"></i>').format(style, ink)
 
 
+def _system_ink(system: int) -> str:
+    return _SYSTEM_INKS[system % len(_SYSTEM_INKS)]
+
+
 def histogram(document: doc.Document, distribution: doc.Distribution, system: int) -> Markup:
     """Returns the counts of a metric in bins; each bin links to its samples."""
     counts, edges = distribution.counts[system], distribution.edges
@@ -169,5 +175,5 @@ def histogram(document: doc.Document, distribution: doc.Distribution, system: in
     ticks = Markup("").join(Markup("<span>{:.4g}</span>").format(each) for each in ends)
     return Markup(
         '<div class="figure" role="group" aria-label="Distribution of {} of {}">'
-        '<div class="bins" data-most="{:,}" style="--ink: var(--system-{})">{}</div><div class="ticks">{}</div></div>'
-    ).format(shown(distribution.name), shown(document.systems[system]), largest, system % 6, bars, ticks)
+        '<div class="bins" data-most="{:,}" style="--ink: {}">{}</div><div class="ticks">{}</div></div>'
+    ).format(shown(distribution.name), shown(document.systems[system]), largest, _system_ink(system), bars, ticks)

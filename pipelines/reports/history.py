@@ -280,10 +280,10 @@ def _night_table(document: doc.Document, total: int) -> Iterator[doc.Block]:
     yield doc.Table(
         "Nights", ("started", "run", "system", *map(doc.Code, names), "scored", "gates"), rows, where="markdown"
     )
-    if total > NIGHTS_LISTED:
-        yield doc.Text(f"{total - NIGHTS_LISTED:,} earlier runs are in history.parquet.", where="markdown")
-    if total > MAX_NIGHTS:
-        yield doc.Text(f"{total - MAX_NIGHTS:,} earlier runs are not in this page.", "caption", where="page")
+    shown: tuple[tuple[int, doc.Where], ...] = ((NIGHTS_LISTED, "markdown"), (MAX_NIGHTS, "page"))
+    for most, where in shown:
+        if total > most:
+            yield doc.Text(f"The last {most:,} of {total:,} runs; history.parquet has all.", "caption", where=where)
 
 
 def _rounded(value: float | None) -> float | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
+import runpy
 
 import grpc
 from apache_beam.portability.api import beam_provision_api_pb2, beam_provision_api_pb2_grpc, endpoints_pb2
@@ -33,8 +33,9 @@ def main() -> None:
         "LOGGING_API_SERVICE_DESCRIPTOR": _endpoint(info.logging_endpoint, given.logging_endpoint),
         "CONTROL_API_SERVICE_DESCRIPTOR": _endpoint(info.control_endpoint, given.control_endpoint),
     }
-    worker = [sys.executable, "-m", "apache_beam.runners.worker.sdk_worker_main"]
-    os.execve(sys.executable, worker, {**os.environ, **environment})
+    os.environ.update(environment)
+    # In this process, as another one would import Beam again.
+    runpy.run_module("apache_beam.runners.worker.sdk_worker_main", run_name="__main__", alter_sys=True)
 
 
 def _endpoint(provisioned: endpoints_pb2.ApiServiceDescriptor, given: str) -> str:

@@ -32,6 +32,8 @@ _JAVA = [
     *(f"--add-opens={name}=ALL-UNNAMED" for name in OPEN),
     *(f"--add-exports={name}=ALL-UNNAMED" for name in EXPORT),
     "-XX:+UseSerialGC",
+    # Jobs here are over before what the second compiler makes faster has paid for its work.
+    "-XX:TieredStopAtLevel=1",
     "-XX:MaxMetaspaceSize=512m",
 ]
 _LOG4J = """\

@@ -15,8 +15,6 @@ from tests.runs import Run, evaluate
 FOLDER = Path(__file__).parent
 CORPORA = PROJECT / "out" / "bench"
 SLICES = ("--slice", "source", "--slice", "tags")
-COUNT = 60_000
-"""As many samples make a file that several workers read in parts."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -43,9 +41,3 @@ def evaluate_corpus(output: Path, corpus: Corpus, *more: str) -> Run:
     run = evaluate(output, corpus.ground_truth, corpus.predictions, *SLICES, *more, config="traffic_rules")
     assert (run.code, run.stderr) == (0, "")
     return run
-
-
-@pytest.fixture(scope="session")
-def here(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """The large corpus, evaluated in this process."""
-    return evaluate_corpus(tmp_path_factory.mktemp("here"), traffic_rules(COUNT))

@@ -14,17 +14,25 @@ import pytest
 from beamscore.metrics.registry import benchmark_names
 from tests.bench.corpus import Corpus
 from tests.flink.cluster import FlinkCluster
-from tests.flink.conftest import COUNT, evaluate_corpus, traffic_rules
+from tests.flink.conftest import evaluate_corpus, traffic_rules
 from tests.flink.install import PROJECT
 from tests.flink.rest import Vertex
 from tests.runs import Run, evaluate, write_lines
 from tests.transforms.test_counters import metric_names, metrics_of
 
+COUNT = 60_000
+"""As many samples make a file that several workers read in parts."""
 MANY_BLOCKS = 200
 MANY_SLICES = 1000
 COUNT_OF_SLICED = 10_000
 ROWS_PER_GROUP = 4000
 SHIPPED = [name for name in benchmark_names() if name != "toy"]
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """The large corpus, evaluated on this machine."""
+    return evaluate_corpus(tmp_path_factory.mktemp("here"), traffic_rules(COUNT), "--processes", "2")
 
 
 def here_and_there(

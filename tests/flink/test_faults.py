@@ -14,13 +14,21 @@ from pathlib import Path
 import pytest
 
 from tests.flink.cluster import FlinkCluster
-from tests.flink.conftest import COUNT, SLICES, traffic_rules
+from tests.flink.conftest import SLICES, evaluate_corpus, traffic_rules
 from tests.flink.install import PROJECT
 from tests.flink.test_evaluate import assert_each_sample_has_one_row
 from tests.runs import RESULT_NAMES, Run, evaluate
 
 STAGED = ".runs/*/samples/*.parquet"
 SECONDS = 240
+COUNT = 20_000
+"""As many samples take long enough to be stopped on the way."""
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """The corpus, evaluated in this process."""
+    return evaluate_corpus(tmp_path_factory.mktemp("here"), traffic_rules(COUNT))
 
 
 def evaluation(cluster: FlinkCluster, output: Path) -> list[str]:

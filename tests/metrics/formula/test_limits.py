@@ -11,8 +11,12 @@ from pathlib import Path
 import pytest
 
 from beamscore.metrics.benchmark import RejectedRecord
+from beamscore.metrics.formula.cdm.scoring import normalize
+from beamscore.metrics.formula.latex.normal_form import normal_form
+from beamscore.metrics.formula.latex.token_markup import marked
 from beamscore.metrics.formula.limits import START_STEPS, SampleAllowances, matching_steps, reading_steps
 from beamscore.metrics.formula.limits import typesetting_steps as steps_of
+from beamscore.metrics.formula.records import FormulaOptions
 from beamscore.metrics.formula.render import document
 from beamscore.metrics.formula.render.typeset import Typesetter
 from tests.metrics.formula.samples import benchmark_with, documents, pair, told
@@ -103,6 +107,13 @@ def test_steps() -> None:
     # 8 each, and a fifteenth of the 30 that it may move for each.
     assert reading_steps(30) == 30 * 8 + 30 * 2
     assert matching_steps(100, 200) == 600 + 30 * 100 + 20_000 // 20 + 100 * 20_000 // 1000
+
+
+def test_a_formula_may_take_as_many_steps_as_are_allowed() -> None:
+    needed = marked(normal_form("x")).steps
+    found = [normalize("x", FormulaOptions(max_steps=steps)) for steps in (needed, needed - 1)]
+    assert [each.too_large for each in found] == [False, True]
+    assert found[1].problem == f"the formula takes {needed} steps to typeset; max_steps is {needed - 1}"
 
 
 @pytest.mark.parametrize(

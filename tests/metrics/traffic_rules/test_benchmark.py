@@ -115,11 +115,13 @@ def test_what_was_paired_and_what_was_wrong() -> None:
 def test_long_names_are_cut_in_details_and_statistics() -> None:
     name, shown = "x" * 100_000, "x" * 200 + "…"
     scored = score(
-        [{"id": name, "properties": {name: 1, "a]b[": 2}, "centerlines": ["r", "l" * 201]}],
+        [{"id": name, "properties": {name: "v" * 200, "a]b[": 2}, "centerlines": ["r", "l" * 201]}],
         [{"matches": name, "centerlines": ["r"]}, {"matches": name + "y", "centerlines": ["y" * 200]}],
     )
     edges = {"right": [(shown, "r")], "missed": [(shown, "l" * 200 + "…")], "wrong": [(shown, "y" * 200)]}
     assert (scored.details["edges"], scored.coverage) == (edges, {"matches_unknown_rule": 1})
+    (rule,) = msgspec.to_builtins(scored.details["rules"])
+    assert '"' + "v" * 199 + "…" in rule["wrong"][1].values()
     assert max(map(len, scored.statistics)) < MAX_NAME_LENGTH + 30
     assert values(scored)["property_accuracy[a]b[]"] == 0.0
 

@@ -144,6 +144,7 @@ def test_a_night_without_most_of_its_predictions_fails_where_these_are_limited(n
     settings = ("--set", "missing=exclude", "--set", "gates.exact_match.minimum=0.2", "--markdown", str(short))
     found = evaluate(tmp_path / "open", nights / "t.jsonl", few, *settings, "--no-html")
     assert (found.code, "\n1 of 1 gates pass\n" in found.stdout) == (0, True)
+    assert found.stdout.endswith("/open/report.md\n")
     assert "\n\n- predictions: 25 of 60 samples scored, 35 without a prediction\n\n" in short.read_text()
     told = "beamscore: 35 of 60 samples have no prediction, more than max_missing_fraction 0.5 allows\n"
     for limit, code, line in (("0.5", 1, told), ("0.6", 0, "")):

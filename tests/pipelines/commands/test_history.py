@@ -10,10 +10,12 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from beamscore.pipelines.reports import history
 from beamscore.pipelines.runs import history_index
 from beamscore.pipelines.runs.history_index import find_runs
 from beamscore.pipelines.runs.named import find_baseline
 from tests import finished_runs, toy
+from tests.page.corpora import page_data
 from tests.runs import command, evaluate, write_lines
 
 CORPUS = [toy.sample(index, 0)[0] for index in range(40)]
@@ -60,6 +62,18 @@ def test_all_runs_below_a_folder_are_found_and_told_in_time(nights: Path, tmp_pa
     assert ["-0.7500 (" in text, "**worse**" in text, "| break" in text] == [True, True, False]
     assert command("history", nights, "--output", tmp_path, "--no-html")[0] == 0
     assert not (tmp_path / "history.html").exists()
+
+
+def test_how_many_runs_a_report_leaves_out_is_told(
+    nights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(history, "MAX_NIGHTS", 2)
+    monkeypatch.setattr(history, "NIGHTS_LISTED", 1)
+    assert command("history", nights, "--output", tmp_path)[0] == 0
+    assert "The last 1 of 3 runs; `history.parquet` has all." in (tmp_path / "history.md").read_text()
+    page = page_data(tmp_path / "history.html")
+    assert [night["run"] for night in page["history"]["nights"]] == ["2026-01-02", "deep/2026-01-03"]
+    assert "The last 2 of 3 runs; history.parquet has all." in (tmp_path / "history.html").read_text()
 
 
 def test_the_gates_of_a_night_are_what_its_exit_code_said(tmp_path: Path) -> None:
