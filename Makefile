@@ -120,7 +120,7 @@ test-stores: $(READY)
 test-exports: $(VENV)-stores/.s3
 	test -e $(VENV)-stores/.exports || { $(VENV)-stores/bin/python -m pip install --quiet --disable-pip-version-check \
 		--editable '.[mlflow,wandb]' && touch $(VENV)-stores/.exports; }
-	$(VENV)-stores/bin/python -m pytest tests/pipelines/export
+	$(VENV)-stores/bin/python -m pytest tests/pipelines/export/test_trackers.py
 
 $(VENV)-stores/.s3: $(READY)
 	rm -rf $(VENV)-stores && $(PYTHON) -m venv $(VENV)-stores

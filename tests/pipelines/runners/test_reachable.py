@@ -111,7 +111,7 @@ class Cluster(BaseHTTPRequestHandler):
 def address() -> Iterator[str]:
     ASKED.clear()
     with ThreadingHTTPServer(("localhost", 0), Cluster) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
         yield f"localhost:{server.server_port}"
         server.shutdown()
 

@@ -49,7 +49,6 @@ def kind(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def output(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    monkeypatch.setattr(os, "fsync", lambda _: None)
     monkeypatch.setattr(publication, "POLL_INTERVAL_S", 0)
     if kind == "no hard links":
         monkeypatch.setattr(os, "link", refuse)
