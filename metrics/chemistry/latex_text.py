@@ -16,7 +16,8 @@ from typing import Union
 
 TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\S", re.DOTALL)
 MAX_GROUP_DEPTH = 60
-"""Braces nested deeper than this are read as text: nobody writes them, and they must not exhaust the stack."""
+"""Braces and options nested deeper than this are read as text: nobody writes them, and they must not exhaust the stack.
+"""
 
 _UNPRINTED = r"""
     \space \quad \qquad \enspace \thinspace \, \; \: \! \> \smear \left \right \mcfright \mcfleft $
@@ -146,11 +147,11 @@ def _flat(nodes: Sequence[Node]) -> Iterator[str]:
             yield from ("{", *_flat(node), "}")
 
 
-def _normal(nodes: Sequence[Node]) -> list[Node]:
-    """Returns the normalized form of nodes, in which every group is an argument."""
+def _normal(nodes: Sequence[Node], options: int = 0) -> list[Node]:
+    """Returns the normalized form of nodes, in which every group is an argument; options: how many they are within."""
     written: list[Node] = []
     superscripts: list[Node] = []
-    for piece in _pieces(_Reader(nodes)):
+    for piece in _pieces(_Reader(nodes, options)):
         if piece[0] == "^":
             superscripts += piece
         elif piece[0] == "_":
@@ -162,25 +163,26 @@ def _normal(nodes: Sequence[Node]) -> list[Node]:
 
 
 class _Reader:
-    """A cursor over a list of nodes."""
+    """A cursor over a list of nodes, which are within as many `options`."""
 
-    def __init__(self, nodes: Sequence[Node]) -> None:
+    def __init__(self, nodes: Sequence[Node], options: int) -> None:
         self.nodes = nodes
+        self.options = options
         self.position = 0
 
     def argument(self) -> list[Node]:
         """Takes the next node as an argument; returns its normalized form, the empty list if there is none."""
         following = self.nodes[self.position : self.position + 1]
         self.position += 1
-        return _normal(following)
+        return _normal(following, self.options)
 
     def option(self) -> list[Node]:
         """Takes `[...]` if it is next; returns its normalized content, otherwise the empty list."""
         start = self.position
-        if start >= len(self.nodes) or self.nodes[start] != "[" or start not in self.option_ends:
+        if self.nodes[start : start + 1] != ["["] or self.options == MAX_GROUP_DEPTH or start not in self.option_ends:
             return []
         self.position = self.option_ends[start] + 1
-        return _normal(self.nodes[start + 1 : self.position - 1])
+        return _normal(self.nodes[start + 1 : self.position - 1], self.options + 1)
 
     @cached_property
     def option_ends(self) -> dict[int, int]:
@@ -201,7 +203,7 @@ def _pieces(reader: _Reader) -> Iterator[list[Node]]:
         node = reader.nodes[reader.position]
         reader.position += 1
         if isinstance(node, list):
-            yield from _pieces(_Reader(node))
+            yield from _pieces(_Reader(node, reader.options))
         elif piece := _piece(node, reader):
             yield piece
 

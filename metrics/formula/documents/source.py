@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ...common.budget import Budget
-from ..latex.commands import FONTS, FRACTIONS, MARKS, STACKS, TEXTS
+from ..latex.commands import FONTS, FRACTIONS, MARKS, OPTIONAL_THEN_ONE, STACKS, TEXTS
 
 MAX_DEPTH = 60
 """A call nested deeper in the expansions and arguments of other calls is left unchanged."""
@@ -32,25 +32,27 @@ _EDGE = re.compile(r"\\.|[{}\]]", re.DOTALL)
 _PARAMETER = re.compile(rf"({_COMMAND.pattern}|#[#1-9])", re.DOTALL)
 _LETTER = re.compile(r"[A-Za-z@]")
 _CONTROL_WORD_AT_END = re.compile(r"(?<!\\)(?:\\\\)*(\\[A-Za-z@]+)\Z")
-_ONE_ARGUMENT = "|".join(name[1:] for name in (*MARKS, *TEXTS, *FONTS, "\\sqrt", "\\operatorname"))
+_ONE_ARGUMENT = "|".join(name[1:] for name in (*MARKS, *TEXTS, *FONTS, *OPTIONAL_THEN_ONE, "\\operatorname"))
 _TWO_ARGUMENTS = "|".join(name[1:] for name in (*STACKS, *FRACTIONS))
 _AWAITED = re.compile(
     rf"\\(?:(?:{_ONE_ARGUMENT})(?:\[[^\[\]]*\])?|(?:{_TWO_ARGUMENTS})\s*"
-    r"(?:\{[^{}]*\}|[^\\{}\s]|\\[A-Za-z]+(?![A-Za-z]))?)\s*\Z"
+    r"(?:[^\\{}\s]|\\(?:[A-Za-z]+|[^A-Za-z\s]))?)\s*\Z"
 )
 """Commands that still await an argument, at the end of what precedes a call."""
+_TWO_AWAITED = re.compile(rf"\\(?:{_TWO_ARGUMENTS})\s*\Z")
 _MAX_AWAITED = 100
+_ESCAPE_AT_END = re.compile(r"(?<!\\)(?:\\\\)*\\\Z")
 _MARK = re.compile(
     r"%[^\n]*"
     r"|\\begin[ \t]*\{(?P<environment>comment|(?:[BL]?[Vv]erbatim|lstlisting|minted|filecontents)\*?)\}"
-    r"|\\(?:verb\*?|lstinline(?:\[[^\]\n]{0,200}\])?)"
-    r"(?:\{(?P<braced>[^}\n]{0,2000})\}|(?P<quote>[^A-Za-z@*\s{])(?P<quoted>[^\n]{0,2000}?)(?P=quote))"
+    r"|(?P<inline>\\(?:verb|lstinline))(?:(?<=verb)\*|(?<=inline)\[[^\]\n]{0,200}\])?(?P<quote>[^A-Za-z@*\s])"
     r"|\\(?:url|path|href|nolinkurl)[ \t]*\{(?P<address>[^{}\n]*)\}"
     r"|\\newif\s*\\if[A-Za-z@]+"
     r"|(?P<conditional>\\if(?!f(?![A-Za-z@]))[A-Za-z@]*)(?![A-Za-z@{])"
     r"|\\(?:[A-Za-z@]+|.)",
     re.DOTALL,
 )
+_MAX_QUOTED = 2_000
 _REST_OF_BLANK_LINE = re.compile(r"[ \t\r]*\n")
 _VISIBLE = re.compile(r"\S")
 
@@ -98,7 +100,10 @@ def _hidden(source: str) -> Iterator[tuple[int, int, bool]]:
     position = 0
     while mark := _MARK.search(source, position):
         token, start, position = mark.group(), mark.start(), mark.end()
-        name = mark["environment"]
+        name, quoted, quoted_end = mark["environment"], position, -1
+        if mark["quote"]:
+            quoted_end = _quoted_end(source, mark["quote"], quoted)
+            position = mark.end("inline") if quoted_end < 0 else quoted_end + 1
         if false_start >= 0:
             if mark["conditional"]:
                 depth += 1
@@ -128,10 +133,18 @@ def _hidden(source: str) -> Iterator[tuple[int, int, bool]]:
                 position = end
             else:
                 unclosed.add(name)
-        elif inside := mark["braced"] or mark["quoted"] or mark["address"]:
-            yield position - 1 - len(inside), position - 1, False
+        elif quoted_end > quoted:
+            yield quoted, quoted_end, False
+        elif mark["address"]:
+            yield position - 1 - len(mark["address"]), position - 1, False
     if false_start >= 0:
         yield false_start, len(source), True
+
+
+def _quoted_end(source: str, quote: str, start: int) -> int:
+    """Returns the end of what `\\verb` takes from `start` on, in the same line; -1 if it is never closed."""
+    end = source.find("}" if quote == "{" else quote, start, start + _MAX_QUOTED + 1)
+    return end if end < 0 or source.find("\n", start, end) < 0 else -1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -170,6 +183,10 @@ def _joined(parts: Iterable[Expansion]) -> Expansion:
             texts.append(text)
             origins += places
     return Expansion("".join(texts), origins)
+
+
+def _is_escaped(text: str, at: int) -> bool:
+    return _ESCAPE_AT_END.search(text, max(0, at - _MAX_AWAITED), at) is not None
 
 
 def expand_macros(text: str, budget: Budget) -> Expansion:
@@ -217,7 +234,7 @@ class _Expander:
                 if call is None:
                     continue
                 body, end = call
-                if not _TOKEN.fullmatch(body.text) and _AWAITED.search(text[max(0, start - _MAX_AWAITED) : start]):
+                if not _TOKEN.fullmatch(body.text) and self._is_argument(text, start):
                     origin = source.origins[start]
                     body = _joined([_written("{", origin), body, _written("}", origin)])
             elif definition := _DEFINITION.match(text, start):
@@ -230,6 +247,27 @@ class _Expander:
             parts += [source.cut(at, start), body]
             at = end
         return _joined([*parts, source.cut(at, len(text))])
+
+    def _is_argument(self, text: str, start: int) -> bool:
+        """Tells whether what is at `start` is an argument without braces of a command before it."""
+        before = text[max(0, start - _MAX_AWAITED) : start]
+        end = start - len(before) + len(before.rstrip())
+        if text[end - 1 : end] != "}" or _is_escaped(text, end - 1):
+            return _AWAITED.search(before) is not None
+        group = self._group_start(text, end)
+        return _TWO_AWAITED.search(text[max(0, group - _MAX_AWAITED) : group]) is not None
+
+    def _group_start(self, text: str, end: int) -> int:
+        """Returns the start of the group that ends before `end`; 0 if nothing opens it."""
+        depth = 0
+        for at in range(end - 1, -1, -1):
+            if text[at] in "{}" and not _is_escaped(text, at):
+                depth += 1 if text[at] == "}" else -1
+                if not depth:
+                    self._budget.spend(end - at)
+                    return at
+        self._budget.spend(end)
+        return 0
 
     def _macro(self, name: str) -> Macro | None:
         """Returns the macro of a command, or None. If its body is the name of another macro, it is that macro."""

@@ -31,8 +31,8 @@ _RENAMED = {
 _ENVIRONMENT = re.compile(rf"\\(begin|end)\s*\{{\s*({'|'.join(_RENAMED)})\*?\s*\}}")
 _ROWS = ("matrix", "cases", "array", "begin", "substack")
 
-DEEPEST = 120
-"""Maximum nesting of groups and commands, just below what Python's stack allows."""
+DEEPEST = 90
+"""Maximum nesting of groups and commands; an environment takes six calls, and the caller has some of the stack too."""
 MAX_COLUMNS = 100
 LOOK_AHEAD = 40
 """Tokens within which an option, a position or a length ends."""

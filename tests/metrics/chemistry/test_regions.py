@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beamscore.metrics.chemistry.latex_text import normalize, tokenize
+from beamscore.metrics.chemistry.latex_text import MAX_GROUP_DEPTH, normalize, tokenize
 from beamscore.metrics.chemistry.ssml import is_ssml
 from tests.metrics.chemistry.helpers import PROTOCOLS, compare, line, molecule, reading
 
@@ -229,3 +229,14 @@ PIECES = [*"CHx_^{}[]23+,= ", "\\chemabove", "\\overset", "\\to", "\\xrightarrow
 def test_any_text_has_a_form_which_is_its_own_form(tokens: list[str]) -> None:
     once = form(" ".join(tokens))
     assert form(once) == once
+
+
+@pytest.mark.parametrize("command", ["\\xrightarrow", "\\chemabove", "\\charge"])
+def test_options_are_read_to_a_depth_whatever_the_stack_of_the_caller(command: str) -> None:
+    def called(depth: int, text: str) -> str:
+        return called(depth - 1, text) if depth else form(text)
+
+    for levels in (MAX_GROUP_DEPTH, MAX_GROUP_DEPTH + 1, 2_000):
+        text = f"{command}[" * levels + "x" + "]" * levels
+        assert called(0, text) == called(300, text)
+        assert command != "\\xrightarrow" or (levels > MAX_GROUP_DEPTH) == ("[" in called(0, text))

@@ -32,6 +32,10 @@ VISIBLE = {
     "a \\begin{comment} never closed": "a ",
     "\\verb|%| \\verb*+%+ b % c": "\\verb| | \\verb*+ + b ",
     "\\begin{verbatim} % \\iffalse \\end{verbatim} % c": "\\begin{verbatim} \\end{verbatim} ",
+    "\\verb{%} \\lstinline[a={%}]!%! \\verb|| \\verb*x % c": "\\verb{ } \\lstinline[a={%}]! ! \\verb|| \\verb*x ",
+    "\\verb{ % a\n} \\verb*| % b\n|": "\\verb{ \n} \\verb*| \n|",  # not closed in their line
+    **{f"\\verb|{'%' * count}|": f"\\verb|{shown}" for count, shown in ((2_000, " |"), (2_001, ""))},
+    "\\iffalse \\verb|\\fi| a \\fi b": " b",
     "\\url{http://a/%20b} % c": "\\url{ } ",
     "\\begin{verbatim} % never closed": "\\begin{verbatim} ",
 }
@@ -64,6 +68,12 @@ EXPANDED = {
     r"{\def\a{1}}\gdef\b{2}\a\b": "{}12",  # a definition holds to the end
     r"\def\a{\def\a{1}\a}\a": "1",  # a definition of the same name is no recursion
     r"\newcommand{\half}{1/2}\frac\half 3\sqrt\half x^\half": r"\frac{1/2} 3\sqrt{1/2} x^1/2",
+    r"\def\h{1/2}\frac{x_{1}}\h \frac{\}{}} \h\h \overset{" + "x" * 200 + r"}\h": (
+        r"\frac{x_{1}}{1/2} \frac{\}{}} {1/2}1/2 \overset{" + "x" * 200 + "}{1/2}"
+    ),
+    r"\def\h{1/2}\xrightarrow\h\xleftarrow[{a}]\h {x}\h \frac\}\h }\h \frac\\}\h": (
+        r"\xrightarrow{1/2}\xleftarrow[{a}]{1/2} {x}1/2 \frac\}{1/2} }1/2 \frac\\}1/2"
+    ),
     r"\newcommand{\a}{\a b}\a": r"\a b",  # recursion is not followed
     r"\def\a#1#2{<#2|#1>}\def\b#1{\a{#1}{x#1}}\b{\b y}": "<x<xy|y>|<xy|y>>",
     r"\newcommand{\m}[1]{<#1>}\newcommand{\n}{\m}\n{x}": "<x>",  # another name of a macro takes its arguments
@@ -91,6 +101,8 @@ BOMBS = {
     "laughs": "".join(f"\\def\\{a}{{" + f"\\{b}" * 10 + "}" for a, b in itertools.pairwise("abcdefghij")) + "\\a",
     "wide": "\\def\\d#1{" + "#1" * 20_000 + "}\\d{\\d{\\d{x}}}",
     "quadratic": "\\def\\a{" + "\\b" * 50_000 + "}\\def\\b{" + "x" * 50_000 + "}\\a",
+    "groups": "\\def\\a{xy}{" + "{x}" * 3_000 + "}\\a" * 3_000,
+    "no group": "\\def\\a{xy}" + "x" * 30_000 + "}\\a" * 30,
     "no end": "\\def\\a#1{}" + "\\a{" * 3_000 + "x" * 300_000,
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from hypothesis import assume, given, settings
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from beamscore.metrics.formula.latex.commands import sanitize, words
 from beamscore.metrics.formula.latex.normal_form import Unbalanced, normal_form
+from beamscore.metrics.formula.latex.parser import DEEPEST
 
 
 def printed(text: str, released: bool = False) -> str:
@@ -148,3 +150,17 @@ SANITIZED = {
 
 def test_tex_is_given_no_command_outside_of_the_vocabulary_and_no_column_a_hundred_times() -> None:
     assert {source: sanitize(source) for source in SANITIZED} == SANITIZED
+
+
+@pytest.mark.parametrize(
+    "around", ["{{{}}}", r"\hat{{{}}}", r"\left({}\right)", r"\begin{{array}}{{c}}{}\end{{array}}"]
+)
+def test_what_is_read_does_not_depend_on_the_stack_of_the_caller(around: str) -> None:
+    def called(depth: int) -> Any:
+        return called(depth - 1) if depth else (normal_form(text, released=True), normal_form(text))
+
+    for levels in (DEEPEST - 2, DEEPEST + 20, 2_000):
+        text = "x"
+        for _ in range(levels):
+            text = around.format(text)
+        assert called(0) == called(300)
