@@ -124,7 +124,7 @@ _SET = _option("--set KEY=VALUE", "set a key of the config", **_REPEATED)
 _BENCHMARK_AND_TRUTH = (
     _CONFIG,
     _SET,
-    _option("--ground-truth GLOB", "files of records, or a folder of them", **_GLOBS),
+    _option("--ground-truth GLOB", "files of records", **_GLOBS),
 )
 _RECORD_OUTPUT = (
     _option("--output FILE", "ends with .jsonl, .jsonl.gz, .jsonl.zst or .parquet"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import os
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -37,7 +36,7 @@ from ..runs.run import LAYOUT, Run
 from . import console
 from .arguments import configuration_of
 from .common import check_tools, hand_over, run_and_publish
-from .gate import JudgedRun, read_baseline, remove_verdicts, report_run, require_baseline
+from .gate import JudgedRun, check_files, read_baseline, remove_verdicts, report_run, require_baseline
 from .messages import DONE, WRONG_USAGE, say, warn
 
 SAMPLES_SCORED = 64
@@ -46,16 +45,14 @@ SAMPLES_SCORED = 64
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     """Evaluates; code 1 if a gate or the limit of rejected records failed, or nothing was scored, 4 if inconclusive."""
-    remove_verdicts(parsed)
+    (check_files if parsed.check else remove_verdicts)(parsed)
     configuration = configuration_of(parsed)
     require_baseline(parsed, configuration)
+    _check_options(parsed, configuration, launch.is_detached(options))
+    baseline = read_baseline(parsed, configuration, output=configuration.settings.output)
+    reused = reused_run(parsed.reuse, configuration)
     if parsed.check:
         return _check(configuration, options)
-    _check_options(parsed, configuration, launch.is_detached(options))
-    baseline = read_baseline(parsed, configuration)
-    if baseline is not None and os.path.abspath(baseline.path) == os.path.abspath(configuration.settings.output or ""):
-        raise UsageError(f"--baseline {parsed.baseline}: this is --output, whose result this run replaces")
-    reused = reused_run(parsed.reuse, configuration)
     plan = plan_evaluation(configuration, new_run_id())
     plan = replace(plan, baseline=baseline, page=not parsed.no_html, resume=parsed.resume)
     if reused is not None:

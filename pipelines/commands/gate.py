@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import copy
+import fnmatch
 import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,8 @@ from typing import Any
 
 import msgspec
 
-from ...transforms.io.storage import delete_files, write_file
+from ...transforms.io.publication import is_of_result
+from ...transforms.io.storage import delete_files, place_of, write_file
 from ...transforms.records import InputProblem, printable
 from ..config import settings
 from ..config.errors import UsageError, as_input_errors, as_output_errors
@@ -23,10 +25,10 @@ from ..runs.differences import CONFIGURED, RunSignature, differences
 from ..runs.documents import verdict_lines
 from ..runs.gates import Decision, decide, gate_verdicts, rejection_notes, stored_failures
 from ..runs.looks import count_look, is_counted, judged_runs, too_many_looks, unwritten
-from ..runs.named import SystemRun, age_warnings, check_measured, load_baseline
+from ..runs.named import SystemRun, age_warnings, check_measured, load_baseline, split_system
 from ..runs.provenance import PAGE_PROBLEM
 from ..runs.row_changes import MovedSample, top_contributors
-from ..runs.run import PAGE, REPORT, Run
+from ..runs.run import LAYOUT, PAGE, REPORT, Run
 from .console import print_metrics, print_verdicts
 from .messages import DONE, FAILED, INCONCLUSIVE, say, warn, without_page
 
@@ -82,16 +84,22 @@ def require_baseline(parsed: argparse.Namespace, configuration: Configuration) -
             )
 
 
-def read_baseline(parsed: argparse.Namespace, configuration: Configuration, run: Run | None = None) -> Run | None:
+def read_baseline(
+    parsed: argparse.Namespace, configuration: Configuration, run: Run | None = None, output: str | None = None
+) -> Run | None:
     """Returns the baseline of the command line; warns if it is old or no gate needs it.
 
-    run: the run that is judged; None: it does not exist yet.
+    run: the run that is judged; None: it does not exist yet, and will be written to `output`.
+
+    Raises UsageError if the run would replace its baseline.
     """
     if parsed.baseline is None:
         return None
     gates, labels = configuration.settings.gates, _labels(configuration)
     with as_input_errors("--baseline"):
         baseline = load_baseline(parsed.baseline, labels)
+    if output and place_of(baseline.path) == place_of(output):
+        raise UsageError(f"--baseline {parsed.baseline}: this is --output, whose result this run replaces")
     warn(age_warnings(baseline))
     # Looks are counted only at a baseline that a text file, not a run, names.
     if baseline.path != parsed.baseline and parsed.baseline.endswith(".txt") and any(map(is_counted, gates.values())):
@@ -102,8 +110,26 @@ def read_baseline(parsed: argparse.Namespace, configuration: Configuration, run:
     return baseline
 
 
+def check_files(parsed: argparse.Namespace) -> None:
+    """Raises UsageError if a file that the command writes beside its result is one that it reads, or part of a run."""
+    given = vars(parsed)
+    runs = [*given.get("runs", ()), given.get("run"), given.get("baseline"), given.get("output")]
+    inputs = [given.get("config"), *(given.get("ground_truth") or ()), *(given.get("predictions") or ())]
+    patterns = [place_of(form) for each in inputs if each for form in (each, each.partition("=")[2]) if form]
+    for name in ("junit", "markdown", "metrics_file"):
+        if path := given.get(name):
+            is_input = any(fnmatch.fnmatchcase(place_of(path), each) or place_of(path) == each for each in patterns)
+            if is_input or any(is_of_result(split_system(run)[0], LAYOUT, path) for run in runs if run):
+                option = f"--{name.replace('_', '-')} {path}"
+                raise UsageError(f"{option}: the command reads this file, or it is part of a run; give another path")
+
+
 def remove_verdicts(parsed: argparse.Namespace) -> None:
-    """Removes the files of an earlier run, so that its verdicts cannot be mistaken for those of this one."""
+    """Removes the files of an earlier run, so that its verdicts cannot be mistaken for those of this one.
+
+    Raises UsageError as check_files.
+    """
+    check_files(parsed)
     for name in ("junit", "markdown"):
         if path := getattr(parsed, name):
             with as_output_errors(f"--{name} {path}"):

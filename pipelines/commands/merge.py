@@ -55,18 +55,19 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     for each in runs:
         require_rows(each)
     configuration = merged_configuration(runs, parsed.output)
-    baseline = read_baseline(parsed, configuration)
+    baseline = read_baseline(parsed, configuration, output=parsed.output)
     files = (path for each in runs if each.published for path in each.published.files.values())
     check_not_replaced(parsed.output, LAYOUT, files)
     prepare_output(parsed.output)
     invocation = Invocation.now(parsed.command_line, launch.runner_name(options))
     sources = [{"path": each.path, "run_id": each.run_id, "inputs": each.provenance.get("inputs")} for each in runs]
+    of_baseline = None if baseline is None else {"path": baseline.path, "run_id": baseline.run_id}
     plan = MergePlan(
         tuple((each.path, each.run_id) for each in runs),
         configuration,
         launch.path_for_workers(options, parsed.output),
         new_run_id(),
-        replace(invocation, sources=tuple(sources)),
+        replace(invocation, sources=tuple(sources), baseline=of_baseline),
         baseline,
         page=not parsed.no_html,
     )

@@ -375,7 +375,7 @@ def _blessed(sources: HistorySources, history: History, last: Run | None) -> Bas
         return NOTHING
     try:
         blessed = Run.read(sources.blessed)
-        if blessed.summary.benchmark != history.benchmark:
+        if blessed.benchmark != history.benchmark:
             return NOTHING
         return against_baseline(last, blessed, "the blessed run")
     except UsageError as error:

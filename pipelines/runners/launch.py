@@ -58,7 +58,8 @@ def beam_options(flags: Sequence[str]) -> PipelineOptions:
     except (argparse.ArgumentError, SystemExit) as error:
         raise UsageError(f"{' '.join(flags)}: {error}") from error
     if unknown:
-        hint = nearest(unknown[0].partition("=")[0], [*option_names(parser), *OWN_FLAGS])
+        given = unknown[0].partition("=")[0]
+        hint = nearest(given, [name for name in (*option_names(parser), *OWN_FLAGS) if name != given])
         raise UsageError(f"{unknown[0]}: neither beamscore nor Beam knows this option{hint}")
     options = PipelineOptions(list(flags))
     _name_runner(options.view_as(StandardOptions))

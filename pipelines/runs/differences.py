@@ -78,7 +78,7 @@ def differences(ours: RunSignature, theirs: RunSignature, strictness: Strictness
     if ours.benchmark != theirs.benchmark:
         return [f"{it} is a run of {theirs.benchmark}, not of {ours.benchmark}"]
     return [*_versions(ours, theirs, strictness, it), *_options(ours, theirs, strictness, it),
-            *(surroundings(ours, theirs, it) if strictness.surroundings else ()),
+            *(surroundings(ours, theirs, it) if strictness.surroundings else _own_file(ours, theirs, it)),
             *(_ground_truth(ours, theirs, it) if strictness.ground_truth else ())]  # fmt: skip
 
 
@@ -159,6 +159,19 @@ def surroundings(ours: RunSignature, theirs: RunSignature, it: str) -> Iterator[
         here, there = (each.versions.get(kind) if isinstance(each.versions, dict) else None for each in (ours, theirs))
         if there is None or here != there:
             yield f"{it} used other versions of {kind}{_of_each(here, there)}"
+
+
+def _own_file(ours: RunSignature, theirs: RunSignature, it: str) -> Iterator[str]:
+    """Yields the file of the benchmark, FILE.py:CLASS, if it has changed: nothing else tells that scores may differ."""
+    here, there = (_packages(each.versions) for each in (ours, theirs))
+    for name in sorted(here.keys() & there.keys()):
+        if ".py:" in name and here[name] != there[name]:
+            yield f"{it} was scored by another version of {name}"
+
+
+def _packages(versions: Any) -> dict[str, Any]:
+    packages = versions.get("packages") if isinstance(versions, dict) else None
+    return packages if isinstance(packages, dict) else {}
 
 
 def _of_each(ours: Any, theirs: Any) -> str:

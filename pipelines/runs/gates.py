@@ -323,7 +323,7 @@ class _GateEvaluator:
         for times, confidence in confidences:
             limit = margin + (t_quantile(paired.units, confidence) if self.gate.judge == "interval" else 0.0)
             failures += times * float(stdtr(paired.units - 1, -limit))
-        often = f"about {failures:.2g}" if failures >= 0.01 else "fewer than 0.01"
+        often = f"about {round(failures, 0 if failures >= 10 else 2):g}" if failures >= 0.01 else "fewer than 0.01"
         return f"{text}, which an unchanged system with random answers would fail {often} times in {NIGHTS} nights"
 
     def _week(self, theirs: Measured) -> Iterator[_Check]:

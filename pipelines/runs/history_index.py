@@ -13,7 +13,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ...metrics.registry import is_benchmark
+from ...metrics.registry import BrokenBenchmark, benchmark_class, is_benchmark
 from ...transforms.io.publication import RUNS
 from ...transforms.io.storage import has_folders, is_on_disk, list_tree
 from ..config.errors import UsageError, one_line
@@ -116,8 +116,12 @@ def _read(folder: str, path: str) -> tuple[str, str, Any] | str:
         return str(error)
     if not run.provenance:
         return f"{run.path}: it has no run.json that says when it was made; evaluate it again"
-    if not is_benchmark(run.summary.benchmark):
-        return f"{run.path}: its benchmark {run.summary.benchmark} is not installed here"
+    if not is_benchmark(run.benchmark):
+        return f"{run.path}: its benchmark {run.benchmark} is not installed here"
+    try:
+        benchmark_class(run.benchmark)
+    except BrokenBenchmark as error:
+        return f"{run.path}: {one_line(error)}"
     try:
         started = run.provenance["started"]
         seconds(started)
@@ -145,7 +149,7 @@ def _rows(run: Run, path: str) -> Iterator[dict[str, Any]]:
         "run": path,
         "run_id": run.run_id,
         "started": run.provenance["started"],
-        "benchmark": summary.benchmark,
+        "benchmark": run.benchmark,
         "version": summary.version,
         "scoring": scoring_hash(summary.config),
         "ground_truth": None if fingerprint is None else f"{fingerprint.samples}:{fingerprint.hash}",

@@ -218,6 +218,11 @@ class Run:
         return self.summary.systems
 
     @property
+    def benchmark(self) -> str:
+        """The benchmark as its configuration names it, such as chart or my_metric.py:WER."""
+        return str(self.summary.config.get("benchmark", self.summary.benchmark))
+
+    @property
     def signature(self) -> RunSignature:
         """What the run scored, and with what; determines whether its scores compare with those of a different run."""
         summary, versions = self.summary, self.provenance.get("versions")

@@ -65,6 +65,12 @@ def test_the_merged_run_has_the_bytes_of_one_evaluation_of_all(runs: Path, tmp_p
     document = json.loads((out / "run.json").read_bytes())
     assert [each["path"] for each in document["merged_from"]] == [str(runs / "first"), str(runs / "second")]
     assert document["inputs"]["ground_truth"]["records"] == COUNT + len(BAD)
+    based = ("--baseline", runs / "first", "--no-html", "--quiet", "--output")
+    command("merge", runs / "first", runs / "second", *based, tmp_path / "based")
+    assert json.loads((tmp_path / "based" / "run.json").read_bytes())["baseline"]["path"] == str(runs / "first")
+    assert "this is --output, whose result" in refused(
+        runs / "first", runs / "second", "--baseline", out, "--output", out
+    )
     # Of the other order only the lists of inputs in the configuration tell.
     assert command("merge", runs / "second", runs / "first", *flags, tmp_path / "turned", "--quiet")[0] == 1
     turned = Run(0, "", "", tmp_path / "turned").sums

@@ -202,6 +202,34 @@ def test_a_damaged_run_is_told_in_one_line_and_never_judged(
     assert gate(nights, "same", folder)[:2] == (2, "")
 
 
+def test_no_file_but_an_earlier_one_of_the_same_kind_is_replaced(nights: Path, tmp_path: Path) -> None:
+    shutil.copytree(nights / "good", tmp_path / "run")
+    truths, config = shutil.copy(nights / "t.jsonl", tmp_path), shutil.copy(nights / "gates.yaml", tmp_path)
+    own = [tmp_path / "run" / name for name in ("summary.json", "report.md", "sums.json")]
+    files = {path: path.read_bytes() for path in [Path(truths), Path(config), *own]}
+    sides = ("--ground-truth", tmp_path / "t.*", f"--predictions=a={truths}", "--slice", "kind")
+    given = ("evaluate", config, *sides, "--baseline", tmp_path / "run")
+    for path in files:
+        for option in ("--junit", "--markdown", "--metrics-file"):
+            code, _, stderr = command(*given, "--output", tmp_path / "out", option, path)
+            assert command(*given, "--check", option, path)[0] == 2
+            said = f"{option} {path}: the command reads this file, or it is part of a run; give another path"
+            assert (code, stderr) == (2, f"beamscore: {said}\n")
+        if path in own:
+            assert command("export", tmp_path / "run", "--to", "model-index", "--output", path)[0] == 2
+    assert {path: path.read_bytes() for path in files} == files
+    # With --check, nothing is written or removed.
+    earlier = tmp_path / "junit.xml"
+    earlier.write_text("<?xml?>")
+    assert command(*given, "--check", "--junit", earlier)[0] == 0
+    assert earlier.read_text() == "<?xml?>"
+    # What a run would need is looked at, too.
+    assert command(*given[:-1], tmp_path / "none", "--check")[0] == 2
+    (tmp_path / "link").symlink_to("run")
+    said = "this is --output, whose result this run replaces"
+    assert said in command(*given[:-1], tmp_path / "run", "--check", "--output", tmp_path / "link")[2]
+
+
 def test_a_baseline_is_blessed_by_a_person_and_an_old_one_is_warned_of(nights: Path, tmp_path: Path) -> None:
     blessed = tmp_path / "blessed.txt"
     blessed.write_text(f"# by whom, and why\nnever there\n\n{nights}/good   # release 3\n# end\n")

@@ -29,6 +29,14 @@ def run(**changes: Any) -> differences.RunSignature:
     return msgspec.structs.replace(RUN, **changes)
 
 
+@pytest.mark.parametrize("name", sorted(EVERY - {"REUSED"}))
+def test_scores_of_another_version_of_the_file_of_a_benchmark_compare_with_none(name: str) -> None:
+    here, there = (run(versions={"packages": {"numpy": number, "m.py:A": number}}) for number in "12")
+    assert differences.differences(here, here, getattr(differences, name)) == []
+    found = differences.differences(here, there, getattr(differences, name))
+    assert found == ["it was scored by another version of m.py:A"]
+
+
 @pytest.mark.parametrize(
     ("other", "refusing", "reason"),
     [
@@ -55,6 +63,8 @@ def run(**changes: Any) -> differences.RunSignature:
          "the ground truth of a run has no fingerprint, so nothing tells whether both have the same"),
         (run(versions={"packages": {"numpy": "2", "new": "1"}, "tools": {}}), {"REUSED"},
          "it used other versions of packages: new 1, not none, numpy 2, not 1"),
+        (run(versions={"packages": {"numpy": "1", "m.py:A": "f0"}, "tools": {}}), {"REUSED"},
+         "it used other versions of packages: m.py:A f0, not none"),
         (run(versions=None), {"REUSED"}, "it used other versions of packages"),
     ],
 )  # fmt: skip
