@@ -47,7 +47,7 @@ def element_kind(task: str, chart_class: str) -> ElementKind | None:
 
 def class_of(name: str | None, protocol: Protocol) -> str:
     """Returns the name of a class as classes are compared; empty if there is none."""
-    return normalised_class(compared_text(name, protocol)) if name else ""
+    return compared_text(normalised_class(compared_text(name, protocol)), protocol) if name else ""
 
 
 def normalised_class(name: str) -> str:

@@ -39,9 +39,10 @@ def read_text(text: str, protocol: Protocol) -> str:
     'co₂ per km²'
     """
     plain = compared_text(text, protocol).replace("\n", " ").replace("\r", " ").lower().strip()
-    if len(plain) > MAX_REWRITTEN_LENGTH or not may_have_latex(plain):
-        return plain
-    return compared_text(without_latex(plain), protocol)
+    if len(plain) <= MAX_REWRITTEN_LENGTH and may_have_latex(plain):
+        plain = without_latex(plain)
+    # Lower case has compositions that upper case lacks, such as that of J and a caron.
+    return compared_text(plain, protocol)
 
 
 def read_texts(texts: Sequence[str], protocol: Protocol) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from unicodeit.data import SUBSUPERSCRIPTS
 
+from beamscore.metrics.chart.classes import class_of
 from beamscore.metrics.chart.names import compared_labels, numbers, read_text, text_scores, without_latex
 from tests.metrics.common.test_common import TEXTS
 from tests.metrics.samples import edit_distance
@@ -22,6 +24,15 @@ def test_texts() -> None:
     found = {"  Total\nCOST \r\n": "total cost", "a\rb": "a b", "\\Alpha 5": "α 5", "x^2": "x^2", "": "", long: long}
     assert [read_text(text, "published") for text in found] == [*found.values()]
     assert read_text(long[:-1], "published") == "x²" * 200
+
+
+def test_texts_are_compared_in_composed_form_also_where_lower_case_alone_has_one() -> None:
+    assert read_text("J\u030c", "published") == class_of("J\u030c", "published") == "\u01f0"
+    assert read_text("J\u030c", "released") == "j\u030c"
+    for code in range(0x80, 0x3000):
+        text = unicodedata.normalize("NFD", chr(code)).upper()
+        for found in (read_text(text, "published"), class_of(text, "published")):
+            assert unicodedata.is_normalized("NFC", found)
 
 
 # Scripts that unicodeit replaces and others, their parts, and a few commands and accents.
