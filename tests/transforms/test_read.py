@@ -97,7 +97,9 @@ BAD: list[tuple[bytes, Cause, str]] = [
     ]),
     (b'{"sample_id": ""}', "no_sample_id", "sample_id must have 1 to 1024 characters, not 0"),
     (b'{"sample_id": "%s"}' % (b"x" * 1025), "no_sample_id", "sample_id must have 1 to 1024 characters, not 1025"),
-    (b'[{"sample_id": "a"}]', "no_sample_id", "sample_id must be a string or an integer: Expected `object`"),
+    *((line, "unreadable", f"a record must be a JSON object on one line, not `{name}`") for line, name in [
+        (b'[{"sample_id": "a"}]', "array"), (b'"a"', "str"), (b"7", "int"), (b"null", "null")
+    ]),
     # 17 bytes around the text, and the line end.
     (b'{"sample_id": "%s"}' % (b"x" * 2500), "too_large", "has 2518 bytes, more than the 2500 of limits.record_bytes"),
     (b'{"sample_id": "a", "x": ' + b"[" * 6 + b"]" * 6 + b"}", "too_deep", DEEP),

@@ -177,6 +177,7 @@ class _KeyOnly(msgspec.Struct):
     sample_id: str
 
 
+_NOT_OBJECT = re.compile(r"Expected `object`, got `(\w+)`\Z")
 _KEY_ONLY = msgspec.json.Decoder(_KeyOnly)
 
 
@@ -189,6 +190,8 @@ def identified(text: bytes, fields: FieldMap) -> tuple[str, bytes, tuple[Cause, 
         text = fields.of_json(text)
         sample_id = _KEY_ONLY.decode(text).sample_id
     except msgspec.ValidationError as error:
+        if (expected := _NOT_OBJECT.match(str(error))) is not None:
+            return "", text, ("unreadable", f"a record must be a JSON object on one line, not `{expected[1]}`")
         return "", text, ("no_sample_id", about_sample_id(str(error), fields.integer_ids))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         return "", text, ("unreadable", explain(error))
