@@ -225,11 +225,7 @@ class RecordIntake(beam.DoFn):
         sample_id, text, unidentified = identified(text, fields)
         if unidentified is None:
             return sample_id.encode(), encoded().encoded
-        cause, message = unidentified
-        if cause == "unreadable":
-            hint = "; NaN and Infinity are not JSON" if b"NaN" in line.text or b"Infinity" in line.text else ""
-            message = f"this is not JSON: {message}{hint}"
-        return self.rejected(encoded(), cause, message)
+        return self.rejected(encoded(), *unidentified)
 
     def _row(self, encoder: RecordEncoder, row: Row) -> KeyedRecord | Quarantined:
         encoded = EncodedRecord(encoder.encode(row.number, row.line or row.number + 1, MSGPACK, row.payload))

@@ -9,6 +9,7 @@ import contextlib
 import dataclasses
 import functools
 import json
+import math
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -194,7 +195,8 @@ def identified(text: bytes, fields: FieldMap) -> tuple[str, bytes, tuple[Cause, 
             return "", text, ("unreadable", f"a record must be a JSON object on one line, not `{expected[1]}`")
         return "", text, ("no_sample_id", about_sample_id(str(error), fields.integer_ids))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        return "", text, ("unreadable", explain(error))
+        hint = "; NaN and Infinity are not JSON" if b"NaN" in text or b"Infinity" in text else ""
+        return "", text, ("unreadable", f"this is not JSON: {explain(error)}{hint}")
     problem = wrong_length(sample_id)
     return sample_id, text, None if problem is None else ("no_sample_id", problem)
 
@@ -248,10 +250,25 @@ def record_json(fields: Mapping[str, Any], is_sorted: bool = False) -> bytes:
     written, RecursionError if it is nested too deep.
     """
     try:
-        return msgspec.json.encode(fields, enc_hook=_plain, order="sorted" if is_sorted else None)
+        written = msgspec.json.encode(fields, enc_hook=_plain, order="sorted" if is_sorted else None)
+        if b"null" not in written or not _has_infinity(fields):
+            return written
     except UnicodeEncodeError:
-        # A lone surrogate is not text. As an escape it is rejected when the record is decoded, with this record.
-        return json.dumps(msgspec.to_builtins(fields, enc_hook=_plain), sort_keys=is_sorted).encode()
+        pass
+    # A lone surrogate is not text, nor infinity a number of JSON, though it would be written as null: as they are
+    # written here, they are rejected when the record is decoded, with this record.
+    return json.dumps(msgspec.to_builtins(fields, enc_hook=_plain), sort_keys=is_sorted).encode()
+
+
+def _has_infinity(fields: Mapping[str, Any]) -> bool:
+    left: list[Any] = [msgspec.to_builtins(fields, enc_hook=_plain)]
+    while left:
+        value = left.pop()
+        if isinstance(value, float) and math.isinf(value):
+            return True
+        if isinstance(value, (dict, list, tuple)):
+            left += value.values() if isinstance(value, dict) else value
+    return False
 
 
 def _without_rows(value: Any) -> Any:

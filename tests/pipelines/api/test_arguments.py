@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,20 @@ def test_numbers_of_numpy_are_numbers_and_a_setting_is_no_option() -> None:
     assert beamscore.evaluate("toy", TRUTHS, PREDICTIONS, **of_numpy).intervals == plain.intervals
     with pytest.raises(ValueError, match="missing is a setting of every benchmark"):
         beamscore.evaluate("toy", TRUTHS, PREDICTIONS, options={"missing": "exclude"})
+
+
+@pytest.mark.parametrize("form", [list, pa.Table.from_pylist])
+def test_infinity_is_no_number_of_a_record_and_nan_a_missing_value(form: Any) -> None:
+    def rules(value: Any) -> Any:
+        rule = {"id": 1, "matches": 1, "properties": {"a": 1.0, "b": value}, "centerlines": [1]}
+        return form([{"sample_id": "a", "rules": [rule]}])
+
+    for value in (math.inf, -math.inf, np.float32("inf")):
+        with pytest.warns(UserWarning, match="1 prediction record rejected"):
+            found = beamscore.evaluate("traffic_rules", rules(None), rules(value), replicates=0)
+        assert found.values["overall.f1"] == 0
+        assert [each.message.endswith("NaN and Infinity are not JSON") for each in found.rejected] == [True]
+    assert beamscore.evaluate("traffic_rules", rules(None), rules(math.nan), replicates=0).values["overall.f1"] == 1
 
 
 def test_a_column_that_no_ground_truth_has_is_refused_and_one_without_values_warned_of() -> None:
