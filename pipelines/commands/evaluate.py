@@ -45,7 +45,10 @@ SAMPLES_SCORED = 64
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     """Evaluates; code 1 if a gate or the limit of rejected records failed, or nothing was scored, 4 if inconclusive."""
-    (check_files if parsed.check else remove_verdicts)(parsed)
+    if parsed.check:
+        check_files(parsed)
+    else:
+        remove_verdicts(parsed)
     configuration = configuration_of(parsed)
     require_baseline(parsed, configuration)
     _check_options(parsed, configuration, launch.is_detached(options))
@@ -67,7 +70,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     warn(plan.inputs.warnings)
     invocation = Invocation.now(parsed.command_line, launch.runner_name(options), plan.inputs.files)
     used = {"baseline": baseline, "reused": reused}
-    more: dict[str, Any] = {name: {"path": run.path, "run_id": run.run_id} for name, run in used.items() if run}
+    more: dict[str, Any] = {name: run.reference for name, run in used.items() if run}
     plan = replace(plan, output=launch.path_for_workers(options, plan.output), invocation=replace(invocation, **more))
     launch.use_processes(options, parsed.processes, sum(file.size for file in plan.inputs.files))
     check_tools(configuration, options)

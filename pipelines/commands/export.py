@@ -14,7 +14,7 @@ from itertools import chain
 import yaml
 from apache_beam.options.pipeline_options import PipelineOptions
 
-from ...transforms.io.publication import is_of_result
+from ...transforms.io.publication import files_of_result
 from ...transforms.io.storage import atomic_write, make_folder, new_run_id
 from ...transforms.publish import encode_json
 from ...transforms.records import printable
@@ -41,7 +41,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
             raise UsageError(f"--{name.replace('_', '-')}: has no effect on --to {parsed.to}")
     if parsed.relationship not in (None, *RELATIONSHIPS):
         raise UsageError(f"--relationship {parsed.relationship}: must be one of {', '.join(RELATIONSHIPS)}")
-    if parsed.output and is_of_result(split_system(parsed.run)[0], LAYOUT, parsed.output):
+    if parsed.output and any(files_of_result(split_system(parsed.run)[0], LAYOUT, [parsed.output])):
         raise UsageError(f"--output {parsed.output}: this is a file of the run, which would be lost; give another path")
     match parsed.to:
         case "mlflow":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import copy
 import fnmatch
+import itertools
 import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from ...transforms.io.publication import is_of_result
+from ...transforms.io.publication import files_of_result
 from ...transforms.io.storage import delete_files, place_of, write_file
 from ...transforms.records import InputProblem, printable
 from ..config import settings
@@ -29,6 +30,7 @@ from ..runs.named import SystemRun, age_warnings, check_measured, load_baseline,
 from ..runs.provenance import PAGE_PROBLEM
 from ..runs.row_changes import MovedSample, top_contributors
 from ..runs.run import LAYOUT, PAGE, REPORT, Run
+from .arguments import systems
 from .console import print_metrics, print_verdicts
 from .messages import DONE, FAILED, INCONCLUSIVE, say, warn, without_page
 
@@ -113,15 +115,20 @@ def read_baseline(
 def check_files(parsed: argparse.Namespace) -> None:
     """Raises UsageError if a file that the command writes beside its result is one that it reads, or part of a run."""
     given = vars(parsed)
-    runs = [*given.get("runs", ()), given.get("run"), given.get("baseline"), given.get("output")]
-    inputs = [given.get("config"), *(given.get("ground_truth") or ()), *(given.get("predictions") or ())]
-    patterns = [place_of(form) for each in inputs if each for form in (each, each.partition("=")[2]) if form]
-    for name in ("junit", "markdown", "metrics_file"):
-        if path := given.get(name):
-            is_input = any(fnmatch.fnmatchcase(place_of(path), each) or place_of(path) == each for each in patterns)
-            if is_input or any(is_of_result(split_system(run)[0], LAYOUT, path) for run in runs if run):
-                option = f"--{name.replace('_', '-')} {path}"
-                raise UsageError(f"{option}: the command reads this file, or it is part of a run; give another path")
+    paths = {name: path for name in ("junit", "markdown", "metrics_file") if (path := given.get(name))}
+    if not paths:
+        return
+    named = [text for text in (*given.get("runs", ()), given.get("run"), given.get("baseline")) if text]
+    folders = [*(split_system(text)[0] for text in named), *filter(None, [given.get("output")])]
+    of_runs = {path for folder in folders for path in files_of_result(folder, LAYOUT, paths.values())}
+    of_systems = systems(given.get("predictions") or ()).values()
+    globs = [given.get("config"), *(given.get("ground_truth") or ()), *itertools.chain.from_iterable(of_systems)]
+    inputs = [place_of(glob) for glob in globs if glob]
+    for name, path in paths.items():
+        place = place_of(path)
+        if path in of_runs or place in inputs or any(fnmatch.fnmatchcase(place, glob) for glob in inputs):
+            option = f"--{name.replace('_', '-')} {path}"
+            raise UsageError(f"{option}: the command reads this file, or it is part of a run; give another path")
 
 
 def remove_verdicts(parsed: argparse.Namespace) -> None:

@@ -60,14 +60,13 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     check_not_replaced(parsed.output, LAYOUT, files)
     prepare_output(parsed.output)
     invocation = Invocation.now(parsed.command_line, launch.runner_name(options))
-    sources = [{"path": each.path, "run_id": each.run_id, "inputs": each.provenance.get("inputs")} for each in runs]
-    of_baseline = None if baseline is None else {"path": baseline.path, "run_id": baseline.run_id}
+    sources = [{**each.reference, "inputs": each.provenance.get("inputs")} for each in runs]
     plan = MergePlan(
         tuple((each.path, each.run_id) for each in runs),
         configuration,
         launch.path_for_workers(options, parsed.output),
         new_run_id(),
-        replace(invocation, sources=tuple(sources), baseline=of_baseline),
+        replace(invocation, sources=tuple(sources), baseline=baseline.reference if baseline else None),
         baseline,
         page=not parsed.no_html,
     )

@@ -156,22 +156,22 @@ def _value(value: Any) -> str:
 def surroundings(ours: RunSignature, theirs: RunSignature, it: str) -> Iterator[str]:
     """Yields the differing versions of packages and programs: they may change the last digits of a score."""
     for kind in ("packages", "tools"):
-        here, there = (each.versions.get(kind) if isinstance(each.versions, dict) else None for each in (ours, theirs))
+        here, there = (_versions_of(each, kind) for each in (ours, theirs))
         if there is None or here != there:
             yield f"{it} used other versions of {kind}{_of_each(here, there)}"
 
 
 def _own_file(ours: RunSignature, theirs: RunSignature, it: str) -> Iterator[str]:
     """Yields the file of the benchmark, FILE.py:CLASS, if it has changed: nothing else tells that scores may differ."""
-    here, there = (_packages(each.versions) for each in (ours, theirs))
-    for name in sorted(here.keys() & there.keys()):
-        if ".py:" in name and here[name] != there[name]:
-            yield f"{it} was scored by another version of {name}"
+    here, there = (_versions_of(each, "packages") for each in (ours, theirs))
+    if isinstance(here, dict) and isinstance(there, dict):
+        for name in sorted(here.keys() & there.keys()):
+            if ".py:" in name and here[name] != there[name]:
+                yield f"{it} was scored by another version of {name}"
 
 
-def _packages(versions: Any) -> dict[str, Any]:
-    packages = versions.get("packages") if isinstance(versions, dict) else None
-    return packages if isinstance(packages, dict) else {}
+def _versions_of(signature: RunSignature, kind: str) -> Any:
+    return signature.versions.get(kind) if isinstance(signature.versions, dict) else None
 
 
 def _of_each(ours: Any, theirs: Any) -> str:

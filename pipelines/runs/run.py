@@ -223,6 +223,11 @@ class Run:
         return str(self.summary.config.get("benchmark", self.summary.benchmark))
 
     @property
+    def reference(self) -> dict[str, str]:
+        """What run.json of another run holds of this one."""
+        return {"path": self.path, "run_id": self.run_id}
+
+    @property
     def signature(self) -> RunSignature:
         """What the run scored, and with what; determines whether its scores compare with those of a different run."""
         summary, versions = self.summary, self.provenance.get("versions")

@@ -249,19 +249,21 @@ def record_json(fields: Mapping[str, Any], is_sorted: bool = False) -> bytes:
     is_sorted: whether keys are in order: equal bytes for equal records. Raises TypeError if a value cannot be
     written, RecursionError if it is nested too deep.
     """
-    try:
+    written: bytes | None = None
+    with contextlib.suppress(UnicodeEncodeError):
         written = msgspec.json.encode(fields, enc_hook=_plain, order="sorted" if is_sorted else None)
-        if b"null" not in written or not _has_infinity(fields):
+        if b"null" not in written:
             return written
-    except UnicodeEncodeError:
-        pass
+    plain = msgspec.to_builtins(fields, enc_hook=_plain)
+    if written is not None and not _has_infinity(plain):
+        return written
     # A lone surrogate is not text, nor infinity a number of JSON, though it would be written as null: as they are
     # written here, they are rejected when the record is decoded, with this record.
-    return json.dumps(msgspec.to_builtins(fields, enc_hook=_plain), sort_keys=is_sorted).encode()
+    return json.dumps(plain, sort_keys=is_sorted).encode()
 
 
-def _has_infinity(fields: Mapping[str, Any]) -> bool:
-    left: list[Any] = [msgspec.to_builtins(fields, enc_hook=_plain)]
+def _has_infinity(plain: Any) -> bool:
+    left = [plain]
     while left:
         value = left.pop()
         if isinstance(value, float) and math.isinf(value):

@@ -114,18 +114,20 @@ def run_folder(output: str, run_id: str) -> str:
     return posixpath.join(output, RUNS, run_id)
 
 
-def is_of_result(output: str, layout: Layout, path: str) -> bool:
-    """Returns whether a file is one of those that a run writes to `output`."""
-    root, place = place_of(output), place_of(path)
-    first = place.removeprefix(f"{root}/").partition("/")[0]
-    return place.startswith(f"{root}/") and first in (*layout.files, *layout.folders, RUNS)
+def files_of_result(output: str, layout: Layout, paths: Iterable[str]) -> Iterator[str]:
+    """Yields those of the files that a run writes to `output`."""
+    root = place_of(output)
+    own = {*layout.files, *layout.folders, RUNS}
+    for path in paths:
+        place = place_of(path)
+        if place.startswith(f"{root}/") and place.removeprefix(f"{root}/").partition("/")[0] in own:
+            yield path
 
 
 def check_not_replaced(output: str, layout: Layout, paths: Iterable[str]) -> None:
     """Raises InputProblem if the result of a run would replace or remove a file that it reads."""
-    for path in paths:
-        if is_of_result(output, layout, path):
-            raise InputProblem(f"--output {output}: its result would replace the input {path}; give another --output")
+    for path in files_of_result(output, layout, paths):
+        raise InputProblem(f"--output {output}: its result would replace the input {path}; give another --output")
 
 
 def committed_runs(output: str, layout: Layout) -> list[str]:

@@ -202,7 +202,7 @@ def test_a_damaged_run_is_told_in_one_line_and_never_judged(
     assert gate(nights, "same", folder)[:2] == (2, "")
 
 
-def test_no_file_but_an_earlier_one_of_the_same_kind_is_replaced(nights: Path, tmp_path: Path) -> None:
+def test_no_file_that_is_read_or_part_of_a_run_is_replaced(nights: Path, tmp_path: Path) -> None:
     shutil.copytree(nights / "good", tmp_path / "run")
     truths, config = shutil.copy(nights / "t.jsonl", tmp_path), shutil.copy(nights / "gates.yaml", tmp_path)
     own = [tmp_path / "run" / name for name in ("summary.json", "report.md", "sums.json")]
