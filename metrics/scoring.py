@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from math import inf, isfinite
 from numbers import Real
 from typing import Any, Literal, TypeVar
@@ -92,7 +92,8 @@ def _scored(
     benchmark: Benchmark[Any, Any, Any], pairs: Mapping[int, Pair[Any, Any]], score: ScoreBatch
 ) -> dict[int, Result]:
     results = _in_batches([*pairs.values()], score, benchmark.batch_size, "scoring")
-    return dict(zip(pairs, map(_checked, results), strict=True))
+    declared = frozenset(benchmark.sample_metric_names())
+    return {number: _checked(result, declared) for number, result in zip(pairs, results, strict=True)}
 
 
 def draw_pairs(benchmark: Benchmark[Any, Any, Any], pairs: Sequence[DrawnPair[Any, Any]]) -> list[str | RejectedRecord]:
@@ -128,12 +129,17 @@ def _in_batches(
     return results
 
 
-def _checked(result: Result) -> Result:
-    """Returns a score with its details as JSON; rejects a score that cannot be added up, ordered or written."""
+def _checked(result: Result, declared: Set[str]) -> Result:
+    """Returns a score with its details as JSON; rejects a score that cannot be added up, ordered or written.
+
+    declared: the names of the per-sample metrics that are written.
+    """
     if isinstance(result, RejectedRecord):
         return result
     try:
         check_statistics(result.statistics)
+        if unknown := result.metrics.keys() - declared:
+            raise ValueError(f"per-sample metric {min(unknown)}: it is not declared in sample_metrics")
         metrics = {name: None if value is None else _measured(name, value) for name, value in result.metrics.items()}
         details = msgspec.Raw(_DETAILS.encode(result.details))
         return SampleScore(result.statistics, metrics, details, result.coverage)

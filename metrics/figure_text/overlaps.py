@@ -10,13 +10,15 @@ from typing import NamedTuple
 import numpy as np
 import shapely
 
+from ..benchmark import RejectedRecord
 from ..common.boxes import shared_area
 from ..common.budget import Budget
-from .limits import MAX_PAIRS, charge_intersections, too_many
+from .limits import charge_intersections
 from .records import Box
 from .regions import Region
 
 PAIRS_PER_STEP = 16
+MAX_PAIRS = 1_000_000
 
 
 class Overlap(NamedTuple):
@@ -87,7 +89,7 @@ def near_pairs(truths: Iterable[Region], detections: Sequence[Region], budget: B
         ]
         pairs += [(truth, detections[number]) for number in sorted(near)]
         if len(pairs) > MAX_PAIRS:
-            raise too_many(f"more than {MAX_PAIRS} pairs of regions overlap")
+            raise RejectedRecord("prediction", f"more than {MAX_PAIRS} pairs of regions overlap")
     return pairs
 
 

@@ -198,7 +198,7 @@ def _check(configuration: Configuration, options: PipelineOptions) -> int:
 def _check_side(inputs: Inputs, side: int, first: FirstRecords) -> Iterator[str | InputProblem]:
     """Yields the content of a side, and what is wrong with it."""
     label, files = side_label(inputs, side), inputs.files_of(side)
-    size, count = sum(file.size for file in files), max(first.records, first.rejected)
+    size, count = sum(file.size for file in files), first.read
     records = count_of(count, "record") if first.whole else f"{count:,} and more records"
     yield f"{label}: {count_of(len(files), 'file')}, {size:,} bytes, {records}"
     if not first.records:
@@ -218,6 +218,9 @@ def _check_side(inputs: Inputs, side: int, first: FirstRecords) -> Iterator[str 
             yield f"  {what}: {names}"
     if first.rejected:
         yield f"  {first.rejected} of the first records would be rejected, such as {first.problem}"
+    if first.duplicates and not inputs.columns[side].repeats:
+        number, example = len(first.duplicates), first.duplicates[0]
+        yield f"  {number} of the first records would be rejected as duplicates, such as {example}"
     if not first.by_id:
         yield InputProblem(f"{label}: no record has a sample_id that can be used: {first.problem}")
     if (mismatch := other_records(inputs, side, first)) is not None:

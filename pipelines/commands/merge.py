@@ -132,7 +132,7 @@ def _make(plan: MergePlan, parts: dict[str, list[Any]]) -> dict[str, bytes]:
     (shared,) = parts["overlaps"]
     if shared:
         named = ", ".join(f"{printable(sample)} ({_named(plan, runs)})" for sample, runs in shared)
-        problem = f"samples are in more than one of the runs, such as {named}"
+        problem = f"sample_ids are in more than one of the runs, such as {named}"
         raise InputProblem(f"{problem}; merge runs over disjoint samples")
     try:
         runs = [Run.read(path) for path, _ in plan.runs]

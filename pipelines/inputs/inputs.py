@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 
 import apache_beam as beam
-import msgspec
 
 from ...metrics.benchmark import record_fields, text_fields
 from ...metrics.common.text import nearest
 from ...transforms.blocks import bucket_count
-from ...transforms.io.field_map import SideColumns
+from ...transforms.io.field_map import SideColumns, identified
 from ...transforms.io.files import SourceFile, match_files, split_file
-from ...transforms.io.readers import Line, RecordLimits, known_fields, listed, read_part
+from ...transforms.io.readers import (
+    Line,
+    RecordLimits,
+    Row,
+    known_fields,
+    listed,
+    nesting_problem,
+    read_part,
+    too_large,
+)
 from ...transforms.read import BYTES_PER_BUNDLE, ReadPlan, ReadRecords
 from ...transforms.records import GROUND_TRUTH, JSON, MSGPACK, EncodedRecord, InputProblem, Origin
 from ...transforms.repeats import REPEAT
@@ -148,19 +155,28 @@ def preview(files: Iterable[SourceFile], columns: SideColumns, limits: RecordLim
             first.fields = dict.fromkeys(known_fields(file, columns.fields) or (), 0) | first.fields
             parts = split_file(file, file.size)
             for item in chain.from_iterable(read_part(part, columns, limits) for part in parts):
-                if max(first.records, first.rejected) >= RECORDS_LOOKED_AT or bytes_read >= BYTES_LOOKED_AT:
+                if first.read >= RECORDS_LOOKED_AT or bytes_read >= BYTES_LOOKED_AT:
                     first.whole = False
                     return first
-                if isinstance(item, Line):
-                    encoding, payload, size = JSON, item.text, item.length
-                    problem = "it is larger than limits.record_bytes" if size > limits.record_bytes else None
-                    with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-                        payload = columns.fields.of_json(item.text)
-                else:
-                    encoding, payload, size, problem = MSGPACK, item.payload, len(item.payload), item.error
-                bytes_read += size
-                origin = Origin(file.side, file.number, first.records, 0, file.path)
-                first.add(EncodedRecord.of(origin, encoding, payload), problem)
+                record, problem = _encoded(item, file, columns, limits)
+                bytes_read += record.size
+                first.add(record, problem)
         except InputProblem as error:
             first.reject(error.message)
     return first
+
+
+def _encoded(
+    item: Line | Row, file: SourceFile, columns: SideColumns, limits: RecordLimits
+) -> tuple[EncodedRecord, str | None]:
+    """Returns the record of a line or a row, and why the run would reject it."""
+    if isinstance(item, Row):
+        origin = Origin(file.side, file.number, item.number, item.line or item.number + 1, file.path)
+        return EncodedRecord.of(origin, MSGPACK, item.payload), item.error
+    _, text, unidentified = identified(item.text, columns.fields)
+    problem = None if unidentified is None else unidentified[1]
+    if item.length > limits.record_bytes:
+        problem = too_large(item.length, limits.record_bytes)
+    elif nested := nesting_problem(item.text, limits.depth):
+        problem = f"the record {nested}"
+    return EncodedRecord.of(Origin(file.side, file.number, item.position, item.line, file.path), JSON, text), problem

@@ -23,30 +23,36 @@ RECORDS_LOOKED_AT = 1000
 class FirstRecords:
     """A summary of the first records of a side.
 
-    fields: how many of the records have a value in each field, in order of appearance. If a file lists its own fields,
-    fields without a value are included. records: how many of them are objects. rejected: how many the reader would
-    reject. problem: why the first of these would be. by_id: the records with a sample_id. whole: whether these are all
-    records of the side.
+    read: how many there are. fields: how many of them have a value in each field, in order of appearance. If a file
+    lists its own fields, fields without a value are included. records: how many of them are objects. rejected: how many
+    the reader would reject. problem: where the first of these is, and why. by_id: the records with a sample_id.
+    duplicates: where the others with these sample_ids are. whole: whether these are all records of the side.
     """
+
+    read: int = 0
 
     fields: dict[str, int] = field(default_factory=dict)
     records: int = 0
     rejected: int = 0
     problem: str = ""
     by_id: dict[str, EncodedRecord] = field(default_factory=dict)
+    duplicates: list[str] = field(default_factory=list)
     whole: bool = True
 
     def add(self, record: EncodedRecord, problem: str | None = None) -> None:
         """Adds a record; rejects it if it has a problem, is not an object, or has no sample_id."""
+        self.read += 1
         try:
-            if problem is not None:
-                raise ValueError(problem)
             for name, value in record.decode(dict[str, msgspec.Raw]).items():
                 self.fields[name] = self.fields.get(name, 0) + (bytes(value) not in (b"null", b"\xc0"))
             self.records += 1
-            self.by_id.setdefault(record.decode(_Key).sample_id, record)
+            sample_id = record.decode(_Key).sample_id
+            if problem is not None:
+                raise ValueError(problem)
+            if self.by_id.setdefault(sample_id, record) is not record:
+                self.duplicates.append(f"{record.origin.place}: {shown(sample_id)}")
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-            self.reject(f"{record.origin.path}: {error}")
+            self.reject(f"{record.origin.place}: {problem or error}")
 
     def reject(self, problem: str) -> None:
         """Counts a record, or a file, that cannot be read."""

@@ -230,7 +230,8 @@ def judge_nights(
     if failures or not all(coverage.scored for coverage in latest.coverage.values()):
         judgement = "fail"
     started = latest.started[:16].replace("T", " ")
-    sentence = f"The last of {len(history.nights):,} runs is {latest.run}, started {started}"
+    which = f"last of {len(history.nights):,} runs" if len(history.nights) > 1 else "only run"
+    sentence = f"The {which} is {latest.run}, started {started}"
     before = dict.fromkeys(night.run for system in latest.systems for night in history.before(system)[-1:])
     if against is not None:
         sentence += f", compared with {', '.join(before)}. {against.sentence}"

@@ -80,12 +80,12 @@ def test_the_merged_run_has_the_bytes_of_one_evaluation_of_all(runs: Path, tmp_p
 def test_runs_that_share_samples_are_refused_with_their_names(runs: Path, tmp_path: Path) -> None:
     """Also where a prediction belongs to a sample of another run: one evaluation of all would have paired it."""
     shared = refused(runs / "first", runs / "whole", "--output", tmp_path / "out")
-    assert shared.startswith(f"samples are in more than one of the runs, such as s0 ({runs}/first and ")
+    assert shared.startswith(f"sample_ids are in more than one of the runs, such as s0 ({runs}/first and ")
     stray = shard(tmp_path / "in", [(CORPUS[0][0] | {"sample_id": "new"}, CORPUS[1][1])], [])
     write_lines(stray / "same.jsonl", [{"sample_id": "s1", "text": "x"}])
     assert run(tmp_path / "third", [stray]).code == 1  # nothing was scored
     shared = refused(runs / "first", tmp_path / "third", "--output", tmp_path / "out")
-    assert shared.startswith("samples are in more than one of the runs, such as s1 (")
+    assert shared.startswith("sample_ids are in more than one of the runs, such as s1 (")
     assert not (tmp_path / "out" / "summary.json").exists()
 
 
@@ -99,7 +99,7 @@ def test_what_does_not_fit_is_told_in_one_line(runs: Path, tmp_path: Path) -> No
     shutil.copytree(second, bare, ignore=shutil.ignore_patterns(".runs", "samples"))
     cases: list[tuple[list[str | Path], str]] = [
         ([first], "give at least two runs to merge"),
-        ([second, first, first], f"samples are in more than one of the runs, such as s0 ({first} and {first})"),
+        ([second, first, first], f"sample_ids are in more than one of the runs, such as s0 ({first} and {first})"),
         ([first, other], f"{other}: cannot be merged with {first}: it used protocol: "),
         ([first, sliced], f"{sliced}: cannot be merged with {first}: it was sliced by other columns"),
         ([first, derived], f"{derived}: cannot be merged with {first}: it has other derived metrics"),

@@ -253,12 +253,12 @@ def test_a_truth_of_too_many_slices_is_rejected_with_the_columns() -> None:
     assert found == {"a": ("scored", 6), "b": ("rejected", 0)}
 
 
-def settled(value: Any) -> Any:
+def settled(value: Any, name: str = "similarity") -> Any:
     """Returns the metric of a sample, or why it was rejected."""
 
     class MetricBenchmark(ToyBenchmark):
         def score_sample(self, truth: Truth, prediction: Prediction | None) -> SampleScore:
-            return SampleScore({"samples": 1}, {"similarity": value})
+            return SampleScore({"samples": 1}, {name: value})
 
     (scored,), quarantine = score([sample("a", "x", "x")], benchmark=MetricBenchmark(Options()))
     return scored.metrics["similarity"] if scored.status == "scored" else quarantine[0].error
@@ -271,6 +271,7 @@ def test_a_metric_is_a_float_without_the_sign_of_a_zero_or_rejects_its_sample() 
     for value, metric in ((1, 1.0), (True, 1.0), (-0.0, 0.0), (np.float32(0.5), 0.5), (np.int64(2), 2.0), (None, None)):
         found = settled(value)
         assert (found, type(found), str(found)) == (metric, type(metric), str(metric))
+    assert settled(1, "likeness") == "per-sample metric likeness: it is not declared in sample_metrics"
 
 
 def test_the_worst_repeat_is_shown_and_one_that_was_scored_before_any_other() -> None:

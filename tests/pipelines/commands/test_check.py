@@ -88,14 +88,18 @@ def test_it_says_what_the_run_would_do_and_writes_nothing(folder: Path) -> None:
 
 
 def test_what_would_be_rejected_replaced_or_not_scored_is_told(folder: Path) -> None:
-    write_lines(folder / "bad.jsonl", [{"sample_id": "s0", "text": 5}, {"text": "x"}, {"sample_id": "s1", "text": ""}])
+    bad: list[Any] = [{"sample_id": "s0", "text": 5}, {"text": "x"}, {"sample_id": "s1", "text": ""}, "x"]
+    write_lines(folder / "bad.jsonl", [*bad, {"sample_id": "s1", "text": "y"}])
     evaluate(folder / "done", "t.jsonl", "p.jsonl", "--no-html")
     code, lines, stderr = check("t.jsonl", "bad.jsonl", "--output", "done")
     run_id = json.loads((folder / "done" / "run.json").read_bytes())["run_id"]
     assert (code, stderr) == (0, "")
     assert lines[-1] == f"output: done holds the result of run {run_id}, which it would replace"
     assert lines[-2].startswith("  1 of them would be rejected, such as s0: ")
-    assert any(line.startswith("  1 of the first records would be rejected, such as bad.jsonl: ") for line in lines)
+    assert " bytes, 5 records" in lines[4]
+    expected = ", such as bad.jsonl:2: sample_id must be ", " as duplicates, such as bad.jsonl:5: s1"
+    for line, number, ending in zip(lines[6:8], (2, 1), expected, strict=True):
+        assert line.startswith(f"  {number} of the first records would be rejected{ending}")
     (folder / "empty").mkdir()
     assert check("t.jsonl", "p.jsonl", "--output", "empty")[1][-1] == "output: empty is empty"
     write_lines(folder / "other.jsonl", [{"sample_id": "s0", "foo": 1}])

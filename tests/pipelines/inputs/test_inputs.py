@@ -102,8 +102,8 @@ def test_a_column_that_no_record_looked_at_has_is_warned_of(folder: Path, monkey
 def test_the_first_records_are_summed_up(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = found(["keys.jsonl"]).first_records(GROUND_TRUTH)
     assert (first.fields, list(first.by_id)) == ({"sample_id": 2, "text": 1, "page": 1}, ["a", "b"])
-    assert (first.records, first.rejected, first.whole, first.sample_id) == (2, 1, True, "a")
-    assert first.problem.startswith("keys.jsonl: ")
+    assert (first.read, first.records, first.rejected, first.whole, first.sample_id) == (3, 2, 1, True, "a")
+    assert first.problem.startswith("keys.jsonl:1: this is not JSON: ")
     # A file lists its fields, with or without values; a file that cannot be read is one problem.
     (folder / "gone.jsonl.gz").write_bytes(b"no gzip")
     inputs = found(["t.parquet", "late.parquet", "gone.jsonl.gz"])
