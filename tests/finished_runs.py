@@ -71,7 +71,7 @@ def write_run(
     benchmark, summary, document = configuration.benchmark, {}, {}
     for name, sums in systems.items():
         measured = {label: benchmark.values_within(each.sums(), sums[""].sums()) for label, each in sums.items()}
-        coverage, given = _coverage(name, rows), {"predictions_fingerprint": predictions}
+        coverage, given = _coverage(name, rows), {"fingerprint": fingerprint, "predictions_fingerprint": predictions}
         slices = {label: {"coverage": {}, **given, "values": measured[label]} for label in sums if label}
         summary[name] = {"coverage": coverage, **given, "values": measured[""], "slices": slices}
         stored = {label: _stored(each) for label, each in sums.items()}

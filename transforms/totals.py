@@ -47,7 +47,7 @@ class SliceKey(NamedTuple):
 class SliceTotals:
     """The sums of a slice with their replicates, the counts of its coverage, and sums of fingerprints.
 
-    fingerprint: of the ground truth. predictions: of the predictions.
+    fingerprint: of the ground truth, in the totals of the first system. predictions: of the predictions.
     """
 
     sums: BootstrapSums
@@ -96,11 +96,12 @@ class PartialSums:
             unit_hash, statistics = self._bootstrap.unit_hash(sample.unit), sample.statistics or {}
             if self._sliced and statistics:
                 statistics = with_slices(statistics, sample.slices, self._sliced)
+            # All systems have the same ground truth.
+            truth = 0 if sample.system else sample_fingerprint(sample.sample_id, sample.truth_hash)
             for each in (ALL_SAMPLES, *sample.slices):
-                self.of(sample.system, each).add(unit_hash, statistics, sample.coverage, prediction)
-        truths = [sample_fingerprint(sample.sample_id, sample.truth_hash) for sample in samples if sample.system == 0]
-        if truths:
-            self.of(0).fingerprint += sum(truths)
+                totals = self.of(sample.system, each)
+                totals.add(unit_hash, statistics, sample.coverage, prediction)
+                totals.fingerprint += truth
 
     def of(self, system: int, each: Slice = ALL_SAMPLES) -> SliceTotals:
         """Returns the totals of a slice, for adding samples."""
@@ -128,7 +129,7 @@ class SliceResult:
 
     replicates: the sums of each bootstrap replicate, packed: there are hundreds for each slice. units: by metric, how
     many samples, or clusters if clusters are drawn, count for it. fingerprint: the sum of the fingerprints of its
-    samples; only for the slice of all samples of the first system. corpus: the sums of all samples of the system that
+    samples; only for slices of the first system. corpus: the sums of all samples of the system that
     its metrics depend on. predictions: the sum of the fingerprints of their predictions. errors: the
     standard error of each metric.
     """

@@ -158,8 +158,9 @@ def merged_configuration(runs: Sequence[Run], output: str) -> Configuration:
     first = runs[0]
     for run in runs:
         slices = [each for system in run.systems.values() for each in (system, *system.slices.values())]
-        if run.summary.fingerprint is None or any(each.predictions_fingerprint is None for each in slices):
-            side = "ground truth has" if run.summary.fingerprint is None else "predictions have"
+        without_truths = run.summary.fingerprint is None or any(each.fingerprint is None for each in slices)
+        if without_truths or any(each.predictions_fingerprint is None for each in slices):
+            side = "ground truth has" if without_truths else "predictions have"
             raise UsageError(f"{run.path}: cannot be merged: its {side} no fingerprint; evaluate it again")
     for run in runs[1:]:
         reasons = [f"{each}; evaluate it again" for each in differences(first.signature, run.signature, SCORED_ALIKE)]
@@ -226,10 +227,9 @@ def _totals(runs: Sequence[Run], system: str) -> dict[str, SliceTotals]:
         for label, stored in {"": sums, **sums.slices}.items():
             try:
                 more = SliceTotals(BootstrapSums(bootstrap, stored.table(bootstrap.replicates)), dict(stored.counts))
-                if not label and run.summary.fingerprint is not None:
-                    more.fingerprint = int(run.summary.fingerprint.hash, 16)
                 result = run.slice(system, label)
-                if result is not None and result.predictions_fingerprint is not None:
+                if result is not None and result.fingerprint and result.predictions_fingerprint:
+                    more.fingerprint = int(result.fingerprint, 16)
                     more.predictions = int(result.predictions_fingerprint, 16)
                 totals.setdefault(label, SliceTotals(BootstrapSums(bootstrap))).merge(more)
             except (ValueError, OverflowError) as error:

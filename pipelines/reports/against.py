@@ -107,7 +107,8 @@ def run_differences(
         for label in [label for label in slices if run.slice(other, label) is not None][: MAX_SLICES + 1]:
             sides = run.measured(other, label), result.measured(name, label)
             by_metric = paired_differences(benchmark, *sides, confidence)
-            if any(same_samples(benchmark, metric, *sides) is False for metric in main):
+            truths = {each.fingerprint for each in (run.slice(other, label), result.slice(name, label)) if each}
+            if len(truths - {None}) > 1 or any(same_samples(benchmark, metric, *sides) is False for metric in main):
                 labels.add(label or "all samples")
             paired |= {(name, label, metric): by_metric[metric] for metric in main if metric in by_metric}
             if not label:

@@ -87,10 +87,12 @@ class Fingerprint(msgspec.Struct, frozen=True):
 class SliceSummary(msgspec.Struct, frozen=True, kw_only=True):
     """One slice in summary.json.
 
-    In a run of an earlier version, predictions_fingerprint is None, and errors (standard errors) is empty.
+    fingerprint: of the ground truth. In a run of an earlier version, the fingerprints are None, and errors (standard
+    errors) is empty.
     """
 
     coverage: Coverage
+    fingerprint: str | None = None
     predictions_fingerprint: str | None = None
     values: dict[str, float | None]
     intervals: dict[str, tuple[float, float] | None] = {}
@@ -98,10 +100,11 @@ class SliceSummary(msgspec.Struct, frozen=True, kw_only=True):
     units: dict[str, int | float] = {}
 
     @classmethod
-    def of(cls, result: SliceResult, coverage: Mapping[str, Any], **more: Any) -> Any:
-        """Returns the summary of a computed slice."""
+    def of(cls, result: SliceResult, coverage: Mapping[str, Any], truths: int, **more: Any) -> Any:
+        """Returns the summary of a computed slice; truths: the fingerprint of its ground truth."""
         return cls(
             coverage=dict(coverage),
+            fingerprint=fingerprint_text(truths),
             predictions_fingerprint=fingerprint_text(result.predictions),
             values=result.values,
             intervals=result.intervals,

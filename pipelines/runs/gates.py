@@ -72,10 +72,12 @@ class _Check(NamedTuple):
 
 
 class _Side(NamedTuple):
-    """One side of a comparison. samples: how many were measured. left_out: how many were not: they were rejected, or
-    they lack a prediction and missing predictions are left out."""
+    """One side of a comparison. truths: the fingerprint of its ground truth; None: not known. samples: how many were
+    measured. left_out: how many were not: they were rejected, or they lack a prediction and missing predictions are
+    left out."""
 
     name: str
+    truths: str | None
     samples: int
     left_out: int
     measured: Measured
@@ -230,7 +232,7 @@ class _GateEvaluator:
         if summary is None:
             return None
         samples = summary.measured_samples(run.configuration.settings.missing)
-        return _Side(name, samples, summary.samples - samples, run.measured(system, self.label))
+        return _Side(name, summary.fingerprint, samples, summary.samples - samples, run.measured(system, self.label))
 
     def _difference(self, paired: PairedDifference, look: Interval | None, ours: _Side, theirs: _Side) -> _Check:
         """Returns the check of a paired difference; look: its interval at the confidence that a failure needs."""
@@ -290,7 +292,12 @@ class _GateEvaluator:
         return None
 
     def _apart(self, ours: _Side, theirs: _Side) -> tuple[float, str]:
-        """Returns the share of samples that only one side measured, and a text; 0 if both have the same samples."""
+        """Returns the share of samples that only one side measured, and a text; 0 if both have the same samples.
+
+        A slice of another run may hold other samples, of which nothing is known.
+        """
+        if ours.truths and theirs.truths and ours.truths != theirs.truths:
+            return math.inf, "the slice has other samples there"
         same = same_samples(self.benchmark, self.metric, ours.measured, theirs.measured)
         more = abs(ours.samples - theirs.samples)
         if same and (self.spec.per_sample is not None or not more):
@@ -298,9 +305,8 @@ class _GateEvaluator:
         # The samples left out on one side may all differ from those left out on the other.
         samples = max(more, ours.left_out + theirs.left_out)
         if not samples:
-            # A different run may have other samples in the slice.
-            other_slice = self.gate.not_worse_than == BASELINE and self.label and same is False
-            return (math.inf, "the slice has other samples there") if other_slice else (0.0, "")
+            unknown = self.label and same is False and not (ours.truths and theirs.truths)
+            return (math.inf, "the slice has other samples there") if unknown else (0.0, "")
         further = max(distance(part, ours.measured, theirs.measured) for part in self.spec.parts or (self.metric,))
         share = max(samples / min(ours.samples, theirs.samples), further)
         if samples == more:

@@ -144,13 +144,15 @@ class Run:
         """
         benchmark, drawn = configuration.benchmark, configuration.settings.bootstrap
         systems, sums = {}, {}
+        truths = {label: each.fingerprint for label, each in next(iter(slices.values())).items()}
         for name, by_label in slices.items():
             labels = sorted(label for label in by_label if label)
             summaries = {
-                label: SliceSummary.of(by_label[label], slice_coverage(by_label[label].coverage)) for label in labels
+                label: SliceSummary.of(by_label[label], slice_coverage(by_label[label].coverage), truths[label])
+                for label in labels
             }
             more = {"tables": by_label[""].tables, "slices": summaries}
-            system = SystemSummary.of(by_label[""], coverages[name], **more)
+            system = SystemSummary.of(by_label[""], coverages[name], truths[""], **more)
             systems[name] = msgspec.structs.replace(system, warnings=_few_units(configuration, system))
             slice_sums = {label: SliceSums.of(by_label[label]) for label in labels}
             sums[name] = SystemSums.of(by_label[""], coverage=coverages[name], slices=slice_sums)
@@ -158,7 +160,7 @@ class Run:
         common: dict[str, Any] = {
             "benchmark": benchmark.name,
             "config": msgspec.json.decode(msgspec.json.encode(configuration.resolved())),
-            "fingerprint": Fingerprint(truth_count(first.coverage), fingerprint_text(first.fingerprint)),
+            "fingerprint": Fingerprint(truth_count(first.coverage), fingerprint_text(truths[""])),
         }
         summary = Summary(
             version=VERSION,

@@ -144,3 +144,8 @@ def _source(scratch: Path) -> Path:
     for name in _FILES:
         shutil.copy(PROJECT / name, source / name)
     return source
+
+
+if __name__ == "__main__":
+    class_path()
+    worker_python()

@@ -114,9 +114,10 @@ def test_what_does_not_fit_is_told_in_one_line(runs: Path, tmp_path: Path) -> No
 
 def test_a_run_without_a_fingerprint_is_refused(tmp_path: Path) -> None:
     """That of all would be the one of the others alone, and two runs over other samples would look the same."""
-    one, other = (write_run(tmp_path / name, [row(name, 1.0)]) for name in ("a", "b"))
+    one, other = (write_run(tmp_path / name, [row(name, 1.0, kind="x")]) for name in ("a", "b"))
     document = json.loads((one / "summary.json").read_bytes())
-    write(one / "summary.json", document | {"fingerprint": None})
+    document["systems"]["predictions"]["slices"]["kind=x"]["fingerprint"] = None
+    write(one / "summary.json", document)
     assert "its ground truth has no fingerprint" in refused(one, other, "--output", tmp_path / "out")
     one = write_run(tmp_path / "c", [row("c", 1.0)], predictions=None)
     assert "its predictions have no fingerprint" in refused(one, other, "--output", tmp_path / "out")

@@ -77,7 +77,7 @@ def test_the_summary_has_its_documented_form(run: Run) -> None:
     assert summary["benchmark"] == summary["config"]["benchmark"] == "toy"
     assert "output" not in summary["config"]
     assert list(summary["systems"]) == ["fair", "nothing", "beta", "alpha"]
-    parts = ["coverage", "predictions_fingerprint", "values", "intervals", "errors", "units"]
+    parts = ["coverage", "fingerprint", "predictions_fingerprint", "values", "intervals", "errors", "units"]
     for system in summary["systems"].values():
         assert list(system) == [*parts, "tables", "slices", "warnings"]
         assert list(system["slices"]) == ["kind=0", "kind=1", "words=a", "words=b"]

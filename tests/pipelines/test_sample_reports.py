@@ -40,6 +40,7 @@ NIGHTLY = """gates={overall.f1: {not_worse_than: baseline, margin: 0.1}, corresp
 "overall.f1 @ source=ramp": {maximum: 0.2}}"""
 VARIES = (
     (r"20\d\d-\d\d-\d\d(T[\d:.]+Z?| `[\d:]+`| \d\d:\d\d)", "TIME"),
+    (r"(\d runs?), 20\d\d-\d\d-\d\d to 20\d\d-\d\d-\d\d", r"\1, DAYS"),
     (r"(>(started|platform|versions|runner)</th>).*?</tr>", r"\1</tr>"),
     (r"\b[0-9a-f]{12}\b|(?<=digest )[0-9a-f]{32}", "ID"),
     (r'(timestamp": "|traffic_rules/org/reader/)\d{10}', r"\1SECONDS"),

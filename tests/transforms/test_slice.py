@@ -133,8 +133,8 @@ def test_any_bundles_orders_and_merge_trees_give_the_same(
                 whole.sums.add(bootstrap.unit_hash(each.unit), each.statistics)
             whole.coverage = {**Counter(whole.coverage) + Counter(each.coverage)}
             whole.predictions += prediction_fingerprint(each.sample_id, each.prediction_hash, "rejected")
-            # That of the ground truth counts each sample once.
-            if key == SliceKey(0):
+            # All systems have the ground truth of the first.
+            if not key.system:
                 whole.fingerprint += sample_fingerprint(each.sample_id, each.truth_hash)
     rng.shuffle(samples)
     batches = [samples[start : start + size] for start in range(0, len(samples), size)]
