@@ -58,6 +58,24 @@ def with_derived(kind: type[AnyBenchmark], definitions: Mapping[str, str]) -> ty
     return _with_derived(kind, tuple(definitions.items())) if definitions else kind
 
 
+def formulas_behind(name: str, definitions: Mapping[str, str]) -> dict[str, str]:
+    """Returns the formulas that decide a metric, by name: its own and those of the derived metrics in them.
+
+    It is empty for a metric that is not derived.
+
+    >>> formulas_behind("c", {"a": "x", "b": "y", "c": "mean(a, z)"})
+    {'c': 'mean(a, z)', 'a': 'x'}
+    """
+    found: dict[str, str] = {}
+    left = [name]
+    while left:
+        each = left.pop()
+        if each in definitions and each not in found:
+            found[each] = definitions[each]
+            left += [match.group() for match in NAME.finditer(found[each])]
+    return found
+
+
 @lru_cache(maxsize=64)
 def _with_derived(kind: type[AnyBenchmark], definitions: Definitions) -> type[AnyBenchmark]:
     reader = _Ranges(kind, dict(definitions))

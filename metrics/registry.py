@@ -13,6 +13,7 @@ import hashlib
 import importlib
 import re
 import sys
+import threading
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
@@ -34,6 +35,7 @@ BUILT_IN: dict[str, str] = {
     "traffic_rules": "beamscore.metrics.traffic_rules.benchmark:TrafficRulesBenchmark",
 }
 _FILE = re.compile(r"(.+\.py):(\w+)", re.DOTALL)
+_LOADING = threading.RLock()
 
 
 class BrokenBenchmark(Exception):
@@ -104,17 +106,19 @@ def benchmark_class(name: str) -> type[Benchmark[Any, Any, Any]]:
 def _module_of(path: Path) -> ModuleType:
     """Returns the module of a file; loads it again if it has changed."""
     name = f"beamscore_file_{_digest(bytes(path.resolve()) + path.read_bytes())}"
-    if name not in sys.modules:
-        module = ModuleType(name)
-        module.__file__ = str(path.resolve())
-        # msgspec resolves the annotations of records in this module.
-        sys.modules[name] = module
-        try:
-            exec(compile(path.read_bytes(), module.__file__, "exec"), module.__dict__)
-        except BaseException:
-            del sys.modules[name]
-            raise
-    return sys.modules[name]
+    # No other thread may see a module of which only a part has run.
+    with _LOADING:
+        if name not in sys.modules:
+            module = ModuleType(name)
+            module.__file__ = str(path.resolve())
+            # msgspec resolves the annotations of records in this module.
+            sys.modules[name] = module
+            try:
+                exec(compile(path.read_bytes(), module.__file__, "exec"), module.__dict__)
+            except BaseException:
+                del sys.modules[name]
+                raise
+        return sys.modules[name]
 
 
 def _digest(content: bytes) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -68,6 +69,13 @@ def test_scores_of_another_version_of_the_file_are_not_taken(folder: Path, capsy
     (folder / "my_metric.py").unlink()
     assert main(["history", "runs", "--no-html"]) == 2
     assert "my_metric.py" in capsys.readouterr().err
+
+
+def test_threads_that_load_one_file_at_a_time_all_get_its_class(folder: Path) -> None:
+    """A history reads runs in threads; one that saw half of the module would lose its run."""
+    (folder / "slow.py").write_text("import time\n\ntime.sleep(0.1)\n" + EXAMPLE)
+    with ThreadPoolExecutor(4) as threads:
+        assert len(set(threads.map(benchmark_class, ["slow.py:WER"] * 4))) == 1
 
 
 @pytest.mark.parametrize(

@@ -187,19 +187,22 @@ def verdict(
     """Returns the verdict on the candidate in one metric, and its p among all metrics and slices.
 
     largest [swaps]: the largest |d*| / SE of all metrics of all slices in each swap; None if nothing was swapped.
+    A metric without an interval is not tested, nor any at a confidence that so few swaps cannot reach.
+
     `better` and `worse` hold for all metrics and slices at once: with probability `confidence` none of them is wrong
     if the systems are exchangeable. That is a stronger hypothesis than equal means: if one system loses much on few
     samples and wins a little on all others, a corpus that lacks the few would look significant. So the paired interval
     that allows for such losses must exclude 0 too.
     """
-    test, difference = compared.test, compared.difference.difference
-    if test is None or difference is None or largest is None:
+    test, difference, cautious = compared.test, compared.difference.difference, compared.difference.cautious
+    is_decidable = largest is not None and (1 - confidence) * (1 + 1e-9) * (1 + len(largest)) >= 1
+    if test is None or difference is None or largest is None or cautious is None or not is_decidable:
         return "not tested", None
     if not test.enough_units:
         return "too few differ", None
     # A swap in which the metric has no value counts as extreme in its own p, and not at all in the largest.
     p = max(test.p, simultaneous_p(test.t, largest))
-    low, high = compared.difference.cautious or (0.0, 0.0)
+    low, high = cautious
     # 1 - 0.95 is a little more than 0.05.
     if p > (1 - confidence) * (1 + 1e-9) or low <= 0 <= high:
         return "no difference shown", p

@@ -119,7 +119,8 @@ def allowed_differences(baseline: SystemRun, candidate: SystemRun, allowed: bool
     before, after = baseline.run.signature, candidate.run.signature
     reasons = differences(before, after, COMPARED, it="the candidate")
     hint = ""
-    if before.benchmark == after.benchmark:
+    # A swap of an answer with several repeats of another is not defined.
+    if before.benchmark == after.benchmark and before.config.get("repeats") == after.config.get("repeats"):
         hint = f"; give {option} to compare the samples with the same ground truth"
     if reasons and not (hint and allowed):
         raise UsageError(f"{baseline.name} and {candidate.name} cannot be compared: {'; '.join(reasons)}{hint}")

@@ -102,7 +102,10 @@ def metrics(run: Run, system: str) -> dict[str, float]:
     summary = run.systems[system]
     values = {name: value for name, value in summary.values.items() if value is not None}
     ends = [(name, interval) for name, interval in summary.intervals.items() if name in values and interval is not None]
-    values |= {f"{name}.{end}": value for name, pair in ends for end, value in zip(("low", "high"), pair, strict=True)}
+    # A derived metric may have the name of an end.
+    for name, pair in ends:
+        for end, value in zip(("low", "high"), pair, strict=True):
+            values.setdefault(f"{name}.{end}", value)
     names = entry_names(values)
     return {names[name]: value for name, value in values.items()}
 

@@ -206,7 +206,9 @@ def _tonight(document: doc.Document, history: History, nightly: Mapping[str, Bas
     for break_ in history.breaks:
         if break_.night is latest:
             text = "Tonight cannot be compared with the nights before."
-            if break_.earlier is not None:
+            if break_.earlier is nights[-2]:
+                text = "Metrics with another formula are not compared with the nights before."
+            elif break_.earlier is not None:
                 text = f"Tonight is compared with {break_.earlier.run} and the nights before that are as it is."
             yield doc.Text(f"{break_.reason}. {text}", label="Break")
     if latest.gates:
@@ -229,7 +231,9 @@ def _tonight(document: doc.Document, history: History, nightly: Mapping[str, Bas
             point, compared = latest.points.get(key), against.differences.get((system, "", metric.name))
             moved = doc.Difference() if compared is None else compared.difference
             if point is not None:
-                medians = (_median([each.points.get(key) for each in before[-window:]]) for window in WINDOWS)
+                formulas = latest.formulas(metric.name)
+                points = [each.points.get(key) for each in before if each.formulas(metric.name) == formulas]
+                medians = (_median(points[-window:]) for window in WINDOWS)
                 below = (doc.Difference(None if each is None else point.value - each) for each in medians)
                 cell: doc.Cells = (moved, doc.Word(moved.verdict)) if moved.value is not None else moved
                 measured = doc.Measured(point.value, point.low, point.high)

@@ -119,7 +119,10 @@ def judge_difference(
     names = [f"{each.name} of {systems[each.system]}" if len(systems) > 1 else each.name for each in known]
     words = [each.difference.verdict for each in known]
     decided = {word: [place for place, each in enumerate(words) if each == word] for word in ("worse", "better")}
-    few = [name for name, word in zip(names, words, strict=True) if word == "too few differ"]
+    few, without = (
+        [name for name, word in zip(names, words, strict=True) if word == wanted]
+        for wanted in ("too few differ", "no interval")
+    )
     judgement: Judgement = "no difference shown"
     if set(words) == {"identical"}:
         judgement = "identical"
@@ -127,11 +130,17 @@ def judge_difference(
         judgement = "mixed" if decided["better"] else "worse"
     elif decided["better"]:
         judgement = "better"
+    elif len(without) == len(known):
+        judgement = "not judged"
     counts = [f"{word} in {len(places)}" for word, places in decided.items() if places]
     scope = f"{len(known)} main metric{'s' * (len(known) > 1)}"
     clause = f"{it} is {' and '.join(counts)} of {scope}" if counts else f"No difference is shown in {scope}"
     if judgement == "identical":
         clause = f"{it} is equal to the baseline in {scope}"
+    elif judgement == "not judged":
+        clause = f"{scope} {'have' if len(known) > 1 else 'has'} no interval, so nothing is judged"
+    elif without:
+        clause += f"; there is no interval for {some_of(without, SYSTEMS_NAMED)}"
     clause += f"; too few samples differ in {some_of(few, SYSTEMS_NAMED)}" if few else ""
     first = known[0]
     reasons = [
@@ -263,5 +272,7 @@ def _reasons(history: History, systems: Sequence[str]) -> Iterator[Link]:
         reason, earlier = history.breaks[-1].reason, history.breaks[-1].earlier
         if earlier is None:
             yield Link(f"tonight cannot be compared with the runs before: {reason}")
+        elif earlier is history.nights[-2]:
+            yield Link(f"tonight is compared with the run before, but not in metrics with another formula: {reason}")
         else:
             yield Link(f"tonight is compared with {earlier.run}, not with the run before: {reason}")

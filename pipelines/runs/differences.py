@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
+from ...metrics.derived import formulas_behind
 from ...metrics.version import VERSION
 from ..config.settings import Configuration
 from .documents import Fingerprint, Summary
@@ -138,14 +139,17 @@ def _options(ours: RunSignature, theirs: RunSignature, strictness: Strictness, i
             yield f"{it} used {key}: {_value(their_keys.get(key))} instead of {_value(our_keys.get(key))}"
     if strictness.options != "scored":
         our_derived, their_derived = (each.config.get("derived") or {} for each in (ours, theirs))
-        for name in redefined(our_derived, their_derived):
+        for name in our_derived:
+            if our_derived[name] == their_derived.get(name, our_derived[name]):
+                continue
             was, now = _value(their_derived[name]), _value(our_derived[name])
             yield f"{it} used derived.{name}: {was} instead of {now}"
 
 
 def redefined(ours: Mapping[str, str], theirs: Mapping[str, str]) -> list[str]:
-    """Returns the derived metrics that both define with different formulas."""
-    return [name for name in ours if name in theirs and ours[name] != theirs[name]]
+    """Returns the derived metrics of both whose values have different formulas, of their own or of their parts."""
+    both = [name for name in ours if name in theirs]
+    return [name for name in both if formulas_behind(name, ours) != formulas_behind(name, theirs)]
 
 
 def _value(value: Any) -> str:

@@ -41,7 +41,7 @@ from .run import Run
 
 NIGHTS = 365
 _ONLY_LOOK = "would fail as the only look, not as one of {}"
-_NO_INTERVAL = "fewer than half of the replicates have a value, or there are none"
+_NO_INTERVAL = "fewer than half of the replicates have a value, all have the same, or there are none"
 
 
 def with_verdicts(run: Run, baseline: Run | None) -> Run:

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 import pyarrow.compute as pc
 
-from ...metrics.derived import DefinitionError, with_derived
+from ...metrics.derived import DefinitionError, formulas_behind, with_derived
 from ...metrics.registry import benchmark_class
 from ...metrics.repeats import REPEATS, with_repeats
 from ...metrics.statistics.change_points import change_points
@@ -102,12 +102,17 @@ class Night:
         # If the ground truth is not known, no other night can be shown to have the same.
         return self.ground_truth or f"only {self.run}", scoring_version(self.version), self.scoring
 
+    def formulas(self, metric: str) -> dict[str, str]:
+        """Returns the formulas of the derived metrics that decide a metric; see `formulas_behind`."""
+        return formulas_behind(metric, self.derived)
+
 
 @dataclass(frozen=True)
 class Break:
-    """A night that cannot be compared with the night before, and why.
+    """A night that cannot be compared with the night before, or not in all metrics, and why.
 
-    earlier: the last comparable night before it; None if there is none.
+    earlier: the last comparable night before it; None if there is none. It is the night before if only formulas of
+    derived metrics changed.
     """
 
     night: Night
@@ -240,7 +245,11 @@ def _breaks(nights: Sequence[Night]) -> Iterator[Break]:
             reasons.append(f"beamscore {before.version or 'of no version'} became {night.version or 'of no version'}")
         if night.scoring != before.scoring:
             reasons.append("the options of scoring changed")
-        reasons += [f"the formula of {name} changed" for name in redefined(night.derived, before.derived)]
+        reasons += [
+            f"the formula of {name} changed"
+            for name, formula in night.derived.items()
+            if formula != before.derived.get(name, formula)
+        ]
         if reasons:
             yield Break(night, "; ".join(reasons), last.get(night.comparable_by))
 
@@ -253,12 +262,12 @@ def _series(nights: Sequence[Night], metrics: Sequence[str]) -> Iterator[tuple[s
     for part in parts.values():
         for system in dict.fromkeys(name for night in part for name in night.systems):
             for metric in metrics:
-                by_formula: dict[str, list[Night]] = {}
+                by_formulas: dict[frozenset[tuple[str, str]], list[Night]] = {}
                 for night in part:
                     if (system, metric) in night.points:
-                        by_formula.setdefault(night.derived.get(metric, ""), []).append(night)
-                for same_formula in by_formula.values():
-                    yield system, metric, same_formula
+                        by_formulas.setdefault(frozenset(night.formulas(metric).items()), []).append(night)
+                for same_formulas in by_formulas.values():
+                    yield system, metric, same_formulas
 
 
 def _drops(nights: Sequence[Night]) -> Iterator[CoverageDrop]:

@@ -197,7 +197,8 @@ def test_finished_runs_with_repeats_are_compared_gated_and_followed(run: Run, tr
     assert command("history", tmp_path / "runs", "--output", tmp_path / "out")[0] == 0
     assert "exact_match.spread" in (tmp_path / "out/history.md").read_text()
     once = evaluate(tmp_path / "once", truths, write_lines(tmp_path / "1.jsonl", predictions(repeats=1)), "--quiet")
-    assert "used repeats: true instead of null" in refused("compare", once.output, run.output)
+    for allowed in ((), ("--allow-differences",)):
+        assert "used repeats: true instead of null" in refused("compare", once.output, run.output, *allowed)
 
 
 def test_merged_runs_must_have_the_same_repeats(run: Run, tmp_path: Path) -> None:

@@ -239,13 +239,21 @@ def test_a_verdict_needs_a_small_p_and_an_interval_without_zero() -> None:
         (0.001, above, True, "better"),
         (0.05, above, True, "better"),
         (0.051, above, True, "no difference shown"),
-        *((0.001, each, True, "no difference shown") for each in (around, (0, 0.3), None)),
+        *((0.001, each, True, "no difference shown") for each in (around, (0, 0.3))),
         (0.001, above, False, "too few differ"),
     ):
         found = PairedDifference(0.5, 0.7, 0.2, 0.05, (0.1, 0.3), 99, None, cautious)
         one = ComparedMetric(found, SwapTest(p, 4.0, 50, enough))
         assert verdict_of(one, np.ones(999)) == (word, p if enough else None)
         assert verdict_of(one, None) == ("not tested", None)
+    # Without an interval, or where the smallest p of the swaps, 1 / 1000, is too large.
+    without, sure = (
+        ComparedMetric(replace(found, cautious=each), SwapTest(0.001, 4.0, 50, enough_units=True))
+        for each in (None, above)
+    )
+    assert verdict_of(without, np.ones(999)) == ("not tested", None)
+    for confidence, word in ((0.999, "better"), (0.9991, "not tested")):
+        assert comparison.verdict(ToyBenchmark, "exact_match", sure, np.ones(999), confidence)[0] == word
     # Among many, each swap has a larger one; and a loss is worse.
     loss = replace(found, difference=-0.2, cautious=(-0.3, -0.1))
     judged = ComparedMetric(loss, SwapTest(0.001, 4.0, 50, enough_units=True))

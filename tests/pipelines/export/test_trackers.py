@@ -62,13 +62,15 @@ def test_what_is_logged_of_a_run(run: Run) -> None:
     """Each metric with a value and the ends of its interval, each setting, and what identifies the run."""
     found = runs.Run.read(str(run.output))
     ours, summary = found.systems["a"], run.summary
-    values = {**ours.values, "undefined": None, "exact": 1.0}
+    # A derived metric may be called as the end of an interval.
+    values = {**ours.values, "undefined": None, "exact": 1.0, "exact_match.low": 0.7}
     intervals = {**ours.intervals, "undefined": (0.0, 1.0), "exact": None}
     found.systems["a"] = msgspec.structs.replace(ours, values=values, intervals=intervals)
     expected = {**ours.values, "exact": 1.0}
     for name, interval in ours.intervals.items():
         assert interval is not None
         expected[f"{name}.low"], expected[f"{name}.high"] = interval
+    expected["exact_match.low"] = 0.7
     assert metrics(found, "a") == expected
     identity = {"version": summary["version"], "signature": summary["signature"], "gates": "2 of 2 gates pass"}
     identity |= {"run": str(run.output), "run_id": found.run_id, "system": "a", "benchmark": "toy"}

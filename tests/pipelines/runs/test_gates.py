@@ -393,7 +393,7 @@ OURS = {"ours": {"": GOOD}}
 NOTHING: Any = {"ground_truth": {"read": 0, "scored": 0, "missing_prediction": 0}}
 NOTHING_DRAWN = PackedReplicates.of(SumTable.of([Sums()] * REPLICATES))
 UNDRAWN = {"ours": {"": GOOD._replace(sums=msgspec.structs.replace(GOOD.sums, replicates=NOTHING_DRAWN))}}
-NO_INTERVAL = "has no interval: fewer than half of the replicates have a value, or there are none"
+NO_INTERVAL = "has no interval: fewer than half of the replicates have a value, all have the same, or there are none"
 OTHER_SAMPLES = (
     "+0 (+0 to +0) from the baseline; one side measured 360 samples more, "
     "which may hide a loss beyond the margin of 0.99"

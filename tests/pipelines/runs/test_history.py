@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from random import Random
 from statistics import fmean
@@ -100,6 +102,21 @@ def test_a_break_parts_what_cannot_be_compared(changes: dict[str, Any], reason: 
         assert {each.night.run: each.reason for each in found.breaks}["night-005.0"] == reason
         assert found.changes == ()
         assert len(found.before("ours")) <= 1
+
+
+def test_a_metric_that_rests_on_another_formula_starts_a_new_series() -> None:
+    """Its own formula is the same, and so are the predictions."""
+    formulas = [{"overall": "mean(sub, similarity)", "sub": each} for each in ("exact_match", "0.1 * exact_match")]
+    days = [(day, int(day >= 10)) for day in range(15)]
+    found = history(
+        [row(day, (0.9, 0.3)[new], metric="overall", derived=json.dumps(formulas[new])) for day, new in days]
+    )
+    assert [(each.night.run, each.reason) for each in found.breaks] == [("night-010.0", "the formula of sub changed")]
+    assert runs_of(found.changes) == []
+    for last, medians in ((9, 2), (10, 0)):
+        until = [night for night in found.nights if night.run <= f"night-{last:05.1f}"]
+        line = next(line for line in text_of(replace(found, nights=tuple(until))).splitlines() if "| `overall`" in line)
+        assert (line.count(" 0.0000 "), line.count("–")) == (medians, 4 - medians)
 
 
 @pytest.mark.parametrize(
