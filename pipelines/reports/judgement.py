@@ -89,10 +89,10 @@ def by_evidence(slices: Iterable[Slice], metrics: Sequence[Metric], lead: Sequen
 
 
 def lost_most(slices: Iterable[Slice], place: int, metric: Metric, systems: Sequence[str]) -> tuple[Link, ...]:
-    """Returns the slices that lost most in a metric, with their loss. Only intervals that exclude zero count."""
-    candidates = [(-evidence(each, place, metric), each) for each in slices if evidence(each, place, metric) > 0]
+    """Returns the slices that lost most in a metric, with their loss, of those that are worse after correction."""
+    worse = [each for each in slices if each.differences and each.differences[place].verdict == "worse"]
     lost = []
-    for _, slice_ in sorted(candidates, key=lambda item: (item[0], item[1].label))[:SLICES_NAMED]:
+    for slice_ in sorted(worse, key=lambda each: (-evidence(each, place, metric), each.label))[:SLICES_NAMED]:
         name = f"{slice_.label} of {systems[slice_.system]}" if len(systems) > 1 else slice_.label
         lost.append(Link(f"{name} {slice_.differences[place].text(signed)}", slice_.filters, slice_.system))
     return tuple(lost)

@@ -73,15 +73,21 @@ def test_a_metric_of_one_side_has_not_moved(sides: tuple[float | None, float | N
 
 
 def test_slices_that_lost_most_lost_so_much_at_least() -> None:
-    """A slice whose interval holds zero is not named, however far its value fell."""
+    """A slice that is not worse after correction is not named, however far its value fell."""
     moves = {"few": (-0.9, -1.9, 0.1), "a": (-0.2, -0.3, -0.1), "b": (-0.5, -0.9, -0.05), "won": BETTER}
     moves |= {"c": (-0.2, -0.3, -0.1), "d": (-0.1, -0.2, -0.01)}
-    slices = [Slice(name, 1, 9, (), (Difference(*move),), {"of": name}) for name, move in moves.items()]
     higher, lower = Metric("f1"), Metric("f1", higher_is_better=False)
+    slices, turned = (
+        [
+            Slice(name, 1, 9, (), (compared("f1", move, metric.higher_is_better).difference,), {"of": name})
+            for name, move in moves.items()
+        ]
+        for metric in (higher, lower)
+    )
     texts = ["a −0.2000 (−0.3000 to −0.1000)", "c −0.2000 (−0.3000 to −0.1000)", "b −0.5000 (−0.9000 to −0.0500)"]
     expected = [Link(text, {"slice.of": text[0]}, 1) for text in texts]
     assert judging.lost_most(slices, 0, higher, ["one"]) == tuple(expected)
-    won = [each.text for each in judging.lost_most(slices, 0, lower, ["one", "two"])]
+    won = [each.text for each in judging.lost_most(turned, 0, lower, ["one", "two"])]
     assert won == ["won of two +0.2500 (+0.1250 to +0.5000)"]
     ordered = judging.by_evidence(slices, [higher], ["other", "f1"])
     assert [each.label for each in ordered] == ["a", "c", "b", "d", "few", "won"]
