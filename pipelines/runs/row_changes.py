@@ -10,7 +10,7 @@ import heapq
 import itertools
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 import pyarrow.compute as pc
@@ -18,14 +18,16 @@ import pyarrow.compute as pc
 from ...metrics.statistics.comparison import dependencies
 from ...metrics.statistics.measured import AnyBenchmark
 from ...metrics.statistics.paired import PairedDifference
+from ...metrics.statistics.sum_table import with_slices
 from ...metrics.statistics.sums import UNITS_PER_ONE, Sums, to_units
 from ...transforms.records import InputProblem
 from ...transforms.rows import SLICE_PREFIX, is_one_of, read_rows
-from ...transforms.slice_labels import slice_labels
+from ...transforms.slice_labels import slices_of
 from ..config.errors import one_line
 from ..config.settings import Configuration
 from .named import SystemRun
 
+Row = TypeVar("Row", bound=tuple[Any, ...])
 MAX_ROWS = 2_000_000
 ROWS_PER_STEP = 1000
 CANDIDATES = 200
@@ -139,18 +141,24 @@ def _changes(before: str, after: str) -> dict[str, float]:
 def _statistics(side: SystemRun, configuration: Configuration, label: str) -> dict[str, tuple[str, str]]:
     """Returns the status of each sample in a slice, and its statistics as JSON, empty without any.
 
-    configuration: that of the run which has the slice.
+    Statistics that metrics need of slices are repeated for these; see `with_slices`. configuration: that of the run
+    which has the slice.
     """
-    names, slices = (configuration.columns(), configuration.slice_indexes()) if label else ((), ())
+    sliced = configuration.benchmark.sliced_columns
+    names, slices = (configuration.columns(), configuration.slice_indexes()) if label or sliced else ((), ())
     columns = ["sample_id", "status", "statistics", *(f"{SLICE_PREFIX}{name}" for name in names)]
 
-    def is_in_slice(row: tuple[Any, ...]) -> bool:
-        values = [None if cell is None else json.loads(cell) for cell in row[3:]]
-        return not label or label in slice_labels(names, slices, values)
+    def in_slice() -> Iterator[tuple[str, str, str]]:
+        for sample_id, status, statistics, *cells in _rows(side, columns):
+            found = slices_of(names, slices, [None if cell is None else json.loads(cell) for cell in cells])
+            if label and label not in [each.label for each in found]:
+                continue
+            if sliced and statistics:
+                statistics = json.dumps(with_slices(json.loads(statistics), found, sliced))
+            yield sample_id, status, statistics or ""
 
     try:
-        rows = _at_most(side, filter(is_in_slice, _rows(side, columns)))
-        return {sample_id: (status, statistics or "") for sample_id, status, statistics, *_ in rows}
+        return {sample_id: (status, statistics) for sample_id, status, statistics in _at_most(side, in_slice())}
     except ValueError as error:
         raise InputProblem(f"{side.run.path}: the rows of the run cannot be read ({one_line(error)})") from error
 
@@ -166,7 +174,7 @@ def _rows(side: SystemRun, columns: Sequence[str], where: Any = None) -> Iterato
             yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
-def _at_most(side: SystemRun, rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+def _at_most(side: SystemRun, rows: Iterable[Row]) -> Iterator[Row]:
     """Yields rows that are held in memory; raises InputProblem if there are more than MAX_ROWS."""
     for count, row in enumerate(rows, start=1):
         if count > MAX_ROWS:

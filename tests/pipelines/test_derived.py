@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 import beamscore
+from beamscore.pipelines.runs.named import open_system
+from beamscore.pipelines.runs.row_changes import top_contributors
 from tests import toy
 from tests.runs import command, evaluate, refused, write_lines
 
@@ -84,6 +86,10 @@ def test_a_gate_judges_them_by_the_paired_difference(nights: Path) -> None:
     assert found == ("fail", "both", before, after - before)
     assert whole["difference_interval"][1] < -0.05
     assert (of_slice["verdict"], of_slice["slice"]) == ("pass", "kind=1")
+    # Each of the 37 that became wrong lowers the mean over the slices of `half`.
+    bad, good = (open_system(str(nights / name)) for name in ("bad", "good"))
+    moved = top_contributors(bad.run.configuration.benchmark, "macro", bad, good, count=99)
+    assert [each.effect < 0 for each in moved] == [True] * 37
     # A finished run is judged by the definitions that it has.
     assert command("gate", nights / "bad", "--baseline", nights / "good")[0] == 1
 

@@ -104,6 +104,8 @@ def test_what_would_be_rejected_replaced_or_not_scored_is_told(folder: Path) -> 
     assert check("t.jsonl", "p.jsonl", "--output", "empty")[1][-1] == "output: empty is empty"
     write_lines(folder / "other.jsonl", [{"sample_id": "s0", "foo": 1}])
     write_lines(folder / "ids.jsonl", [{"sample_id": "other", "text": "x"}])
+    for name, sample_id in (("composed", "\u00e9"), ("decomposed", "e\u0301")):
+        write_lines(folder / f"{name}.jsonl", [{"sample_id": sample_id, "text": "x", "words": ["a"]}])
     (folder / "cut.jsonl.gz").write_bytes(b"\x1f\x8b")
     for truths, predictions, more, problem in (
         ("t.jsonl", "named-p.jsonl", (), "predictions: no record has a field that toy reads, text; they have id, out"),
@@ -111,6 +113,12 @@ def test_what_would_be_rejected_replaced_or_not_scored_is_told(folder: Path) -> 
         ("t.jsonl", "other.jsonl", (), "predictions: no record has a field that toy reads, text; they have foo; name"),
         ("t.jsonl", "p.jsonl", ("--set", "fields.prediction.text=x"), "fields.prediction: there is no such side (did"),
         ("t.jsonl", "ids.jsonl", (), "predictions: no sample_id is in the ground truth, which has s0, not other"),
+        (
+            "composed.jsonl",
+            "decomposed.jsonl",
+            (),
+            "predictions: no sample_id is in the ground truth, which has '\\xe9'",
+        ),
         ("t.jsonl", "cut.jsonl.gz", (), "predictions: none of the first records can be read: cut.jsonl.gz"),
         ("done/samples/x.jsonl", "p.jsonl", ("--output", "done"), "--output done: its result would replace the input"),
         ("t.jsonl", "p.jsonl", ("--output", "t.jsonl"), "--output t.jsonl: cannot be written: "),
