@@ -116,9 +116,9 @@ def _polygons(records: Sequence[Record], positions: Sequence[int]) -> tuple[dict
     owners = np.repeat(np.arange(len(corners)), [len(each) for each in corners])
     coordinates = np.array([point for each in corners for point in each], dtype=np.float64).reshape(-1, 2)
     polygons = shapely.polygons(shapely.linearrings(coordinates, indices=owners))
-    areas = shapely.area(polygons)
+    areas, lengths = shapely.area(polygons), shapely.length(polygons)
     with np.errstate(all="ignore"):  # corners within 1e-300 of each other cause a division by 0
-        good = shapely.is_valid(polygons) & shapely.is_simple(polygons) & (areas > 0)
+        good = shapely.is_valid(polygons) & shapely.is_simple(polygons) & (areas > TIE * lengths**2)
     regions: dict[int, Region] = {}
     dropped: dict[int, str] = {}
     for position, each, polygon, area, is_good in zip(
@@ -200,6 +200,9 @@ def minimum_area_rectangle(hull: Sequence[Point]) -> tuple[Box, float]:
         across, beside = _farthest(corners, max(across, along), v, -u)
         against, behind = _farthest(corners, max(against, across), -u, -v)
         here = y * u - x * v
+        if here + beside <= TIE * (ahead + behind):
+            # All corners are on the line of this side, up to rounding, which may even give a negative area.
+            beside = -here
         rectangles.append(((ahead + behind) * (here + beside), u, v, -behind, ahead, -beside, here))
     least = min(rectangles)[0] * (1 + TIE)
     _, u, v, low, high, near, far = next(each for each in rectangles if each[0] <= least)

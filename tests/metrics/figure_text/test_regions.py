@@ -147,6 +147,19 @@ def test_the_hull_is_that_of_geos_from_the_same_corner_on(points: set[tuple[int,
     assert convex_hull({(float(x), float(y)) for x, y in points}) == list(hull.exterior.coords)[:-1]
 
 
+@given(
+    st.lists(st.integers(-500, 500), min_size=3, max_size=6, unique=True),
+    st.sampled_from([(-26.0, -62.0), (0.7, 0.3), (90.3, -32.2), (1e-3, 2.0), (1e5, 1.0)]),
+    st.sampled_from([1.0, 0.1, 1 / 3]),
+)
+def test_corners_on_a_line_have_no_area_whatever_rounding_says(
+    steps: list[int], direction: tuple[float, float], scale: float
+) -> None:
+    corners = [(7.1 + scale * step * direction[0], 28.5 + scale * step * direction[1]) for step in steps]
+    for lines in (corners, [(7.0, 28.5), (97.3, -3.7), (32.8, 19.3)]):
+        assert located(lines)[0] == located(lines, geometry="polygon")[0] == {}
+
+
 def test_where_sides_may_cross_is_counted() -> None:
     there = [(float(n), 900.0 * (n % 2)) for n in range(50)]
     zigzag = there + [(x, y + 2) for x, y in reversed(there)]
