@@ -16,9 +16,12 @@ to be ICDAR's.
 
 from __future__ import annotations
 
+import errno
 import io
+import lzma
 import posixpath
 import re
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,10 +35,26 @@ from .records import DIFFICULTIES, MAX_COORDINATE
 DONT_CARE = "###"
 MAX_FILE_BYTES = 16 * 1024 * 1024
 
-_NUMBER = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(?:,\s*|(?<=\s)(?=\S)|$)")
-_MORE_CORNERS = re.compile(r"(?:\s*[+-]?\d+(?:\.\d*)?\s*,){2,}(?=.*[^\s\d.,+-])")
+# More digits than a number has would be tried in all ways to part them.
+_NUMBER = re.compile(
+    r"\s*([+-]?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:[eE][+-]?\d{1,9})?)\s*(?:,\s*|(?<=\s)(?=\S)|$)"
+)
+_TWO_MORE = re.compile(r"(?:\s*[+-]?\d+(?:\.\d*)?\s*,){2}")
+_NO_NUMBER = re.compile(r"[^\s\d.,+-]")
 _PREFIX = re.compile(r"^(?:gt|res)_(?=.)")
 _LABEL_SEPARATOR = re.compile(r"\s*[,;+|/]\s*|\s+")
+_DAMAGED = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    OSError,
+    EOFError,
+    ValueError,
+    IndexError,
+    struct.error,
+    NotImplementedError,
+    RuntimeError,
+)
 _ORIENTATIONS = {0.0: "horizontal", 1.0: "oriented"}
 
 Region = dict[str, Any]
@@ -90,7 +109,10 @@ def _archived(path: str, stream: BinaryIO) -> Iterator[tuple[str, bytes] | Unrea
                     continue
                 with archive.open(member) as content:
                     yield sample_id_of(member.filename), _whole(name, content)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+    except _DAMAGED as error:
+        # Offsets and blocks that make no sense are errors of the file; others are of the machine.
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
+            raise
         raise UnreadableSource(f"{path}: not a zip archive that can be read: {explain(error)}") from error
 
 
@@ -180,7 +202,7 @@ def _location(line: str) -> tuple[Region, int, str]:
     """
     numbers, rest = _numbers(line, 8)
     if len(numbers) == 8:
-        if _MORE_CORNERS.match(rest):
+        if (two_more := _TWO_MORE.match(rest)) and _NO_NUMBER.search(rest, two_more.end()):
             raise ValueError(
                 "numbers go on after eight coordinates, as of a polygon with more than four corners, which this layout "
                 f"does not have; put a text that starts so between quotes: {rest!r:.60}"
@@ -188,18 +210,18 @@ def _location(line: str) -> tuple[Region, int, str]:
         return {"points": _points(numbers)}, 8, rest
     box, rest = _numbers(line, 4)
     if len(box) < 4:
-        raise ValueError(f"four or eight coordinates must come first, not {line!r:.60}")
+        raise ValueError(f"four or eight coordinates of at most {MAX_COORDINATE:.0f} must come first, not {line!r:.60}")
     return {"box": box}, 4, rest
 
 
 def _numbers(line: str, most: int) -> tuple[list[float], str]:
-    """Returns up to `most` numbers at the start of a line, and the rest of the line."""
+    """Returns up to `most` numbers at the start of a line, before any that is too large, and the rest of the line."""
     numbers: list[float] = []
     end = 0
     while len(numbers) < most and (match := _NUMBER.match(line, end)) and match.end() > end:
         number = float(match[1])
         if abs(number) > MAX_COORDINATE:
-            raise ValueError(f"a number of {match[1]:.20} is too large")
+            break
         numbers.append(number)
         end = match.end()
     return numbers, line[end:]
@@ -227,13 +249,13 @@ def _difficulty(rest: str) -> tuple[str, list[str]]:
             raise ValueError(f"the difficulty must be of {', '.join(DIFFICULTIES)}, not {tail!r:.60}")
         return text, [label.lower() for label in labels]
     fields = rest.split(",")
-    labels = []
+    labels = []  # from the last to the first
     while len(fields) > 1:
         last = [label.lower() for label in _LABEL_SEPARATOR.split(fields[-1].strip()) if label]
         if not last or any(label not in DIFFICULTIES for label in last):
             break
-        labels = [*last, *labels]
+        labels += last[::-1]
         fields.pop()
     if not labels:
         raise ValueError(f"the difficulty must come last, and be of {', '.join(DIFFICULTIES)}, not {rest!r:.60}")
-    return ",".join(fields).strip(), labels
+    return ",".join(fields).strip(), labels[::-1]

@@ -66,7 +66,7 @@ def _clip(path: str) -> str:
     stem, _, _ = file.rpartition(".")
     if stem.lower() != "label":
         return stem or file
-    if not folders:
+    if not folders or folders[-1] in (".", "..") or folders[-1].endswith(":"):
         raise UnreadableSource("label.json is in no folder, whose name would be that of its clip")
     return folders[-1]
 

@@ -58,6 +58,13 @@ def test_a_line() -> None:
         ("ground_truth", "1,2,3,4", word(BOX, "")),
         ("ground_truth", '1,2,3,4,"###"', word(BOX, "###", ignore=True)),
         ("ground_truth", "1,2,3,4,#", word(BOX, "#")),
+        ("ground_truth", "1,2,3,4,5551234567", word(BOX, "5551234567")),
+        # Lines that took minutes.
+        *(
+            ("ground_truth", f"1,2,3,4,{text}", word(BOX, text))
+            for text in ("1" * 400_000 + "x", "1," * 3 + "1" * 400_000)
+        ),
+        ("ground_truth", "1,2,3,4,5,6,7,8," + "1," * 200_000, word(SQUARE, "1," * 200_000)),
         # A byte order mark, a line end and blank lines.
         ("ground_truth", "\ufeff1,2,3,4,κ\r\n\r\n", word(BOX, "κ")),
         ("ground_truth", "1,2,3,4,b\x0c\n", word(BOX, "b")),
@@ -75,10 +82,10 @@ def test_a_line() -> None:
 
 def test_other_lines_are_refused_with_file_and_line() -> None:
     for role, content, message in (
-        ("ground_truth", "1,2,3,4,a\n1,2,3,b", "gt_img_1.txt: line 2: four or eight coordinates must come first"),
+        ("ground_truth", "1,2,3,4,a\n1,2,3,b", "gt_img_1.txt: line 2: four or eight coordinates of at most"),
         ("ground_truth", "1,2,3,4,5,6,7,8,a\n1,2,3,4,b", "line 2: 4 coordinates, where the lines before have 8"),
         ("ground_truth", "1,2,3,4,5,6,7,8,9,10,11,12,a", "line 1: numbers go on after eight coordinates"),
-        ("ground_truth", "1,2,3,1e9,a", "line 1: a number of 1e9 is too large"),
+        ("ground_truth", "1,2,3,1e9,a", "line 1: four or eight coordinates of at most 10000000 must come first"),
         ("ground_truth", b"1,2,3,4,\xff", "not UTF-8 text at byte 8"),
         ("detections", "1,2,3,4,DNA", "role spotting reads text"),
         ("detext", "1,2,3,4,5,6,7,8,2,DNA,short", "line 1: eight coordinates and an orientation of 0 or 1 must"),
@@ -122,13 +129,23 @@ def test_the_files_of_an_archive_are_read_like_files_of_a_folder() -> None:
     [record] = CONVERTER.records(key, [Part("ground_truth", "gt.zip", content)])
     assert record == {"sample_id": "img_1", "regions": regions("ground_truth", line)}
     assert str(refused) == "gt.zip: a.png: expected text files, such as gt_img_1.txt"
-    with pytest.raises(UnreadableSource, match=r"gt\.zip: img_1: line 1: four or eight coordinates must come first"):
+    with pytest.raises(UnreadableSource, match=r"gt\.zip: img_1: line 1: four or eight coordinates of at most"):
         list(CONVERTER.records(key, [Part("ground_truth", "gt.zip", b"no numbers")]))
 
 
 WHOLE = archive({"gt_img_1.txt": b"1,2,3,4,text\n" * 100})
 MIDDLE = WHOLE.index(b"gt_img_1.txt") + len("gt_img_1.txt") + 8
-DAMAGED = (b"no archive", WHOLE[:-30], WHOLE[:MIDDLE] + b"\xff" * 8 + WHOLE[MIDDLE + 8 :])
+DAMAGED = [b"no archive", WHOLE[:-30], WHOLE[:MIDDLE] + b"\xff" * 8 + WHOLE[MIDDLE + 8 :]]
+# The directory lies before the file.
+DAMAGED.append(WHOLE[:-6] + (len(WHOLE) + 200).to_bytes(4, "little") + WHOLE[-2:])
+
+
+@given(st.integers(0, len(WHOLE) - 1), st.integers(1, 255))
+def test_an_archive_with_any_other_byte_is_read_or_refused(place: int, change: int) -> None:
+    content = bytearray(WHOLE)
+    content[place] ^= change
+    with contextlib.suppress(UnreadableSource):
+        archived(bytes(content))
 
 
 def test_a_damaged_or_too_large_archive_is_refused() -> None:

@@ -58,8 +58,9 @@ def test_other_content_is_unreadable(content: str | bytes, message: str) -> None
 
 
 def test_two_files_of_one_clip_and_a_file_of_none_are_unreadable() -> None:
-    with pytest.raises(UnreadableSource, match="is in no folder"):
-        convert("labels", "label.json", "{}")
+    for path in ("label.json", "./label.json", "../label.json", "s3://label.json"):
+        with pytest.raises(UnreadableSource, match="is in no folder"):
+            convert("labels", path, "{}")
     parts = [Part("labels", "a/c/label.json", b"{}"), Part("labels", "b/c/label.json", b"{}")]
     with pytest.raises(UnreadableSource, match=r"the clip c has 2 files, such as a/c/label.json and b/c/label.json"):
         list(LabelConverter().records("c", parts))
