@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import contextlib
 import gzip
+import io
 import os
 import posixpath
 import re
@@ -40,7 +41,45 @@ _PLAIN = re.compile(r"\.(?:jsonl|ndjson|json)$", re.IGNORECASE)
 MAX_STATE_BYTES = 16 << 20
 
 BOM = b"\xef\xbb\xbf"
-_READERS: dict[str, Any] = {"gz": lambda raw: gzip.GzipFile(fileobj=raw), "bz2": bz2.BZ2File, "zst": zstd.ZstdFile}
+
+
+class _Bz2Streams(io.RawIOBase):
+    """The text of a bz2 file of one stream or several; bz2.BZ2File takes a damaged stream after the first for the end.
+
+    Reading raises OSError for what is no stream, EOFError where one ends too early.
+    """
+
+    def __init__(self, raw: BinaryIO) -> None:
+        self._raw, self._stream = raw, bz2.BZ2Decompressor()
+
+    def readable(self) -> bool:
+        """Returns True: it can be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fills the buffer with the next bytes; returns how many, 0 at the end."""
+        data = b""
+        while not data:
+            compressed = b""
+            if self._stream.eof:
+                compressed = self._stream.unused_data or self._raw.read(BYTES_PER_READ)
+                if not compressed:
+                    return 0
+                self._stream = bz2.BZ2Decompressor()
+            elif self._stream.needs_input:
+                compressed = self._raw.read(BYTES_PER_READ)
+                if not compressed:
+                    raise EOFError("it ends within a stream")
+            data = self._stream.decompress(compressed, len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+_READERS: dict[str, Any] = {
+    "gz": lambda raw: gzip.GzipFile(fileobj=raw),
+    "bz2": lambda raw: io.BufferedReader(_Bz2Streams(raw), BYTES_PER_READ),
+    "zst": zstd.ZstdFile,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +261,8 @@ def open_text(file: SourceFile, position: int = 0) -> Iterator[BinaryIO]:
     """Opens the text of a file, uncompressed according to its name, from the byte `position` on; see `reading`."""
     with reading(file) as raw:
         stream = _uncompressed(raw, file.path)
-        stream.seek(position)
+        if position:
+            stream.seek(position)
         yield stream
 
 

@@ -133,7 +133,11 @@ def test_a_file_that_is_damaged_or_gone_is_a_problem_of_the_input(tmp_path: Path
     middle = len(whole) // 2
     damaged = [*(whole[:stop] for stop in (len(whole) - 1, len(whole) - 9, middle, 5)), b'{"sample_id": "a"}\n' * 10]
     flipped = whole[:middle] + bytes([whole[middle] ^ 0xFF]) + whole[middle + 1 :]
-    for content in (*(damaged if suffix else []), *([flipped] if suffix in (".gz", ".bz2") else [])):
+    # Files of several streams, of which the second is damaged in its head, or none.
+    later = whole + bytes([whole[0] ^ 0xFF]) + whole[1:], whole + b'{"sample_id": "a"}\n', whole + whole[:-9]
+    path.write_bytes(whole + whole)
+    assert len(lines_of(path)) == 10_000
+    for content in (*([*damaged, *later] if suffix else []), *([flipped] if suffix in (".gz", ".bz2") else [])):
         path.write_bytes(content)
         assert problem_of(lambda: lines_of(path)).startswith(f"{path}: cannot be read as jsonl: ")
     (part,) = parts_of(path)
