@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import json
+import math
 import pickle
 import subprocess
 import sys
@@ -197,3 +198,32 @@ def test_the_examples_of_the_docs_are_true() -> None:
     done = doctest.testfile(str(ROOT / "docs" / "how-to" / "python.md"), module_relative=False)
     assert done.attempted > 15
     assert done.failed == 0
+
+
+@pytest.mark.parametrize(
+    ("column", "labels"),
+    [
+        (pa.array([math.nan, 1.0]), ["z=1.0", "z=null"]),
+        (pa.array([10**18, 1], pa.timestamp("ns")), ["z=1970-01-01T00:00:00.000000001", "z=2001-09-09T01:46:40"]),
+        (pa.array([10**15, None], pa.timestamp("us", "UTC")), ["z=2001-09-09T01:46:40Z", "z=null"]),
+        (pa.array([10**10, None], pa.duration("ns")), ["z=PT10S", "z=null"]),
+        (pa.array([b"x", None]), ["z=eA==", "z=null"]),
+        (pa.array([[(1, math.nan)], []], pa.map_(pa.int64(), pa.float64())), ['z={"1": null}', "z={}"]),
+    ],
+)
+def test_values_that_json_does_not_have_slice_alike_in_files_and_in_memory(
+    column: Any, labels: list[str], tmp_path: Path
+) -> None:
+    table = pa.table({"sample_id": ["a", "b"], "text": ["x", "y"], "words": [["x"], ["y"]], "z": column})
+    pq.write_table(table, tmp_path / "t.parquet")
+    for data in (table, str(tmp_path / "t.parquet")):
+        assert sorted(beamscore.evaluate("toy", data, data, slices=["z"]).slices) == labels
+
+
+def test_bytes_are_no_text() -> None:
+    """JSON would hold them as base64, which a metric would compare."""
+    truth = {"sample_id": "a", "text": "x", "words": []}
+    with pytest.raises(TypeError, match="text must be a string, not bytes"):
+        beamscore.evaluate("toy", [truth], [{**truth, "text": b"x"}])
+    with pytest.raises(TypeError, match="sample_id must be a string, not bytes"):
+        beamscore.evaluate("toy", [truth], [{**truth, "sample_id": b"x"}])

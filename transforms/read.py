@@ -27,8 +27,10 @@ from ..metrics.benchmark import explain
 from .blocks import IN_PIPELINE, Block, BlockBuffer, BlockFolder, KeyedRecord, ToBlocks, at_end
 from .counters import RecordCounts
 from .io.field_map import (
+    SAMPLE_ID,
     SideColumns,
     about_sample_id,
+    check_texts,
     column_counter,
     identified,
     present_fields,
@@ -322,6 +324,7 @@ class EncodeBundle(RecordIntake):
         columns = plan.columns[side]
         paths = [columns.fields.path_of(name) for name in columns.structured]
         self._structured = frozenset(path[0] for path in paths if len(path) == 1)
+        self._texts = columns.fields.columns({SAMPLE_ID, *columns.texts})
 
     def process(self, element: Any) -> Iterator[tuple[int, Block] | TaggedOutput]:
         """Yields the blocks that are large enough, and the record if it is rejected."""
@@ -330,10 +333,12 @@ class EncodeBundle(RecordIntake):
     def _encoded(self, element: Any) -> KeyedRecord | Quarantined:
         is_unpacked = self._unpack is None
         try:
-            with faults_end_the_bundle("encoding"):
+            # What `unpack` raises is about this element, except that memory is full.
+            with faults_end_the_bundle("encoding", lambda it: not is_unpacked and not isinstance(it, MemoryError)):
                 record = element if self._unpack is None else self._unpack(element)
                 is_unpacked = True
                 fields = present_fields(record, self._structured)
+                check_texts(fields, self._texts)
                 text, position = record_json(fields), _position(record_json(fields, is_sorted=True))
         except InputProblem:
             raise
@@ -344,7 +349,11 @@ class EncodeBundle(RecordIntake):
         return self.record(self._encoder, line)
 
     def _unreadable(self, element: Any, error: str) -> Quarantined:
-        shown = _SHOWN.repr(element).encode("utf-8", "backslashreplace")
+        try:
+            shown = _SHOWN.repr(element).encode("utf-8", "backslashreplace")
+        except ValueError:
+            # An integer of more digits than Python writes.
+            shown = f"<{type(element).__name__}>".encode()
         encoded = EncodedRecord(self._encoder.encode(_position(shown), 0, JSON, shown))
         return self.rejected(encoded, "unreadable", error)
 

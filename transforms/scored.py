@@ -14,6 +14,7 @@ import msgspec
 from ..metrics.benchmark import Benchmark, Pair, explain
 from ..metrics.scoring import Missing, Outcome, Status, status_of_prediction
 from .hashes import record_hash
+from .io.field_map import record_json
 from .records import Cause, ColumnsReader, EncodedRecord, Quarantined, quarantined
 from .slice_labels import Slice, Slicing, cluster_unit
 
@@ -25,7 +26,7 @@ WITHOUT_FIELDS = {"ground_truth": "ground_truth_without_fields", "predictions": 
 
 NO_DETAILS = b"null"
 _TRUTH_REJECTED = "the ground truth of this sample was rejected"
-_NOT_DECODED = (msgspec.MsgspecError, ValueError, RecursionError)
+_NOT_DECODED = (msgspec.MsgspecError, TypeError, ValueError, RecursionError)
 
 
 class PairedSample(msgspec.Struct, frozen=True):
@@ -193,7 +194,7 @@ class BatchDecoder:
         plan, sample_id = self.plan, sample.sample_id
         try:
             truth = sample.truth.decode(plan.benchmark.truth_type)
-            cells = self._columns.read(sample.truth)
+            cells = tuple(map(_json_value, self._columns.read(sample.truth)))
             slice_values = cells[: len(plan.slicing.columns)]
             slices = plan.slicing.of(slice_values)
         except _NOT_DECODED as error:
@@ -214,6 +215,19 @@ class BatchDecoder:
                 sample_id, system, "rejected", None, unit, {}, slices, slice_values, None, {}, *hashes
             )
             yield DecodedSample(Pair(sample_id, truth, prediction), unscored, sample.truth, record)
+
+
+def _json_value(value: Any) -> Any:
+    """Returns a value of a column as JSON has it: NaN is null, a date is text, and so is each key of a map.
+
+    Raises ValueError for an infinite number, TypeError for what JSON does not have.
+    """
+    if value is None or isinstance(value, (str, int)):
+        return value
+    try:
+        return msgspec.json.decode(record_json({"value": value}))["value"]
+    except msgspec.DecodeError as error:
+        raise ValueError("a column by which the run slices or draws clusters has an infinite number") from error
 
 
 def status_counts(status: Status, prediction_status: str | None) -> dict[str, int]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ...metrics.benchmark import Benchmark, Pair, RejectedRecord
+from ...metrics.benchmark import Benchmark, Pair, RejectedRecord, text_fields
 from ...metrics.registry import usable_benchmarks
 from ...metrics.scoring import score_pairs
 from ...transforms.process import quiet_root_logger
@@ -66,7 +66,7 @@ def score(
 
 def _decode(record: Mapping[str, Any], kind: type[msgspec.Struct], side: Any) -> Any:
     try:
-        (text,) = json_records([record], ())
+        (text,) = json_records([record], (), text_fields(kind))
         return msgspec.json.decode(text, type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise RejectedRecord(side, str(error)) from None

@@ -19,6 +19,7 @@ from ...metrics.statistics.sums import Sums
 from ...transforms.hashes import scoring_signature
 from ...transforms.io.field_map import (
     SAMPLE_ID,
+    check_texts,
     column_counter,
     fields_of,
     identified,
@@ -235,7 +236,8 @@ class Scorer:
             data = pa.table(data)
             seen.fields.update(dict.fromkeys(fields.present(data.column_names), 0))
         encoder, records = RecordEncoder(side, 0, IN_MEMORY), dict[tuple[str, str], EncodedRecord]()
-        for number, text in enumerate(json_records(data, {path[0] for path in paths if len(path) == 1})):
+        texts = fields.columns({SAMPLE_ID, *(name for name, is_text in kinds.items() if is_text)})
+        for number, text in enumerate(json_records(data, {path[0] for path in paths if len(path) == 1}, texts)):
             sample_id, mapped, problem = identified(text, fields)
             record = EncodedRecord(encoder.encode(number, number + 1, JSON, mapped))
             added.outcomes[side]["read"] += 1
@@ -402,21 +404,25 @@ def _unnamed(side: Any) -> bool:
     )
 
 
-def json_records(data: Any, structured: Collection[str]) -> Iterator[bytes]:
+def json_records(data: Any, structured: Collection[str], texts: Collection[str] = ()) -> Iterator[bytes]:
     """Yields each record of `data` as the JSON object that the pipeline would read.
 
     data: an iterable of records, see `fields_of`, or an Arrow table. In a table a null is an absent field, and text in
     a column of `structured` is JSON. Numbers and arrays of NumPy are written as plain ones, NaN as null.
 
-    Raises TypeError if a record is not a mapping or cannot be written as JSON.
+    Raises TypeError if a record is not a mapping or cannot be written as JSON, or has bytes in one of `texts`.
     """
     if isinstance(data, pa.Table):
         parsed = {each.name for each in data.schema if isinstance(each.type, pa.JsonType) or each.name in structured}
         for batch in data.to_batches(ROWS_PER_BATCH):
             for row in batch.to_pylist(maps_as_pydicts="lossy"):
-                yield record_json(present_fields(row, parsed))
+                present = present_fields(row, parsed)
+                check_texts(present, texts)
+                yield record_json(present)
     elif isinstance(data, Iterable) and not isinstance(data, (str, bytes, Mapping)):
         for record in data:
-            yield record_json(fields_of(record))
+            present = fields_of(record)
+            check_texts(present, texts)
+            yield record_json(present)
     else:
         raise TypeError(f"records must be a table or an iterable of mappings, not {type(data).__name__}")

@@ -328,9 +328,12 @@ def test_what_unpack_raises_rejects_the_element_and_a_fault_of_the_machine_ends_
     def unpacked(element: Any) -> Any:
         if element == 2:
             raise MemoryError
+        if element == 4:
+            raise FileNotFoundError("weights.bin")
         return {"sample_id": {0: "a"}[element]} if element < 3 else element
 
     blocks, (entry,) = encode([0, 1], unpack=unpacked)
+    assert encode([4], unpack=unpacked)[1][0].error == "unpack: FileNotFoundError: weights.bin"
     assert (len(blocks), entry.cause, entry.error, entry.text) == (1, "unreadable", "unpack: KeyError: 1", "1")
     assert encode([3], unpack=unpacked)[1][0].error == "a record must be a mapping, not int"
     with pytest.raises(InputProblem, match="encoding failed because of this machine"):

@@ -11,7 +11,7 @@ import functools
 import json
 import math
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -224,7 +224,7 @@ def fields_of(record: Any) -> dict[str, Any]:
     if hasattr(record, "_asdict"):
         return {name: _without_rows(value) for name, value in record._asdict().items()}
     if isinstance(record, msgspec.Struct) or (dataclasses.is_dataclass(record) and not isinstance(record, type)):
-        plain = msgspec.to_builtins(record, enc_hook=_plain)
+        plain = msgspec.to_builtins(record, enc_hook=plain_value)
         if isinstance(plain, dict):
             return plain
     raise TypeError(f"a record must be a mapping, not {type(record).__name__}")
@@ -243,6 +243,13 @@ def present_fields(record: Any, structured: Collection[str]) -> dict[str, Any]:
     return fields
 
 
+def check_texts(fields: Mapping[str, Any], names: Iterable[str]) -> None:
+    """Raises TypeError if a field of a record in memory that is text is bytes, which JSON would hold as base64."""
+    for name in names:
+        if isinstance(fields.get(name), (bytes, bytearray, memoryview)):
+            raise TypeError(f"{name} must be a string, not {type(fields[name]).__name__}")
+
+
 def record_json(fields: Mapping[str, Any], is_sorted: bool = False) -> bytes:
     """Returns a record as JSON: numbers and arrays of NumPy as plain ones, NaN as null.
 
@@ -251,10 +258,10 @@ def record_json(fields: Mapping[str, Any], is_sorted: bool = False) -> bytes:
     """
     written: bytes | None = None
     with contextlib.suppress(UnicodeEncodeError):
-        written = msgspec.json.encode(fields, enc_hook=_plain, order="sorted" if is_sorted else None)
+        written = msgspec.json.encode(fields, enc_hook=plain_value, order="sorted" if is_sorted else None)
         if b"null" not in written:
             return written
-    plain = msgspec.to_builtins(fields, enc_hook=_plain)
+    plain = msgspec.to_builtins(fields, enc_hook=plain_value)
     if written is not None and not _has_infinity(plain):
         return written
     # A lone surrogate is not text, nor infinity a number of JSON, though it would be written as null: as they are
@@ -283,7 +290,13 @@ def _without_rows(value: Any) -> Any:
     return value
 
 
-def _plain(value: Any) -> Any:
+def plain_value(value: Any) -> Any:
+    """Returns a value that msgspec does not know as one that it does; raises TypeError if there is none."""
+    if hasattr(value, "to_pydatetime"):
+        # pyarrow makes values of pandas from nanoseconds; Python's have none.
+        return value.isoformat() if value.nanosecond else value.to_pydatetime()
+    if hasattr(value, "to_pytimedelta"):
+        return value.to_pytimedelta()
     if hasattr(value, "tolist"):
         return value.tolist()
     if hasattr(value, "_asdict"):

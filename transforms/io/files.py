@@ -276,7 +276,12 @@ def open_uncompressed(path: str) -> Iterator[BinaryIO]:
 @contextlib.contextmanager
 def open_parquet(file: SourceFile) -> Iterator[Any]:
     """Opens a Parquet file whose pages are read as needed; see `reading`."""
-    with reading(file) as stream, pq.ParquetFile(stream, buffer_size=BYTES_PER_READ, pre_buffer=False) as parquet:
+    with (
+        reading(file) as stream,
+        pq.ParquetFile(
+            stream, buffer_size=BYTES_PER_READ, pre_buffer=False, page_checksum_verification=True
+        ) as parquet,
+    ):
         yield parquet
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..records import TEXT_KEPT, Cause, InputProblem
-from .field_map import FIELDS_AS_NAMED, SAMPLE_ID, FieldMap, SideColumns
+from .field_map import FIELDS_AS_NAMED, SAMPLE_ID, FieldMap, SideColumns, plain_value
 from .files import BOM, BYTES_PER_READ, Part, SourceFile, open_parquet, open_text, reading
 
 _LINE_MARKS = len(BOM) + len(b"\r\n")
@@ -363,11 +363,13 @@ class RowsOfBatch:
             for name in json_columns:
                 if name in record:
                     self._parse(record, name)
+            if json_columns:
+                sample_id = self._fields.sample_id(self._fields.find(SAMPLE_ID, record))
             record = self._fields.of_values(record)
             for name in self._inner:
                 if isinstance(record.get(name), str):
                     self._parse(record, name)
-            payload = msgspec.msgpack.encode(record)
+            payload = msgspec.msgpack.encode(record, enc_hook=plain_value)
         except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError) as error:
             return Row(number, sample_id, b"\xc0", str(error) or type(error).__name__)
         if len(payload) > self._limits.record_bytes:
