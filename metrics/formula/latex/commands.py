@@ -123,52 +123,55 @@ _READ = frozenset().union(
 COMMANDS = frozenset(name[1:] for name in _READ if name[0] == "\\") | words(
     """
     AA AE AmS And Arrowvert Bbbk Box Bumpeq Cap Cup Delta Diamond Doteq Downarrow Finv Game Gamma Im Join L Lambda
-    Leftarrow Leftrightarrow Lleftarrow Longleftarrow Longleftrightarrow Longrightarrow Lsh O OE Omega P Phi Pi Psi Re
-    Relbar Rightarrow Rrightarrow Rsh S Sigma Subset Supset Theta Uparrow Updelta Updownarrow Upgamma Uplambda Upomega
-    Upphi Uppi Uppsi Upsigma Upsilon Uptheta Upupsilon Upxi Vdash Vert Vvdash Xi aa addlinespace ae aleph allowbreak
-    amalg angle approx approxeq arrowvert ast asymp backepsilon backprime backsim backsimeq backslash barwedge because
-    begin beth between bfseries bigcap bigcirc bigcup bigodot bigoplus bigotimes bigsqcup bigstar bigtriangledown
-    bigtriangleup biguplus bigvee bigwedge blacklozenge blacksquare blacktriangle blacktriangledown blacktriangleleft
-    blacktriangleright bot bottomrule bowtie boxdot boxminus boxplus boxtimes braceld bracelu bracerd braceru bracevert
-    buildrel bullet bumpeq cap cdot cdotp centerdot centering char checkmark circ circeq circlearrowleft
-    circlearrowright circledR circledS circledast circledcirc circleddash cline clubsuit cmidrule colon complement cong
-    coprod copyright cr crcr cup curlyeqprec curlyeqsucc curlyvee curlywedge curvearrowleft curvearrowright dag dagger
-    daleth dasharrow dashleftarrow dashrightarrow dashv ddag ddagger ddots diagdown diagup diamond diamondsuit digamma
-    displaylimits div divideontimes doteq doteqdot dotplus doublebarwedge doublecap doublecup downarrow downbracefill
-    downdownarrows downharpoonleft downharpoonright ell emptyset end enspace ensuremath eqcirc eqsim eqslantgtr
-    eqslantless equiv eth exists fallingdotseq flat forall frown ge geq geqq geqslant gets gg ggg gggtr gimel gnapprox
-    gneq gneqq gnsim gtrapprox gtrdot gtreqless gtreqqless gtrless gtrsim gvertneqq hbar hdotsfor heartsuit hfil hfill
-    hline hookleftarrow hookrightarrow hphantom hslash hss i idotsint iff iiiint iiint iint impliedby implies in infty
-    int intercal intop itshape j joinrel l lVert land langle lbrace lceil ldotp le leadsto left leftarrow leftarrowfill
-    leftarrowtail leftharpoondown leftharpoonup leftleftarrows leftrightarrow leftrightarrows leftrightharpoons
-    leftrightsquigarrow leftthreetimes leq leqq leqslant lessapprox lessdot lesseqgtr lesseqqgtr lessgtr lesssim lfloor
-    lgroup lhd lhook limits ll llcorner lll llless lmoustache lnapprox lneq lneqq lnot lnsim longleftarrow
-    longleftrightarrow longmapsto longrightarrow looparrowleft looparrowright lor lower lozenge lrcorner ltimes lvert
-    lvertneqq maltese mapsto mapstochar mathdollar mathparagraph mathsection mathsterling mathstrut mathunderscore
-    mdseries measuredangle medspace mho mid middle midrule models mp multicolumn multimap multirow nLeftarrow
-    nLeftrightarrow nRightarrow nVDash nVdash nabla natural ncong ne nearrow neg negmedspace negthickspace negthinspace
-    neq newline nexists ngeq ngeqq ngeqslant ngtr ni nleftarrow nleftrightarrow nleq nleqq nleqslant nless nmid nobreak
-    nobreakdash nobreakspace nolimits nonumber not notag notin nparallel nprec npreceq nrightarrow nshortmid
-    nshortparallel nsim nsubseteq nsubseteqq nsucc nsucceq nsupseteq nsupseteqq ntriangleleft ntrianglelefteq
-    ntriangleright ntrianglerighteq null nvDash nvdash nwarrow o odot oe of oint ointop ominus oplus oslash otimes owns
-    parallel partial perp phantom pitchfork pm pounds prec precapprox preccurlyeq preceq precnapprox precneqq precnsim
-    precsim prime prod propto protect qquad quad rVert raise raisebox rangle rbrace rceil relax relbar restriction
-    rfloor rgroup rhd rhook right rightarrow rightarrowfill rightarrowtail rightharpoondown rightharpoonup
-    rightleftarrows rightleftharpoons rightrightarrows rightsquigarrow rightthreetimes risingdotseq rmfamily rmoustache
-    root rtimes rule rvert scshape searrow setminus sffamily sharp shortmid shortparallel sim simeq skew slshape
-    smallfrown smallint smallsetminus smallsmile smile space spadesuit specialrule sphericalangle sqcap sqcup sqsubset
-    sqsubseteq sqsupset sqsupseteq square ss star strut subset subseteq subseteqq subsetneq subsetneqq succ succapprox
-    succcurlyeq succeq succnapprox succneqq succnsim succsim sum supset supseteq supseteqq supsetneq supsetneqq surd
-    swarrow tabularnewline textasciicircum textasciitilde textbackslash textbar textbullet textdegree textellipsis
-    textemdash textendash textgreater textlangle textless textquotedblleft textquotedblright textquoteleft
-    textquoteright textrangle textunderscore therefore thickapprox thicksim thickspace thinspace times to top toprule
-    triangle triangledown triangleleft trianglelefteq triangleq triangleright trianglerighteq ttfamily twoheadleftarrow
-    twoheadrightarrow ulcorner unlhd unrhd upalpha uparrow upbeta upbracefill upchi updelta updownarrow upepsilon upeta
-    upgamma upharpoonleft upharpoonright upiota upkappa uplambda uplus upmu upnu upomega upphi uppi uppsi uprho upshape
-    upsigma uptau uptheta upuparrows upupsilon upvarepsilon upvarphi upvarpi upvarrho upvarsigma upvartheta upxi upzeta
-    urcorner vDash varbigtriangledown varbigtriangleup varinjlim varkappa varliminf varlimsup varnothing varprojlim
-    varpropto varsubsetneq varsubsetneqq varsupsetneq varsupsetneqq vartriangle vartriangleleft vartriangleright vdash
-    vdots vee veebar vert vfill vline vphantom wedge wp wr yen
+    Leftarrow Leftrightarrow Lleftarrow Longleftarrow Longleftrightarrow Longrightarrow Lsh O OE Omega P Phi Pi Psi
+    Re Relbar Rightarrow Rrightarrow Rsh S Sigma Subset Supset Theta Uparrow Updelta Updownarrow Upgamma Uplambda
+    Upomega Upphi Uppi Uppsi Upsigma Upsilon Uptheta Upupsilon Upxi Vdash Vert Vvdash Xi aa addlinespace ae aleph
+    allowbreak amalg angle approx approxeq arrowvert ast asymp backepsilon backprime backsim backsimeq backslash
+    barwedge because begin beth between bfseries bigcap bigcirc bigcup bigodot bigoplus bigotimes bigsqcup bigstar
+    bigtriangledown bigtriangleup biguplus bigvee bigwedge blacklozenge blacksquare blacktriangle blacktriangledown
+    blacktriangleleft blacktriangleright bot bottomrule bowtie boxdot boxminus boxplus boxtimes braceld bracelu
+    bracerd braceru bracevert buildrel bullet bumpeq cap cdot cdotp centerdot centering char checkmark circ circeq
+    circlearrowleft circlearrowright circledR circledS circledast circledcirc circleddash cline clubsuit cmidrule
+    colon complement cong coprod copyright cr crcr cup curlyeqprec curlyeqsucc curlyvee curlywedge curvearrowleft
+    curvearrowright dag dagger daleth dasharrow dashleftarrow dashrightarrow dashv ddag ddagger ddots diagdown
+    diagup diamond diamondsuit digamma displaylimits div divideontimes doteq doteqdot dotplus doublebarwedge
+    doublecap doublecup downarrow downbracefill downdownarrows downharpoonleft downharpoonright ell emptyset end
+    enspace ensuremath eqcirc eqsim eqslantgtr eqslantless equiv eth exists fallingdotseq flat forall frown ge geq
+    geqq geqslant gets gg ggg gggtr gimel gnapprox gneq gneqq gnsim gtrapprox gtrdot gtreqless gtreqqless gtrless
+    gtrsim gvertneqq hbar hdotsfor heartsuit hfil hfill hline hookleftarrow hookrightarrow hphantom hslash hss i
+    idotsint iff iiiint iiint iint impliedby implies in infty int intercal intop itshape j joinrel l lVert land
+    langle lbrace lbrack lceil ldotp le leadsto left leftarrow leftarrowfill leftarrowtail leftharpoondown
+    leftharpoonup leftleftarrows leftrightarrow leftrightarrows leftrightharpoons leftrightsquigarrow leftthreetimes
+    leq leqq leqslant lessapprox lessdot lesseqgtr lesseqqgtr lessgtr lesssim lfloor lgroup lhd lhook limits ll
+    llcorner lll llless lmoustache lnapprox lneq lneqq lnot lnsim longleftarrow longleftrightarrow longmapsto
+    longrightarrow looparrowleft looparrowright lor lower lozenge lrcorner ltimes lvert lvertneqq maltese mapsto
+    mapstochar mathdollar mathparagraph mathsection mathsterling mathstrut mathunderscore mdseries measuredangle
+    medspace mho mid middle midrule models mp multicolumn multimap multirow nLeftarrow nLeftrightarrow nRightarrow
+    nVDash nVdash nabla natural ncong ne nearrow neg negmedspace negthickspace negthinspace neq newline nexists ngeq
+    ngeqq ngeqslant ngtr ni nleftarrow nleftrightarrow nleq nleqq nleqslant nless nmid nobreak nobreakdash
+    nobreakspace nolimits nonumber not notag notin nparallel nprec npreceq nrightarrow nshortmid nshortparallel nsim
+    nsubseteq nsubseteqq nsucc nsucceq nsupseteq nsupseteqq ntriangleleft ntrianglelefteq ntriangleright
+    ntrianglerighteq null nvDash nvdash nwarrow o odot oe of oint ointop ominus oplus oslash otimes owns parallel
+    partial perp phantom pitchfork pm pounds prec precapprox preccurlyeq preceq precnapprox precneqq precnsim
+    precsim prime prod propto protect qquad quad rVert raise raisebox rangle rbrace rbrack rceil relax relbar
+    restriction rfloor rgroup rhd rhook right rightarrow rightarrowfill rightarrowtail rightharpoondown
+    rightharpoonup rightleftarrows rightleftharpoons rightrightarrows rightsquigarrow rightthreetimes risingdotseq
+    rmfamily rmoustache root rtimes rule rvert scshape searrow setminus sffamily sharp shortmid shortparallel sim
+    simeq skew slash slshape smallfrown smallint smallsetminus smallsmile smile space spadesuit specialrule
+    sphericalangle sqcap sqcup sqsubset sqsubseteq sqsupset sqsupseteq square ss star strut subset subseteq
+    subseteqq subsetneq subsetneqq succ succapprox succcurlyeq succeq succnapprox succneqq succnsim succsim sum
+    supset supseteq supseteqq supsetneq supsetneqq surd swarrow tabularnewline textasciicircum textasciitilde
+    textbackslash textbar textbullet textdegree textellipsis textemdash textendash textgreater textlangle textless
+    textquotedblleft textquotedblright textquoteleft textquoteright textrangle textunderscore therefore thickapprox
+    thicksim thickspace thinspace times to top toprule triangle triangledown triangleleft trianglelefteq triangleq
+    triangleright trianglerighteq ttfamily twoheadleftarrow twoheadrightarrow ulcorner unlhd unrhd upalpha uparrow
+    upbeta upbracefill upchi updelta updownarrow upepsilon upeta upgamma upharpoonleft upharpoonright upiota upkappa
+    uplambda uplus upmu upnu upomega upphi uppi uppsi uprho upshape upsigma uptau uptheta upuparrows upupsilon
+    upvarepsilon upvarphi upvarpi upvarrho upvarsigma upvartheta upxi upzeta urcorner vDash varDelta varGamma
+    varLambda varOmega varPhi varPi varPsi varSigma varTheta varUpsilon varXi varbigtriangledown varbigtriangleup
+    varinjlim varkappa varliminf varlimsup varnothing varprojlim varpropto varsubsetneq varsubsetneqq varsupsetneq
+    varsupsetneqq vartriangle vartriangleleft vartriangleright vdash vdots vee veebar vert vfill vline vphantom
+    wedge wp wr yen
     """
 )
 ENVIRONMENTS = words(
@@ -181,12 +184,14 @@ _COMMAND = re.compile(r"\\(?:([a-zA-Z]+)|(.)|$)", re.DOTALL)
 _ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{\s*([a-zA-Z]*)[^{}]*\}|\\(?:begin|end)(?![a-zA-Z])")
 _UNKNOWN = r"\unknowncommand "
 _MANY_COLUMNS = re.compile(r"""\*\s*\{(?:\s*\d{3,}\s*\}|[-+\s]*(?:\d{3,}|["'`\\])[^{}]*\}(?=\s*\{))""")
+_HEXADECIMAL = re.compile(r"\^(?=\^)")
 
 
 def sanitize(source: str) -> str:
     """Returns the LaTeX with every command and environment outside of the vocabulary replaced by an unknown command.
 
     A column that is repeated more than 99 times, or as often as other than decimal digits say, is repeated 99 times.
+    Two ^ are parted: TeX takes ^^5c for a backslash, wherever it stands.
     """
 
     def command(match: re.Match[str]) -> str:
@@ -198,4 +203,5 @@ def sanitize(source: str) -> str:
     def environment(match: re.Match[str]) -> str:
         return match.group() if match[2] in ENVIRONMENTS else _UNKNOWN
 
-    return _MANY_COLUMNS.sub("*{99}", _ENVIRONMENT.sub(environment, _COMMAND.sub(command, source)))
+    known = _MANY_COLUMNS.sub("*{99}", _ENVIRONMENT.sub(environment, _COMMAND.sub(command, source)))
+    return _HEXADECIMAL.sub("^ ", known)

@@ -29,6 +29,8 @@ _TABLE_RULES = frozenset({"\\cmidrule", "\\cline"})
 _ENVIRONMENT = frozenset({"\\begin", "\\end"})
 _WITH_DELIMITER = commands.SIZED | {"\\left", "\\right", "\\middle", "\\string"}
 _ARRAY = "\\begin{array}"
+MAX_OPTION = 40
+_LENGTH_OPTION = re.compile(r"\[[-.0-9]+[cepm][xtm]\]")
 _PLAIN_LENGTH = re.compile(r"[-+.0-9a-z]+")
 
 
@@ -98,7 +100,10 @@ def _rewritten(tokens: list[str]) -> tuple[str, ...]:
 
 
 def _joined(tokens: list[str], table: bool) -> list[str]:
-    """Joins tokens that form a unit: an environment's name, plain columns, a length, a sized delimiter."""
+    """Joins tokens that form a unit: an environment's name, plain columns, a length, a sized delimiter.
+
+    In a table, so are a length in brackets, as after `\\\\`, and the position of a tabular with its columns.
+    """
     result: list[str] = []
     at = 0
     while at < len(tokens):
@@ -108,16 +113,21 @@ def _joined(tokens: list[str], table: bool) -> list[str]:
         elif token in _ENVIRONMENT:
             end = _group_end(tokens, at + 1)
             if table and "".join(tokens[at : end + 1]) == "\\begin{tabular}":
-                end = _group_end(tokens, end + 1)
+                end = _group_end(tokens, _option_end(tokens, end + 1) + 1)
         elif token in _DIMENSIONS:
             end = _lengths_end(tokens, at, _DIMENSIONS[token])
             kept = end == at or not table or token not in commands.SKIPS
         elif token in _TABLE_RULES and at + 1 < len(tokens):
-            start = at + 1 if tokens[at + 1] != "(" else closing(tokens, at + 1, ("(", ")")) + 1
+            start = _option_end(tokens, at + 1) + 1
+            start = start if tokens[start : start + 1] != ["("] else closing(tokens, start, ("(", ")")) + 1
             end = closing(tokens, start) if start < len(tokens) else at
         elif token in commands.COLOURS:
-            start = tokens.index("]", at) + 1 if tokens[at + 1 : at + 2] == ["["] and "]" in tokens[at:] else at + 1
-            end, kept = _group_end(tokens, start), False
+            end, kept = _group_end(tokens, _option_end(tokens, at + 1) + 1), False
+        elif table and token == "[":
+            option = _option_end(tokens, at)
+            end = option if _LENGTH_OPTION.fullmatch("".join(tokens[at : option + 1])) else at
+        elif table and token == "*" and result[-1:] == ["\\\\"]:
+            kept = False
         joined = "".join(tokens[at : end + 1]) if kept else ""
         result += [joined] if joined else []
         at = end + 1
@@ -133,6 +143,12 @@ def _joined(tokens: list[str], table: bool) -> list[str]:
 def _group_end(tokens: list[str], at: int) -> int:
     """Returns the index of the end of the group at `at`; at - 1 if no group starts there."""
     return closing(tokens, at) if tokens[at : at + 1] == ["{"] and "}" in tokens[at + 1 :] else at - 1
+
+
+def _option_end(tokens: list[str], at: int) -> int:
+    """Returns the index of the end of the short brackets at `at`; at - 1 if none start there."""
+    option = tokens[at : at + MAX_OPTION]
+    return at + option.index("]") if option[:1] == ["["] and "]" in option else at - 1
 
 
 def _lengths_end(tokens: list[str], at: int, groups: int) -> int:

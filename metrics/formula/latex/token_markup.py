@@ -20,7 +20,7 @@ UNMARK = "\x02"
 SWALLOWING_MARK = "\x03"
 DEEPEST = 150
 
-_WITHOUT_BOX = re.compile(r"\{|\}|\\begin\{.*?\}|\\end\{.*?\}|\^|_|\\.*rule.*|\\.*line.*|\[[-.0-9]+[epm][xtm]\]")
+_WITHOUT_BOX = re.compile(r"\{|\}|\\begin\{.*?\}|\\end\{.*?\}|\^|_|\\.*rule.*|\\.*line.*|\[[-.0-9]+[cepm][xtm]\]")
 _SCRIPTS = frozenset({"^", "_"})
 _NO_SCRIPT = frozenset({"^", "_", "}", "&", "\\\\"})
 _SPANS = frozenset({"\\multicolumn", "\\multirow"})
@@ -197,7 +197,7 @@ class _Writer:
 
 
 def _typeset(token: str) -> str:
-    """Returns a token as written for TeX: non-ASCII characters as text, and ^^ notation broken up."""
+    """Returns a token as written for TeX: non-ASCII characters as text."""
     if len(token) == 1 and not token.isascii():
         return f"\\text{{{token.translate(_CHINESE_PUNCTUATION)}}}"
-    return token.replace("^^", "^ ^") if "^^" in token else token
+    return token

@@ -104,6 +104,8 @@ PREAMBLE = r"""\documentclass[12pt]{article}
 \def\formula@origin{\hoffset-\oddsidemargin
   \voffset-\dimexpr\topmargin+\headheight+\headsep+\topskip\relax}
 \def\@input#1{}
+\let\over\@@over \let\atop\@@atop \let\above\@@above
+\let\overwithdelims\@@overwithdelims \let\atopwithdelims\@@atopwithdelims \let\abovewithdelims\@@abovewithdelims
 \makeatother
 \ExplSyntaxOn\sys_ensure_backend:\ExplSyntaxOff
 \setbox0\vbox{\[\mathrm{x}\mathbf{x}\mathbb{R}\mathfrak{g}\mathcal{L}\mathit{x}\mathsf{x}\mathtt{x}\boldsymbol{x}

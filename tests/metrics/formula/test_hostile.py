@@ -32,6 +32,10 @@ HOSTILE = (
     *(r"\input{/etc/passwd} x", r"\csname input\endcsname{/etc/passwd}", "^^5cinput{/etc/passwd} x"),
     *(r"\def\a{\a\a}\a x", r"\loop\iftrue\repeat x", r"\errorstopmode x", r"\def\alpha{x}", r"\catcode`\{=12 x"),
     *(r"\gdef\frac#1#2{BAD} \global\let\alpha\beta x", r"\global\catcode`\^=12 x", r"\global\mathcode`x=0"),
+    # What TeX takes for a backslash or a letter of a command, where it is written as it is.
+    *(r"x } \phantom { ^^5cgdef\alpha{} }", r"x } ^^^5cgdef\alpha{} } y", r"x } \phantom { \^^67def\alpha{} }"),
+    # Primitives that amsmath defines again at their first use.
+    *(r"a \atop b \atop c }", r"x \rlap{\atop} \over a \over b"),
     # The end of the display and of the document, and the marks.
     *(r"x \end{document} y", r"x \] y \end{displaymath} z", r"\special{0} x"),
     f"a {MARK}{{0}} x {UNMARK} {UNMARK} y \x04 \x05",

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from beamscore.metrics.formula.cdm import matching
 from beamscore.metrics.formula.cdm.bleu import bleu, bleu_counts
 from beamscore.metrics.formula.cdm.matching import consistent, visual_class
+from beamscore.metrics.formula.latex.commands import COMMANDS
 from beamscore.metrics.formula.render.boxes import Boxes
 
 
@@ -154,3 +155,8 @@ def test_added_counts_are_the_bleu_of_sacrebleu_of_a_corpus_and_of_one_sample(
     if all(pairs[0]):
         expected = sacrebleu.sentence_bleu(predictions[0], truths[:1], tokenize="none")
         assert bleu(*counts[0], every_order=False) == pytest.approx(expected.score / 100, abs=1e-9)
+
+
+def test_commands_that_look_alike_are_commands() -> None:
+    """Others print nothing, and so equal nothing."""
+    assert {each[1:] for each in matching._ALIKE.split() if each[0] == "\\" and each[1:].isalpha()} <= COMMANDS

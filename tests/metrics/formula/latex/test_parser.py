@@ -59,6 +59,10 @@ FORMS = {
     r"\begin{tabular}{c} $\begin{array}{lr} a & b \end{array}$ \end{tabular}": (
         r"\begin{tabular}{c} $ \begin{array} {lr} a & b \end{array} $ \end{tabular}"
     ),
+    # Positions and distances of tables are no ink.
+    r"\begin{tabular}[t]{@{}c@{}c} a \\*[-1.5 ex] b & [x] \\ \cmidrule[1pt](lr){1-2} \midrule[2cm]": (
+        r"\begin{tabular}[t]{@{}c@{}c} a \\ [-1.5ex] b & [ x ] \\ \cmidrule[1pt](lr){1-2} \midrule [2cm] \end{tabular}"
+    ),
     # Tables keep their rules, lose blanks and skips, and get the end that they lack.
     r"\begin{tabular}{l|c} ab & $x_1$ \\ \cmidrule(l{3pt}r{3pt}){1-1} \end{tabular}": (
         r"\begin{tabular}{l|c} a b & $ x _ 1 $ \\ \cmidrule(l{3pt}r{3pt}){1-1} \end{tabular}"
