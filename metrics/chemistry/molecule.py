@@ -147,7 +147,7 @@ class MoleculeBuilder:
         bonds = _seen_bonds(bonds)
         joined = {atom for bond in bonds for atom in bond[:2]}
         if joined:
-            kept = [atom for atom in kept if atom in joined]
+            kept = [atom for atom in kept if atom in joined or texts[atom]]
         unchanged = order is None and len(kept) == len(texts)
         return self._molecule(texts, None if unchanged else kept, bonds)
 

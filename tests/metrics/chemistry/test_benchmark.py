@@ -32,6 +32,7 @@ from tests.plain_loop import make_benchmark, total
 SVG = "{http://www.w3.org/2000/svg}"
 CORPUS = Path(__file__).parents[2] / "corpora" / "chemistry"
 ETHANOL = "\\chemfig{CH_3-[1]CH_2-[7]OH}"
+NEAR = "\\chemfig{%s-[,,,,draw=none]^-O-[:30]C}"
 AB = "\\chemfig{A-[2]B}"
 
 
@@ -53,6 +54,10 @@ AB = "\\chemfig{A-[2]B}"
         ("\\chemfig{H-Cl}", "H-Cl", 1, 1, None),
         # What cannot be read is wrong.
         (f"2 {ETHANOL}", "2 \\chemfig{CH_3-[1}", 0, 0, 0),
+        # An atom that no bond is drawn to, such as a counter-ion, is an atom.
+        (NEAR % "Na^+", NEAR % "Na^+", 1, 1, 1),
+        (NEAR % "Na^+", NEAR % "K^+", 0, 0, 0),
+        (NEAR % "Na^+", "\\chemfig{^-O-[:30]C}", 0, 0, 0),
         # Regions pair up in order.
         (f"{ETHANOL}{AB}", f"{AB}{ETHANOL}", 0, 0, 0),
     ],
