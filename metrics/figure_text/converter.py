@@ -50,6 +50,7 @@ _DAMAGED = (
     OSError,
     EOFError,
     ValueError,
+    OverflowError,
     IndexError,
     struct.error,
     NotImplementedError,

@@ -51,12 +51,16 @@ class Choice(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """The nonzero statistics of a figure, and its result if all regions count that are not annotated as don't-care."""
+    """The nonzero statistics of a figure, and its result if all regions count that are not annotated as don't-care.
+
+    unmeasurable: the detections that cannot be measured but count.
+    """
 
     statistics: dict[str, int]
     agreement: dict[str, int]
     choice: Choice
     dropped: tuple[dict[int, str], dict[int, str]]
+    unmeasurable: Collection[int]
 
 
 def score_figure(
@@ -85,7 +89,8 @@ def score_figure(
         for what, candidates in (("location", near), ("text", agreeing))
         if (agreeing_pairs := largest_pairing(candidates, whole.care, whole.dont_care, budget))
     }
-    return Outcome(statistics, agreement, whole, both.dropped)
+    unmeasurable = both.dropped[1].keys() - whole.dont_care if options.counts_unmeasurable else ()
+    return Outcome(statistics, agreement, whole, both.dropped, unmeasurable)
 
 
 def compare(figure: Figure, options: FigureTextOptions, budget: Budget) -> Comparison:
@@ -102,7 +107,7 @@ def compare(figure: Figure, options: FigureTextOptions, budget: Budget) -> Compa
     truths, dropped_truths = locate(figure.truths, figure.located, geometry, pixels)
     detections, dropped = locate(figure.predictions, figure.detections, geometry, pixels)
     overlaps = covering = measure(truths.values(), detections.values(), budget)
-    false = [rectangle(figure.predictions[each], each) for each in dropped] if protocol != "icdar2013" else []
+    false = [rectangle(figure.predictions[each], each) for each in dropped] if options.counts_unmeasurable else []
     if false:
         every = [rectangle(figure.truths[each], each) for each in figure.located]
         covering = [*overlaps, *measure(every, false, budget)]
@@ -187,8 +192,9 @@ def _counts(choice: Choice, counted: int, suffix: str) -> dict[str, int]:
 def describe_matches(figure: Figure, outcome: Outcome, right: set[int]) -> dict[str, Any]:
     """Returns how each region of both sides was matched, by its position in the record.
 
-    `match` is one_to_one, one_to_many, many_to_one, dont_care, dropped (with the reason), unlocated, missed (ground
-    truth) or false, reading, unknown_reading, unconfident (prediction); `with` are the positions of the partners.
+    `match` is one_to_one, one_to_many, many_to_one, dont_care, dropped, unlocated, missed (ground truth) or false,
+    reading, unknown_reading, unconfident (prediction); `with` are the positions of the partners. `reason` says why a
+    region cannot be measured: it is dropped, or false if it is a detection that counts.
     """
     return {"ground_truth": _truths(figure, outcome, right), "prediction": _predictions(figure, outcome)}
 
@@ -228,7 +234,7 @@ def _predictions(figure: Figure, outcome: Outcome) -> list[dict[str, Any]]:
         for position in positions:
             entries[position] = {"match": kind}
     for position, reason in outcome.dropped[1].items():
-        entries[position] = {"match": "dropped", "reason": reason}
+        entries[position] = {"match": "false" if position in outcome.unmeasurable else "dropped", "reason": reason}
     for match in outcome.choice.matches:
         for position in match.detections:
             entries[position] = {"match": match.kind, "with": match.truths}

@@ -110,6 +110,11 @@ class FigureTextOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
         """A detection with more than this share of its area in one don't-care region is excluded from the counts."""
         return MAX_SHARE_IN_DONT_CARE if self.protocol == "iou" else self.tau_threshold
 
+    @property
+    def counts_unmeasurable(self) -> bool:
+        """Whether a detection that cannot be measured counts, as a false one."""
+        return self.protocol != "icdar2013"
+
     def compared(self, text: str) -> str:
         """Returns the form of a text that is compared: casefolded unless `case_sensitive`.
 

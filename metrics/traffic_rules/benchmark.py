@@ -7,14 +7,13 @@ Source: "Driving by the Rules: A Benchmark for Integrating Traffic Sign Regulati
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any, ClassVar
 
 import msgspec
 
 from ..benchmark import Benchmark, SampleScore, Table
 from ..common.budget import Budget
-from ..common.text import truncated
+from ..common.text import normalized, truncated
 from ..converter import Converter
 from ..statistics.ratios import ratio
 from ..statistics.sums import Sums
@@ -94,9 +93,10 @@ class TrafficRulesBenchmark(Benchmark[GroundTruth, Prediction, Options]):
 
     def explain(self, details: Any) -> list[str]:
         """Returns lines that say how many rules and edges are right, and what is wrong with each rule."""
-        rules, edges = details["rules"], details["edges"]
+        rules, edges, left_out = details["rules"], details["edges"], details.get("edges_left_out", {})
         lines = [f"{sum(rule['right'] for rule in rules)} of {len(rules)} rules have all properties right"]
-        lines.append(", ".join(f"{len(edges[kind])} edges {kind}" for kind in ("right", "missed", "wrong")))
+        counts = {kind: len(edges[kind]) + left_out.get(kind, 0) for kind in ("right", "missed", "wrong")}
+        lines.append(", ".join(f"{count} edges {kind}" for kind, count in counts.items()))
         for rule in rules:
             if rule["wrong"] is None:
                 lines.append(f"rule {rule['id']} is paired with no predicted rule")
@@ -119,7 +119,10 @@ class TrafficRulesBenchmark(Benchmark[GroundTruth, Prediction, Options]):
         known = msgspec.to_builtins(self.score_sample(truth, prediction).details) if details is None else details
         true, predicted = truth.rules, (prediction.rules if prediction else None) or []
         true_words, predicted_words = ([_words(rule.properties) for rule in rules] for rules in (true, predicted))
-        return draw_rules(true_words, predicted_words, known, prediction is None, image)
+        lanes = {
+            normalized(str(line)) for rules in (true, predicted) for rule in rules for line in rule.centerlines or ()
+        }
+        return draw_rules(true_words, predicted_words, len(lanes), known, prediction is None, image)
 
     def tables(self, sums: Sums) -> list[Table]:
         """Returns the table of the properties, the one most often wrong in a paired prediction first."""
@@ -133,7 +136,10 @@ def _words(properties: Mapping[str, Any] | None) -> str:
 
 
 class _RuleDetails(msgspec.Struct, frozen=True, gc=False):
-    """A true rule, the index of the predicted rule paired with it, and what is wrong there; None if unpaired."""
+    """A true rule, the index of the predicted rule paired with it, and what is wrong there; None if unpaired.
+
+    id: truncated if it is long, as in edges.
+    """
 
     id: str | None
     prediction: int | None
@@ -147,7 +153,10 @@ def _details(
     pairs: Mapping[int, int],
     faults: Sequence[Sequence[WrongProperty] | None],
 ) -> dict[str, Any]:
-    """Returns the pairs of rules with their faults, unpaired predictions, and right, missed and wrong edges."""
+    """Returns the pairs of rules with their faults, unpaired predictions, and right, missed and wrong edges.
+
+    Of more than 200 edges of a kind, the number of the others is in `edges_left_out`.
+    """
     edges = distinct_edges(true)
     right: dict[tuple[str | None, str], None] = {}
     wrong: list[tuple[str | None, str]] = []
@@ -157,17 +166,20 @@ def _details(
         else:
             wrong.append(edge)
     paired = set(pairs.values())
+    kinds: dict[str, Sequence[tuple[str | None, str]]] = {
+        "right": list(right),
+        "missed": [edge for edge in edges if edge not in right],
+        "wrong": wrong,
+    }
+    left_out = {kind: more for kind, some in kinds.items() if (more := len(some) - _EDGES_IN_DETAILS) > 0}
     return {
         "rules": [
-            _RuleDetails(rule.name, pairs.get(number), wrong == [], wrong)
+            _RuleDetails(_cut(rule.name), pairs.get(number), wrong == [], wrong)
             for number, (rule, wrong) in enumerate(zip(true, faults, strict=True))
         ],
         "unpaired_predictions": [number for number in range(len(predicted)) if number not in paired],
-        "edges": {
-            "right": _shown(list(right)),
-            "missed": _shown([edge for edge in edges if edge not in right]),
-            "wrong": _shown(wrong),
-        },
+        "edges": {kind: _shown(some) for kind, some in kinds.items()},
+        **({"edges_left_out": left_out} if left_out else {}),
     }
 
 
@@ -176,5 +188,8 @@ def _shown(edges: Sequence[tuple[str | None, str]]) -> Sequence[tuple[str | None
     shown = edges[:_EDGES_IN_DETAILS]
     if sum([len(name or "") + len(line) for name, line in shown]) <= _MAX_EDGE_NAME_LENGTH:
         return shown
-    cut = partial(truncated, length=_MAX_EDGE_NAME_LENGTH)
-    return [(name if name is None else cut(name), cut(line)) for name, line in shown]
+    return [(_cut(name), truncated(line, _MAX_EDGE_NAME_LENGTH)) for name, line in shown]
+
+
+def _cut(name: str | None) -> str | None:
+    return None if name is None else truncated(name, _MAX_EDGE_NAME_LENGTH)

@@ -21,21 +21,36 @@ LANE = Style("lane", SOFT)
 def draw_rules(
     properties: Sequence[str],
     predicted: Sequence[str],
+    lane_count: int,
     details: Mapping[str, Any],
     alone: bool,
     image: ImageSize | None,
 ) -> str:
     """Returns an SVG document.
 
-    properties, predicted: the properties of the true and of the predicted rules in words, in order. details: the
-    details of the score. alone: whether there is no prediction; the ground truth is then drawn without verdicts.
-    image: the size of the real image, which is drawn above.
+    properties, predicted: the properties of the true and of the predicted rules in words, in order. lane_count: how
+    many lanes the rules of both sides name. details: the details of the score, which may hold fewer edges. alone:
+    whether there is no prediction; the ground truth is then drawn without verdicts. image: the size of the real image,
+    which is drawn above.
     """
     drawing = Drawing()
     drawing.legend(MARGIN, 20, not alone)
+    top = drawing.picture_above(MARGIN, 40.0, image)
+    places, y = _draw_true(drawing, properties, details["rules"], alone, top)
+    if not alone:
+        y = _draw_unpaired(drawing, predicted, details["unpaired_predictions"], y)
+    edges = details["edges"]
+    judged = [("missed", UNJUDGED)] if alone else [("right", MATCHED), ("missed", MISSED), ("wrong", EXTRA)]
+    y = max(y, _draw_edges(drawing, [(edges[kind], style) for kind, style in judged], lane_count, places, top, y))
+    return drawing.document(WIDTH, y + MARGIN)
+
+
+def _draw_true(
+    drawing: Drawing, properties: Sequence[str], rules: Sequence[Mapping[str, Any]], alone: bool, y: float
+) -> tuple[dict[str | None, float], float]:
+    """Draws the true rules; returns the y at which the edges of each begin, by id, and the y below them."""
     places: dict[str | None, float] = {}
-    top = y = drawing.picture_above(MARGIN, 40.0, image)
-    for words, rule in list(zip(properties, details["rules"], strict=True))[:MAX_RULES]:
+    for words, rule in list(zip(properties, rules, strict=True))[:MAX_RULES]:
         style, lines = _rule(rule, alone)
         height = LINE_HEIGHT * (2 + len(lines)) + 8
         drawing.box(MARGIN, y, MARGIN + RULE_WIDTH, y + height, style)
@@ -45,19 +60,26 @@ def draw_rules(
             drawing.text(MARGIN + 8, y + 16 + number * LINE_HEIGHT, line, style.color, limit=MAX_TEXT_LENGTH)
         places[rule["id"]] = y + height / 2
         y += height + 10
-    for number in [] if alone else details["unpaired_predictions"][:MAX_RULES]:
+    others = [rule["id"] for rule in rules[MAX_RULES:]]
+    return dict.fromkeys(others, y + 12) | places, _write_more(drawing, len(others), "rules are not drawn", y)
+
+
+def _draw_unpaired(drawing: Drawing, predicted: Sequence[str], unpaired: Sequence[int], y: float) -> float:
+    """Draws the predicted rules that are paired with none; returns the y below them."""
+    for number in unpaired[:MAX_RULES]:
         drawing.box(MARGIN, y, MARGIN + RULE_WIDTH, y + 2 * LINE_HEIGHT + 8, EXTRA)
         drawing.text(MARGIN + 8, y + 16, f"predicted rule {number + 1}, paired with none", EXTRA.color, bold=True)
         drawing.text(MARGIN + 8, y + 16 + LINE_HEIGHT, predicted[number], limit=MAX_TEXT_LENGTH)
         y += 2 * LINE_HEIGHT + 18
-    edges = details["edges"]
-    judged = [("missed", UNJUDGED)] if alone else [("right", MATCHED), ("missed", MISSED), ("wrong", EXTRA)]
-    y = max(y, _draw_edges(drawing, [(edges[kind], style) for kind, style in judged], places, top, y))
-    left_out = len(properties) - MAX_RULES
-    if left_out > 0:
-        drawing.text(MARGIN, y + 16, f"{left_out} more rules are not drawn", SOFT)
-        y += 24
-    return drawing.document(WIDTH, y + MARGIN)
+    return _write_more(drawing, len(unpaired) - MAX_RULES, "predicted rules, paired with none", y)
+
+
+def _write_more(drawing: Drawing, left_out: int, words: str, y: float) -> float:
+    """Writes how many are left out, if any; returns the y below."""
+    if left_out <= 0:
+        return y
+    drawing.text(MARGIN, y + 16, f"{left_out} more {words}", SOFT)
+    return y + 24
 
 
 def _rule(rule: Mapping[str, Any], alone: bool) -> tuple[Style, list[str]]:
@@ -83,7 +105,8 @@ def _fault(fault: Mapping[str, Any]) -> str:
 def _draw_edges(
     drawing: Drawing,
     edges: Sequence[tuple[Sequence[tuple[str | None, str]], Style]],
-    places: dict[str | None, float],
+    lane_count: int,
+    places: Mapping[str | None, float],
     top: float,
     bottom: float,
 ) -> float:
@@ -102,6 +125,6 @@ def _draw_edges(
     for line, y in ends.items():
         drawing.box(LANE_X, y - 12, LANE_X + LANE_WIDTH, y + 12, LANE)
         drawing.text(LANE_X + 8, y + 4, f"lane {line}", limit=13)
-    if len(lanes) > MAX_LANES:
-        drawing.text(LANE_X, top + 16 + MAX_LANES * 34, f"{len(lanes) - MAX_LANES} more lanes", SOFT)
+    if lane_count > len(ends):
+        drawing.text(LANE_X, top + 16 + len(ends) * 34, f"{lane_count - len(ends)} more lanes", SOFT)
     return max(bottom, max(ends.values(), default=0.0) + 34)

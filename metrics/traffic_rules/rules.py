@@ -97,8 +97,8 @@ def _rules(rules: Sequence[TrueRule | PredictedRule], sample: Sample, side: Side
     with sample.budget.reading(side):
         sample.budget.spend(check_sizes(rules, side))
         for number, rule in enumerate(rules):
-            values = _counted(rule.properties or {}, sample.ignored)
             try:
+                values = _counted(rule.properties or {}, sample.ignored)
                 properties = sample.numbered(values)
             except NotComparable as error:
                 raise RejectedRecord(side, f"rules[{number}].properties: {error}") from error
@@ -113,9 +113,18 @@ def _counted(values: Mapping[str, Any], ignored: Collection[str]) -> dict[str, A
     """Returns the properties that count, in order of their names: those with a value that are not ignored, in NFC.
 
     The order of the keys in the record does not matter.
+
+    Raises NotComparable if two names are equal.
     """
-    named = {normalized(name): values[name] for name in sorted(values)}
-    return {name: value for name, value in named.items() if value is not None and name not in ignored}
+    counted: dict[str, Any] = {}
+    for key in sorted(values):
+        name = normalized(key)
+        if values[key] is None or name in ignored:
+            continue
+        if name in counted:
+            raise NotComparable(f"{_shown(name)} occurs twice, in two forms of Unicode")
+        counted[name] = values[key]
+    return counted
 
 
 def _shown(text: str | None) -> str:

@@ -110,6 +110,7 @@ def test_what_does_not_fit_is_told_in_one_line(runs: Path, tmp_path: Path) -> No
     for arguments, message in cases:
         assert refused(*arguments, "--output", tmp_path / "out").startswith(message)
     assert "its result would replace the input" in refused(first, second, "--output", first)
+    assert "--output" in refused(first, second)
 
 
 def test_a_run_without_a_fingerprint_is_refused(tmp_path: Path) -> None:

@@ -134,7 +134,7 @@ HOW_MATCHED = [
     (at(100, ignore=True), {"match": "dont_care"}),
     (at(120), {"match": "missed"}),
     ({"box": [5, 5, 5, 9]}, {"match": "dropped", "reason": "it has no area"}),
-    (UNLOCATED, {"match": "unlocated", "id": "b", "reading": 7, "read_right": True}),
+    (UNLOCATED, {"match": "unlocated", "id": "b", "reading": 8, "read_right": True}),
 ]
 HOW_FOUND = [
     (at(0, text="DNA"), {"match": "one_to_one", "with": [0], "end_to_end": True}),
@@ -143,7 +143,8 @@ HOW_FOUND = [
     ({"box": [70, 0, 90, 10]}, {"match": "many_to_one", "with": [2, 3]}),
     (at(100), {"match": "dont_care"}),
     (at(300), {"match": "false"}),
-    ({"box": [0, 0, 0, 0]}, {"match": "dropped", "reason": "it has no area"}),
+    ({"box": [0, 0, 0, 0]}, {"match": "false", "reason": "it has no area"}),
+    ({"box": [105, 5, 105, 5]}, {"match": "dropped", "reason": "it has no area"}),  # in a don't-care region
     (UNLOCATED, {"match": "reading"}),
     ({"id": "z", "text": "?"}, {"match": "unknown_reading"}),
     (at(310, confidence=0.1), {"match": "unconfident"}),
@@ -157,7 +158,7 @@ def test_every_region_says_how_it_was_matched() -> None:
     assert json.loads(msgspec.json.encode(result.details)) == details
     assert result.coverage == {
         "ground_truth_regions_dropped": 1,
-        "prediction_regions_dropped": 1,
+        "prediction_regions_dropped": 2,
         "prediction_regions_below_confidence": 1,
         "prediction_readings_of_unknown_regions": 1,
     }

@@ -109,11 +109,13 @@ def test_any_file_is_read_or_refused(role: str, content: str | bytes) -> None:
         regions(role, content)
 
 
-def archive(files: dict[str, bytes]) -> bytes:
+def archive(files: dict[str, bytes], offset: int = 0) -> bytes:
+    """A zip archive; offset: where its directory says that each file begins."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as made:
         for name, content in files.items():
             made.writestr(name, content)
+            made.getinfo(name).header_offset += offset
     return stream.getvalue()
 
 
@@ -138,6 +140,8 @@ MIDDLE = WHOLE.index(b"gt_img_1.txt") + len("gt_img_1.txt") + 8
 DAMAGED = [b"no archive", WHOLE[:-30], WHOLE[:MIDDLE] + b"\xff" * 8 + WHOLE[MIDDLE + 8 :]]
 # The directory lies before the file.
 DAMAGED.append(WHOLE[:-6] + (len(WHOLE) + 200).to_bytes(4, "little") + WHOLE[-2:])
+# The file lies farther away than any file is long.
+DAMAGED.append(archive({"gt_img_1.txt": b""}, offset=2**64 - 1))
 
 
 @given(st.integers(0, len(WHOLE) - 1), st.integers(1, 255))

@@ -57,6 +57,7 @@ def test_a_copy_scores_1(options: dict[str, Any], drawn: Regions, some: list[Box
 
 
 LINE, CROSSED = {"box": [20, 0, 20, 9]}, {"points": [[30, 0], [40, 10], [40, 0], [30, 10]]}
+LINES = [(-80, 59), (-106, -3), (-2, 245), (-28, 183)], [(8.7, 9.3), (38.7, 4.3), (50.7, 2.3), (14.7, 8.3)]
 # Most corners of one are at its left end, of the other at its right end: their means are 19.4 from each other.
 LEFT = {"points": [*((50 + n / 10, 0) for n in range(20)), (60, 0), (60, 1), (50, 1)]}
 RIGHT = {"points": [(50, 0), *((72 + n / 10, 0) for n in range(1, 21)), (74, 1), (50, 1)]}
@@ -68,6 +69,8 @@ COUNTED: list[Any] = [
     *(([at(0)], [at(0), line], options, 1, 1 / 2) for line in (LINE, CROSSED) for options in ({}, POLYGONS)),
     *(([at(0), at(20, ignore=True)], [at(0), LINE], options, 1, 1) for options in ({}, POLYGONS)),
     *(([at(0), at(21, ignore=True)], [at(0), LINE], options, 1, 1 / 2) for options in ({}, POLYGONS)),
+    # Corners on a line have no area, whatever rounding says, so that such a region is no word to find.
+    *(([at(300), {"points": line}], [at(300)], options, 1, 1) for line in LINES for options in ({}, POLYGONS, IOU)),
     # The Python DetEval drops polygons that cannot be measured, the rectangle script counts pixels.
     ([at(0)], [at(0), LINE, CROSSED], {**SCRIPT, **POLYGONS}, 1, 1),
     ([at(0)], [at(0), LINE, CROSSED], POLYGONS, 1, 1 / 3),
@@ -100,6 +103,16 @@ def test_what_is_counted() -> None:
         metrics = score(truth, found, **options).metrics
         rates = metrics["detection.recall"], metrics["detection.precision"]
         assert rates == pytest.approx((recall, precision)), (truth, found, options)
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+@settings(max_examples=40)
+@given(st.lists(regions, max_size=5), st.lists(regions, max_size=5))
+def test_what_is_said_to_count_is_what_is_counted(options: dict[str, Any], truth: Regions, found: Regions) -> None:
+    result = score(truth, [{"points": each["points"]} for each in found], **options)
+    for side, statistic in (("ground_truth", "regions"), ("prediction", "detections")):
+        counted = [each for each in result.details[side] if each["match"] not in ("dont_care", "dropped")]
+        assert len(counted) == result.statistics.get(f"detection.{statistic}", 0)
 
 
 def test_texts_are_compared_in_nfc_and_by_the_script_in_code_points() -> None:

@@ -24,6 +24,7 @@ CORPUS = Path("tests/corpora/traffic_rules")
 TASKS = ("rule_extraction", "correspondence", "overall")
 TASK_METRICS = [f"{task}.{kind}" for task in TASKS for kind in ("precision", "recall", "f1")]
 BUS = {"LaneType": "Bus", "Limit": 40}
+NO_RULE = "edges of predicted rules that match no rule begin here"
 Rules = list[dict[str, Any]]
 
 
@@ -67,10 +68,16 @@ def test_nothing_on_one_side_is_wrong_and_on_both_is_not_measured() -> None:
 
 def test_ignored_properties_are_left_out_on_both_sides_whatever_they_hold() -> None:
     truth = [{"id": "a", "properties": {**BUS, "RuleIndex": 1}}]
-    predicted = [{"properties": {**BUS, "é": nested(17)}}]
+    predicted = [{"properties": {**BUS, "é": nested(17), "e\u0301": 1}}]
     found = values(score(truth, predicted, ignore_properties=["RuleIndex", "e\u0301"]))
     assert found["rule_extraction.f1"] == 1
     assert "property_accuracy[RuleIndex]" not in found
+
+
+def test_a_null_hides_no_property_whose_name_is_the_same_in_another_form() -> None:
+    for name, null in (("é", "e\u0301"), ("e\u0301", "é")):
+        found = score([{"id": "a", "properties": {name: 1, null: None}}], [{"properties": {name: 1}}])
+        assert found.metrics["rule_extraction.f1"] == 1
 
 
 def test_what_was_paired_and_what_was_wrong() -> None:
@@ -121,6 +128,7 @@ def test_long_names_are_cut_in_details_and_statistics() -> None:
     edges = {"right": [(shown, "r")], "missed": [(shown, "l" * 200 + "…")], "wrong": [(shown, "y" * 200)]}
     assert (scored.details["edges"], scored.coverage) == (edges, {"matches_unknown_rule": 1})
     (rule,) = msgspec.to_builtins(scored.details["rules"])
+    assert rule["id"] == shown
     assert '"' + "v" * 199 + "…" in rule["wrong"][1].values()
     assert max(map(len, scored.statistics)) < MAX_NAME_LENGTH + 30
     assert values(scored)["property_accuracy[a]b[]"] == 0.0
@@ -142,6 +150,7 @@ def nested(depth: int) -> list[Any]:
         ([], {"properties": {"x" * 999: [0] * 1001}}, r"\A.{0,99}xxx\.\.\.' cannot .{0,50}1000 values"),
         ([], {"properties": {"a": {"b": [0] * 999, "c": []}}}, "'a' cannot .* more than 1000 values"),
         *(([], {"properties": {"a": nested(depth)}}, "'a' cannot be compared: it nests") for depth in (17, 100_000)),
+        ([], {"properties": {"é": 1, "e\u0301": 1}}, "'é' occurs twice, in two forms of Unicode"),
         ([], {"properties": {"a": b"x"}}, "bytes is not a type of JSON"),
     ],
 )
@@ -192,10 +201,11 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
 )
 NAMES = TEXTS | st.integers(0, 5)
+PROPERTY_NAMES = TEXTS.map(lambda name: unicodedata.normalize("NFC", name))
 RULES = st.lists(
     st.fixed_dictionaries(
         {
-            "properties": st.none() | st.dictionaries(TEXTS, JSON, max_size=4),
+            "properties": st.none() | st.dictionaries(PROPERTY_NAMES, JSON, max_size=4),
             # A centerline that is named twice is two predicted edges, and one true one: see docs.
             "centerlines": st.none() | st.lists(NAMES, max_size=3, unique_by=lambda name: encoded(str(name), "NFC")),
             "matches": st.none() | NAMES,
@@ -230,5 +240,18 @@ def test_a_picture_shows_so_much_of_each_kind() -> None:
     counts = [sum(text.startswith(word) for text in found) for word in ("rule ", "predicted rule ", "lane ", "0: 1 is")]
     assert counts == [40, 40, 60, 40]
     said = ("2 more properties are wrong", "24 more lanes", "2 more rules are not drawn")
-    assert [found.count(each) for each in said] == [40, 1, 1]
-    assert "edges of predicted rules that match no rule begin here" in found
+    more = "2 more predicted rules, paired with none"
+    assert [found.count(each) for each in (*said, more)] == [40, 1, 1, 1]
+    assert NO_RULE in found
+
+
+def test_edges_that_are_not_shown_are_counted_and_those_of_rules_that_are_not_drawn_match_a_rule() -> None:
+    lines = [list(range(300)), *([n] for n in range(44))]
+    truth = [{"id": f"{n}{'r' * 300}", "properties": BUS, "centerlines": some} for n, some in enumerate(lines)]
+    predicted = [{**rule, "matches": rule["id"]} for rule in truth]
+    details = msgspec.to_builtins(score(truth, predicted).details)
+    said = make_benchmark("traffic_rules").explain(details)
+    assert said == ["45 of 45 rules have all properties right", "344 edges right, 0 edges missed, 0 edges wrong"]
+    found = texts(drawn("traffic_rules", {"rules": truth}, {"rules": predicted}))
+    assert {"5 more rules are not drawn", "240 more lanes"} < {*found}  # 300 of which 60 are drawn
+    assert NO_RULE not in found

@@ -367,6 +367,19 @@ def test_a_pass_survives_what_each_side_alone_has_left_out(
     assert (found.verdict, said in found.reason) == (word, True), found.reason
 
 
+def test_for_a_metric_that_counts_no_samples_the_others_tell_whether_they_are_the_same(
+    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    kind = type(configuration({}).benchmark)
+    first, *others = kind.metrics
+    monkeypatch.setattr(kind, "metrics", (replace(first, per_sample=None), *others))
+    request.addfinalizer(spec_of.cache_clear)
+    spec_of.cache_clear()
+    left_out = part(300, 396, 0, 4)
+    against = run_of({"ours": {"": left_out}})
+    assert verdict(Gate(not_worse_than="baseline"), left_out, against).verdict == "pass"
+
+
 def test_a_slice_that_holds_other_samples_does_not_pass() -> None:
     """The column of the slice has changed, which the hash of the whole ground truth does not tell."""
     key = {"exact_match @ kind=a": Gate(not_worse_than="baseline", margin=0.3)}
