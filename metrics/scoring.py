@@ -129,13 +129,15 @@ def _in_batches(
     return results
 
 
-def _checked(result: Result, declared: Set[str]) -> Result:
+def _checked(result: Any, declared: Set[str]) -> Result:
     """Returns a score with its details as JSON; rejects a score that cannot be added up, ordered or written.
 
-    declared: the names of the per-sample metrics that are written.
+    result: what the benchmark returned. declared: the names of the per-sample metrics that are written.
     """
     if isinstance(result, RejectedRecord):
         return result
+    if not isinstance(result, SampleScore):
+        return RejectedRecord("sample", f"the benchmark returned {type(result).__name__} instead of a SampleScore")
     try:
         check_statistics(result.statistics)
         if unknown := result.metrics.keys() - declared:

@@ -139,6 +139,19 @@ def test_all_forms_of_records_are_read_alike() -> None:
             beamscore.evaluate("toy", bad, [])
 
 
+def test_a_column_that_is_not_needed_is_not_looked_at_and_one_of_two_is_refused() -> None:
+    table = pa.table({"sample_id": ["a", "b"], "text": ["x"] * 2, "year": pa.array([10**15, 0], pa.timestamp("s"))})
+    assert beamscore.evaluate("toy", table, table).values["exact_match"] == 1
+    found = beamscore.evaluate("toy", table, table, slices=["year"])
+    assert (list(found.slices), [each.cause for each in found.rejected]) == (
+        ["year=1970-01-01T00:00:00"],
+        ["unreadable", "unreadable"],
+    )
+    doubled = pa.Table.from_arrays([pa.array(["a"])] * 3, ["sample_id", "text", "text"])
+    with pytest.raises(ValueError, match=r"^predictions: two columns are called 'text'; rename one$"):
+        beamscore.evaluate("toy", table, doubled)
+
+
 def test_a_scorer_adds_up_what_a_loop_gives_it_and_travels_to_other_processes() -> None:
     truths, predictions = map(read, SIGNS)
     answers = {each["sample_id"]: each for each in predictions}
@@ -177,6 +190,13 @@ def test_one_pair_has_its_metrics_and_details() -> None:
         assert str(pickle.loads(pickle.dumps(raised.value))) == str(raised.value)
 
 
+def test_a_pair_is_scored_by_the_file_as_it_is_now(tmp_path: Path) -> None:
+    path, toy = tmp_path / "own.py", "from tests.toy import ToyBenchmark\nclass Own(ToyBenchmark):\n    name = 'own'\n"
+    for more, score in (("", 1), ("    def score_sample(self, t, p): return super().score_sample(t, None)\n", 0)):
+        path.write_text(toy + more)
+        assert beamscore.score(f"{path}:Own", {"text": "a"}, {"text": "a"}).metrics["exact_match"] == score
+
+
 def test_importing_it_does_not_import_beam(tmp_path: Path) -> None:
     heavy = ("apache_beam", "scipy", "pyarrow", "numpy", "shapely", "PIL")
     code = (
@@ -206,7 +226,8 @@ def test_the_examples_of_the_docs_are_true() -> None:
         (pa.array([math.nan, 1.0]), ["z=1.0", "z=null"]),
         (pa.array([10**18, 1], pa.timestamp("ns")), ["z=1970-01-01T00:00:00.000000001", "z=2001-09-09T01:46:40"]),
         (pa.array([10**15, None], pa.timestamp("us", "UTC")), ["z=2001-09-09T01:46:40Z", "z=null"]),
-        (pa.array([10**10, None], pa.duration("ns")), ["z=PT10S", "z=null"]),
+        (pa.array([0, None], pa.timestamp("us", "Europe/Berlin")), ["z=1970-01-01T01:00:00+01:00", "z=null"]),
+        (pa.array([10**10, 10**10 + 1], pa.duration("ns")), ["z=P0DT0H0M10.000000001S", "z=PT10S"]),
         (pa.array([b"x", None]), ["z=eA==", "z=null"]),
         (pa.array([[(1, math.nan)], []], pa.map_(pa.int64(), pa.float64())), ['z={"1": null}', "z={}"]),
     ],

@@ -42,7 +42,6 @@ from .io.readers import Line, RecordLimits, Row, nesting_problem, read_part, too
 from .process import faults_end_the_bundle
 from .records import (
     JSON,
-    MSGPACK,
     TEXT_KEPT,
     Cause,
     ColumnsReader,
@@ -225,12 +224,15 @@ class RecordIntake(beam.DoFn):
         if problem := nesting_problem(text, limits.depth):
             return self.rejected(encoded(), "too_deep", f"the record {problem}")
         sample_id, text, unidentified = identified(text, fields)
-        if unidentified is None:
-            return sample_id.encode(), encoded().encoded
-        return self.rejected(encoded(), *unidentified)
+        if unidentified is not None:
+            return self.rejected(encoded(), *unidentified)
+        # A field may be from within text.
+        if text is not line.text and (problem := nesting_problem(text, limits.depth)):
+            return self.rejected(encoded(), "too_deep", f"the record {problem}", sample_id)
+        return sample_id.encode(), encoded().encoded
 
     def _row(self, encoder: RecordEncoder, row: Row) -> KeyedRecord | Quarantined:
-        encoded = EncodedRecord(encoder.encode(row.number, row.line or row.number + 1, MSGPACK, row.payload))
+        encoded = EncodedRecord(encoder.encode(row.number, row.line or row.number + 1, row.encoding, row.payload))
         if row.error is not None:
             sample_id = row.sample_id if isinstance(row.sample_id, str) else None
             return self.rejected(encoded, row.cause, row.error, sample_id)

@@ -56,7 +56,8 @@ class InputProblem(Exception):
 
     def __init__(self, message: str) -> None:
         self.message = printable(message)
-        super().__init__(f"{self.MARK} {self.message}")
+        # Beam and pickle make it again from its text.
+        super().__init__(self.message if self.message.startswith(self.MARK) else f"{self.MARK} {self.message}")
 
 
 class Origin(msgspec.Struct, frozen=True, order=True):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -52,7 +54,7 @@ def score(
     a record is not a mapping, and MissingTool if a program that the benchmark needs is not installed. A fault of the
     machine, such as a full disk, is raised unchanged.
     """
-    kind = _ready(benchmark, json.dumps(dict(options or {}), sort_keys=True))
+    kind = _ready(benchmark, json.dumps(dict(options or {}), sort_keys=True), _source_of(benchmark))
     pair: Pair[Any, Any] = Pair("", _decode(truth, kind.truth_type, "ground_truth"), None)
     if prediction is not None:
         pair = Pair("", pair.truth, _decode(prediction, kind.prediction_type, "prediction"))
@@ -66,7 +68,7 @@ def score(
 
 def _decode(record: Mapping[str, Any], kind: type[msgspec.Struct], side: Any) -> Any:
     try:
-        (text,) = json_records([record], (), text_fields(kind))
+        ((text, _),) = json_records([record], (), text_fields(kind))
         return msgspec.json.decode(text, type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise RejectedRecord(side, str(error)) from None
@@ -140,9 +142,20 @@ def compare(
     return Comparison(verdict["judgement"], verdict["sentence"], *results, document, main)
 
 
+def _source_of(benchmark: str) -> bytes:
+    """Returns the content of the file of FILE.py:CLASS, empty for other names or without a file."""
+    path = benchmark.rpartition(":")[0]
+    with contextlib.suppress(OSError):
+        return Path(path).read_bytes() if path.endswith(".py") else b""
+    return b""
+
+
 @cache
-def _ready(benchmark: str, options: str) -> Benchmark[Any, Any, Any]:
-    """Returns a benchmark that is set up until the program exits, as `score` may be called often."""
+def _ready(benchmark: str, options: str, source: bytes) -> Benchmark[Any, Any, Any]:
+    """Returns a benchmark that is set up until the program exits, as `score` may be called often.
+
+    source: of its file; after an edit it is another benchmark.
+    """
     made = check_arguments(benchmark, options=json.loads(options)).benchmark
     made.setup()
     atexit.register(made.teardown)

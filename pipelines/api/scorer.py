@@ -26,6 +26,7 @@ from ...transforms.io.field_map import (
     present_fields,
     record_json,
 )
+from ...transforms.io.readers import converted, same_name
 from ...transforms.records import (
     GROUND_TRUTH,
     JSON,
@@ -36,8 +37,9 @@ from ...transforms.records import (
     RecordEncoder,
     Stage,
     quarantined,
+    side_name,
 )
-from ...transforms.repeats import label_of, score_batch
+from ...transforms.repeats import REPEAT, label_of, score_batch
 from ...transforms.rows import sample_table
 from ...transforms.scored import BatchDecoder, PairedSample, ScoredSample, ScoringPlan
 from ...transforms.slice_labels import Slicing
@@ -180,8 +182,8 @@ class Scorer:
     def update(self, truths: Any, predictions: Any) -> None:
         """Scores more samples: all of them, or none if it raises or is interrupted.
 
-        truths, predictions: tables or iterables of records, paired by `sample_id`. Two sequences of equal length whose
-        records have no `sample_id` are paired by position; a prediction may then be None.
+        truths, predictions: tables or iterables of records, paired by `sample_id`. Two sequences or tables of equal
+        length whose records have no `sample_id` are paired by position; a prediction may then be None.
 
         Raises ValueError if sequences without `sample_id` differ in length, or the repeats differ from earlier ones,
         TypeError if a side holds no records, and OSError, MemoryError or BrokenProcessPool if the machine fails.
@@ -205,6 +207,9 @@ class Scorer:
 
     def _numbered(self, truths: Any, predictions: Any) -> tuple[int, Any, Any]:
         """Returns the number of samples paired by position, and both sides, with ids for these samples."""
+        truths, predictions = (
+            pa.table(side) if hasattr(side, "__arrow_c_stream__") else side for side in (truths, predictions)
+        )
         has_own_ids = any(SAMPLE_ID in fields for fields in self._configuration.settings.fields.values())
         if has_own_ids or not (_unnamed(truths) and _unnamed(predictions)):
             return 0, truths, predictions
@@ -212,14 +217,10 @@ class Scorer:
             raise ValueError("repeats: samples without sample_id have one prediction each; give both sides a sample_id")
         if len(truths) != len(predictions):
             raise ValueError(f"{len(truths)} ground-truth records and {len(predictions)} predictions without sample_id")
-        if None in truths:
+        if not isinstance(truths, pa.Table) and None in truths:
             raise TypeError("a ground-truth record must be a mapping, not None")
         first = self._totals.numbered
-        truths, predictions = (
-            [{**record, SAMPLE_ID: str(number)} for number, record in enumerate(side, first) if record is not None]
-            for side in (truths, predictions)
-        )
-        return len(truths), truths, predictions
+        return len(truths), _with_numbers(truths, first), _with_numbers(predictions, first)
 
     def _by_id(
         self, added: Totals, side: int, data: Any, known: Container[str]
@@ -234,11 +235,19 @@ class Scorer:
         paths = [fields.path_of(name) for name, is_text in kinds.items() if not is_text]
         if hasattr(data, "__arrow_c_stream__"):
             data = pa.table(data)
-            seen.fields.update(dict.fromkeys(fields.present(data.column_names), 0))
+            names = data.column_names
+            if same := same_name(names):
+                raise ValueError(f"{side_name(side, Totals.systems)}: {same}")
+            seen.fields.update(dict.fromkeys(fields.present(names), 0))
+            needed = fields.columns({SAMPLE_ID, REPEAT, *kinds, *self._configuration.truth_columns()})
+            data = data.select([name for name in names if name in needed])
         encoder, records = RecordEncoder(side, 0, IN_MEMORY), dict[tuple[str, str], EncodedRecord]()
         texts = fields.columns({SAMPLE_ID, *(name for name, is_text in kinds.items() if is_text)})
-        for number, text in enumerate(json_records(data, {path[0] for path in paths if len(path) == 1}, texts)):
+        structured = {path[0] for path in paths if len(path) == 1}
+        for number, (text, unreadable) in enumerate(json_records(data, structured, texts)):
             sample_id, mapped, problem = identified(text, fields)
+            if unreadable is not None:
+                problem = "unreadable", unreadable
             record = EncodedRecord(encoder.encode(number, number + 1, JSON, mapped))
             added.outcomes[side]["read"] += 1
             seen.whole = number < RECORDS_LOOKED_AT
@@ -398,14 +407,26 @@ def result_of(run: Run, system: str, samples: pa.Table, warnings: list[str], ori
 
 
 def _unnamed(side: Any) -> bool:
-    """Returns whether a side is a sequence of records or None, all without a `sample_id`."""
+    """Returns whether a side is a table without a `sample_id`, or a sequence of records or None, all without one."""
+    if isinstance(side, pa.Table):
+        return SAMPLE_ID not in side.column_names
     return isinstance(side, (list, tuple)) and all(
-        record is None or (isinstance(record, Mapping) and SAMPLE_ID not in record) for record in side
+        record is None or SAMPLE_ID not in fields_of(record) for record in side
     )
 
 
-def json_records(data: Any, structured: Collection[str], texts: Collection[str] = ()) -> Iterator[bytes]:
-    """Yields each record of `data` as the JSON object that the pipeline would read.
+def _with_numbers(side: Any, first: int) -> Any:
+    """Returns the records of an unnamed side that are not None, each with its number, from `first`, as `sample_id`."""
+    if isinstance(side, pa.Table):
+        return side.append_column(SAMPLE_ID, pa.array(map(str, range(first, first + len(side))), pa.string()))
+    numbered = enumerate(side, first)
+    return [{**fields_of(record), SAMPLE_ID: str(number)} for number, record in numbered if record is not None]
+
+
+def json_records(
+    data: Any, structured: Collection[str], texts: Collection[str] = ()
+) -> Iterator[tuple[bytes, str | None]]:
+    """Yields each record of `data` as the JSON object that the pipeline would read, and why it cannot be read, if so.
 
     data: an iterable of records, see `fields_of`, or an Arrow table. In a table a null is an absent field, and text in
     a column of `structured` is JSON. Numbers and arrays of NumPy are written as plain ones, NaN as null.
@@ -415,14 +436,17 @@ def json_records(data: Any, structured: Collection[str], texts: Collection[str] 
     if isinstance(data, pa.Table):
         parsed = {each.name for each in data.schema if isinstance(each.type, pa.JsonType) or each.name in structured}
         for batch in data.to_batches(ROWS_PER_BATCH):
-            for row in batch.to_pylist(maps_as_pydicts="lossy"):
-                present = present_fields(row, parsed)
-                check_texts(present, texts)
-                yield record_json(present)
+            for row in converted(batch):
+                if isinstance(row, str):
+                    yield b"null", row
+                else:
+                    present = present_fields(row, parsed)
+                    check_texts(present, texts)
+                    yield record_json(present), None
     elif isinstance(data, Iterable) and not isinstance(data, (str, bytes, Mapping)):
         for record in data:
             present = fields_of(record)
             check_texts(present, texts)
-            yield record_json(present)
+            yield record_json(present), None
     else:
         raise TypeError(f"records must be a table or an iterable of mappings, not {type(data).__name__}")

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional
 
 import apache_beam as beam
+from apache_beam.transforms.trigger import DefaultTrigger
 from apache_beam.transforms.window import GlobalWindows
 from apache_beam.typehints.row_type import RowTypeConstraint
 
@@ -129,6 +130,8 @@ class Evaluate(beam.PTransform):
         **arguments: Unpack[Arguments],
     ) -> None:
         super().__init__()
+        if unknown := arguments.keys() - Arguments.__annotations__:
+            raise TypeError(f"Evaluate has no argument {min(unknown)}")
         self._check = partial(check_arguments, benchmark, limits=limits, **arguments)
         if isinstance(buckets, bool) or not isinstance(buckets, int) or not 1 <= buckets <= MAX_BUCKETS:
             raise ValueError(f"buckets: must be a whole number from 1 to {MAX_BUCKETS}, not {buckets!r}")
@@ -199,7 +202,7 @@ def _sides(sides: Any) -> tuple[beam.PCollection, dict[str, beam.PCollection]]:
             raise ValueError(f"{name}: the collection is unbounded; Evaluate scores bounded collections only")
         if records.windowing.windowfn != GlobalWindows():
             raise ValueError(f"{name}: the collection is windowed; put it into beam.WindowInto(GlobalWindows()) first")
-        if not records.windowing.is_default():
+        if records.windowing.triggerfn != DefaultTrigger():
             raise ValueError(f"{name}: the collection has a trigger; Evaluate scores collections without one only")
     return truths, predictions
 

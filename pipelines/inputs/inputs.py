@@ -25,7 +25,7 @@ from ...transforms.io.readers import (
     too_large,
 )
 from ...transforms.read import BYTES_PER_BUNDLE, ReadPlan, ReadRecords
-from ...transforms.records import GROUND_TRUTH, JSON, MSGPACK, EncodedRecord, InputProblem, Origin
+from ...transforms.records import GROUND_TRUTH, JSON, EncodedRecord, InputProblem, Origin
 from ...transforms.repeats import REPEAT
 from ..config.errors import UsageError, as_input_errors
 from ..config.settings import DEFAULT_SYSTEM, Configuration, check_field_sides
@@ -172,7 +172,7 @@ def _encoded(
     """Returns the record of a line or a row, and why the run would reject it."""
     if isinstance(item, Row):
         origin = Origin(file.side, file.number, item.number, item.line or item.number + 1, file.path)
-        return EncodedRecord.of(origin, MSGPACK, item.payload), item.error
+        return EncodedRecord.of(origin, item.encoding, item.payload), item.error
     _, text, unidentified = identified(item.text, columns.fields)
     problem = None if unidentified is None else unidentified[1]
     if item.length > limits.record_bytes:

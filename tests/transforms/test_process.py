@@ -24,8 +24,8 @@ from beamscore.transforms.records import InputProblem
 ROOT = Path(__file__).parents[2]
 PUBLIC = {"apache_beam"} | {f"apache_beam.{name}" for name in (
     *("io.filesystem", "io.filesystems", "io.restriction_trackers", "io.localfilesystem", "metrics"),
-    *("options.pipeline_options", "pvalue", "transforms.core", "transforms.window", "typehints.row_type"),
-    "utils.windowed_value",
+    *("options.pipeline_options", "pvalue", "transforms.core", "transforms.trigger", "transforms.window"),
+    *("typehints.row_type", "utils.windowed_value"),
 )}  # fmt: skip
 
 

@@ -316,6 +316,8 @@ def test_an_element_that_cannot_be_read_is_quarantined() -> None:
         ({"sample_id": "a", "text": "x" * 200}, "too_large", "limits.record_bytes"),
         ({"sample_id": "a", "text": [[[[[[1]]]]]]}, "too_deep", "limits.depth"),
         ({"sample_id": "a", "text": "\ud800"}, "unreadable", "JSON"),
+        ({"sample_id": "a", "text": 10**5000}, "unreadable", "4300 digits"),
+        ({"sample_id": b"a"}, "unreadable", "sample_id must be a string, not bytes"),
     ):
         blocks, (entry,) = encode([{"sample_id": "good"}, record])
         assert [key for _, block in blocks for key, _ in unpack(block)] == [b"good"]
@@ -335,6 +337,7 @@ def test_what_unpack_raises_rejects_the_element_and_a_fault_of_the_machine_ends_
     blocks, (entry,) = encode([0, 1], unpack=unpacked)
     assert encode([4], unpack=unpacked)[1][0].error == "unpack: FileNotFoundError: weights.bin"
     assert (len(blocks), entry.cause, entry.error, entry.text) == (1, "unreadable", "unpack: KeyError: 1", "1")
+    assert encode([4], unpack=unpacked)[1][0].error == "unpack: FileNotFoundError: weights.bin"
     assert encode([3], unpack=unpacked)[1][0].error == "a record must be a mapping, not int"
     with pytest.raises(InputProblem, match="encoding failed because of this machine"):
         encode([2], unpack=unpacked)
@@ -347,3 +350,14 @@ def test_fields_of_elements_have_other_names_and_hold_json_as_text() -> None:
     assert (key, quarantine) == (b"7", [])
     expected = {"key": {"id": 7}, "labels": ["x"], "words": ["x"], "sample_id": "7"}
     assert json.loads(EncodedRecord(record).payload) == expected
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
+def test_the_depth_is_limited_also_where_a_field_is_within_text(tmp_path: Path, ending: str) -> None:
+    deep = [
+        {"sample_id": str(levels), "x": json.dumps({"n": json.loads("[" * levels + "]" * levels)})} for levels in (5, 7)
+    ]
+    columns = SideColumns(None, fields=FieldMap.of({"note": "x.n"}))
+    records, (entry,), _ = read(store(tmp_path / f"a.{ending}", deep), columns={0: columns})
+    assert (list(records), entry.sample_id) == (["5"], "7")
+    assert "is nested deeper than the 6 levels of limits.depth" in entry.error

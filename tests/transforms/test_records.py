@@ -68,7 +68,8 @@ def test_both_encodings_decode_to_the_same_record_and_a_place_names_its_line() -
     assert Origin(0, 0, 50, 3, "a.jsonl").place == "a.jsonl:3"
     assert Origin(0, 0, 50, 0, "a.jsonl").place == "a.jsonl at byte 50"
     assert InputProblem("x:\n\x1b[2J").message == "x:<U+000A><U+001B>[2J"
-    assert InputProblem.MARK in str(InputProblem("x"))
+    problem = InputProblem("x")
+    assert str(problem) == str(InputProblem(str(problem))) == f"{InputProblem.MARK} x"
 
 
 LONG = st.sampled_from(["a" * 5000, "\U0001f600" * 5000]).map(str.encode)
@@ -85,6 +86,7 @@ def test_bytes_and_paths_of_any_kind_make_a_readable_quarantine_entry(payload: b
     assert msgspec.json.decode(line) == expected
 
 
+pandas: Any = pytest.importorskip("pandas")
 VALUES: dict[str, Any] = {"sample_id": "a", "box": {"width": 3, "height": [1.5, None]}, "note": None}
 NAMES = [*VALUES]
 BoxTuple: Any = namedtuple("BoxTuple", ["width", "height"])
@@ -98,12 +100,16 @@ SHAPES = [
     {"sample_id": "a", "box": beam.Row(width=3, height=np.array([1.5, float("nan")])), "note": None},
     {"sample_id": "a", "box": MappingProxyType({"width": 3, "height": (1.5, None)}), "note": None},
     {"sample_id": "a", "box": {"width": np.int16(3), "height": [1.5, float("nan")]}, "note": None},
+    {"sample_id": "a", "box": {"width": 3, "height": (1.5, pandas.NaT)}, "note": None},
 ]
 
 
 def test_a_record_of_any_form_is_the_same_json_and_what_is_none_is_refused() -> None:
     for record in SHAPES:
         assert json.loads(record_json(fields_of(record))) == VALUES, type(record)
+    times: Any = {"b": pandas.Timestamp(1, tz="UTC"), "a": [pandas.Timestamp(0), pandas.Timedelta(5000)], 1: None}
+    expected = b'{"1":null,"a":["1970-01-01T00:00:00","PT0.000005S"],"b":"1970-01-01T00:00:00.000000001Z"}'
+    assert record_json(times, is_sorted=True) == expected
     for other in (3, "text", None, [("sample_id", "a")], RecordClass, b"{}"):
         with pytest.raises(TypeError, match="a record must be a mapping"):
             fields_of(other)

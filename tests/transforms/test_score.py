@@ -50,6 +50,8 @@ class RecordingBenchmark(ToyBenchmark):
         text = prediction.text if prediction else None
         if text == "sample is bad":
             raise RejectedRecord("sample", "it took too long")
+        if text == "nothing":
+            return None  # type: ignore[return-value]
         odd: dict[str | None, Any] = {"details are odd": object(), "details are surrogates": "\ud800"}
         details = odd.get(text, score.details)
         return SampleScore(score.statistics, score.metrics, details, {"odd_texts": 1} if text == "odd" else {})
@@ -151,6 +153,7 @@ SURROGATES = "'utf-8' codec can't encode character '\\ud800' in position 0: surr
         ("rejected rejected", "four", "sample is bad", "it took too long"),
         ("rejected rejected", "four", "score is infinite", INFINITE),
         ("rejected rejected", "four", "details are odd", "Encoding objects of type object is unsupported"),
+        ("rejected rejected", "four", "nothing", "the benchmark returned NoneType instead of a SampleScore"),
         ("rejected rejected", "four", "details are surrogates", SURROGATES),
     ],
 )

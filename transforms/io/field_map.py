@@ -13,6 +13,7 @@ import math
 import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -224,7 +225,7 @@ def fields_of(record: Any) -> dict[str, Any]:
     if hasattr(record, "_asdict"):
         return {name: _without_rows(value) for name, value in record._asdict().items()}
     if isinstance(record, msgspec.Struct) or (dataclasses.is_dataclass(record) and not isinstance(record, type)):
-        plain = msgspec.to_builtins(record, enc_hook=plain_value)
+        plain = plain_values(record)
         if isinstance(plain, dict):
             return plain
     raise TypeError(f"a record must be a mapping, not {type(record).__name__}")
@@ -237,7 +238,7 @@ def present_fields(record: Any, structured: Collection[str]) -> dict[str, Any]:
         if isinstance(fields[name], str):
             try:
                 fields[name] = msgspec.json.decode(fields[name])
-            except msgspec.DecodeError:
+            except (msgspec.DecodeError, RecursionError):
                 # The text is rejected when the record is decoded, with the name of the field.
                 continue
     return fields
@@ -246,7 +247,7 @@ def present_fields(record: Any, structured: Collection[str]) -> dict[str, Any]:
 def check_texts(fields: Mapping[str, Any], names: Iterable[str]) -> None:
     """Raises TypeError if a field of a record in memory that is text is bytes, which JSON would hold as base64."""
     for name in names:
-        if isinstance(fields.get(name), (bytes, bytearray, memoryview)):
+        if isinstance(fields.get(name), _BYTES):
             raise TypeError(f"{name} must be a string, not {type(fields[name]).__name__}")
 
 
@@ -256,17 +257,25 @@ def record_json(fields: Mapping[str, Any], is_sorted: bool = False) -> bytes:
     is_sorted: whether keys are in order: equal bytes for equal records. Raises TypeError if a value cannot be
     written, RecursionError if it is nested too deep.
     """
-    written: bytes | None = None
+    plain = plain_values(fields)
     with contextlib.suppress(UnicodeEncodeError):
-        written = msgspec.json.encode(fields, enc_hook=plain_value, order="sorted" if is_sorted else None)
-        if b"null" not in written:
+        written = msgspec.json.encode(plain, order="sorted" if is_sorted else None)
+        if b"null" not in written or not _has_infinity(plain):
             return written
-    plain = msgspec.to_builtins(fields, enc_hook=plain_value)
-    if written is not None and not _has_infinity(plain):
-        return written
     # A lone surrogate is not text, nor infinity a number of JSON, though it would be written as null: as they are
     # written here, they are rejected when the record is decoded, with this record.
-    return json.dumps(plain, sort_keys=is_sorted).encode()
+    return json.dumps(msgspec.to_builtins(plain), sort_keys=is_sorted).encode()
+
+
+def plain_values(values: Any) -> Any:
+    """Returns values as those of JSON, and bytes as they are: times and keys are text, arrays and rows plain ones.
+
+    Raises TypeError for a value or a key of another type, RecursionError if it is nested too deep.
+    """
+    return msgspec.to_builtins(values, enc_hook=plain_value, builtin_types=_BYTES, str_keys=True)
+
+
+_BYTES = (bytes, bytearray, memoryview)
 
 
 def _has_infinity(plain: Any) -> bool:
@@ -292,11 +301,8 @@ def _without_rows(value: Any) -> Any:
 
 def plain_value(value: Any) -> Any:
     """Returns a value that msgspec does not know as one that it does; raises TypeError if there is none."""
-    if hasattr(value, "to_pydatetime"):
-        # pyarrow makes values of pandas from nanoseconds; Python's have none.
-        return value.isoformat() if value.nanosecond else value.to_pydatetime()
-    if hasattr(value, "to_pytimedelta"):
-        return value.to_pytimedelta()
+    if isinstance(value, (datetime, timedelta)) and hasattr(value, "asm8"):
+        return _plain_time(value)
     if hasattr(value, "tolist"):
         return value.tolist()
     if hasattr(value, "_asdict"):
@@ -304,3 +310,12 @@ def plain_value(value: Any) -> Any:
     if isinstance(value, Mapping):
         return dict(value)
     raise TypeError(f"{type(value).__name__} cannot be written as JSON")
+
+
+def _plain_time(value: Any) -> Any:
+    """Returns a Timestamp or a Timedelta of pandas as that of Python, or as text if it has nanoseconds; NaT is null."""
+    if value != value:
+        return None
+    if hasattr(value, "to_pytimedelta"):
+        return value.isoformat() if value.nanoseconds else value.to_pytimedelta()
+    return value.isoformat().replace("+00:00", "Z") if value.nanosecond else value.to_pydatetime()

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..records import InputProblem, zstd
-from .storage import beam_files, open_file, read_bytes, reason_of
+from .storage import beam_files, open_file, place_of, read_bytes, reason_of
 
 Format = Literal["jsonl", "parquet", "arrow", "csv", "tsv"]
 
@@ -46,15 +46,32 @@ BOM = b"\xef\xbb\xbf"
 class _Bz2Streams(io.RawIOBase):
     """The text of a bz2 file of one stream or several; bz2.BZ2File takes a damaged stream after the first for the end.
 
-    Reading raises OSError for what is no stream, EOFError where one ends too early.
+    Reading raises OSError for what is no stream, EOFError where one ends too early. Only the start can be sought.
     """
 
     def __init__(self, raw: BinaryIO) -> None:
-        self._raw, self._stream = raw, bz2.BZ2Decompressor()
+        self._raw = raw
+        self.seek(0)
 
     def readable(self) -> bool:
         """Returns True: it can be read."""
         return True
+
+    def seekable(self) -> bool:
+        """Returns True: readers of records return to the start."""
+        return True
+
+    def tell(self) -> int:
+        """Returns the position in the text."""
+        return self._position
+
+    def seek(self, position: int, whence: int = io.SEEK_SET) -> int:
+        """Returns to the start."""
+        if position or whence:
+            raise io.UnsupportedOperation("only the start of a bz2 file can be sought")
+        self._raw.seek(0)
+        self._stream, self._position = bz2.BZ2Decompressor(), 0
+        return 0
 
     def readinto(self, buffer: Any) -> int:
         """Fills the buffer with the next bytes; returns how many, 0 at the end."""
@@ -62,22 +79,30 @@ class _Bz2Streams(io.RawIOBase):
         while not data:
             compressed = b""
             if self._stream.eof:
-                compressed = self._stream.unused_data or self._raw.read(BYTES_PER_READ)
+                compressed = self._next_stream()
                 if not compressed:
                     return 0
                 self._stream = bz2.BZ2Decompressor()
             elif self._stream.needs_input:
-                compressed = self._raw.read(BYTES_PER_READ)
+                compressed = self._raw.read(io.DEFAULT_BUFFER_SIZE)
                 if not compressed:
                     raise EOFError("it ends within a stream")
             data = self._stream.decompress(compressed, len(buffer))
         buffer[: len(data)] = data
+        self._position += len(data)
         return len(data)
+
+    def _next_stream(self) -> bytes:
+        """Returns the first bytes behind a stream and the zeros that may pad it, as in gzip; none at the end."""
+        compressed = self._stream.unused_data.lstrip(b"\0")
+        while not compressed and (more := self._raw.read(io.DEFAULT_BUFFER_SIZE)):
+            compressed = more.lstrip(b"\0")
+        return compressed
 
 
 _READERS: dict[str, Any] = {
     "gz": lambda raw: gzip.GzipFile(fileobj=raw),
-    "bz2": lambda raw: io.BufferedReader(_Bz2Streams(raw), BYTES_PER_READ),
+    "bz2": lambda raw: io.BufferedReader(_Bz2Streams(raw)),
     "zst": zstd.ZstdFile,
 }
 
@@ -132,12 +157,12 @@ def match_files(side: int, globs: Sequence[str], what: str) -> list[SourceFile]:
     replaced by the data files in it. Raises InputProblem if a glob matches nothing, cannot be matched, or matches a
     file of unknown format.
     """
-    matched: dict[str, tuple[int, float]] = {}
+    matched: dict[str, tuple[str, int, float]] = {}
     for glob in globs:
-        for path, size, modified in sorted(_matched_or_in_folder(glob, what)):
-            matched.setdefault(path, (size, modified))
+        for entry in sorted(_matched_or_in_folder(glob, what)):
+            matched.setdefault(place_of(entry[0]), entry)
     files = []
-    for number, (path, (size, modified)) in enumerate(matched.items()):
+    for number, (path, size, modified) in enumerate(matched.values()):
         kind = name_format(path)
         if kind is None:
             raise InputProblem(f"{what}{path}: the format is unknown; the name must end with {ENDINGS}")
@@ -169,16 +194,20 @@ def match_glob(glob: str, what: str) -> list[tuple[str, int, float]]:
     if re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*://[^/*?[]+/?", glob):
         advice = f"this is a bucket; give a pattern of files, such as '{glob.rstrip('/')}/*.jsonl'"
         raise InputProblem(f"{what}{glob}: {advice}")
+    # Beam has no way to say that a bracket is one.
+    is_name = "[" in glob and os.path.isfile(glob)
+    pattern = glob.replace("[", "?") if is_name else glob
     # Beam finds nothing for a pattern that starts in the current folder without naming it, such as `*.jsonl`.
     here = "" if "/" in re.split(r"[*?[]", glob, maxsplit=1)[0] else "./"
     try:
         with beam_files(glob) as filesystems:
-            metadata = filesystems.match([here + glob])[0].metadata_list
+            metadata = filesystems.match([here + pattern])[0].metadata_list
     except (OSError, ValueError) as error:
         raise InputProblem(f"{what}{glob}: cannot be listed: {reason_of(error)}") from error
     files = [
         (entry.path.removeprefix(here), entry.size_in_bytes, float(entry.last_updated_in_seconds or 0.0))
         for entry in metadata
+        if not is_name or entry.path == here + glob
     ]
     if not files:
         raise InputProblem(f"{what}{glob}: no file matches; check the path and quote the pattern in the shell")
@@ -261,8 +290,7 @@ def open_text(file: SourceFile, position: int = 0) -> Iterator[BinaryIO]:
     """Opens the text of a file, uncompressed according to its name, from the byte `position` on; see `reading`."""
     with reading(file) as raw:
         stream = _uncompressed(raw, file.path)
-        if position:
-            stream.seek(position)
+        stream.seek(position)
         yield stream
 
 
@@ -275,13 +303,9 @@ def open_uncompressed(path: str) -> Iterator[BinaryIO]:
 
 @contextlib.contextmanager
 def open_parquet(file: SourceFile) -> Iterator[Any]:
-    """Opens a Parquet file whose pages are read as needed; see `reading`."""
-    with (
-        reading(file) as stream,
-        pq.ParquetFile(
-            stream, buffer_size=BYTES_PER_READ, pre_buffer=False, page_checksum_verification=True
-        ) as parquet,
-    ):
+    """Opens a Parquet file whose pages are read as needed, and verified if they have checksums; see `reading`."""
+    options = {"buffer_size": BYTES_PER_READ, "pre_buffer": False, "page_checksum_verification": True}
+    with reading(file) as stream, pq.ParquetFile(stream, **options) as parquet:
         yield parquet
 
 

@@ -17,8 +17,16 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from ..records import TEXT_KEPT, Cause, InputProblem
-from .field_map import FIELDS_AS_NAMED, SAMPLE_ID, FieldMap, SideColumns, plain_value
+from ..records import JSON, MSGPACK, TEXT_KEPT, Cause, Encoding, InputProblem
+from .field_map import (
+    FIELDS_AS_NAMED,
+    SAMPLE_ID,
+    FieldMap,
+    SideColumns,
+    plain_value,
+    plain_values,
+    record_json,
+)
 from .files import BOM, BYTES_PER_READ, Part, SourceFile, open_parquet, open_text, reading
 
 _LINE_MARKS = len(BOM) + len(b"\r\n")
@@ -271,12 +279,16 @@ def schema_of(file: SourceFile) -> Any:
 
 def check_columns(place: str, names: Sequence[str], fields: FieldMap) -> None:
     """Raises InputProblem if no column has the sample_id, or two have one name. place: what the problem names first."""
-    counts = Counter(names)
-    if fields.id_column() not in counts:
+    if fields.id_column() not in names:
         raise InputProblem(f"{place}: there is no column {fields.id_column()}, only {listed(names)}")
-    duplicates = sorted(name for name, count in counts.items() if count > 1)
-    if duplicates:
-        raise InputProblem(f"{place}: two columns are called {duplicates[0]!r}; rename one")
+    if problem := same_name(names):
+        raise InputProblem(f"{place}: {problem}")
+
+
+def same_name(names: Iterable[str]) -> str | None:
+    """Returns a message about two columns of one name; None if each has its own."""
+    duplicates = sorted(name for name, count in Counter(names).items() if count > 1)
+    return f"two columns are called {duplicates[0]!r}; rename one" if duplicates else None
 
 
 def listed(columns: Iterable[str]) -> str:
@@ -295,10 +307,11 @@ class RecordLimits:
 
 
 class Row(msgspec.Struct, frozen=True):
-    """One row: its number in the file from 0, its sample_id, and the record as MessagePack without nulls.
+    """One row: its number in the file from 0, its sample_id, and the record without nulls.
 
     line: the line of a text file in which it starts, if the number is the byte; 0: it has none. If the row makes no
     record, `error` says why, `cause` in one word, and `payload` is a MessagePack null, or the text of the row.
+    encoding: of the payload.
     """
 
     number: int
@@ -307,6 +320,7 @@ class Row(msgspec.Struct, frozen=True):
     error: str | None = None
     cause: Cause = "unreadable"
     line: int = 0
+    encoding: Encoding = MSGPACK
 
 
 class RowsOfBatch:
@@ -318,30 +332,20 @@ class RowsOfBatch:
         # A field that is a column is parsed with its column, a field within a column after its value is extracted.
         paths = {name: columns.fields.path_of(name) for name in columns.structured}
         self._structured = {path[0] for path in paths.values() if len(path) == 1}
-        self._inner = [name for name, path in paths.items() if len(path) > 1]
+        self._inner = {name for name, path in paths.items() if len(path) > 1}
+        self._nested = [name for name, path in columns.fields.paths if len(path) > 1]
         texts = {columns.fields.path_of(name)[0]: is_required for name, is_required in columns.texts.items()}
         self._texts = list(texts)
         self._never_absent = {columns.fields.id_column(), *(name for name, is_required in texts.items() if is_required)}
 
     def of(self, batch: Any, first: int) -> Iterator[Row]:
         """Yields the rows of a batch, numbered from `first`."""
-        try:
-            columns = [_values(column) for column in batch.columns]
-        except MemoryError:
-            # The MemoryError of pyarrow is an ArrowException, too.
-            raise
-        except _NOT_CONVERTED as error:
-            if batch.num_rows == 1:
-                yield Row(first, None, b"\xc0", str(error))
-                return
-            for offset in range(batch.num_rows):
-                yield from self.of(batch.slice(offset, 1), first + offset)
-            return
-        names = batch.schema.names
         json_columns = [field.name for field in batch.schema if _holds_json(field, self._structured)]
-        for number, values in enumerate(zip(*columns, strict=True), first):
-            record = {name: value for name, value in zip(names, values, strict=True) if value is not None}
-            yield self._of_record(number, record, json_columns)
+        for number, record in enumerate(converted(batch), first):
+            if isinstance(record, str):
+                yield Row(number, None, b"\xc0", record)
+            else:
+                yield self._of_record(number, record, json_columns)
 
     def of_text(self, number: int, record: dict[str, Any]) -> Row:
         """Returns the row of values that are text; the text of a field that is never text is JSON.
@@ -366,15 +370,18 @@ class RowsOfBatch:
             if json_columns:
                 sample_id = self._fields.sample_id(self._fields.find(SAMPLE_ID, record))
             record = self._fields.of_values(record)
-            for name in self._inner:
-                if isinstance(record.get(name), str):
-                    self._parse(record, name)
-            payload = msgspec.msgpack.encode(record, enc_hook=plain_value)
+            for name in self._nested:
+                if isinstance(value := record.get(name), str):
+                    if name in self._inner:
+                        self._parse(record, name)
+                elif problem := nesting_problem(msgspec.json.encode(value, enc_hook=plain_value), self._limits.depth):
+                    raise ValueError(f"field {name} {problem}")
+            payload, encoding = _encoded(record)
         except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError) as error:
             return Row(number, sample_id, b"\xc0", str(error) or type(error).__name__)
         if len(payload) > self._limits.record_bytes:
             return Row(number, sample_id, b"\xc0", too_large(len(payload), self._limits.record_bytes), "too_large")
-        return Row(number, sample_id, payload)
+        return Row(number, sample_id, payload, encoding=encoding)
 
     def _parse(self, record: dict[str, Any], name: str) -> None:
         """Replaces the text of a column by the JSON that it holds; a null is omitted."""
@@ -391,6 +398,14 @@ class RowsOfBatch:
             record[name] = value
 
 
+def _encoded(record: dict[str, Any]) -> tuple[bytes, Encoding]:
+    """Returns a record as MessagePack, or as JSON if an integer has more than 64 bits."""
+    try:
+        return msgspec.msgpack.encode(record, enc_hook=plain_value), MSGPACK
+    except OverflowError:
+        return record_json(record), JSON
+
+
 def too_large(size: int, limit: int) -> str:
     """Returns the message about a record of `size` bytes."""
     return f"the record has {size} bytes, more than the {limit} of limits.record_bytes"
@@ -400,13 +415,37 @@ _NOT_CONVERTED = (ArithmeticError, LookupError, TypeError, ValueError, Recursion
 """Errors of pyarrow for values that Python cannot represent: text that is not UTF-8, a date of the year 20000."""
 
 
+def converted(batch: Any) -> Iterator[dict[str, Any] | str]:
+    """Yields the values of each row of an Arrow batch, without nulls, or why a row cannot be converted."""
+    try:
+        columns = [_values(column) for column in batch.columns]
+    except MemoryError:
+        # The MemoryError of pyarrow is an ArrowException, too.
+        raise
+    except _NOT_CONVERTED as error:
+        if batch.num_rows == 1:
+            yield str(error)
+            return
+        for offset in range(batch.num_rows):
+            yield from converted(batch.slice(offset, 1))
+        return
+    names = batch.schema.names
+    for values in zip(*columns, strict=True):
+        yield {name: value for name, value in zip(names, values, strict=True) if value is not None}
+
+
 def _values(column: Any) -> Any:
-    """Returns the values of an Arrow array as Python objects: maps as dictionaries, a slower conversion of pyarrow."""
-    return column.to_pylist(maps_as_pydicts="lossy") if _has_map(column.type) else column.to_pylist()
+    """Returns the values of an Arrow array as Python objects: maps as dictionaries, times and keys of maps as text."""
+    if not _has_map_or_time(column.type):
+        return column.to_pylist()
+    return plain_values(column.to_pylist(maps_as_pydicts="lossy"))
 
 
-def _has_map(kind: Any) -> bool:
-    return pa.types.is_map(kind) or any(_has_map(kind.field(index).type) for index in range(kind.num_fields))
+def _has_map_or_time(kind: Any) -> bool:
+    if pa.types.is_map(kind) or pa.types.is_temporal(kind):
+        return True
+    inner = [kind.value_type] if pa.types.is_dictionary(kind) else [kind.field(i).type for i in range(kind.num_fields)]
+    return any(map(_has_map_or_time, inner))
 
 
 def _holds_json(field: Any, structured: Collection[str]) -> bool:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 import random
 import sys
+from collections import namedtuple
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import beamscore
@@ -155,6 +158,20 @@ def test_samples_without_ids_are_paired_by_position_which_a_failed_update_does_n
     scorer.update([{"sample_id": "named", "text": "a"}], [])
     scorer.update(records[:1], records[:1])
     assert sorted(scorer.compute().samples["sample_id"].to_pylist()) == [*"012345", "named"]
+
+
+Line: Any = namedtuple("Line", ["text"])
+
+
+def test_any_form_of_records_without_ids_is_paired_by_position() -> None:
+    records = [{"text": "a"}, {"text": "b"}, {"text": "c"}]
+    lines, table = [Line(**each) for each in records], pa.Table.from_pylist(records)
+    for truths, predictions in itertools.product([records, lines, table], repeat=2):
+        scorer = beamscore.Scorer("toy", replicates=0)
+        for _ in range(2):
+            scorer.update(truths, predictions)
+        found = scorer.compute()
+        assert (found.values["exact_match"], found.samples["sample_id"].to_pylist()) == (1, list("012345"))
 
 
 def test_a_result_is_a_line_and_a_frame_of_pandas() -> None:

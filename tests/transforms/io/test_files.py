@@ -40,6 +40,10 @@ def test_files_are_numbered_by_glob_and_then_by_path_each_once(tmp_path: Path) -
     assert [(file.number, Path(file.path).name) for file in found] == list(enumerate(expected))
     assert {(file.side, file.size) for file in found} == {(1, 3)}
     assert [file.modified for file in found] == [Path(file.path).stat().st_mtime for file in found]
+    assert names(tmp_path / "b.jsonl", f"{tmp_path}/./b.jsonl") == ["b.jsonl"]
+    touch(tmp_path, "run[1].jsonl", "run1.jsonl")
+    assert names(tmp_path / "run[1].jsonl") == ["run[1].jsonl"]
+    assert names(tmp_path / "run[12].jsonl") == ["run1.jsonl"]
     assert "no.jsonl: no file matches" in problem(*globs, tmp_path / "no.jsonl"), "one is enough to refuse"
 
 

@@ -28,7 +28,7 @@ from beamscore.transforms.io import files, readers
 from beamscore.transforms.io.field_map import SideColumns
 from beamscore.transforms.io.files import Part
 from beamscore.transforms.io.readers import Line, RecordLimits, Row, read_lines, read_table
-from beamscore.transforms.records import InputProblem
+from beamscore.transforms.records import JSON, InputProblem
 from tests.abuse.readers import FILES as ABUSES
 from tests.abuse.readers import read as read_abuse
 from tests.transforms.samples import COMPRESSIONS, counted_reads, parts_of, problem_of, store
@@ -135,8 +135,9 @@ def test_a_file_that_is_damaged_or_gone_is_a_problem_of_the_input(tmp_path: Path
     flipped = whole[:middle] + bytes([whole[middle] ^ 0xFF]) + whole[middle + 1 :]
     # Files of several streams, of which the second is damaged in its head, or none.
     later = whole + bytes([whole[0] ^ 0xFF]) + whole[1:], whole + b'{"sample_id": "a"}\n', whole + whole[:-9]
-    path.write_bytes(whole + whole)
-    assert len(lines_of(path)) == 10_000
+    for padding in (b"", b"\0" * 512)[: 2 if suffix in (".gz", ".bz2") else 1]:
+        path.write_bytes(whole + padding + whole + padding)
+        assert len(lines_of(path)) == 10_000
     for content in (*([*damaged, *later] if suffix else []), *([flipped] if suffix in (".gz", ".bz2") else [])):
         path.write_bytes(content)
         assert problem_of(lambda: lines_of(path)).startswith(f"{path}: cannot be read as jsonl: ")
@@ -224,10 +225,11 @@ def test_a_quote_or_a_line_without_end_takes_no_memory_and_ends_the_run(tmp_path
 )
 def test_what_the_values_of_a_row_are(tmp_path: Path, content: bytes, expected: list[tuple[str, Any]]) -> None:
     texts = {"text": True, "latex": False, "document": False, "dialect": False}
-    rows = read(tmp_path / "a.csv", content, texts=texts)
-    assert [(row.sample_id, row.error, msgspec.msgpack.decode(row.payload)) for row in rows] == [
-        (name, None, {"sample_id": name, **values}) for name, values in expected
-    ]
+    for ending, compress in COMPRESSIONS.items():
+        rows = read(tmp_path / f"a.csv{ending}", compress(content), texts=texts)
+        assert [(row.sample_id, row.error, msgspec.msgpack.decode(row.payload)) for row in rows] == [
+            (name, None, {"sample_id": name, **values}) for name, values in expected
+        ]
 
 
 def test_a_mark_blank_lines_a_missing_line_end_a_long_value_and_a_column_that_nobody_wants(tmp_path: Path) -> None:
@@ -338,6 +340,7 @@ def test_rows_are_numbered_through_groups_parts_and_batches(
 
 MAP = pa.array([[("k", 1), ("l", 2)], [], None], pa.map_(pa.string(), pa.int64()))
 JSON_TYPE = pa.ExtensionArray.from_storage(pa.json_(pa.string()), pa.array(['{"x": 1}', "null", None], pa.string()))
+EPOCH = "1970-01-01T00:00:00"
 JSON_TEXT = ['{"a": [1, 2]}', None, "[]"]
 TEXT_TYPES = [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), pa.string())]
 
@@ -355,6 +358,13 @@ TEXT_TYPES = [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa
         (pa.array([2**63 - 1, -(2**63), 0]), [2**63 - 1, -(2**63), 0]),
         (MAP, [{"k": 1, "l": 2}, {}, None]),
         (pa.array([["a"]] * 3, pa.large_list(pa.string())), [["a"]] * 3),
+        # Times are the text that JSON has, whatever their unit; so are the keys of maps.
+        (pa.array([0, 1500, None], pa.timestamp("ns")), [EPOCH, f"{EPOCH}.000001500", None]),
+        (pa.array([0, 1, None], pa.timestamp("us")), [EPOCH, f"{EPOCH}.000001", None]),
+        (pa.array([{"t": 0}] * 3, pa.struct([("t", pa.timestamp("ns", "UTC"))])), [{"t": f"{EPOCH}Z"}] * 3),
+        (pa.array([0] * 3, pa.timestamp("us", "Europe/Berlin")), ["1970-01-01T01:00:00+01:00"] * 3),
+        *((pa.array([each] * 3, pa.duration(unit)), ["PT0.000005S"] * 3) for unit, each in (("ns", 5000), ("us", 5))),
+        (pa.array([[(1, 2)], [], None], pa.map_(pa.int64(), pa.int64())), [{"1": 2}, {}, None]),
         # Parquet's own JSON is JSON in any column; text is that in a column that never holds text.
         (JSON_TYPE, [{"x": 1}, None, None]),
         *((pa.array(JSON_TEXT, kind), JSON_TEXT) for kind in TEXT_TYPES),
@@ -367,6 +377,22 @@ def test_values_are_those_of_json_and_a_null_is_left_out(tmp_path: Path, ending:
     assert records_of(path, ()) == [{"sample_id": each} for each in "abc"]
     if values is JSON_TEXT:
         assert [record.get("x") for record in records_of(path, {"x"}, {"x"})] == [{"a": [1, 2]}, None, []]
+
+
+@BOTH
+def test_an_id_and_a_long_integer_in_json_are_read(tmp_path: Path, ending: str) -> None:
+    ids, long = [pa.array(texts).cast(pa.json_()) for texts in (['"a"', "7"], [f"[{2**64}]", "[1]"])]
+    first, second = rows_of(write(tmp_path / f"a.{ending}", pa.table({"sample_id": ids, "x": long})))
+    assert (first.sample_id, first.encoding, msgspec.json.decode(first.payload)["x"]) == ("a", JSON, [2**64])
+    assert records([second]) == [{"sample_id": "7", "x": [1]}]
+
+
+def test_a_page_that_does_not_match_its_checksum_is_damage(tmp_path: Path) -> None:
+    options: Any = {"compression": "none", "use_dictionary": False, "write_statistics": False}
+    path = write(tmp_path / "a.parquet", pa.table({"sample_id": ["abc"]}), write_page_checksum=True, **options)
+    assert rows_of(path)[0].sample_id == "abc"
+    path.write_bytes(path.read_bytes().replace(b"abc", b"abd"))
+    assert "CRC checksum" in problem_of(rows_of, path)
 
 
 DEEP = "[" * (DEPTH + 1) + "]" * (DEPTH + 1)
