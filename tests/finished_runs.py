@@ -16,7 +16,7 @@ from beamscore.metrics.statistics.sum_table import PackedReplicates
 from beamscore.metrics.version import VERSION
 from beamscore.pipelines.config.settings import check
 from beamscore.pipelines.runs.documents import STATUSES, SUMS_FORMAT, coverage_document
-from beamscore.transforms.slice_labels import slice_labels
+from beamscore.transforms.slice_labels import slices_of
 
 SYSTEM = "predictions"
 
@@ -63,7 +63,7 @@ def write_run(
         sums = systems.setdefault(each["system"], {"": BootstrapSums(bootstrap)})
         if each["statistics"] is not None:
             values = [json.loads(each[f"slice.{name}"]) for name in columns]
-            for label in ("", *slice_labels(columns, configuration.slice_indexes(), values)):
+            for label in ("", *(each.label for each in slices_of(columns, configuration.slice_indexes(), values))):
                 added = sums.setdefault(label, BootstrapSums(bootstrap))
                 added.add(bootstrap.unit_hash(each["unit"]), json.loads(each["statistics"]))
     folder.mkdir(parents=True)

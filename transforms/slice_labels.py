@@ -83,11 +83,6 @@ def slices_of(columns: Sequence[str], slices: Sequence[Sequence[int]], values: S
     return tuple(unique)
 
 
-def slice_labels(columns: Sequence[str], slices: Sequence[Sequence[int]], values: Sequence[Any]) -> list[str]:
-    """Returns the labels of `slices_of`."""
-    return [each.label for each in slices_of(columns, slices, values)]
-
-
 def _escaped(text: str, special: str) -> str:
     for character in "\\" + special:
         if character in text:

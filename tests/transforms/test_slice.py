@@ -23,7 +23,7 @@ from beamscore.transforms.evaluate import ComputeValues, SumSlices, merge_totals
 from beamscore.transforms.hashes import prediction_fingerprint, sample_fingerprint
 from beamscore.transforms.records import InputProblem
 from beamscore.transforms.scored import ScoredSample, ScoringPlan
-from beamscore.transforms.slice_labels import ALL_SAMPLES, Slice, Slicing, slice_labels, value_text
+from beamscore.transforms.slice_labels import ALL_SAMPLES, Slice, Slicing, slices_of, value_text
 from beamscore.transforms.totals import EvaluationCore, SliceKey, SliceTotals, slice_results
 from tests.toy import Options, ToyBenchmark
 from tests.transforms.samples import bundle
@@ -57,7 +57,7 @@ TOY = ToyBenchmark(Options())
     ],
 )  # fmt: skip
 def test_the_labels_of_a_sample(values: list[Any], slices: list[list[int]], labels: list[str]) -> None:
-    assert slice_labels(["c", "d"], slices, values) == labels
+    assert [each.label for each in slices_of(["c", "d"], slices, values)] == labels
 
 
 NAMES = st.text("a=,\\b", max_size=4)
@@ -69,7 +69,7 @@ CELLS = st.lists(st.tuples(NAMES, NAMES), min_size=1, max_size=3)
 @example([("a=b", "c")], [("a", "b=c")])
 def test_a_label_tells_its_columns_and_values(first: list[tuple[str, str]], second: list[tuple[str, str]]) -> None:
     labels = [
-        slice_labels([column for column, _ in each], [range(len(each))], [value for _, value in each])
+        slices_of([column for column, _ in each], [range(len(each))], [value for _, value in each])[0].label
         for each in (first, second)
     ]
     assert (labels[0] == labels[1]) == (first == second)

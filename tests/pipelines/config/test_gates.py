@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from beamscore.metrics.registry import benchmark_class
 from beamscore.pipelines.config.errors import UsageError
 from beamscore.pipelines.config.gates import Gate, GateTarget, check_targets, gate_target, label_columns
-from beamscore.transforms.slice_labels import slice_labels
+from beamscore.transforms.slice_labels import slices_of
 from tests.toy import ToyBenchmark
 
 
@@ -62,5 +62,5 @@ def test_gates_are_checked_against_the_run(gates: Any, systems: list[str], slice
 @settings(max_examples=50)
 @given(st.dictionaries(st.text(min_size=1, max_size=4), st.text(max_size=4), min_size=1, max_size=3))
 def test_the_columns_of_any_label_are_found(cells: dict[str, str]) -> None:
-    (label,) = slice_labels(list(cells), [range(len(cells))], list(cells.values()))
-    assert label_columns(label) == tuple(cells)
+    (one,) = slices_of(list(cells), [range(len(cells))], list(cells.values()))
+    assert label_columns(one.label) == tuple(cells)
