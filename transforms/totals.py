@@ -56,14 +56,20 @@ class SliceTotals:
     predictions: int = 0
 
     def add(
-        self, unit_hash: int, statistics: Mapping[str, float], coverage: Mapping[str, int], prediction: int = 0
+        self,
+        unit_hash: int,
+        statistics: Mapping[str, float],
+        coverage: Mapping[str, int],
+        truth: int = 0,
+        prediction: int = 0,
     ) -> None:
         """Adds one sample: its bootstrap unit, its statistics, empty if it was not scored, and its counts.
 
-        prediction: the fingerprint of its prediction.
+        truth, prediction: the fingerprints of its records.
         """
         if statistics:
             self.sums.add(unit_hash, statistics)
+        self.fingerprint += truth
         self.predictions += prediction
         self._count(coverage)
 
@@ -99,9 +105,7 @@ class PartialSums:
             # All systems have the same ground truth.
             truth = 0 if sample.system else sample_fingerprint(sample.sample_id, sample.truth_hash)
             for each in (ALL_SAMPLES, *sample.slices):
-                totals = self.of(sample.system, each)
-                totals.add(unit_hash, statistics, sample.coverage, prediction)
-                totals.fingerprint += truth
+                self.of(sample.system, each).add(unit_hash, statistics, sample.coverage, truth, prediction)
 
     def of(self, system: int, each: Slice = ALL_SAMPLES) -> SliceTotals:
         """Returns the totals of a slice, for adding samples."""

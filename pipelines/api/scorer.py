@@ -233,8 +233,7 @@ class Scorer:
         seen, kinds = added.seen[side], record_fields(record_type(added, side))
         fields = self._configuration.fields_of(None if side == GROUND_TRUTH else DEFAULT_SYSTEM)
         paths = [fields.path_of(name) for name, is_text in kinds.items() if not is_text]
-        if hasattr(data, "__arrow_c_stream__"):
-            data = pa.table(data)
+        if isinstance(data, pa.Table):
             names = data.column_names
             if same := same_name(names):
                 raise ValueError(f"{side_name(side, Totals.systems)}: {same}")

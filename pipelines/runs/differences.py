@@ -139,11 +139,14 @@ def _options(ours: RunSignature, theirs: RunSignature, strictness: Strictness, i
             yield f"{it} used {key}: {_value(their_keys.get(key))} instead of {_value(our_keys.get(key))}"
     if strictness.options != "scored":
         our_derived, their_derived = (each.config.get("derived") or {} for each in (ours, theirs))
-        for name in our_derived:
-            if our_derived[name] == their_derived.get(name, our_derived[name]):
-                continue
+        for name in changed_formulas(our_derived, their_derived):
             was, now = _value(their_derived[name]), _value(our_derived[name])
             yield f"{it} used derived.{name}: {was} instead of {now}"
+
+
+def changed_formulas(ours: Mapping[str, str], theirs: Mapping[str, str]) -> list[str]:
+    """Returns the derived metrics that both define with different formulas."""
+    return [name for name in ours if name in theirs and ours[name] != theirs[name]]
 
 
 def redefined(ours: Mapping[str, str], theirs: Mapping[str, str]) -> list[str]:

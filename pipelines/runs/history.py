@@ -21,7 +21,7 @@ from ...metrics.registry import benchmark_class
 from ...metrics.repeats import REPEATS, with_repeats
 from ...metrics.statistics.change_points import change_points
 from ...metrics.statistics.measured import AnyBenchmark
-from .differences import redefined, scoring_version
+from .differences import changed_formulas, redefined, scoring_version
 from .provenance import seconds
 
 MAX_MAIN_METRICS = 8
@@ -245,11 +245,7 @@ def _breaks(nights: Sequence[Night]) -> Iterator[Break]:
             reasons.append(f"beamscore {before.version or 'of no version'} became {night.version or 'of no version'}")
         if night.scoring != before.scoring:
             reasons.append("the options of scoring changed")
-        reasons += [
-            f"the formula of {name} changed"
-            for name, formula in night.derived.items()
-            if formula != before.derived.get(name, formula)
-        ]
+        reasons += [f"the formula of {name} changed" for name in changed_formulas(night.derived, before.derived)]
         if reasons:
             yield Break(night, "; ".join(reasons), last.get(night.comparable_by))
 
