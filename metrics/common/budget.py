@@ -8,6 +8,9 @@ from contextlib import contextmanager
 from ..benchmark import RejectedRecord, Side
 
 
+LARGER = 2
+
+
 class OutOfBudget(RejectedRecord):
     """A sample needs more work than `max_steps` allows; the message states the count and the option to raise."""
 
@@ -34,11 +37,17 @@ class Budget:
         return self._max_steps - self.steps
 
     def spend(self, steps: int) -> None:
-        """Counts `steps`; raises OutOfBudget with the side "sample" if the total exceeds `max_steps`."""
+        """Counts `steps`; raises OutOfBudget if the total exceeds `max_steps`.
+
+        Its side is "prediction" if reading the prediction took more than twice as many steps as reading the ground
+        truth, which its size must not remove from the score; else "sample".
+        """
         self.steps += steps
         if self.steps > self._max_steps:
+            truth, prediction = self._read.get("ground_truth"), self._read.get("prediction", 0)
+            side: Side = "sample" if truth is None or prediction <= LARGER * truth else "prediction"
             raise OutOfBudget(
-                "sample",
+                side,
                 f"scoring takes more work than max_steps={self._max_steps} allows (at least {self.steps} steps): raise "
                 "max_steps, or leave the sample out",
             )
@@ -49,7 +58,7 @@ class Budget:
 
         If the steps run out in it, the side of OutOfBudget is the one whose reading took more than half of `max_steps`,
         so that an expensive prediction does not remove its ground truth from the score. If neither or both took more
-        than half, the side is "sample".
+        than half, it is that of `spend`.
         """
         before = self.steps
         try:

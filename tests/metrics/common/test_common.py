@@ -80,12 +80,17 @@ def spend(budget: Budget, reading: Any, comparing: int) -> None:
     budget.spend(comparing)
 
 
-def test_the_side_that_takes_more_than_half_is_rejected() -> None:
+def test_the_side_whose_size_is_at_fault_is_rejected() -> None:
     for reading, comparing, side, reason in (
         ([], 11, "sample", r"max_steps=10 allows \(at least 11 steps\): raise max_steps"),
         ([("ground_truth", 4), ("prediction", 7)], 0, "prediction", "; 7 of the steps are to read the prediction"),
         ([("prediction", 4), ("ground_truth", 7)], 0, "ground_truth", "; 7 of the steps are to read the ground truth"),
-        ([("ground_truth", 1), ("prediction", 6)], 4, "sample", "max_steps=10 allows"),
+        # A prediction of more than twice the size is wrong, however far its comparison would have come.
+        ([("ground_truth", 2), ("prediction", 4)], 5, "sample", "max_steps=10 allows"),
+        ([("ground_truth", 2), ("prediction", 5)], 4, "prediction", "max_steps=10 allows"),
+        ([("prediction", 5), ("ground_truth", 2)], 4, "prediction", "max_steps=10 allows"),
+        ([("ground_truth", 5), ("prediction", 2)], 4, "sample", "max_steps=10 allows"),
+        ([("prediction", 6), ("ground_truth", 6)], 0, "sample", "max_steps=10 allows"),
         ([("ground_truth", 6), ("prediction", 6)], 0, "sample", "max_steps=10 allows"),
         # What is read in pieces is added up.
         ([("prediction", 3), ("ground_truth", 2)] * 2 + [("prediction", 1)], 0, "prediction", "; 7 of the steps"),
