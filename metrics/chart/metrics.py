@@ -61,7 +61,7 @@ METRICS = (
     *_class_specs("task3", "text roles", ("role", "roles"), None, main=3),
     _mean_spec("task4.precision", "ticks: mean over axes of precision", "axes"),
     _mean_spec("task4.recall", "ticks: mean over axes of recall", "axes"),
-    _mean_spec("task4.f1", "ticks: mean over axes of F (released: F of the two means)", "axes", main=4),
+    _mean_spec("task4.f1", "ticks: mean over axes of F1 (released: F1 of the two means)", "axes", main=4),
     _mean_spec("task5.score", "legend: mean over charts of the IoU score", main=5),
     _mean_spec("task6a.score", "plot elements: mean over charts", main=6, rank=3),
     _mean_spec("task6b.score", "data series, given the true outputs of tasks 1 to 5: mean over charts", main=7, rank=2),

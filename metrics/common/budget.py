@@ -7,8 +7,7 @@ from contextlib import contextmanager
 
 from ..benchmark import RejectedRecord, Side
 
-
-LARGER = 2
+_LARGER = 2
 
 
 class OutOfBudget(RejectedRecord):
@@ -45,7 +44,7 @@ class Budget:
         self.steps += steps
         if self.steps > self._max_steps:
             truth, prediction = self._read.get("ground_truth"), self._read.get("prediction", 0)
-            side: Side = "sample" if truth is None or prediction <= LARGER * truth else "prediction"
+            side: Side = "sample" if truth is None or prediction <= _LARGER * truth else "prediction"
             raise OutOfBudget(
                 side,
                 f"scoring takes more work than max_steps={self._max_steps} allows (at least {self.steps} steps): raise "

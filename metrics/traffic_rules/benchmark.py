@@ -41,7 +41,7 @@ class TrafficRulesBenchmark(Benchmark[GroundTruth, Prediction, Options]):
     """Scores the rules read from a traffic sign, and their assignment to the centerlines of lanes."""
 
     name: ClassVar[str] = "traffic_rules"
-    summary: ClassVar[str] = "Rules of traffic signs tied to lanes: extraction, correspondence, overall (MapDR)"
+    summary: ClassVar[str] = "rules that traffic signs set for lanes: extraction, correspondence, overall (MapDR)"
     truth_type = GroundTruth
     prediction_type = Prediction
     options_type = Options

@@ -111,7 +111,7 @@ TASKS = (
     Task(
         "correspondence",
         correspondence,
-        "edges between a rule and a centerline, a rule standing for the one that it matches",
+        "(rule, centerline) edges, where a predicted rule stands for the one it matches",
     ),
     Task("overall", overall, "pairs of a rule with all properties right and a centerline"),
 )

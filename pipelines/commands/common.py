@@ -84,7 +84,7 @@ def hand_over(
         with contextlib.suppress(OSError):
             cancel_run(output, run_id)
         raise
-    print(f"the job goes on without this command{note}; its result will be in {output}")
+    print(f"the job continues without this command; its result will be in {output}{note}")
     return DONE
 
 

@@ -294,7 +294,7 @@ def make_result(
         raise InputProblem(f"{sides} have no sample in common that both scored ({others or 'neither has a row'})")
     regrouped = counts.pop(REGROUPED, 0)
     if regrouped:
-        text = f"{regrouped} samples have another cluster or other values to slice by in the candidate"
+        text = f"{regrouped} samples have a different cluster or different slice values in the candidate"
         setting = replace(setting, differences=(*setting.differences, f"{text}: the baseline's are used"))
     slices = {each.label: each for each in parts["slices"]}
     largest = parts["largest"][0] if parts["largest"] else None

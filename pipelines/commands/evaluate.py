@@ -76,7 +76,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     check_tools(configuration, options)
     if launch.is_detached(options):
         build = partial(build_evaluation, plan=plan)
-        note = ", which judges no gates; `beamscore gate` does when it has ended"
+        note = ". Gates are not judged: run `beamscore gate` when it has ended"
         return hand_over(options, build, plan.output, plan.run_id, LAYOUT, note)
     metrics_file = console.MetricsFile(parsed.metrics_file, configuration.benchmark.name)
     with metrics_file.kept():
@@ -117,7 +117,7 @@ def reused_run(path: str | None, configuration: Configuration) -> Run | None:
     earlier = Run.read(path)
     reasons = differences(_signature_here(configuration), earlier.signature, REUSED)
     if reasons:
-        warn([f"nothing is reused of {path}: {reasons[0]}"])
+        warn([f"nothing is reused from {path}: {reasons[0]}"])
     return None if reasons else earlier
 
 
@@ -158,12 +158,14 @@ def _check_options(parsed: argparse.Namespace, configuration: Configuration, is_
         if path and not configuration.settings.gates:
             raise UsageError(f"--{name} {path}: there are no verdicts to write; the configuration has no gates")
         if path and is_detached:
-            raise UsageError(f"--{name} {path}: the job goes on without this command; use `beamscore gate` after it")
+            raise UsageError(
+                f"--{name} {path}: the job continues without this command; run `beamscore gate` when it has ended"
+            )
     if parsed.resume and is_detached:
-        raise UsageError("--resume: the job goes on without this command, which could not tell that it was interrupted")
+        raise UsageError("--resume: not for a job that continues without this command")
     for name, what in (("resume", "kept"), ("reuse", "reused")):
         if getattr(parsed, name) and configuration.settings.repeats:
-            raise UsageError(f"--{name}: of samples with repeats no scores can be {what}; leave it out")
+            raise UsageError(f"--{name}: scores of samples with repeats cannot be {what}; leave it out")
 
 
 def _check(configuration: Configuration, options: PipelineOptions) -> int:
@@ -238,7 +240,7 @@ def _check_scores(
     among = "all" if whole else "the first"
     yield (
         f"pairs{of_system(name)}: {len(common):,} of {among} {len(predictions.by_id):,} sample_ids are in {among} "
-        f"{len(truths.by_id):,} records of the ground truth"
+        f"{count_of(len(truths.by_id), 'record')} of the ground truth"
     )
     if not common:
         reason = other_ids(truths.sample_id, predictions.sample_id)
@@ -258,13 +260,17 @@ def _check_scores(
         scorer.update([truth for truth, _ in pairs], [prediction for _, prediction in pairs])
         result = scorer.compute()
     known = [f"{name} {result.values[name]:.4g}" for name in result.main_metrics if result.values[name] is not None]
-    yield f"  the first {len(pairs)}: {', '.join(known) or 'no value'}"
+    yield f"  scores of the first {len(pairs)}: {', '.join(known) or 'none'}"
     if result.slices:
         yield f"  slices so far: {listed(result.slices)}"
     if result.rejected:
         first = result.rejected[0]
         count = len({each.sample_id for each in result.rejected})
-        yield f"  {count} of them would be rejected, such as {shown(first.sample_id or '')}: {first.message}"
+        told = f"would be rejected, such as {shown(first.sample_id or '')}: {first.message}"
+        if count == len(pairs):
+            yield InputProblem(f"pairs{of_system(name)}: all of the first {count} {told}")
+        else:
+            yield f"  {count} of them {told}"
 
 
 def _check_output(output: str, inputs: Inputs) -> Iterator[str | InputProblem]:

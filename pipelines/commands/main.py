@@ -65,8 +65,7 @@ def _run(arguments: list[str]) -> int:
     parsed, rest = parser().parse_known_args(arguments)
     if rest and not rest[0].startswith("-"):
         raise UsageError(
-            f"{rest[0]}: belongs to no option, as each but --ground-truth and --predictions takes one value; "
-            "quote a pattern, or the shell expands it"
+            f"{rest[0]}: no option takes this argument; quote patterns so that the shell does not expand them"
         )
     takes_config = hasattr(parsed, "configuration") and "://" not in parsed.config
     # A command that writes verdicts first removes those of an earlier run, even if this one fails.

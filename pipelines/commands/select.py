@@ -78,7 +78,7 @@ def _inputs(parsed: argparse.Namespace, config: Mapping[str, Any], system: str) 
     try:
         return find_inputs(configuration, (), whole=True)
     except UsageError as error:
-        hint = "where the inputs of the run have moved, give --ground-truth and --predictions"
+        hint = "if the inputs of the run have moved, give --ground-truth and --predictions"
         raise UsageError(f"{error}; {hint}") from error
 
 

@@ -94,7 +94,7 @@ def check_gates(gates: Mapping[str, Gate], kind: AnyBenchmark, replicates: int, 
             metric = key.partition("@")[0].strip()
             near = nearest(metric, [spec.name for spec in kind.metrics])
             if kind.spec_of(metric) is not None:
-                raise UsageError(f"{place}: there is no label behind the @; write it as `{metric} @ column=value`")
+                raise UsageError(f"{place}: there is no label after the @; write it as `{metric} @ column=value`")
             raise UsageError(
                 f"{place}: {kind.name} has no such metric{near or f'; `beamscore benchmarks {kind.name}` lists them'}"
             )
@@ -158,8 +158,8 @@ def check_targets(
                 )
         if gate.not_worse_than == BASELINE and BASELINE in systems:
             raise UsageError(
-                f"gates.{key}.not_worse_than: `baseline` is a system of the run and the name of what --baseline gives; "
-                "give the system another name"
+                f"gates.{key}.not_worse_than: `baseline` is both a system of the run and the run of --baseline; "
+                "rename the system"
             )
         target = gate_target(key, kind)
         if target is not None and target.label and label_columns(target.label) not in known:

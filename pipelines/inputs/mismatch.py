@@ -111,7 +111,7 @@ def other_records(inputs: Inputs, side: int, first: FirstRecords, certain: bool 
         return None
     others = {name: count for name, count in first.fields.items() if name != "sample_id"}
     none = "no record has" if certain or first.whole else f"none of the first {first.records:,} records has"
-    has = f"they have {listed(others)}{_hint(others, fields, benchmark)}" if others else "they have a sample_id alone"
+    has = f"they have {listed(others)}{_hint(others, fields, benchmark)}" if others else "they have only a sample_id"
     return f"{side_label(inputs, side)}: {none} a field that {benchmark} reads, {listed(fields)}; {has}"
 
 
@@ -138,10 +138,9 @@ def other_ids(truth_id: str | None, predicted_id: str | None) -> str:
     if truth_id and predicted_id:
         # Composed and decomposed characters look alike.
         show = ascii if normalized(truth_id) == normalized(predicted_id) else shown
-        example = f", which has {show(truth_id)}, not {show(predicted_id)}, for example"
-    return (
-        f"no sample_id is in the ground truth{example}; give both sides the same ids, or name their field under fields"
-    )
+        example = f" (which has {show(truth_id)}, for example, not {show(predicted_id)})"
+    remedy = "give both sides the same ids, or name their field under fields"
+    return f"no predicted sample_id is in the ground truth{example}; {remedy}"
 
 
 def no_column(where: str, column: str, known: Sequence[str]) -> str:

@@ -64,7 +64,7 @@ def against_baseline(result: Run, baseline: Run | None, name: str = "the baselin
         reasons = differences(result.signature, baseline.signature, PAIRED)
         run = Run.read(baseline.path)
         if run.run_id != baseline.run_id:
-            reasons = reasons or ["another run has replaced it meanwhile"]
+            reasons = reasons or ["a different run has replaced it"]
         if not reasons:
             compared, labels = run_differences(
                 result, run, {each: baseline.system_for(each) for each in result.systems}
@@ -78,10 +78,10 @@ def against_baseline(result: Run, baseline: Run | None, name: str = "the baselin
     if any(len(system.slices) > MAX_SLICES for system in result.systems.values()):
         more = f" Only the first {MAX_SLICES:,} slices by name are compared; beamscore compare tests all."
     if not baseline.rows:
-        more += " Its rows (samples/) are missing, so nothing tells which samples changed."
+        more += " Its rows (samples/) are missing, so it is unknown which samples changed."
     samples = f"samples that are not the same in {some_of(labels, SLICES_NAMED)}" if labels else "the same samples"
     replicates = f"{run.sums.bootstrap.replicates:,} paired bootstrap replicates"
-    note = f"This run less {name}, over {samples}, with intervals of {replicates}.{more}"
+    note = f"This run minus {name}, over {samples}, with intervals of {replicates}.{more}"
     return BaselineDiff(note, compared, baseline.path, link)
 
 
@@ -153,7 +153,7 @@ def two_systems(result: Run) -> BaselineDiff:
     if len(result.systems) != 2 or not scored or not bootstrap.replicates:
         return NOTHING
     first, second = result.systems
-    note = f"{second} less {first}, with intervals of {bootstrap.replicates:,} paired bootstrap replicates."
+    note = f"{second} minus {first}, with intervals of {bootstrap.replicates:,} paired bootstrap replicates."
     note += "".join(f" {warning}." for warning in (result.places.warnings if result.places else []))
     return BaselineDiff(note, run_differences(result, result, {second: first}, with_slices=False)[0])
 

@@ -228,7 +228,7 @@ def _remarks(comparison: Mapping[str, Any]) -> Iterator[doc.Text]:
         yield doc.Text(f"{difference}.", label="Warning")
     bootstrap = comparison["bootstrap"]
     unit = "clusters" if bootstrap["clusters"] else "samples"
-    setting = f"Differences are candidate less baseline, with {percent(comparison['confidence'])} intervals of "
+    setting = f"Differences are candidate minus baseline, with {percent(comparison['confidence'])} intervals of "
     setting += f"{bootstrap['replicates']:,} paired bootstrap replicates over {unit}. A true difference as large as "
     setting += "detectable is found with a chance of 80%."
     if swaps := comparison["swaps"]:
@@ -245,7 +245,7 @@ def _slice_blocks(
     if slices:
         yield doc.Slot("slices")
         yield doc.Text(
-            "Each cell is candidate less baseline, with its interval as a bar around zero. Slices that lost most come "
+            "Each cell is candidate minus baseline, with its interval as a bar around zero. Slices that lost most come "
             "first, by the end of the interval nearest to zero, not by noise. Better and worse hold for all metrics "
             "and slices at once.", "caption", where="page",
         )  # fmt: skip

@@ -160,7 +160,7 @@ def _coverage(systems: Mapping[str, Any], causes: Sequence[CauseCount]) -> Itera
             (name, *_became(coverage["ground_truth"], number), *_became(coverage["predictions"], None))
             for number, (name, coverage) in enumerate(coverages.items())
         ]
-        header = ("system", "ground truth", "what became of it", "predictions", "what became of them")
+        header = ("system", "ground truth", "outcome", "predictions", "outcome")
         yield doc.Table("Records of each side", header, rows)
     extra = [
         (name, label.replace("_", " "), count)
@@ -238,11 +238,11 @@ def _slice_blocks(document: doc.Document) -> Iterator[doc.Block]:
     yield doc.Slot("slices")
     below = "the baseline" if document.differences else "all samples"
     note = "Each bar is an interval on the range of its metric, with the value as a dot; the thin line is the value of "
-    note += f"all samples. Slices come first that are below {below} by most, by the end of the interval nearest to it, "
-    note += "not by noise."
+    note += f"all samples. Slices with the strongest evidence of being worse than {below} come first, by the "
+    note += "end of the interval nearest to it."
     if document.differences:
-        note += " A difference from the baseline is called better or worse where its interval, widened for all slices "
-        note += "and main metrics at once (Bonferroni), leaves zero out."
+        note += " A difference from the baseline is called better or worse if its interval, widened for all slices "
+        note += "and main metrics at once (Bonferroni), excludes zero."
     yield doc.Text(note, "caption", where="page")
     yield from tables.slice_blocks(document.slices, document.metrics, document.systems, False, "summary.json")
 
@@ -433,8 +433,8 @@ def samples_shown(
         note = f"Of {len(source.ids):,} of the {source.total:,} rows, chosen by a hash of their sample_id."
     if any(card.change is not None for card in cards):
         main = next(each for each in metrics if each.main)
-        change = doc.Metric("change", f"{main.name} less that of the baseline, of the samples that are here with their "
-                        "records", main.higher_is_better, is_change=True)  # fmt: skip
+        change = doc.Metric("change", f"{main.name} minus that of the baseline, of the samples that are here with "
+                        "their records", main.higher_is_better, is_change=True)  # fmt: skip
         changes: list[float | None] = [None] * len(table.ids)
         for card in cards:
             changes[card.row] = card.change

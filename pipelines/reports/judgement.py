@@ -273,6 +273,6 @@ def _reasons(history: History, systems: Sequence[str]) -> Iterator[Link]:
         if earlier is None:
             yield Link(f"tonight cannot be compared with the runs before: {reason}")
         elif earlier is history.nights[-2]:
-            yield Link(f"tonight is compared with the run before, but not in metrics with another formula: {reason}")
+            yield Link(f"tonight is compared with the run before, except in metrics whose formula changed: {reason}")
         else:
             yield Link(f"tonight is compared with {earlier.run}, not with the run before: {reason}")

@@ -129,7 +129,7 @@ def _versions(ours: RunSignature, theirs: RunSignature, strictness: Strictness, 
     )
     if not their_version or our_version != their_version:
         made = f"beamscore {theirs.version}" if theirs.version else "an earlier version of beamscore"
-        yield f"{it} was made by {made}, which may score otherwise than {ours.version or 'an earlier one'}"
+        yield f"{it} was made by {made}, which may score differently from {ours.version or 'an earlier one'}"
 
 
 def _options(ours: RunSignature, theirs: RunSignature, strictness: Strictness, it: str) -> Iterator[str]:
@@ -165,7 +165,7 @@ def surroundings(ours: RunSignature, theirs: RunSignature, it: str) -> Iterator[
     for kind in ("packages", "tools"):
         here, there = (_versions_of(each, kind) for each in (ours, theirs))
         if there is None or here != there:
-            yield f"{it} used other versions of {kind}{_of_each(here, there)}"
+            yield f"{it} used different versions of {kind}{_of_each(here, there)}"
 
 
 def _own_file(ours: RunSignature, theirs: RunSignature, it: str) -> Iterator[str]:
@@ -174,7 +174,7 @@ def _own_file(ours: RunSignature, theirs: RunSignature, it: str) -> Iterator[str
     if isinstance(here, dict) and isinstance(there, dict):
         for name in sorted(here.keys() & there.keys()):
             if ".py:" in name and here[name] != there[name]:
-                yield f"{it} was scored by another version of {name}"
+                yield f"{it} was scored by a different version of {name}"
 
 
 def _versions_of(signature: RunSignature, kind: str) -> Any:
@@ -191,7 +191,7 @@ def _of_each(ours: Any, theirs: Any) -> str:
 def _ground_truth(ours: RunSignature, theirs: RunSignature, it: str) -> Iterator[str]:
     our_truth, their_truth = ours.fingerprint, theirs.fingerprint
     if our_truth is None or their_truth is None:
-        yield "the ground truth of a run has no fingerprint, so nothing tells whether both have the same"
+        yield "the ground truth of a run has no fingerprint, so it is unknown whether both have the same"
     elif our_truth != their_truth:
         yield (
             f"{it} has a different ground truth: {their_truth.samples} samples ({their_truth.hash[:8]}) instead of "

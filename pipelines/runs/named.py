@@ -174,7 +174,7 @@ def age_warnings(run: Run) -> list[str]:
     else:
         if age > MAX_BASELINE_DAYS:
             days = f"{age:.0f} days old"
-            warnings.append(f"the baseline {run.path} is {days}; bless a newer run where this one is outdated")
+            warnings.append(f"the baseline {run.path} is {days}; bless a newer run if this one is outdated")
     failed = [str(each.get("gate")) for each in run.summary.gates if each.get("verdict") in ("fail", "invalid")]
     if failed:
         warnings.append(f"the baseline {run.path} did not pass its own gates: {', '.join(failed)}")

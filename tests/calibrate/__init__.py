@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -12,10 +13,11 @@ BEGIN, END = "<!-- measured by make calibrate -->", "<!-- end of what is measure
 
 
 def write_measured(page: str, sections: Iterable[str]) -> None:
-    """Puts texts and tables in the place of what was measured before in a page of docs."""
+    """Puts texts, in lines of 120, and tables in the place of what was measured before in a page of docs."""
     path = DOCS / page
     head, _, rest = path.read_text("utf-8").partition(BEGIN)
-    path.write_text(f"{head}{BEGIN}\n\n" + "\n\n".join(sections) + f"\n\n{END}{rest.partition(END)[2]}", "utf-8")
+    written = [each if each.startswith("|") else textwrap.fill(each, 120, break_on_hyphens=False) for each in sections]
+    path.write_text(f"{head}{BEGIN}\n\n" + "\n\n".join(written) + f"\n\n{END}{rest.partition(END)[2]}", "utf-8")
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

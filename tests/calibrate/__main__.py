@@ -93,8 +93,8 @@ def _rare_loss_tables() -> Iterator[str]:
         for cells in [[wrong_passes(units, loss, 0.0, 2 * CORPORA, SEED) for units in LOSS_SIZES]]
     ]
     yield (
-        f"How often a gate with the margin m, nominally in 2.5% of {2 * CORPORA:,} corpora, passes a system that loses "
-        "each sample with probability m (in brackets, with the paired interval):"
+        f"How often, in {2 * CORPORA:,} corpora, a gate with margin m (nominally 2.5%) passes a system that loses each "
+        "sample with probability m (in brackets, with the paired interval):"
     )
     yield table(["m", *(f"{size} samples" for size in LOSS_SIZES)], rows)
 

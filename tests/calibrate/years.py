@@ -173,7 +173,7 @@ def main() -> None:
     sections = [
         f"Share of {YEARS} years with a false failure, of an unchanged system / one that drifts / one that steps:",
         table(["churn, samples", "best night, unchanged", *looks], false),
-        "The night on which a loss of the margin + 2 / 3 / 5 standard errors first fails, in the median of "
+        "The first night that fails after a loss of the margin + 2 / 3 / 5 standard errors, median of "
         f"{YEARS // 4} losses:",
         table(["churn, samples", *looks], delays),
     ]

@@ -75,4 +75,4 @@ def test_a_baseline_without_rows_or_of_other_options_shows_no_changes(nights: Pa
     assert not [card for card in cards(other) if card["change"] is not None]
     kept = shutil.copytree(nights / "before", tmp_path / "kept", ignore=shutil.ignore_patterns(".runs", "samples"))
     run = tonight(nights, tmp_path / "out", f"--baseline={kept}")
-    assert "are missing, so nothing tells which samples changed" in (run.output / "report.html").read_text()
+    assert "are missing, so it is unknown which samples changed" in (run.output / "report.html").read_text()

@@ -188,7 +188,7 @@ def test_samples_that_the_candidate_groups_otherwise_are_told(tmp_path: Path) ->
         code, _, stderr = command("compare", one, other, "--output", tmp_path / "out", "--no-html")
         document = json.loads((tmp_path / "out" / "comparison.json").read_bytes())
         (told,) = document["differences"]
-        assert told.startswith(f"{count} samples have another cluster or other values to slice by in the candidate")
+        assert told.startswith(f"{count} samples have a different cluster or different slice values in the candidate")
         assert (code, told in stderr) == (0, True)
         assert all(document[part] == expected[part] for part in ("samples", "metrics", "slices"))
 

@@ -235,7 +235,7 @@ def test_what_cannot_work_is_refused(run: Run, truths: Path, tmp_path: Path) -> 
     given = run.output.parent / "p.jsonl"
     for more in (("--reuse", str(run.output)), ("--resume",)):
         found = evaluate(tmp_path / "out", truths, given, *REPEATS, *more)
-        assert (found.code, f"{more[0]}: of samples with repeats no scores can be" in found.stderr) == (2, True)
+        assert (found.code, f"{more[0]}: scores of samples with repeats cannot be" in found.stderr) == (2, True)
     many = [{"sample_id": "s0", "text": "", "repeat": number} for number in range(MAX_REPEATS + 1)]
     found = evaluate(tmp_path / "out", truths, write_lines(tmp_path / "many.jsonl", many), *REPEATS)
     assert (found.code, f"a system has more than {MAX_REPEATS}" in found.stderr) == (2, True)

@@ -81,8 +81,8 @@ def test_the_result_has_the_same_bytes_and_only_what_changed_or_was_rejected_is_
     ("change", "reason"),
     [
         ("options", 'it used protocol: "published" instead of "released"'),
-        ("packages", "it used other versions of packages"),
-        ("no provenance", "it used other versions of packages"),
+        ("packages", "it used different versions of packages"),
+        ("no provenance", "it used different versions of packages"),
     ],
 )
 def test_what_may_score_otherwise_is_not_reused(
@@ -95,7 +95,7 @@ def test_what_may_score_otherwise_is_not_reused(
     more = ("--set", "protocol=released") if change == "options" else ()
     found = run(nights, tmp_path / "out", "p", *more, "--reuse", str(earlier))
     assert found.code == 0
-    assert found.stderr.startswith(f"beamscore: warning: nothing is reused of {earlier}: {reason}")
+    assert found.stderr.startswith(f"beamscore: warning: nothing is reused from {earlier}: {reason}")
     assert len(scored) >= 36  # all that have a prediction
 
 

@@ -83,7 +83,7 @@ def test_inputs_that_have_moved_or_changed_are_told_and_can_be_given(run: Run, t
     flags = ("select", there / "run", "--output", there / "o.jsonl", "--system", "good")
     told = refused(*flags)
     assert told.startswith("--ground-truth /gone/t.jsonl: no file matches; check the path and quote the pattern")
-    assert told.endswith("; where the inputs of the run have moved, give --ground-truth and --predictions")
+    assert told.endswith("; if the inputs of the run have moved, give --ground-truth and --predictions")
     now = ("--ground-truth", there / "t.jsonl", "--predictions", there / "good.jsonl")
     assert ids(select(str(there / "run"), there / "o.jsonl", *flags[4:], *now)) == ["e"]
     (there / "o.jsonl").unlink()

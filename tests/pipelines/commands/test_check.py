@@ -81,7 +81,7 @@ def test_it_says_what_the_run_would_do_and_writes_nothing(folder: Path) -> None:
         f"predictions: 1 file, {sizes[1]:,} bytes, 27 records",
         "  fields found: text in 27 of 27",
         "pairs: 27 of all 27 sample_ids are in all 30 records of the ground truth",
-        f"  the first 27: exact_match {values['exact_match']:.4g}, similarity {values['similarity']:.4g}",
+        f"  scores of the first 27: exact_match {values['exact_match']:.4g}, similarity {values['similarity']:.4g}",
         "  slices so far: kind=0, kind=1",
         "output: out would be created",
     ]
@@ -107,17 +107,24 @@ def test_what_would_be_rejected_replaced_or_not_scored_is_told(folder: Path) -> 
     for name, sample_id in (("composed", "\u00e9"), ("decomposed", "e\u0301")):
         write_lines(folder / f"{name}.jsonl", [{"sample_id": sample_id, "text": "x", "words": ["a"]}])
     (folder / "cut.jsonl.gz").write_bytes(b"\x1f\x8b")
+    write_lines(folder / "no-text.jsonl", [{"sample_id": f"s{number}", "text": 5} for number in range(2)])
     for truths, predictions, more, problem in (
         ("t.jsonl", "named-p.jsonl", (), "predictions: no record has a field that toy reads, text; they have id, out"),
         ("t.jsonl", "named-p.jsonl", (), "predictions: no record has a sample_id that can be used"),
         ("t.jsonl", "other.jsonl", (), "predictions: no record has a field that toy reads, text; they have foo; name"),
         ("t.jsonl", "p.jsonl", ("--set", "fields.prediction.text=x"), "fields.prediction: there is no such side (did"),
-        ("t.jsonl", "ids.jsonl", (), "predictions: no sample_id is in the ground truth, which has s0, not other"),
+        (
+            "t.jsonl",
+            "ids.jsonl",
+            (),
+            "predictions: no predicted sample_id is in the ground truth (which has s0, for example, not other)",
+        ),
+        ("t.jsonl", "no-text.jsonl", (), "pairs: all of the first 2 would be rejected, such as s0: Expected `str"),
         (
             "composed.jsonl",
             "decomposed.jsonl",
             (),
-            "predictions: no sample_id is in the ground truth, which has '\\xe9'",
+            "predictions: no predicted sample_id is in the ground truth (which has '\\xe9'",
         ),
         ("t.jsonl", "cut.jsonl.gz", (), "predictions: none of the first records can be read: cut.jsonl.gz"),
         ("done/samples/x.jsonl", "p.jsonl", ("--output", "done"), "--output done: its result would replace the input"),
@@ -135,4 +142,4 @@ def test_more_records_than_it_looks_at_are_told(folder: Path, monkeypatch: pytes
     assert (code, lines[1].endswith(" bytes, 10 and more records")) == (0, True)
     # The ids of the first records may not meet where the rest does.
     code, lines, _ = check("t.jsonl", "many.jsonl")
-    assert (code, any("among the first records, no sample_id" in line for line in lines)) == (0, True)
+    assert (code, any("among the first records, no predicted sample_id" in line for line in lines)) == (0, True)

@@ -70,7 +70,7 @@ USAGE = {
     "EVALUATE --direct_num_worker=2": "--direct_num_worker=2: neither beamscore nor Beam knows this option (did you "
     "mean --direct_num_workers?)",
     "EVALUATE --direct_num_workers=many": "--direct_num_workers=many: argument --direct_num_workers",
-    "EVALUATE stray": "stray: belongs to no option, as each but",
+    "EVALUATE stray": "stray: no option takes this argument; quote patterns",
     "EVALUATE --predictions ours=gone.jsonl": "--predictions ours=gone.jsonl: no file matches",
     "EVALUATE --predictions bad.yaml": "--predictions bad.yaml: the format is unknown; the name must end with .jsonl, ",
     "EVALUATE --ground-truth .": "--ground-truth .",

@@ -50,8 +50,8 @@ AGAINST_BASELINE = {"exact_match": Gate(not_worse_than="baseline")}
         ({"exact_match": Gate(not_worse_than="old")}, ["a", "b"], [],
          f"{EXACT}.not_worse_than: the run has no system old; there are a, b"),
         (AGAINST_BASELINE, ["baseline", "a"], [],
-         f"{EXACT}.not_worse_than: `baseline` is a system of the run and the name of what --baseline gives; give the "
-         "system another name"),
+         f"{EXACT}.not_worse_than: `baseline` is both a system of the run and the run of --baseline; rename "
+         "the system"),
     ],
 )  # fmt: skip
 def test_gates_are_checked_against_the_run(gates: Any, systems: list[str], slices: Any, message: str | None) -> None:

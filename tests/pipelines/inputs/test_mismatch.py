@@ -57,6 +57,6 @@ def test_names_of_unknown_origin_are_shown_on_one_line() -> None:
     assert {name: shown(name) for name in names} == names
     assert listed([str(number) for number in range(9)]) == "0, 1, 2, 3, 4, 5, 6, 7 and 1 more"
     remedy = "; give both sides the same ids, or name their field under fields"
-    example = "no sample_id is in the ground truth, which has a, not 'b\\n', for example"
+    example = "no predicted sample_id is in the ground truth (which has a, for example, not 'b\\n')"
     assert other_ids("a", "b\n") == example + remedy
-    assert other_ids(None, "b") == "no sample_id is in the ground truth" + remedy
+    assert other_ids(None, "b") == "no predicted sample_id is in the ground truth" + remedy

@@ -258,7 +258,7 @@ def test_a_page_has_the_command_that_draws_a_sample_where_its_run_tells_it() -> 
 
 def test_a_baseline_that_another_run_has_replaced_is_not_compared(tmp_path: Path) -> None:
     one, other = (StoredRun.read(str(write_run(tmp_path / name, [row("s", 1.0)])), sums=True) for name in "ab")
-    assert against_baseline(one, other).note.startswith(f"This run less the baseline {tmp_path}/b, ")
+    assert against_baseline(one, other).note.startswith(f"This run minus the baseline {tmp_path}/b, ")
     replaced = against_baseline(one, replace(other, provenance={"run_id": "earlier"}))
-    said = f"Not compared with the baseline {tmp_path}/b: another run has replaced it meanwhile."
+    said = f"Not compared with the baseline {tmp_path}/b: a different run has replaced it."
     assert replaced == BaselineDiff(said, {}, f"{tmp_path}/b", None)

@@ -184,7 +184,7 @@ def test_the_launcher_hands_the_job_over_and_without_a_runner_it_runs_here(
     job = [option for option in JOB if not option.startswith("--template_location")]
     assert dataflow_template.main([*job, flag, *given]) == 0
     assert len(built) == 1
-    assert "goes on without this command" in capsys.readouterr().out
+    assert "continues without this command" in capsys.readouterr().out
 
 
 def test_the_file_that_the_launcher_runs_calls_the_template(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def test_an_old_baseline_and_one_that_failed_are_warned_of(monkeypatch: pytest.M
         gates=[{"gate": word, "verdict": word} for word in ("fail", "invalid", "pass", "inconclusive")]
     )
     assert [age_warnings(run) for run in (old, new, unknown, failed)] == [
-        ["the baseline last is 31 days old; bless a newer run where this one is outdated"],
+        ["the baseline last is 31 days old; bless a newer run if this one is outdated"],
         [],
         ["the baseline last has no run.json that says when it was made"],
         ["the baseline last did not pass its own gates: fail, invalid"],

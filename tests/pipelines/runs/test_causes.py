@@ -50,13 +50,13 @@ def run(folder: Path, truths: Records, *more: str, config: str = "traffic_rules"
         ([], {"ours": TRUTHS}, "the ground truth: there is no record in "),
         (TRUTHS, {"ours": []}, "the predictions of ours: there is no record in "),
         (TRUTHS, {"ours": [{**each, "sample_id": f"{each['sample_id']}.png"} for each in TRUTHS]},
-         "the predictions of ours: nothing was scored: no sample_id is in the ground truth, which has s0, not "
-         "s0.png, for example; give both sides the same ids, or name their field under fields"),
+         "the predictions of ours: nothing was scored: no predicted sample_id is in the ground truth (which has "
+         "s0, for example, not s0.png); give both sides the same ids, or name their field under fields"),
         (TRUTHS, {"ours": records(rules=5)},
          "the predictions of ours: nothing was scored: 4 prediction records rejected; most often: "
          "Expected `array | null`, got `int` - at `$.rules` (s0 at "),
         (TRUTHS, {"ours": ODD}, f"the predictions of ours: {NONE} 'a\\nb', '', "),
-        (TRUTHS, {"ours": [{"sample_id": "s0"}]}, f"the predictions of ours: {NONE} a sample_id alone"),
+        (TRUTHS, {"ours": [{"sample_id": "s0"}]}, f"the predictions of ours: {NONE} only a sample_id"),
         ([{"sample_id": "s0", "text": "C"}], {"ours": TRUTHS},
          f"the ground truth: {NONE} text (did you mean the benchmark chemistry"),
     ],

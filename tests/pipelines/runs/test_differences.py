@@ -34,7 +34,7 @@ def test_scores_of_another_version_of_the_file_of_a_benchmark_compare_with_none(
     here, there = (run(versions={"packages": {"numpy": number, "m.py:A": number}}) for number in "12")
     assert differences.differences(here, here, getattr(differences, name)) == []
     found = differences.differences(here, there, getattr(differences, name))
-    assert found == ["it was scored by another version of m.py:A"]
+    assert found == ["it was scored by a different version of m.py:A"]
 
 
 @pytest.mark.parametrize(
@@ -42,11 +42,11 @@ def test_scores_of_another_version_of_the_file_of_a_benchmark_compare_with_none(
     [
         (RUN, set(), ""),
         (run(benchmark="chart"), EVERY, "it is a run of chart, not of toy"),
-        (run(version="0.0.9"), EVERY, f"it was made by beamscore 0.0.9, which may score otherwise than {VERSION}"),
+        (run(version="0.0.9"), EVERY, f"it was made by beamscore 0.0.9, which may score differently from {VERSION}"),
         (run(version=VERSION + ".post1"), {"COMPARED", "REUSED"},
-         f"it was made by beamscore {VERSION}.post1, which may score otherwise than {VERSION}"),
+         f"it was made by beamscore {VERSION}.post1, which may score differently from {VERSION}"),
         (run(version=""), EVERY,
-         f"it was made by an earlier version of beamscore, which may score otherwise than {VERSION}"),
+         f"it was made by an earlier version of beamscore, which may score differently from {VERSION}"),
         (config(protocol="released"), EVERY, 'it used protocol: "released" instead of "published"'),
         (config(missing="exclude"), EVERY, 'it used missing: "exclude" instead of "wrong"'),
         (config(newer="x" * 59), EVERY, f'it used newer: "{"x" * 56}... instead of null'),
@@ -60,12 +60,12 @@ def test_scores_of_another_version_of_the_file_of_a_benchmark_compare_with_none(
         (run(fingerprint=Fingerprint(4, "bb")), {"PAIRED", "COMPARED"},
          "it has a different ground truth: 4 samples (bb) instead of 3 (aaaaaaaa)"),
         (run(fingerprint=None), {"PAIRED", "COMPARED"},
-         "the ground truth of a run has no fingerprint, so nothing tells whether both have the same"),
+         "the ground truth of a run has no fingerprint, so it is unknown whether both have the same"),
         (run(versions={"packages": {"numpy": "2", "new": "1"}, "tools": {}}), {"REUSED"},
-         "it used other versions of packages: new 1, not none, numpy 2, not 1"),
+         "it used different versions of packages: new 1, not none, numpy 2, not 1"),
         (run(versions={"packages": {"numpy": "1", "m.py:A": "f0"}, "tools": {}}), {"REUSED"},
-         "it used other versions of packages: m.py:A f0, not none"),
-        (run(versions=None), {"REUSED"}, "it used other versions of packages"),
+         "it used different versions of packages: m.py:A f0, not none"),
+        (run(versions=None), {"REUSED"}, "it used different versions of packages"),
     ],
 )  # fmt: skip
 def test_each_use_refuses_what_it_must(other: differences.RunSignature, refusing: set[str], reason: str) -> None:

@@ -426,7 +426,7 @@ OF_BASELINE = [
     (None, "there is no baseline; give --baseline RUN"),
     (baseline(1, benchmark="chart"), "it is a run of chart, not of toy"),
     (baseline(1, config={**CONFIG, "protocol": "released"}), 'it used protocol: "released" instead of null'),
-    (baseline(1, version="0.3.0"), "it was made by beamscore 0.3.0, which may score otherwise than 0.2.0"),
+    (baseline(1, version="0.3.0"), "it was made by beamscore 0.3.0, which may score differently from 0.2.0"),
     (baseline(1, fingerprint=documents.Fingerprint(7, "ab" * 16)),
      "it has a different ground truth: 7 samples (abababab) instead of 400 (abababab)"),
     (baseline(1, systems=("a", "b")),
