@@ -207,7 +207,7 @@ COMMANDS = {
         _option("--experiment NAME", "the experiment of MLflow or project of W&B (default: the benchmark)"),
     ),
     "merge": _command(
-        "merge runs over disjoint samples to one",
+        "merge runs over disjoint samples into one",
         _option("RUNS", "the output folders of finished runs", metavar="RUN", nargs="+"),
         _option("--output RUN", "the folder for the merged run", required=True),
         _option("--no-html", "no report.html, the page for a browser"),
@@ -226,7 +226,7 @@ COMMANDS = {
         *_RECORD_OUTPUT,
     ),
     "split": _command(
-        "write the records with a column of splits by group",
+        "split records into training, validation and test sets",
         *_BENCHMARK_AND_TRUTH,
         *_RECORD_OUTPUT,
         _option("--group COLUMN", "keep samples with the same value together, such as an article"),
