@@ -45,11 +45,10 @@ SAMPLES_SCORED = 64
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     """Evaluates; code 1 if a gate or the limit of rejected records failed, or nothing was scored, 4 if inconclusive."""
-    if parsed.check:
-        check_files(parsed)
-    else:
+    if not parsed.check:
         remove_verdicts(parsed)
     configuration = configuration_of(parsed)
+    check_files(parsed, configuration.settings.output)
     require_baseline(parsed, configuration)
     _check_options(parsed, configuration, launch.is_detached(options))
     baseline = read_baseline(parsed, configuration, output=configuration.settings.output)

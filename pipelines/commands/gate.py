@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 import copy
-import fnmatch
-import itertools
+import os
 import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from typing import Any
 import msgspec
 
 from ...transforms.io.publication import files_of_result
-from ...transforms.io.storage import delete_files, place_of, write_file
+from ...transforms.io.storage import delete_files, exists, is_on_disk, place_of, read_bytes, write_file
 from ...transforms.records import InputProblem, printable
 from ..config import settings
 from ..config.errors import UsageError, as_input_errors, as_output_errors
@@ -30,9 +29,15 @@ from ..runs.named import SystemRun, age_warnings, check_measured, load_baseline,
 from ..runs.provenance import PAGE_PROBLEM
 from ..runs.row_changes import MovedSample, top_contributors
 from ..runs.run import LAYOUT, PAGE, REPORT, Run
-from .arguments import systems
 from .console import print_metrics, print_verdicts
 from .messages import DONE, FAILED, INCONCLUSIVE, say, warn, without_page
+
+_BEGINNINGS = {
+    "junit": (b"<?xml version='1.0' encoding='utf-8'?>\n<testsuites>",),
+    "markdown": tuple(f"**{word}** ".encode() for word in ("PASS", "FAIL", "INVALID", "INCONCLUSIVE")),
+    "metrics_file": (b"# TYPE beamscore_",),
+}
+"""By option, how a file begins that an earlier command wrote: it is replaced, and any other is its owner's."""
 
 
 def run(parsed: argparse.Namespace, _: object) -> int:
@@ -112,23 +117,31 @@ def read_baseline(
     return baseline
 
 
-def check_files(parsed: argparse.Namespace) -> None:
-    """Raises UsageError if a file that the command writes beside its result is one that it reads, or part of a run."""
+def check_files(parsed: argparse.Namespace, output: str | None = None) -> None:
+    """Raises UsageError if a file that the command writes beside its result is part of a run, or is not one of ours.
+
+    output: the folder of the result, if the command has one.
+    """
     given = vars(parsed)
-    paths = {name: path for name in ("junit", "markdown", "metrics_file") if (path := given.get(name))}
-    if not paths:
-        return
-    named = [text for text in (*given.get("runs", ()), given.get("run"), given.get("baseline")) if text]
-    folders = [*(split_system(text)[0] for text in named), *filter(None, [given.get("output")])]
+    paths = {name: path for name in _BEGINNINGS if (path := given.get(name))}
+    named = [text for name in ("run", "baseline", "reuse") if (text := given.get(name))]
+    folders = [*(split_system(text)[0] for text in (*given.get("runs", ()), *named)), *filter(None, [output])]
     of_runs = {path for folder in folders for path in files_of_result(folder, LAYOUT, paths.values())}
-    of_systems = systems(given.get("predictions") or ()).values()
-    globs = [given.get("config"), *(given.get("ground_truth") or ()), *itertools.chain.from_iterable(of_systems)]
-    inputs = [place_of(glob) for glob in globs if glob]
     for name, path in paths.items():
-        place = place_of(path)
-        if path in of_runs or place in inputs or any(fnmatch.fnmatchcase(place, glob) for glob in inputs):
-            option = f"--{name.replace('_', '-')} {path}"
-            raise UsageError(f"{option}: the command reads this file, or it is part of a run; give another path")
+        option = f"--{name.replace('_', '-')} {path}"
+        with as_output_errors(option):
+            if path in of_runs or not _may_be_replaced(path, _BEGINNINGS[name]):
+                raise UsageError(f"{option}: is of a run, or holds what this option never wrote; give another path")
+
+
+def _may_be_replaced(path: str, beginnings: tuple[bytes, ...]) -> bool:
+    """Returns whether a file does not exist, is empty, or begins as those that we write."""
+    if not exists(path):
+        return True
+    if is_on_disk(path) and not os.path.isfile(path):
+        return False
+    found = read_bytes(path, max(map(len, beginnings)))
+    return not found or found.startswith(beginnings)
 
 
 def remove_verdicts(parsed: argparse.Namespace) -> None:
@@ -136,7 +149,7 @@ def remove_verdicts(parsed: argparse.Namespace) -> None:
 
     Raises UsageError as check_files.
     """
-    check_files(parsed)
+    check_files(parsed, vars(parsed).get("output"))
     for name in ("junit", "markdown"):
         if path := getattr(parsed, name):
             with as_output_errors(f"--{name} {path}"):

@@ -26,6 +26,7 @@ _ONE_ARGUMENT = commands.MARKS | commands.INVISIBLE
 _TWO_ARGUMENTS = frozenset(commands.FRACTIONS.values()) | commands.STACKS
 _DIMENSIONS = {"\\hspace": 1, "\\vspace": 1, "\\rule": 2, "\\specialrule": 3}
 _TABLE_RULES = frozenset({"\\cmidrule", "\\cline"})
+_WITH_LENGTH = frozenset({"\\\\", "\\toprule", "\\midrule", "\\bottomrule", "\\addlinespace"})
 _ENVIRONMENT = frozenset({"\\begin", "\\end"})
 _WITH_DELIMITER = commands.SIZED | {"\\left", "\\right", "\\middle", "\\string"}
 _ARRAY = "\\begin{array}"
@@ -78,8 +79,11 @@ def closing(tokens: list[str], opening: int, pair: tuple[str, str] = ("{", "}"))
 
 
 def _table_tokens(text: str) -> list[str]:
-    """Returns the tokens of a table without blanks; a missing \\end{tabular} is added."""
-    text = without_comment(plain_text(text).replace("\\\\%", "\\\\ %"))
+    """Returns the tokens of a table without blanks; a missing \\end{tabular} is added.
+
+    A star directly behind `\\\\` keeps a page together and is no ink; behind a blank, amsmath prints it.
+    """
+    text = without_comment(plain_text(text).replace("\\\\%", "\\\\ %")).replace("\\\\*", "\\\\ ")
     if "\\end{tabular}" not in text.replace(BLANK, ""):
         text += "\\end{tabular}"
     return visible_tokens(text)
@@ -102,7 +106,7 @@ def _rewritten(tokens: list[str]) -> tuple[str, ...]:
 def _joined(tokens: list[str], table: bool) -> list[str]:
     """Joins tokens that form a unit: an environment's name, plain columns, a length, a sized delimiter.
 
-    In a table, so are a length in brackets, as after `\\\\`, and the position of a tabular with its columns.
+    In a table, so are the length in brackets after `\\\\` or a rule, and the position of a tabular with its columns.
     """
     result: list[str] = []
     at = 0
@@ -123,11 +127,9 @@ def _joined(tokens: list[str], table: bool) -> list[str]:
             end = closing(tokens, start) if start < len(tokens) else at
         elif token in commands.COLOURS:
             end, kept = _group_end(tokens, _option_end(tokens, at + 1) + 1), False
-        elif table and token == "[":
+        elif table and token == "[" and result and result[-1] in _WITH_LENGTH:
             option = _option_end(tokens, at)
             end = option if _LENGTH_OPTION.fullmatch("".join(tokens[at : option + 1])) else at
-        elif table and token == "*" and result[-1:] == ["\\\\"]:
-            kept = False
         joined = "".join(tokens[at : end + 1]) if kept else ""
         result += [joined] if joined else []
         at = end + 1

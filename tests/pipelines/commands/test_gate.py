@@ -172,12 +172,13 @@ def test_what_was_rejected_is_told_with_its_cause_and_nothing_scored_passes_no_g
 def test_files_of_an_earlier_run_do_not_outlive_this_one(nights: Path, tmp_path: Path) -> None:
     """CI that reads them after a run that was refused would take the verdicts of last night for those of tonight."""
     files = ("--junit", tmp_path / "j.xml", "--markdown", tmp_path / "s.md")
+    passed = ("gate", nights / "same", "--config", nights / "gates.yaml", "--baseline", nights / "good", *files)
     for line in (
         ("gate", nights / "no such run", "--config", nights / "gates.yaml", *files),
         ("evaluate", nights / "gates.yaml", "--ground-truth", "none.jsonl", *files),
     ):
-        for file in files[1::2]:
-            Path(file).write_text("all passed")
+        assert command(*passed)[0] == 0
+        assert len(list(tmp_path.iterdir())) == 2
         assert command(*line)[0] == 2
         assert not list(tmp_path.iterdir())
 
@@ -204,25 +205,31 @@ def test_a_damaged_run_is_told_in_one_line_and_never_judged(
 
 def test_no_file_that_is_read_or_part_of_a_run_is_replaced(nights: Path, tmp_path: Path) -> None:
     shutil.copytree(nights / "good", tmp_path / "run")
-    truths, config = shutil.copy(nights / "t.jsonl", tmp_path), shutil.copy(nights / "gates.yaml", tmp_path)
+    truths, config = Path(shutil.copy(nights / "t.jsonl", tmp_path)), Path(shutil.copy(nights / "gates.yaml", tmp_path))
     own = [tmp_path / "run" / name for name in ("summary.json", "report.md", "sums.json")]
-    files = {path: path.read_bytes() for path in [Path(truths), Path(config), *own]}
+    blessed = tmp_path / "blessed.txt"
+    blessed.write_text(f"{tmp_path}/run\n")
+    files = {path: path.read_bytes() for path in [truths, config, blessed, *own]}
     sides = ("--ground-truth", tmp_path / "t.*", f"--predictions=a={truths}", "--slice", "kind")
-    given = ("evaluate", config, *sides, "--baseline", tmp_path / "run")
-    for path in files:
+    given = ("evaluate", config, *sides, "--baseline", blessed)
+    # What a run will write is not there yet, whoever names its folder.
+    config.write_text(config.read_text() + f"output: {tmp_path}/out\n")
+    files[config] = config.read_bytes()
+    for path in [*files, tmp_path / "out" / "report.md", tmp_path]:
         for option in ("--junit", "--markdown", "--metrics-file"):
-            code, _, stderr = command(*given, "--output", tmp_path / "out", option, path)
-            assert command(*given, "--check", option, path)[0] == 2
-            said = f"{option} {path}: the command reads this file, or it is part of a run; give another path"
-            assert (code, stderr) == (2, f"beamscore: {said}\n")
+            for check in ((), ("--check",)):
+                code, _, stderr = command(*given, option, path, *check)
+                said = f"{option} {path}: is of a run, or holds what this option never wrote; give another path"
+                assert (code, stderr) == (2, f"beamscore: {said}\n")
         if path in own:
             assert command("export", tmp_path / "run", "--to", "model-index", "--output", path)[0] == 2
     assert {path: path.read_bytes() for path in files} == files
     # With --check, nothing is written or removed.
     earlier = tmp_path / "junit.xml"
-    earlier.write_text("<?xml?>")
+    assert command(*given, "--junit", earlier)[0] == 0
+    content = earlier.read_bytes()
     assert command(*given, "--check", "--junit", earlier)[0] == 0
-    assert earlier.read_text() == "<?xml?>"
+    assert earlier.read_bytes() == content
     # What a run would need is looked at, too.
     assert command(*given[:-1], tmp_path / "none", "--check")[0] == 2
     (tmp_path / "link").symlink_to("run")
