@@ -59,8 +59,9 @@ def test_scores_of_another_version_of_the_file_are_not_taken(folder: Path, capsy
     (folder / "my_metric.py").write_text(EXAMPLE.replace("int(edits == 0)", "int(edits == 1)"))
     assert main(["evaluate", "my_metric.py:WER", *inputs, "runs/again", "--reuse", "run"]) == 0
     assert "nothing is reused from run: it used different versions of packages: my_metric" in capsys.readouterr().err
-    assert main(["history", "runs", "--no-html"]) == 0
-    assert "1 run\n" in capsys.readouterr().out
+    assert main(["history", ".", "--no-html"]) == 0
+    assert "2 runs\n" in capsys.readouterr().out
+    assert "the file of the benchmark changed" in Path("history.md").read_text()
     gate = ["--set", "gates.word_error_rate.not_worse_than=baseline", "--set", "gates.word_error_rate.margin=0.1"]
     assert main(["gate", "runs/again", *gate, "--baseline", "run"]) == 1
     assert "was scored by a different version of my_metric.py:WER" in capsys.readouterr().err

@@ -53,7 +53,6 @@ class PickedSample(msgspec.Struct, frozen=True):
     whys: tuple[str, ...]
     metrics: Mapping[str, float | None]
     details: bytes
-    details_size: int
     truth: bytes
     truth_size: int
     prediction: bytes | None
@@ -185,7 +184,6 @@ def _picked(key: Key, rank: Rank, scored: ScoredSample, before: float | None, sa
         (f"worst by {about}" if why == "metric" else why,),
         dict(scored.metrics),
         scored.details if len(scored.details) <= MAX_DETAILS_BYTES else NO_DETAILS,
-        len(scored.details),
         truth.beginning(),
         truth.size,
         None if prediction is None else prediction.beginning(),

@@ -28,6 +28,7 @@ from .blocks import IN_PIPELINE, Block, BlockBuffer, BlockFolder, KeyedRecord, T
 from .counters import RecordCounts
 from .io.field_map import (
     SAMPLE_ID,
+    FieldMap,
     SideColumns,
     about_sample_id,
     check_texts,
@@ -211,42 +212,56 @@ class RecordIntake(beam.DoFn):
 
     def record(self, encoder: RecordEncoder, item: Line | Row) -> KeyedRecord | Quarantined:
         """Returns the record of a line or a row."""
-        return self._line(encoder, item) if isinstance(item, Line) else self._row(encoder, item)
-
-    def _line(self, encoder: RecordEncoder, line: Line) -> KeyedRecord | Quarantined:
-        text, fields, limits = line.text, self._plan.columns[encoder.side].fields, self._plan.limits
-
-        def encoded() -> EncodedRecord:
-            return EncodedRecord(encoder.encode(line.position, line.line, JSON, text))
-
-        if line.length > limits.record_bytes:
-            return self.rejected(encoded(), "too_large", too_large(line.length, limits.record_bytes))
-        if problem := nesting_problem(text, limits.depth):
-            return self.rejected(encoded(), "too_deep", f"the record {problem}")
-        sample_id, text, unidentified = identified(text, fields)
-        if unidentified is not None:
-            return self.rejected(encoded(), *unidentified)
-        # A field may be from within text.
-        if text is not line.text and (problem := nesting_problem(text, limits.depth)):
-            return self.rejected(encoded(), "too_deep", f"the record {problem}", sample_id)
-        return sample_id.encode(), encoded().encoded
-
-    def _row(self, encoder: RecordEncoder, row: Row) -> KeyedRecord | Quarantined:
-        encoded = EncodedRecord(encoder.encode(row.number, row.line or row.number + 1, row.encoding, row.payload))
-        if row.error is not None:
-            sample_id = row.sample_id if isinstance(row.sample_id, str) else None
-            return self.rejected(encoded, row.cause, row.error, sample_id)
-        if not isinstance(row.sample_id, str):
-            type_name = "null" if row.sample_id is None else type(row.sample_id).__name__
-            fields = self._plan.columns[encoder.side].fields
-            return self.rejected(encoded, "no_sample_id", about_sample_id(f"it is {type_name}", fields.integer_ids))
-        if problem := wrong_length(row.sample_id):
-            return self.rejected(encoded, "no_sample_id", problem)
-        return row.sample_id.encode(), encoded.encoded
+        fields = self._plan.columns[encoder.side].fields
+        encoded, sample_id, problem = checked_record(encoder, item, fields, self._plan.limits)
+        if problem is not None:
+            return self.rejected(encoded, *problem, sample_id or None)
+        return sample_id.encode(), encoded.encoded
 
     def rejected(self, encoded: EncodedRecord, cause: Cause, error: str, sample_id: str | None = None) -> Quarantined:
         """Returns the quarantine entry of a record."""
         return quarantined(encoded, self._plan.names, sample_id, "read", cause, error)
+
+
+Checked = tuple[EncodedRecord, str, tuple[Cause, str] | None]
+
+
+def checked_record(encoder: RecordEncoder, item: Line | Row, fields: FieldMap, limits: RecordLimits) -> Checked:
+    """Returns the record of a line or a row, its sample_id, and why it is rejected: a cause and a message.
+
+    The sample_id is empty if the record has none that is valid.
+    """
+    if isinstance(item, Row):
+        encoded = EncodedRecord(encoder.encode(item.number, item.line or item.number + 1, item.encoding, item.payload))
+        return encoded, *_checked_row(item, fields)
+    text, sample_id, problem = _checked_line(item, fields, limits)
+    return EncodedRecord(encoder.encode(item.position, item.line, JSON, text)), sample_id, problem
+
+
+def _checked_line(line: Line, fields: FieldMap, limits: RecordLimits) -> tuple[bytes, str, tuple[Cause, str] | None]:
+    if line.length > limits.record_bytes:
+        return line.text, "", ("too_large", too_large(line.length, limits.record_bytes))
+    if nested := nesting_problem(line.text, limits.depth):
+        return line.text, "", ("too_deep", f"the record {nested}")
+    sample_id, text, unidentified = identified(line.text, fields)
+    if unidentified is not None:
+        return text, "", unidentified
+    # A field may be from within text.
+    if text is not line.text and (nested := nesting_problem(text, limits.depth)):
+        return text, sample_id, ("too_deep", f"the record {nested}")
+    return text, sample_id, None
+
+
+def _checked_row(row: Row, fields: FieldMap) -> tuple[str, tuple[Cause, str] | None]:
+    sample_id = row.sample_id if isinstance(row.sample_id, str) else None
+    if row.error is not None:
+        return sample_id or "", (row.cause, row.error)
+    if sample_id is None:
+        type_name = "null" if row.sample_id is None else type(row.sample_id).__name__
+        return "", ("no_sample_id", about_sample_id(f"it is {type_name}", fields.integer_ids))
+    if problem := wrong_length(sample_id):
+        return "", ("no_sample_id", problem)
+    return sample_id, None
 
 
 class ReadPart(RecordIntake):

@@ -194,7 +194,7 @@ Cause = Literal[
 ]
 
 
-class Quarantined(msgspec.Struct, frozen=True, omit_defaults=False):
+class Quarantined(msgspec.Struct, frozen=True):
     """A record that was not scored, and why: one line of DIR/quarantine."""
 
     side: str

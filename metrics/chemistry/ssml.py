@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
 from itertools import pairwise, repeat
 from typing import NamedTuple
 
-from ..common.text import MAX_CACHED_LENGTH
+from ..common.text import cached_if_short
 from .molecule import MoleculeBuilder, UnreadableMolecule
 
 OPEN, CLOSE = "branch(", "branch)"
@@ -146,11 +145,9 @@ def _words(text: str, reads_signs: bool) -> Words:
     Adjacent pieces of text are one text; they may also join into a bond or a branch.
     """
     items = _items(text)
-    # Long tokens come from predictions and would fill memory.
-    parse = _short_token if max(map(len, items), default=0) <= MAX_CACHED_LENGTH else _token
     words: list[tuple[Token | str, int]] = []
     text_start = 0
-    for number, token in enumerate((*map(parse, items, repeat(reads_signs)), END)):
+    for number, token in enumerate((*map(_token, items, repeat(reads_signs)), END)):
         if token is not None:
             if text_start < number:
                 words.append((_joined(items[text_start:number], reads_signs), text_start))
@@ -164,6 +161,7 @@ def _joined(pieces: Sequence[str], reads_signs: bool) -> Token | str:
     return token or " ".join(pieces)
 
 
+@cached_if_short  # bonds have few lengths and mostly round angles
 def _token(item: str, reads_signs: bool) -> Token | None:
     """Returns the meaning of a token, or None if it is text. The default length of a bond is 1."""
     if item in (OPEN, CLOSE):
@@ -186,10 +184,6 @@ def _token(item: str, reads_signs: bool) -> Token | None:
         return Token("bond", item, f"a bond such as -[:30.0,1.0] instead of {item[:40]!r}")
     kind, length = _bond_type(item.rpartition("[")[0]), abs(values[1]) if len(values) > 1 else 1.0
     return Token("bond", item, type=kind, angle=values[0], length=length)
-
-
-_short_token = lru_cache(maxsize=20_000)(_token)
-"""Tokens recur, since bonds have few lengths and mostly round angles."""
 
 
 def _bond_type(written: str) -> str:

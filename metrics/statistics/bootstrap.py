@@ -165,8 +165,6 @@ class BootstrapSums:
             return False
         return other.table().rows() == self.table().rows()
 
-    __hash__ = None  # type: ignore[assignment]
-
     def _fold(self) -> None:
         for start in range(0, len(self._pending), ROWS_PER_BLOCK):
             self._table += self._sums_of(self._pending[start : start + ROWS_PER_BLOCK])

@@ -131,12 +131,12 @@ class ComparedMetric(NamedTuple):
 class ComparedSlice:
     """One slice of two systems.
 
-    samples: how many both scored; None if only sums are known. largest [swaps]: the largest |d*| / SE among the
+    samples: how many both scored. largest [swaps]: the largest |d*| / SE among the
     metrics in which enough units differ; None if nothing was swapped.
     """
 
     label: str
-    samples: int | None
+    samples: int
     metrics: dict[str, ComparedMetric]
     largest: FloatArray | None
 

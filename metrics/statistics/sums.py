@@ -89,8 +89,6 @@ class Sums:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sums) and self._units == other._units
 
-    __hash__ = None  # type: ignore[assignment]
-
     def __reduce__(self) -> tuple[type[Sums], tuple[dict[str, int]]]:
         return Sums, (self.units(),)
 

@@ -22,7 +22,7 @@ from ...transforms.io.storage import write_file
 from ...transforms.process import PROGRESS, PROGRESS_FOLDER, repeated
 from ...transforms.records import printable
 from ..config.errors import as_output_errors, as_usage_error
-from ..reports.document import Compared
+from ..reports.document import Compared, measured
 from ..reports.text import number
 from ..runs.documents import coverage_text, gates_passed
 from ..runs.numbers import signed
@@ -54,7 +54,7 @@ def print_metrics(document: Mapping[str, Any], metrics: Sequence[str], report: s
         # Systems that share a place.
         table.add_row("place", *(str(each["place"]) for each in document["ranking_by"]["places"]))
     for metric in metrics:
-        cells = [_metric(document["systems"][name], metric) for name in document["ranking"]]
+        cells = [measured(document["systems"][name], metric).text(number) for name in document["ranking"]]
         if any(cell != "–" for cell in cells):
             table.add_row(Text(metric), *(Text(cell) for cell in cells))
     console.print(table)
@@ -90,12 +90,6 @@ def print_comparison(rows: Sequence[Compared]) -> None:
             values = number(row.baseline.value), number(row.candidate.value), row.difference.text(signed)
             table.add_row(*map(Text, (row.name, *values, p, row.difference.verdict)))
     console.print(table)
-
-
-def _metric(system: Mapping[str, Any], metric: str) -> str:
-    interval = system["intervals"].get(metric)
-    text = number(system["values"].get(metric))
-    return text if interval is None else f"{text} ({number(interval[0])} to {number(interval[1])})"
 
 
 @contextlib.contextmanager

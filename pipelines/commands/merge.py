@@ -157,11 +157,12 @@ def merged_configuration(runs: Sequence[Run], output: str) -> Configuration:
     """
     first = runs[0]
     for run in runs:
-        slices = [each for system in run.systems.values() for each in (system, *system.slices.values())]
-        without_truths = run.summary.fingerprint is None or any(each.fingerprint is None for each in slices)
-        if without_truths or any(each.predictions_fingerprint is None for each in slices):
-            side = "ground truth has" if without_truths else "predictions have"
-            raise UsageError(f"{run.path}: cannot be merged: its {side} no fingerprint; evaluate it again")
+        labels = [(name, label) for name, system in run.systems.items() for label in ("", *system.slices)]
+        for truths, predictions, label in ((*_fingerprints(run, *each), each[1]) for each in labels):
+            if truths is None or predictions is None:
+                side = "ground truth has" if truths is None else "predictions have"
+                place = f" in the slice {label}" if label else ""
+                raise UsageError(f"{run.path}: cannot be merged: its {side} no fingerprint{place}; evaluate it again")
     for run in runs[1:]:
         reasons = [f"{each}; evaluate it again" for each in differences(first.signature, run.signature, SCORED_ALIKE)]
         if run.systems.keys() != first.systems.keys():
@@ -227,16 +228,23 @@ def _totals(runs: Sequence[Run], system: str) -> dict[str, SliceTotals]:
         for label, stored in {"": sums, **sums.slices}.items():
             try:
                 more = SliceTotals(BootstrapSums(bootstrap, stored.table(bootstrap.replicates)), dict(stored.counts))
-                result = run.slice(system, label)
-                if result is not None and result.fingerprint and result.predictions_fingerprint:
-                    more.fingerprint = int(result.fingerprint, 16)
-                    more.predictions = int(result.predictions_fingerprint, 16)
+                truths, predictions = _fingerprints(run, system, label)
+                if truths and predictions:
+                    more.fingerprint, more.predictions = int(truths, 16), int(predictions, 16)
                 totals.setdefault(label, SliceTotals(BootstrapSums(bootstrap))).merge(more)
             except (ValueError, OverflowError) as error:
                 raise UsageError(
                     f"{run.path}/sums.json: the sums of {system} are damaged: {one_line(error)}"
                 ) from error
     return totals
+
+
+def _fingerprints(run: Run, system: str, label: str) -> tuple[str | None, str | None]:
+    """Returns the fingerprints of ground truth and predictions in a slice, of all samples if the label is empty."""
+    # A version that kept none of each slice kept that of all ground truth.
+    found, whole = run.slice(system, label), run.summary.fingerprint
+    of_slice = (found.fingerprint, found.predictions_fingerprint) if found else (None, None)
+    return (of_slice[0] if label or whole is None else whole.hash), of_slice[1]
 
 
 def _coverage(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -12,20 +12,11 @@ import apache_beam as beam
 from ...metrics.benchmark import record_fields, text_fields
 from ...metrics.common.text import nearest
 from ...transforms.blocks import bucket_count
-from ...transforms.io.field_map import SideColumns, identified
+from ...transforms.io.field_map import SideColumns
 from ...transforms.io.files import SourceFile, match_files, split_file
-from ...transforms.io.readers import (
-    Line,
-    RecordLimits,
-    Row,
-    known_fields,
-    listed,
-    nesting_problem,
-    read_part,
-    too_large,
-)
-from ...transforms.read import BYTES_PER_BUNDLE, ReadPlan, ReadRecords
-from ...transforms.records import GROUND_TRUTH, JSON, EncodedRecord, InputProblem, Origin
+from ...transforms.io.readers import RecordLimits, known_fields, listed, read_part
+from ...transforms.read import BYTES_PER_BUNDLE, ReadPlan, ReadRecords, checked_record
+from ...transforms.records import GROUND_TRUTH, InputProblem, RecordEncoder
 from ...transforms.repeats import REPEAT
 from ..config.errors import UsageError, as_input_errors
 from ..config.settings import DEFAULT_SYSTEM, Configuration, check_field_sides
@@ -153,30 +144,15 @@ def preview(files: Iterable[SourceFile], columns: SideColumns, limits: RecordLim
             break
         try:
             first.fields = dict.fromkeys(known_fields(file, columns.fields) or (), 0) | first.fields
+            encoder = RecordEncoder(file.side, file.number, file.path)
             parts = split_file(file, file.size)
             for item in chain.from_iterable(read_part(part, columns, limits) for part in parts):
                 if first.read >= RECORDS_LOOKED_AT or bytes_read >= BYTES_LOOKED_AT:
                     first.whole = False
                     return first
-                record, problem = _encoded(item, file, columns, limits)
+                record, _, problem = checked_record(encoder, item, columns.fields, limits)
                 bytes_read += record.size
-                first.add(record, problem)
+                first.add(record, problem and problem[1])
         except InputProblem as error:
             first.reject(error.message)
     return first
-
-
-def _encoded(
-    item: Line | Row, file: SourceFile, columns: SideColumns, limits: RecordLimits
-) -> tuple[EncodedRecord, str | None]:
-    """Returns the record of a line or a row, and why the run would reject it."""
-    if isinstance(item, Row):
-        origin = Origin(file.side, file.number, item.number, item.line or item.number + 1, file.path)
-        return EncodedRecord.of(origin, item.encoding, item.payload), item.error
-    _, text, unidentified = identified(item.text, columns.fields)
-    problem = None if unidentified is None else unidentified[1]
-    if item.length > limits.record_bytes:
-        problem = too_large(item.length, limits.record_bytes)
-    elif nested := nesting_problem(item.text, limits.depth):
-        problem = f"the record {nested}"
-    return EncodedRecord.of(Origin(file.side, file.number, item.position, item.line, file.path), JSON, text), problem

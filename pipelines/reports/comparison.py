@@ -184,12 +184,17 @@ def judge_comparison(
     if verdict is None:
         return doc.Verdict("not judged", "No main metric is measured on both sides.")
     decided = [each for each in differences if each.difference.verdict in ("better", "worse")]
-    unsure = [each.name for each in decided if comparison["metrics"][each.name]["verdict"] != each.difference.verdict]
+    corrected = {each.name: comparison["metrics"][each.name]["verdict"] for each in decided}
+    untested = [name for name, word in corrected.items() if word == "not tested"]
+    unsure = [each.name for each in decided if corrected[each.name] not in ("not tested", each.difference.verdict)]
     sentence = verdict.sentence
     if unsure:
         verb = "is" if len(unsure) == 1 else "are"
         sentence += f" After correction for all metrics and slices, {' and '.join(unsure)} {verb} not significant."
-    elif decided:
+    if untested:
+        verb = "was" if len(untested) == 1 else "were"
+        sentence += f" {' and '.join(untested)} {verb} not tested for all metrics and slices at once."
+    if decided and not unsure and not untested:
         sentence += " That holds for all metrics and slices at once."
     words = [[metric["verdict"] for metric in each["metrics"].values()] for each in comparison["slices"].values()]
     if words and verdict.judgement != "identical":

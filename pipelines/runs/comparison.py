@@ -88,7 +88,7 @@ def document(
 
 def _slice(setting: ComparisonSetting, compared: ComparedSlice, largest: npt.NDArray[Any] | None) -> dict[str, Any]:
     metrics = {name: _metric(setting, name, each, largest) for name, each in compared.metrics.items()}
-    return {**({} if compared.samples is None else {"samples": compared.samples}), "metrics": metrics}
+    return {"samples": compared.samples, "metrics": metrics}
 
 
 def _metric(

@@ -170,11 +170,16 @@ def surroundings(ours: RunSignature, theirs: RunSignature, it: str) -> Iterator[
 
 def _own_file(ours: RunSignature, theirs: RunSignature, it: str) -> Iterator[str]:
     """Yields the file of the benchmark, FILE.py:CLASS, if it has changed: nothing else tells that scores may differ."""
-    here, there = (_versions_of(each, "packages") for each in (ours, theirs))
-    if isinstance(here, dict) and isinstance(there, dict):
-        for name in sorted(here.keys() & there.keys()):
-            if ".py:" in name and here[name] != there[name]:
-                yield f"{it} was scored by a different version of {name}"
+    here, there = file_versions(ours), file_versions(theirs)
+    for name in sorted(here.keys() & there.keys()):
+        if here[name] != there[name]:
+            yield f"{it} was scored by a different version of {name}"
+
+
+def file_versions(signature: RunSignature) -> dict[str, str]:
+    """Returns the digest of the benchmark's own file by FILE.py:CLASS; empty for any other benchmark."""
+    packages = _versions_of(signature, "packages")
+    return {name: each for name, each in packages.items() if ".py:" in name} if isinstance(packages, dict) else {}
 
 
 def _versions_of(signature: RunSignature, kind: str) -> Any:

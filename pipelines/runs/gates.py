@@ -305,8 +305,8 @@ class _GateEvaluator:
         # The samples left out on one side may all differ from those left out on the other.
         samples = max(more, ours.left_out + theirs.left_out)
         if not samples:
-            unknown = self.label and same is False and not (ours.truths and theirs.truths)
-            return (math.inf, "the slice has other samples there") if unknown else (0.0, "")
+            of_other_run = self.gate.not_worse_than == BASELINE and self.label and not (ours.truths and theirs.truths)
+            return (math.inf, "the slice has other samples there") if of_other_run and same is False else (0.0, "")
         further = max(distance(part, ours.measured, theirs.measured) for part in self.spec.parts or (self.metric,))
         share = max(samples / min(ours.samples, theirs.samples), further)
         if samples == more:

@@ -243,8 +243,11 @@ def _breaks(nights: Sequence[Night]) -> Iterator[Break]:
             reasons.append("the ground truth changed" if night.ground_truth else "the ground truth is not known")
         if scoring_version(night.version) != scoring_version(before.version):
             reasons.append(f"beamscore {before.version or 'of no version'} became {night.version or 'of no version'}")
-        if night.scoring != before.scoring:
+        (options, _, file), (old_options, _, old_file) = (each.scoring.partition(" ") for each in (night, before))
+        if options != old_options:
             reasons.append("the options of scoring changed")
+        if file != old_file:
+            reasons.append("the file of the benchmark changed")
         reasons += [f"the formula of {name} changed" for name in changed_formulas(night.derived, before.derived)]
         if reasons:
             yield Break(night, "; ".join(reasons), last.get(night.comparable_by))

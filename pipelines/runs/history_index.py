@@ -17,7 +17,7 @@ from ...metrics.registry import BrokenBenchmark, benchmark_class, is_benchmark
 from ...transforms.io.publication import RUNS
 from ...transforms.io.storage import has_folders, is_on_disk, list_tree
 from ..config.errors import UsageError, one_line
-from .differences import scoring_hash
+from .differences import file_versions, scoring_hash
 from .documents import worst_verdict
 from .provenance import seconds
 from .run import RUN, SUMMARY, Run
@@ -35,11 +35,12 @@ SCHEMA = pa.schema(
     ]
 )
 """A row for each run, system, slice and metric. run: its folder, below the folder of the history. scoring: a hash of
-the options by which samples are scored. ground_truth: the fingerprint. slice: empty for all samples. error: the
-standard error; null in a run of a version that did not write it. samples: of the slice; scored, missing, rejected: how
-many of them are so, missing without a prediction. verdict: the worst of the gates on this metric, else null. gates: the
-worst verdict of the gates that change the exit code, else pass; null if the run has no gates. derived: the formulas of
-the derived metrics of the run by name, as JSON; null if it has none."""
+the options by which samples are scored, and of the file of FILE.py:CLASS behind a blank. ground_truth: the
+fingerprint. slice: empty for all samples. error: the standard error; null in a run of a version that did not write
+it. samples: of the slice; scored, missing, rejected: how many of them are so, missing without a prediction. verdict:
+the worst of the gates on this metric, else null. gates: the worst verdict of the gates that change the exit code,
+else pass; null if the run has no gates. derived: the formulas of the derived metrics of the run by name, as JSON;
+null if it has none."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +152,7 @@ def _rows(run: Run, path: str) -> Iterator[dict[str, Any]]:
         "started": run.provenance["started"],
         "benchmark": run.benchmark,
         "version": summary.version,
-        "scoring": scoring_hash(summary.config),
+        "scoring": " ".join([scoring_hash(summary.config), *file_versions(run.signature).values()]),
         "ground_truth": None if fingerprint is None else f"{fingerprint.samples}:{fingerprint.hash}",
         "gates": worst_verdict(["pass", *blocking]) if summary.gates else None,
         "derived": msgspec.json.encode(derived).decode() if derived else None,

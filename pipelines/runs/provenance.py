@@ -21,7 +21,7 @@ from ...metrics.benchmark import Benchmark
 from ...metrics.version import VERSION
 from ...transforms.io.files import SourceFile
 from ...transforms.io.storage import beam_files, is_on_disk
-from ...transforms.records import GROUND_TRUTH
+from ...transforms.records import GROUND_TRUTH, writable
 
 RUN_FORMAT = 1
 MAX_FILES_LISTED = 1000
@@ -105,7 +105,7 @@ def input_sides(files: Iterable[SourceFile]) -> tuple[tuple[int, InputSide], ...
 def _input_side(files: Sequence[SourceFile]) -> InputSide:
     digest = hashlib.blake2b(digest_size=16)
     for file in files:
-        digest.update(msgspec.json.encode([_text(file.path), file.size, file.modified]))
+        digest.update(msgspec.json.encode([writable(file.path), file.size, file.modified]))
     listed = files[:MAX_FILES_LISTED]
     with concurrent.futures.ThreadPoolExecutor(CHECKSUM_THREADS) as threads:
         checksums = list(threads.map(_checksum, [file.path for file in listed]))
@@ -114,15 +114,10 @@ def _input_side(files: Sequence[SourceFile]) -> InputSide:
         sum(file.size for file in files),
         digest.hexdigest(),
         tuple(
-            InputFile(_text(file.path), file.size, utc(file.modified) if file.modified else None, checksum)
+            InputFile(writable(file.path), file.size, utc(file.modified) if file.modified else None, checksum)
             for file, checksum in zip(listed, checksums, strict=True)
         ),
     )
-
-
-def _text(path: str) -> str:
-    """Returns a path as text that JSON can hold, even if it is not UTF-8."""
-    return path.encode("utf-8", "backslashreplace").decode()
 
 
 def _checksum(path: str) -> str | None:
@@ -199,7 +194,7 @@ def run_document(
         "started": utc(invocation.started),
         "ended": utc(ended),
         "seconds": round(max(0.0, ended - invocation.started), 3),
-        "command": [_text(word) for word in invocation.command],
+        "command": [writable(word) for word in invocation.command],
         "runner": invocation.runner,
         "host": platform.node(),
         "versions": versions(benchmark),

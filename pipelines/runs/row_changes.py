@@ -101,7 +101,9 @@ def top_contributors(
     if slice_sums is None:
         return []
     corpus, sums = Sums(ours.sums.sums), Sums(slice_sums.sums)
-    before, after = (_statistics(side, ours.run.configuration, label) for side in (theirs, ours))
+    spec = benchmark.spec_of(metric)
+    sliced = list(dict.fromkeys(column for _, column in spec.sliced)) if spec else []
+    before, after = (_statistics(side, ours.run.configuration, label, sliced) for side in (theirs, ours))
     pairs = {sample_id: (before.get(sample_id, ("not there", "")), row) for sample_id, row in after.items()}
     changed = {sample_id: pair for sample_id, pair in pairs.items() if pair[0][1] != pair[1][1]}
     value = benchmark.values_within(sums, corpus).get(metric)
@@ -138,13 +140,14 @@ def _changes(before: str, after: str) -> dict[str, float]:
     return {name: change for name, change in changes.items() if change}
 
 
-def _statistics(side: SystemRun, configuration: Configuration, label: str) -> dict[str, tuple[str, str]]:
+def _statistics(
+    side: SystemRun, configuration: Configuration, label: str, sliced: Sequence[str]
+) -> dict[str, tuple[str, str]]:
     """Returns the status of each sample in a slice, and its statistics as JSON, empty without any.
 
-    Statistics that metrics need of slices are repeated for these; see `with_slices`. configuration: that of the run
-    which has the slice.
+    sliced: for the slices of these columns, the statistics are repeated; see `with_slices`. configuration: that of the
+    run which has the slice.
     """
-    sliced = configuration.benchmark.sliced_columns
     names, slices = (configuration.columns(), configuration.slice_indexes()) if label or sliced else ((), ())
     columns = ["sample_id", "status", "statistics", *(f"{SLICE_PREFIX}{name}" for name in names)]
 

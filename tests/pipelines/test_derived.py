@@ -79,7 +79,7 @@ def test_a_run_has_their_values_and_intervals_in_each_slice(nights: Path) -> Non
     assert "both" in (nights / "good" / "report.md").read_text()
 
 
-def test_a_gate_judges_them_by_the_paired_difference(nights: Path) -> None:
+def test_a_gate_judges_them_by_the_paired_difference(nights: Path, tmp_path: Path) -> None:
     whole, of_slice = summary(nights / "bad")["gates"]
     before, after = (values_of(nights / name)["both"] for name in ("good", "bad"))
     found = (whole["verdict"], whole["metric"], whole["reference"], whole["difference"])
@@ -90,6 +90,10 @@ def test_a_gate_judges_them_by_the_paired_difference(nights: Path) -> None:
     bad, good = (open_system(str(nights / name)) for name in ("bad", "good"))
     moved = top_contributors(bad.run.configuration.benchmark, "macro", bad, good, count=99)
     assert [each.effect < 0 for each in moved] == [True] * 37
+    # Where the other run has no such column, the metrics that need none are still explained.
+    plain = evaluate(tmp_path / "plain", nights / "t.jsonl", nights / "good.jsonl", "--quiet", "--no-html")
+    moved = top_contributors(bad.run.configuration.benchmark, "both", bad, open_system(str(plain.output)), count=99)
+    assert len(moved) == 37
     # A finished run is judged by the definitions that it has.
     assert command("gate", nights / "bad", "--baseline", nights / "good")[0] == 1
 

@@ -117,9 +117,18 @@ def test_a_run_without_a_fingerprint_is_refused(tmp_path: Path) -> None:
     """That of all would be the one of the others alone, and two runs over other samples would look the same."""
     one, other = (write_run(tmp_path / name, [row(name, 1.0, kind="x")]) for name in ("a", "b"))
     document = json.loads((one / "summary.json").read_bytes())
-    document["systems"]["predictions"]["slices"]["kind=x"]["fingerprint"] = None
+    system = document["systems"]["predictions"]
+    # An earlier version kept it of the whole run alone, which is enough.
+    system["fingerprint"] = None
     write(one / "summary.json", document)
-    assert "its ground truth has no fingerprint" in refused(one, other, "--output", tmp_path / "out")
+    assert command("merge", one, other, "--output", tmp_path / "merged", "--quiet", "--no-html")[::2] == (0, "")
+    apart = [json.loads((each / "summary.json").read_bytes())["fingerprint"] for each in (one, other)]
+    whole = json.loads((tmp_path / "merged" / "summary.json").read_bytes())["fingerprint"]
+    assert int(whole["hash"], 16) == sum(int(each["hash"], 16) for each in apart) % 2**64
+    system["slices"]["kind=x"]["fingerprint"] = None
+    write(one / "summary.json", document)
+    said = "its ground truth has no fingerprint in the slice kind=x"
+    assert said in refused(one, other, "--output", tmp_path / "out")
     one = write_run(tmp_path / "c", [row("c", 1.0)], predictions=None)
     assert "its predictions have no fingerprint" in refused(one, other, "--output", tmp_path / "out")
 

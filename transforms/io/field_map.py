@@ -304,12 +304,26 @@ def plain_value(value: Any) -> Any:
     if isinstance(value, (datetime, timedelta)) and hasattr(value, "asm8"):
         return _plain_time(value)
     if hasattr(value, "tolist"):
-        return value.tolist()
+        return _fine_times(value) if str(getattr(value, "dtype", "")).endswith(_FINE) else value.tolist()
     if hasattr(value, "_asdict"):
         return _without_rows(value)
     if isinstance(value, Mapping):
         return dict(value)
     raise TypeError(f"{type(value).__name__} cannot be written as JSON")
+
+
+_FINE = ("64[ns]", "64[ps]", "64[fs]", "64[as]")
+"""Endings of types of NumPy for times, of which `tolist` gives bare integers."""
+
+
+def _fine_times(value: Any) -> Any:
+    """Returns a time or times of NumPy as those of Python, or as text if one has nanoseconds; NaT is null."""
+    # The module is imported by commands that need no array.
+    import numpy as np
+
+    times = np.asarray(value)
+    micro = times.astype(f"{times.dtype.kind}8[us]")
+    return (micro if np.all((micro == times) | np.isnat(times)) else times.astype(str)).tolist()
 
 
 def _plain_time(value: Any) -> Any:

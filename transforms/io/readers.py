@@ -430,7 +430,8 @@ def converted(batch: Any) -> Iterator[dict[str, Any] | str]:
             yield from converted(batch.slice(offset, 1))
         return
     names = batch.schema.names
-    for values in zip(*columns, strict=True):
+    # Without a column, zip has no rows.
+    for values in zip(*columns, strict=True) if columns else [()] * batch.num_rows:
         yield {name: value for name, value in zip(names, values, strict=True) if value is not None}
 
 

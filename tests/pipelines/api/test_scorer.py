@@ -174,6 +174,16 @@ def test_any_form_of_records_without_ids_is_paired_by_position() -> None:
         assert (found.values["exact_match"], found.samples["sample_id"].to_pylist()) == (1, list("012345"))
 
 
+def test_a_table_has_its_rows_also_where_none_of_its_columns_is_needed() -> None:
+    other = [{"other": 1}] * 3
+    for data in (other, pa.Table.from_pylist(other)):
+        scorer = beamscore.Scorer("toy", replicates=0)
+        scorer.update([{"text": "a"}] * 3, data)
+        with pytest.warns(UserWarning, match="they have other"):
+            read = scorer.compute().coverage["predictions"]
+        assert (read["read"], read["rejected"]) == (3, 3)
+
+
 def test_a_result_is_a_line_and_a_frame_of_pandas() -> None:
     scorer = scorer_of(slice(0, 30))
     result = scorer.compute()

@@ -87,6 +87,21 @@ def test_it_says_what_the_run_would_do_and_writes_nothing(folder: Path) -> None:
     ]
 
 
+def test_as_many_records_would_be_rejected_as_the_run_rejects(folder: Path) -> None:
+    """In each format, and for each reason for which a record is not read."""
+    ids = ["s0", "", "s1", "x" * 1025, "s2", None]
+    texts = ["a", "b", "c" * 2000, "d", "e", "f"]
+    records = [{"sample_id": name, "text": text} for name, text in zip(ids, texts, strict=True)]
+    write_lines(folder / "p.jsonl", records)
+    pq.write_table(pa.table({"sample_id": ids, "text": texts}), folder / "p.parquet")
+    for file in ("p.jsonl", "p.parquet"):
+        more = ("--set", "limits.record_bytes=1500", "--set", "max_rejected_fraction=1")
+        _, lines, _ = check("t.jsonl", file, *more)
+        assert sum(line.startswith("  4 of the first records would be rejected, such as ") for line in lines) == 1
+        found = evaluate(folder / "out", "t.jsonl", file, "--no-html", *more).summary["systems"]["predictions"]
+        assert found["coverage"]["predictions"]["rejected"] == 4, file
+
+
 def test_what_would_be_rejected_replaced_or_not_scored_is_told(folder: Path) -> None:
     bad: list[Any] = [{"sample_id": "s0", "text": 5}, {"text": "x"}, {"sample_id": "s1", "text": ""}, "x"]
     write_lines(folder / "bad.jsonl", [*bad, {"sample_id": "s1", "text": "y"}])

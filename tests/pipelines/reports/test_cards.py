@@ -41,7 +41,7 @@ def text(value: Any) -> Text:
 )
 def test_a_picked_sample_is_drawn_or_says_why_not(prediction: bytes | None, size: int, problem: str | None) -> None:
     picked = PickedSample(
-        (0.0, 0), "s", 0, "scored", "worst", ("worst",), {MAIN: 1 / 3}, b"null", 4, *text("\\chemfig{A-B}"),
+        (0.0, 0), "s", 0, "scored", "worst", ("worst",), {MAIN: 1 / 3}, b"null", *text("\\chemfig{A-B}"),
         prediction, size, before=0.5,
     )  # fmt: skip
     (card,) = cards.make_cards(CHEMISTRY, [picked])

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from beamscore.pipelines.reports import judgement as judging
+from beamscore.pipelines.reports.comparison import judge_comparison
 from beamscore.pipelines.reports.document import Compared, Difference, Link, Measured, Metric, Slice
 from beamscore.pipelines.runs.documents import GateVerdict
 from beamscore.pipelines.runs.gates import RecordFailure
@@ -52,6 +53,22 @@ def test_the_main_metrics_decide(
     assert (found.judgement, found.sentence) == (judgement, f"{names[-1]} {moved}. {clause}.")
     assert [each.filters for each in found.reasons] == [{"why": why} for why in reasons]
     assert judging.judge_difference(names, names, (), (), ["one"], "It") is None
+
+
+def test_what_holds_of_all_metrics_and_slices_at_once_is_said_of_what_was_tested() -> None:
+    """999 swaps decide nothing at a confidence above 0.999, where an interval still excludes 0."""
+    differences = [compared(name, WORSE) for name in ("exact_match", "similarity")]
+    for words, said in (
+        (("worse", "worse"), "That holds for all metrics and slices at once."),
+        (("worse", "not tested"), "similarity was not tested for all metrics and slices at once."),
+        (("no difference shown", "not tested"), "After correction for all metrics and slices, exact_match is not "
+         "significant. similarity was not tested for all metrics and slices at once."),
+    ):  # fmt: skip
+        metrics = {
+            each.name: {"candidate": 0.5, "verdict": word} for each, word in zip(differences, words, strict=True)
+        }
+        found = judge_comparison({"metrics": metrics, "slices": {}}, ToyBenchmark, differences, [], [*metrics])
+        assert found.sentence.partition("main metrics. ")[2] == said
 
 
 def test_of_several_systems_each_is_named() -> None:

@@ -90,6 +90,7 @@ def test_a_change_that_persists_is_told_with_its_night(values: list[float | None
         ({"version": "0.3.0"}, "beamscore 0.2.0 became 0.3.0"),
         ({"version": "0.2.9"}, None),
         ({"scoring": "b"}, "the options of scoring changed"),
+        ({"scoring": "a f0"}, "the file of the benchmark changed"),
         ({"scoring": "b", "ground_truth": "1:cd"}, "the ground truth changed; the options of scoring changed"),
     ],
 )
