@@ -10,6 +10,10 @@ CHANGES ?= 400
 SEED ?= 1
 FLINK_TESTS ?= tests/flink
 
+# uv installs in a tenth of pip's time.
+INSTALL := $(BIN)/uv pip install --quiet --python
+NEW := $(BIN)/uv venv --quiet --seed --clear --python
+
 # Tests start hundreds of processes, which would each compile the package again. What an environment has is compiled when
 # it is first imported, as most of it never is.
 unexport PYTHONDONTWRITEBYTECODE
@@ -45,8 +49,10 @@ $(READY): setup.py Makefile
 	@echo "making the environment in $(VENV): Beam, SciPy, pyarrow and others, about 1 GB"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || { echo "beamscore needs Python 3.10 or newer; set PYTHON=..."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	@# Mirrors that pip.conf names are not known to uv.
+	$(INSTALL) $(BIN)/python --editable '.[dev]' || \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[dev]'
 	@touch $@
 
 install-tex:
@@ -102,12 +108,11 @@ release-check: $(READY)
 	$(BIN)/python -m tests.installed.release $(OUT)/release
 
 test-airflow: $(READY)
-	test -x $(VENV)-airflow/bin/airflow || { $(PYTHON) -m venv $(VENV)-airflow && \
-		$(VENV)-airflow/bin/python -m pip install --quiet --disable-pip-version-check \
-			"apache-airflow>=3,<4" apache-airflow-providers-standard $(PROVIDERS); }
+	test -x $(VENV)-airflow/bin/airflow || { $(NEW) $(PYTHON) $(VENV)-airflow && \
+		$(INSTALL) $(VENV)-airflow/bin/python "apache-airflow>=3,<4" apache-airflow-providers-standard $(PROVIDERS); }
 	AIRFLOW=$(abspath $(VENV))-airflow/bin/airflow $(BIN)/python -m pytest -m airflow tests/airflow
 
-# The servers and the clients of the stores lie beside what the project itself needs.
+# The servers and the clients of the stores have an environment of their own.
 test-s3: $(READY)
 	$(MAKE) --no-print-directory $(VENV)-stores/.s3
 	$(VENV)-stores/bin/python -m pytest -m stores -k s3 --numprocesses 2 --dist worksteal tests/stores
@@ -118,29 +123,27 @@ test-stores: $(READY)
 
 # MLflow and W&B lie beside the clients of the stores.
 test-exports: $(VENV)-stores/.s3
-	test -e $(VENV)-stores/.exports || { $(VENV)-stores/bin/python -m pip install --quiet --disable-pip-version-check \
-		--editable '.[mlflow,wandb]' && touch $(VENV)-stores/.exports; }
+	test -e $(VENV)-stores/.exports || { $(INSTALL) $(VENV)-stores/bin/python --editable '.[mlflow,wandb]' && \
+		touch $(VENV)-stores/.exports; }
 	$(VENV)-stores/bin/python -m pytest tests/pipelines/export/test_trackers.py
 
 $(VENV)-stores/.s3: $(READY)
-	rm -rf $(VENV)-stores && $(PYTHON) -m venv $(VENV)-stores
-	$(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))' > \
-		$$($(VENV)-stores/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/project.pth
-	$(VENV)-stores/bin/python -m pip install --quiet --disable-pip-version-check boto3 "moto[server]>=5,<6"
-	$(VENV)-stores/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	$(NEW) $(BIN)/python $(VENV)-stores
+	$(INSTALL) $(VENV)-stores/bin/python --editable '.[dev]' boto3 "moto[server]>=5,<6"
 	@touch $@
 
 $(VENV)-stores/.gcs: $(VENV)-stores/.s3
-	$(VENV)-stores/bin/python -m pip install --quiet --disable-pip-version-check "apache-beam[gcp]" gcp-storage-emulator
+	$(INSTALL) $(VENV)-stores/bin/python "apache-beam[gcp]" gcp-storage-emulator
 	@touch $@
 
-test-lowest: install-tex
-	$(PYTHON) -m tests.installed.lowest $(VENV)-lowest
+test-lowest: $(READY) install-tex
+	$(NEW) $$($(BIN)/python -m tests.installed.pythons | head -1) $(VENV)-lowest
+	$(INSTALL) $(VENV)-lowest/bin/python --resolution lowest-direct --editable '.[dev]'
 	$(VENV)-lowest/bin/python -m pytest --numprocesses 2 --dist worksteal $(TESTS)
 
 mutants: $(READY) install-tex
-	test -x $(VENV)-mutants/bin/cosmic-ray || { $(PYTHON) -m venv $(VENV)-mutants && \
-		$(VENV)-mutants/bin/python -m pip install --quiet --disable-pip-version-check "cosmic-ray>=8.3,<9"; }
+	test -x $(VENV)-mutants/bin/cosmic-ray || { $(NEW) $(BIN)/python $(VENV)-mutants && \
+		$(INSTALL) $(VENV)-mutants/bin/python "cosmic-ray>=8.3,<9"; }
 	$(BIN)/python -m tests.mutants $(VENV)-mutants/bin/python $(OUT)/mutants $(CHANGES) $(SEED)
 
 flink: $(READY)

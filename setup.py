@@ -51,6 +51,7 @@ DEVELOPMENT = [
     "tabulate>=0.9,<1",
     "types-PyYAML>=6",
     "types-tabulate>=0.9",
+    "uv>=0.5,<1",
 ]
 
 setup(

@@ -26,6 +26,7 @@ RUNNER_SHA256 = "76ce467579ec36321034277084d320181263d43ad3f663d153bb7eeb5b5732c
 POM = Path(__file__).with_name("pom.xml")
 PROJECT = Path(__file__).resolve().parents[2]
 _PACKAGES = ("metrics", "transforms", "pipelines")
+_UV = (sys.executable, "-m", "uv")
 _FILES = ("__init__.py", "py.typed", "setup.py", "README.md", "LICENSE")
 
 
@@ -120,19 +121,27 @@ def worker_python() -> Path:
 def install_project(folder: Path) -> None:
     """Installs the project as it is now into `folder`, for Python to find it before any other."""
     with tempfile.TemporaryDirectory() as scratch:
-        source = _source(Path(scratch))
-        run(worker_python(), "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "-t", folder, source)
+        install(worker_python(), "--no-deps", "--target", folder, _source(Path(scratch)))
+
+
+def new_environment(folder: Path, *requirements: str | Path, python: str | Path = sys.executable) -> Path:
+    """Makes an environment of a Python with these packages and pip; returns its Python."""
+    run(*_UV, "venv", "--quiet", "--seed", "--python", python, folder)
+    install(folder / "bin" / "python", *requirements)
+    return folder / "bin" / "python"
+
+
+def install(python: Path, *requirements: str | Path) -> None:
+    """Installs packages into the environment of a Python."""
+    run(*_UV, "pip", "install", "--quiet", "--python", python, *requirements)
 
 
 def _install(folder: Path, versions: list[str]) -> None:
-    run(sys.executable, "-m", "venv", "--without-pip", folder)
-    run(sys.executable, "-m", "pip", "--python", folder / "bin" / "python", "install", "-q", "pip", "setuptools>=70")
     with tempfile.TemporaryDirectory() as scratch:
         constraints = Path(scratch, "constraints.txt")
         kept = [version for version in versions if not version.startswith(("pip=", "setuptools=", "beamscore="))]
         constraints.write_text("\n".join(kept))
-        pip = (folder / "bin" / "python", "-m", "pip", "install", "-q", "--no-build-isolation")
-        run(*pip, "-c", constraints, _source(Path(scratch)))
+        new_environment(folder, "-c", constraints, _source(Path(scratch)))
 
 
 def _source(scratch: Path) -> Path:

@@ -13,50 +13,42 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.installed.lowest import SETUP, claimed_pythons, package_metadata
+from beamscore.metrics.version import VERSION
+from tests.flink.install import new_environment
+from tests.installed.pythons import claimed_pythons
 
-PROJECT = SETUP.parent
+PROJECT = Path(__file__).resolve().parents[2]
 
 
 def check(folder: Path) -> None:
     """Builds and tries the release in the folder, which is made anew; ends at the first command that fails."""
-    metadata = package_metadata()
-    version = metadata["version"]
-    if f"## [{version}]" not in (PROJECT / "CHANGELOG.md").read_text(encoding="utf-8"):
-        raise SystemExit(f"CHANGELOG.md: has no section ## [{version}]; name the changes that are released")
+    if f"## [{VERSION}]" not in (PROJECT / "CHANGELOG.md").read_text(encoding="utf-8"):
+        raise SystemExit(f"CHANGELOG.md: has no section ## [{VERSION}]; name the changes that are released")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     tree = folder / "tree"
     _run("git", "clone", "--quiet", PROJECT, tree)
     wheel = _build(folder, tree)
-    pythons = claimed_pythons(metadata["python_requires"])
+    pythons = claimed_pythons()
     for number, python in sorted({pythons[0], pythons[-1]}):
         name = ".".join(map(str, number))
         print(f"== Python {name}", flush=True)
         environment = folder / f"environment-{name}"
-        _run(python, "-m", "venv", environment)
-        _pip(environment, f"beamscore[dev] @ {wheel.as_uri()}")
+        new_environment(environment, f"beamscore[dev] @ {wheel.as_uri()}", python=python)
         # What the README's commands would install is there.
         (environment / ".ready").touch()
         _run("make", "-C", tree, "demo", "test", f"VENV={environment}", f"OUT={folder / f'out-{name}'}")
-    print(f"beamscore {version} can be released: {folder / 'dist'}")
+    print(f"beamscore {VERSION} can be released: {folder / 'dist'}")
 
 
 def _build(folder: Path, tree: Path) -> Path:
     """Returns the wheel, made of the source distribution beside it; both are ready for an index."""
     tools = folder / "tools"
-    _run(sys.executable, "-m", "venv", tools)
-    _pip(tools, "build>=1,<2", "twine>=6,<7")
-    _run(tools / "bin" / "python", "-m", "build", "--outdir", folder / "dist", tree)
-    _run(tools / "bin" / "python", "-m", "twine", "check", "--strict", *sorted((folder / "dist").iterdir()))
+    python = new_environment(tools, "build>=1,<2", "twine>=6,<7")
+    _run(python, "-m", "build", "--outdir", folder / "dist", tree)
+    _run(python, "-m", "twine", "check", "--strict", *sorted((folder / "dist").iterdir()))
     (wheel,) = (folder / "dist").glob("*.whl")
     return wheel
-
-
-def _pip(environment: Path, *requirements: str) -> None:
-    python = environment / "bin" / "python"
-    for wanted in (("--upgrade", "pip"), requirements):
-        _run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted)
 
 
 def _run(*command: str | Path) -> None:

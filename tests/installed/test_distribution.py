@@ -6,7 +6,6 @@ import importlib.metadata
 import json
 import shutil
 import subprocess
-import sys
 import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,33 +14,35 @@ from pathlib import Path
 import pytest
 
 from beamscore.metrics.registry import benchmark_names
-from tests.flink.install import run
+from tests.flink.install import install, new_environment, run
 from tests.runs import evaluate, write_lines
 from tests.worker_pool import bare_environment, portable_cluster, started_workers
 
 pytestmark = pytest.mark.dist
 
 PROJECT = Path(__file__).resolve().parents[2]
-_NOT_OURS = (".venv", ".git", "out", "build", "dist", "*.egg-info", "__pycache__", ".*_cache", ".hypothesis")
-PIP = ("-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-compile")
+_NOT_OURS = (
+    ".venv*",
+    ".git",
+    "out",
+    "node_modules",
+    "build",
+    "dist",
+    "*.egg-info",
+    "__pycache__",
+    ".*_cache",
+    ".hypothesis",
+)
 SIDES = ("ground_truth", "predictions")
 FLOORS = ("metrics", "transforms", "pipelines")
 BENCHMARKS = [name for name in benchmark_names() if name != "toy"]
-
-
-def environment(folder: Path, *requirements: str | Path) -> Path:
-    """Makes an environment with these packages alone; returns its Python."""
-    run(sys.executable, "-m", "venv", folder)
-    python = folder / "bin" / "python"
-    run(python, *PIP, *requirements)
-    return python
 
 
 def build_source(folder: Path) -> Path:
     """Returns the source distribution of the project as it is now; nothing is left in the working tree."""
     tree = folder / "tree"
     shutil.copytree(PROJECT, tree, ignore=shutil.ignore_patterns(*_NOT_OURS))
-    run(environment(folder / "tools", "build>=1,<2"), "-m", "build", "--sdist", "--outdir", folder / "sdist", tree)
+    run(new_environment(folder / "tools", "build>=1,<2"), "-m", "build", "--sdist", "--outdir", folder / "sdist", tree)
     (archive,) = (folder / "sdist").glob("*.tar.gz")
     shutil.rmtree(tree)
     return archive
@@ -72,7 +73,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installed]:
     versions = {found.name: found.version for found in importlib.metadata.distributions()}
     others = versions.keys() - {"beamscore", "pip", "setuptools"}
     constraints.write_text("".join(f"{name}=={versions[name]}\n" for name in others))
-    python = environment(base / "environment", "-c", constraints, archive)
+    python = new_environment(base / "environment", "-c", constraints, archive)
     shutil.copytree(PROJECT / "tests" / "corpora", folder)
     with portable_cluster(python, base) as options:
         yield Installed(archive, python, folder, options, base)
@@ -125,8 +126,7 @@ def plugin(installed: Installed) -> str:
     shutil.copytree(PROJECT / "tests" / "plugin", source)
     constraints = source.with_name("constraints.txt")
     for arguments in (("--no-deps", source), ("pytest", "pytest-timeout", "hypothesis")):
-        done = installed.run("python", *PIP, "-c", constraints, *arguments)
-        assert done.returncode == 0, done.stderr
+        install(installed.python, "-c", constraints, *arguments)
     return "word_error_rate"
 
 

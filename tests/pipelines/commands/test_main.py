@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib.metadata
 import itertools
 import os
 import re
@@ -27,7 +28,6 @@ from beamscore.pipelines.config.errors import UsageError, as_usage_error
 from beamscore.pipelines.runners import launch
 from beamscore.transforms.records import InputProblem
 from tests import toy
-from tests.installed.lowest import package_metadata
 from tests.runs import command, evaluate, refused, write_lines
 
 RECORDS = [toy.sample(index, 0)[0] for index in range(6)]
@@ -188,7 +188,7 @@ def test_the_version_is_that_of_the_distribution_and_completion_knows_the_comman
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert printed(capsys, "--version") == f"beamscore {VERSION}\n"
-    assert package_metadata()["version"] == VERSION
+    assert importlib.metadata.version("beamscore") == VERSION
     for shell in ("bash", "zsh"):
         script = printed(capsys, "--print-completion", shell)
         assert all(name in script for name in ("evaluate", "convert", "--ground-truth", "--predictions", "--shards"))
