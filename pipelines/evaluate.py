@@ -242,10 +242,10 @@ def result_files(
     records: the number of records read from each side. samples: the files of the samples, which report.html shows with
     the `cards`; None: no such page.
     """
-    run = with_verdicts(run, baseline)
     causes = quarantine_causes(run.causes)
-    provenance = run_document(invocation, run_id, run.configuration.benchmark, list(run.systems), records, causes)
-    return files_of(run, provenance, samples, cards, baseline)
+    # The gates need the versions in it.
+    run.provenance = run_document(invocation, run_id, run.configuration.benchmark, list(run.systems), records, causes)
+    return files_of(with_verdicts(run, baseline), run.provenance, samples, cards, baseline)
 
 
 def files_of(

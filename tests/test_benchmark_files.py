@@ -63,8 +63,17 @@ def test_scores_of_another_version_of_the_file_are_not_taken(folder: Path, capsy
     assert "2 runs\n" in capsys.readouterr().out
     assert "the file of the benchmark changed" in Path("history.md").read_text()
     gate = ["--set", "gates.word_error_rate.not_worse_than=baseline", "--set", "gates.word_error_rate.margin=0.1"]
-    assert main(["gate", "runs/again", *gate, "--baseline", "run"]) == 1
-    assert "was scored by a different version of my_metric.py:WER" in capsys.readouterr().err
+    evaluated = ["evaluate", "my_metric.py:WER", *inputs, "runs/judged"]
+    for judged in (["gate", "runs/again"], evaluated):
+        assert main([*judged, *gate, "--baseline", "run"]) == 1
+        assert "was scored by a different version of my_metric.py:WER" in capsys.readouterr().err
+    # What would be computed again, by other code than that of the run, is refused.
+    for again in (["compare", "run", "run"], ["merge", "run", "runs/again", "--output", "merged"]):
+        assert main(again) == 2
+        assert f"{folder}/my_metric.py:WER has changed since the run; evaluate it again" in capsys.readouterr().err
+    (folder / "my_metric.py").write_text(EXAMPLE.replace('sums["edits"], ', '2 * sums["edits"] + 1, '))
+    assert main(["gate", "run", *gate, "--baseline", "runs/again"]) == 2
+    assert f"{folder}/my_metric.py:WER has changed since the run; evaluate it again" in capsys.readouterr().err
     with pytest.raises(BrokenBenchmark, match="has changed since the run began"):
         pickle.loads(travelling)
     (folder / "my_metric.py").unlink()

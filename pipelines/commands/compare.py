@@ -167,6 +167,8 @@ def plan_comparison(
     Raises UsageError or InputProblem if a side lacks what is needed.
     """
     configuration, sides = baseline.run.configuration, (baseline, candidate)
+    for side in sides:
+        side.run.check_file()
     settings, benchmark = configuration.settings, configuration.benchmark
     corpora = Sums(baseline.sums.sums), Sums(candidate.sums.sums)
     sums = Sums.merged(corpora)

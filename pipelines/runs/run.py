@@ -28,7 +28,7 @@ from ..config import settings
 from ..config.errors import UsageError, one_line
 from ..config.settings import Configuration, predictions_of
 from ..inputs.mismatch import without_values
-from .differences import SCORED_ALIKE, RunSignature, differences, signature
+from .differences import SCORED_ALIKE, RunSignature, differences, file_versions, signature
 from .documents import (
     READABLE_SUMS,
     STATUSES,
@@ -306,8 +306,18 @@ class Run:
         clustered = configuration.settings.cluster is not None
         measured = measure(configuration.benchmark, corpus, table, clustered, summary.predictions_fingerprint)
         if measured.values != summary.values:
+            self.check_file()
             raise _problem(self.path, SUMS, "its sums do not give the values of summary.json")
         return measured
+
+    def check_file(self) -> None:
+        """Raises UsageError if FILE.py:CLASS has changed since the run: its metrics would be those of other code."""
+        benchmark = self.configuration.benchmark
+        scored_by = file_versions(self.signature).get(posixpath.basename(benchmark.file))
+        if scored_by not in (None, benchmark.file_digest):
+            raise UsageError(
+                f"{self.path}: {benchmark.file} has changed since the run; evaluate it again, or restore it"
+            )
 
     def system_for(self, name: str) -> str | None:
         """Returns the system to compare a system `name` of a different run with; None if there is none.
