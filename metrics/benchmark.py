@@ -131,6 +131,8 @@ class MetricSpec:
     parts: of a metric made of metrics (`metrics.derived`), their names; it has as many units as the part with the
     fewest.
     sliced: of a metric made of means over slices, the metrics with the columns of these slices.
+    loss: of a metric with one bound, the most that a sample alone moves it, times the number of samples. At the bound
+    the interval is as wide as that allows; there is none if it is infinite.
     binary: whether a per-sample metric is 1 if the sample is right, and else 0: with repeats there is then a
     pass@k.
     """
@@ -146,6 +148,7 @@ class MetricSpec:
     classes: str = ""
     parts: tuple[str, ...] = ()
     sliced: tuple[tuple[str, str], ...] = ()
+    loss: float = 1.0
     binary: bool = False
 
     @property

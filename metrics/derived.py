@@ -84,6 +84,8 @@ def _with_derived(kind: type[AnyBenchmark], definitions: Definitions) -> type[An
     for place, (name, formula) in enumerate(definitions, first):
         computed = reader.derived(name)
         known: dict[str, Any] = {"bounds": computed.bounds, "parts": computed.metrics, "sliced": computed.sliced}
+        if None in computed.bounds:
+            known["loss"] = computed.loss
         specs.append(MetricSpec(name, formula, computed.direction >= 0, main=place, **known))
     declared = {
         "__module__": kind.__module__,
@@ -245,6 +247,7 @@ class _Ranges:
             1 if spec.higher_is_better else -1,
             (part,),
             () if column is None else ((part, column),),
+            spec.width or (spec.loss if spec.bounds != (None, None) and column is None else math.inf),
         )
 
     def derived(self, name: str) -> Range:
@@ -286,7 +289,7 @@ class Range:
 
     low, high: its bounds, or infinity. direction: 1 if higher is better, -1 if lower is, 0 for a number. metrics: the
     metrics of the benchmark in it, each once. sliced: the metrics whose mean over the slices of a column it contains,
-    with the column.
+    with the column. loss: see MetricSpec; infinity if it is not known.
     """
 
     low: float
@@ -294,6 +297,7 @@ class Range:
     direction: int = 0
     metrics: tuple[str, ...] = ()
     sliced: tuple[tuple[str, str], ...] = ()
+    loss: float = 0.0
 
     @property
     def bounds(self) -> tuple[float | None, float | None]:
@@ -301,22 +305,26 @@ class Range:
         return None if self.low == -math.inf else self.low, None if self.high == math.inf else self.high
 
     def __add__(self, other: Range) -> Range:
-        return self._with(other, [self.low + other.low, self.high + other.high], _common_direction([self, other]))
+        ends, direction = [self.low + other.low, self.high + other.high], _common_direction([self, other])
+        return self._with(other, ends, direction, self.loss + other.loss)
 
     def __sub__(self, other: Range) -> Range:
         # In a difference of metrics, the first should be better than the second.
-        return self._with(other, [self.low - other.high, self.high - other.low], self.direction or -other.direction)
+        ends, direction = [self.low - other.high, self.high - other.low], self.direction or -other.direction
+        return self._with(other, ends, direction, self.loss + other.loss)
 
     def __mul__(self, other: Range) -> Range:
         oriented = [replace(part, direction=-part.direction) if by.high <= 0 else part
                   for part, by in ((self, other), (other, self))]  # fmt: skip
-        return self._with(other, self._corners(np.multiply, other), _common_direction(oriented))
+        known = [abs(number.low) * part.loss for part, number in ((self, other), (other, self)) if not number.metrics]
+        return self._with(other, self._corners(np.multiply, other), _common_direction(oriented), *known[:1])
 
     def __truediv__(self, other: Range) -> Range:
         if not other.metrics and other.high <= 0:
             raise ValueError("it divides by a number that is not above 0")
         ends = [-math.inf, math.inf] if other.low < 0 else self._corners(np.divide, other)
-        return self._with(other, ends, self.direction or -other.direction)
+        known = [] if other.metrics else [self.loss / other.low]
+        return self._with(other, ends, self.direction or -other.direction, *known)
 
     def _corners(self, function: np.ufunc, other: Range) -> list[float]:
         with np.errstate(all="ignore"):
@@ -324,9 +332,10 @@ class Range:
         # 0 times infinity is 0 here: the bound is not reached.
         return [0.0 if math.isnan(corner) else corner for corner in corners]
 
-    def _with(self, other: Range, ends: Sequence[float], direction: int) -> Range:
+    def _with(self, other: Range, ends: Sequence[float], direction: int, loss: float = math.inf) -> Range:
         metrics, sliced = dict.fromkeys(self.metrics + other.metrics), dict.fromkeys(self.sliced + other.sliced)
-        return Range(min(ends), max(ends), direction, tuple(metrics), tuple(sliced))
+        # No bound is -0.0, which would turn that of a quotient around.
+        return Range(min(ends) + 0.0, max(ends) + 0.0, direction, tuple(metrics), tuple(sliced), loss)
 
 
 def _common_direction(parts: Sequence[Range]) -> int:

@@ -9,7 +9,8 @@
 - The expanded percentile interval, of a metric without bounds: its tails are Phi(-sqrt(n / (n - 1)) t(n - 1)),
   which corrects for replicates that are too narrow by sqrt((n - 1) / n) and for the normal distribution instead of
   Student's. Hesterberg, "What Teachers Should Know About the Bootstrap", The American Statistician 69, 2015. Quantiles
-  of R replicates are Weibull's, p (R + 1): the default of NumPy lies too far inside.
+  of R replicates are Weibull's, p (R + 1): the default of NumPy lies too far inside. With tails beyond the outermost
+  replicates, it reaches at least to v +- t(n - 1) * SE.
 
 docs/explanation/statistics.md has the coverage that `make calibrate` measures of each.
 """
@@ -68,12 +69,12 @@ def interval(
             within = wilson(share, units, confidence)
         return low + scale * within[0], low + scale * within[1]
     if low is not None:
-        above = log_t(value - low, error, units, confidence)
+        above = log_t(value - low, error, units, confidence, spec.loss)
         return above and (low + above[0], low + above[1])
     if high is not None:
-        below = log_t(high - value, error, units, confidence)
+        below = log_t(high - value, error, units, confidence, spec.loss)
         return below and (high - below[1], high - below[0])
-    return expanded_percentile(replicates[~np.isnan(replicates)], units, confidence)
+    return expanded_percentile(value, error, replicates[~np.isnan(replicates)], units, confidence)
 
 
 def standard_errors(benchmark: AnyBenchmark, measured: Measured) -> dict[str, float | None]:
@@ -99,7 +100,7 @@ def standard_error(spec: MetricSpec, value: float | None, error: float | None, u
         return error if share is None else (high - low) * _wilson_error(share, units)
     bound = low if low is not None else high
     if bound is not None and abs(value - bound) <= ROUNDING:
-        return _wilson_error(0.0, units)
+        return spec.loss * _wilson_error(0.0, units) if math.isfinite(spec.loss) else None
     return error if error > ROUNDING * abs(value - (bound or 0.0)) else None
 
 
@@ -140,27 +141,36 @@ def wilson(share: float, units: float, confidence: float) -> Interval:
     return (0.0 if share == 0 else centre - half), (1.0 if share == 1 else centre + half)
 
 
-def log_t(distance: float, error: float, units: float, confidence: float) -> Interval | None:
+def log_t(distance: float, error: float, units: float, confidence: float, loss: float = 1.0) -> Interval | None:
     """Returns the log-t interval of a distance of at least 0 from the only bound of a metric.
 
     At the bound, every unit was without an error, and no replicate differs: it is Wilson's interval of a share of 0,
-    valid if an error costs a unit at most 1. None if nothing differs elsewhere, or for one unit or less.
+    times `loss`, the most that an error costs a unit; None if that is infinite. Elsewhere, None if nothing differs, or
+    for one unit or less.
     """
     if distance <= ROUNDING:
-        return 0.0, wilson(0.0, units, confidence)[1]
+        return (0.0, loss * wilson(0.0, units, confidence)[1]) if math.isfinite(loss) else None
     if units <= 1 or error <= ROUNDING * distance:
         return None
     half = min(t_quantile(units, confidence) * error / distance, MAX_EXPONENT)
     return distance * math.exp(-half), distance * math.exp(half)
 
 
-def expanded_percentile(replicates: FloatArray, units: float, confidence: float) -> Interval | None:
-    """Returns the expanded percentile interval; None for one unit or less, or if no replicate differs."""
+def expanded_percentile(
+    value: float, error: float, replicates: FloatArray, units: float, confidence: float
+) -> Interval | None:
+    """Returns the expanded percentile interval; None for one unit or less, or if no replicate differs.
+
+    Where the tails are beyond the outermost replicates, it is at least value +- t(n - 1) * error.
+    """
     if units <= 1 or np.ptp(replicates) <= ROUNDING * abs(float(replicates[0])):
         return None
-    tail = float(ndtr(-math.sqrt(units / (units - 1)) * t_quantile(units, confidence)))
-    low, high = np.quantile(replicates, [tail, 1 - tail], method="weibull")
-    return float(low), float(high)
+    quantile = t_quantile(units, confidence)
+    tail = float(ndtr(-math.sqrt(units / (units - 1)) * quantile))
+    low, high = (float(each) for each in np.quantile(replicates, [tail, 1 - tail], method="weibull"))
+    if tail * (len(replicates) + 1) < 1:
+        low, high = min(low, value - quantile * error), max(high, value + quantile * error)
+    return low, high
 
 
 def _logistic(x: float) -> float:

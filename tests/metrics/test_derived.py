@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 import re
 from typing import Any
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from beamscore.metrics.benchmark import MetricSpec
 from beamscore.metrics.derived import DefinitionError, with_derived
+from beamscore.metrics.statistics.intervals import interval, wilson
 from beamscore.metrics.statistics.measured import measure, satterthwaite_df
 from beamscore.metrics.statistics.ratios import ratio
 from beamscore.metrics.statistics.sum_table import SumTable, slices_of, values_of_rows, with_slices
@@ -30,6 +32,7 @@ class Shares(ToyBenchmark):
         MetricSpec("c[NAME]", "", denominator="c.all"),
         MetricSpec("error", "", higher_is_better=False, denominator="b.all"),
         MetricSpec("size", "", bounds=(None, None), denominator="b.all"),
+        MetricSpec("wrong", "", higher_is_better=False, bounds=(0.0, None), denominator="b.all"),
     )
     takes_columns = True
 
@@ -62,11 +65,31 @@ def test_a_formula_has_a_value_bounds_and_a_direction() -> None:
         ("b / size", 0.5 / 3, (None, None), True),
         ("mean(c[pie], c['area map'], 'c[pie]')", 0.2, (0, 1), True),
         ("a.share / c[pie] - b", 3.75 - 0.5, (-1, None), True),
+        # The divisor is from 0 to 1: a bound of -0.0 would be one of -infinity.
+        ("b / -(b - 1)", 1, (0, None), True),
     ):
         benchmark = benchmark_with(derived=formula)
         assert benchmark.values(Sums.of(SUMS))["derived"] == pytest.approx(value, abs=1e-15)
         spec = benchmark.spec_of("derived")
         assert (spec.bounds, spec.higher_is_better, spec.meaning) == (bounds, higher_is_better, formula)
+
+
+@pytest.mark.parametrize(
+    ("formula", "loss"),
+    [
+        ("100 * wrong", 100), ("-wrong / 4", 0.25), ("1 - 2 * wrong - b", 3), ("mean(wrong, 1 - b)", 1),
+        ("wrong * (1 - b)", math.inf), ("wrong / (1 + b)", math.inf), ("b / wrong", math.inf),
+    ],
+)  # fmt: skip
+def test_at_its_only_bound_a_metric_has_an_interval_in_its_own_unit(formula: str, loss: float) -> None:
+    """That of 100 * wrong is 100 times that of wrong; if nothing says how much an error costs, there is none."""
+    spec = benchmark_with(derived=formula).spec_of("derived")
+    assert spec.loss == loss
+    assert benchmark_with(derived="wrong").spec_of("derived").loss == 1
+    low, high = spec.bounds
+    found = interval(spec, high if low is None else low, 0.0, np.zeros(200), 20, 0.95)
+    width = loss * wilson(0.0, 20, 0.95)[1]
+    assert (None if found is None else found[1] - found[0]) == (None if loss == math.inf else pytest.approx(width))
 
 
 def test_values_at_the_edge() -> None:

@@ -98,6 +98,20 @@ def test_a_gate_judges_them_by_the_paired_difference(nights: Path, tmp_path: Pat
     assert command("gate", nights / "bad", "--baseline", nights / "good")[0] == 1
 
 
+def test_a_mean_over_other_slices_passes_no_gate(tmp_path: Path) -> None:
+    """Without its hardest slice, of which nothing is predicted, the mean over slices is better."""
+    truths = [{"sample_id": f"s{place}", "text": "x", "kind": "ABCD"[place // 20]} for place in range(80)]
+    wrong = [{**each, "text": "?" if each["kind"] == "D" else "x"} for each in truths]
+    truth = write_lines(tmp_path / "t.jsonl", truths)
+    files = [write_lines(tmp_path / f"{len(each)}.jsonl", each) for each in (wrong, wrong[:60])]
+    given = ("--slice=kind", "--set=derived.sm=slice_mean(exact_match, kind)", "--set=missing=exclude", "--no-html")
+    gate = ("--set=gates.sm.not_worse_than=baseline", "--set=gates.sm.margin=0.05")
+    before = evaluate(tmp_path / "before", truth, files[0], *given, "--quiet")
+    after = evaluate(tmp_path / "after", truth, files[1], *given, *gate, "--baseline", str(before.output))
+    assert [each.summary["systems"]["predictions"]["values"]["sm"] for each in (before, after)] == [0.75, 1.0]
+    assert (after.code, "only one side measured D of kind, which may hide a loss" in after.stderr) == (4, True)
+
+
 def test_another_formula_under_one_name_is_told_and_another_metric_is_not(nights: Path) -> None:
     told = 'used derived.both: "mean(exact_match, similarity)" instead of "mean(similarity)"'
     assert told in refused("compare", nights / "old", nights / "good")

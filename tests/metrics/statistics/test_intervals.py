@@ -87,6 +87,15 @@ def test_intervals_and_standard_errors_by_hand() -> None:
 SOME = st.lists(st.one_of(GRID, st.just(math.nan)), min_size=4, max_size=4)
 
 
+@pytest.mark.parametrize(("level", "quantile"), [(0.999, 3.315), (1 - 0.05 / 365, 3.848)])
+def test_replicates_end_before_the_tails_of_a_high_confidence(level: float, quantile: float) -> None:
+    """The outermost of 200 are 2.8 SE away; t(399) at the level is more."""
+    replicates = np.sort(np.random.default_rng(0).normal(size=200))
+    reach = quantile * (spread(replicates) or math.nan)
+    assert interval(DISTANCE, 0.0, replicates, 400, level) == pytest.approx((-reach, reach), rel=1e-3)
+    assert max(-replicates[0], replicates[-1]) < 3.2
+
+
 @given(st.none() | GRID, st.none() | GRID, SOME, SOME)
 def test_intervals_of_a_slice_are_those_of_each_metric(value: Any, other: Any, row: Any, other_row: Any) -> None:
     values = {"exact_match": value, "similarity": other}

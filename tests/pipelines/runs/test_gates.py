@@ -16,7 +16,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums
-from beamscore.metrics.statistics.intervals import intervals
+from beamscore.metrics.statistics.intervals import intervals, standard_errors
 from beamscore.metrics.statistics.measured import measure, spec_of
 from beamscore.metrics.statistics.sum_table import PackedReplicates, SumTable
 from beamscore.metrics.statistics.sums import Sums
@@ -59,6 +59,8 @@ def part(right: int, samples: int = SAMPLES, first: int = 0, left_out: int = 0, 
         predictions_fingerprint=f"{right} right" if predictions == "" else predictions,
         values=measured.values,
         intervals=intervals(benchmark, measured, 0.95),
+        errors=standard_errors(benchmark, measured),
+        units=dict(measured.units),
         slices={},
     )
     replicates = PackedReplicates.of(sums.table().below().without_zeros())
@@ -378,6 +380,21 @@ def test_for_a_metric_that_counts_no_samples_the_others_tell_whether_they_are_th
     left_out = part(300, 396, 0, 4)
     against = run_of({"ours": {"": left_out}})
     assert verdict(Gate(not_worse_than="baseline"), left_out, against).verdict == "pass"
+
+
+def test_a_bound_is_not_passed_where_a_rare_loss_may_not_show() -> None:
+    """20 scores of 0.9999: if one in twenty is lost, the mean is 0.95, and no loss shows in a third of such corpora."""
+    named = {"values": {"exact_match": 0.9999}, "intervals": {"exact_match": (0.9998, 0.99995)}}
+    found = changed(part(20, 20), **named, errors={"exact_match": 0.00003}, units={"exact_match": 20})
+    for gate, word in (
+        # t(19) sqrt(2) / 20 = 0.148.
+        (Gate(0.852), "inconclusive"), (Gate(0.851), "pass"), (Gate(0.99, **POINT), "pass"),
+        (Gate(None, 0.99995), "pass"), (Gate(0.99999), "fail"),
+    ):  # fmt: skip
+        judged = verdict(gate, found)
+        assert (judged.verdict, "a rare loss may not show" in judged.reason) == (word, word == "inconclusive")
+    # Of many that are wrong, the interval tells all.
+    assert verdict(Gate(0.7581), part(320)).verdict == "pass"
 
 
 def test_a_slice_that_holds_other_samples_does_not_pass() -> None:
