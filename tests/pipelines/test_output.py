@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +137,24 @@ def test_a_run_that_fails_leaves_an_earlier_result_as_it_was(
     found = evaluate(run.output, corpus / "truth.jsonl", corpus / "fair.jsonl")
     assert (found.code, "ZeroDivisionError: a defect" in found.stderr) == (3, True)
     assert tree(run.output) == before
+
+
+def test_a_file_of_others_is_not_replaced(corpus: Path, tmp_path: Path) -> None:
+    """A result is, whichever of its files are left."""
+    report, given = tmp_path / "report.md", (corpus / "truth.jsonl", corpus / "good.jsonl", "--quiet", "--no-html")
+    report.write_text("the report of somebody else")
+    for _ in range(2):
+        found = evaluate(tmp_path, *given)
+        said = f"--output {tmp_path}: holds no result, but a report.md that it would replace; give another --output"
+        assert (found.code, found.stderr, tree(tmp_path)) == (
+            2,
+            f"beamscore: {said}\n",
+            {"report.md": report.read_bytes()},
+        )
+    report.unlink()
+    assert evaluate(tmp_path, *given).code == 0
+    shutil.rmtree(tmp_path / ".runs")
+    assert evaluate(tmp_path, *given).code == 0
 
 
 def test_a_side_without_records_fails_with_a_result(corpus: Path, tmp_path: Path) -> None:

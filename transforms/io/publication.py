@@ -178,9 +178,10 @@ def _published(output: str, run_id: str, layout: Layout) -> Published:
 def own_output(output: str, claim: Claim, layout: Layout) -> None:
     """Makes a run the owner of an output, and removes what dead runs have left in it.
 
-    Raises InputProblem if another run owns the output, or it cannot be written.
+    Raises InputProblem if another run owns the output, it cannot be written, or files of others would be replaced.
     """
     try:
+        _check_foreign(output, layout)
         dead = _acquire(output, claim)
         for run_id in dead:
             cancel_run(output, run_id)
@@ -192,6 +193,16 @@ def own_output(output: str, claim: Claim, layout: Layout) -> None:
         if isinstance(error, OSError):
             raise output_problem(output, error) from error
         raise
+
+
+def _check_foreign(output: str, layout: Layout) -> None:
+    """Raises InputProblem if a folder without a result has a file that the result would replace."""
+    names = list_folder(output)
+    foreign = [name for name in layout.files if name in names]
+    if foreign and not {RUNS, layout.main or layout.last} & names.keys():
+        raise InputProblem(
+            f"--output {output}: holds no result, but a {foreign[0]} that it would replace; give another --output"
+        )
 
 
 @contextlib.contextmanager
