@@ -74,7 +74,8 @@ def _inputs(parsed: argparse.Namespace, config: Mapping[str, Any], system: str) 
     """Returns the records that the run scored."""
     predictions = parsed.predictions or config.get("predictions", {}).get(system)
     changed = {"ground_truth": parsed.ground_truth or config.get("ground_truth"), "predictions": {system: predictions}}
-    configuration = settings.check({**config, **changed, "slices": [], "gates": {}}, parsed.run)
+    # Only scores of samples are needed, which have neither slices nor metrics made of them.
+    configuration = settings.check({**config, **changed, "slices": [], "derived": {}, "gates": {}}, parsed.run)
     try:
         return find_inputs(configuration, (), whole=True)
     except UsageError as error:

@@ -28,7 +28,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     folder = tmp_path_factory.mktemp("select")
     write_lines(folder / "t.jsonl", TRUTHS)
     systems = {"good": write_lines(folder / "good.jsonl", GOOD), "poor": write_lines(folder / "poor.jsonl", POOR)}
-    return evaluate(folder / "run", folder / "t.jsonl", systems, "--slice", "page", "--quiet", "--no-html")
+    more = ("--slice", "page", "--set", "derived.macro=slice_mean(similarity, page)", "--quiet", "--no-html")
+    return evaluate(folder / "run", folder / "t.jsonl", systems, *more)
 
 
 def select(run: Run | str, output: Path, *flags: str | Path) -> list[Any]:
