@@ -242,7 +242,9 @@ COMMANDS = {
         _option("RUN", "the output folder of the run, or RUN:SYSTEM"),
         *_RECORD_OUTPUT,
         _option("--value NAME", "the per-sample metric (default: that of the worst samples)"),
-        _option("--below BELOW", "the threshold (default: 1; with --samples, none)", type=float),
+        _option(
+            "--below BELOW", "the threshold (default: 1; above 0 if lower is better; with --samples, none)", type=float
+        ),
         _option("--samples FILE", "only these: JSONL or Parquet with sample_id, such as changes/ of compare"),
         _option("--system NAME", "the system (default: the best)"),
         _option("--ground-truth GLOB", "the ground truth, if it has moved since the run", **_GLOBS),

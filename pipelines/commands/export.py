@@ -82,8 +82,11 @@ def _to_github(judged: JudgedRun, output: str | None) -> None:
     If the run was judged against a baseline that still exists, the summary lists the samples that moved a metric.
     """
     if "baseline" in judged.run.provenance:
+        # There is no system if none was named, or if an earlier version judged the run.
+        named = judged.run.provenance["baseline"]
+        reference = f"{named['path']}:{named['system']}" if "system" in named else str(named["path"])
         try:
-            judged = replace(judged, baseline=load_baseline(str(judged.run.provenance["baseline"]["path"]), ()))
+            judged = replace(judged, baseline=load_baseline(reference, ()))
         except UsageError as error:
             warn([f"the samples that moved a metric are not listed: {error}"])
     text = judged.markdown().encode()

@@ -14,7 +14,7 @@ from ..reports.history import PAGE, REPORT, HistorySources, history_reports
 from ..runs.history import MIN_NIGHTS, histories, median_night, recent_nights
 from ..runs.history_index import HISTORY, Index, encode_table, index_runs, run_path
 from ..runs.looks import start_looks
-from ..runs.named import MAX_BLESSED_BYTES, age_warnings, find_baseline, luck_warnings
+from ..runs.named import MAX_BLESSED_BYTES, age_warnings, load_baseline, luck_warnings
 from ..runs.numbers import count_of, fixed
 from ..runs.provenance import PAGE_PROBLEM, utc
 from ..runs.run import Run
@@ -38,7 +38,7 @@ def run(parsed: argparse.Namespace, _: object) -> int:
             if len(nights) >= MIN_NIGHTS:
                 try:
                     median = Run.read(run_path(parsed.folder, median_night(nights, history.metrics).run))
-                    lucky = luck_warnings(history.metrics, Run.read(blessed), median)
+                    lucky = luck_warnings(history.metrics, blessed, median)
                     warn([f"{text}; see beamscore bless" for text in lucky])
                 except UsageError as error:
                     warn([str(error)])
@@ -81,7 +81,7 @@ def bless(parsed: argparse.Namespace, _: object) -> int:
         if before:
             # The old baseline may have been better than the nights that it judged; a deleted one is ignored.
             with contextlib.suppress(UsageError):
-                warn(list(luck_warnings(history.metrics, Run.read(find_baseline(path)[0]), blessed)))
+                warn(list(luck_warnings(history.metrics, load_baseline(path, ()), blessed)))
         text = before if before.endswith("\n") or not before else f"{before}\n"
         reason = f"# {utc(time.time())}: the median of {counted} by {', '.join(history.metrics)}"
         write_file(path, f"{text}{printable(reason)}\n{night.run}\n".encode())
@@ -104,19 +104,18 @@ def _read_index(folder: str) -> Index:
     return index
 
 
-def _blessed(folder: str) -> str | None:
+def _blessed(folder: str) -> Run | None:
     """Returns the run that blessed.txt in the folder names, and warns if it is old; None if there is none."""
-    path, run = posixpath.join(folder, BLESSED), None
+    path = posixpath.join(folder, BLESSED)
     try:
         if not exists(path):
             return None
-        run, _ = find_baseline(path)
-        warn(age_warnings(Run.read(run)))
+        blessed = load_baseline(path, ())
     except UsageError as error:
-        # The warning about a run must say that the file names it.
-        warn([str(error) if run is None else f"{path}: {error}"])
+        warn([str(error)])
     except (OSError, ValueError) as error:
         warn([f"{path}: {one_line(error)}"])
     else:
-        return run
+        warn(age_warnings(blessed))
+        return blessed
     return None

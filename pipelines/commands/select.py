@@ -41,30 +41,32 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     if parsed.below is not None and math.isnan(parsed.below):
         raise UsageError("--below nan: must be a number")
     kind = type(run.configuration.benchmark)
+    specs = {spec.name: spec for spec in kind.sample_metrics}
     value, system = parsed.value or kind.main_sample_metric().name, parsed.system or named or summary.ranking[0]
-    if value not in kind.sample_metric_names():
-        raise UsageError(f"--value {value}: no such metric; there are {', '.join(kind.sample_metric_names())}")
+    if value not in specs:
+        raise UsageError(f"--value {value}: no such metric; there are {', '.join(specs)}")
     if system not in summary.systems:
         argument = f"--system {system}" if parsed.system else parsed.run
         raise UsageError(f"{argument}: not in this run; there are {', '.join(summary.systems)}")
     inputs = _inputs(parsed, summary.config, system)
     require_rows(run)
     files = tuple(launch.path_for_workers(options, path) for path in run.rows)
-    below, listed = parsed.below, None
-    if parsed.samples is None:
-        below = 1.0 if below is None else below
-    else:
+    below, above, listed = parsed.below, None, None
+    if parsed.samples is not None:
         listed = launch.path_for_workers(options, parsed.samples)
         # Errors in the list are reported before anything is read.
         with as_input_errors("--samples"):
             next(sample_ids(listed), None)
-    selection = Selection(files, system, kind.sample_metric_names(), value, below, listed)
+    elif below is None:
+        below, above = (1.0, None) if specs[value].higher_is_better else (None, 0.0)
+    selection = Selection(files, system, tuple(specs), value, below, listed, above)
     read = [*(file.path for file in inputs.files), *files, *([listed] if listed else [])]
     conditions = [f"has {value} below {below:g}"] if below is not None else []
+    conditions += [f"has {value} above {above:g}"] if above is not None else []
     conditions += [f"is in {parsed.samples}"] if listed else []
     nothing = f"{parsed.run}: no sample of {system} {' and '.join(conditions)}; nothing is written"
     columns = dict.fromkeys(["sample_id", "system", "status"], Kind.TEXT)
-    columns |= dict.fromkeys(kind.sample_metric_names(), Kind.NUMBER)
+    columns |= dict.fromkeys(specs, Kind.NUMBER)
     columns |= dict.fromkeys(["details", "ground_truth", "prediction"], Kind.JSON)
     build = partial(build_selection, inputs=inputs, selection=selection)
     return write_records(parsed, options, build, read, columns, nothing)
@@ -74,7 +76,8 @@ def _inputs(parsed: argparse.Namespace, config: Mapping[str, Any], system: str) 
     """Returns the records that the run scored."""
     predictions = parsed.predictions or config.get("predictions", {}).get(system)
     changed = {"ground_truth": parsed.ground_truth or config.get("ground_truth"), "predictions": {system: predictions}}
-    configuration = settings.check({**config, **changed, "slices": [], "gates": {}}, parsed.run)
+    # Only scores of samples are needed, which have neither slices nor metrics made of them.
+    configuration = settings.check({**config, **changed, "slices": [], "derived": {}, "gates": {}}, parsed.run)
     try:
         return find_inputs(configuration, (), whole=True)
     except UsageError as error:
@@ -84,17 +87,18 @@ def _inputs(parsed: argparse.Namespace, config: Mapping[str, Any], system: str) 
 
 @dataclass(frozen=True)
 class Selection(RowSource):
-    """Which samples to select: those of `system` whose metric `column` is below `threshold`.
+    """Which samples to select: those of `system` whose metric `column` is below `below` and above `above`.
 
-    files: the rows of the run. metrics: all per-sample metrics. threshold: None: any score. listed: a file; only its
-    samples are selected.
+    files: the rows of the run. metrics: all per-sample metrics. below, above: None: any score. listed: a file; only
+    its samples are selected.
     """
 
     system: str = ""
     metrics: tuple[str, ...] = ()
     column: str = ""
-    threshold: float | None = None
+    below: float | None = None
     listed: str | None = None
+    above: float | None = None
     encoding: ClassVar[Encoding] = JSON
 
     @property
@@ -105,8 +109,10 @@ class Selection(RowSource):
     def where(self) -> Any:
         """Returns the filter of the rows; also reads the list of samples."""
         where = ds.field("system") == self.system
-        if self.threshold is not None:
-            where &= ds.field(self.column) < self.threshold
+        if self.below is not None:
+            where &= ds.field(self.column) < self.below
+        if self.above is not None:
+            where &= ds.field(self.column) > self.above
         return where if self.listed is None else where & is_one_of("sample_id", sample_ids(self.listed))
 
     def records(self, batch: Any) -> Iterator[tuple[str, bytes]]:

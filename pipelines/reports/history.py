@@ -41,7 +41,7 @@ class HistorySources:
 
     folder: the folder with the runs. output: the folder of the page, to which links to runs are relative. histories:
     one for each benchmark. table: all rows of all runs. unreadable: a line for each folder that looks like a run and
-    could not be read. command: how the history was started. blessed: the folder of the run that a person has blessed.
+    could not be read. command: how the history was started. blessed: the run that a person has blessed.
     """
 
     folder: str
@@ -50,7 +50,7 @@ class HistorySources:
     table: Any = None
     unreadable: Sequence[str] = ()
     command: Sequence[str] = ()
-    blessed: str | None = None
+    blessed: Run | None = None
 
 
 def history_reports(sources: HistorySources, with_page: bool) -> Reports:
@@ -378,9 +378,8 @@ def _blessed(sources: HistorySources, history: History, last: Run | None) -> Bas
     if sources.blessed is None or last is None:
         return NOTHING
     try:
-        blessed = Run.read(sources.blessed)
-        if blessed.benchmark != history.benchmark:
+        if sources.blessed.benchmark != history.benchmark:
             return NOTHING
-        return against_baseline(last, blessed, "the blessed run")
+        return against_baseline(last, sources.blessed, "the blessed run")
     except UsageError as error:
         return BaselineDiff(f"Not compared with the blessed run: {error}.")

@@ -227,7 +227,8 @@ class Run:
     @property
     def reference(self) -> dict[str, str]:
         """What run.json of another run holds of this one."""
-        return {"path": self.path, "run_id": self.run_id}
+        named = {} if self.system is None else {"system": self.system}
+        return {"path": self.path, "run_id": self.run_id, **named}
 
     @property
     def signature(self) -> RunSignature:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
+from tests import toy
 from tests.runs import Run, command, evaluate, refused, write_lines
 
 TRUTHS = [{"sample_id": name, "text": "xx", "page": 1} for name in "abcde"]
@@ -28,7 +30,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     folder = tmp_path_factory.mktemp("select")
     write_lines(folder / "t.jsonl", TRUTHS)
     systems = {"good": write_lines(folder / "good.jsonl", GOOD), "poor": write_lines(folder / "poor.jsonl", POOR)}
-    return evaluate(folder / "run", folder / "t.jsonl", systems, "--slice", "page", "--quiet", "--no-html")
+    more = ("--slice", "page", "--set", "derived.macro=slice_mean(similarity, page)", "--quiet", "--no-html")
+    return evaluate(folder / "run", folder / "t.jsonl", systems, *more)
 
 
 def select(run: Run | str, output: Path, *flags: str | Path) -> list[Any]:
@@ -65,6 +68,18 @@ def test_by_default_all_but_the_perfect_ones_of_the_best_system(run: Run, tmp_pa
     assert (table.schema.names, str(table.schema.field("similarity").type)) == (list(found[0]), "double")
     pages = [(row["sample_id"], json.loads(row["ground_truth"])["page"]) for row in table.to_pylist()]
     assert pages == [(name, 1) for name in "bcde"]
+
+
+def test_of_a_metric_that_is_better_when_lower_those_above_the_best(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (similarity,) = (spec for spec in toy.ToyBenchmark.sample_metrics if spec.main)
+    monkeypatch.setattr(toy.ToyBenchmark, "sample_metrics", (replace(similarity, higher_is_better=False),))
+    poor = ("--system", "poor")
+    assert ids(select(run, tmp_path / "o.jsonl", *poor)) == ["a", "b", "c"]
+    assert ids(select(run, tmp_path / "o.jsonl", *poor, "--below", "0.5")) == ["c", "d", "e"]
+    listed = write_lines(tmp_path / "list.jsonl", [{"sample_id": "e"}])
+    assert ids(select(run, tmp_path / "o.jsonl", *poor, "--samples", listed)) == ["e"]
 
 
 def test_nothing_to_select_is_an_error_and_an_earlier_selection_goes(run: Run, tmp_path: Path) -> None:

@@ -222,6 +222,21 @@ def test_the_median_is_blessed_and_each_new_run_is_a_look_until_the_next_blessin
     assert command("history", lucky, "--no-html")[2] == ""
 
 
+def test_the_blessed_run_is_compared_by_the_system_that_is_named(lucky: Path, tmp_path: Path) -> None:
+    rivals = {"worst": tmp_path / "3.jsonl", "best": tmp_path / "1.jsonl"}
+    assert evaluate(tmp_path / "rivals", tmp_path / "t.jsonl", rivals, "--quiet", "--no-html").code == 0
+    better = f"the baseline {tmp_path}/rivals is better than the median of recent nights by "
+    (lucky / "blessed.txt").write_text(f"{tmp_path}/rivals:best")
+    assert better in command("history", lucky, "--no-html")[2]
+    text = (lucky / "history.md").read_text().replace("−", "-").replace("`", "")
+    assert f"This run minus the blessed run {tmp_path}/rivals, over the same samples" in text
+    assert "-0.2000 (" in text.partition("## Against the baseline")[2]  # 8 of 40
+    assert better in command("bless", lucky)[2]
+    (lucky / "blessed.txt").write_text(f"{tmp_path}/rivals:gone")
+    told = f"beamscore: warning: {lucky}/blessed.txt: the run has no system gone; it has worst, best\n"
+    assert command("history", lucky, "--no-html")[::2] == (0, told)
+
+
 def stored_night(folder: Path, number: int, predictions: str, **settings: Any) -> Path:
     """Writes a run with 200 answers, of which the 5 from `5 * number` on are wrong; none of night 0."""
     wrong = range(5 * number, 5 * number + 5) if number else ()

@@ -31,15 +31,15 @@ gates:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of two systems, of which `ours` has 30 of 40 wrong, judged against a baseline that has none."""
+    """A run of two systems, of which `ours` has 30 of 40 wrong, judged against a system of a baseline that has none."""
     folder = tmp_path_factory.mktemp("runs")
     (folder / "gates.yaml").write_text(GATES)
     truths = write_lines(folder / "t.jsonl", CORPUS)
     wrong = write_lines(folder / "p.jsonl", [*({**each, "text": "?" * 9} for each in CORPUS[:30]), *CORPUS[30:]])
-    assert evaluate(folder / "base", truths, truths, "--quiet").code == 0
-    more = "--baseline", f"{folder}/base", "--quiet", "--junit", f"{folder}/two.xml", "--markdown", f"{folder}/two.md"
-    sides = {"ours": wrong, "theirs": truths}
-    assert evaluate(folder / "two", truths, sides, *more, config=folder / "gates.yaml").code == 1
+    assert evaluate(folder / "base", truths, {"poor": wrong, "good": truths}, "--quiet").code == 0
+    more = "--quiet", "--junit", f"{folder}/two.xml", "--markdown", f"{folder}/two.md"
+    sides, named = {"ours": wrong, "theirs": truths}, ("--baseline", f"{folder}/base:good")
+    assert evaluate(folder / "two", truths, sides, *named, *more, config=folder / "gates.yaml").code == 1
     return folder / "two"
 
 
