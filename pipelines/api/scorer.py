@@ -242,8 +242,9 @@ class Scorer:
             data = data.select([name for name in names if name in needed])
         encoder, records = RecordEncoder(side, 0, IN_MEMORY), dict[tuple[str, str], EncodedRecord]()
         texts = fields.columns({SAMPLE_ID, *(name for name, is_text in kinds.items() if is_text)})
+        nan_in = fields.columns(self._configuration.truth_columns()) - fields.columns(kinds)
         structured = {path[0] for path in paths if len(path) == 1}
-        for number, (text, unreadable) in enumerate(json_records(data, structured, texts)):
+        for number, (text, unreadable) in enumerate(json_records(data, structured, texts, nan_in)):
             sample_id, mapped, problem = identified(text, fields)
             if unreadable is not None:
                 problem = "unreadable", unreadable
@@ -423,12 +424,12 @@ def _with_numbers(side: Any, first: int) -> Any:
 
 
 def json_records(
-    data: Any, structured: Collection[str], texts: Collection[str] = ()
+    data: Any, structured: Collection[str], texts: Collection[str] = (), nan_in: Collection[str] = ()
 ) -> Iterator[tuple[bytes, str | None]]:
     """Yields each record of `data` as the JSON object that the pipeline would read, and why it cannot be read, if so.
 
     data: an iterable of records, see `fields_of`, or an Arrow table. In a table a null is an absent field, and text in
-    a column of `structured` is JSON. Numbers and arrays of NumPy are written as plain ones, NaN as null.
+    a column of `structured` is JSON. nan_in: as in `record_json`, which writes the records.
 
     Raises TypeError if a record is not a mapping or cannot be written as JSON, or has bytes in one of `texts`.
     """
@@ -441,11 +442,11 @@ def json_records(
                 else:
                     present = present_fields(row, parsed)
                     check_texts(present, texts)
-                    yield record_json(present), None
+                    yield record_json(present, nan_in=nan_in), None
     elif isinstance(data, Iterable) and not isinstance(data, (str, bytes, Mapping)):
         for record in data:
             present = fields_of(record)
             check_texts(present, texts)
-            yield record_json(present), None
+            yield record_json(present, nan_in=nan_in), None
     else:
         raise TypeError(f"records must be a table or an iterable of mappings, not {type(data).__name__}")
