@@ -51,8 +51,8 @@ from ...transforms.totals import (
     corpus_sums,
     slice_results,
 )
-from ..config.settings import DEFAULT_SYSTEM, Configuration
-from ..inputs.mismatch import RECORDS_LOOKED_AT, FirstRecords, no_column, record_type
+from ..config.settings import DEFAULT_SYSTEM, Configuration, predictions_of
+from ..inputs.mismatch import RECORDS_LOOKED_AT, FirstRecords, no_column, record_type, shown
 from ..runs.causes import why_unscored
 from ..runs.numbers import count_of
 from ..runs.run import Run
@@ -68,6 +68,7 @@ if TYPE_CHECKING:
 ROWS_PER_BATCH = 1024
 IN_MEMORY = "memory"
 """The source, in the quarantine, of records that are not from a file."""
+_TOO_LATE = "its ground truth was in an earlier update; give both records of a sample to the same update"
 _DECODING_ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
@@ -301,7 +302,9 @@ class Scorer:
         for (sample_id, _), record in predictions.items():
             of_sample[sample_id].append(record)
             if (sample_id, "") not in truths:
-                added.reject(record, sample_id, "unmatched", "no ground-truth record has this sample_id")
+                is_late = sample_id in self._totals.rows
+                message = _TOO_LATE if is_late else "no ground-truth record has this sample_id"
+                added.reject(record, sample_id, "unmatched", message)
         samples = [
             PairedSample(each, truth, tuple(of_sample.get(each, (None,)))) for (each, _), truth in truths.items()
         ]
@@ -336,6 +339,10 @@ class Scorer:
             "systems": {system: {"coverage": run.systems[system].coverage, "values": run.systems[system].values}}
         }
         unscored = why_unscored(document, totals, rejected="the attribute `rejected`")
+        late = next((each for each in totals.quarantine if each.error == _TOO_LATE), None)
+        if late is not None and system in unscored:
+            named = f"{shown(late.sample_id or '')}, for example: {late.error}"
+            unscored[system] = f"the {predictions_of(system)}: nothing was scored: {named}"
         samples = sample_table(
             list(totals.rows.values()),
             Totals.systems,
