@@ -4,7 +4,7 @@ A derived metric is a function of metrics, so of sums. A benchmark with derived 
 that adds them to `values` and to the declarations; whatever works on metrics works on them.
 
     formula  = number | metric | formula (+ | - | * | /) formula | - formula | (formula) | call
-    metric   = a name, such as task1.f1[pie]; in quotation marks if Python could not read it: "property_accuracy[a b]"
+    metric   = a name, such as f1[pie] or cdm.best_of[2]; in quotes if Python cannot read it: "property_accuracy[a b]"
     call     = mean(formula, ...) | weighted_mean(formula, ..., weights=[number, ...]) | harmonic_mean(formula, ...)
              | slice_mean(metric, column), the mean of the metric over the slices of a column, which count alike
 
@@ -351,6 +351,7 @@ def _name(node: ast.expr) -> str | None:
             base = _name(node.value)
             return None if base is None else f"{base}.{node.attr}"
         case ast.Subscript():
-            base, member = _name(node.value), _name(node.slice)
+            index = node.slice.value if isinstance(node.slice, ast.Constant) else None
+            base, member = _name(node.value), str(index) if type(index) is int else _name(node.slice)
             return None if base is None or member is None else f"{base}[{member}]"
     return None

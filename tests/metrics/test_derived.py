@@ -28,6 +28,7 @@ class Shares(ToyBenchmark):
         MetricSpec("a.share", "", denominator="a.all", main=1, rank=1),
         MetricSpec("b", "", denominator="b.all", per_sample=1),
         MetricSpec("c[NAME]", "", denominator="c.all"),
+        MetricSpec("b.best_of[K]", "", denominator="b.all"),
         MetricSpec("error", "", higher_is_better=False, denominator="b.all"),
         MetricSpec("size", "", bounds=(None, None), denominator="b.all"),
     )
@@ -36,7 +37,13 @@ class Shares(ToyBenchmark):
     def values(self, sums: Sums) -> dict[str, float | None]:
         pie = ratio(sums["c"], sums["c.all"])
         of_b = {name: ratio(sums[name], sums["b.all"]) for name in ("b", "error", "size")}
-        return {"a.share": ratio(sums["a"], sums["a.all"]), "c[pie]": pie, "c[area map]": pie, **of_b}
+        return {
+            "a.share": ratio(sums["a"], sums["a.all"]),
+            "c[pie]": pie,
+            "c[area map]": pie,
+            "b.best_of[2]": pie,
+            **of_b,
+        }
 
 
 SUMS = {"a": 3, "a.all": 4, "b": 1, "b.all": 2, "c": 1, "c.all": 5, "error": 1, "size": 6}
@@ -61,6 +68,7 @@ def test_a_formula_has_a_value_bounds_and_a_direction() -> None:
         ("size - b", 2.5, (None, None), True),
         ("b / size", 0.5 / 3, (None, None), True),
         ("mean(c[pie], c['area map'], 'c[pie]')", 0.2, (0, 1), True),
+        ("mean(b.best_of[2], 'b.best_of[2]')", 0.2, (0, 1), True),
         ("a.share / c[pie] - b", 3.75 - 0.5, (-1, None), True),
     ):
         benchmark = benchmark_with(derived=formula)
