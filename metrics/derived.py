@@ -17,6 +17,7 @@ Generalization of Student's Problem when Several Different Population Variances 
 from __future__ import annotations
 
 import ast
+import contextlib
 import math
 import operator
 import re
@@ -72,8 +73,23 @@ def formulas_behind(name: str, definitions: Mapping[str, str]) -> dict[str, str]
         each = left.pop()
         if each in definitions and each not in found:
             found[each] = definitions[each]
-            left += [match.group() for match in NAME.finditer(found[each])]
+            left += _metrics_in(found[each])
     return found
+
+
+def _metrics_in(formula: str) -> list[str]:
+    """Returns the metrics that a formula is computed from; none of a formula that cannot be."""
+    found: list[str] = []
+
+    def leaf(part: float | str, column: str | None = None) -> Any:
+        found.extend([part] if isinstance(part, str) else [])
+        return np.float64(math.nan)
+
+    # The formulas of a stored run are read before they are checked.
+    with contextlib.suppress(ValueError, SyntaxError, RecursionError, MemoryError, OverflowError):
+        _computed(ast.parse(formula.strip(), mode="eval").body, leaf)
+        return found
+    return []
 
 
 @lru_cache(maxsize=64)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from beamscore.metrics.benchmark import MetricSpec
-from beamscore.metrics.derived import DefinitionError, with_derived
+from beamscore.metrics.derived import DefinitionError, formulas_behind, with_derived
 from beamscore.metrics.statistics.measured import measure, satterthwaite_df
 from beamscore.metrics.statistics.ratios import ratio
 from beamscore.metrics.statistics.sum_table import SumTable, slices_of, values_of_rows, with_slices
@@ -165,6 +165,21 @@ def test_the_sums_of_slices_are_found_again_whatever_their_names(column: str, ot
     assert slices_of(Sums.merged(found), column) == expected
     tables = slices_of(SumTable.of([Sums.merged(found)]), column)
     assert {value: table.row(0) for value, table in tables.items()} == expected
+
+
+def test_only_metrics_of_a_formula_decide_it() -> None:
+    """Neither the members of families, nor functions, columns, or parts of names that are called alike."""
+    others = {"pie": "b", "mean": "b", "kind": "b", "task1": "b", "f1": "b", "c": "b"}
+    for formula, behind in (
+        ("mean(task1.f1[pie], 'c[pie]')", []),
+        ("slice_mean(b, kind) - weighted_mean(b, pie, weights=[2, 1])", ["pie"]),
+        ("harmonic_mean(-mean, 1 / kind)", ["mean", "kind"]),
+        ("mean(pie", []),
+        ("mean(pie, pie ** 2)", []),
+    ):
+        found = formulas_behind("q", {**others, "q": formula})
+        assert found == {"q": formula, **dict.fromkeys(behind, "b")}, formula
+    assert formulas_behind("b", others) == {}
 
 
 def test_a_formula_that_cannot_be_used_is_refused_in_one_line() -> None:
