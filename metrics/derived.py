@@ -4,7 +4,7 @@ A derived metric is a function of metrics, so of sums. A benchmark with derived 
 that adds them to `values` and to the declarations; whatever works on metrics works on them.
 
     formula  = number | metric | formula (+ | - | * | /) formula | - formula | (formula) | call
-    metric   = a name, such as task1.f1[pie]; in quotation marks if Python could not read it: "property_accuracy[a b]"
+    metric   = a name, such as f1[pie] or cdm.best_of[2]; in quotes if Python cannot read it: "property_accuracy[a b]"
     call     = mean(formula, ...) | weighted_mean(formula, ..., weights=[number, ...]) | harmonic_mean(formula, ...)
              | slice_mean(metric, column), the mean of the metric over the slices of a column, which count alike
 
@@ -17,6 +17,7 @@ Generalization of Student's Problem when Several Different Population Variances 
 from __future__ import annotations
 
 import ast
+import contextlib
 import math
 import operator
 import re
@@ -72,8 +73,23 @@ def formulas_behind(name: str, definitions: Mapping[str, str]) -> dict[str, str]
         each = left.pop()
         if each in definitions and each not in found:
             found[each] = definitions[each]
-            left += [match.group() for match in NAME.finditer(found[each])]
+            left += _metrics_in(found[each])
     return found
+
+
+def _metrics_in(formula: str) -> list[str]:
+    """Returns the metrics that a formula is computed from; none of a formula that cannot be."""
+    found: list[str] = []
+
+    def leaf(part: float | str, column: str | None = None) -> Any:
+        found.extend([part] if isinstance(part, str) else [])
+        return np.float64(math.nan)
+
+    # The formulas of a stored run are read before they are checked.
+    with contextlib.suppress(ValueError, SyntaxError, RecursionError, MemoryError, OverflowError):
+        _computed(ast.parse(formula.strip(), mode="eval").body, leaf)
+        return found
+    return []
 
 
 @lru_cache(maxsize=64)
@@ -360,6 +376,7 @@ def _name(node: ast.expr) -> str | None:
             base = _name(node.value)
             return None if base is None else f"{base}.{node.attr}"
         case ast.Subscript():
-            base, member = _name(node.value), _name(node.slice)
+            index = node.slice.value if isinstance(node.slice, ast.Constant) else None
+            base, member = _name(node.value), str(index) if type(index) is int else _name(node.slice)
             return None if base is None or member is None else f"{base}[{member}]"
     return None

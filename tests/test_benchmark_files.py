@@ -100,6 +100,11 @@ def test_threads_that_load_one_file_at_a_time_all_get_its_class(folder: Path) ->
         ("def ", "def _", "it lacks the methods score_sample, values"),
         ("options_type = Options", "options_type = dict", "options_type is not a msgspec.Struct"),
         (": bool = False", ": bool", "options_type: each option needs a default"),
+        (
+            "case_sensitive: bool = False",
+            "cluster: int = 3",
+            "options_type: cluster is a setting of every benchmark; g",
+        ),
         ("None), main=1),\n    )\n", "None)),\n    )\n", "sample_metrics: exactly one of them has main=1"),
         ("    sample_metrics = (", "    sample_metrics = []; _ = (", "sample_metrics is not a tuple of MetricSpec"),
         ('denominator="words"', 'denominator="word"', "metrics: word_error_rate: values does not read the denominator"),

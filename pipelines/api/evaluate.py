@@ -17,6 +17,7 @@ import msgspec
 from ...metrics.benchmark import Benchmark, Pair, RejectedRecord, text_fields
 from ...metrics.registry import usable_benchmarks
 from ...metrics.scoring import score_pairs
+from ...transforms.io.field_map import not_json
 from ...transforms.process import quiet_root_logger
 from .arguments import Arguments, check_arguments
 from .result import Comparison, Result
@@ -67,11 +68,14 @@ def score(
 
 
 def _decode(record: Mapping[str, Any], kind: type[msgspec.Struct], side: Any) -> Any:
+    text = b""
     try:
         ((text, _),) = json_records([record], (), text_fields(kind))
         return msgspec.json.decode(text, type=kind)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+    except msgspec.ValidationError as error:
         raise RejectedRecord(side, str(error)) from None
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise RejectedRecord(side, not_json(text, error)) from None
 
 
 def evaluate(

@@ -51,8 +51,8 @@ from ...transforms.totals import (
     corpus_sums,
     slice_results,
 )
-from ..config.settings import DEFAULT_SYSTEM, Configuration
-from ..inputs.mismatch import RECORDS_LOOKED_AT, FirstRecords, no_column, record_type
+from ..config.settings import DEFAULT_SYSTEM, Configuration, predictions_of
+from ..inputs.mismatch import RECORDS_LOOKED_AT, FirstRecords, no_column, record_type, shown
 from ..runs.causes import why_unscored
 from ..runs.numbers import count_of
 from ..runs.run import Run
@@ -68,6 +68,7 @@ if TYPE_CHECKING:
 ROWS_PER_BATCH = 1024
 IN_MEMORY = "memory"
 """The source, in the quarantine, of records that are not from a file."""
+_TOO_LATE = "its ground truth was in an earlier update; give both records of a sample to the same update"
 _DECODING_ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
@@ -242,8 +243,9 @@ class Scorer:
             data = data.select([name for name in names if name in needed])
         encoder, records = RecordEncoder(side, 0, IN_MEMORY), dict[tuple[str, str], EncodedRecord]()
         texts = fields.columns({SAMPLE_ID, *(name for name, is_text in kinds.items() if is_text)})
+        nan_in = fields.columns(self._configuration.truth_columns()) - fields.columns(kinds)
         structured = {path[0] for path in paths if len(path) == 1}
-        for number, (text, unreadable) in enumerate(json_records(data, structured, texts)):
+        for number, (text, unreadable) in enumerate(json_records(data, structured, texts, nan_in)):
             sample_id, mapped, problem = identified(text, fields)
             if unreadable is not None:
                 problem = "unreadable", unreadable
@@ -300,7 +302,9 @@ class Scorer:
         for (sample_id, _), record in predictions.items():
             of_sample[sample_id].append(record)
             if (sample_id, "") not in truths:
-                added.reject(record, sample_id, "unmatched", "no ground-truth record has this sample_id")
+                is_late = sample_id in self._totals.rows
+                message = _TOO_LATE if is_late else "no ground-truth record has this sample_id"
+                added.reject(record, sample_id, "unmatched", message)
         samples = [
             PairedSample(each, truth, tuple(of_sample.get(each, (None,)))) for (each, _), truth in truths.items()
         ]
@@ -335,6 +339,10 @@ class Scorer:
             "systems": {system: {"coverage": run.systems[system].coverage, "values": run.systems[system].values}}
         }
         unscored = why_unscored(document, totals, rejected="the attribute `rejected`")
+        late = next((each for each in totals.quarantine if each.error == _TOO_LATE), None)
+        if late is not None and system in unscored:
+            named = f"{shown(late.sample_id or '')}, for example: {late.error}"
+            unscored[system] = f"the {predictions_of(system)}: nothing was scored: {named}"
         samples = sample_table(
             list(totals.rows.values()),
             Totals.systems,
@@ -423,12 +431,12 @@ def _with_numbers(side: Any, first: int) -> Any:
 
 
 def json_records(
-    data: Any, structured: Collection[str], texts: Collection[str] = ()
+    data: Any, structured: Collection[str], texts: Collection[str] = (), nan_in: Collection[str] = ()
 ) -> Iterator[tuple[bytes, str | None]]:
     """Yields each record of `data` as the JSON object that the pipeline would read, and why it cannot be read, if so.
 
     data: an iterable of records, see `fields_of`, or an Arrow table. In a table a null is an absent field, and text in
-    a column of `structured` is JSON. Numbers and arrays of NumPy are written as plain ones, NaN as null.
+    a column of `structured` is JSON. nan_in: as in `record_json`, which writes the records.
 
     Raises TypeError if a record is not a mapping or cannot be written as JSON, or has bytes in one of `texts`.
     """
@@ -441,11 +449,11 @@ def json_records(
                 else:
                     present = present_fields(row, parsed)
                     check_texts(present, texts)
-                    yield record_json(present), None
+                    yield record_json(present, nan_in=nan_in), None
     elif isinstance(data, Iterable) and not isinstance(data, (str, bytes, Mapping)):
         for record in data:
             present = fields_of(record)
             check_texts(present, texts)
-            yield record_json(present), None
+            yield record_json(present, nan_in=nan_in), None
     else:
         raise TypeError(f"records must be a table or an iterable of mappings, not {type(data).__name__}")

@@ -203,9 +203,11 @@ def _check_side(inputs: Inputs, side: int, first: FirstRecords) -> Iterator[str 
     records = count_of(count, "record") if first.whole else f"{count:,} and more records"
     yield f"{label}: {count_of(len(files), 'file')}, {size:,} bytes, {records}"
     if not first.records:
-        reason = f": {first.problem}" if first.problem else ""
-        yield InputProblem(f"{label}: none of the first records can be read{reason}")
+        reason = first.unreadable or first.problem
+        yield InputProblem(f"{label}: none of the first records can be read{reason and f': {reason}'}")
         return
+    if first.unreadable:
+        yield InputProblem(first.unreadable)
     fields = list(record_fields(record_type(inputs, side)))
     present = {name: first.fields[name] for name in fields if first.fields.get(name)}
     counts = ", ".join(f"{name} in {number} of {first.records}" for name, number in present.items())

@@ -172,8 +172,7 @@ def check(raw: dict[str, Any], source: str) -> Configuration:
         problem = "it is missing" if name is None else f"found {shown(name)}{nearest(str(name), benchmark_names())}"
         raise UsageError(f"{source}: benchmark: {problem}; allowed: {known}")
     kind = check_benchmark(name)
-    shared = {field.encode_name for field in msgspec.structs.fields(Settings)}
-    own = {field.encode_name for field in msgspec.structs.fields(kind.options_type)}
+    shared, own = _keys(Settings), _keys(kind.options_type)
     for key in raw:
         if key not in shared | own:
             near = nearest(str(key), shared | own)
@@ -208,9 +207,18 @@ def check_benchmark(name: str) -> type[Benchmark[Any, Any, Any]]:
         near = nearest(name, benchmark_names())
         raise UsageError(f"there is no benchmark {name}{near}; there are {', '.join(benchmark_names())}")
     try:
-        return benchmark_class(name)
+        kind = benchmark_class(name)
     except BrokenBenchmark as error:
         raise UsageError(str(error)) from error
+    # Only this layer knows the settings, so the registry cannot check it.
+    if taken := sorted(_keys(Settings) & _keys(kind.options_type)):
+        problem = f"options_type: {taken[0]} is a setting of every benchmark; give the option another name"
+        raise UsageError(f"the benchmark {name}: {problem}")
+    return kind
+
+
+def _keys(kind: type[msgspec.Struct]) -> set[str]:
+    return {field.encode_name for field in msgspec.structs.fields(kind)}
 
 
 def _with_derived(

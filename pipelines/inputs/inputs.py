@@ -136,7 +136,7 @@ def _check_files(inputs: Inputs) -> tuple[str, ...]:
 
 
 def preview(files: Iterable[SourceFile], columns: SideColumns, limits: RecordLimits) -> FirstRecords:
-    """Returns a summary of the first records of some files; a file that cannot be read has none."""
+    """Returns a summary of the first records of some files, of a damaged one those before the damage."""
     first, bytes_read = FirstRecords(), 0
     for number, file in enumerate(files):
         if number >= FILES_LOOKED_AT:
@@ -154,5 +154,5 @@ def preview(files: Iterable[SourceFile], columns: SideColumns, limits: RecordLim
                 bytes_read += record.size
                 first.add(record, problem and problem[1])
         except InputProblem as error:
-            first.reject(error.message)
+            first.unreadable, first.whole = first.unreadable or error.message, False
     return first

@@ -27,6 +27,7 @@ class FirstRecords:
     lists its own fields, fields without a value are included. records: how many of them are objects. rejected: how many
     the reader would reject. problem: where the first of these is, and why. by_id: the records with a sample_id.
     duplicates: where the others with these sample_ids are. whole: whether these are all records of the side.
+    unreadable: why the first file that cannot be read to its end cannot.
     """
 
     read: int = 0
@@ -38,6 +39,7 @@ class FirstRecords:
     by_id: dict[str, EncodedRecord] = field(default_factory=dict)
     duplicates: list[str] = field(default_factory=list)
     whole: bool = True
+    unreadable: str = ""
 
     def add(self, record: EncodedRecord, problem: str | None = None) -> None:
         """Adds a record; rejects it if it has a problem, is not an object, or has no sample_id."""
@@ -52,12 +54,8 @@ class FirstRecords:
             if self.by_id.setdefault(sample_id, record) is not record:
                 self.duplicates.append(f"{record.origin.place}: {shown(sample_id)}")
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-            self.reject(f"{record.origin.place}: {problem or error}")
-
-    def reject(self, problem: str) -> None:
-        """Counts a record, or a file, that cannot be read."""
-        self.rejected += 1
-        self.problem = self.problem or problem
+            self.rejected += 1
+            self.problem = self.problem or f"{record.origin.place}: {problem or error}"
 
     @property
     def sample_id(self) -> str | None:

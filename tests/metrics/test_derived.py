@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from beamscore.metrics.benchmark import MetricSpec
-from beamscore.metrics.derived import DefinitionError, with_derived
+from beamscore.metrics.derived import DefinitionError, formulas_behind, with_derived
 from beamscore.metrics.statistics.intervals import interval, wilson
 from beamscore.metrics.statistics.measured import measure, satterthwaite_df
 from beamscore.metrics.statistics.ratios import ratio
@@ -30,6 +30,7 @@ class Shares(ToyBenchmark):
         MetricSpec("a.share", "", denominator="a.all", main=1, rank=1),
         MetricSpec("b", "", denominator="b.all", per_sample=1),
         MetricSpec("c[NAME]", "", denominator="c.all"),
+        MetricSpec("b.best_of[K]", "", denominator="b.all"),
         MetricSpec("error", "", higher_is_better=False, denominator="b.all"),
         MetricSpec("size", "", bounds=(None, None), denominator="b.all"),
         MetricSpec("wrong", "", higher_is_better=False, bounds=(0.0, None), denominator="b.all"),
@@ -39,7 +40,13 @@ class Shares(ToyBenchmark):
     def values(self, sums: Sums) -> dict[str, float | None]:
         pie = ratio(sums["c"], sums["c.all"])
         of_b = {name: ratio(sums[name], sums["b.all"]) for name in ("b", "error", "size")}
-        return {"a.share": ratio(sums["a"], sums["a.all"]), "c[pie]": pie, "c[area map]": pie, **of_b}
+        return {
+            "a.share": ratio(sums["a"], sums["a.all"]),
+            "c[pie]": pie,
+            "c[area map]": pie,
+            "b.best_of[2]": pie,
+            **of_b,
+        }
 
 
 SUMS = {"a": 3, "a.all": 4, "b": 1, "b.all": 2, "c": 1, "c.all": 5, "error": 1, "size": 6}
@@ -64,6 +71,7 @@ def test_a_formula_has_a_value_bounds_and_a_direction() -> None:
         ("size - b", 2.5, (None, None), True),
         ("b / size", 0.5 / 3, (None, None), True),
         ("mean(c[pie], c['area map'], 'c[pie]')", 0.2, (0, 1), True),
+        ("mean(b.best_of[2], 'b.best_of[2]')", 0.2, (0, 1), True),
         ("a.share / c[pie] - b", 3.75 - 0.5, (-1, None), True),
         # The divisor is from 0 to 1: a bound of -0.0 would be one of -infinity.
         ("b / -(b - 1)", 1, (0, None), True),
@@ -180,6 +188,21 @@ def test_the_sums_of_slices_are_found_again_whatever_their_names(column: str, ot
     assert slices_of(Sums.merged(found), column) == expected
     tables = slices_of(SumTable.of([Sums.merged(found)]), column)
     assert {value: table.row(0) for value, table in tables.items()} == expected
+
+
+def test_only_metrics_of_a_formula_decide_it() -> None:
+    """Neither the members of families, nor functions, columns, or parts of names that are called alike."""
+    others = {"pie": "b", "mean": "b", "kind": "b", "task1": "b", "f1": "b", "c": "b"}
+    for formula, behind in (
+        ("mean(task1.f1[pie], 'c[pie]')", []),
+        ("slice_mean(b, kind) - weighted_mean(b, pie, weights=[2, 1])", ["pie"]),
+        ("harmonic_mean(-mean, 1 / kind)", ["mean", "kind"]),
+        ("mean(pie", []),
+        ("mean(pie, pie ** 2)", []),
+    ):
+        found = formulas_behind("q", {**others, "q": formula})
+        assert found == {"q": formula, **dict.fromkeys(behind, "b")}, formula
+    assert formulas_behind("b", others) == {}
 
 
 def test_a_formula_that_cannot_be_used_is_refused_in_one_line() -> None:

@@ -97,9 +97,9 @@ SHAPES = [
     RecordTuple("a", BoxTuple(3, [1.5, None]), None),
     beam.Row(sample_id="a", box=beam.Row(width=3, height=(1.5, None)), note=None),
     beam.Row(sample_id="a", box=BoxTuple(3, [1.5, None]), note=None),
-    {"sample_id": "a", "box": beam.Row(width=3, height=np.array([1.5, float("nan")])), "note": None},
+    {"sample_id": "a", "box": beam.Row(width=3, height=np.array([1.5, None])), "note": float("nan")},
     {"sample_id": "a", "box": MappingProxyType({"width": 3, "height": (1.5, None)}), "note": None},
-    {"sample_id": "a", "box": {"width": np.int16(3), "height": [1.5, float("nan")]}, "note": None},
+    {"sample_id": "a", "box": {"width": np.int16(3), "height": [1.5, None]}, "note": np.float32("nan")},
     {"sample_id": "a", "box": {"width": 3, "height": (1.5, pandas.NaT)}, "note": None},
 ]
 
@@ -107,6 +107,11 @@ SHAPES = [
 def test_a_record_of_any_form_is_the_same_json_and_what_is_none_is_refused() -> None:
     for record in SHAPES:
         assert json.loads(record_json(fields_of(record))) == VALUES, type(record)
+    within = {"a": [float("nan")], "b": None}
+    assert (record_json(within), record_json(within, nan_in="a")) == (
+        b'{"a": [NaN], "b": null}',
+        b'{"a":[null],"b":null}',
+    )
     times: Any = {"b": pandas.Timestamp(1, tz="UTC"), "a": [pandas.Timestamp(0), pandas.Timedelta(5000)], 1: None}
     expected = b'{"1":null,"a":["1970-01-01T00:00:00","PT0.000005S"],"b":"1970-01-01T00:00:00.000000001Z"}'
     assert record_json(times, is_sorted=True) == expected

@@ -11,7 +11,7 @@ import functools
 import json
 import math
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -196,10 +196,15 @@ def identified(text: bytes, fields: FieldMap) -> tuple[str, bytes, tuple[Cause, 
             return "", text, ("unreadable", f"a record must be a JSON object on one line, not `{expected[1]}`")
         return "", text, ("no_sample_id", about_sample_id(str(error), fields.integer_ids))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        hint = "; NaN and Infinity are not JSON" if b"NaN" in text or b"Infinity" in text else ""
-        return "", text, ("unreadable", f"this is not JSON: {explain(error)}{hint}")
+        return "", text, ("unreadable", not_json(text, error))
     problem = wrong_length(sample_id)
     return sample_id, text, None if problem is None else ("no_sample_id", problem)
+
+
+def not_json(text: bytes, error: Exception) -> str:
+    """Returns the message about a record that is not JSON. error: of decoding it."""
+    hint = "; NaN and Infinity are not JSON" if b"NaN" in text or b"Infinity" in text else ""
+    return f"this is not JSON: {explain(error)}{hint}"
 
 
 def wrong_length(sample_id: str) -> str | None:
@@ -251,19 +256,19 @@ def check_texts(fields: Mapping[str, Any], names: Iterable[str]) -> None:
             raise TypeError(f"{name} must be a string, not {type(fields[name]).__name__}")
 
 
-def record_json(fields: Mapping[str, Any], is_sorted: bool = False) -> bytes:
-    """Returns a record as JSON: numbers and arrays of NumPy as plain ones, NaN as null.
+def record_json(fields: Mapping[str, Any], is_sorted: bool = False, nan_in: Collection[str] = ()) -> bytes:
+    """Returns a record as JSON: numbers and arrays of NumPy as plain ones, a field that is NaN as null.
 
-    is_sorted: whether keys are in order: equal bytes for equal records. Raises TypeError if a value cannot be
-    written, RecursionError if it is nested too deep.
+    is_sorted: whether keys are in order: equal bytes for equal records. nan_in: the fields in which a NaN is a null
+    also deeper within. Raises TypeError if a value cannot be written, RecursionError if it is nested too deep.
     """
     plain = plain_values(fields)
     with contextlib.suppress(UnicodeEncodeError):
         written = msgspec.json.encode(plain, order="sorted" if is_sorted else None)
-        if b"null" not in written or not _has_infinity(plain):
+        if b"null" not in written or not _has_no_json(plain, nan_in):
             return written
-    # A lone surrogate is not text, nor infinity a number of JSON, though it would be written as null: as they are
-    # written here, they are rejected when the record is decoded, with this record.
+    # A lone surrogate is not text, nor are infinity and NaN numbers of JSON, though they would be written as null: as
+    # they are written here, they are rejected when the record is decoded, with this record.
     return json.dumps(msgspec.to_builtins(plain), sort_keys=is_sorted).encode()
 
 
@@ -278,11 +283,24 @@ def plain_values(values: Any) -> Any:
 _BYTES = (bytes, bytearray, memoryview)
 
 
-def _has_infinity(plain: Any) -> bool:
-    left = [plain]
+def _has_no_json(record: Mapping[str, Any], nan_in: Collection[str]) -> bool:
+    """Returns whether a record has an infinite number, or a NaN within a field that is not one of `nan_in`."""
+    # pandas writes a missing value as NaN, but only in place of the whole value.
+    return any(
+        _has_float(value, math.isinf if name in nan_in or isinstance(value, float) else _is_no_number)
+        for name, value in record.items()
+    )
+
+
+def _is_no_number(value: float) -> bool:
+    return not math.isfinite(value)
+
+
+def _has_float(value: Any, kind: Callable[[float], bool]) -> bool:
+    left = [value]
     while left:
         value = left.pop()
-        if isinstance(value, float) and math.isinf(value):
+        if isinstance(value, float) and kind(value):
             return True
         if isinstance(value, (dict, list, tuple)):
             left += value.values() if isinstance(value, dict) else value

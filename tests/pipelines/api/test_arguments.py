@@ -76,17 +76,29 @@ def test_numbers_of_numpy_are_numbers_and_a_setting_is_no_option() -> None:
 
 
 @pytest.mark.parametrize("form", [list, pa.Table.from_pylist])
-def test_infinity_is_no_number_of_a_record_and_nan_a_missing_value(form: Any) -> None:
-    def rules(value: Any) -> Any:
+def test_infinity_and_nan_are_no_numbers_within_a_record_and_a_field_that_is_nan_is_absent(form: Any) -> None:
+    def record(value: Any, **more: Any) -> dict[str, Any]:
         rule = {"id": 1, "matches": 1, "properties": {"a": 1.0, "b": value}, "centerlines": [1]}
-        return form([{"sample_id": "a", "rules": [rule]}])
+        return {"sample_id": "a", "rules": [rule], **more}
 
-    for value in (math.inf, -math.inf, np.float32("inf")):
+    def rules(value: Any, **more: Any) -> Any:
+        return form([record(value, **more)])
+
+    for value in (math.inf, -math.inf, np.float32("inf"), math.nan, np.float32("nan")):
         with pytest.warns(UserWarning, match="1 prediction record rejected"):
             found = beamscore.evaluate("traffic_rules", rules(None), rules(value), replicates=0)
         assert found.values["overall.f1"] == 0
         assert [each.message.endswith("NaN and Infinity are not JSON") for each in found.rejected] == [True]
-    assert beamscore.evaluate("traffic_rules", rules(None), rules(math.nan), replicates=0).values["overall.f1"] == 1
+        with pytest.raises(beamscore.RejectedRecord, match="NaN and Infinity are not JSON"):
+            beamscore.score("traffic_rules", record(None), record(value))
+    truths = rules(None, z={"within": math.nan})
+    found = beamscore.evaluate("traffic_rules", truths, rules(None), slices=["z"], replicates=0)
+    assert (found.values["overall.f1"], list(found.slices)) == (1, ['z={"within": null}'])
+    # pandas has NaN in place of a missing value.
+    nothing = form([{"sample_id": "a", "rules": math.nan}])
+    assert (
+        beamscore.evaluate("traffic_rules", rules(None), nothing, replicates=0).coverage["predictions"]["scored"] == 1
+    )
 
 
 def test_a_column_that_no_ground_truth_has_is_refused_and_one_without_values_warned_of() -> None:

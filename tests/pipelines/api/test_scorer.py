@@ -106,6 +106,17 @@ def test_an_error_in_the_middle_of_the_records_adds_nothing() -> None:
     assert (found.sums, found.coverage["ground_truth"]["duplicate"]) == (scorer_of(slice(0, 30)).compute().sums, 2)
 
 
+def test_a_prediction_that_comes_after_its_sample_is_told_from_one_without_a_sample() -> None:
+    late = "its ground truth was in an earlier update; give both records of a sample to the same update"
+    scorer = beamscore.Scorer("toy", replicates=0)
+    scorer.update([{"sample_id": "x", "text": "a"}, {"sample_id": "y", "text": "a"}], [])
+    scorer.update([], [{"sample_id": "y", "text": "a"}, {"sample_id": "z", "text": "a"}])
+    with pytest.warns(UserWarning, match=f"^the predictions: nothing was scored: y, for example: {late}$"):
+        found = scorer.compute()
+    errors = {each.sample_id: each.message for each in found.rejected}
+    assert errors == {"y": late, "z": "no ground-truth record has this sample_id"}
+
+
 def test_a_merge_leaves_the_other_alone() -> None:
     first, second = scorer_of(slice(0, 3)), scorer_of(slice(3, 6))
     before = state(second)

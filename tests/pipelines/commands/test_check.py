@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -148,6 +149,17 @@ def test_what_would_be_rejected_replaced_or_not_scored_is_told(folder: Path) -> 
         write_lines(folder / "done" / "samples" / "x.jsonl", TRUTHS)
         code, _, stderr = check(truths, predictions, *more)
         assert (code, f"beamscore: {problem}" in stderr) == (2, True), stderr
+
+
+def test_a_file_that_breaks_off_is_refused_as_by_the_run(folder: Path) -> None:
+    """Also if records are read before it does."""
+    whole = gzip.compress((folder / "p.jsonl").read_bytes())
+    for name, content in (("end", whole[:-8]), ("half", whole[: len(whole) // 2]), ("bad", whole[:-8] + bytes(8))):
+        (folder / f"{name}.jsonl.gz").write_bytes(content)
+        code, _, stderr = check("t.jsonl", f"{name}.jsonl.gz")
+        run = evaluate(folder / "out", "t.jsonl", f"{name}.jsonl.gz", "--no-html")
+        assert (code, stderr.count("\n"), stderr.splitlines()[-1:]) == (run.code, 1, run.stderr.splitlines()[-1:])
+        assert code == 2
 
 
 def test_more_records_than_it_looks_at_are_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

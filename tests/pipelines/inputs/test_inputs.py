@@ -104,13 +104,14 @@ def test_the_first_records_are_summed_up(folder: Path, monkeypatch: pytest.Monke
     assert (first.fields, list(first.by_id)) == ({"sample_id": 2, "text": 1, "page": 1}, ["a", "b"])
     assert (first.read, first.records, first.rejected, first.whole, first.sample_id) == (3, 2, 1, True, "a")
     assert first.problem.startswith("keys.jsonl:1: this is not JSON: ")
-    # A file lists its fields, with or without values; a file that cannot be read is one problem.
+    # A file lists its fields, with or without values; a file that cannot be read is no record.
     (folder / "gone.jsonl.gz").write_bytes(b"no gzip")
     inputs = found(["t.parquet", "late.parquet", "gone.jsonl.gz"])
-    for files, expected in ((3, (2, 1, True)), (2, (2, 0, False)), (1, (1, 0, False))):
+    for files, expected in ((3, (2, 0, False)), (2, (2, 0, False)), (1, (1, 0, False))):
         monkeypatch.setattr("beamscore.pipelines.inputs.inputs.FILES_LOOKED_AT", files)
         first = inputs.first_records(GROUND_TRUTH)
         assert (first.records, first.rejected, first.whole) == expected
+        assert first.unreadable.startswith("gone.jsonl.gz: cannot be read as jsonl: ") is (files == 3)
         assert list(first.by_id) == ["x"]
     for records, expected in ((2, (2, 0, True)), (1, (1, 0, False))):
         monkeypatch.setattr("beamscore.pipelines.inputs.inputs.RECORDS_LOOKED_AT", records)
