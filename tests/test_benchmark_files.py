@@ -149,6 +149,18 @@ def test_a_defect_is_quarantined_with_the_line_that_raised_it(folder: Path) -> N
     assert outcome.rejected.message == said
 
 
+def test_a_value_outside_of_the_declared_bounds_is_warned_of(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its interval, which rests on the declaration, does not contain it."""
+    (folder / "my_metric.py").write_text(EXAMPLE.replace('"samples": 1', '"samples": 0.2'))
+    write_lines(folder / "truth.jsonl", TRUTHS)
+    paths = ["--ground-truth", "truth.jsonl", "--predictions", "ours=truth.jsonl", "--no-html", "--output", "run"]
+    assert main(["evaluate", "my_metric.py:WER", *paths]) == 0
+    said = "exact_match of ours is 5, outside its bounds 0 to 1: the benchmark declares it wrongly"
+    assert said in capsys.readouterr().err
+    with pytest.warns(UserWarning, match=said.replace(" of ours", "")):
+        assert beamscore.evaluate("my_metric.py:WER", TRUTHS, TRUTHS).values["exact_match"] == pytest.approx(5)
+
+
 def test_a_cluster_refuses_a_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_lines(folder / "truth.jsonl", TRUTHS[:1])
     paths = ["--ground-truth", "truth.jsonl", "--predictions", "truth.jsonl", "--output", "run"]

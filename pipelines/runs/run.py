@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
+import math
 import posixpath
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
@@ -26,7 +27,7 @@ from ...transforms.rows import EarlierRows
 from ...transforms.totals import SliceKey, SliceResult, truth_count
 from ..config import settings
 from ..config.errors import UsageError, one_line
-from ..config.settings import Configuration, predictions_of
+from ..config.settings import Configuration, of_system, predictions_of
 from ..inputs.mismatch import without_values
 from .differences import SCORED_ALIKE, RunSignature, differences, file_versions, signature
 from .documents import (
@@ -57,6 +58,8 @@ LAYOUT = Layout("evaluation", (REPORT, PAGE, SUMS, SUMMARY, RUN), ("samples", "q
 REPEATS_NAMED = 5
 MIN_SAMPLES, MIN_CLUSTERS = 20, 6
 """With fewer units than these, the interval of a metric is rough."""
+BOUND_TOLERANCE = 1e-9
+"""How far a value may be outside its bounds by rounding, relative to the value if that is above 1."""
 
 Worst = tuple[float, str, str]
 """The value, the sample_id and the status of a sample."""
@@ -165,7 +168,8 @@ class Run:
         summary = Summary(
             version=VERSION,
             intervals_method=METHODS if drawn.replicates else {},
-            warnings=warnings,
+            # Merged runs may share such a line, and have it again together.
+            warnings=list(dict.fromkeys([*warnings, *_out_of_bounds(benchmark, systems)])),
             ranking=rank({name: each.values for name, each in systems.items()}, benchmark.ranking_metrics()),
             systems=systems,
             **common,
@@ -399,6 +403,23 @@ def _few_units(configuration: Configuration, system: SystemSummary) -> list[str]
             f"{what}, which makes its interval rough; units in summary.json has the numbers"
         )
     return warnings
+
+
+def _out_of_bounds(benchmark: Benchmark[Any, Any, Any], systems: Mapping[str, SystemSummary]) -> Iterator[str]:
+    """Yields a warning for each metric whose value contradicts its declaration, so that its interval is wrong, too."""
+    for name, system in systems.items():
+        for metric, value in system.values.items():
+            spec = benchmark.spec_of(metric)
+            if spec is None or value is None:
+                continue
+            low, high = (
+                math.inf * sign if end is None else end for end, sign in zip(spec.bounds, (-1, 1), strict=True)
+            )
+            if min(value - low, high - value) < -BOUND_TOLERANCE * max(1.0, abs(value)):
+                yield (
+                    f"{metric}{of_system(name)} is {value:g}, outside its bounds {low:g} to {high:g}: "
+                    "the benchmark declares it wrongly"
+                )
 
 
 def _rare_repeats(system: str, outcomes: Sums | None) -> list[str]:
