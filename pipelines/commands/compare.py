@@ -21,6 +21,7 @@ import numpy as np
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 
+from ...metrics.repeats import repeats_of
 from ...metrics.statistics.bootstrap import Bootstrap
 from ...metrics.statistics.comparison import (
     SWAPS,
@@ -114,16 +115,22 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
 def allowed_differences(baseline: SystemRun, candidate: SystemRun, allowed: bool, option: str) -> list[str]:
     """Returns the differences between two systems.
 
-    Raises UsageError, which names the `option` that allows them, if the systems differ and that is not allowed.
+    Raises UsageError, which names the `option` that allows them, if the systems differ and that is not allowed. Other
+    numbers of repeats never are.
     """
     before, after = baseline.run.signature, candidate.run.signature
     reasons = differences(before, after, COMPARED, it="the candidate")
-    hint = ""
+    refused, hint = f"{baseline.name} and {candidate.name} cannot be compared", ""
     # A swap of an answer with several repeats of another is not defined.
     if before.benchmark == after.benchmark and before.config.get("repeats") == after.config.get("repeats"):
+        ours, theirs = (len(repeats_of(side.run.corpus(side.system))) for side in (baseline, candidate))
+        if ours != theirs:
+            raise UsageError(
+                f"{refused}: they have {ours} and {theirs} repeats; a gate with not_worse_than compares their means"
+            )
         hint = f"; give {option} to compare the samples with the same ground truth"
     if reasons and not (hint and allowed):
-        raise UsageError(f"{baseline.name} and {candidate.name} cannot be compared: {'; '.join(reasons)}{hint}")
+        raise UsageError(f"{refused}: {'; '.join(reasons)}{hint}")
     return reasons
 
 
