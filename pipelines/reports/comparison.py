@@ -208,7 +208,8 @@ def compared_metric(kind: type[AnyBenchmark], name: str, comparison: Mapping[str
     """Returns a metric of all samples of comparison.json, with its verdict."""
     values, metric = comparison["metrics"][name], doc.Metric.of(kind.spec_of(name), name)
     difference = _difference(values)
-    word = difference_word(difference, metric.higher_is_better, values["verdict"] == "too few differ")
+    has_few = values["verdict"] == "too few differ"
+    word = difference_word(difference, metric.higher_is_better, has_few, values["differing_samples"])
     before, after = (doc.Measured(values[side]) for side in SIDES)
     difference = msgspec.structs.replace(difference, verdict=word)
     return doc.Compared(metric, 0, before, after, difference, values["p"], values["detectable"])
