@@ -30,7 +30,7 @@ from .intervals import ROUNDING, Interval, t_quantile, wilson
 from .measured import AnyBenchmark, Measured, spec_of, spreads
 
 POWER = 0.8
-"""The probability with which a difference as large as `detectable` is detected."""
+"""The probability with which the interval of a true difference as large as `detectable` excludes 0."""
 
 MIN_DIFFERING_UNITS, ADDED_UNITS = 20, 2
 """docs/explanation/statistics.md has how often these values wrongly accept a candidate as good enough."""
@@ -45,8 +45,8 @@ class PairedDifference:
     error: the standard error of the difference; None if fewer than half of the replicates have one.
     interval: of the difference; None if `error` is None, or a metric without bounds is based on a single unit.
     units: how many samples, or clusters, count for the metric: the smaller number of both systems.
-    detectable: the smallest difference that this corpus distinguishes from 0 with probability 80 %, at most the width
-    of a metric with two bounds.
+    detectable: the smallest true difference whose `interval` excludes 0 with a probability of 80 %, at most the width
+    of a metric with two bounds. A verdict corrected for several metrics and slices needs a larger one.
     cautious: the interval that allows for losses that no unit shows. For a metric without two bounds it is `interval`,
     since the size of such a loss is unknown.
     same_predictions: whether both systems are known to have the same predictions.
