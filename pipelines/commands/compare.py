@@ -57,7 +57,7 @@ from ..reports.comparison import (
 )
 from ..runners import launch
 from ..runs.comparison import COMPARISON, REPORT, ComparisonSetting, document, signature_of
-from ..runs.differences import COMPARED, differences, surroundings
+from ..runs.differences import COMPARED, changed_formulas, differences, surroundings
 from ..runs.documents import verdict_lines
 from ..runs.named import SystemRun, open_system
 from ..runs.provenance import PAGE_PROBLEM
@@ -113,7 +113,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
 
 
 def allowed_differences(baseline: SystemRun, candidate: SystemRun, allowed: bool, option: str) -> list[str]:
-    """Returns the differences between two systems.
+    """Returns the differences between two systems, and what is done about them.
 
     Raises UsageError, which names the `option` that allows them, if the systems differ and that is not allowed. Other
     numbers of repeats never are.
@@ -131,6 +131,8 @@ def allowed_differences(baseline: SystemRun, candidate: SystemRun, allowed: bool
         hint = f"; give {option} to compare the samples with the same ground truth"
     if reasons and not (hint and allowed):
         raise UsageError(f"{refused}: {'; '.join(reasons)}{hint}")
+    if changed_formulas(*(each.config.get("derived") or {} for each in (before, after))):
+        reasons.append("the candidate's derived metrics are computed by the formulas of the baseline")
     return reasons
 
 
