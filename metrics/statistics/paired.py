@@ -12,8 +12,9 @@ with probability 1 %, nothing differs in 13 % of corpora of 200 units, and SE is
 that such a loss would reverse, adds 2 (width / n)^2 to SE^2 while fewer than 20 units differ, as if two more differed
 by the whole width of a metric with two bounds. Agresti and Min add pseudo-observations in much the same way ("Simple
 Improved Confidence Intervals for Comparing Matched Proportions", Statistics in Medicine 24, 2005). The sums alone do
-not show how many units differ, only that at least (n SE / width)^2 do, the case of each differing by the width. Systems
-with the same predictions are equal on any corpus: nothing is added then.
+not show how many units differ, only that at least (n SE / width)^2 do, the case of each differing by the width. A mean
+over classes or slices also takes this least number where the units are counted: many may differ in some classes, none
+in another. Systems with the same predictions are equal on any corpus: nothing is added then.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from .intervals import ROUNDING, Interval, t_quantile, wilson
 from .measured import AnyBenchmark, Measured, spec_of, spreads
 
 POWER = 0.8
-"""The probability with which a difference as large as `detectable` is detected."""
+"""The probability with which the interval of a true difference as large as `detectable` excludes 0."""
 
 MIN_DIFFERING_UNITS, ADDED_UNITS = 20, 2
 """docs/explanation/statistics.md has how often these values wrongly accept a candidate as good enough."""
@@ -44,8 +45,8 @@ class PairedDifference:
     error: the standard error of the difference; None if fewer than half of the replicates have one.
     interval: of the difference; None if `error` is None, or a metric without bounds is based on a single unit.
     units: how many samples, or clusters, count for the metric: the smaller number of both systems.
-    detectable: the smallest difference that this corpus distinguishes from 0 with probability 80 %, at most the width
-    of a metric with two bounds.
+    detectable: the smallest true difference whose `interval` excludes 0 with a probability of 80 %, at most the width
+    of a metric with two bounds. A verdict corrected for several metrics and slices needs a larger one.
     cautious: the interval that allows for losses that no unit shows. For a metric without two bounds it is `interval`,
     since the size of such a loss is unknown.
     same_predictions: whether both systems are known to have the same predictions.
@@ -71,8 +72,8 @@ def paired_differences(
 ) -> dict[str, PairedDifference]:
     """Returns the difference of each metric that either system has, for one slice.
 
-    differing: by metric, how many units differ; None if not known. The replicates of both must have been drawn with
-    the same seed, over the same samples.
+    differing: by metric, how many units differ; None if not known. It is not used for means over classes or slices. The
+    replicates of both must have been drawn with the same seed, over the same samples.
     Raises ValueError if their numbers differ.
     """
     same = baseline.predictions is not None and baseline.predictions == candidate.predictions
@@ -91,7 +92,8 @@ def paired_differences(
         wider = error
         if not same or error or difference:
             size = min(baseline.size(name), candidate.size(name))
-            wider = widened_error(error, size, spec.width, None if differing is None else differing.get(name, 0))
+            counted = None if differing is None or _has_classes(benchmark, name) else differing.get(name, 0)
+            wider = widened_error(error, size, spec.width, counted)
         differences[name] = PairedDifference(
             before,
             after,
@@ -104,6 +106,12 @@ def paired_differences(
             same,
         )
     return differences
+
+
+def _has_classes(benchmark: AnyBenchmark, metric: str) -> bool:
+    """Returns whether a metric, or a part of it, is a mean over classes or slices."""
+    kind, spec = type(benchmark), spec_of(type(benchmark), metric)
+    return bool(spec.sliced or spec.classes or any(spec_of(kind, part).classes for part in spec.parts))
 
 
 def widened_error(error: float, size: float, width: float | None, differing: int | None) -> float:

@@ -21,6 +21,7 @@ import numpy as np
 from apache_beam.io.filesystems import FileSystems
 from apache_beam.options.pipeline_options import PipelineOptions
 
+from ...metrics.repeats import repeats_of
 from ...metrics.statistics.bootstrap import Bootstrap
 from ...metrics.statistics.comparison import (
     SWAPS,
@@ -56,7 +57,7 @@ from ..reports.comparison import (
 )
 from ..runners import launch
 from ..runs.comparison import COMPARISON, REPORT, ComparisonSetting, document, signature_of
-from ..runs.differences import COMPARED, differences, surroundings
+from ..runs.differences import COMPARED, changed_formulas, differences, surroundings
 from ..runs.documents import verdict_lines
 from ..runs.named import SystemRun, open_system
 from ..runs.provenance import PAGE_PROBLEM
@@ -112,18 +113,26 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
 
 
 def allowed_differences(baseline: SystemRun, candidate: SystemRun, allowed: bool, option: str) -> list[str]:
-    """Returns the differences between two systems.
+    """Returns the differences between two systems, and what is done about them.
 
-    Raises UsageError, which names the `option` that allows them, if the systems differ and that is not allowed.
+    Raises UsageError, which names the `option` that allows them, if the systems differ and that is not allowed. Other
+    numbers of repeats never are.
     """
     before, after = baseline.run.signature, candidate.run.signature
     reasons = differences(before, after, COMPARED, it="the candidate")
-    hint = ""
+    refused, hint = f"{baseline.name} and {candidate.name} cannot be compared", ""
     # A swap of an answer with several repeats of another is not defined.
     if before.benchmark == after.benchmark and before.config.get("repeats") == after.config.get("repeats"):
+        ours, theirs = (len(repeats_of(side.run.corpus(side.system))) for side in (baseline, candidate))
+        if ours != theirs:
+            raise UsageError(
+                f"{refused}: they have {ours} and {theirs} repeats; a gate with not_worse_than compares their means"
+            )
         hint = f"; give {option} to compare the samples with the same ground truth"
     if reasons and not (hint and allowed):
-        raise UsageError(f"{baseline.name} and {candidate.name} cannot be compared: {'; '.join(reasons)}{hint}")
+        raise UsageError(f"{refused}: {'; '.join(reasons)}{hint}")
+    if changed_formulas(*(each.config.get("derived") or {} for each in (before, after))):
+        reasons.append("the candidate's derived metrics are computed by the formulas of the baseline")
     return reasons
 
 

@@ -28,7 +28,7 @@ from .evaluation import provenance_blocks, signatures
 from .judgement import by_evidence, difference_word, judge_difference, lead_first
 from .render import Reports, write_reports
 from .samples import columns_of, slice_column
-from .tables import compared_table, slice_blocks
+from .tables import DETECTABLE, compared_table, slice_blocks
 from .text import MAX_ID_LENGTH, one_line, some_of
 
 PAGE = "comparison.html"
@@ -208,7 +208,8 @@ def compared_metric(kind: type[AnyBenchmark], name: str, comparison: Mapping[str
     """Returns a metric of all samples of comparison.json, with its verdict."""
     values, metric = comparison["metrics"][name], doc.Metric.of(kind.spec_of(name), name)
     difference = _difference(values)
-    word = difference_word(difference, metric.higher_is_better, values["verdict"] == "too few differ")
+    has_few = values["verdict"] == "too few differ"
+    word = difference_word(difference, metric.higher_is_better, has_few, values["differing_samples"])
     before, after = (doc.Measured(values[side]) for side in SIDES)
     difference = msgspec.structs.replace(difference, verdict=word)
     return doc.Compared(metric, 0, before, after, difference, values["p"], values["detectable"])
@@ -234,8 +235,8 @@ def _remarks(comparison: Mapping[str, Any]) -> Iterator[doc.Text]:
     bootstrap = comparison["bootstrap"]
     unit = "clusters" if bootstrap["clusters"] else "samples"
     setting = f"Differences are candidate minus baseline, with {percent(comparison['confidence'])} intervals of "
-    setting += f"{bootstrap['replicates']:,} paired bootstrap replicates over {unit}. A true difference as large as "
-    setting += "detectable is found with a chance of 80%."
+    setting += f"{bootstrap['replicates']:,} paired bootstrap replicates over {unit}. {DETECTABLE} Verdicts "
+    setting += "corrected for all metrics and slices need a larger one."
     if swaps := comparison["swaps"]:
         setting += f" p is that of {swaps:,} swaps, of the metric alone."
     yield doc.Text(setting, "setting")

@@ -104,7 +104,8 @@ def measured(entry: Mapping[str, Any], name: str) -> Measured:
 class Compared(msgspec.Struct, frozen=True):
     """One metric of two sides. p: of the swap test, None if it was not run.
 
-    detectable: a true difference as large as this is detected with a probability of 80 %; None if it is not known.
+    detectable: the interval of a true difference as large as this excludes 0 with a probability of 80 %; None if it is
+    not known.
     """
 
     metric: Metric

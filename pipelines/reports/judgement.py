@@ -26,16 +26,16 @@ SYSTEMS_NAMED = 3
 _WORST_FIRST: tuple[Judgement, ...] = ("fail", "invalid", "inconclusive")
 
 
-def difference_word(difference: Measured, higher_is_better: bool, has_few: bool) -> str:
+def difference_word(difference: Measured, higher_is_better: bool, has_few: bool, differing: int | None = None) -> str:
     """Returns the verdict on a difference: better or worse if its interval excludes zero, and enough units differ.
 
-    has_few: whether fewer units differ than any test needs.
+    has_few: whether fewer units differ than any test needs. differing: how many samples differ; None: not known.
     """
     if difference.value is None:
         return "not compared"
     if difference.low is None or difference.high is None:
         return "no interval"
-    if difference.known == [0, 0, 0]:
+    if difference.known == [0, 0, 0] and not differing:
         return "identical"
     if difference.low <= 0 <= difference.high:
         return "no difference shown"

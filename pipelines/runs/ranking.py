@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Place(msgspec.Struct, frozen=True):
     """The place of a system, from 1, as in summary.json.
 
-    tied: whether it shares its place with the system above, because the interval of the difference contains 0, or both
+    tied: whether it shares its place with the system above, because no interval of the difference excludes 0, or both
     are equal in all ranking metrics. difference: to the first system of the previous place or of its own, with its
     interval; None for the first system of all.
     """
@@ -60,7 +60,7 @@ def rank_with_ties(run: Run) -> Ranking | None:
     """Returns the places of the systems of a run, best first; None for a single system, or without a metric.
 
     The metric is the first ranking metric that any system has. A system shares the place of the first system of the
-    group above if the paired interval of their difference contains 0, or both are equal in all ranking metrics.
+    group above if they have a difference and no interval that excludes 0, or are equal in all ranking metrics.
     """
     benchmark, order = run.configuration.benchmark, run.summary.ranking
     metrics = benchmark.ranking_metrics()
@@ -75,8 +75,8 @@ def rank_with_ties(run: Run) -> Ranking | None:
     places = [Place(leader, 1)]
     for number, name in enumerate(others, start=2):
         behind = paired_differences(benchmark, measured[leader], measured[name], confidence)[spec.name]
-        low, high = behind.interval or (1.0, 1.0)
-        tied = values[name] == values[leader] or low <= 0 <= high
+        low, high = behind.interval or (0.0, 0.0)
+        tied = values[name] == values[leader] or (behind.difference is not None and low <= 0 <= high)
         place = places[-1].place if tied else number
         places.append(Place(name, place, tied, behind.difference, behind.interval))
         leader = leader if tied else name

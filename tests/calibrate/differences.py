@@ -62,7 +62,7 @@ def _alarmed(
     if error is None or math.isnan(difference):
         return Shares()
     differing = int(np.any([before[name] != after[name] for name in before], axis=0).sum())
-    errors = error, widened_error(error, min(sizes), declared.width, differing)
+    errors = error, widened_error(error, min(sizes), declared.width, None if declared.classes else differing)
     plain, cautious = (
         _excludes_zero(paired_interval(difference, each, min(counted), CONFIDENCE, declared.width)) for each in errors
     )

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+import beamscore
 from beamscore.metrics.statistics.bootstrap import Bootstrap
 from beamscore.metrics.statistics.comparison import SwapWeights
 from beamscore.metrics.statistics.measured import measure
@@ -233,6 +234,26 @@ def test_two_systems_of_one_run(tmp_path: Path) -> None:
         (f"{run}:newer", f"{run}:newer: there is no such system in this run; there are old, new"),
     ]:
         assert refused("compare", f"{run}:old", other) == told
+
+
+def test_differences_that_cancel_in_each_cluster_are_not_called_identical(tmp_path: Path) -> None:
+    """The two samples of a cluster trade their similarities: every replicate has a difference of 0."""
+    before, after = (
+        [row(f"s{n}", (0.25, 0.5)[n % 2 ^ turned], unit=f"u{n // 2}") for n in range(20)] for turned in (0, 1)
+    )
+    runs = write_run(tmp_path / "a", before, {"cluster": "page"}), write_run(tmp_path / "b", after, {"cluster": "page"})
+    document = compare(*runs, tmp_path / "out")
+    found = {
+        name: [each["interval"], each["differing_samples"], each["verdict"]] for _, name, each in metrics_of(document)
+    }
+    assert found == {
+        "exact_match": [[0, 0], 0, "identical"],
+        "similarity": [[0, 0], 20, "no difference shown"],
+    }
+    report = (tmp_path / "out" / "comparison.md").read_text()
+    assert "No difference is shown in 2 main metrics." in report
+    assert "equal to the baseline" not in report
+    assert beamscore.compare(*map(str, runs)).judgement == "no difference shown"
 
 
 def test_a_slice_of_one_run_alone_is_told(tmp_path: Path) -> None:

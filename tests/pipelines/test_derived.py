@@ -115,6 +115,14 @@ def test_a_mean_over_other_slices_passes_no_gate(tmp_path: Path) -> None:
 def test_another_formula_under_one_name_is_told_and_another_metric_is_not(nights: Path) -> None:
     told = 'used derived.both: "mean(exact_match, similarity)" instead of "mean(similarity)"'
     assert told in refused("compare", nights / "old", nights / "good")
+    # If that is allowed, one formula holds for both sides.
+    output = nights.parent / "allowed"
+    flags = ("--output", output, "--allow-differences", "--quiet", "--no-html")
+    code, _, stderr = command("compare", nights / "old", nights / "good", *flags)
+    by_formula = "the candidate's derived metrics are computed by the formulas of the baseline"
+    document = json.loads((output / "comparison.json").read_bytes())
+    assert (code, document["differences"][-1], stderr.count(by_formula)) == (0, by_formula, 1)
+    assert document["metrics"]["both"]["candidate"] == values_of(nights / "good")["similarity"]
     without = evaluate(nights / "without", nights / "t.jsonl", nights / "good.jsonl", "--quiet")
     assert without.code == 0
     assert "derived" not in without.summary["config"]

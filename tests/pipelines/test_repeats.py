@@ -201,6 +201,21 @@ def test_finished_runs_with_repeats_are_compared_gated_and_followed(run: Run, tr
         assert "used repeats: true instead of null" in refused("compare", once.output, run.output, *allowed)
 
 
+def test_runs_with_other_numbers_of_repeats_are_not_compared_but_gated(run: Run, truths: Path, tmp_path: Path) -> None:
+    """After a swap, the third repeat would exist for some of the samples only."""
+    given = write_lines(tmp_path / "p.jsonl", predictions(repeats=2))
+    gates = json.dumps({"exact_match": {"not_worse_than": "baseline", "margin": 0.9}})
+    other = evaluate(
+        tmp_path / "other", truths, given, *SLICED, "--set", f"gates={gates}", "--baseline", str(run.output)
+    )
+    told = "they have 3 and 2 repeats; a gate with not_worse_than compares their means"
+    for allowed in (False, True):
+        assert refused("compare", run.output, other.output, *["--allow-differences"][:allowed]).endswith(told)
+        with pytest.raises(ValueError, match=told):
+            beamscore.compare(str(run.output), str(other.output), allow_differences=allowed)
+    assert [each["verdict"] for each in other.summary["gates"]] == ["pass"]
+
+
 def test_merged_runs_must_have_the_same_repeats(run: Run, tmp_path: Path) -> None:
     def shard(name: str, start: int, end: int, repeats: int = 3) -> Path:
         ids = {truth["sample_id"] for truth in TRUTHS[start:end]}

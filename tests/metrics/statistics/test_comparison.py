@@ -12,11 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from beamscore.metrics.derived import with_derived
 from beamscore.metrics.statistics import comparison, paired
 from beamscore.metrics.statistics.bootstrap import Bootstrap, hash_of_text, uniforms_of
 from beamscore.metrics.statistics.comparison import ComparedMetric, SwapTest, SwapWeights, studentized, swap_p
 from beamscore.metrics.statistics.measured import Measured
 from beamscore.metrics.statistics.paired import PairedDifference, paired_differences, same_samples
+from beamscore.metrics.statistics.sum_table import with_slices
 from beamscore.metrics.statistics.sums import Sums
 from tests.calibrate.differences import alarms, family_alarms, wrong_passes, wrong_verdicts
 from tests.calibrate.populations import CASES
@@ -121,6 +123,35 @@ def test_an_error_allows_for_losses_that_no_unit_has() -> None:
         found = [paired.widened_error(width * error, size, width, differing) for width in (1, 3)]
         assert found == pytest.approx([expected, 3 * expected]), differing
         assert paired.widened_error(error, size, None, differing) == error
+
+
+def of_kind(kind: str, equal: bool) -> Statistics:
+    """Returns the statistics of a toy sample in the slice of a kind, and those of a chart of that class."""
+    sample = with_slices({"samples": 1, "equal": int(equal)}, [(("kind",), (kind,))], ["kind"])
+    return {**sample, f"task1.confusion[{kind}|{kind if equal else 'x' if kind == 'y' else 'y'}]": 1}
+
+
+@pytest.mark.parametrize(
+    ("plain", "formula", "means"),
+    [
+        (TOY, "slice_mean(exact_match, kind)", ["half"]),
+        (make_benchmark("chart"), "task1.macro_recall", ["half", "task1.macro_recall"]),
+    ],
+)
+def test_many_that_differ_in_some_classes_say_nothing_of_another(plain: Any, formula: str, means: list[str]) -> None:
+    """The candidate wins 40 of 200 samples of x, and of y. The only sample of z is equal, and adds nothing to SE."""
+    benchmark = with_derived(type(plain), {"half": f"{formula} / 2"})(plain.options)
+    for kinds, is_shown in (("xy" * 200, True), ("xy" * 200 + "z", False)):
+        baseline, candidate = (
+            measured(
+                benchmark, {str(n): of_kind(kind, won or n % 10 > 1 or kind == "z") for n, kind in enumerate(kinds)}
+            )
+            for won in (False, True)
+        )
+        found = paired_differences(benchmark, baseline, candidate, 0.95, dict.fromkeys(means, 80))
+        for name in means:
+            ends = found[name].interval, found[name].cautious
+            assert [each is not None and each[0] > 0 for each in ends] == [True, is_shown]
 
 
 SETS = st.sets(st.integers(0, 30), min_size=1, max_size=20)

@@ -62,17 +62,17 @@ def test_other_samples_are_told_though_they_are_as_many() -> None:
 
 
 @given(st.lists(st.sampled_from([None, 0, 2, 4]), min_size=1, max_size=8))
-def test_a_place_is_one_more_than_the_systems_that_are_better(values: list[int | None]) -> None:
+def test_without_intervals_only_systems_without_a_value_are_behind(values: list[int | None]) -> None:
     """Without replicates; values: how many of four samples are right, None: nothing was scored."""
     systems = {f"s{n}": (range(right or 0), range(0 if right is None else 4)) for n, right in enumerate(values)}
     found = run_of(systems, 0).places
     if len(values) == 1:
         assert found is None
         return
-    worth = {f"s{number}": -1 if right is None else right for number, right in enumerate(values)}
+    scored = sum(right is not None for right in values)
     assert found is not None
     assert {each.system: each.place for each in found.places} == {
-        name: 1 + sum(other > own for other in worth.values()) for name, own in worth.items()
+        f"s{number}": 1 if right is not None else 1 + scored for number, right in enumerate(values)
     }
 
 
