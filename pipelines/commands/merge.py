@@ -44,6 +44,8 @@ from .gate import JudgedRun, read_baseline, remove_verdicts, report_run
 
 COPY_BYTES = 1 << 20
 OVERLAPS_SHOWN = 5
+JUDGED_BY = ("gates", "inconclusive", "max_missing_fraction", "max_rejected_fraction")
+"""The keys of a configuration that decide the exit code: taken from one run, they would depend on the order of runs."""
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
@@ -152,8 +154,8 @@ def _make(plan: MergePlan, parts: dict[str, list[Any]]) -> dict[str, bytes]:
 def merged_configuration(runs: Sequence[Run], output: str) -> Configuration:
     """Returns the configuration of one evaluation of all inputs: the first run's, with the inputs of all runs.
 
-    Raises UsageError if the runs do not match in benchmark, version, options, systems or slices, or if one lacks a
-    fingerprint, so that the merged run would have a wrong one.
+    Raises UsageError if the runs do not match in benchmark, version, options, systems, slices or what they are judged
+    by, or if one lacks a fingerprint, so that the merged run would have a wrong one.
     """
     first = runs[0]
     for run in runs:
@@ -167,7 +169,11 @@ def merged_configuration(runs: Sequence[Run], output: str) -> Configuration:
         reasons = [f"{each}; evaluate it again" for each in differences(first.signature, run.signature, SCORED_ALIKE)]
         if run.systems.keys() != first.systems.keys():
             reasons.append(f"it has the systems {', '.join(run.systems)}, not {', '.join(first.systems)}")
-        for key, reason in (("slices", "it was sliced by other columns"), ("derived", "it has other derived metrics")):
+        for key, reason in (
+            ("slices", "it was sliced by other columns"),
+            ("derived", "it has other derived metrics"),
+            *((key, f"it has another value of {key}; evaluate it again with the same") for key in JUDGED_BY),
+        ):
             if run.summary.config.get(key) != first.summary.config.get(key):
                 reasons.append(reason)
         if first.summary.config.get("repeats") and not reasons:
