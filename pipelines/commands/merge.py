@@ -169,8 +169,9 @@ def merged_configuration(runs: Sequence[Run], output: str) -> Configuration:
         reasons = [f"{each}; evaluate it again" for each in differences(first.signature, run.signature, SCORED_ALIKE)]
         if run.systems.keys() != first.systems.keys():
             reasons.append(f"it has the systems {', '.join(run.systems)}, not {', '.join(first.systems)}")
+        sliced = [" and ".join(each.summary.config.get("slices", [])) or "no column" for each in (run, first)]
         for key, reason in (
-            ("slices", "it was sliced by other columns"),
+            ("slices", f"it was sliced by {', not by '.join(sliced)}"),
             ("derived", "it has other derived metrics"),
             *((key, f"it has another value of {key}; evaluate it again with the same") for key in JUDGED_BY),
         ):

@@ -94,6 +94,7 @@ def test_what_does_not_fit_is_told_in_one_line(runs: Path, tmp_path: Path) -> No
     other = run(tmp_path / "other", [half], "--set", "protocol=released").output
     derived = run(tmp_path / "derived", [half], "--set", "derived={}").output
     sliced = run(tmp_path / "sliced", [half], flags=(*FLAGS[:4], *FLAGS[6:])).output
+    turned = run(tmp_path / "turned", [half], flags=(*FLAGS[:2], *FLAGS[4:6], *FLAGS[2:4], *FLAGS[6:])).output
     one = evaluate(tmp_path / "one", half / "t.jsonl", {"ours": half / "ours.jsonl"}, *FLAGS, "--set", DERIVED).output
     bare = tmp_path / "bare"
     shutil.copytree(second, bare, ignore=shutil.ignore_patterns(".runs", "samples"))
@@ -101,7 +102,8 @@ def test_what_does_not_fit_is_told_in_one_line(runs: Path, tmp_path: Path) -> No
         ([first], "give at least two runs to merge"),
         ([second, first, first], f"sample_ids are in more than one of the runs, such as s0 ({first} and {first})"),
         ([first, other], f"{other}: cannot be merged with {first}: it used protocol: "),
-        ([first, sliced], f"{sliced}: cannot be merged with {first}: it was sliced by other columns"),
+        ([first, sliced], f"{sliced}: cannot be merged with {first}: it was sliced by kind, not by kind and words"),
+        ([first, turned], f"{turned}: cannot be merged with {first}: it was sliced by words and kind, not by kind"),
         ([first, derived], f"{derived}: cannot be merged with {first}: it has other derived metrics"),
         ([first, one], f"{one}: cannot be merged with {first}: it has the systems ours, not ours, same"),
         # Nothing would tell whether its samples are others.
