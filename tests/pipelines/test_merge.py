@@ -81,11 +81,15 @@ def test_runs_that_share_samples_are_refused_with_their_names(runs: Path, tmp_pa
     """Also where a prediction belongs to a sample of another run: one evaluation of all would have paired it."""
     shared = refused(runs / "first", runs / "whole", "--output", tmp_path / "out")
     assert shared.startswith(f"sample_ids are in more than one of the runs, such as s0 ({runs}/first and ")
-    stray = shard(tmp_path / "in", [(CORPUS[0][0] | {"sample_id": "new"}, CORPUS[1][1])], [])
-    write_lines(stray / "same.jsonl", [{"sample_id": "s1", "text": "x"}])
-    assert run(tmp_path / "third", [stray], *GATE).code == 1  # nothing was scored
-    shared = refused(runs / "first", tmp_path / "third", "--output", tmp_path / "out")
-    assert shared.startswith("sample_ids are in more than one of the runs, such as s1 (")
+    assert shared.endswith("; merge runs over disjoint samples")
+    for name in ("third", "fourth"):
+        stray = shard(tmp_path / f"in-{name}", [(CORPUS[0][0] | {"sample_id": name}, CORPUS[1][1])], [])
+        write_lines(stray / "same.jsonl", [{"sample_id": "s1", "text": "x"}])
+        assert run(tmp_path / name, [stray], *GATE).code == 1  # nothing was scored
+    for other in (runs / "first", tmp_path / "fourth"):
+        told = f"sample_ids are in more than one of the runs, such as s1 ({other} and {tmp_path}/third); "
+        told += "the samples are disjoint, but predictions are shared: split the predictions too, and evaluate again"
+        assert refused(other, tmp_path / "third", "--output", tmp_path / "out") == told
     assert not (tmp_path / "out" / "summary.json").exists()
 
 
@@ -100,7 +104,8 @@ def test_what_does_not_fit_is_told_in_one_line(runs: Path, tmp_path: Path) -> No
     shutil.copytree(second, bare, ignore=shutil.ignore_patterns(".runs", "samples"))
     cases: list[tuple[list[str | Path], str]] = [
         ([first], "give at least two runs to merge"),
-        ([second, first, first], f"sample_ids are in more than one of the runs, such as s0 ({first} and {first})"),
+        # There may be more runs than an integer has bits.
+        ([second, *[first] * 64], f"sample_ids are in more than one of the runs, such as s0 ({first} and {first}"),
         ([first, other], f"{other}: cannot be merged with {first}: it used protocol: "),
         ([first, sliced], f"{sliced}: cannot be merged with {first}: it was sliced by kind, not by kind and words"),
         ([first, turned], f"{turned}: cannot be merged with {first}: it was sliced by words and kind, not by kind"),
