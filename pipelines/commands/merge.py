@@ -44,6 +44,8 @@ from .gate import JudgedRun, read_baseline, remove_verdicts, report_run
 
 COPY_BYTES = 1 << 20
 OVERLAPS_SHOWN = 5
+JUDGED_BY = ("gates", "inconclusive", "max_missing_fraction", "max_rejected_fraction")
+"""The keys of a configuration that decide the exit code: taken from one run, they would depend on the order of runs."""
 
 
 def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
@@ -104,15 +106,16 @@ def build_merge(pipeline: beam.Pipeline, plan: MergePlan, runs: Sequence[Run]) -
     entries = [(number, path) for number, run in enumerate(runs) for path in run.quarantine]
     rows = pipeline | "Samples" >> beam.Create(samples) | "SpreadSamples" >> beam.Reshuffle()
     lines = pipeline | "Quarantine" >> beam.Create(entries) | "SpreadQuarantine" >> beam.Reshuffle()
+    # Beam encodes an `int` in 64 bits, and there may be more runs.
     ids = (
-        rows | "SampleIds" >> beam.FlatMap(_sample_ids, next(iter(runs[0].systems))).with_output_types(tuple[str, int]),
-        lines | "QuarantinedIds" >> beam.FlatMap(_quarantined_ids).with_output_types(tuple[str, int]),
+        rows | "SampleIds" >> beam.FlatMap(_sample_ids, next(iter(runs[0].systems))).with_output_types(tuple[str, Any]),
+        lines | "QuarantinedIds" >> beam.FlatMap(_quarantined_ids, len(runs)).with_output_types(tuple[str, Any]),
     )
     shared = (
         ids
         | "AllIds" >> beam.Flatten()
         | "RunsOfId" >> beam.CombinePerKey(lambda runs: functools.reduce(operator.or_, runs, 0))
-        | "Overlaps" >> beam.Filter(lambda item: item[1].bit_count() > 1)
+        | "Overlaps" >> beam.Filter(lambda item, count: _either(item[1], count).bit_count() > 1, len(runs))
     )
     most, metric = max(1, plan.configuration.settings.worst_samples), benchmark.main_sample_metric().name
     parts = {
@@ -132,8 +135,10 @@ def _make(plan: MergePlan, parts: dict[str, list[Any]]) -> dict[str, bytes]:
     (shared,) = parts["overlaps"]
     if shared:
         named = ", ".join(f"{printable(sample)} ({_named(plan, runs)})" for sample, runs in shared)
-        problem = f"sample_ids are in more than one of the runs, such as {named}"
-        raise InputProblem(f"{problem}; merge runs over disjoint samples")
+        hint = "merge runs over disjoint samples"
+        if all((runs % (1 << len(plan.runs))).bit_count() < 2 for _, runs in shared):
+            hint = "the samples are disjoint, but predictions are shared: split the predictions too, and evaluate again"
+        raise InputProblem(f"sample_ids are in more than one of the runs, such as {named}; {hint}")
     try:
         runs = [Run.read(path) for path, _ in plan.runs]
         for run, (path, run_id) in zip(runs, plan.runs, strict=True):
@@ -152,8 +157,8 @@ def _make(plan: MergePlan, parts: dict[str, list[Any]]) -> dict[str, bytes]:
 def merged_configuration(runs: Sequence[Run], output: str) -> Configuration:
     """Returns the configuration of one evaluation of all inputs: the first run's, with the inputs of all runs.
 
-    Raises UsageError if the runs do not match in benchmark, version, options, systems or slices, or if one lacks a
-    fingerprint, so that the merged run would have a wrong one.
+    Raises UsageError if the runs do not match in benchmark, version, options, systems, slices or what they are judged
+    by, or if one lacks a fingerprint, so that the merged run would have a wrong one.
     """
     first = runs[0]
     for run in runs:
@@ -168,7 +173,12 @@ def merged_configuration(runs: Sequence[Run], output: str) -> Configuration:
         reasons = [f"{each}; evaluate it again" for each in differences(first.signature, run.signature, SCORED_ALIKE)]
         if run.systems.keys() != first.systems.keys():
             reasons.append(f"it has the systems {', '.join(run.systems)}, not {', '.join(first.systems)}")
-        for key, reason in (("slices", "it was sliced by other columns"), ("derived", "it has other derived metrics")):
+        sliced = [" and ".join(each.summary.config.get("slices", [])) or "no column" for each in (run, first)]
+        for key, reason in (
+            ("slices", f"it was sliced by {', not by '.join(sliced)}"),
+            ("derived", "it has other derived metrics"),
+            *((key, f"it has another value of {key}; evaluate it again with the same") for key in JUDGED_BY),
+        ):
             if run.summary.config.get(key) != first.summary.config.get(key):
                 reasons.append(reason)
         if first.summary.config.get("repeats") and not reasons:
@@ -259,7 +269,13 @@ def _coverage(parts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _named(plan: MergePlan, runs: int) -> str:
-    return " and ".join(path for number, (path, _) in enumerate(plan.runs) if runs >> number & 1)
+    either = _either(runs, len(plan.runs))
+    return " and ".join(path for number, (path, _) in enumerate(plan.runs) if either >> number & 1)
+
+
+def _either(runs: int, count: int) -> int:
+    """Returns the bits of the runs that have a sample_id: the first `count` are of samples, the next of predictions."""
+    return (runs | runs >> count) % (1 << count)
 
 
 def _sample_ids(file: File, system: str) -> Iterator[tuple[str, int]]:
@@ -269,11 +285,14 @@ def _sample_ids(file: File, system: str) -> Iterator[tuple[str, int]]:
             yield sample_id, 1 << file[0]
 
 
-def _quarantined_ids(file: File) -> Iterator[tuple[str, int]]:
-    """Yields quarantined samples too: a prediction that one run could not pair may match a sample of another."""
+def _quarantined_ids(file: File, runs: int) -> Iterator[tuple[str, int]]:
+    """Yields quarantined samples too: a prediction that one run could not pair may match a sample of another.
+
+    runs: how many there are; the bits of the runs with a prediction follow the bits of those with a sample.
+    """
     for entry in _entries(file):
         if entry.sample_id is not None:
-            yield entry.sample_id, 1 << file[0]
+            yield entry.sample_id, 1 << file[0] + (0 if entry.side == "ground_truth" else runs)
 
 
 def _worst_of_file(file: File, metric: str) -> Iterator[tuple[str, Worst]]:

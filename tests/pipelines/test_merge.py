@@ -17,6 +17,7 @@ COUNT = 50
 CORPUS = [toy.sample(index, 0) for index in range(COUNT)]
 DERIVED = "derived.macro=slice_mean(exact_match, kind)"
 FLAGS = ("--quiet", "--no-html", "--slice", "kind", "--slice", "words", "--set", "bootstrap.replicates=30")
+GATE = ("--set", "max_rejected_fraction=1", "--set", "worst_samples=3", "--set", "gates.exact_match.minimum=1")
 BAD: list[Record] = [{"sample_id": "bad", "text": 5}, {"sample_id": "twice", "text": "x"}, {"sample_id": "twice"}]
 
 
@@ -41,9 +42,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two halves, the second with records that are rejected and duplicated, and the whole; a small one as the first."""
     folder = tmp_path_factory.mktemp("merge")
     halves = [shard(folder / "in1", CORPUS[:20], []), shard(folder / "in2", CORPUS[20:], BAD)]
-    gate = ("--set", "max_rejected_fraction=1", "--set", "worst_samples=3", "--set", "gates.exact_match.minimum=1")
     for name, inputs in [("first", halves[:1]), ("second", halves[1:]), ("whole", halves)]:
-        assert run(folder / name, inputs, *gate).code == 1
+        assert run(folder / name, inputs, *GATE).code == 1
     shard(folder / "in3", CORPUS[:3], [])
     return folder
 
@@ -81,11 +81,15 @@ def test_runs_that_share_samples_are_refused_with_their_names(runs: Path, tmp_pa
     """Also where a prediction belongs to a sample of another run: one evaluation of all would have paired it."""
     shared = refused(runs / "first", runs / "whole", "--output", tmp_path / "out")
     assert shared.startswith(f"sample_ids are in more than one of the runs, such as s0 ({runs}/first and ")
-    stray = shard(tmp_path / "in", [(CORPUS[0][0] | {"sample_id": "new"}, CORPUS[1][1])], [])
-    write_lines(stray / "same.jsonl", [{"sample_id": "s1", "text": "x"}])
-    assert run(tmp_path / "third", [stray]).code == 1  # nothing was scored
-    shared = refused(runs / "first", tmp_path / "third", "--output", tmp_path / "out")
-    assert shared.startswith("sample_ids are in more than one of the runs, such as s1 (")
+    assert shared.endswith("; merge runs over disjoint samples")
+    for name in ("third", "fourth"):
+        stray = shard(tmp_path / f"in-{name}", [(CORPUS[0][0] | {"sample_id": name}, CORPUS[1][1])], [])
+        write_lines(stray / "same.jsonl", [{"sample_id": "s1", "text": "x"}])
+        assert run(tmp_path / name, [stray], *GATE).code == 1  # nothing was scored
+    for other in (runs / "first", tmp_path / "fourth"):
+        told = f"sample_ids are in more than one of the runs, such as s1 ({other} and {tmp_path}/third); "
+        told += "the samples are disjoint, but predictions are shared: split the predictions too, and evaluate again"
+        assert refused(other, tmp_path / "third", "--output", tmp_path / "out") == told
     assert not (tmp_path / "out" / "summary.json").exists()
 
 
@@ -94,14 +98,17 @@ def test_what_does_not_fit_is_told_in_one_line(runs: Path, tmp_path: Path) -> No
     other = run(tmp_path / "other", [half], "--set", "protocol=released").output
     derived = run(tmp_path / "derived", [half], "--set", "derived={}").output
     sliced = run(tmp_path / "sliced", [half], flags=(*FLAGS[:4], *FLAGS[6:])).output
+    turned = run(tmp_path / "turned", [half], flags=(*FLAGS[:2], *FLAGS[4:6], *FLAGS[2:4], *FLAGS[6:])).output
     one = evaluate(tmp_path / "one", half / "t.jsonl", {"ours": half / "ours.jsonl"}, *FLAGS, "--set", DERIVED).output
     bare = tmp_path / "bare"
     shutil.copytree(second, bare, ignore=shutil.ignore_patterns(".runs", "samples"))
     cases: list[tuple[list[str | Path], str]] = [
         ([first], "give at least two runs to merge"),
-        ([second, first, first], f"sample_ids are in more than one of the runs, such as s0 ({first} and {first})"),
+        # There may be more runs than an integer has bits.
+        ([second, *[first] * 64], f"sample_ids are in more than one of the runs, such as s0 ({first} and {first}"),
         ([first, other], f"{other}: cannot be merged with {first}: it used protocol: "),
-        ([first, sliced], f"{sliced}: cannot be merged with {first}: it was sliced by other columns"),
+        ([first, sliced], f"{sliced}: cannot be merged with {first}: it was sliced by kind, not by kind and words"),
+        ([first, turned], f"{turned}: cannot be merged with {first}: it was sliced by words and kind, not by kind"),
         ([first, derived], f"{derived}: cannot be merged with {first}: it has other derived metrics"),
         ([first, one], f"{one}: cannot be merged with {first}: it has the systems ours, not ours, same"),
         # Nothing would tell whether its samples are others.
@@ -111,6 +118,17 @@ def test_what_does_not_fit_is_told_in_one_line(runs: Path, tmp_path: Path) -> No
         assert refused(*arguments, "--output", tmp_path / "out").startswith(message)
     assert "its result would replace the input" in refused(first, second, "--output", first)
     assert "--output" in refused(first, second)
+
+
+def test_runs_that_are_judged_by_other_rules_are_refused(tmp_path: Path) -> None:
+    """Whatever is taken from the first alone makes the exit code depend on the order of the runs."""
+    plain = write_run(tmp_path / "plain", [row("a", 1.0)])
+    gate = {"exact_match": {"minimum": 0.5}}
+    rules = {"gates": gate, "inconclusive": "pass", "max_missing_fraction": 0.5, "max_rejected_fraction": 0.5}
+    for key, value in rules.items():
+        other = write_run(tmp_path / key, [row("b", 1.0)], {key: value})
+        told = f"{other}: cannot be merged with {plain}: it has another value of {key}; evaluate it again with the same"
+        assert refused(plain, other, "--output", tmp_path / "out") == told
 
 
 def test_a_run_without_a_fingerprint_is_refused(tmp_path: Path) -> None:
