@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import math
 import os
 import posixpath
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ import pyarrow.parquet as pq
 
 from ...metrics.registry import BrokenBenchmark, benchmark_class, is_benchmark
 from ...transforms.io.publication import RUNS
-from ...transforms.io.storage import has_folders, is_on_disk, list_tree
+from ...transforms.io.storage import has_folders, is_on_disk, list_folder, list_tree
 from ..config.errors import UsageError, one_line
 from .differences import file_versions, scoring_hash
 from .documents import worst_verdict
@@ -57,17 +58,21 @@ def index_runs(folder: str) -> Index:
         runs = find_runs(folder)
     except (OSError, ValueError) as error:
         raise UsageError(f"{folder}: cannot be listed: {one_line(error)}") from error
-    unreadable, copies, tables, first = list[str](), list[str](), dict[tuple[str, str], Any](), dict[str, str]()
+    unreadable, copies, tables = list[str](), list[str](), dict[tuple[str, str], Any]()
+    by_id: dict[str, list[tuple[str, str, Any]]] = {}
     with concurrent.futures.ThreadPoolExecutor(READERS) as threads:
         for run, entry in zip(runs, threads.map(lambda run: _read(folder, run), runs), strict=True):
             if isinstance(entry, str):
                 unreadable.append(entry)
                 continue
             started, run_id, rows = entry
-            if (original := first.setdefault(run_id or run, run)) == run:
-                tables[started, run] = rows
-            else:
-                copies.append(f"{run}: a copy of {original}; left out")
+            by_id.setdefault(run_id or run, []).append((run, started, rows))
+    for same in by_id.values():
+        if len(same) > 1:
+            same.sort(key=lambda each: _written(folder, each[0]))
+        (original, started, rows), *others = same
+        tables[started, original] = rows
+        copies += [f"{run}: a copy of {original}; left out" for run, *_ in others]
     order = [tables[key] for key in sorted(tables)]
     return Index(pa.concat_tables([SCHEMA.empty_table(), *order]).combine_chunks(), [*unreadable, *copies])
 
@@ -129,6 +134,11 @@ def _read(folder: str, path: str) -> tuple[str, str, Any] | str:
         return started, run.run_id, pa.Table.from_pylist(list(_rows(run, path)), SCHEMA)
     except (KeyError, ValueError, OverflowError) as error:
         return f"{run.path}: this is no run that can be read: {one_line(error)}"
+
+
+def _written(folder: str, run: str) -> float:
+    """Returns when the summary of a run was written, in a copy later than in the original unless it keeps the times."""
+    return list_folder(run_path(folder, run)).get(SUMMARY, math.inf)
 
 
 def run_path(folder: str, run: str) -> str:

@@ -118,14 +118,16 @@ def test_the_same_runs_give_the_same_bytes_and_a_run_that_is_replaced_or_gone_ch
 def test_what_is_no_run_is_told_and_left_out(scores: Path) -> None:
     for name in ("cut", "old", "no time", "copy"):
         shutil.copytree(scores / "2026-01-01", scores / name, ignore=shutil.ignore_patterns(".runs"))
+    # A plain copy has times of its own, so it is no original by its name.
+    shutil.copytree(scores / "2026-01-01", scores / "0-copy", copy_function=shutil.copyfile)
     (scores / "cut" / "summary.json").write_text('{"benchmark"')
     (scores / "old" / "run.json").unlink()
     (scores / "no time" / "run.json").write_text("{}")
     code, _, stderr = command("history", scores, "--no-html")
     lines = [line.removeprefix("beamscore: warning: ").replace(f"{scores}/", "") for line in stderr.splitlines()]
     assert code == 0
-    assert [line.split(": ")[0] for line in lines] == ["cut/summary.json", "no time", "old", "copy"]
-    assert lines[-1] == "copy: a copy of 2026-01-01; left out"
+    assert [line.split(": ")[0] for line in lines] == ["cut/summary.json", "no time", "old", "copy", "0-copy"]
+    assert lines[-2:] == [f"{name}: a copy of 2026-01-01; left out" for name in ("copy", "0-copy")]
     assert "## Not read" in (scores / "history.md").read_text()
     # A file that blesses no run is told as a file, not as the option of other commands, which this one does not have.
     none = "it names no run; write the folder of a finished run as its last line"
@@ -133,7 +135,7 @@ def test_what_is_no_run_is_told_and_left_out(scores: Path) -> None:
     for named, told in (("# nothing yet\n", none), ("gone\n", gone)):
         (scores / "blessed.txt").write_text(named)
         code, _, stderr = command("history", scores, "--no-html")
-        assert (code, len(stderr.splitlines())) == (0, 5)
+        assert (code, len(stderr.splitlines())) == (0, 6)
         assert stderr.splitlines()[-1].startswith(f"beamscore: warning: {scores}/blessed.txt: {told}")
 
 
