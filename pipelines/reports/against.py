@@ -36,7 +36,7 @@ Key = tuple[str, str, str]
 
 
 class BaselineDiff(NamedTuple):
-    """The differences of the main metrics from another run, and the folder of that run.
+    """The differences of the main metrics from another run, and that run as RUN or RUN:SYSTEM.
 
     note: what is compared, or why nothing is. link: the address of the page of that run; None if it has none.
     """
@@ -57,7 +57,8 @@ def against_baseline(result: Run, baseline: Run | None, name: str = "the baselin
     """
     if baseline is None:
         return NOTHING
-    output, name = result.configuration.settings.output, f"{name} {baseline.path}"
+    path = baseline.path if baseline.system is None else f"{baseline.path}:{baseline.system}"
+    output, name = result.configuration.settings.output, f"{name} {path}"
     link = None if output is None else page_link(baseline.path, output, ".")
     compared: Mapping[Key, Compared] = {}
     try:
@@ -73,7 +74,7 @@ def against_baseline(result: Run, baseline: Run | None, name: str = "the baselin
     except (UsageError, OSError, ValueError, KeyError) as error:
         reasons = [str(error)]
     if reasons:
-        return BaselineDiff(f"Not compared with {name}: {reasons[0]}.", {}, baseline.path, link)
+        return BaselineDiff(f"Not compared with {name}: {reasons[0]}.", {}, path, link)
     more = ""
     if any(len(system.slices) > MAX_SLICES for system in result.systems.values()):
         more = f" Only the first {MAX_SLICES:,} slices by name are compared; beamscore compare tests all."
@@ -82,7 +83,7 @@ def against_baseline(result: Run, baseline: Run | None, name: str = "the baselin
     samples = f"samples that are not the same in {some_of(labels, SLICES_NAMED)}" if labels else "the same samples"
     replicates = f"{run.sums.bootstrap.replicates:,} paired bootstrap replicates"
     note = f"This run minus {name}, over {samples}, with intervals of {replicates}.{more}"
-    return BaselineDiff(note, compared, baseline.path, link)
+    return BaselineDiff(note, compared, path, link)
 
 
 def run_differences(

@@ -45,11 +45,11 @@ DRAWINGS = {
 }
 
 DECLARED = {
-    "chart": "a26131ad64b0aca3",
-    "chemistry": "8f1857691bc18361",
-    "figure_text": "5aa288c105964607",
-    "formula": "77e9af056d69e457",
-    "traffic_rules": "9083a7e7b28b42b2",
+    "chart": "ae166a8e546f889f",
+    "chemistry": "027ce47479a14419",
+    "figure_text": "1089021fe162026c",
+    "formula": "8bc60f4d1d9ed038",
+    "traffic_rules": "97d72b358cea792b",
 }
 
 GENERATED = {
