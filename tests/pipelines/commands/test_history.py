@@ -231,7 +231,7 @@ def test_the_blessed_run_is_compared_by_the_system_that_is_named(lucky: Path, tm
     (lucky / "blessed.txt").write_text(f"{tmp_path}/rivals:best")
     assert better in command("history", lucky, "--no-html")[2]
     text = (lucky / "history.md").read_text().replace("−", "-").replace("`", "")
-    assert f"This run minus the blessed run {tmp_path}/rivals, over the same samples" in text
+    assert f"This run minus the blessed run {tmp_path}/rivals:best, over the same samples" in text
     assert "-0.2000 (" in text.partition("## Against the baseline")[2]  # 8 of 40
     assert better in command("bless", lucky)[2]
     (lucky / "blessed.txt").write_text(f"{tmp_path}/rivals:gone")
