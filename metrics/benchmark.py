@@ -374,3 +374,6 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
             for pair in pairs
             for drawing in for_each([pair], partial(self.draw, details=pair.details, image=pair.image))
         ]
+
+
+AnyBenchmark = Benchmark[Any, Any, Any]

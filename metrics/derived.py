@@ -28,12 +28,11 @@ from typing import Any
 
 import numpy as np
 
-from .benchmark import Benchmark, MetricSpec
+from .benchmark import AnyBenchmark, MetricSpec
 from .common.text import nearest, truncated
 from .statistics.sum_table import slices_of, values_of_rows
 from .statistics.sums import Sums
 
-AnyBenchmark = Benchmark[Any, Any, Any]
 Definitions = tuple[tuple[str, str], ...]
 """The name and the formula of each derived metric."""
 

@@ -28,12 +28,11 @@ from typing import Any
 
 import numpy as np
 
-from .benchmark import Benchmark, MetricSpec, SampleScore, Table
+from .benchmark import AnyBenchmark, MetricSpec, SampleScore, Table
 from .statistics.ratios import Value, ratio
 from .statistics.sum_table import AnySums, prefixed, slices_of, values_of_rows
 from .statistics.sums import MAX_STATISTIC, Sums
 
-AnyBenchmark = Benchmark[Any, Any, Any]
 MAX_REPEATS = 256
 REPEATS = "repeats"
 """The metric that counts the repeats of a system."""

@@ -20,10 +20,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .sum_table import BYTES_PER_SUM, SumTable
+from .sum_table import BYTES_PER_SUM, FloatArray, SumTable
 from .sums import FRACTION_BITS, MAX_STATISTIC, UNITS_PER_ONE, Sums, to_units
-
-FloatArray = npt.NDArray[np.float64]
 
 # A statistic is cut into three parts, `floor + (high * 2**26 + low) / 2**52`, each small enough that the weighted
 # sum of a block of samples is an exact integer in float64: 2**32 * 20 * 256 < 2**53. So one matrix product by

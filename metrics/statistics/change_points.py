@@ -20,10 +20,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtr
 
-FloatArray = npt.NDArray[np.float64]
+from .sum_table import FloatArray
 
 WINDOW = 30
 FALSE_ALARMS_A_YEAR = 0.5

@@ -22,15 +22,13 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from ..benchmark import AnyBenchmark
 from .bootstrap import Bootstrap, hash_of_text, uniforms_of
-from .measured import AnyBenchmark, measure, spec_of
+from .measured import measure, spec_of
 from .paired import PairedDifference, paired_differences
-from .sum_table import SumTable, values_of_rows
+from .sum_table import FloatArray, SumTable, values_of_rows
 from .sums import Sums
-
-FloatArray = npt.NDArray[np.float64]
 
 Verdict = Literal["better", "worse", "no difference shown", "too few differ", "not tested"]
 SWAPS = 999

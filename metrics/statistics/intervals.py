@@ -21,13 +21,12 @@ import math
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import ndtr, ndtri, stdtrit
 
-from ..benchmark import MetricSpec
-from .measured import AnyBenchmark, Measured, spec_of
+from ..benchmark import AnyBenchmark, MetricSpec
+from .measured import Measured, spec_of
+from .sum_table import FloatArray
 
-FloatArray = npt.NDArray[np.float64]
 Interval = tuple[float, float]
 
 METHODS = {"bounded": "logit-t", "one_bound": "log-t", "at_bound": "wilson", "unbounded": "expanded percentile"}

@@ -27,14 +27,10 @@ from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from ..benchmark import Benchmark, MetricSpec
-from .sum_table import SumTable, slices_of, values_of_rows
+from ..benchmark import AnyBenchmark, MetricSpec
+from .sum_table import FloatArray, SumTable, slices_of, values_of_rows
 from .sums import Sums
-
-FloatArray = npt.NDArray[np.float64]
-AnyBenchmark = Benchmark[Any, Any, Any]
 
 MIN_CLASS_UNITS = 5.0
 """A mean over classes counts at least this many units, if they exist; measured in docs/explanation/statistics.md."""

@@ -26,8 +26,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import stdtrit
 
+from ..benchmark import AnyBenchmark
 from .intervals import ROUNDING, Interval, t_quantile, wilson
-from .measured import AnyBenchmark, Measured, spec_of, spreads
+from .measured import Measured, spec_of, spreads
 
 POWER = 0.8
 """The probability with which the interval of a true difference as large as `detectable` excludes 0."""

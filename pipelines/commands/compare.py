@@ -26,13 +26,13 @@ from ...metrics.statistics.bootstrap import Bootstrap
 from ...metrics.statistics.comparison import (
     SWAPS,
     ComparedSlice,
-    FloatArray,
     SwapWeights,
     compare_slice,
     dependencies,
     units_needed,
 )
 from ...metrics.statistics.paired import MIN_DIFFERING_UNITS
+from ...metrics.statistics.sum_table import FloatArray
 from ...metrics.statistics.sums import Sums
 from ...transforms.blocks import EXPANSION, buckets_for, unpack
 from ...transforms.compare import REGROUPED, CompareBuckets, ComparePlan, PairSums, merged_sums

@@ -6,20 +6,18 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
 
-from ...metrics.benchmark import Benchmark, MetricSpec
+from ...metrics.benchmark import AnyBenchmark, MetricSpec
 from ...metrics.common.text import nearest
 from .errors import UsageError
 
 SystemName = Annotated[str, Meta(pattern=r"\A[A-Za-z0-9_.-]{1,100}\Z")]
 Inconclusive = Literal["inconclusive", "pass"]
 BASELINE = "baseline"
-
-AnyBenchmark = type[Benchmark[Any, Any, Any]]
 
 
 class Gate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -57,7 +55,7 @@ class GateTarget:
     label: str
 
 
-def gate_target(key: str, kind: AnyBenchmark) -> GateTarget | None:
+def gate_target(key: str, kind: type[AnyBenchmark]) -> GateTarget | None:
     """Returns the target that a key such as `cdm` or `cdm @ source=scan` names; None if it names no metric."""
     places = [at for at, character in enumerate(key) if character == "@"]
     for at in places:
@@ -80,7 +78,7 @@ def split_override(override: str) -> tuple[list[str], str, str]:
     return key.strip().split("."), equals, text
 
 
-def check_gates(gates: Mapping[str, Gate], kind: AnyBenchmark, replicates: int, source: str) -> None:
+def check_gates(gates: Mapping[str, Gate], kind: type[AnyBenchmark], replicates: int, source: str) -> None:
     """Rejects gates that could never pass, could never fail, or judge nothing.
 
     Raises UsageError for a metric that the benchmark does not have, a gate without a bound, a bound that is not finite
@@ -140,7 +138,7 @@ def _problems(gate: Gate, spec: MetricSpec, replicates: int) -> Iterator[str]:
 
 def check_targets(
     gates: Mapping[str, Gate],
-    kind: AnyBenchmark,
+    kind: type[AnyBenchmark],
     systems: Sequence[str],
     slices: Iterable[Sequence[str]],
 ) -> None:

@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import quote
 
+from ...metrics.benchmark import AnyBenchmark
 from ...metrics.statistics.comparison import units_needed
-from ...metrics.statistics.measured import AnyBenchmark, spec_of
+from ...metrics.statistics.measured import spec_of
 from ...metrics.statistics.paired import PairedDifference, paired_differences, paired_interval, same_samples
 from ...transforms.io.storage import is_on_disk
 from ...transforms.records import InputProblem

@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 import apache_beam as beam
 import msgspec
 
-from ...metrics.benchmark import ENVIRONMENT_FAULTS, DrawnPair, RejectedRecord, explain
+from ...metrics.benchmark import ENVIRONMENT_FAULTS, AnyBenchmark, DrawnPair, RejectedRecord, explain
 from ...metrics.common.svg import ImageSize
 from ...metrics.scoring import draw_pairs
-from ...metrics.statistics.measured import AnyBenchmark
 from ...transforms.pick import PickedSample
 from ...transforms.pictures import NO_PICTURE, find_picture
 from ...transforms.process import faults_end_the_bundle

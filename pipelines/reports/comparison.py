@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from ...metrics.statistics.measured import AnyBenchmark
+from ...metrics.benchmark import AnyBenchmark
 from ...transforms.records import GROUND_TRUTH, InputProblem, writable
 from ..config.errors import UsageError
 from ..config.errors import one_line as as_line

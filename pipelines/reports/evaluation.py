@@ -12,9 +12,8 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from ...metrics.benchmark import MetricSpec, Table
+from ...metrics.benchmark import AnyBenchmark, MetricSpec, Table
 from ...metrics.statistics.intervals import METHODS
-from ...metrics.statistics.measured import AnyBenchmark
 from ...transforms.records import CauseCount, InputProblem
 from ...transforms.rows import SLICE_PREFIX, is_one_of, read_rows, sample_schema
 from ...transforms.totals import truth_count

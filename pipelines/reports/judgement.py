@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ...metrics.statistics.measured import AnyBenchmark
+from ...metrics.benchmark import AnyBenchmark
 from ..runs.documents import GateVerdict, coverage_text, gates_passed
 from ..runs.gates import RecordFailure
 from ..runs.history import History

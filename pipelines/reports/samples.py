@@ -13,8 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...metrics.benchmark import MetricSpec
-from ...metrics.statistics.measured import AnyBenchmark
+from ...metrics.benchmark import AnyBenchmark, MetricSpec
 from ...metrics.statistics.sums import Sums
 from ...transforms.hashes import bucket_of
 from ...transforms.rows import SLICE_PREFIX

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy.typing as npt
 
+from ...metrics.benchmark import AnyBenchmark
 from ...metrics.statistics.comparison import ComparedMetric, ComparedSlice, verdict
-from ...metrics.statistics.measured import AnyBenchmark
 from ...metrics.statistics.sums import Sums
 from .documents import Summary
 

@@ -16,11 +16,11 @@ from typing import Any
 import msgspec
 import pyarrow.compute as pc
 
+from ...metrics.benchmark import AnyBenchmark
 from ...metrics.derived import DefinitionError, formulas_behind, with_derived
 from ...metrics.registry import benchmark_class
 from ...metrics.repeats import REPEATS, with_repeats
 from ...metrics.statistics.change_points import change_points
-from ...metrics.statistics.measured import AnyBenchmark
 from .differences import changed_formulas, redefined, scoring_version
 from .provenance import seconds
 

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 import pyarrow.compute as pc
 
+from ...metrics.benchmark import AnyBenchmark
 from ...metrics.statistics.comparison import dependencies
-from ...metrics.statistics.measured import AnyBenchmark
 from ...metrics.statistics.paired import PairedDifference
 from ...metrics.statistics.sum_table import with_slices
 from ...metrics.statistics.sums import UNITS_PER_ONE, Sums, to_units

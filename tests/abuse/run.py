@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from beamscore.metrics.benchmark import Benchmark, Pair, RejectedRecord, SampleScore, explain
+from beamscore.metrics.benchmark import AnyBenchmark, Pair, RejectedRecord, SampleScore, explain
 from beamscore.metrics.statistics.bootstrap import check_statistics
 from beamscore.pipelines.config.settings import LimitSettings
 from beamscore.transforms.io.readers import nesting_problem
@@ -33,7 +33,6 @@ _TIMEOUT_S = 60
 _ADDRESS_SPACE = 8 << 30
 """Enough to see by how much a case is above MAX_BYTES, and too little to harm the machine."""
 
-AnyBenchmark = Benchmark[Any, Any, Any]
 Texts = tuple[str, "str | None"]
 """The records of a pair as JSON text."""
 

@@ -11,7 +11,8 @@ from beamscore.metrics.registry import benchmark_class
 from beamscore.metrics.statistics.bootstrap import Bootstrap
 from beamscore.metrics.statistics.intervals import interval
 from beamscore.metrics.statistics.measured import denominator_columns, effective_sample_size, satterthwaite_df, spreads
-from tests.calibrate.populations import UNITS, Case, FloatArray, difficulties
+from beamscore.metrics.statistics.sum_table import FloatArray
+from tests.calibrate.populations import UNITS, Case, difficulties
 
 CONFIDENCE = 0.95
 REPLICATES = 200

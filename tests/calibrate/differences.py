@@ -12,8 +12,9 @@ from beamscore.metrics.statistics.bootstrap import Bootstrap
 from beamscore.metrics.statistics.comparison import SwapWeights, simultaneous_p, studentized, swap_p, units_needed
 from beamscore.metrics.statistics.intervals import interval, t_quantile
 from beamscore.metrics.statistics.paired import paired_interval, widened_error
+from beamscore.metrics.statistics.sum_table import FloatArray
 from tests.calibrate.coverage import CONFIDENCE, REPLICATES, spec_of, spread, units_behind, weights_of
-from tests.calibrate.populations import Case, FloatArray, difficulties
+from tests.calibrate.populations import Case, difficulties
 
 CORPORA_PER_DRAW = 100
 LEVEL = 1 - CONFIDENCE + 1e-9

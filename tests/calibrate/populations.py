@@ -10,14 +10,12 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import betaincinv, ndtri
 
-from beamscore.metrics.statistics.sum_table import SumTable, values_of_rows
+from beamscore.metrics.statistics.sum_table import FloatArray, SumTable, values_of_rows
 from beamscore.metrics.statistics.sums import UNITS_PER_ONE, Sums
 from tests.plain_loop import make_benchmark
 
-FloatArray = npt.NDArray[np.float64]
 Statistics = dict[str, FloatArray]
 
 UNITS = 20_000

@@ -21,11 +21,11 @@ import numpy.typing as npt
 from beamscore.metrics.statistics.bootstrap import Bootstrap
 from beamscore.metrics.statistics.change_points import NIGHTS_A_YEAR, change_points
 from beamscore.metrics.statistics.paired import paired_interval
+from beamscore.metrics.statistics.sum_table import FloatArray
 from beamscore.pipelines.runs.history import RECENT
 from beamscore.pipelines.runs.looks import WEEK, look_confidence, week_confidence
 from tests.calibrate import table, write_measured
 from tests.calibrate.coverage import CONFIDENCE, REPLICATES, weights_of
-from tests.calibrate.populations import FloatArray
 
 NIGHTS, YEARS = NIGHTS_A_YEAR, 400
 MARGIN = 0.7

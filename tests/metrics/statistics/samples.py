@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 
 from hypothesis import strategies as st
 
+from beamscore.metrics.benchmark import AnyBenchmark
 from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums
-from beamscore.metrics.statistics.measured import AnyBenchmark, Measured, measure
+from beamscore.metrics.statistics.measured import Measured, measure
 from beamscore.metrics.statistics.sums import MAX_STATISTIC
 from tests.toy import Options, ToyBenchmark
 
