@@ -262,7 +262,7 @@ class _Ranges:
             1 if spec.higher_is_better else -1,
             (part,),
             () if column is None else ((part, column),),
-            spec.width or (spec.loss if spec.bounds != (None, None) and column is None else math.inf),
+            spec.width or (math.inf if spec.bounds == (None, None) else spec.loss),
         )
 
     def derived(self, name: str) -> Range:

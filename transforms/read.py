@@ -342,8 +342,7 @@ class EncodeBundle(RecordIntake):
         paths = [columns.fields.path_of(name) for name in columns.structured]
         self._structured = frozenset(path[0] for path in paths if len(path) == 1)
         self._texts = columns.fields.columns({SAMPLE_ID, *columns.texts})
-        scored = columns.fields.columns({*columns.structured, *columns.texts})
-        self._nan_in = columns.fields.columns(columns.counted) - scored
+        self._scored = columns.fields.columns({*columns.structured, *columns.texts})
 
     def process(self, element: Any) -> Iterator[tuple[int, Block] | TaggedOutput]:
         """Yields the blocks that are large enough, and the record if it is rejected."""
@@ -358,8 +357,8 @@ class EncodeBundle(RecordIntake):
                 is_unpacked = True
                 fields = present_fields(record, self._structured)
                 check_texts(fields, self._texts)
-                text = record_json(fields, nan_in=self._nan_in)
-                position = _position(record_json(fields, is_sorted=True, nan_in=self._nan_in))
+                text = record_json(fields, scored=self._scored)
+                position = _position(record_json(fields, is_sorted=True, scored=self._scored))
         except InputProblem:
             raise
         except Exception as error:  # noqa: BLE001 - any error belongs to this element

@@ -225,7 +225,7 @@ def _json_value(value: Any) -> Any:
     if value is None or isinstance(value, (str, int)):
         return value
     try:
-        return msgspec.json.decode(record_json({"value": value}, nan_in=("value",)))["value"]
+        return msgspec.json.decode(record_json({"value": value}, scored=()))["value"]
     except msgspec.DecodeError as error:
         raise ValueError("a column by which the run slices or draws clusters has an infinite number") from error
 

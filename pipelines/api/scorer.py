@@ -68,6 +68,7 @@ if TYPE_CHECKING:
 ROWS_PER_BATCH = 1024
 IN_MEMORY = "memory"
 """The source, in the quarantine, of records that are not from a file."""
+_SCORED = "its sample was scored in an earlier update, with another prediction"
 _TOO_LATE = "its ground truth was in an earlier update; give both records of a sample to the same update"
 _DECODING_ERRORS = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
@@ -243,9 +244,8 @@ class Scorer:
             data = data.select([name for name in names if name in needed])
         encoder, records = RecordEncoder(side, 0, IN_MEMORY), dict[tuple[str, str], EncodedRecord]()
         texts = fields.columns({SAMPLE_ID, *(name for name, is_text in kinds.items() if is_text)})
-        nan_in = fields.columns(self._configuration.truth_columns()) - fields.columns(kinds)
         structured = {path[0] for path in paths if len(path) == 1}
-        for number, (text, unreadable) in enumerate(json_records(data, structured, texts, nan_in)):
+        for number, (text, unreadable) in enumerate(json_records(data, structured, texts, fields.columns(kinds))):
             sample_id, mapped, problem = identified(text, fields)
             if unreadable is not None:
                 problem = "unreadable", unreadable
@@ -302,8 +302,9 @@ class Scorer:
         for (sample_id, _), record in predictions.items():
             of_sample[sample_id].append(record)
             if (sample_id, "") not in truths:
-                is_late = sample_id in self._totals.rows
-                message = _TOO_LATE if is_late else "no ground-truth record has this sample_id"
+                message = "no ground-truth record has this sample_id"
+                if (earlier := self._totals.rows.get(sample_id)) is not None:
+                    message = _TOO_LATE if earlier.prediction_status is None else _SCORED
                 added.reject(record, sample_id, "unmatched", message)
         samples = [
             PairedSample(each, truth, tuple(of_sample.get(each, (None,)))) for (each, _), truth in truths.items()
@@ -431,12 +432,12 @@ def _with_numbers(side: Any, first: int) -> Any:
 
 
 def json_records(
-    data: Any, structured: Collection[str], texts: Collection[str] = (), nan_in: Collection[str] = ()
+    data: Any, structured: Collection[str], texts: Collection[str] = (), scored: Collection[str] | None = None
 ) -> Iterator[tuple[bytes, str | None]]:
     """Yields each record of `data` as the JSON object that the pipeline would read, and why it cannot be read, if so.
 
     data: an iterable of records, see `fields_of`, or an Arrow table. In a table a null is an absent field, and text in
-    a column of `structured` is JSON. nan_in: as in `record_json`, which writes the records.
+    a column of `structured` is JSON. scored: as in `record_json`, which writes the records.
 
     Raises TypeError if a record is not a mapping or cannot be written as JSON, or has bytes in one of `texts`.
     """
@@ -449,11 +450,11 @@ def json_records(
                 else:
                     present = present_fields(row, parsed)
                     check_texts(present, texts)
-                    yield record_json(present, nan_in=nan_in), None
+                    yield record_json(present, scored=scored), None
     elif isinstance(data, Iterable) and not isinstance(data, (str, bytes, Mapping)):
         for record in data:
             present = fields_of(record)
             check_texts(present, texts)
-            yield record_json(present, nan_in=nan_in), None
+            yield record_json(present, scored=scored), None
     else:
         raise TypeError(f"records must be a table or an iterable of mappings, not {type(data).__name__}")

@@ -116,8 +116,10 @@ def allowed_differences(baseline: SystemRun, candidate: SystemRun, allowed: bool
     """Returns the differences between two systems, and what is done about them.
 
     Raises UsageError, which names the `option` that allows them, if the systems differ and that is not allowed. Other
-    numbers of repeats never are.
+    numbers of repeats, and another file of the benchmark than that of the runs, never are.
     """
+    for side in (baseline, candidate):
+        side.run.check_file()
     before, after = baseline.run.signature, candidate.run.signature
     reasons = differences(before, after, COMPARED, it="the candidate")
     refused, hint = f"{baseline.name} and {candidate.name} cannot be compared", ""
@@ -176,8 +178,6 @@ def plan_comparison(
     Raises UsageError or InputProblem if a side lacks what is needed.
     """
     configuration, sides = baseline.run.configuration, (baseline, candidate)
-    for side in sides:
-        side.run.check_file()
     settings, benchmark = configuration.settings, configuration.benchmark
     corpora = Sums(baseline.sums.sums), Sums(candidate.sums.sums)
     sums = Sums.merged(corpora)

@@ -16,7 +16,14 @@ from apache_beam.options.pipeline_options import PipelineOptions
 
 from ...metrics.benchmark import record_fields
 from ...transforms.hashes import scoring_signature
-from ...transforms.io.publication import ask_to_keep, check_not_replaced, find_published, kept_runs, remove_kept
+from ...transforms.io.publication import (
+    ask_to_keep,
+    check_foreign,
+    check_not_replaced,
+    find_published,
+    kept_runs,
+    remove_kept,
+)
 from ...transforms.io.storage import exists, list_folder, new_run_id, output_problem, write_probe
 from ...transforms.records import GROUND_TRUTH, InputProblem, printable
 from ...transforms.rows import ReusedRows
@@ -278,6 +285,7 @@ def _check_output(output: str, inputs: Inputs) -> Iterator[str | InputProblem]:
     """Yields what the output folder contains, if it exists, and whether it can be written."""
     try:
         check_not_replaced(output, LAYOUT, (file.path for file in inputs.files))
+        check_foreign(output, LAYOUT)
         published = find_published(output, LAYOUT)
         names, is_there = list_folder(output), exists(output)
         if names or is_there:

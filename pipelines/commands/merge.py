@@ -106,6 +106,7 @@ def build_merge(pipeline: beam.Pipeline, plan: MergePlan, runs: Sequence[Run]) -
     entries = [(number, path) for number, run in enumerate(runs) for path in run.quarantine]
     rows = pipeline | "Samples" >> beam.Create(samples) | "SpreadSamples" >> beam.Reshuffle()
     lines = pipeline | "Quarantine" >> beam.Create(entries) | "SpreadQuarantine" >> beam.Reshuffle()
+    count = len(runs)
     # Beam encodes an `int` in 64 bits, and there may be more runs.
     ids = (
         rows | "SampleIds" >> beam.FlatMap(_sample_ids, next(iter(runs[0].systems))).with_output_types(tuple[str, Any]),
@@ -119,7 +120,12 @@ def build_merge(pipeline: beam.Pipeline, plan: MergePlan, runs: Sequence[Run]) -
     )
     most, metric = max(1, plan.configuration.settings.worst_samples), benchmark.main_sample_metric().name
     parts = {
-        "overlaps": shared | "FirstOverlaps" >> beam.combiners.Top.Smallest(OVERLAPS_SHOWN),
+        # Of ids that are in several runs, those of samples come before those of predictions alone.
+        "overlaps": shared
+        | "FirstOverlaps"
+        >> beam.combiners.Top.Smallest(
+            OVERLAPS_SHOWN, key=lambda item: ((item[1] % (1 << count)).bit_count() < 2, item)
+        ),
         "worst": rows
         | "WorstOfFile" >> beam.FlatMap(_worst_of_file, metric).with_output_types(tuple[str, Worst])
         | "Worst" >> beam.combiners.Top.PerKey(most, key=worst_first(benchmark), reverse=True),

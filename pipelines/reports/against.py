@@ -121,8 +121,11 @@ def run_differences(
     tested = sum(bool(label) and each.interval is not None for (_, label, _), each in paired.items())
     corrected = 1 - (1 - confidence) / max(1, tested)
     numbers = {name: number for number, name in enumerate(result.systems)}
+    clustered = configuration.settings.cluster is not None
     compared = {
-        key: _compared(benchmark, key[2], each, corrected if key[1] else confidence, numbers[key[0]], key in few)
+        key: _compared(
+            benchmark, key[2], each, corrected if key[1] else confidence, numbers[key[0]], key in few, clustered
+        )
         for key, each in paired.items()
     }
     return compared, sorted(labels)
@@ -161,7 +164,13 @@ def two_systems(result: Run) -> BaselineDiff:
 
 
 def _compared(
-    benchmark: AnyBenchmark, metric: str, paired: PairedDifference, confidence: float, system: int, has_few: bool
+    benchmark: AnyBenchmark,
+    metric: str,
+    paired: PairedDifference,
+    confidence: float,
+    system: int,
+    has_few: bool,
+    clustered: bool,
 ) -> Compared:
     """Returns a paired difference with its verdict. confidence: of the interval that decides the verdict."""
     spec, deciding = spec_of(type(benchmark), metric), Measured(paired.difference)
@@ -169,7 +178,10 @@ def _compared(
         ends = paired_interval(paired.difference, paired.error, paired.units, confidence, spec.width)
         deciding = Measured(paired.difference, *(ends or ()))
     low, high = paired.interval or (None, None)
-    difference = Difference(paired.difference, low, high, difference_word(deciding, spec.higher_is_better, has_few))
+    # Within a cluster, differences may cancel.
+    differing = 1 if clustered and not paired.same_predictions else None
+    word = difference_word(deciding, spec.higher_is_better, has_few, differing)
+    difference = Difference(paired.difference, low, high, word)
     sides = Measured(paired.baseline), Measured(paired.candidate)
     return Compared(Metric.of(spec, metric), system, *sides, difference, None, paired.detectable)
 

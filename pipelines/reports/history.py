@@ -129,8 +129,8 @@ def _neighbors(
     yield "benchmark", history.benchmark
     for name, night in zip(("tonight", "last night"), rows[:-3:-1], strict=False):
         yield name, doc.Link(night.run, address=night.link)
-    if blessed.path:
-        yield "baseline", doc.Link(blessed.path, address=page_link(blessed.path, sources.output, "."))
+    if blessed.path and sources.blessed is not None:
+        yield "baseline", doc.Link(blessed.path, address=page_link(sources.blessed.path, sources.output, "."))
 
 
 def _metric(history: History, name: str) -> doc.Metric:

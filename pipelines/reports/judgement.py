@@ -29,7 +29,7 @@ _WORST_FIRST: tuple[Judgement, ...] = ("fail", "invalid", "inconclusive")
 def difference_word(difference: Measured, higher_is_better: bool, has_few: bool, differing: int | None = None) -> str:
     """Returns the verdict on a difference: better or worse if its interval excludes zero, and enough units differ.
 
-    has_few: whether fewer units differ than any test needs. differing: how many samples differ; None: not known.
+    has_few: whether fewer units differ than any test needs. differing: how many samples differ or may; None: not known.
     """
     if difference.value is None:
         return "not compared"

@@ -77,14 +77,14 @@ class _Check(NamedTuple):
 class _Side(NamedTuple):
     """One side of a comparison. truths: the fingerprint of its ground truth; None: not known. samples: how many were
     measured. left_out: how many were not: they were rejected, or they lack a prediction and missing predictions are
-    left out. parts: the slices or classes whose mean the metric is, if it is one."""
+    left out. parts: the slices and classes with samples whose mean the metric is, if it is one."""
 
     name: str
     truths: str | None
     samples: int
     left_out: int
     measured: Measured
-    parts: frozenset[tuple[str, str]]
+    parts: frozenset[str]
 
 
 class _GateEvaluator:
@@ -177,7 +177,10 @@ class _GateEvaluator:
             limit = f"the {name} {bound:.{max(digits, 6)}g}"
             worst, best = sorted(sign * (end - bound) for end in ends)
             if worst >= -ROUNDING and self._may_hide(value, sign, bound):
-                yield _Check("inconclusive", f"{text} is {good} {limit}, but a rare loss may not show in so few errors")
+                yield _Check(
+                    "inconclusive",
+                    f"{text} is {good} {limit}, but its samples vary too little to show a rare, large loss",
+                )
             elif worst >= -ROUNDING:
                 yield _Check("pass", f"{text} is {good} {limit}")
             elif max(sign * (end - bound) for end in look) < -ROUNDING:
@@ -190,7 +193,7 @@ class _GateEvaluator:
     def _may_hide(self, value: float, sign: int, bound: float) -> bool:
         """Returns whether the bound is within the reach of a value with the losses that no unit shows.
 
-        See `metrics.statistics.paired`: few units differ from the best value, or by little.
+        See `metrics.statistics.paired`: with so small a spread, a rare and large loss may not be among the samples.
         """
         summary, (low, high) = self.run.slice(self.system, self.label), self.spec.bounds
         if self.gate.judge == "point" or summary is None or low is None or high is None:
@@ -261,14 +264,15 @@ class _GateEvaluator:
         parts = frozenset(self._parts(run, system, measured))
         return _Side(name, summary.fingerprint, samples, summary.samples - samples, measured, parts)
 
-    def _parts(self, run: Run, system: str, measured: Measured) -> Iterator[tuple[str, str]]:
+    def _parts(self, run: Run, system: str, measured: Measured) -> Iterator[str]:
         """Yields the slices and the classes with samples, each of which counts alike however few these are."""
         sums = run.slice_sums(system, self.label)
         for column in dict.fromkeys(column for _, column in self.spec.sliced):
-            yield from ((column, value) for value in slices_of(Sums(sums.sums if sums else {}), column))
-        if family := type(self.benchmark).spec_of(self.spec.classes):
-            counted = {name for name, each in measured.denominators.items() if family.covers(name) and each[0]}
-            yield from ((family.name, name) for name in counted)
+            yield from (f"{column}={value}" for value in slices_of(Sums(sums.sums if sums else {}), column))
+        kind = type(self.benchmark)
+        for spec in (self.spec, *(spec_of(kind, part) for part in self.spec.parts)):
+            if family := kind.spec_of(spec.classes):
+                yield from (name for name, each in measured.denominators.items() if family.covers(name) and each[0])
 
     def _difference(self, paired: PairedDifference, look: Interval | None, ours: _Side, theirs: _Side) -> _Check:
         """Returns the check of a paired difference; look: its interval at the confidence that a failure needs."""
@@ -335,7 +339,7 @@ class _GateEvaluator:
         if ours.truths and theirs.truths and ours.truths != theirs.truths:
             return math.inf, "the slice has other samples there"
         if apart := sorted(ours.parts ^ theirs.parts):
-            return math.inf, f"only one side measured {apart[0][1]} of {apart[0][0]}"
+            return math.inf, f"only one side measured {apart[0]}"
         same = same_samples(self.benchmark, self.metric, ours.measured, theirs.measured)
         more = abs(ours.samples - theirs.samples)
         if same and (self.spec.per_sample is not None or not more):

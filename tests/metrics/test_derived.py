@@ -86,7 +86,8 @@ def test_a_formula_has_a_value_bounds_and_a_direction() -> None:
     ("formula", "loss"),
     [
         ("100 * wrong", 100), ("-wrong / 4", 0.25), ("1 - 2 * wrong - b", 3), ("mean(wrong, 1 - b)", 1),
-        ("wrong * (1 - b)", math.inf), ("wrong / (1 + b)", math.inf), ("b / wrong", math.inf),
+        ("slice_mean(wrong, kind)", 1), ("wrong * (1 - b)", math.inf), ("wrong / (1 + b)", math.inf),
+        ("b / wrong", math.inf),
     ],
 )  # fmt: skip
 def test_at_its_only_bound_a_metric_has_an_interval_in_its_own_unit(formula: str, loss: float) -> None:

@@ -21,8 +21,10 @@ from beamscore.metrics.statistics.measured import measure
 from beamscore.metrics.statistics.paired import paired_differences
 from beamscore.metrics.statistics.sum_table import SumTable
 from beamscore.metrics.statistics.sums import Sums
+from beamscore.pipelines.reports.against import run_differences
+from beamscore.pipelines.runs.run import Run
 from tests import toy
-from tests.finished_runs import Row, row, write_run
+from tests.finished_runs import SYSTEM, Row, row, write_run
 from tests.runs import command, refused
 
 TOY = toy.ToyBenchmark(toy.Options())
@@ -241,7 +243,8 @@ def test_differences_that_cancel_in_each_cluster_are_not_called_identical(tmp_pa
     before, after = (
         [row(f"s{n}", (0.25, 0.5)[n % 2 ^ turned], unit=f"u{n // 2}") for n in range(20)] for turned in (0, 1)
     )
-    runs = write_run(tmp_path / "a", before, {"cluster": "page"}), write_run(tmp_path / "b", after, {"cluster": "page"})
+    clustered = {"cluster": "page"}
+    runs = write_run(tmp_path / "a", before, clustered), write_run(tmp_path / "b", after, clustered, predictions="bb")
     document = compare(*runs, tmp_path / "out")
     found = {
         name: [each["interval"], each["differing_samples"], each["verdict"]] for _, name, each in metrics_of(document)
@@ -254,6 +257,9 @@ def test_differences_that_cancel_in_each_cluster_are_not_called_identical(tmp_pa
     assert "No difference is shown in 2 main metrics." in report
     assert "equal to the baseline" not in report
     assert beamscore.compare(*map(str, runs)).judgement == "no difference shown"
+    # A report of the second run against the first has their sums alone.
+    differences, _ = run_differences(Run.read(str(runs[1])), Run.read(str(runs[0])), {SYSTEM: SYSTEM})
+    assert differences[SYSTEM, "", "similarity"].difference.verdict == "no difference shown"
 
 
 def test_a_slice_of_one_run_alone_is_told(tmp_path: Path) -> None:

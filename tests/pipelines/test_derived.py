@@ -109,7 +109,23 @@ def test_a_mean_over_other_slices_passes_no_gate(tmp_path: Path) -> None:
     before = evaluate(tmp_path / "before", truth, files[0], *given, "--quiet")
     after = evaluate(tmp_path / "after", truth, files[1], *given, *gate, "--baseline", str(before.output))
     assert [each.summary["systems"]["predictions"]["values"]["sm"] for each in (before, after)] == [0.75, 1.0]
-    assert (after.code, "only one side measured D of kind, which may hide a loss" in after.stderr) == (4, True)
+    assert (after.code, "only one side measured kind=D, which may hide a loss" in after.stderr) == (4, True)
+
+
+def test_nor_does_a_mean_over_other_classes(tmp_path: Path) -> None:
+    """The mean of classes may be a part of another metric."""
+    charts = [{"sample_id": f"c{place}", "task1": {"output": {"chart_type": name}}}
+              for place, name in enumerate(["Pie", "Donut", "Line"] * 20)]  # fmt: skip
+    truth = write_lines(tmp_path / "t.jsonl", charts)
+    without = write_lines(tmp_path / "p.jsonl", [each for place, each in enumerate(charts) if place % 3])
+    given = ("--set=derived.d=mean(task1.macro_f1)", "--set=missing=exclude", "--no-html", "--quiet")
+    gates = [f"--set=gates.{name}.not_worse_than=baseline" for name in ("d", "task1.macro_f1")]
+    before = evaluate(tmp_path / "before", truth, truth, *given, config="chart").output
+    judged = (*gates, "--baseline", str(before))
+    after = evaluate(tmp_path / "after", truth, without, *given, *judged, config="chart")
+    assert (after.code, after.stderr.count("only one side measured task1.recall[pie], which may hide")) == (4, 2), (
+        after.stderr
+    )
 
 
 def test_another_formula_under_one_name_is_told_and_another_metric_is_not(nights: Path) -> None:

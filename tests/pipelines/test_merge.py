@@ -90,6 +90,13 @@ def test_runs_that_share_samples_are_refused_with_their_names(runs: Path, tmp_pa
         told = f"sample_ids are in more than one of the runs, such as s1 ({other} and {tmp_path}/third); "
         told += "the samples are disjoint, but predictions are shared: split the predictions too, and evaluate again"
         assert refused(other, tmp_path / "third", "--output", tmp_path / "out") == told
+    # One sample that is shared is told before any predictions.
+    stray = shard(tmp_path / "in-fifth", [(CORPUS[19][0], CORPUS[19][1])], [])
+    write_lines(stray / "same.jsonl", [truth for truth, _ in CORPUS[:20]])
+    assert run(tmp_path / "fifth", [stray], *GATE).code == 1
+    told = refused(runs / "first", tmp_path / "fifth", "--output", tmp_path / "out")
+    assert told.startswith(f"sample_ids are in more than one of the runs, such as {CORPUS[19][0]['sample_id']} (")
+    assert told.endswith("; merge runs over disjoint samples")
     assert not (tmp_path / "out" / "summary.json").exists()
 
 

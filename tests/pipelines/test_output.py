@@ -143,8 +143,8 @@ def test_a_file_of_others_is_not_replaced(corpus: Path, tmp_path: Path) -> None:
     """A result is, whichever of its files are left."""
     report, given = tmp_path / "report.md", (corpus / "truth.jsonl", corpus / "good.jsonl", "--quiet", "--no-html")
     report.write_text("the report of somebody else")
-    for _ in range(2):
-        found = evaluate(tmp_path, *given)
+    for more in ((), ("--check",)):
+        found = evaluate(tmp_path, *given, *more)
         said = f"--output {tmp_path}: holds no result, but a report.md that it would replace; give another --output"
         assert (found.code, found.stderr, tree(tmp_path)) == (
             2,

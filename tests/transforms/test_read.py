@@ -254,7 +254,7 @@ def test_the_outcomes_tell_which_columns_have_a_value(tmp_path: Path, ending: st
 
 # Elements of collections.
 
-WORDS = SideColumns(None, frozenset({"words"}), ("kind",))
+WORDS = SideColumns(None, frozenset({"words"}), ("kind",), texts={"text": True})
 
 
 def encode(
@@ -320,7 +320,8 @@ def test_an_element_that_cannot_be_read_is_quarantined() -> None:
         ({"sample_id": "a", "text": [float("nan")]}, "unreadable", "; NaN and Infinity are not JSON"),
         ({"sample_id": b"a"}, "unreadable", "sample_id must be a string, not bytes"),
     ):
-        blocks, (entry,) = encode([{"sample_id": "good"}, record])
+        # A NaN within a field that nobody scores is a null.
+        blocks, (entry,) = encode([{"sample_id": "good", "kind": [float("nan")], "more": [float("nan")]}, record])
         assert [key for _, block in blocks for key, _ in unpack(block)] == [b"good"]
         assert (entry.side, entry.stage, entry.cause, entry.line, entry.source) == ("ours", "read", cause, None, "")
         assert error in entry.error

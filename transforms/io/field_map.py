@@ -256,16 +256,17 @@ def check_texts(fields: Mapping[str, Any], names: Iterable[str]) -> None:
             raise TypeError(f"{name} must be a string, not {type(fields[name]).__name__}")
 
 
-def record_json(fields: Mapping[str, Any], is_sorted: bool = False, nan_in: Collection[str] = ()) -> bytes:
+def record_json(fields: Mapping[str, Any], is_sorted: bool = False, scored: Collection[str] | None = None) -> bytes:
     """Returns a record as JSON: numbers and arrays of NumPy as plain ones, a field that is NaN as null.
 
-    is_sorted: whether keys are in order: equal bytes for equal records. nan_in: the fields in which a NaN is a null
-    also deeper within. Raises TypeError if a value cannot be written, RecursionError if it is nested too deep.
+    is_sorted: whether keys are in order: equal bytes for equal records. scored: the fields in which a NaN deeper within
+    is no JSON, but a null in any other; None: all. Raises TypeError if a value cannot be written, RecursionError if it
+    is nested too deep.
     """
     plain = plain_values(fields)
     with contextlib.suppress(UnicodeEncodeError):
         written = msgspec.json.encode(plain, order="sorted" if is_sorted else None)
-        if b"null" not in written or not _has_no_json(plain, nan_in):
+        if b"null" not in written or not _has_no_json(plain, scored):
             return written
     # A lone surrogate is not text, nor are infinity and NaN numbers of JSON, though they would be written as null: as
     # they are written here, they are rejected when the record is decoded, with this record.
@@ -283,13 +284,14 @@ def plain_values(values: Any) -> Any:
 _BYTES = (bytes, bytearray, memoryview)
 
 
-def _has_no_json(record: Mapping[str, Any], nan_in: Collection[str]) -> bool:
-    """Returns whether a record has an infinite number, or a NaN within a field that is not one of `nan_in`."""
-    # pandas writes a missing value as NaN, but only in place of the whole value.
-    return any(
-        _has_float(value, math.isinf if name in nan_in or isinstance(value, float) else _is_no_number)
-        for name, value in record.items()
-    )
+def _has_no_json(record: Mapping[str, Any], scored: Collection[str] | None) -> bool:
+    """Returns whether a record has an infinite number, or a NaN within a field of `scored`."""
+    for name, value in record.items():
+        # pandas writes a missing value as NaN, but only in place of the whole value.
+        may_be_nan = isinstance(value, float) or (scored is not None and name not in scored)
+        if _has_float(value, math.isinf if may_be_nan else _is_no_number):
+            return True
+    return False
 
 
 def _is_no_number(value: float) -> bool:
@@ -330,7 +332,7 @@ def plain_value(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} cannot be written as JSON")
 
 
-_FINE = ("64[ns]", "64[ps]", "64[fs]", "64[as]")
+_FINE = ("[ns]", "[ps]", "[fs]", "[as]")
 """Endings of types of NumPy for times, of which `tolist` gives bare integers."""
 
 
@@ -341,7 +343,11 @@ def _fine_times(value: Any) -> Any:
 
     times = np.asarray(value)
     micro = times.astype(f"{times.dtype.kind}8[us]")
-    return (micro if np.all((micro == times) | np.isnat(times)) else times.astype(str)).tolist()
+    if np.all((micro == times) | np.isnat(times)):
+        return micro.tolist()
+    texts = np.asarray(times.astype(str), dtype=object)
+    texts[np.isnat(times)] = None
+    return texts.tolist()
 
 
 def _plain_time(value: Any) -> Any:

@@ -181,7 +181,7 @@ def own_output(output: str, claim: Claim, layout: Layout) -> None:
     Raises InputProblem if another run owns the output, it cannot be written, or files of others would be replaced.
     """
     try:
-        _check_foreign(output, layout)
+        check_foreign(output, layout)
         dead = _acquire(output, claim)
         for run_id in dead:
             cancel_run(output, run_id)
@@ -195,7 +195,7 @@ def own_output(output: str, claim: Claim, layout: Layout) -> None:
         raise
 
 
-def _check_foreign(output: str, layout: Layout) -> None:
+def check_foreign(output: str, layout: Layout) -> None:
     """Raises InputProblem if a folder without a result has a file that the result would replace."""
     names = list_folder(output)
     foreign = [name for name in layout.files if name in names]

@@ -403,7 +403,7 @@ def _encoded(record: dict[str, Any]) -> tuple[bytes, Encoding]:
     try:
         return msgspec.msgpack.encode(record, enc_hook=plain_value), MSGPACK
     except OverflowError:
-        return record_json(record, nan_in=record), JSON
+        return record_json(record, scored=()), JSON
 
 
 def too_large(size: int, limit: int) -> str:

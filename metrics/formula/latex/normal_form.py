@@ -26,7 +26,7 @@ _ONE_ARGUMENT = commands.MARKS | commands.INVISIBLE
 _TWO_ARGUMENTS = frozenset(commands.FRACTIONS.values()) | commands.STACKS
 _DIMENSIONS = {"\\hspace": 1, "\\vspace": 1, "\\rule": 2, "\\specialrule": 3}
 _TABLE_RULES = frozenset({"\\cmidrule", "\\cline"})
-_WITH_LENGTH = frozenset({"\\\\", "\\toprule", "\\midrule", "\\bottomrule", "\\addlinespace"})
+_BEFORE_LENGTH = frozenset({"\\", "]", "}"})
 _ENVIRONMENT = frozenset({"\\begin", "\\end"})
 _WITH_DELIMITER = commands.SIZED | {"\\left", "\\right", "\\middle", "\\string"}
 _ARRAY = "\\begin{array}"
@@ -106,7 +106,8 @@ def _rewritten(tokens: list[str]) -> tuple[str, ...]:
 def _joined(tokens: list[str], table: bool) -> list[str]:
     """Joins tokens that form a unit: an environment's name, plain columns, a length, a sized delimiter.
 
-    In a table, so are the length in brackets after `\\\\` or a rule, and the position of a tabular with its columns.
+    In a table, so are a length in brackets behind a command or its arguments, as in `\\\\[2pt]`, and the position of a
+    tabular with its columns.
     """
     result: list[str] = []
     at = 0
@@ -127,7 +128,7 @@ def _joined(tokens: list[str], table: bool) -> list[str]:
             end = closing(tokens, start) if start < len(tokens) else at
         elif token in commands.COLOURS:
             end, kept = _group_end(tokens, _option_end(tokens, at + 1) + 1), False
-        elif table and token == "[" and result and result[-1] in _WITH_LENGTH:
+        elif table and token == "[" and result and result[-1][0] in _BEFORE_LENGTH:
             option = _option_end(tokens, at)
             end = option if _LENGTH_OPTION.fullmatch("".join(tokens[at : option + 1])) else at
         joined = "".join(tokens[at : end + 1]) if kept else ""

@@ -115,6 +115,13 @@ def test_a_prediction_that_comes_after_its_sample_is_told_from_one_without_a_sam
         found = scorer.compute()
     errors = {each.sample_id: each.message for each in found.rejected}
     assert errors == {"y": late, "z": "no ground-truth record has this sample_id"}
+    # One that has its prediction needs no other.
+    for _ in range(2):
+        scorer.update([{"sample_id": "w", "text": "a"}] * (_ == 0), [{"sample_id": "w", "text": "a"}])
+    rejected = scorer.compute().rejected
+    assert [each.message for each in rejected if each.sample_id == "w"] == [
+        "its sample was scored in an earlier update, with another prediction"
+    ]
 
 
 def test_a_merge_leaves_the_other_alone() -> None:

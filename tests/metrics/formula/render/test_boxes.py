@@ -126,6 +126,7 @@ LEAVING_INK = [
     (r"\begin{tabular}{|l|c|} \hline \multicolumn{2}{c}{ab} \\ \hline x & $y^2$ \end{tabular}", "a b x y 2"),
     (r"\begin{tabular}[t]{cc} a \\[2pt] b \\*[1cm] c \\ \midrule[1pt] d & [x] \end{tabular}", "a b c d [ x ]"),
     (r"\begin{tabular}{cc} a & [5mm] \\ * & b \\ [2pt] c \end{tabular}", "a [ 5 m m ] * b c"),
+    (r"\begin{tabular}{cc} a & \makebox[2cm]{b} \tabularnewline[2pt] c \end{tabular}", "a b c"),
     (r"\lbrack x \rbrack \slash \varGamma", r"\lbrack x \rbrack \slash \varGamma"),
     (r"\sum\limits_{i}^{n}", r"\sum i n"),
     (r"\text{面积} = \boldsymbol{x}", "面 积 = x"),
