@@ -201,10 +201,10 @@ class _GateEvaluator:
         error, units = summary.errors.get(self.metric), summary.units.get(self.metric, 0.0)
         if error is None or units <= 1:
             return False
-        # At a bound, the interval is Wilson's, which reaches further.
-        error = error if min(value - low, high - value) > ROUNDING else 0.0
-        room = value - low if sign > 0 else high - value
-        wider = widened_error(error, units, room, None) if room > 0 else error
+        # At a bound, the interval is Wilson's, of a share of losses that none of the units shows.
+        if min(value - low, high - value) <= ROUNDING:
+            return False
+        wider = widened_error(error, units, value - low if sign > 0 else high - value, None)
         return wider > error and sign * (value - bound) < t_quantile(units, self.confidence) * wider - ROUNDING
 
     def _look_interval(self, value: float, value_interval: Interval) -> Interval:

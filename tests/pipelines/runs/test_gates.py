@@ -393,6 +393,8 @@ def test_a_bound_is_not_passed_where_a_rare_loss_may_not_show() -> None:
     ):  # fmt: skip
         judged = verdict(gate, found)
         assert (judged.verdict, "a rare, large loss" in judged.reason) == (word, word == "inconclusive")
+    # All of 10 that are right have Wilson's interval from 0.722, where t(9) sqrt(2) / 10 = 0.320.
+    assert verdict(Gate(0.7), part(10, 10)).verdict == "pass"
     # Of many that are wrong, the interval tells all.
     assert verdict(Gate(0.7581), part(320)).verdict == "pass"
 
