@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import logging
 import os
 import re
 import sys
@@ -15,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from beamscore.metrics.version import VERSION
-from beamscore.pipelines.commands import console
+from beamscore.pipelines.commands import console, messages
 from beamscore.pipelines.reports.document import Compared, Difference, Measured, Metric
 from beamscore.pipelines.runners import launch
 from beamscore.transforms.process import PROGRESS, PROGRESS_FOLDER, Progress
@@ -161,6 +162,19 @@ def test_the_metrics_of_a_run_are_kept_in_a_file(given: tuple[str, ...], tmp_pat
     assert command(*given[:4], *flags, *given[6:])[0] == 2
     found = values(path)
     assert (found["beamscore_run_exit_code"], found["beamscore_run_running"], len(found)) == (2, 0, 5)
+
+
+def test_the_log_of_beam_has_the_format_of_our_messages(capfd: pytest.CaptureFixture[str]) -> None:
+    try:
+        for name in ("json", "text"):
+            messages.use_format(name, verbose=True)
+            logging.getLogger("apache_beam").info("worker ä")
+    finally:
+        messages.use_format("text", verbose=False)
+    first, second = capfd.readouterr().err.splitlines()
+    found = json.loads(first)
+    assert (found["level"], found["message"], found["logger"]) == ("INFO", "worker ä", "apache_beam")
+    assert second == "INFO:apache_beam:worker ä"
 
 
 def test_lines_of_progress_and_errors_are_json_where_that_is_wanted(

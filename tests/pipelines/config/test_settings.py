@@ -97,6 +97,11 @@ GATES, EXACT = TOY + "gates: {exact_match: ", "gates.exact_match"
         (TOY + "missing: maybe", (), "missing: found 'maybe'; allowed: exclude, wrong"),
         (TOY + "bootstrap: 200", (), "bootstrap: found 200; expected `object`, got `int`"),
         (TOY + "bootstrap: {replicates: -1}", (), "bootstrap.replicates: found -1; expected `int` >= 0"),
+        *(
+            (f"{TOY}max_{kind}_fraction: {found}", (), f"max_{kind}_fraction: found {found}; expected `float` {end}")
+            for kind in ("missing", "rejected")
+            for found, end in ((-0.25, ">= 0"), (1.25, "<= 1"))
+        ),
         (TOY + "bootstrap: {replicas: 3}", (), "bootstrap.replicas: unknown key (did you mean replicates?); allowed: "),
         (TOY + "slices: ['a,,b']", (), "slices: found 'a,,b'; allowed: column names, joined by commas to cross them"),
         (TOY + "gates: {ok: {minimum: 1}, f1: {minimum: x}}", (), "gates.f1.minimum: found 'x'; expected `float |"),
