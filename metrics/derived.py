@@ -331,15 +331,16 @@ class Range:
     def __mul__(self, other: Range) -> Range:
         oriented = [replace(part, direction=-part.direction) if by.high <= 0 else part
                   for part, by in ((self, other), (other, self))]  # fmt: skip
-        known = [abs(number.low) * part.loss for part, number in ((self, other), (other, self)) if not number.metrics]
-        return self._with(other, self._corners(np.multiply, other), _common_direction(oriented), *known[:1])
+        number, part = (other, self) if not other.metrics else (self, other)
+        loss = math.inf if number.metrics else abs(number.low) * part.loss
+        return self._with(other, self._corners(np.multiply, other), _common_direction(oriented), loss)
 
     def __truediv__(self, other: Range) -> Range:
         if not other.metrics and other.high <= 0:
             raise ValueError("it divides by a number that is not above 0")
         ends = [-math.inf, math.inf] if other.low < 0 else self._corners(np.divide, other)
-        known = [] if other.metrics else [self.loss / other.low]
-        return self._with(other, ends, self.direction or -other.direction, *known)
+        loss = math.inf if other.metrics else self.loss / other.low
+        return self._with(other, ends, self.direction or -other.direction, loss)
 
     def _corners(self, function: np.ufunc, other: Range) -> list[float]:
         with np.errstate(all="ignore"):
@@ -347,7 +348,7 @@ class Range:
         # 0 times infinity is 0 here: the bound is not reached.
         return [0.0 if math.isnan(corner) else corner for corner in corners]
 
-    def _with(self, other: Range, ends: Sequence[float], direction: int, loss: float = math.inf) -> Range:
+    def _with(self, other: Range, ends: Sequence[float], direction: int, loss: float) -> Range:
         metrics, sliced = dict.fromkeys(self.metrics + other.metrics), dict.fromkeys(self.sliced + other.sliced)
         # No bound is -0.0, which would turn that of a quotient around.
         return Range(min(ends) + 0.0, max(ends) + 0.0, direction, tuple(metrics), tuple(sliced), loss)

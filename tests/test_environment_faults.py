@@ -21,10 +21,11 @@ from beamscore.metrics.benchmark import ENVIRONMENT_FAULTS, Benchmark, MissingTo
 from beamscore.metrics.registry import benchmark_class, benchmark_names
 from beamscore.pipelines.api import workers
 from beamscore.transforms.evaluate import ScoreBatch
-from beamscore.transforms.records import GROUND_TRUTH, JSON, EncodedRecord, InputProblem, Origin, Quarantined
+from beamscore.transforms.records import GROUND_TRUTH, InputProblem, Quarantined
 from beamscore.transforms.scored import PairedSample, ScoringPlan
 from tests import toy
 from tests.runs import evaluate, write_lines
+from tests.transforms.samples import encoded
 
 CORPORA = Path(__file__).parent / "corpora"
 OF_THE_MACHINE: list[Exception] = [
@@ -101,12 +102,12 @@ def paired(truths: Sequence[dict[str, Any]], predictions: Sequence[dict[str, Any
     given = {each["sample_id"]: each for each in predictions}
     for number, truth in enumerate(truths):
         prediction = given.get(truth["sample_id"])
-        encoded = [
-            EncodedRecord.of(Origin(side, 0, number, number + 1, "x"), JSON, json.dumps(each).encode())
+        records = [
+            encoded(side, each, 0, number, "x")
             for side, each in ((GROUND_TRUTH, truth), (0, prediction))
             if each is not None
         ]
-        yield PairedSample(truth["sample_id"], encoded[0], (encoded[1] if prediction else None,))
+        yield PairedSample(truth["sample_id"], records[0], (records[1] if prediction else None,))
 
 
 def test_the_pipeline_ends_the_bundle_for_the_machine_and_rejects_for_a_record(name: str, victim: Victim) -> None:

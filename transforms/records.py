@@ -108,12 +108,6 @@ class EncodedRecord(msgspec.Struct, frozen=True):
 
     encoded: bytes
 
-    @classmethod
-    def of(cls, origin: Origin, encoding: Encoding, text: bytes) -> EncodedRecord:
-        """Returns the record with this text."""
-        encoder = RecordEncoder(origin.side, origin.file, origin.path)
-        return cls(encoder.encode(origin.position, origin.line, encoding, text))
-
     @property
     def side(self) -> int:
         """GROUND_TRUTH or the number of a system."""

@@ -129,8 +129,8 @@ class ComparedMetric(NamedTuple):
 class ComparedSlice:
     """One slice of two systems.
 
-    samples: how many both scored. largest [swaps]: the largest |d*| / SE among the
-    metrics in which enough units differ; None if nothing was swapped.
+    samples: how many both scored. largest [swaps]: the largest |d*| / SE among the metrics in which enough units
+    differ; None if nothing was swapped.
     """
 
     label: str

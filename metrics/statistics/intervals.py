@@ -140,7 +140,7 @@ def wilson(share: float, units: float, confidence: float) -> Interval:
     return (0.0 if share == 0 else centre - half), (1.0 if share == 1 else centre + half)
 
 
-def log_t(distance: float, error: float, units: float, confidence: float, loss: float = 1.0) -> Interval | None:
+def log_t(distance: float, error: float, units: float, confidence: float, loss: float) -> Interval | None:
     """Returns the log-t interval of a distance of at least 0 from the only bound of a metric.
 
     At the bound, every unit was without an error, and no replicate differs: it is Wilson's interval of a share of 0,

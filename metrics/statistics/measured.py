@@ -189,6 +189,13 @@ def spec_of(kind: type[AnyBenchmark], metric: str) -> MetricSpec:
     return kind.spec_of(metric) or UNDECLARED
 
 
+def class_families(kind: type[AnyBenchmark], metric: str) -> list[MetricSpec]:
+    """Returns the families of classes over which a metric, or a part of it, is a mean; see `MetricSpec.classes`."""
+    spec = spec_of(kind, metric)
+    specs = [spec, *(spec_of(kind, part) for part in spec.parts)]
+    return [family for each in specs if (family := kind.spec_of(each.classes))]
+
+
 def _denominators(
     kind: type[AnyBenchmark], metrics: Sequence[str], sums: SumTable, shape: tuple[int, int], clustered: bool
 ) -> tuple[dict[str, FloatArray], dict[str, list[float]]]:

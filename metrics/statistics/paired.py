@@ -28,7 +28,7 @@ from scipy.special import stdtrit
 
 from ..benchmark import AnyBenchmark
 from .intervals import ROUNDING, Interval, t_quantile, wilson
-from .measured import Measured, spec_of, spreads
+from .measured import Measured, class_families, spec_of, spreads
 
 POWER = 0.8
 """The probability with which the interval of a true difference as large as `detectable` excludes 0."""
@@ -93,7 +93,8 @@ def paired_differences(
         wider = error
         if not same or error or difference:
             size = min(baseline.size(name), candidate.size(name))
-            counted = None if differing is None or _has_classes(benchmark, name) else differing.get(name, 0)
+            is_mean = bool(spec.sliced or class_families(type(benchmark), name))
+            counted = None if differing is None or is_mean else differing.get(name, 0)
             wider = widened_error(error, size, spec.width, counted)
         differences[name] = PairedDifference(
             before,
@@ -107,12 +108,6 @@ def paired_differences(
             same,
         )
     return differences
-
-
-def _has_classes(benchmark: AnyBenchmark, metric: str) -> bool:
-    """Returns whether a metric, or a part of it, is a mean over classes or slices."""
-    kind, spec = type(benchmark), spec_of(type(benchmark), metric)
-    return bool(spec.sliced or spec.classes or any(spec_of(kind, part).classes for part in spec.parts))
 
 
 def widened_error(error: float, size: float, width: float | None, differing: int | None) -> float:

@@ -22,7 +22,7 @@ from ..config.errors import UsageError, as_output_errors
 from ..export.formats import DEFAULT_TASK, RELATIONSHIPS, every_eval_ever, model_index, sample_scores
 from ..export.trackers import log_offline, log_run
 from ..export.verdicts import annotation_lines, junit
-from ..runs.named import load_baseline, narrowed, open_system, split_system
+from ..runs.named import load_baseline, named_system, narrowed, open_system, split_system
 from ..runs.numbers import count_of
 from ..runs.run import LAYOUT, Run
 from .arguments import EXPORTS
@@ -84,7 +84,7 @@ def _to_github(judged: JudgedRun, output: str | None) -> None:
     if "baseline" in judged.run.provenance:
         # There is no system if none was named, or if an earlier version judged the run.
         named = judged.run.provenance["baseline"]
-        reference = f"{named['path']}:{named['system']}" if "system" in named else str(named["path"])
+        reference = named_system(str(named["path"]), named.get("system"))
         try:
             judged = replace(judged, baseline=load_baseline(reference, ()))
         except UsageError as error:

@@ -110,22 +110,20 @@ def build_merge(pipeline: beam.Pipeline, plan: MergePlan, runs: Sequence[Run]) -
     # Beam encodes an `int` in 64 bits, and there may be more runs.
     ids = (
         rows | "SampleIds" >> beam.FlatMap(_sample_ids, next(iter(runs[0].systems))).with_output_types(tuple[str, Any]),
-        lines | "QuarantinedIds" >> beam.FlatMap(_quarantined_ids, len(runs)).with_output_types(tuple[str, Any]),
+        lines | "QuarantinedIds" >> beam.FlatMap(_quarantined_ids, count).with_output_types(tuple[str, Any]),
     )
     shared = (
         ids
         | "AllIds" >> beam.Flatten()
         | "RunsOfId" >> beam.CombinePerKey(lambda runs: functools.reduce(operator.or_, runs, 0))
-        | "Overlaps" >> beam.Filter(lambda item, count: _either(item[1], count).bit_count() > 1, len(runs))
+        | "Overlaps" >> beam.Filter(lambda item: _either(item[1], count).bit_count() > 1)
     )
     most, metric = max(1, plan.configuration.settings.worst_samples), benchmark.main_sample_metric().name
     parts = {
         # Of ids that are in several runs, those of samples come before those of predictions alone.
         "overlaps": shared
         | "FirstOverlaps"
-        >> beam.combiners.Top.Smallest(
-            OVERLAPS_SHOWN, key=lambda item: ((item[1] % (1 << count)).bit_count() < 2, item)
-        ),
+        >> beam.combiners.Top.Smallest(OVERLAPS_SHOWN, key=lambda item: (_is_of_predictions(item[1], count), item)),
         "worst": rows
         | "WorstOfFile" >> beam.FlatMap(_worst_of_file, metric).with_output_types(tuple[str, Worst])
         | "Worst" >> beam.combiners.Top.PerKey(most, key=worst_first(benchmark), reverse=True),
@@ -142,7 +140,7 @@ def _make(plan: MergePlan, parts: dict[str, list[Any]]) -> dict[str, bytes]:
     if shared:
         named = ", ".join(f"{printable(sample)} ({_named(plan, runs)})" for sample, runs in shared)
         hint = "merge runs over disjoint samples"
-        if all((runs % (1 << len(plan.runs))).bit_count() < 2 for _, runs in shared):
+        if all(_is_of_predictions(runs, len(plan.runs)) for _, runs in shared):
             hint = "the samples are disjoint, but predictions are shared: split the predictions too, and evaluate again"
         raise InputProblem(f"sample_ids are in more than one of the runs, such as {named}; {hint}")
     try:
@@ -282,6 +280,11 @@ def _named(plan: MergePlan, runs: int) -> str:
 def _either(runs: int, count: int) -> int:
     """Returns the bits of the runs that have a sample_id: the first `count` are of samples, the next of predictions."""
     return (runs | runs >> count) % (1 << count)
+
+
+def _is_of_predictions(runs: int, count: int) -> bool:
+    """Returns whether at most one of the runs has a sample_id as a sample, so that they share predictions alone."""
+    return (runs % (1 << count)).bit_count() < 2
 
 
 def _sample_ids(file: File, system: str) -> Iterator[tuple[str, int]]:

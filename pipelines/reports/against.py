@@ -20,7 +20,7 @@ from ...transforms.io.storage import is_on_disk
 from ...transforms.records import InputProblem
 from ..config.errors import UsageError
 from ..runs.differences import PAIRED, differences, redefined
-from ..runs.named import SystemRun
+from ..runs.named import SystemRun, named_system
 from ..runs.row_changes import differing_units, least_differing
 from ..runs.run import PAGE, Run
 from .document import Compared, Difference, Measured, Metric
@@ -58,7 +58,7 @@ def against_baseline(result: Run, baseline: Run | None, name: str = "the baselin
     """
     if baseline is None:
         return NOTHING
-    path = baseline.path if baseline.system is None else f"{baseline.path}:{baseline.system}"
+    path = named_system(baseline.path, baseline.system)
     output, name = result.configuration.settings.output, f"{name} {path}"
     link = None if output is None else page_link(baseline.path, output, ".")
     compared: Mapping[Key, Compared] = {}
@@ -179,8 +179,8 @@ def _compared(
         deciding = Measured(paired.difference, *(ends or ()))
     low, high = paired.interval or (None, None)
     # Within a cluster, differences may cancel.
-    differing = 1 if clustered and not paired.same_predictions else None
-    word = difference_word(deciding, spec.higher_is_better, has_few, differing)
+    may_differ = clustered and not paired.same_predictions
+    word = difference_word(deciding, spec.higher_is_better, has_few, may_differ)
     difference = Difference(paired.difference, low, high, word)
     sides = Measured(paired.baseline), Measured(paired.candidate)
     return Compared(Metric.of(spec, metric), system, *sides, difference, None, paired.detectable)

@@ -209,7 +209,7 @@ def compared_metric(kind: type[AnyBenchmark], name: str, comparison: Mapping[str
     values, metric = comparison["metrics"][name], doc.Metric.of(kind.spec_of(name), name)
     difference = _difference(values)
     has_few = values["verdict"] == "too few differ"
-    word = difference_word(difference, metric.higher_is_better, has_few, values["differing_samples"])
+    word = difference_word(difference, metric.higher_is_better, has_few, bool(values["differing_samples"]))
     before, after = (doc.Measured(values[side]) for side in SIDES)
     difference = msgspec.structs.replace(difference, verdict=word)
     return doc.Compared(metric, 0, before, after, difference, values["p"], values["detectable"])

@@ -26,16 +26,17 @@ SYSTEMS_NAMED = 3
 _WORST_FIRST: tuple[Judgement, ...] = ("fail", "invalid", "inconclusive")
 
 
-def difference_word(difference: Measured, higher_is_better: bool, has_few: bool, differing: int | None = None) -> str:
+def difference_word(difference: Measured, higher_is_better: bool, has_few: bool, may_differ: bool = False) -> str:
     """Returns the verdict on a difference: better or worse if its interval excludes zero, and enough units differ.
 
-    has_few: whether fewer units differ than any test needs. differing: how many samples differ or may; None: not known.
+    has_few: whether fewer units differ than any test needs. may_differ: whether samples may differ where the
+    difference is 0.
     """
     if difference.value is None:
         return "not compared"
     if difference.low is None or difference.high is None:
         return "no interval"
-    if difference.known == [0, 0, 0] and not differing:
+    if difference.known == [0, 0, 0] and not may_differ:
         return "identical"
     if difference.low <= 0 <= difference.high:
         return "no difference shown"

@@ -20,7 +20,7 @@ from scipy.special import stdtr
 
 from ...metrics.common.text import nearest
 from ...metrics.statistics.intervals import ROUNDING, interval, t_quantile
-from ...metrics.statistics.measured import Measured, spec_of
+from ...metrics.statistics.measured import Measured, class_families, spec_of
 from ...metrics.statistics.paired import (
     MIN_DIFFERING_UNITS,
     PairedDifference,
@@ -257,10 +257,8 @@ class _GateEvaluator:
         summary = run.slice(system, self.label)
         if summary is None:
             return None
-        samples, measured = (
-            summary.measured_samples(run.configuration.settings.missing),
-            run.measured(system, self.label),
-        )
+        samples = summary.measured_samples(run.configuration.settings.missing)
+        measured = run.measured(system, self.label)
         parts = frozenset(self._parts(run, system, measured))
         return _Side(name, summary.fingerprint, samples, summary.samples - samples, measured, parts)
 
@@ -269,10 +267,8 @@ class _GateEvaluator:
         sums = run.slice_sums(system, self.label)
         for column in dict.fromkeys(column for _, column in self.spec.sliced):
             yield from (f"{column}={value}" for value in slices_of(Sums(sums.sums if sums else {}), column))
-        kind = type(self.benchmark)
-        for spec in (self.spec, *(spec_of(kind, part) for part in self.spec.parts)):
-            if family := kind.spec_of(spec.classes):
-                yield from (name for name, each in measured.denominators.items() if family.covers(name) and each[0])
+        for family in class_families(type(self.benchmark), self.metric):
+            yield from (name for name, each in measured.denominators.items() if family.covers(name) and each[0])
 
     def _difference(self, paired: PairedDifference, look: Interval | None, ours: _Side, theirs: _Side) -> _Check:
         """Returns the check of a paired difference; look: its interval at the confidence that a failure needs."""

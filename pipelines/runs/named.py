@@ -27,6 +27,11 @@ MAX_BLESSED_BYTES = 1 << 20
 _SYSTEM = re.compile(r"(?P<run>.+):(?P<system>[A-Za-z0-9_.-]{1,100})", re.DOTALL)
 
 
+def named_system(path: str, system: str | None) -> str:
+    """Returns RUN:SYSTEM, or RUN without a system, as `split_system` reads it."""
+    return path if system is None else f"{path}:{system}"
+
+
 class SystemRun(NamedTuple):
     """One system of a finished run."""
 
@@ -36,7 +41,7 @@ class SystemRun(NamedTuple):
     @property
     def name(self) -> str:
         """What to call it in a message."""
-        return f"{self.run.path}:{self.system}"
+        return named_system(self.run.path, self.system)
 
     @property
     def sums(self) -> SystemSums:

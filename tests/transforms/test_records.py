@@ -26,13 +26,12 @@ from beamscore.transforms.records import (
     GROUND_TRUTH,
     JSON,
     MSGPACK,
-    EncodedRecord,
     Encoding,
     InputProblem,
     Origin,
     quarantined,
 )
-from tests.transforms.samples import encoded, parts_of
+from tests.transforms.samples import encoded, encoded_at, parts_of
 
 ORIGINS = st.builds(
     Origin,
@@ -48,12 +47,12 @@ ORIGINS = st.builds(
 def test_an_encoded_record_holds_everything_and_is_ordered_by_its_origin(
     origin: Origin, other: Origin, encoding: Encoding, text: bytes
 ) -> None:
-    found = EncodedRecord.of(origin, encoding, text)
+    found = encoded_at(origin, encoding, text)
     assert (found.origin, found.side, found.size) == (origin, origin.side, len(text))
     assert (found.payload, found.encoding) == (text, encoding)
     places = [(each.side, each.file, each.position) for each in (origin, other)]
     if places[0] != places[1]:
-        assert (found.encoded < EncodedRecord.of(other, encoding, b"").encoded) == (places[0] < places[1])
+        assert (found.encoded < encoded_at(other, encoding, b"").encoded) == (places[0] < places[1])
 
 
 def test_both_encodings_decode_to_the_same_record_and_a_place_names_its_line() -> None:
