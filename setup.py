@@ -35,7 +35,7 @@ WANDB = ["wandb>=0.19,<1"]
 
 DEVELOPMENT = [
     "apache-beam[yaml]>=2.72,<3",
-    "hypothesis>=6.130,<7",
+    "hypothesis>=6.136,<7",
     "jsonschema>=4.23,<5",
     "kubernetes-validate>=1.33",
     "markdown-it-py>=3,<5",

@@ -18,6 +18,7 @@ from .records import Box
 from .regions import Region
 
 PAIRS_PER_STEP = 16
+STEPS_PER_OVERLAP = 2
 MAX_PAIRS = 1_000_000
 
 
@@ -41,11 +42,11 @@ def measure(truths: Collection[Region], detections: Collection[Region], budget: 
 
     sigma = common / area of the ground truth; tau = common / area of the detection (Wolf and Jolion 2006).
 
-    Spends a step for each pair whose boxes meet, a step for every 16 pairs compared, and for polygons the steps of
+    Spends two steps for each pair whose boxes meet, a step for every 16 pairs compared, and for polygons the steps of
     `charge_intersections`. Raises RejectedRecord if too many pairs overlap.
     """
     pairs = near_pairs(truths, [*detections], budget)
-    budget.spend(len(pairs))
+    budget.spend(STEPS_PER_OVERLAP * len(pairs))
     if pairs and pairs[0][0].polygon is not None:
         some, others = ([pair[side].polygon for pair in pairs] for side in (0, 1))
         charge_intersections(some, others, budget)

@@ -216,10 +216,18 @@ def read_table(part: Part, columns: SideColumns, limits: RecordLimits) -> Iterat
     """
     rows, number = RowsOfBatch(columns, limits), part.first_row
     for batch in (_of_arrow if part.file.format == "arrow" else _of_parquet)(part, columns):
-        step = max(1, BYTES_AT_ONCE * len(batch) // max(1, batch.nbytes))
+        step = max(1, BYTES_AT_ONCE * len(batch) // max(1, _size_of(batch)))
         for start in range(0, len(batch), step):
             yield from rows.of(batch.slice(start, step), number + start)
         number += len(batch)
+
+
+def _size_of(batch: Any) -> int:
+    try:
+        return int(batch.nbytes)
+    except pa.ArrowTypeError:
+        # Before pyarrow 24, the part of a column of views that a slice needs is not known.
+        return int(batch.get_total_buffer_size())
 
 
 def _of_parquet(part: Part, columns: SideColumns) -> Iterator[Any]:
