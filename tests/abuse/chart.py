@@ -22,15 +22,14 @@ HOSTILE = {
 
 def cases() -> Iterator[Case]:
     """Yields samples of one expensive kind each; the prediction is where the cost comes from, or both sides are."""
-    for name, sides in _texts():
-        first, second = ({"task2": output(text_blocks=side)} for side in sides)
-        yield Case(name, {**_truth("Line"), **first}, second)
+    for name, (true, given) in _texts():
+        yield Case(name, {**_truth("Line"), "task2": output(text_blocks=true)}, {"task2": output(text_blocks=given)})
     for kind, part, sides in _elements():
         true, given = ({"task6": output(**{"visual elements": {part: side}})} for side in sides)
         yield Case(f"{len(sides[0]):,} {part}", {**_truth(kind), **true}, given)
     for name, kind, sides in _series():
-        true, given = ({"task6": output(**{"data series": side})} for side in sides)
-        yield Case(f"{kind}: {name}", {**_truth(kind), **true}, {**given, "task7": given["task6"]})
+        true, given = (output(**{"data series": side}) for side in sides)
+        yield Case(f"{kind}: {name}", {**_truth(kind), "task6": true}, {"task6": given, "task7": given})
     roles = {"task3": output(text_blocks=[[[[]]]] * 340_000)}
     yield Case("lists nested in lists in place of roles", _truth("Line"), roles)
     yield Case("empty outputs", _truth("Pie"), {f"task{number}": output() for number in range(1, 8)})
@@ -64,23 +63,20 @@ def _elements() -> Iterator[tuple[str, str, Sides]]:
 
 
 def _series() -> Iterator[tuple[str, str, Sides]]:
-    for kind, labels in (("Scatter", "{x}"), ("Line", "{x}"), ("Grouped vertical bar", "label {x}")):
+    def points(row: int, step: int, label: str, length: int) -> list[Json]:
+        return [{"x": f"{label}{x}", "y": (x * step + row) % 997} for x in range(length)]
+
+    for kind, label in (("Scatter", ""), ("Line", ""), ("Grouped vertical bar", "label ")):
         for count, length in ((1, 2000), (95, 20), (200, 10)):
-            sides = [
-                [
-                    _named(f"s{row}", [{"x": labels.format(x=x), "y": (x * step + row) % 997} for x in range(length)])
-                    for row in range(count)
-                ]
-                for step in (7, 11)
-            ]
+            sides = [[_named(f"s{row}", points(row, step, label, length)) for row in range(count)] for step in (7, 11)]
             yield f"{count} series of {length} points", kind, sides
     marks = HOSTILE["combining marks to sort"]
-    for name, kind, points in (
+    for name, kind, ramp in (
         ("a ramp of points", "Scatter", [{"x": x, "y": x * x} for x in range(1300)]),
         ("labels to sort", "Grouped vertical bar", [{"x": f"{marks}{place}", "y": place} for place in range(45)]),
         ("4,000 digits", "Grouped vertical bar", [{"x": int("9" * 4000), "y": place} for place in range(2000)]),
     ):
-        yield name, kind, [[_named("a", points)], [_named("a", points[::-1])]]
+        yield name, kind, [[_named("a", ramp)], [_named("a", ramp[::-1])]]
     long_names = [_named(_ideographs(200, place), [{"x": "a", "y": place}]) for place in range(200)]
     yield "long names", "Stacked vertical bar", [long_names, long_names[::-1]]
     summaries = [_named(f"s{row}", {part: row * place for place, part in enumerate(SUMMARY)}) for row in range(200)]

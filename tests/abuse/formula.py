@@ -68,20 +68,21 @@ def cases() -> Iterator[Case]:
     rows = "\\begin{array}{c}" + ("x" * 60 + "\\\\") * 33 + "\\end{array}"
     for name, text in (("equal", rows), ("other", rows.replace("x", "y"))):
         yield Case(f"2000 {name} tokens", {"latex": rows}, {"latex": text})
-    for name, formula, count in _DOCUMENTS:
-        source = "\n\n".join(f"\\[ {formula} + {number} \\]" for number in range(count))
-        yield Case(name, {"document": "\\[ x \\]"}, {"document": source, "dialect": "latex"})
-    for name, source in EXPANSIONS.items():
-        yield Case(name, {"document": "\\[ x \\]"}, {"document": source, "dialect": "latex"})
+    documents = [(name, "latex", _document([f"{formula} + "] * count)) for name, formula, count in _DOCUMENTS]
+    documents += [(name, "latex", source) for name, source in EXPANSIONS.items()]
     for piece, dialect in itertools.product(REPEATED, ("latex", "gpt4o")):
-        source = piece * (LENGTH // len(piece))
-        yield Case(f"{piece!r}, {dialect}", {"document": "\\[ x \\]"}, {"document": source, "dialect": dialect})
+        documents.append((f"{piece!r}, {dialect}", dialect, piece * (LENGTH // len(piece))))
+    for name, dialect, source in documents:
+        yield Case(name, {"document": "\\[ x \\]"}, {"document": source, "dialect": dialect})
     # All pairs are within both thresholds in length and none in distance.
     for count, length, letters in ((1_000, 16, "ab"), (600, 64, "ab"), (200, 1_000, "ab"), (200, 600, "\u4e00\u4e01")):
-        truth, prediction = (
-            "\n\n".join(f"\\[ {letter * length}{index} \\]" for index in range(count)) for letter in letters
-        )
+        truth, prediction = (_document([letter * length] * count) for letter in letters)
         name = f"{count} nearly equal formulas of {length} letters {letters}"
         yield Case(name, {"document": truth}, {"document": prediction, "dialect": "latex"})
     formula = "\\[ " + "ab" * 9_000 + " \\]\n\n"
     yield Case("long formulas that are equal", {"document": formula * 40}, {"document": formula * 40})
+
+
+def _document(formulas: list[str]) -> str:
+    """Returns a document of these formulas, each with its number at its end."""
+    return "\n\n".join(f"\\[ {formula}{number} \\]" for number, formula in enumerate(formulas))

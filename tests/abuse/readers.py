@@ -8,6 +8,7 @@ import json
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,8 @@ from beamscore.transforms.io.files import match_files, split_file
 from beamscore.transforms.io.readers import RecordLimits
 from beamscore.transforms.read import PartRestrictionProvider, ReadPart, ReadPlan
 from beamscore.transforms.records import EncodedRecord, InputProblem, zstd
-from tests.abuse.run import FAILED, Outcome, isolated, peak_bytes
-from tests.bench.measure import processor_seconds
+from tests.abuse.run import FAILED, Outcome, isolated
+from tests.bench.measure import peak_bytes, processor_seconds
 
 BASE = {"sample_id": "base", "text": "base"}
 TABLE = pa.table({"sample_id": ["s"], "text": ["x"]})
@@ -36,13 +37,10 @@ def _brackets_in_a_row(path: Path) -> None:
     pq.write_table(pa.table(columns), path, compression="zstd")
 
 
-def _other_codec(code: int) -> Callable[[Path], None]:
-    def write(path: Path) -> None:
-        # In the metadata of each column chunk, the field before the number of its values.
-        pq.write_table(TABLE, path, compression="zstd")
-        path.write_bytes(path.read_bytes().replace(b"\x15\x0c\x16\x02", bytes([0x15, 2 * code, 0x16, 2])))
-
-    return write
+def _other_codec(code: int, path: Path) -> None:
+    # In the metadata of each column chunk, the field before the number of its values.
+    pq.write_table(TABLE, path, compression="zstd")
+    path.write_bytes(path.read_bytes().replace(b"\x15\x0c\x16\x02", bytes([0x15, 2 * code, 0x16, 2])))
 
 
 class _Keys(KmsClient):
@@ -55,15 +53,11 @@ class _Keys(KmsClient):
         return base64.b64decode(wrapped_key)
 
 
-def _encrypted(plaintext_footer: bool) -> Callable[[Path], None]:
-    def write(path: Path) -> None:
-        configuration = EncryptionConfiguration(
-            footer_key="footer", column_keys={"text": ["text"]}, plaintext_footer=plaintext_footer
-        )
-        properties = CryptoFactory(lambda _: _Keys()).file_encryption_properties(KmsConnectionConfig(), configuration)
-        pq.write_table(TABLE, path, encryption_properties=properties)
-
-    return write
+def _encrypted(plaintext_footer: bool, path: Path) -> None:
+    keys = {"text": ["text"]}
+    configuration = EncryptionConfiguration(footer_key="footer", column_keys=keys, plaintext_footer=plaintext_footer)
+    properties = CryptoFactory(lambda _: _Keys()).file_encryption_properties(KmsConnectionConfig(), configuration)
+    pq.write_table(TABLE, path, encryption_properties=properties)
 
 
 def _text(make: Callable[[], bytes]) -> Callable[[Path], object]:
@@ -75,10 +69,10 @@ def _record(**fields: Any) -> bytes:
 
 
 FILES: dict[str, tuple[str, Callable[[Path], object]]] = {
-    "a codec that nobody has built in": ("parquet", _other_codec(3)),
-    "a codec that does not exist": ("parquet", _other_codec(31)),
-    "an encrypted file": ("parquet", _encrypted(False)),
-    "an encrypted column": ("parquet", _encrypted(True)),
+    "a codec that nobody has built in": ("parquet", partial(_other_codec, 3)),
+    "a codec that does not exist": ("parquet", partial(_other_codec, 31)),
+    "an encrypted file": ("parquet", partial(_encrypted, False)),
+    "an encrypted column": ("parquet", partial(_encrypted, True)),
     "a line of 1 GB in .zst": ("jsonl.zst", _text(lambda: zstd.compress(b"x" * (1 << 24)) * 64)),
     "a line of 1 GB of spaces in .gz": ("jsonl.gz", _text(lambda: gzip.compress(b" " * (1 << 24)) * 64)),
     "a record of 16 MB of brackets": ("jsonl", _text(lambda: (b"[" * ((16 << 20) - 1) + b"\n") * 4)),

@@ -3,14 +3,7 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
-import os
-import resource
-import signal
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
@@ -19,9 +12,9 @@ from beamscore.metrics.benchmark import AnyBenchmark, Pair, RejectedRecord, Samp
 from beamscore.metrics.statistics.bootstrap import check_statistics
 from beamscore.pipelines.config.settings import LimitSettings
 from beamscore.transforms.io.readers import nesting_problem
-from beamscore.transforms.process import gc_paused, one_blas_thread
+from beamscore.transforms.process import gc_paused
 from tests.abuse import Case
-from tests.bench.measure import processor_seconds
+from tests.bench.measure import alone, peak_bytes, processor_seconds
 from tests.plain_loop import comparable, make_benchmark
 
 MAX_SECONDS = 5.0
@@ -68,29 +61,12 @@ def _text(record: dict[str, Any]) -> str:
 
 def isolated(work: Callable[..., Outcome], *arguments: Any) -> Outcome:
     """Returns what `work` does in a fresh process, with limits on its time and memory."""
-    context = multiprocessing.get_context("spawn")
-    receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_work, args=(sender, work, arguments))
-    process.start()
-    sender.close()
     try:
-        outcome: Outcome = receiver.recv() if receiver.poll(_TIMEOUT_S) else Outcome(_TIMEOUT_S, 0, f"{FAILED}killed")
-    except EOFError:
-        process.join()
-        outcome = Outcome(0.0, 0, f"{FAILED}the process exited with code {process.exitcode}")
-    assert process.pid is not None
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.join()
-    receiver.close()
-    return outcome
-
-
-def _work(sender: Connection, work: Callable[..., Outcome], arguments: tuple[Any, ...]) -> None:
-    os.setsid()
-    resource.setrlimit(resource.RLIMIT_AS, (_ADDRESS_SPACE, _ADDRESS_SPACE))
-    with one_blas_thread:
-        sender.send(work(*arguments))
+        return alone(work, *arguments, seconds=_TIMEOUT_S, most_bytes=_ADDRESS_SPACE)
+    except TimeoutError:
+        return Outcome(_TIMEOUT_S, 0, f"{FAILED}killed")
+    except ChildProcessError as error:
+        return Outcome(0.0, 0, f"{FAILED}{error}")
 
 
 def score_among(name: str, options: dict[str, Any], case: Texts, others: Sequence[Texts]) -> Outcome:
@@ -147,12 +123,3 @@ def _verdict(result: SampleScore | RejectedRecord) -> str:
         return f"rejected ({result.side}): {result.message}"
     check_statistics(result.statistics)
     return f"scored, {len(msgspec.json.encode(result.details))} bytes of details"
-
-
-def peak_bytes() -> int:
-    """Returns the most memory that this process or a child that has ended held at a time.
-
-    The kernel's `ru_maxrss` of a process starts with what its parent held, unlike VmHWM.
-    """
-    [line] = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM:")]
-    return max(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, int(line.split()[1])) * 1024

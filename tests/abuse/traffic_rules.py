@@ -8,6 +8,7 @@ from typing import Any
 
 from tests.abuse import Case
 
+Rules = list[dict[str, Any]]
 # Python's hash of an integer is its remainder by this prime, so that all of its multiples are one bucket.
 _MODULUS = 2**61 - 1
 
@@ -18,7 +19,7 @@ def cases() -> Iterator[Case]:
     long = ["x" * 300_000 + str(n) for n in range(50)]
     name = "x" * 5_000_000
     nested = json.loads("[" * 190 + "]" * 190)
-    alike: list[tuple[str, list[dict[str, Any]]]] = [
+    alike: list[tuple[str, Rules]] = [
         ("integers with one hash in lists", _listed(colliding, 1000)),
         ("integers with one hash as centerlines", [{"centerlines": colliding[:9_000]}]),
         ("one rule of 64 x 999 values with 10,000 centerlines", [_wide(0, 999, 10_000)]),
@@ -30,20 +31,19 @@ def cases() -> Iterator[Case]:
         ("16 MB of lists nested in lists", [{"properties": {"a": [nested] * 42_000}}]),
         ("many names of properties", [{"properties": {f"{n}-{k}": n for k in range(64)}} for n in range(500)]),
     ]
-    for what, rules in alike:
-        yield Case(what, _truth(rules), {"rules": [{**rule, "matches": n} for n, rule in enumerate(rules)]})
     never, again = ([_wide(n + side, 20, 20) for n in range(500)] for side in (0, 1000))
     unknown = [{"matches": name, "centerlines": list(range(5_000))}] * 2
     few, many = ([_shares(n, side) for n in range(500)[::step]] for side, step in ((1, 1), (2, -1)))
-    differing: list[tuple[str, list[dict[str, Any]], list[dict[str, Any]]]] = [
+    pairs: list[tuple[str, Rules, Rules]] = [
         ("integers with one hash in the prediction alone", [{}], _listed(colliding, 1000)),
         ("500 rules that never agree", never, again),
         ("a long name of no rule in 10,000 edges", [{}], unknown),
         ("a million predicted rules without anything", [], [{}] * 1_000_000),
         ("the costliest assignment", few, many),
     ]
-    for what, truth, prediction in differing:
-        yield Case(what, _truth(truth), {"rules": prediction})
+    pairs[:0] = [(what, rules, [{**rule, "matches": n} for n, rule in enumerate(rules)]) for what, rules in alike]
+    for what, truth, prediction in pairs:
+        yield Case(what, {"rules": [{"id": n, **rule} for n, rule in enumerate(truth)]}, {"rules": prediction})
 
 
 def _shares(count: int, own: int) -> dict[str, Any]:
@@ -52,11 +52,7 @@ def _shares(count: int, own: int) -> dict[str, Any]:
     return {"properties": properties, "centerlines": list(range(min(count, 20)))}
 
 
-def _truth(rules: list[dict[str, Any]]) -> dict[str, Any]:
-    return {"rules": [{"id": n, **rule} for n, rule in enumerate(rules)]}
-
-
-def _listed(values: list[Any], length: int) -> list[dict[str, Any]]:
+def _listed(values: list[Any], length: int) -> Rules:
     """Returns a rule with lists of `length` values each."""
     return [{"properties": {str(n): values[n : n + length] for n in range(0, len(values), length)}}]
 

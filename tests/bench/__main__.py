@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
-from pathlib import Path
-
-from tabulate import tabulate
 
 from tests.bench.corpus import Corpus, generated
 from tests.bench.formula import formula_rows
-from tests.bench.run import cost_of_run
+from tests.bench.measure import alone
+from tests.bench.run import evaluate, loop
+from tests.calibrate import table
 
+SECTIONS = ["pipeline", "formula"]
 SHARES = {"chart": 4, "chemistry": 4, "figure_text": 4, "formula": 25, "traffic_rules": 1}
 """What part of the largest corpus each benchmark is measured on: 25,000 charts of 100,000."""
 
@@ -21,34 +20,33 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sections", nargs="*", choices=[[], *SECTIONS], help="all by default")
     parser.add_argument("--samples", type=int, default=100_000, help="size of the largest corpus")
-    parser.add_argument("--folder", type=Path, default=Path("out/bench"), help="where generated corpora are kept")
     parsed = parser.parse_args()
-    for name in parsed.sections or SECTIONS:
-        SECTIONS[name](parsed.samples, parsed.folder)
+    sections = parsed.sections or SECTIONS
+    if "pipeline" in sections:
+        _whole_evaluations({name: generated(name, parsed.samples // part) for name, part in SHARES.items()})
+        for benchmark in ("chart", "traffic_rules"):
+            _growth(benchmark, [generated(benchmark, parsed.samples // part) for part in (4, 2, 1)])
+    if "formula" in sections:
+        _print("CDM of the same 200 pairs of formulas", ["", "processor µs"], formula_rows())
 
 
-def pipeline_section(samples: int, folder: Path) -> None:
-    """The whole evaluation of each benchmark, of the loop that a user would write instead; how it grows."""
+def _whole_evaluations(corpora: dict[str, Corpus]) -> None:
+    """The whole evaluation of each benchmark, of the loop that a user would write instead."""
     rows = []
-    for benchmark, part in SHARES.items():
-        corpus = generated(benchmark, samples // part, folder)
-        loop, one, two = (
-            cost_of_run(*what) for what in (("loop", corpus), ("evaluate", corpus), ("evaluate", corpus, "2"))
-        )
-        per_sample = [f"{cost.microseconds(corpus.count):.0f}" for cost in (loop, one, two)]
-        ratios = [f"{cost.seconds / loop.seconds:.2f}" for cost in (one, two)]
+    for benchmark, corpus in corpora.items():
+        plain, one, two = alone(loop, corpus), alone(evaluate, corpus, 1), alone(evaluate, corpus, 2)
+        per_sample = [f"{cost.microseconds(corpus.count):.0f}" for cost in (plain, one, two)]
+        ratios = [f"{cost.seconds / plain.seconds:.2f}" for cost in (one, two)]
         clock = f"{one.wall_seconds / two.wall_seconds:.2f}"
-        memory = [f"{cost.mebibytes:.0f}" for cost in (loop, one)]
+        memory = [f"{cost.mebibytes:.0f}" for cost in (plain, one)]
         rows.append([f"{corpus.count} of {benchmark}", *per_sample, *ratios, clock, *memory])
     titles = ["processor µs a sample of", "loop", "evaluation", "two processes", "of the loop", "two", "times as fast"]
     title = "Whole evaluations, of the loop that a user would write instead; two processes on the clock"
     _print(title, [*titles, "loop MiB", "MiB"], rows)
-    for benchmark in ("chart", "traffic_rules"):
-        _growth(benchmark, [generated(benchmark, samples // part, folder) for part in (4, 2, 1)])
 
 
-def _growth(benchmark: str, corpora: Sequence[Corpus]) -> None:
-    costs = [cost_of_run("evaluate", corpus) for corpus in corpora]
+def _growth(benchmark: str, corpora: list[Corpus]) -> None:
+    costs = [alone(evaluate, corpus, 1) for corpus in corpora]
     rows = [
         [
             str(corpus.count),
@@ -65,18 +63,10 @@ def _growth(benchmark: str, corpora: Sequence[Corpus]) -> None:
     _print(f"How the whole evaluation grows: {benchmark}", [*titles, "more, of the input"], rows)
 
 
-def formula_section(_samples: int, _folder: Path) -> None:
-    """CDM, beside the steps of the released tool."""
-    _print("CDM of the same 200 pairs of formulas", ["", "processor µs"], formula_rows())
-
-
 def _print(title: str, header: list[str], rows: list[list[str]]) -> None:
     aligned = ["left", *["right"] * (len(header) - 1)]
-    print(f"\n{title}\n")
-    print(tabulate(rows, headers=header, tablefmt="pipe", disable_numparse=True, colalign=aligned), flush=True)
+    print(f"\n{title}\n\n{table(header, rows, colalign=aligned)}", flush=True)
 
-
-SECTIONS: dict[str, Callable[[int, Path], None]] = {"pipeline": pipeline_section, "formula": formula_section}
 
 if __name__ == "__main__":
     main()

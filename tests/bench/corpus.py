@@ -7,10 +7,12 @@ import os
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
+FOLDER = Path(__file__).parents[2] / "out" / "bench"
 SAMPLES_PER_TASK = 1000
 SEED = 1
 
@@ -34,33 +36,25 @@ class Corpus:
         return self.ground_truth.stat().st_size + self.predictions.stat().st_size
 
 
-def generated(benchmark: str, count: int, folder: Path) -> Corpus:
-    """Returns a corpus of `count` samples of tests.generate.BENCHMARK below `folder`, made where it is missing."""
-    corpus = Corpus(
-        count, folder / f"{benchmark}-{count}-truth.jsonl", folder / f"{benchmark}-{count}-prediction.jsonl"
-    )
-    if corpus.predictions.exists():
-        return corpus
-    folder.mkdir(parents=True, exist_ok=True)
-    print(f"generating {count} samples of {benchmark}", file=sys.stderr)
-    ranges = [(benchmark, start, min(start + SAMPLES_PER_TASK, count)) for start in range(0, count, SAMPLES_PER_TASK)]
-    parts = [path.with_suffix(".part") for path in (corpus.ground_truth, corpus.predictions)]
-    with ProcessPoolExecutor(os.cpu_count()) as pool, parts[0].open("wb") as truths, parts[1].open("wb") as predictions:
-        for truth, prediction in pool.map(_lines, ranges):
-            truths.write(truth)
-            predictions.write(prediction)
-    parts[0].rename(corpus.ground_truth)
-    parts[1].rename(corpus.predictions)
-    return corpus
+def generated(benchmark: str, count: int) -> Corpus:
+    """Returns a corpus of `count` samples of tests.generate.BENCHMARK below FOLDER, made where it is missing."""
+    paths = [FOLDER / f"{benchmark}-{count}-{side}.jsonl" for side in ("truth", "prediction")]
+    if not paths[1].exists():
+        FOLDER.mkdir(parents=True, exist_ok=True)
+        print(f"generating {count} samples of {benchmark}", file=sys.stderr)
+        parts = [path.with_suffix(".part") for path in paths]
+        tasks = [range(count)[start : start + SAMPLES_PER_TASK] for start in range(0, count, SAMPLES_PER_TASK)]
+        with ProcessPoolExecutor(os.cpu_count()) as pool, parts[0].open("wb") as truths, parts[1].open("wb") as answers:
+            for truth, answer in pool.map(partial(_lines, benchmark), tasks):
+                truths.write(truth)
+                answers.write(answer)
+        for part, path in zip(parts, paths, strict=True):
+            part.rename(path)
+    return Corpus(count, *paths)
 
 
-def _lines(task: tuple[str, int, int]) -> tuple[bytes, bytes]:
-    benchmark, start, stop = task
-    module = importlib.import_module(f"tests.generate.{benchmark}")
-    truths, predictions = [], []
-    for index in range(start, stop):
-        truth, prediction = module.sample(index, SEED)
-        truths.append(msgspec.json.encode(truth) + b"\n")
-        if prediction is not None:
-            predictions.append(msgspec.json.encode(prediction) + b"\n")
-    return b"".join(truths), b"".join(predictions)
+def _lines(benchmark: str, indexes: range) -> tuple[bytes, bytes]:
+    sample = importlib.import_module(f"tests.generate.{benchmark}").sample
+    truths, predictions = zip(*(sample(index, SEED) for index in indexes), strict=True)
+    encode = msgspec.json.Encoder().encode_lines
+    return encode(truths), encode([each for each in predictions if each is not None])

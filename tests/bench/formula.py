@@ -6,8 +6,7 @@ import random
 import re
 import subprocess
 import tempfile
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -48,8 +47,6 @@ _OFFICIAL = r"""\documentclass[12pt]{article}
 """
 """The document that the released tool typesets a formula in, but that it leaves out CJK where no text is Chinese."""
 
-FormulaPair = Pair[FormulaTruth, FormulaPrediction]
-
 
 def formula_rows() -> list[list[str]]:
     """The whole of CDM in batches, and the steps of the released tool that can be measured without it.
@@ -58,83 +55,71 @@ def formula_rows() -> list[list[str]]:
     colour for each token, then ImageMagick, which makes an image of the page at 200 dpi; it crops that, and looks for
     each colour. ImageMagick, which needs Ghostscript, is left out, so the sum is less than what the tool costs.
     """
-    pairs = formula_bench_pairs()
-    texts = [text for pair in pairs for text in (pair.truth.latex, pair.prediction and pair.prediction.latex) if text]
-    readings = [normalize(text, FormulaOptions()) for text in texts]
+    pairs = [_pair(index) for index in range(PAIRS)]
+    readings = [
+        normalize(side.latex, FormulaOptions())
+        for pair in pairs
+        for side in (pair.truth, pair.prediction)
+        if side and side.latex
+    ]
     sources = [reading.marked for reading in readings if reading.marked]
     benchmark = FormulaBenchmark(FormulaOptions())
     setup = cost_of(benchmark.setup).seconds * 1e6
-    batches = [pairs[start : start + benchmark.batch_size] for start in range(0, PAIRS, benchmark.batch_size)]
 
     def score() -> None:
-        for batch in batches:
-            benchmark.score(batch)
+        for start in range(0, PAIRS, benchmark.batch_size):
+            benchmark.score(pairs[start : start + benchmark.batch_size])
 
     score()  # what a worker does once, such as reading fonts
     whole = cost_of(score).microseconds(PAIRS)
     benchmark.teardown()
-    steps = {
-        "node, started for each of the two formulas": _start_node_for_each,
-        "pdflatex, for each of the two formulas": _typeset_each_alone,
-        "looking for each colour in a page of 200 dpi": _look_for_colours,
-    }
-    costs = {
-        name: 2 * cost_of(partial(step, sources[::SHARE])).microseconds(len(sources[::SHARE]))
-        for name, step in steps.items()
-    }
+
+    def of_two(step: Callable[[Marked], object]) -> float:
+        """Returns what a step costs for the two formulas of a pair."""
+        formulas = sources[::SHARE]
+        return 2 * cost_of(lambda: [step(each) for each in formulas]).microseconds(len(formulas))
+
+    with tempfile.TemporaryDirectory() as folder:
+        costs = {
+            "node, started for each of the two formulas": of_two(lambda _: _run("node", "-e", "0", cwd=folder)),
+            "pdflatex, for each of the two formulas": of_two(lambda formula: _typeset(formula, folder)),
+            "looking for each colour in a page of 200 dpi": of_two(_look_for_colours),
+        }
     name = f"CDM of a pair in batches (1/{sum(costs.values()) / whole:.0f} of the released tool's steps below)"
     rows = {name: whole, **costs, "setup, once a worker": setup}
     return [[what, f"{microseconds:.0f}"] for what, microseconds in rows.items()]
 
 
-def formula_bench_pairs() -> list[FormulaPair]:
-    """Returns 200 generated pairs: one in four is three to eight formulas long.
+def _pair(index: int) -> Pair[FormulaTruth, FormulaPrediction]:
+    """Returns a generated pair: one in four is three to eight formulas long.
 
     The generator breaks some; one in forty is broken besides.
     """
-    pairs: list[FormulaPair] = []
-    index = 0
-    while len(pairs) < PAIRS:
-        rng = random.Random(f"{SEED}:{index}")
-        count = rng.randint(3, 8) if index % 4 == 0 else 1
-        records = [sample(index * 10 + part, SEED) for part in range(count)]
-        index += 1
-        truth = " + ".join(record["latex"] for record, _ in records)
-        prediction = " + ".join(given["latex"] for _, given in records if given)
-        if index % 40 == 0:
-            prediction += rng.choice(_BREAKAGES)
-        pairs.append(Pair(str(index), FormulaTruth(truth), FormulaPrediction(prediction)))
-    return pairs
+    rng = random.Random(f"{SEED}:{index}")
+    count = rng.randint(3, 8) if index % 4 == 0 else 1
+    records = [sample(index * 10 + part, SEED) for part in range(count)]
+    truth = " + ".join(record["latex"] for record, _ in records)
+    prediction = " + ".join(given["latex"] for _, given in records if given)
+    if index % 40 == 39:
+        prediction += rng.choice(_BREAKAGES)
+    return Pair(str(index), FormulaTruth(truth), FormulaPrediction(prediction))
 
 
-def _start_node_for_each(formulas: Sequence[Marked]) -> None:
-    for _ in formulas:
-        subprocess.run(["node", "-e", "0"], check=False)
+def _run(*command: str, cwd: str) -> None:
+    subprocess.run(command, cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=60, check=False)
 
 
-def _typeset_each_alone(formulas: Sequence[Marked]) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        for formula in formulas:
-            coloured = _MARK.sub(lambda mark: f"\\mathcolor[RGB]{{0,{int(mark[1] or 0) % 256},1}}{{", formula.source)
-            Path(folder, "formula.tex").write_text(_OFFICIAL % coloured.replace(UNMARK, "}"), "utf-8")
-            subprocess.run(
-                ["pdflatex", "-interaction=nonstopmode", "-no-shell-escape", "formula.tex"],
-                cwd=folder,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                timeout=60,
-                check=False,
-            )
+def _typeset(formula: Marked, folder: str) -> None:
+    coloured = _MARK.sub(lambda mark: f"\\mathcolor[RGB]{{0,{int(mark[1] or 0) % 256},1}}{{", formula.source)
+    Path(folder, "formula.tex").write_text(_OFFICIAL % coloured.replace(UNMARK, "}"), "utf-8")
+    _run("pdflatex", "-interaction=nonstopmode", "-no-shell-escape", "formula.tex", cwd=folder)
 
 
-def _look_for_colours(formulas: Sequence[Marked]) -> None:
+def _look_for_colours(formula: Marked) -> None:
     """Crops a page to its ink and looks for a colour for each token, as the tool does with NumPy."""
     page = np.full((_PAGE[1], _PAGE[0]), 255, dtype=np.uint8)
-    for formula in formulas:
-        width = min(30 * len(formula.labels), _PAGE[0] - 16)
-        page[300:360, 8 : 8 + width] = 0
-        rows, columns = np.where(page != 255)
-        ink = np.stack([page[rows.min() - 8 : rows.max() + 8, columns.min() - 8 : columns.max() + 8]] * 3, axis=2)
-        for number in range(len(formula.labels)):
-            np.argwhere(np.all(ink == np.array([1, number % 256, 0], dtype=np.uint8), axis=2))
-        page[300:360] = 255
+    page[300:360, 8 : 8 + min(30 * len(formula.labels), _PAGE[0] - 16)] = 0
+    rows, columns = np.where(page != 255)
+    ink = np.stack([page[rows.min() - 8 : rows.max() + 8, columns.min() - 8 : columns.max() + 8]] * 3, axis=2)
+    for number in range(len(formula.labels)):
+        np.argwhere(np.all(ink == np.array([1, number % 256, 0], dtype=np.uint8), axis=2))

@@ -1,11 +1,22 @@
-"""Processor time and peak memory of a piece of work."""
+"""Processor time and peak memory of a piece of work, which may have a process of its own."""
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import resource
+import signal
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, TypeVar
+
+from beamscore.transforms.process import one_blas_thread
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
@@ -26,13 +37,56 @@ class Cost:
 
 def processor_seconds() -> float:
     """Returns the processor time of this process and of the children that have ended."""
-    own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
-    return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
+    usages = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(usage.ru_utime + usage.ru_stime for usage in usages)
+
+
+def peak_bytes() -> int:
+    """Returns the most memory that this process or a child that has ended held at a time.
+
+    The kernel's `ru_maxrss` of a process starts with what its parent held, unlike VmHWM.
+    """
+    [line] = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM:")]
+    return max(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, int(line.split()[1])) * 1024
 
 
 def cost_of(work: Callable[[], object]) -> Cost:
-    """Does the work here, and returns what it cost; the memory is this process's peak so far."""
+    """Does the work here, and returns what it cost; the memory is the peak so far."""
     before, started = processor_seconds(), time.monotonic()
     work()
-    seconds, wall = processor_seconds() - before, time.monotonic() - started
-    return Cost(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, wall)
+    return Cost(processor_seconds() - before, peak_bytes() / 2**20, time.monotonic() - started)
+
+
+def alone(
+    work: Callable[..., Result], *arguments: Any, seconds: float | None = None, most_bytes: int = resource.RLIM_INFINITY
+) -> Result:
+    """Returns what `work` does in a fresh process, which has its own peak of memory, and ends with all it started.
+
+    Raises TimeoutError after so many seconds, and ChildProcessError where the process ends before it has a result.
+    """
+    context = multiprocessing.get_context("spawn")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_send, args=(sender, most_bytes, work, arguments))
+    process.start()
+    sender.close()
+    try:
+        if not receiver.poll(seconds):
+            raise TimeoutError
+        result: Result = receiver.recv()
+    except EOFError:
+        process.join()
+        raise ChildProcessError(f"the process exited with code {process.exitcode}") from None
+    finally:
+        assert process.pid is not None
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.join()
+        receiver.close()
+    return result
+
+
+def _send(sender: Connection, most_bytes: int, work: Callable[..., object], arguments: tuple[Any, ...]) -> None:
+    os.setsid()
+    resource.setrlimit(resource.RLIMIT_AS, (most_bytes, most_bytes))
+    with one_blas_thread:
+        sender.send(work(*arguments))

@@ -20,6 +20,6 @@ def write_measured(page: str, sections: Iterable[str]) -> None:
     path.write_text(f"{head}{BEGIN}\n\n" + "\n\n".join(written) + f"\n\n{END}{rest.partition(END)[2]}", "utf-8")
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], colalign: Sequence[str] | None = None) -> str:
     """Returns a table in Markdown."""
-    return tabulate(rows, headers=header, tablefmt="pipe", disable_numparse=True)
+    return tabulate(rows, headers=header, tablefmt="pipe", disable_numparse=True, colalign=colalign)

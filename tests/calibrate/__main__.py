@@ -10,14 +10,14 @@ from tests.calibrate import table, write_measured
 from tests.calibrate.coverage import coverage
 from tests.calibrate.differences import Shares, alarms, family_alarms, wrong_passes
 from tests.calibrate.populations import CASES
-from tests.calibrate.years import detection_rate, drift_detection_rate, false_alarms
+from tests.calibrate.years import SERIES, detection_rate, drift_detection_rate, false_alarms
 
 SIZES, CLUSTER_SIZES = (20, 30, 100, 1000), (6, 12, 30, 100)
 SEED, CORPORA, YEARS = 1, 1000, 200
 GAIN = 0.1
 ALARM_SIZES = (30, 200)
 LOSS_SIZES, LOSSES = (20, 50, 200, 1000), (0.005, 0.02, 0.1)
-SERIES, DETECTIONS, DRIFTS, FALL = 8, 1000, 200, 0.01
+DETECTIONS, DRIFTS, FALL = 1000, 200, 0.01
 
 
 def main() -> None:
@@ -26,13 +26,13 @@ def main() -> None:
 
 
 def _change_points() -> str:
-    yearly = false_alarms(YEARS, SERIES)
-    rates = [f"{detection_rate(shift, DETECTIONS, series=SERIES):.0%}" for shift in (4.0, 5.0)]
+    yearly = false_alarms(YEARS)
+    rates = [f"{detection_rate(shift, DETECTIONS):.0%}" for shift in (4.0, 5.0)]
     return (
         f"Over {YEARS} years of 365 nights, {SERIES} metrics that do not change have {yearly:.2f} false change points "
         f"a year (standard error {(yearly / YEARS) ** 0.5:.2f}). A change by 4 standard errors is found on its first "
         f"night in {rates[0]} of {DETECTIONS:,} cases, one by 5 in {rates[1]}. A drift by {FALL} standard errors a "
-        f"night is found within a year in {drift_detection_rate(FALL, DRIFTS, series=SERIES):.0%} of {DRIFTS} cases."
+        f"night is found within a year in {drift_detection_rate(FALL, DRIFTS):.0%} of {DRIFTS} cases."
     )
 
 
@@ -87,11 +87,10 @@ def _alarm_tables() -> Iterator[str]:
 
 
 def _rare_loss_tables() -> Iterator[str]:
-    rows = [
-        [f"{loss:.1%}", *(f"{found.cautious:.1%} ({found.plain:.1%})" for found in cells)]
-        for loss in LOSSES
-        for cells in [[wrong_passes(units, loss, 0.0, 2 * CORPORA, SEED) for units in LOSS_SIZES]]
-    ]
+    rows = []
+    for loss in LOSSES:
+        cells = [wrong_passes(units, loss, 0.0, 2 * CORPORA, SEED) for units in LOSS_SIZES]
+        rows.append([f"{loss:.1%}", *(f"{found.cautious:.1%} ({found.plain:.1%})" for found in cells)])
     yield (
         f"How often, in {2 * CORPORA:,} corpora, a gate with margin m (nominally 2.5%) passes a system that loses each "
         "sample with probability m (in brackets, with the paired interval):"

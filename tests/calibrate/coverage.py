@@ -24,7 +24,6 @@ class Coverage(NamedTuple):
     """Of one case at one size: in which share of the corpora the interval of this project holds, and for comparison
     that of plain quantiles of the replicates."""
 
-    case: Case
     units: int
     holds: float
     percentile: float
@@ -33,8 +32,7 @@ class Coverage(NamedTuple):
 def spec_of(case: Case) -> MetricSpec:
     """Returns the declaration of the metric of a case."""
     spec = benchmark_class(case.benchmark).spec_of(case.metric)
-    if spec is None:
-        raise KeyError(case.metric)
+    assert spec is not None
     return spec
 
 
@@ -62,7 +60,7 @@ def coverage(case: Case, units: int, corpora: int, seed: int) -> Coverage:
             held += found is not None and found[0] <= truth <= found[1]
             low, high = np.nanquantile(replicates, [0.025, 0.975])
             plain += bool(low <= truth <= high)
-    return Coverage(case, units, held / measured, plain / measured)
+    return Coverage(units, held / measured, plain / measured)
 
 
 def spread(replicates: FloatArray) -> float | None:
@@ -78,20 +76,20 @@ def weights_of(source: Bootstrap, units: int) -> FloatArray:
 def units_behind(case: Case, sums: dict[str, FloatArray]) -> tuple[list[float], list[float]]:
     """Returns `Measured.units` and `Measured.size` of the metric of a case in each corpus, of sums [1 + R, corpora]."""
     spec = spec_of(case)
-    whole = _counted(case, spec, case.metric, sums)
+    names = tuple(sums)
+
+    def counted(of: MetricSpec, metric: str) -> list[float]:
+        columns = denominator_columns(of, metric, {name: place for place, name in enumerate(names)})
+        total: FloatArray = np.sum([sums[names[column]] for column in columns], axis=0)
+        sizes: list[float] = effective_sample_size(total.T, of.per_sample, case.clusters > 0).tolist()
+        return sizes
+
+    whole = counted(spec, case.metric)
     if not spec.classes:
         return whole, whole
     family = benchmark_class(case.benchmark).spec_of(spec.classes)
     assert family is not None
-    of_class = [_counted(case, family, f"{family.name.partition('[')[0]}[{name}]", sums) for name in case.classes]
-    counted = zip(*map(satterthwaite_df, zip(*of_class, strict=True)), strict=True)
-    units, sizes = ([min(pair) for pair in zip(whole, each, strict=True)] for each in counted)
+    of_class = [counted(family, f"{family.name.partition('[')[0]}[{name}]") for name in case.classes]
+    found = zip(*map(satterthwaite_df, zip(*of_class, strict=True)), strict=True)
+    units, sizes = ([min(pair) for pair in zip(whole, each, strict=True)] for each in found)
     return units, sizes
-
-
-def _counted(case: Case, spec: MetricSpec, metric: str, sums: dict[str, FloatArray]) -> list[float]:
-    names = tuple(sums)
-    columns = denominator_columns(spec, metric, {name: place for place, name in enumerate(names)})
-    total: FloatArray = np.sum([sums[names[column]] for column in columns], axis=0)
-    counted: list[float] = effective_sample_size(total.T, spec.per_sample, case.clusters > 0).tolist()
-    return counted

@@ -123,8 +123,8 @@ def wrong_passes(units: int, loss: float, gain: float, corpora: int, seed: int) 
     for start in range(seed, seed + corpora, CORPORA_PER_DRAW):
         luck = rng.random((units, CORPORA_PER_DRAW))
         changes = (luck > 1 - gain).astype(float) - (luck < loss + gain)
-        found += [(low >= -loss - 1e-12, wider >= -loss - 1e-12)
-                  for (low, _), (wider, _) in _intervals(changes, start, None)]  # fmt: skip
+        lowest = [[low for low, _ in ends] for ends in _intervals(changes, start, None)]
+        found += (np.array(lowest) >= -loss - 1e-12).tolist()
     return Shares(*np.mean(found, axis=0).tolist())
 
 

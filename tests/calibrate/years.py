@@ -36,6 +36,8 @@ is uniform in [0, 1], so that a third of them differ between two nights."""
 SIZES = (50, 400)
 LOSSES = (2, 3, 5)
 LOOKS = (1, 365)
+SERIES = 8
+"""Metrics whose change points are looked for."""
 
 
 class Cell(NamedTuple):
@@ -74,20 +76,16 @@ HARMLESS: dict[str, Course] = {
 """Courses of which no night has lost more than the margin."""
 
 
-def first_failures(
-    cell: Cell, course: Course, years: int, best: bool = False, looks: Sequence[int] = LOOKS, seed: int = 1
-) -> npt.NDArray[np.int64]:
-    """Returns the first night of each year on which a gate with each of `looks` fails [years, len(looks)].
+def first_failures(cell: Cell, course: Course, years: int, best: bool = False) -> npt.NDArray[np.int64]:
+    """Returns the first night of each year on which a gate with each of LOOKS fails [years, len(LOOKS)].
 
     It is NIGHTS where it never does. best: whether the best of seven nights is the baseline, and not the median.
     """
-    rng = np.random.default_rng([seed, cell.samples, round(100 * cell.churn)])
-    return np.array([_first_failures(cell, course, looks, best, rng) for _ in range(years)])
+    rng = np.random.default_rng([1, cell.samples, round(100 * cell.churn)])
+    return np.array([_first_failures(cell, course, best, rng) for _ in range(years)])
 
 
-def _first_failures(
-    cell: Cell, course: Course, looks: Sequence[int], best: bool, rng: np.random.Generator
-) -> list[int]:
+def _first_failures(cell: Cell, course: Course, best: bool, rng: np.random.Generator) -> list[int]:
     samples, limit = cell.samples, MARGIN * cell.error
     chances = np.where(rng.random(samples) < cell.churn, rng.random(samples), (rng.random(samples) < 0.8).astype(float))
     earlier = rng.random((RECENT, samples)) < chances
@@ -112,7 +110,7 @@ def _first_failures(
         return NIGHTS
 
     failures = []
-    for each in looks:
+    for each in LOOKS:
         weekly = each >= WEEK
         failures.append(first_failure(means, new, look_confidence(CONFIDENCE, each, weekly)))
         if weekly:
@@ -126,36 +124,36 @@ def false_failures(cell: Cell, course: Course, years: int, best: bool = False) -
     return list(np.mean(first_failures(cell, course, years, best) < NIGHTS, axis=0).tolist())
 
 
-def false_alarms(years: int, series: int = 8, seed: int = 0) -> float:
-    """Returns the false alarms in a year of nights over `series` unchanged series, the mean over `years` simulated.
+def false_alarms(years: int, seed: int = 0) -> float:
+    """Returns the false alarms in a year of nights over SERIES unchanged series, the mean over `years` simulated.
 
     Each night's values are independent normals of the standard error that is known of it, which differs by night.
     """
     rng = np.random.default_rng(seed)
     count = 0
-    for _ in range(years * series):
+    for _ in range(years * SERIES):
         errors = 0.01 * rng.uniform(0.8, 1.25, NIGHTS)
         values = 0.9 + errors * rng.standard_normal(NIGHTS)
-        count += len(change_points(values.tolist(), errors.tolist(), series))
+        count += len(change_points(values.tolist(), errors.tolist(), SERIES))
     return count / years
 
 
-def detection_rate(shift: float, trials: int, before: int = 30, series: int = 8) -> float:
-    """Returns how often a change of `shift` standard errors after `before` nights is found on its first night."""
-    return sum(before in found for found in _found([0.0] * before + [shift] * 2, trials, series)) / trials
+def detection_rate(shift: float, trials: int) -> float:
+    """Returns how often a change of `shift` standard errors after 30 nights is found on its first night."""
+    return sum(30 in found for found in _found([0.0] * 30 + [shift] * 2, trials)) / trials
 
 
-def drift_detection_rate(fall: float, trials: int, series: int = 8) -> float:
+def drift_detection_rate(fall: float, trials: int) -> float:
     """Returns how often a value that falls by `fall` standard errors each night has a change point within a year."""
-    return sum(map(bool, _found([fall * night for night in range(NIGHTS)], trials, series))) / trials
+    return sum(map(bool, _found([fall * night for night in range(NIGHTS)], trials))) / trials
 
 
-def _found(fall: Sequence[float], trials: int, series: int) -> Iterator[list[int]]:
+def _found(fall: Sequence[float], trials: int) -> Iterator[list[int]]:
     """Yields the change points of simulated nights; fall: how many standard errors each of them has lost."""
     rng = np.random.default_rng(0)
     for _ in range(trials):
         values = rng.standard_normal(len(fall)) - fall
-        yield change_points(values.tolist(), [1.0] * len(fall), series)
+        yield change_points(values.tolist(), [1.0] * len(fall), SERIES)
 
 
 def main() -> None:
