@@ -1,7 +1,7 @@
-"""An evaluation that is killed or interrupted at a request of its publishing: a reader always sees one run, whole.
+"""An evaluation that is killed or interrupted: a reader always sees one run, whole, and what is scored serves again.
 
-The moments are counted in the requests that change something, from the first document of the result to the last file
-that is removed.
+The moments of its publishing are counted in the requests that change something, from the first document of the result
+to the last file that is removed.
 """
 
 from __future__ import annotations
@@ -12,22 +12,20 @@ import os
 import signal
 import subprocess
 import sys
-from pathlib import Path
+from subprocess import PIPE
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
 from beamscore.pipelines.runs.run import open_result
-from tests import toy
-from tests.stores.servers import Requests, S3Store, Store
-from tests.stores.test_commands import WHOLE, below, command, evaluation, lines
+from tests import resumption, toy
+from tests.stores.conftest import Requests, Store, never
+from tests.stores.test_commands import TRUTHS, WHOLE, below, command, document, evaluation, lines
 
 pytestmark = pytest.mark.stores
 
-ROOT = Path(__file__).parents[2]
-COUNT = 20
-TRUTHS = [toy.sample(index, 0)[0] for index in range(COUNT)]
+CORPUS = [toy.sample(index, 0) for index in range(120)]
 COMMAND = (
     "import sys; from beamscore.pipelines.commands import main; from tests import toy; "
     "toy.register(); sys.exit(main.main())"
@@ -42,8 +40,7 @@ MOMENTS = [
 def given(store: Store, number: int) -> list[str]:
     """The evaluation of predictions that are `number` characters too long: their similarity is 1 / (1 + number)."""
     store.put("in/truth.jsonl", lines(TRUTHS))
-    found = [{"sample_id": truth["sample_id"], "text": truth["text"] + "x" * number} for truth in TRUTHS]
-    store.put(f"in/{number}.jsonl", lines(found))
+    store.put(f"in/{number}.jsonl", lines({**truth, "text": truth["text"] + "x" * number} for truth in TRUTHS))
     few = ("--set", "bootstrap.replicates=5", "--quiet")
     return evaluation(store, "in/truth.jsonl", f"in/{number}.jsonl", "out", *few)
 
@@ -58,29 +55,29 @@ def seen(store: Store) -> float:
     rows: list[dict[str, Any]] = []
     for path in found.folder("samples"):
         rows += pq.read_table(io.BytesIO(files[path.removeprefix(f"{store.base}/")])).to_pylist()
-    assert [row["similarity"] for row in rows] == pytest.approx([value] * COUNT)
+    assert [row["similarity"] for row in rows] == pytest.approx([value] * len(TRUTHS))
     return float(value)
 
 
 class Stop:
     """Sends a signal to a process at a request that publishes, and looks at the result before each such request."""
 
-    def __init__(self, store: S3Store, at: int, number: signal.Signals, answered: bool) -> None:
-        self._store, self._at, self._number, self._answered = store, at, number, answered
+    def __init__(self, store: Store, at: int, number: signal.Signals) -> None:
+        self._store, self._at, self._number = store, at, number
+        # At every other moment a killed process has lost its request.
+        self._answered = at % 2 == 0 or number == signal.SIGINT
         self.pid = 0
-        self.count = 0
         self.values: list[float] = []
 
     def publishes(self, method: str, path: str) -> bool:
         """Tells whether a request changes something of a result, from its first document on."""
         changes = method in ("PUT", "POST", "DELETE") and not any(name in path for name in (".probe", ".heartbeat"))
-        return changes and (self.count > 0 or path.endswith("/sums.json"))
+        return changes and (bool(self.values) or path.endswith("/sums.json"))
 
     def refuse(self, method: str, path: str) -> bool:
         if not self.publishes(method, path):
             return False
         self.values.append(seen(self._store))
-        self.count += 1
         return not self._answered and self._stops()
 
     def served(self, method: str, path: str) -> None:
@@ -88,15 +85,15 @@ class Stop:
             self._stops()
 
     def _stops(self) -> bool:
-        if self.count == self._at:
+        comes = len(self.values) == self._at
+        if comes:
             os.kill(self.pid, self._number)
-        return self.count == self._at and self._number == signal.SIGKILL
+        return comes and self._number == signal.SIGKILL
 
 
 @pytest.fixture
-def first(store: Store, requests: Requests) -> S3Store:
+def first(store: Store, requests: Requests) -> Store:
     """A store with a result whose similarity is 1."""
-    assert isinstance(store, S3Store)
     assert command(*given(store, 0)) == (0, "", "")
     assert seen(store) == 1
     return store
@@ -104,22 +101,19 @@ def first(store: Store, requests: Requests) -> S3Store:
 
 @pytest.mark.parametrize(("number", "at"), MOMENTS)
 def test_a_stop_while_publishing_leaves_one_whole_result(
-    first: S3Store, requests: Requests, number: signal.Signals, at: int
+    first: Store, requests: Requests, number: signal.Signals, at: int
 ) -> None:
-    """At every other moment the request arrives; at the others it is lost with the process."""
-    stop = Stop(first, at, number, answered=at % 2 == 0 or number == signal.SIGINT)
-    arguments = given(first, 1)
-    process = subprocess.Popen(
-        [sys.executable, "-c", COMMAND, *arguments], cwd=ROOT, stderr=subprocess.PIPE, start_new_session=True, text=True
-    )
+    stop = Stop(first, at, number)
+    command_line = [sys.executable, "-c", COMMAND, *given(first, 1)]
+    process = subprocess.Popen(command_line, cwd=resumption.ROOT, stderr=PIPE, start_new_session=True, text=True)
     stop.pid = process.pid
     requests.refuse, requests.served = stop.refuse, stop.served
     try:
         _, stderr = process.communicate(timeout=120)
     finally:
-        requests.refuse, requests.served = (lambda method, path: False), (lambda method, path: None)
+        requests.refuse = requests.served = never
     value = seen(first)
-    assert stop.count >= at, "the moment came"
+    assert len(stop.values) >= at, "the moment came"
     assert set(stop.values) <= {1.0, 0.5}
     assert sorted([*stop.values, value], reverse=True) == [*stop.values, value], "never back to the earlier result"
     if number == signal.SIGKILL:
@@ -131,3 +125,55 @@ def test_a_stop_while_publishing_leaves_one_whole_result(
     assert command(*given(first, 2)) == (0, "", "")
     assert seen(first) == pytest.approx(1 / 3)
     assert len(below(first, "out")) == len(WHOLE)
+
+
+def resumable(store: Store, output: str, *more: str) -> list[str]:
+    store.put("in/truth.jsonl", lines(truth for truth, _ in CORPUS))
+    store.put("in/ours.jsonl", lines(prediction for _, prediction in CORPUS if prediction))
+    few = ("--slice", "kind", "--set", "bootstrap.replicates=5", "--quiet")
+    return evaluation(store, "in/truth.jsonl", "in/ours.jsonl", output, *few, *more)
+
+
+def staged(store: Store) -> list[str]:
+    """What runs that are not committed have below their folders."""
+    keys = [key for key in store.files() if key.startswith("out/.runs/")]
+    committed = tuple(key.removesuffix("run.json") for key in keys if key.endswith("/run.json"))
+    return [key for key in keys if not key.startswith(committed)]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_run_goes_on_where_it_was_interrupted(
+    store: Store, number: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows that were cut off are scored again."""
+    assert command(*resumable(store, "out", "--set", "missing=exclude")) == (0, "", "")
+    first = store.files()["out/summary.json"]
+    code, stderr = resumption.interrupted(number, resumable(store, "out", "--resume"))
+    assert code == (130 if number == signal.SIGTERM else -signal.SIGKILL)
+    assert stderr.count("\n") == (code == 130)
+    assert store.files()["out/summary.json"] == first
+    assert bool([key for key in staged(store) if key.endswith(".claim")]) == (code != 130)
+    is_cut = number == signal.SIGTERM
+    if is_cut:
+        rows = [key for key in staged(store) if key.endswith(".parquet")]
+        store.put(rows[0], store.files()[rows[0]][:-10])
+    scored = toy.scored_pairs(monkeypatch)
+    assert command(*resumable(store, "out", "--resume")) == (0, "", "")
+    assert len(scored) == len(CORPUS) - resumption.WRITTEN_BEFORE + is_cut * resumption.BATCH
+    assert staged(store) == []
+    assert command(*resumable(store, "whole")) == (0, "", "")
+    found, whole = (document(store, f"{name}/sums.json") for name in ("out", "whole"))
+    assert found["systems"] == whole["systems"]
+
+
+def test_another_run_leaves_the_rows_for_the_one_that_resumes(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Without the option, nothing stays of an interrupted run.
+    assert resumption.interrupted(signal.SIGTERM, resumable(store, "out"))[0] == 130
+    assert [key for key in store.files() if key.startswith("out/")] == []
+    assert resumption.interrupted(signal.SIGTERM, resumable(store, "out", "--resume"))[0] == 130
+    before = staged(store)
+    assert command(*resumable(store, "out")) == (0, "", "")
+    assert staged(store) == before
+    scored = toy.scored_pairs(monkeypatch)
+    assert command(*resumable(store, "out", "--resume")) == (0, "", "")
+    assert len(scored) == len(CORPUS) - resumption.WRITTEN_BEFORE
