@@ -1,4 +1,4 @@
-"""`python -m tests.mutants PYTHON FOLDER [COUNT [SEED]]` changes the code, one place at a time: does a test notice it?
+"""`python -m tests.mutants PYTHON FOLDER COUNT SEED` changes the code, one place at a time: does a test notice it?
 
 PYTHON: that of an environment with cosmic-ray, which draws the changes (see `changes`). FOLDER: the project is copied
 to there. The suite runs once to learn which tests run which lines; then each change is tried by the tests that run
@@ -169,43 +169,38 @@ class Copy:
             path.write_text(code, encoding="utf-8")
 
 
-def main(python: str, folder: Path, count: str = "400", seed: str = "1") -> int:
+def main(python: str, folder: Path, count: str, seed: str) -> int:
     """Prints each change that no test noticed, and the share of the others; 1 where that is below LEAST_KILLED."""
     started = time.monotonic()
     trees = [copied(folder / str(worker)) for worker in range(_WORKERS)]
-    tree = trees[0]
-    suite = whole_suite(tree, folder)
+    suite = whole_suite(trees[0], folder)
     copies: SimpleQueue[Copy] = SimpleQueue()
-    for each in trees:
-        copies.put(Copy(each))
-    command = [python, str(Path(__file__).with_name("changes.py")), str(tree), count, seed]
-    lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
-    changes = [msgspec.convert(json.loads(line), Change) for line in lines]
+    for tree in trees:
+        copies.put(Copy(tree))
+    command = [python, str(Path(__file__).with_name("changes.py")), str(trees[0]), count, seed]
+    drawn = subprocess.run(command, check=True, capture_output=True).stdout
+    changes = msgspec.json.Decoder(Change).decode_lines(drawn)
+    before = {each.module: (PROJECT / each.module).read_text(encoding="utf-8") for each in changes}
+    controls = [msgspec.structs.replace(each, code=before[each.module]) for each in changes[:CONTROLS]]
 
     def is_noticed(change: Change) -> bool:
-        place = copies.get()
+        copy = copies.get()
         try:
-            return place.is_killed(change, suite.tests(change))
+            return copy.is_killed(change, suite.tests(change))
         finally:
-            copies.put(place)
+            copies.put(copy)
 
-    def tried(change: Change) -> bool:
-        killed = is_noticed(change)
-        if not killed:
-            before = (PROJECT / change.module).read_text(encoding="utf-8").splitlines()
-            difference = difflib.unified_diff(before, change.code.splitlines(), n=0, lineterm="")
-            print(f"{change.module}:{change.line}", *list(difference)[3:], sep="\n    ", flush=True)
-        return killed
-
-    def is_green(change: Change) -> bool:
-        code = (PROJECT / change.module).read_text(encoding="utf-8")
-        return not is_noticed(msgspec.structs.replace(change, code=code))
-
+    killed = 0
     with ThreadPoolExecutor(_WORKERS) as workers:
-        for change, green in zip(changes[:CONTROLS], workers.map(is_green, changes[:CONTROLS]), strict=True):
-            if not green:
+        for change, noticed in zip(controls, workers.map(is_noticed, controls), strict=True):
+            if noticed:
                 raise RuntimeError(f"the tests of {change.module}:{change.line} fail without any change")
-        killed = sum(workers.map(tried, changes))
+        for change, noticed in zip(changes, workers.map(is_noticed, changes), strict=True):
+            killed += noticed
+            if not noticed:
+                lines = before[change.module].splitlines(), change.code.splitlines()
+                difference = list(difflib.unified_diff(*lines, n=0, lineterm=""))[3:]
+                print(f"{change.module}:{change.line}", *difference, sep="\n    ", flush=True)
     share = killed / len(changes)
     print(f"{killed} of {len(changes)} changes noticed, {share:.1%}, in {time.monotonic() - started:.0f} s")
     return 0 if share >= LEAST_KILLED else 1
