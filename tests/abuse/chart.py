@@ -22,11 +22,12 @@ HOSTILE = {
 
 def cases() -> Iterator[Case]:
     """Yields samples of one expensive kind each; the prediction is where the cost comes from, or both sides are."""
-    for name, (true, given) in _texts():
-        yield Case(name, {**_truth("Line"), "task2": output(text_blocks=true)}, {"task2": output(text_blocks=given)})
+    for name, sides in _texts():
+        true, given = (output(text_blocks=side) for side in sides)
+        yield Case(name, {**_truth("Line"), "task2": true}, {"task2": given})
     for kind, part, sides in _elements():
-        true, given = ({"task6": output(**{"visual elements": {part: side}})} for side in sides)
-        yield Case(f"{len(sides[0]):,} {part}", {**_truth(kind), **true}, given)
+        true, given = (output(**{"visual elements": {part: side}}) for side in sides)
+        yield Case(f"{len(sides[0]):,} {part}", {**_truth(kind), "task6": true}, {"task6": given})
     for name, kind, sides in _series():
         true, given = (output(**{"data series": side}) for side in sides)
         yield Case(f"{kind}: {name}", {**_truth(kind), "task6": true}, {"task6": given, "task7": given})
