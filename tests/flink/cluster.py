@@ -6,12 +6,12 @@ import json
 import shlex
 import signal
 import tempfile
-from collections.abc import Callable, Sequence
+import urllib.request
+from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
+from typing import Any, NamedTuple
 
 from tests.flink.install import class_path, install_project, worker_python
-from tests.flink.rest import FlinkRest
 from tests.servers import Server, await_servers, end_servers, free_ports, listens, start_server
 
 START_SECONDS = 120
@@ -46,6 +46,26 @@ appender.console.layout.pattern = %d{ISO8601} %-5p %c{1} - %m%n
 """
 
 
+class Vertex(NamedTuple):
+    """One vertex of a job: a chain of operators that runs in some subtasks.
+
+    moved: by subtask, the records that it read from other vertices or wrote to them, whichever is more in all.
+    bytes_read: what all subtasks read from other vertices, in the same process or over the network.
+    regroups: whether a subtask of it reads from all subtasks of the vertex before, not from its own alone.
+    attempts: how often the subtask that was started most often was started.
+    """
+
+    name: str
+    moved: list[int]
+    attempts: int
+    bytes_read: int
+    regroups: bool
+
+    def least_share(self) -> float:
+        """Returns the share of its records that the subtask with the fewest moved."""
+        return min(self.moved) / max(1, sum(self.moved))
+
+
 class FlinkCluster:
     """One JobManager, some TaskManagers, and a job server, all on this machine.
 
@@ -76,28 +96,30 @@ class FlinkCluster:
         """
         self.folder = Path(folder or tempfile.mkdtemp(prefix="beamscore-flink-")).resolve()
         self.logs = self.folder / "logs"
-        self._wanted = task_managers
-        self._servers: list[Server] = []
+        self.worker = self.folder / "worker"
+        """What starts a worker, by the contract of Beam's containers."""
+        self.project = self.folder / "project"
+        """The folder that Python finds the project in, as it was when the cluster started."""
         rest, rpc, blobs, self._job_port, self._artifact_port = free_ports(5)
-        self.rest = FlinkRest(f"http://{address}:{rest}")
-        self._slots = slots
-        self._prefixes = prefixes
+        self.master = f"{address}:{rest}"
+        """What --flink_master is given."""
+        self._wanted, self._slots, self._prefixes = task_managers, slots, prefixes
+        self._task_managers: list[Server] = []
+        self._servers: list[Server] = []
         self._settings = _settings(self.folder, address, rest, rpc, blobs, slots)
 
     def __enter__(self) -> FlinkCluster:
         try:
             self._start()
         except BaseException:
-            self.stop()
+            end_servers(self._servers)
             raise
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
+    def __exit__(self, *_: object) -> None:
+        end_servers(self._servers)
 
-    def options(self, parallelism: int = 2) -> list[str]:
+    def options(self) -> list[str]:
         """Returns the pipeline options that run a pipeline here."""
         return [
             "--runner=PortableRunner",
@@ -106,126 +128,121 @@ class FlinkCluster:
             "--environment_type=PROCESS",
             f"--environment_config={json.dumps({'command': str(self.worker)})}",
             "--environment_cache_millis=10000",
-            f"--parallelism={parallelism}",
+            "--parallelism=2",
         ]
 
-    @property
-    def master(self) -> str:
-        """What --flink_master is given."""
-        return self.rest.url.removeprefix("http://")
-
-    @property
-    def worker(self) -> Path:
-        """What starts a worker, by the contract of Beam's containers."""
-        return self.folder / "worker"
-
-    @property
-    def project(self) -> Path:
-        """The folder that Python finds the project in, as it was when the cluster started."""
-        return self.folder / "project"
-
-    def start_task_manager(self) -> int:
-        """Starts one more TaskManager and returns its number, from 0."""
-        number = sum(server.name.startswith("taskmanager") for server in self._servers)
+    def start_task_manager(self) -> None:
+        """Starts one more TaskManager."""
         memory = [
             f"-Xmx{FRAMEWORK_MIB + self._slots * HEAP_MIB}m",
             f"-XX:MaxDirectMemorySize={FRAMEWORK_MIB + self._slots * (OFF_HEAP_MIB + NETWORK_MIB)}m",
         ]
-        self._run(f"taskmanager-{number}", memory, "org.apache.flink.runtime.taskexecutor.TaskManagerRunner",
-                  "--configDir", str(self.folder / "conf"),
-                  prefix=self._prefixes[number % len(self._prefixes)])  # fmt: skip
-        return number
+        number = len(self._task_managers)
+        started = self._run(
+            f"taskmanager-{number}", memory, "org.apache.flink.runtime.taskexecutor.TaskManagerRunner",
+            "--configDir", str(self.folder / "conf"), prefix=self._prefixes[number % len(self._prefixes)],
+        )  # fmt: skip
+        self._task_managers.append(started)
 
-    def running_task_managers(self) -> list[int]:
-        """Returns the numbers of the TaskManagers that have not ended."""
-        running = [server.name for server in self._servers if server.runs]
-        return [int(name.partition("-")[2]) for name in running if name.startswith("taskmanager-")]
+    def kill_task_managers(self, count: int) -> None:
+        """Kills so many TaskManagers and their workers at once, as the loss of machines would."""
+        for victim in [server for server in self._task_managers if server.runs][:count]:
+            victim.signal(signal.SIGKILL)
+            victim.process.wait()
 
-    def kill_task_manager(self, number: int) -> None:
-        """Kills a TaskManager and its workers at once, as the loss of a machine would."""
-        victim = next(server for server in self._servers if server.name == f"taskmanager-{number}")
-        victim.signal(signal.SIGKILL)
-        victim.process.wait()
+    def get(self, path: str) -> Any:
+        """Returns what Flink's REST interface answers; raises OSError where nothing does."""
+        with urllib.request.urlopen(f"http://{self.master}{path}", timeout=10) as answer:
+            return json.load(answer)
 
-    def stop(self) -> None:
-        """Ends every process."""
-        end_servers(self._servers)
+    def jobs(self) -> dict[str, str]:
+        """Returns the state of each job by its id, the newest first."""
+        found = sorted(self.get("/jobs/overview")["jobs"], key=lambda job: job["start-time"], reverse=True)
+        return {job["jid"]: job["state"] for job in found}
+
+    def vertices(self) -> list[Vertex]:
+        """Returns the vertices of the newest job."""
+        job = next(iter(self.jobs()))
+        found = self.get(f"/jobs/{job}")
+        inputs = {node["id"]: node.get("inputs", ()) for node in found["plan"]["nodes"]}
+        return [self._vertex(job, each["id"], each["name"], inputs[each["id"]]) for each in found["vertices"]]
+
+    def _vertex(self, job: str, key: str, name: str, inputs: Sequence[Any]) -> Vertex:
+        subtasks = self.get(f"/jobs/{job}/vertices/{key}")["subtasks"]
+        metrics = [subtask["metrics"] for subtask in subtasks]
+        return Vertex(
+            name,
+            max(([each[f"{way}-records"] for each in metrics] for way in ("read", "write")), key=sum),
+            1 + max(subtask["attempt"] for subtask in subtasks),
+            sum(each["read-bytes"] for each in metrics),
+            any(each["ship_strategy"].casefold() != "forward" for each in inputs),
+        )
 
     def _start(self) -> None:
-        self._write_files()
-        configuration = str(self.folder / "conf")
-        self._run("jobmanager", ["-Xmx512m"], "org.apache.flink.runtime.entrypoint.StandaloneSessionClusterEntrypoint",
-                  "--configDir", configuration)  # fmt: skip
+        for name in ("conf", "logs", "tmp"):
+            (self.folder / name).mkdir(parents=True, exist_ok=True)
+        configuration = self.folder / "conf"
+        lines = [f"{name}: {value}\n" for name, value in self._settings.items()]
+        (configuration / "config.yaml").write_text("".join(lines))
+        (configuration / "log4j.properties").write_text(_LOG4J)
+        install_project(self.project)
+        command = shlex.join([str(worker_python()), str(Path(__file__).with_name("boot.py"))])
+        log, path = shlex.quote(str(self.logs)), f"PYTHONPATH={shlex.quote(str(self.project))}"
+        self.worker.write_text(f'#!/bin/sh\n{path} exec {command} "$@" >> {log}/worker-$$.log 2>&1\n')
+        self.worker.chmod(0o755)
+        entry = "org.apache.flink.runtime.entrypoint.StandaloneSessionClusterEntrypoint"
+        self._run("jobmanager", ["-Xmx512m"], entry, "--configDir", str(configuration))
         for _ in range(self._wanted):
             self.start_task_manager()
         self._run("jobserver", ["-Xmx512m"], "org.apache.beam.runners.flink.FlinkJobServerDriver",
                   f"--flink-master={self.master}", f"--flink-conf-dir={configuration}",
                   "--job-host=localhost", f"--job-port={self._job_port}", f"--artifact-port={self._artifact_port}",
                   "--expansion-port=0", f"--artifacts-dir={self.folder / 'artifacts'}")  # fmt: skip
-        self._await("all TaskManagers", lambda: len(self.rest.task_managers()) == self._wanted)
-        self._await("the job server", lambda: listens(self._job_port))
+        for what, ready in (
+            ("all TaskManagers", lambda: len(self.get("/taskmanagers")["taskmanagers"]) == self._wanted),
+            ("the job server", lambda: listens(self._job_port)),
+        ):
+            await_servers(what, ready, self._servers, START_SECONDS)
 
-    def _write_files(self) -> None:
-        for name in ("conf", "logs", "tmp"):
-            (self.folder / name).mkdir(parents=True, exist_ok=True)
-        lines = [f"{name}: {value}\n" for name, value in self._settings.items()]
-        (self.folder / "conf" / "config.yaml").write_text("".join(lines))
-        (self.folder / "conf" / "log4j.properties").write_text(_LOG4J)
-        install_project(self.project)
-        command = shlex.join([str(worker_python()), str(Path(__file__).with_name("boot.py"))])
-        log = shlex.quote(str(self.logs))
-        path = f"PYTHONPATH={shlex.quote(str(self.project))}"
-        self.worker.write_text(f'#!/bin/sh\n{path} exec {command} "$@" >> {log}/worker-$$.log 2>&1\n')
-        self.worker.chmod(0o755)
-
-    def _run(self, name: str, memory: Sequence[str], main: str, *arguments: str, prefix: Sequence[str] = ()) -> None:
+    def _run(self, name: str, memory: Sequence[str], main: str, *arguments: str, prefix: Sequence[str] = ()) -> Server:
         log4j = f"-Dlog4j.configurationFile={self.folder / 'conf' / 'log4j.properties'}"
         scratch = f"-Djava.io.tmpdir={self.folder / 'tmp'}"
         command = [*prefix, *_JAVA, *memory, log4j, scratch, "-cp", class_path(), main, *arguments]
         self._servers.append(start_server(name, command, self.logs, self.folder))
-
-    def _await(self, what: str, ready: Callable[[], bool]) -> None:
-        await_servers(what, ready, self._servers, START_SECONDS)
+        return self._servers[-1]
 
 
 def _settings(folder: Path, address: str, rest: int, rpc: int, blobs: int, slots: int) -> dict[str, str | int | float]:
     """Returns Flink's configuration; memory is named in full, as the processes are started without Flink's scripts."""
+    is_here = address == "localhost"
+    binding = ("jobmanager.bind-host", "rest.bind-address", "taskmanager.bind-host")
     return {
         "jobmanager.rpc.address": address,
         "jobmanager.rpc.port": rpc,
         "blob.server.port": blobs,
         "rest.address": address,
         "rest.port": rest,
-        **_bound(address),
+        **dict.fromkeys(binding, address if is_here else "0.0.0.0"),
+        # Elsewhere a TaskManager knows its own address by the way to the others.
+        **({"taskmanager.host": address} if is_here else {"taskmanager.network.bind-policy": "ip"}),
         "taskmanager.numberOfTaskSlots": slots,
         "taskmanager.cpu.cores": float(slots),
         "taskmanager.memory.framework.heap.size": f"{FRAMEWORK_MIB}m",
         "taskmanager.memory.task.heap.size": f"{slots * HEAP_MIB}m",
         "taskmanager.memory.framework.off-heap.size": f"{FRAMEWORK_MIB}m",
         "taskmanager.memory.task.off-heap.size": f"{slots * OFF_HEAP_MIB}m",
-        "taskmanager.memory.network.min": f"{slots * NETWORK_MIB}m",
-        "taskmanager.memory.network.max": f"{slots * NETWORK_MIB}m",
+        **dict.fromkeys((f"taskmanager.memory.network.{end}" for end in ("min", "max")), f"{slots * NETWORK_MIB}m"),
         "taskmanager.memory.managed.size": f"{slots * MANAGED_MIB}m",
         "taskmanager.memory.jvm-metaspace.size": "512m",
-        "taskmanager.memory.jvm-overhead.min": "192m",
-        "taskmanager.memory.jvm-overhead.max": "192m",
+        **dict.fromkeys((f"taskmanager.memory.jvm-overhead.{end}" for end in ("min", "max")), "192m"),
         "io.tmp.dirs": str(folder / "tmp"),
         "heartbeat.interval": 1000,
         "heartbeat.timeout": 10_000,
-        # The delay lets a lost TaskManager be noticed first: an attempt that still counts on it fails at once.
         "classloader.resolve-order": "parent-first",
         # A TaskManager whose memory is not enough ends, where it would hang otherwise.
         "cluster.uncaught-exception-handling": "FAIL",
         "restart-strategy.type": "fixed-delay",
         "restart-strategy.fixed-delay.attempts": 4,
+        # The delay lets a lost TaskManager be noticed first: an attempt that still counts on it fails at once.
         "restart-strategy.fixed-delay.delay": "4 s",
     }
-
-
-def _bound(address: str) -> dict[str, str]:
-    """Returns where the processes listen, and how a TaskManager knows its own address: by the way to the others."""
-    if address == "localhost":
-        own, listen = {"taskmanager.host": address}, address
-    else:
-        own, listen = {"taskmanager.network.bind-policy": "ip"}, "0.0.0.0"
-    return {**own, **dict.fromkeys(("jobmanager.bind-host", "rest.bind-address", "taskmanager.bind-host"), listen)}

@@ -13,7 +13,6 @@ from tests.flink.install import PROJECT
 from tests.runs import Run, evaluate
 
 FOLDER = Path(__file__).parent
-CORPORA = PROJECT / "out" / "bench"
 SLICES = ("--slice", "source", "--slice", "tags")
 
 
@@ -32,12 +31,22 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlinkCluster]:
         yield running
 
 
+def sides_of(benchmark: str) -> tuple[Path, Path]:
+    """Returns the ground truth and the predictions of a sample corpus."""
+    corpus = PROJECT / "tests" / "corpora" / benchmark
+    return corpus / "ground_truth.jsonl", corpus / "predictions.jsonl"
+
+
 def traffic_rules(count: int) -> Corpus:
     """Returns a generated corpus of `count` samples, one file a side, that is kept for the next time."""
-    return generated("traffic_rules", count, CORPORA)
+    return generated("traffic_rules", count)
+
+
+def evaluate_well(output: Path, benchmark: str, sides: tuple[Path, Path], *more: str) -> Run:
+    run = evaluate(output, *sides, *more, config=benchmark)
+    assert (run.code, run.stderr) == (0, "")
+    return run
 
 
 def evaluate_corpus(output: Path, corpus: Corpus, *more: str) -> Run:
-    run = evaluate(output, corpus.ground_truth, corpus.predictions, *SLICES, *more, config="traffic_rules")
-    assert (run.code, run.stderr) == (0, "")
-    return run
+    return evaluate_well(output, "traffic_rules", (corpus.ground_truth, corpus.predictions), *SLICES, *more)

@@ -13,7 +13,6 @@ import platform
 import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +20,7 @@ from pathlib import Path
 FLINK_VERSION = "1.19.3"
 FLINK_SHA256 = "4a58e3a1fb7d83340bc96b6c080624c6d792d69fae5d294b96224775204a9c60"
 RUNNER_SHA256 = "76ce467579ec36321034277084d320181263d43ad3f663d153bb7eeb5b5732c1"
-"""Over the names and SHA-256 sums of all jars that the pom.xml beside this file resolves to; see `_digest`."""
+"""Over the names and SHA-256 sums of all jars that the pom.xml beside this file resolves to."""
 
 POM = Path(__file__).with_name("pom.xml")
 PROJECT = Path(__file__).resolve().parents[2]
@@ -42,7 +41,7 @@ def class_path() -> str:
     the runner's classes are Flink's own and not a job's. And a job has nothing to upload: the job server would
     stage its class path with every job, 12 s of waiting, but leaves out files below a folder gradle/wrapper.
     """
-    key = hashlib.sha256(f"{FLINK_SHA256} {RUNNER_SHA256}".encode()).hexdigest()[:12]
+    key = _digest(f"{FLINK_SHA256} {RUNNER_SHA256}".encode())[:12]
     folder = made(cache() / f"flink-{FLINK_VERSION}-{key}", _download)
     return ":".join(str(jar) for jar in sorted((folder / "gradle" / "wrapper").glob("*.jar")))
 
@@ -71,39 +70,25 @@ def run(*command: str | Path) -> None:
         raise RuntimeError(f"{' '.join(map(str, command))} ended with {done.returncode}:\n{done.stdout[-4000:]}")
 
 
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
 def _download(folder: Path) -> None:
     jars = folder / "gradle" / "wrapper"
     jars.mkdir(parents=True)
-    _download_runner(jars)
-    _download_flink(jars)
-
-
-def _download_runner(jars: Path) -> None:
     run("mvn", "-B", "-C", "-f", POM, "dependency:copy-dependencies", "-DincludeScope=runtime",
         f"-DoutputDirectory={jars}")  # fmt: skip
-    found = _digest(jars)
+    found = _digest("".join(f"{jar.name} {_digest(jar.read_bytes())}\n" for jar in sorted(jars.glob("*.jar"))).encode())
     if found != RUNNER_SHA256:
         raise RuntimeError(f"Beam's runner is not the one that is known: its jars sum up to {found}")
-
-
-def _digest(jars: Path) -> str:
-    lines = [f"{jar.name} {hashlib.sha256(jar.read_bytes()).hexdigest()}\n" for jar in sorted(jars.glob("*.jar"))]
-    return hashlib.sha256("".join(lines).encode()).hexdigest()
-
-
-def _download_flink(jars: Path) -> None:
-    with tempfile.TemporaryDirectory(dir=jars.parent) as scratch:
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
         wanted = Path(scratch, "requirements.txt")
         wanted.write_text(f"apache-flink-libraries=={FLINK_VERSION} --hash=sha256:{FLINK_SHA256}\n")
         run(sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--require-hashes", "-r", wanted, "-d", scratch)
         (archive,) = Path(scratch).glob("*.tar.gz")
-        with tarfile.open(archive) as packed:
-            for member in packed:
-                name = Path(member.name).name
-                stream = packed.extractfile(member) if name.startswith(("flink-dist-", "log4j-")) else None
-                if stream is not None:
-                    with stream, open(jars / name, "wb") as copy:
-                        shutil.copyfileobj(stream, copy)
+        names = ("*/flink-dist-*", "*/log4j-*")
+        run("tar", "-xzf", archive, "-C", jars, "--wildcards", "--transform=s|.*/||", *names)
 
 
 def worker_python() -> Path:
@@ -112,10 +97,9 @@ def worker_python() -> Path:
     Every package has the version that it has here, since what the pipeline pickles must unpickle there.
     """
     versions = sorted({f"{found.name}=={found.version}" for found in importlib.metadata.distributions()})
-    key = hashlib.sha256("\n".join([platform.python_version(), *versions]).encode())
-    key.update(PROJECT.joinpath("setup.py").read_bytes())
-    folder = made(cache() / f"workers-{key.hexdigest()[:12]}", lambda new: _install(new, versions))
-    return folder / "bin" / "python"
+    setup = PROJECT.joinpath("setup.py").read_bytes()
+    key = _digest("\n".join([platform.python_version(), *versions]).encode() + setup)[:12]
+    return made(cache() / f"workers-{key}", lambda new: _install(new, versions)) / "bin" / "python"
 
 
 def install_project(folder: Path) -> None:

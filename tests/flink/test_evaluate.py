@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,11 +12,9 @@ import pytest
 
 from beamscore.metrics.registry import benchmark_names
 from tests.bench.corpus import Corpus
-from tests.flink.cluster import FlinkCluster
-from tests.flink.conftest import evaluate_corpus, traffic_rules
-from tests.flink.install import PROJECT
-from tests.flink.rest import Vertex
-from tests.runs import Run, evaluate, write_lines
+from tests.flink.cluster import FlinkCluster, Vertex
+from tests.flink.conftest import evaluate_corpus, evaluate_well, sides_of, traffic_rules
+from tests.runs import Run, write_lines
 from tests.transforms.test_counters import metric_names, metrics_of
 
 COUNT = 60_000
@@ -39,21 +36,19 @@ def here_and_there(
     cluster: FlinkCluster, folder: Path, sides: tuple[Path, Path], column: str, benchmark: str
 ) -> tuple[Run, Run]:
     """Evaluates in this process and on the cluster, which give the same bytes."""
-    here = evaluate(folder / "here", *sides, "--slice", column, config=benchmark)
-    there = evaluate(folder / "there", *sides, "--slice", column, *cluster.options(), config=benchmark)
-    assert (there.code, there.stderr) == (here.code, here.stderr) == (0, "")
+    here = evaluate_well(folder / "here", benchmark, sides, "--slice", column)
+    there = evaluate_well(folder / "there", benchmark, sides, "--slice", column, *cluster.options())
     assert there.bytes() == here.bytes()
     return here, there
 
 
-def assert_work_was_shared(vertices: Iterable[Vertex]) -> None:
+def assert_work_was_shared(vertices: list[Vertex]) -> None:
     """Each vertex that moves more than a few blocks of records moves them in both of its subtasks.
 
     The few samples that report.html shows are grouped by few keys.
     """
-    vertices = list(vertices)
-    assert {vertex.parallelism for vertex in vertices} == {2}
-    busy = [vertex for vertex in vertices if vertex.records > MANY_BLOCKS and "Pick/Once" not in vertex.name]
+    assert {len(vertex.moved) for vertex in vertices} == {2}
+    busy = [vertex for vertex in vertices if sum(vertex.moved) > MANY_BLOCKS and "Pick/Once" not in vertex.name]
     shares = {vertex.name: vertex.least_share() for vertex in busy}
     assert {name: share for name, share in shares.items() if share < 0.3} == {}
     reading = [vertex.least_share() for vertex in vertices if "{Read," in vertex.name]
@@ -61,9 +56,8 @@ def assert_work_was_shared(vertices: Iterable[Vertex]) -> None:
     assert min(reading) >= 0.3
 
 
-def assert_records_travel_compressed(vertices: Iterable[Vertex], corpus: Corpus) -> None:
+def assert_records_travel_compressed(vertices: list[Vertex], corpus: Corpus) -> None:
     """What groupings move is a small part of the input, and the most of what vertices read never leaves its subtask."""
-    vertices = list(vertices)
     grouped = sum(vertex.bytes_read for vertex in vertices if vertex.regroups)
     assert 0 < grouped < corpus.bytes / 4
     assert grouped < sum(vertex.bytes_read for vertex in vertices) / 2
@@ -80,18 +74,15 @@ def test_sample_corpora_give_the_same_bytes(
 ) -> None:
     """The paths are given from the current folder, which is not that of the workers."""
     monkeypatch.chdir(tmp_path)
-    corpus = Path(os.path.relpath(PROJECT / "tests" / "corpora" / benchmark))
-    sides = corpus / "ground_truth.jsonl", corpus / "predictions.jsonl"
-    here, there = here_and_there(cluster, Path(), sides, "source", benchmark)
+    truths, predictions = (Path(os.path.relpath(path)) for path in sides_of(benchmark))
+    here, there = here_and_there(cluster, Path(), (truths, predictions), "source", benchmark)
     assert there.samples == here.samples
 
 
 def test_the_metrics_are_reported_there_too(cluster: FlinkCluster, tmp_path: Path) -> None:
-    corpus = PROJECT / "tests" / "corpora" / "formula"
-    truths, predictions = corpus / "ground_truth.jsonl", corpus / "predictions.jsonl"
-    metrics = metrics_of("formula", truths, predictions, tmp_path, *cluster.options())
-    lines = [line for path in (truths, predictions) for line in path.read_bytes().splitlines()]
-    assert metrics["records_read"] == len(lines)
+    sides = sides_of("formula")
+    metrics = metrics_of("formula", *sides, tmp_path, *cluster.options())
+    assert metrics["records_read"] == sum(len(path.read_bytes().splitlines()) for path in sides)
     assert metrics["tex_microseconds"].sum > 0
     assert {"samples_scored", "batch_size", "sample_microseconds"} <= set(metrics) <= metric_names(["tex"])
 
@@ -114,7 +105,7 @@ def test_a_large_corpus_in_one_file_is_shared_and_gives_the_same_bytes(
     there = evaluate_corpus(tmp_path, traffic_rules(COUNT), *cluster.options())
     assert there.bytes() == here.bytes()
     assert_each_sample_has_one_row(there, COUNT)
-    vertices = cluster.rest.vertices(next(iter(cluster.rest.jobs())))
+    vertices = cluster.vertices()
     assert_work_was_shared(vertices)
     assert_records_travel_compressed(vertices, traffic_rules(COUNT))
 
@@ -126,16 +117,13 @@ def test_so_does_one_file_of_parquet(cluster: FlinkCluster, here: Run, tmp_path:
     there = evaluate_corpus(tmp_path / "out", Corpus(COUNT, truth, predictions), *cluster.options())
     assert there.sums["systems"] == here.sums["systems"]
     assert there.summary["systems"] == here.summary["systems"]
-    assert_work_was_shared(cluster.rest.vertices(next(iter(cluster.rest.jobs()))))
+    assert_work_was_shared(cluster.vertices())
 
 
 def to_parquet(lines: Path, path: Path) -> Path:
     """Writes JSONL as one file of Parquet, the rules as JSON text."""
     records = [json.loads(line) for line in lines.read_bytes().splitlines()]
-    columns = {
-        name: [json.dumps(record[name]) if name == "rules" else record[name] for record in records]
-        for name in records[0]
-    }
-    schema = pa.schema([(name, pa.list_(pa.string()) if name == "tags" else pa.string()) for name in columns])
-    pq.write_table(pa.table(columns, schema=schema), path, row_group_size=ROWS_PER_GROUP)
+    texts = [{**record, "rules": json.dumps(record["rules"])} for record in records]
+    schema = pa.schema([(name, pa.list_(pa.string()) if name == "tags" else pa.string()) for name in texts[0]])
+    pq.write_table(pa.Table.from_pylist(texts, schema=schema), path, row_group_size=ROWS_PER_GROUP)
     return path

@@ -5,19 +5,20 @@ from __future__ import annotations
 import gzip
 import os
 import signal
-import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from subprocess import PIPE, Popen
 
 import pytest
 
 from tests.flink.cluster import FlinkCluster
-from tests.flink.conftest import SLICES, evaluate_corpus, traffic_rules
+from tests.flink.conftest import SLICES, evaluate_corpus, sides_of, traffic_rules
 from tests.flink.install import PROJECT
 from tests.flink.test_evaluate import assert_each_sample_has_one_row
-from tests.runs import RESULT_NAMES, Run, evaluate
+from tests.runs import RESULT_NAMES, Run, evaluate, without_progress
 
 STAGED = ".runs/*/samples/*.parquet"
 SECONDS = 240
@@ -31,14 +32,18 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return evaluate_corpus(tmp_path_factory.mktemp("here"), traffic_rules(COUNT))
 
 
-def evaluation(cluster: FlinkCluster, output: Path) -> list[str]:
-    """Returns the command that evaluates the corpus on the cluster."""
+@contextmanager
+def evaluation(cluster: FlinkCluster, output: Path, moment: Callable[[], bool], *more: str) -> Iterator[Popen[str]]:
+    """Evaluates the corpus on the cluster by a command, which runs until its block ends, from the `moment` on."""
     corpus = traffic_rules(COUNT)
-    return [
-        *(sys.executable, "-m", "beamscore.pipelines.commands", "evaluate", "traffic_rules", *SLICES),
-        *("--output", str(output)),
-        *("--ground-truth", str(corpus.ground_truth), "--predictions", str(corpus.predictions), *cluster.options()),
+    command = [
+        *(sys.executable, "-m", "beamscore.pipelines.commands", "evaluate", "traffic_rules", *SLICES, *more),
+        *(f"--output={output}", f"--ground-truth={corpus.ground_truth}", f"--predictions={corpus.predictions}"),
     ]
+    with Popen([*command, *cluster.options()], stdout=PIPE, stderr=PIPE, cwd=PROJECT, text=True) as process:
+        while not moment():
+            assert process.poll() is None, "it ended before the moment"
+        yield process
 
 
 def evaluate_with_a_fault(
@@ -49,25 +54,18 @@ def evaluate_with_a_fault(
     between: Callable[[], None] = lambda: None,
 ) -> Run:
     """Kills TaskManagers as soon as it is the `moment`, and starts as many new ones; calls `between` in between."""
-    command = evaluation(cluster, output)
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=PROJECT, text=True) as process:
-        while not moment():
-            assert process.poll() is None, "it ended before the fault"
-        numbers = cluster.running_task_managers()[:victims]
-        for number in numbers:
-            cluster.kill_task_manager(number)
+    with evaluation(cluster, output, moment) as process:
+        cluster.kill_task_managers(victims)
         between()
-        for _ in numbers:
+        for _ in range(victims):
             cluster.start_task_manager()
-        printed, _ = process.communicate(timeout=SECONDS)
-    assert process.returncode == 0, printed
-    return Run(0, printed, "", output)
+        stdout, stderr = process.communicate(timeout=SECONDS)
+    assert process.returncode == 0, stderr
+    return Run(0, stdout, stderr, output)
 
 
 def assert_recovered(cluster: FlinkCluster, run: Run, here: Run) -> None:
-    job = next(iter(cluster.rest.jobs()))
-    assert cluster.rest.failures(job)
-    assert max(vertex.attempts for vertex in cluster.rest.vertices(job)) > 1
+    assert max(vertex.attempts for vertex in cluster.vertices()) > 1
     assert run.bytes() == here.bytes()
     assert_each_sample_has_one_row(run, COUNT)
     assert {path.name for path in run.output.iterdir()} == RESULT_NAMES
@@ -94,25 +92,21 @@ def test_an_evaluation_that_is_interrupted_publishes_nothing(
     cluster: FlinkCluster, tmp_path: Path, known: bool
 ) -> None:
     """Where the command knows the cluster, it cancels the job there too."""
-    earlier = set(cluster.rest.jobs())
+    earlier = set(cluster.jobs())
 
     def state() -> str:
-        return next((state for job, state in cluster.rest.jobs().items() if job not in earlier), "")
+        time.sleep(0.2)
+        return next((state for job, state in cluster.jobs().items() if job not in earlier), "")
 
-    command = [*evaluation(cluster, tmp_path), *([f"--flink_master={cluster.master}"] if known else [])]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=PROJECT, text=True) as process:
-        while state() != "RUNNING":
-            assert process.poll() is None
-            time.sleep(0.2)
+    master = [f"--flink_master={cluster.master}"] if known else []
+    with evaluation(cluster, tmp_path, lambda: state() == "RUNNING", *master) as process:
         process.send_signal(signal.SIGINT)
         stdout, stderr = process.communicate(timeout=SECONDS)
-    assert (process.returncode, stdout) == (130, "")
-    assert stderr == "beamscore: interrupted\n"
+    assert (process.returncode, stdout, without_progress(stderr)) == (130, "", "beamscore: interrupted\n")
     deadline = time.monotonic() + SECONDS
-    while state() not in ("CANCELED", "FINISHED", "FAILED"):
+    while (ended := state()) not in ("CANCELED", "FINISHED", "FAILED"):
         assert time.monotonic() < deadline
-        time.sleep(0.2)
-    assert state() == ("CANCELED" if known else "FINISHED")
+    assert ended == ("CANCELED" if known else "FINISHED")
     assert [path.name for path in tmp_path.iterdir() if not path.name.startswith(".")] == []
 
 
@@ -120,7 +114,7 @@ def test_an_input_that_cannot_be_read_is_told_in_one_line(cluster: FlinkCluster,
     """Flink tries again first, as it cannot tell such a fault from others."""
     broken = tmp_path / "truth.jsonl.gz"
     broken.write_bytes(gzip.compress(b'{"sample_id": "a"}\n' * 1000)[:-20])
-    predictions = PROJECT / "tests" / "corpora" / "traffic_rules" / "predictions.jsonl"
+    _, predictions = sides_of("traffic_rules")
     run = evaluate(tmp_path / "out", broken, predictions, *cluster.options(), config="traffic_rules")
     assert (run.code, run.stdout) == (2, "")
     assert run.stderr.startswith(f"beamscore: {broken}: cannot be read as jsonl: ")

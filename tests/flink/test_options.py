@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import textwrap
+import re
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from tests.flink.cluster import EXPORT, OPEN, FlinkCluster
-from tests.flink.install import PROJECT, class_path, worker_python
-from tests.runs import Run, evaluate
+from tests.flink.conftest import evaluate_well, sides_of
+from tests.flink.install import class_path, worker_python
+from tests.runs import Run
 from tests.worker_pool import HERE, machines, started_workers, worker_pool
 
 SLOTS = 2
-_MAX_LINE_BYTES = 72
 KEPT = ("--environment_cache_millis=10000", f"--sdk_worker_parallelism={SLOTS}", f"--parallelism={SLOTS}")
 
 
@@ -28,11 +28,7 @@ def single(tmp_path_factory: pytest.TempPathFactory) -> Iterator[FlinkCluster]:
 
 
 def evaluate_chart(output: Path, *options: str) -> Run:
-    corpus = PROJECT / "tests" / "corpora" / "chart"
-    sides = corpus / "ground_truth.jsonl", corpus / "predictions.jsonl"
-    run = evaluate(output, *sides, "--slice", "source", *options, config="chart")
-    assert (run.code, run.stderr) == (0, ""), run.stderr
-    return run
+    return evaluate_well(output, "chart", sides_of("chart"), "--slice", "source", *options)
 
 
 @pytest.fixture(scope="module")
@@ -40,10 +36,10 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return evaluate_chart(tmp_path_factory.mktemp("here"))
 
 
-def write_job_server_jar(path: Path) -> None:
-    """Writes Beam's job server, as one file, the form in which its FlinkRunner starts it.
+def flink_runner(cluster: FlinkCluster, folder: Path) -> list[str]:
+    """Returns the options of the runner that starts a job server of its own, from a jar in the folder.
 
-    It holds nothing but the names of the jars that are downloaded, and of the class to run.
+    The jar holds nothing but the names of the jars that are downloaded, and of the class to run.
     """
     entries = {
         "Manifest-Version": "1.0",
@@ -52,23 +48,13 @@ def write_job_server_jar(path: Path) -> None:
         "Add-Opens": " ".join(OPEN),
         "Add-Exports": " ".join(EXPORT),
     }
+    # A line of a manifest has at most 72 bytes; one that goes on starts with a space.
+    lines = [re.sub(r"(.{71})(?=.)", r"\1\n ", f"{name}: {value}\n") for name, value in entries.items()]
+    path = folder / "job-server.jar"
     with zipfile.ZipFile(path, "w") as jar:
-        jar.writestr("META-INF/MANIFEST.MF", "".join(_folded(f"{name}: {value}") for name, value in entries.items()))
-
-
-def _folded(line: str) -> str:
-    """Cuts a line as manifests want it: a line that goes on starts with a space."""
-    first, rest = line[:_MAX_LINE_BYTES], line[_MAX_LINE_BYTES:]
-    cut = textwrap.wrap(rest.replace(" ", "\0"), _MAX_LINE_BYTES - 1, break_on_hyphens=False)
-    return "\n".join([first, *(f" {part}" for part in cut)]).replace("\0", " ") + "\n"
-
-
-def flink_runner(cluster: FlinkCluster, folder: Path) -> list[str]:
-    """Returns the options of the runner that starts a job server of its own, from a jar in the folder."""
-    jar = folder / "job-server.jar"
-    write_job_server_jar(jar)
+        jar.writestr("META-INF/MANIFEST.MF", "".join(lines))
     master = f"--flink_master={cluster.master}"
-    return ["--runner=FlinkRunner", master, "--flink_version=1.19", f"--flink_job_server_jar={jar}"]
+    return ["--runner=FlinkRunner", master, "--flink_version=1.19", f"--flink_job_server_jar={path}"]
 
 
 def test_the_runner_that_brings_its_job_server_with_a_pool_of_workers(

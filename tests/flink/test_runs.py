@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import apache_beam as beam
@@ -11,10 +12,10 @@ from apache_beam.options.pipeline_options import PipelineOptions
 
 import beamscore
 from tests.flink.cluster import FlinkCluster
-from tests.flink.install import PROJECT
+from tests.flink.conftest import evaluate_well, sides_of
 from tests.runs import Run, command, evaluate, without_progress, write_lines
 
-CORPUS = PROJECT / "tests" / "corpora" / "figure_text"
+TRUTHS, ANSWERS = sides_of("figure_text")
 FLAGS = ("--slice", "source", "--set", "bootstrap.replicates=50", "--quiet", "--no-html")
 GATES = ("--set", "gates.detection.f1.not_worse_than=baseline", "--set", "gates.detection.f1.margin=0.5")
 
@@ -23,19 +24,15 @@ GATES = ("--set", "gates.detection.f1.not_worse_than=baseline", "--set", "gates.
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The sample corpus evaluated whole and in two halves, and again with every third prediction lost."""
     folder = tmp_path_factory.mktemp("runs")
-    truths = (CORPUS / "ground_truth.jsonl").read_bytes().splitlines()
-    answers = (CORPUS / "predictions.jsonl").read_bytes().splitlines()
-    half = {json.loads(line)["sample_id"] for line in truths[: len(truths) // 2]}
-    for name, keep in (("first", True), ("second", False)):
-        for side, lines in (("t", truths), ("p", answers)):
-            write_lines(
-                folder / f"{name}-{side}.jsonl", [e for e in lines if (json.loads(e)["sample_id"] in half) == keep]
-            )
-    write_lines(folder / "worse-p.jsonl", [each for number, each in enumerate(answers) if number % 3])
-    for name in ("first", "second"):
-        assert run(folder / name, folder / f"{name}-t.jsonl", folder / f"{name}-p.jsonl").code == 0
-    assert run(folder / "whole", CORPUS / "ground_truth.jsonl", CORPUS / "predictions.jsonl").code == 0
-    assert run(folder / "worse", CORPUS / "ground_truth.jsonl", folder / "worse-p.jsonl").code == 0
+    truths, answers = TRUTHS.read_bytes().splitlines(), ANSWERS.read_bytes().splitlines()
+    half = len(truths) // 2
+    kept = {"first": truths[:half], "second": truths[half:], "whole": truths, "worse": truths}
+    for name, lines in kept.items():
+        ids = {json.loads(line)["sample_id"] for line in lines}
+        found = [line for line in answers if json.loads(line)["sample_id"] in ids]
+        found = [line for number, line in enumerate(found) if number % 3 or name != "worse"]
+        sides = write_lines(folder / f"{name}-t.jsonl", lines), write_lines(folder / f"{name}-p.jsonl", found)
+        assert run(folder / name, *sides).code == 0
     return folder
 
 
@@ -43,41 +40,51 @@ def run(output: Path, truths: Path, answers: Path, *more: str) -> Run:
     return evaluate(output, truths, answers, *FLAGS, *more, config="figure_text")
 
 
-def both(cluster: FlinkCluster, folder: Path, *words: str | Path) -> tuple[Path, Path]:
-    """Runs a command locally and on the cluster, each in a folder of its own; returns the two folders."""
+def named(folder: Path, pattern: str) -> dict[str, bytes]:
+    """Returns the files of a pattern by name, in which the id of a run is cut out."""
+    return {re.sub("[0-9a-f]{12}", "ID", path.name): path.read_bytes() for path in folder.glob(pattern)}
+
+
+@pytest.mark.parametrize(
+    ("words", "files"),
+    [
+        (f"split figure_text --ground-truth={TRUTHS} --shards=3 --output=split.jsonl", ["*"]),
+        ("select RUNS/whole --below=0.5 --output=hard.parquet", ["*"]),
+        (
+            "compare RUNS/whole RUNS/worse --output=out",
+            ["out/comparison.json", "out/comparison.md", "out/changes/*.jsonl", "out/changes/*.parquet"],
+        ),
+        (
+            "merge RUNS/first RUNS/second --output=out --quiet",
+            ["out/summary.json", "out/sums.json", "out/report.md"],
+        ),
+    ],
+)
+def test_a_command_writes_the_bytes_of_a_local_one(
+    cluster: FlinkCluster, runs: Path, tmp_path: Path, words: str, files: list[str]
+) -> None:
+    written = []
     for name, options in (("here", []), ("there", cluster.options())):
-        (folder / name).mkdir()
+        (tmp_path / name).mkdir()
         with pytest.MonkeyPatch.context() as patch:
-            patch.chdir(folder / name)
-            code, _, stderr = command(*words, *options)
+            patch.chdir(tmp_path / name)
+            code, _, stderr = command(*words.replace("RUNS", str(runs)).split(), *options)
         assert (code, without_progress(stderr)) == (0, "")
-    return folder / "here", folder / "there"
-
-
-def test_a_comparison_has_the_bytes_of_a_local_one(cluster: FlinkCluster, runs: Path, tmp_path: Path) -> None:
-    words = ("compare", runs / "whole", runs / "worse", "--output=out")
-    here, there = (each / "out" for each in both(cluster, tmp_path, *words))
-    for name in ("comparison.json", "comparison.md"):
-        assert (there / name).read_bytes() == (here / name).read_bytes()
-    changes = [[path.read_bytes() for path in (each / "changes").glob("*.jsonl")] for each in (here, there)]
-    assert changes[0] == changes[1] != [b""]
-    tables = [[path.read_bytes() for path in (each / "changes").glob("*.parquet")] for each in (here, there)]
-    assert tables[0] == tables[1]
-    assert "worse" in json.loads((here / "comparison.json").read_bytes())["verdicts"]
-
-
-def test_a_merged_run_has_the_bytes_of_a_local_one(cluster: FlinkCluster, runs: Path, tmp_path: Path) -> None:
-    words = ("merge", runs / "first", runs / "second", "--output=out", "--quiet")
-    here, there = (each / "out" for each in both(cluster, tmp_path, *words))
-    for name in ("summary.json", "sums.json", "report.md"):
-        assert (there / name).read_bytes() == (here / name).read_bytes()
-    found, other, whole = (Run(0, "", "", each) for each in (here, there, runs / "whole"))
-    assert found.samples == other.samples == whole.samples
-    assert found.sums["systems"] == other.sums["systems"] == whole.sums["systems"]
+        written.append([named(tmp_path / name, pattern) for pattern in files])
+    here, there = written
+    assert there == here
+    assert all(found and all(found.values()) for found in here)
+    if words.startswith("compare"):
+        assert "worse" in json.loads(here[0]["comparison.json"])["verdicts"]
+    if words.startswith("merge"):
+        outputs = tmp_path / "here" / "out", tmp_path / "there" / "out", runs / "whole"
+        found, other, whole = (Run(0, "", "", output) for output in outputs)
+        assert found.samples == other.samples == whole.samples
+        assert found.sums["systems"] == whole.sums["systems"]
 
 
 def test_reusing_and_comparing_with_a_baseline(cluster: FlinkCluster, runs: Path, tmp_path: Path) -> None:
-    inputs = CORPUS / "ground_truth.jsonl", runs / "worse-p.jsonl"
+    inputs = runs / "worse-t.jsonl", runs / "worse-p.jsonl"
     flags = ("--baseline", str(runs / "whole"), *GATES)
     plain = run(tmp_path / "plain", *inputs, *flags)
     reuse = ("--reuse", str(runs / "worse"))
@@ -89,29 +96,16 @@ def test_reusing_and_comparing_with_a_baseline(cluster: FlinkCluster, runs: Path
     assert json.loads((found.output / "run.json").read_bytes())["reused"]["path"] == str(runs / "worse")
 
 
-def test_split_and_select_write_the_same_files(cluster: FlinkCluster, runs: Path, tmp_path: Path) -> None:
-    split = ("figure_text", "--ground-truth", CORPUS / "ground_truth.jsonl", "--shards=3", "--output=split.jsonl")
-    select = (runs / "whole", "--below=0.5", "--output=hard.parquet")
-    for name, words in (("split", split), ("select", select)):
-        (tmp_path / name).mkdir()
-        written = [
-            {path.name: path.read_bytes() for path in folder.iterdir()}
-            for folder in both(cluster, tmp_path / name, name, *words)
-        ]
-        assert written[0] == written[1] != {}
-
-
 def test_an_embedded_evaluation_has_the_sums_of_the_command(cluster: FlinkCluster, tmp_path: Path) -> None:
-    corpus = PROJECT / "tests" / "corpora" / "chart"
-    paths = {side: corpus / f"{side}.jsonl" for side in ("ground_truth", "predictions")}
-    here = evaluate(tmp_path / "here", paths["ground_truth"], paths["predictions"], "--slice", "source", config="chart")
+    sides = sides_of("chart")
+    here = evaluate_well(tmp_path / "here", "chart", sides, "--slice", "source")
     output = tmp_path / "there"
     with beam.Pipeline(options=PipelineOptions(cluster.options())) as pipeline:
         collections = {
-            side: pipeline
-            | f"Read {side}" >> beam.Create(path.read_text().splitlines())
-            | f"Parse {side}" >> beam.Map(json.loads)
-            for side, path in paths.items()
+            path.stem: pipeline
+            | f"Read {path.stem}" >> beam.Create(path.read_text().splitlines())
+            | f"Parse {path.stem}" >> beam.Map(json.loads)
+            for path in sides
         }
         _ = collections | beamscore.Evaluate("chart", slices=["source"], output=str(output))
     there = Run(0, "", "", output)
