@@ -129,13 +129,6 @@ def test_parquet_is_cut_between_row_groups_unless_they_are_small(
     assert len(parts_of(store(path, []))) <= 1
 
 
-def test_what_is_no_parquet_is_a_problem_of_the_input(tmp_path: Path) -> None:
-    for content in (b"", b"PAR1", b"PAR1" + b"\0" * 50 + b"PAR1", b"{}\n"):
-        (tmp_path / "a.parquet").write_bytes(content)
-        problem = problem_of(parts_of, tmp_path / "a.parquet")
-        assert problem.startswith(f"{tmp_path}/a.parquet: cannot be read as parquet: ")
-
-
 def test_a_saved_data_set_is_its_shards_of_one_split(tmp_path: Path) -> None:
     save_dataset(tmp_path / "set", ROWS, 3)
     write_arrow(tmp_path / "set" / "cache-0123.arrow", ROWS)

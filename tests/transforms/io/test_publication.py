@@ -14,8 +14,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from apache_beam.io.filesystems import FileSystems
 
@@ -31,7 +29,7 @@ from beamscore.transforms.io.publication import (
     publish,
 )
 from beamscore.transforms.io.storage import delete_files, list_folder, read_bytes, write_file
-from beamscore.transforms.publish import StageBundles, StagedFolder
+from beamscore.transforms.publish import StageBundles, StagedFolder, no_samples
 from beamscore.transforms.records import InputProblem
 from tests.faults import Faults, Stopped
 from tests.memory_files import FolderStore, ObjectStore
@@ -168,23 +166,6 @@ def call_at(patch: pytest.MonkeyPatch, step: int, action: Callable[[], None], *n
     return calls
 
 
-OTHERS = ("notes.txt", "samples/notes.txt", "samples/samples-notes.txt", "quarantine/more.jsonl")
-
-
-def test_a_result_is_there_by_plain_names_and_by_the_one_that_counts(output: str) -> None:
-    """What others keep in the folders stays."""
-    assert seen(output) == ""
-    for run_id, tag in (("a1", "first"), ("b2", "second"), ("c3", "third")):
-        evaluate(output, run_id, tag)
-        assert both(output) == tag
-        assert leftovers(output) == []
-    for name in OTHERS:
-        write_file(f"{output}/{name}", name.encode())
-    evaluate(output, "d4", "fourth")
-    assert [read_bytes(f"{output}/{name}").decode() for name in OTHERS] == list(OTHERS)
-    assert both(output) == "fourth"
-
-
 def test_a_damaged_list_of_files_is_an_error_of_the_storage_that_names_it(output: str) -> None:
     for number, damaged in enumerate((b"", b"{}", b"[1]", b'["\xff"]')):
         place = f"{output}/{number}"
@@ -266,11 +247,8 @@ def test_a_detached_job_withdraws_its_claim_and_a_document_that_it_has_not_goes(
     publish(output, "b2", LAYOUT, fewer, stage(output, "b2", "second"))
     found = find_published(output, LAYOUT)
     assert found
-    assert (found.run_id, publication.held_claim(output, "b2"), "report.md" in list_folder(output)) == (
-        "b2",
-        None,
-        False,
-    )
+    assert (found.run_id, publication.held_claim(output, "b2")) == ("b2", None)
+    assert "report.md" not in list_folder(output)
 
 
 @pytest.mark.parametrize("stops", [False, True])
@@ -346,18 +324,21 @@ def test_a_run_that_seemed_dead_does_not_spoil_the_result_of_the_one_that_took_o
     assert at > 5
 
 
-def test_a_result_by_plain_names_alone_is_replaced_too(output: str) -> None:
+def test_a_result_by_plain_names_alone_is_replaced_too_and_what_others_keep_there_stays(output: str) -> None:
     """As somebody has copied it."""
+    others = ("notes.txt", "samples/notes.txt", "samples/samples-notes.txt", "quarantine/more.jsonl")
     files = {**documents("plain"), "samples/samples-0.parquet": b"plain 0\n", "samples/samples-1.parquet": b"plain 1\n"}
-    files |= {"quarantine/quarantine-0.jsonl": b"plain 0\n", "samples/notes.txt": b"mine"}
+    files |= {"quarantine/quarantine-0.jsonl": b"plain 0\n", **{name: name.encode() for name in others}}
     for name, content in files.items():
         write_file(f"{output}/{name}", content)
     assert both(output) == "plain"
     with pytest.raises(ZeroDivisionError), publication.owned_output(output, Claim("b1", ELSEWHERE), LAYOUT):
         raise ZeroDivisionError
     assert both(output) == "plain"
-    evaluate(output, "c2", "last")
-    assert (both(output), read_bytes(f"{output}/samples/notes.txt"), leftovers(output)) == ("last", b"mine", [])
+    for run_id in ("c2", "d3"):
+        evaluate(output, run_id, f"run {run_id}")
+        assert (both(output), leftovers(output)) == (f"run {run_id}", ["notes.txt"])
+        assert [read_bytes(f"{output}/{name}").decode() for name in others] == list(others)
 
 
 def test_results_of_two_layouts_live_in_one_folder(output: str) -> None:
@@ -379,12 +360,8 @@ def test_rows_of_an_interrupted_run_stay_if_it_asked_for_that_and_are_no_result(
     own(output, "b1")
     publication.ask_to_keep(output, "b1", b"how it scores")
     stage(output, "b1", "cut off")
-    sink, whole = (
-        pa.BufferOutputStream(),
-        posixpath.join(publication.run_folder(output, "b1"), "samples/samples-a.parquet"),
-    )
-    pq.write_table(pa.table({"a": [1]}), sink)
-    write_file(whole, sink.getvalue().to_pybytes())
+    whole = posixpath.join(publication.run_folder(output, "b1"), "samples/samples-a.parquet")
+    write_file(whole, no_samples((), ()))
     publication.cancel_run(output, "b1")
     evaluate(output, "c2", "last")
     assert both(output) == "last"

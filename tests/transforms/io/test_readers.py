@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from beamscore.transforms.io import files, readers
@@ -61,43 +61,38 @@ CONTENTS = st.lists(
 ).map(b"".join)
 
 
-@given(content=CONTENTS, part_size=st.integers(1, 50), read_size=st.integers(1, 20), limit=st.integers(1, 30))
-@example(content=b"a\nb\nc\nd\n", part_size=4, read_size=9, limit=1)
-@example(content=b"a" * 30 + b"\nb\n", part_size=3, read_size=2, limit=30)
-@example(content=BOM + b"a\r\n" + BOM + b"b" + b" " * 9, part_size=4, read_size=3, limit=3)
+@settings(max_examples=200)
+@given(
+    content=CONTENTS, part_size=st.integers(1, 50), read_size=st.integers(1, 20), limit=st.integers(1, 30),
+    suffix=st.sampled_from(["", ".GZ", ".Bz2", ".zst"]), cut=st.integers(0, 40),
+)  # fmt: skip
+@example(content=b"a\nb\nc\nd\n", part_size=4, read_size=9, limit=1, suffix="", cut=0)
+@example(content=b"a" * 30 + b"\nb\n", part_size=3, read_size=2, limit=30, suffix="", cut=0)
+@example(content=BOM + b"a\r\n" + BOM + b"b" + b" " * 9, part_size=4, read_size=3, limit=3, suffix="", cut=0)
 def test_parts_of_any_size_hold_each_line_exactly_once(
-    tmp_path_factory: pytest.TempPathFactory, content: bytes, part_size: int, read_size: int, limit: int
+    tmp_path_factory: pytest.TempPathFactory,
+    content: bytes,
+    part_size: int,
+    read_size: int,
+    limit: int,
+    suffix: str,
+    cut: int,
 ) -> None:
-    path = tmp_path_factory.getbasetemp() / "lines.jsonl"
-    path.write_bytes(content)
+    """A compressed file of one stream or two is a single part."""
+    path, compress = tmp_path_factory.getbasetemp() / f"lines.Json{suffix}", COMPRESSIONS[suffix.lower()]
+    path.write_bytes(b"".join(compress(each) for each in (content[:cut], content[cut:]) if each or not content))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(files, "BYTES_PER_PART", part_size)
         patch.setattr(readers, "BYTES_PER_READ", read_size)
         parts = parts_of(path)
         found = [(part.start, line) for part in parts for line in read_lines(part, limit)]
     starts = range(0, len(content), part_size)
-    assert [(part.start, part.stop) for part in parts] == [(at, min(at + part_size, len(content))) for at in starts]
+    cuts: list[Any] = [(at, min(at + part_size, len(content))) for at in starts]
+    assert [(part.start, part.stop) for part in parts] == ([(0, None)] if suffix else cuts)
     assert [(line.position, line.text, line.length) for _, line in found] == expected_lines(content, limit)
     for start, line in found:
         # Later parts do not know line numbers.
         assert line.line == (0 if start else 1 + content[: line.position].count(b"\n"))
-
-
-@pytest.mark.parametrize("suffix", COMPRESSIONS)
-def test_all_compressions_give_the_same_lines_with_their_numbers(tmp_path: Path, suffix: str) -> None:
-    content = BOM + b'{"a": 1}\r\n\n  \r\n{"b": 2}\n\xc3\xa9\n{"c": 3}'
-    path, compress = tmp_path / f"A.JSON{suffix.upper()}", COMPRESSIONS[suffix]
-    # Also where there are several compressed streams in a file.
-    for stored in (compress(content), compress(content[:20]) + compress(content[20:])):
-        path.write_bytes(stored)
-        assert [(line.line, line.position, line.text) for line in lines_of(path)] == [
-            (1, 0, b'{"a": 1}'),  # BOM 3 + 8 + CRLF 2 = 13 bytes
-            (4, 18, b'{"b": 2}'),  # 13 + 1 + 4
-            (5, 27, b"\xc3\xa9"),
-            (6, 30, b'{"c": 3}'),
-        ]
-    path.write_bytes(compress(BOM + b"\n"))
-    assert lines_of(path) == []
 
 
 def test_a_huge_line_is_cut_in_bounded_memory(tmp_path: Path) -> None:
@@ -326,18 +321,6 @@ def test_the_rows_are_those_of_the_batches(tmp_path: Path, new: Any, compression
     assert records_of(tmp_path / "a.arrow") == RECORDS
 
 
-@BOTH
-def test_rows_are_numbered_through_groups_parts_and_batches(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ending: str
-) -> None:
-    path = write(tmp_path / f"a.{ending}", TABLE)
-    monkeypatch.setattr(readers, "ROWS_PER_BATCH", 3)
-    monkeypatch.setattr(readers, "BYTES_AT_ONCE", 10)
-    for part_size in (1, 1 << 20):
-        monkeypatch.setattr(files, "BYTES_PER_PART", part_size)
-        assert [(row.number, row.sample_id) for row in rows_of(path, ())] == [(i, f"s{i}") for i in range(150)]
-
-
 MAP = pa.array([[("k", 1), ("l", 2)], [], None], pa.map_(pa.string(), pa.int64()))
 JSON_TYPE = pa.ExtensionArray.from_storage(pa.json_(pa.string()), pa.array(['{"x": 1}', "null", None], pa.string()))
 EPOCH = "1970-01-01T00:00:00"
@@ -395,24 +378,14 @@ def test_a_page_that_does_not_match_its_checksum_is_damage(tmp_path: Path) -> No
     assert "CRC checksum" in problem_of(rows_of, path)
 
 
-DEEP = "[" * (DEPTH + 1) + "]" * (DEPTH + 1)
-TOO_DEEP = f"column x is nested deeper than the {DEPTH} levels of limits.depth"
-
-
-def test_a_value_that_makes_no_record_rejects_its_row_alone(tmp_path: Path) -> None:
+def test_a_value_that_python_does_not_have_rejects_its_row_alone(tmp_path: Path) -> None:
     for column, error in (
         (pa.array([b"good", b"\xff\xfe", b"fine"], pa.binary()).view(pa.string()), "'utf-8' codec can't decode byte"),
         (pa.array([0, 2**60, 1], pa.timestamp("ms")), ""),
-        (pa.array(["[1]", "{broken", "[2]"]), "column x holds no JSON: "),
-        (pa.array(["[1]", "[NaN]", "[2]"]), "column x holds no JSON: "),
-        (pa.array(["[1]", DEEP, "[2]"]), TOO_DEEP),
-        (pa.array(["[1]", "[" * 100_000, "[2]"]), TOO_DEEP),
     ):
-        path = write(tmp_path / "a.parquet", pa.table({"sample_id": list("abc"), "x": column}))
-        is_json = "column x" in error
-        first, bad, last = rows_of(path, None, {"x"} if is_json else set())
+        first, bad, last = rows_of(write(tmp_path / "a.parquet", pa.table({"sample_id": list("abc"), "x": column})))
         assert (first.sample_id, first.error, last.sample_id, last.error) == ("a", None, "c", None)
-        assert (bad.number, bad.sample_id, bad.payload) == (1, "b" if is_json else None, b"\xc0")
+        assert (bad.number, bad.sample_id, bad.payload) == (1, None, b"\xc0")
         assert str(bad.error).startswith(error)
 
 
