@@ -13,12 +13,10 @@ import numpy as np
 import pytest
 
 from beamscore.metrics.benchmark import Pair, RejectedRecord, SampleScore
-from beamscore.metrics.repeats import MAX_REPEATS
 from beamscore.metrics.scoring import Missing
 from beamscore.transforms.evaluate import ScoreBatch
 from beamscore.transforms.hashes import record_hash
-from beamscore.transforms.records import GROUND_TRUTH, EncodedRecord, InputProblem, Quarantined
-from beamscore.transforms.repeats import Repeats
+from beamscore.transforms.records import GROUND_TRUTH, EncodedRecord, Quarantined
 from beamscore.transforms.scored import PairedSample, ScoredSample, ScoringPlan
 from beamscore.transforms.slice_labels import Slice, Slicing
 from tests.toy import Options, Prediction, ToyBenchmark, Truth
@@ -295,5 +293,3 @@ def test_the_worst_repeat_is_shown_and_one_that_was_scored_before_any_other() ->
         )
         (((shown,), (scored,)),) = found["batches"]
         assert (json.loads(scored.details)["worst"], shown.predictions) == (worst, (predictions[int(worst)],))
-    with pytest.raises(InputProblem, match="a system has more than"):
-        Repeats(Numbers(Options()), 1, [(0, str(number)) for number in range(MAX_REPEATS + 1)])

@@ -24,7 +24,7 @@ from beamscore.transforms.hashes import prediction_fingerprint, sample_fingerpri
 from beamscore.transforms.records import InputProblem
 from beamscore.transforms.scored import ScoredSample, ScoringPlan
 from beamscore.transforms.slice_labels import ALL_SAMPLES, Slice, Slicing, slices_of, value_text
-from beamscore.transforms.totals import EvaluationCore, SliceKey, SliceTotals, slice_results
+from beamscore.transforms.totals import EvaluationCore, SliceKey, SliceResult, SliceTotals, slice_results
 from tests.toy import Options, ToyBenchmark
 from tests.transforms.samples import bundle
 
@@ -196,8 +196,13 @@ def of_forty(replicates: int) -> SliceTotals:
     return SliceTotals(sums, {"ground_truth.scored": 40}, fingerprint=5)
 
 
+def result(totals: SliceTotals, of: Slice = ALL_SAMPLES) -> SliceResult:
+    (found,) = slice_results(TOY, 0.9, [(SliceKey(2, of), totals)], Sums(), clustered=False)
+    return found
+
+
 def test_metrics_intervals_and_tables_follow_from_the_totals() -> None:
-    (found,) = slice_results(TOY, 0.9, [(SliceKey(2), of_forty(100))], Sums(), clustered=False)
+    found = result(of_forty(100))
     assert (found.key, found.coverage, found.fingerprint) == (SliceKey(2), {"ground_truth.scored": 40}, 5)
     assert found.values == {"exact_match": 20 / 40, "similarity": 780 / 64 / 40}  # 0 + 1 + ... + 39 = 780
     assert found.sums == of_forty(0).sums.sums()
@@ -208,18 +213,10 @@ def test_metrics_intervals_and_tables_follow_from_the_totals() -> None:
     # Of 40 values 0 or 1, half of each: 0.5 / 40**0.5 is 0.079.
     assert found.errors["exact_match"] == pytest.approx(0.079, rel=0.25)
     assert [table.title for table in found.tables] == ["Counts"]
-    (of_slice,) = slice_results(
-        TOY, 0.9, [(SliceKey(2, Slice(("kind",), ("1",))), of_forty(0))], Sums(), clustered=False
-    )
-    assert (of_slice.tables, of_slice.intervals, of_slice.errors, of_slice.replicates.unpack(0).rows()) == (
-        [],
-        {},
-        {},
-        [],
-    )
-    (once,) = slice_results(TOY, 0.9, [(SliceKey(0), of_forty(1))], Sums(), clustered=False)
-    assert once.intervals.keys() == {"exact_match", "similarity"}
-    empty = SliceTotals(BootstrapSums(Bootstrap(3)), {"ground_truth.rejected": 2})
-    (none,) = slice_results(TOY, 0.9, [(SliceKey(0), empty)], Sums(), clustered=False)
+    of_slice = result(of_forty(0), Slice(("kind",), ("1",)))
+    assert (of_slice.tables, of_slice.intervals, of_slice.errors) == ([], {}, {})
+    assert of_slice.replicates.unpack(0).rows() == []
+    assert result(of_forty(1)).intervals.keys() == {"exact_match", "similarity"}
+    none = result(SliceTotals(BootstrapSums(Bootstrap(3)), {"ground_truth.rejected": 2}))
     assert [none.values, none.intervals] == [{"exact_match": None, "similarity": None}] * 2
     assert none.replicates.unpack(3).rows() == [Sums()] * 3

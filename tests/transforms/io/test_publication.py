@@ -50,7 +50,8 @@ def output(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
     monkeypatch.setattr(publication, "POLL_INTERVAL_S", 0)
     if kind == "no hard links":
         monkeypatch.setattr(os, "link", refuse)
-    yield {"objects": "mem://bucket/out", "folders": "folders://bucket/out"}.get(kind, str(tmp_path / "out [1]*"))
+    # A path is no pattern.
+    yield {"objects": "mem://bucket", "folders": "folders://bucket"}.get(kind, str(tmp_path)) + "/out [1]*"
     forget()
 
 

@@ -11,7 +11,7 @@ import pytest
 from apache_beam.io.filesystem import BeamIOError
 
 from beamscore.transforms.io import storage
-from beamscore.transforms.io.storage import delete_files, delete_folder, list_folder, read_bytes, write_file
+from beamscore.transforms.io.storage import delete_files, list_folder, read_bytes, write_file
 from tests.memory_files import FolderStore, ObjectStore
 
 
@@ -20,35 +20,6 @@ def base(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     yield {"objects": "mem://bucket", "folders": "folders://bucket/a"}.get(request.param, str(tmp_path / "a"))
     ObjectStore.clear()
     FolderStore.clear()
-
-
-def test_a_file_is_written_with_its_folder_replaced_moved_and_deleted(base: str) -> None:
-    for content in (b"first", b"second and longer", b""):
-        write_file(f"{base}/new/a.json", content)
-        assert list(list_folder(f"{base}/new")) == ["a.json"]
-        assert read_bytes(f"{base}/new/a.json") == content
-    write_file(f"{base}/a", b"whole")
-    write_file(f"{base}/b", b"what a broken copy has left")
-    storage.rename_files([(f"{base}/a", f"{base}/b")])
-    assert read_bytes(f"{base}/b") == b"whole"
-    write_file(f"{base}/c", b"c")
-    delete_files([f"{base}/c", f"{base}/missing"])
-    delete_files([])
-    delete_folder(f"{base}/none")
-    delete_folder(f"{base}/new")
-    assert list(list_folder(base)) == ["b"]
-    assert len({storage.new_run_id() for _ in range(100)}) == 100
-
-
-def test_a_path_is_no_pattern(base: str) -> None:
-    for name in ("a[1]", "a1", "b*", "bb", "c?", "cc", "d[!x]"):
-        write_file(f"{base}/{name}/file", name.encode())
-    for name in ("a[1]", "b*", "c?", "d[!x]"):
-        assert list(list_folder(f"{base}/{name}")) == ["file"]
-        delete_folder(f"{base}/{name}")
-        assert list_folder(f"{base}/{name}") == {}
-    for name in ("a1", "bb", "cc"):
-        assert read_bytes(f"{base}/{name}/file") == name.encode()
 
 
 def test_only_what_is_right_below_a_folder_is_listed_with_its_time(base: str) -> None:
