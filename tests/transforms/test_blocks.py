@@ -88,8 +88,8 @@ def test_a_block_is_the_same_wherever_it_was(tmp_path_factory: pytest.TempPathFa
     assert len(os.listdir("/proc/self/fd")) == before, "no file stays open"
 
 
-def test_what_a_failed_bundle_left_is_not_read_and_a_folder_that_is_gone_is_not_made_again(tmp_path: Path) -> None:
-    """A worker that outlives its command for a moment leaves nothing behind."""
+def test_only_what_is_whole_is_read_and_a_folder_that_is_gone_is_not_made_again(tmp_path: Path) -> None:
+    """What a failed bundle left is not read; a worker that outlives its command for a moment leaves nothing behind."""
     folder = tmp_path / "blocks"
     folder.mkdir()
     failed, again, new = (BlockFolder(str(folder)) for _ in range(3))
@@ -97,18 +97,15 @@ def test_what_a_failed_bundle_left_is_not_read_and_a_folder_that_is_gone_is_not_
     kept = again.write([(b"a", b"kept")])
     failed.write([(b"a", b"lost, too")])
     assert unpack(kept) == [(b"a", b"kept")]
+    cut_off = again.write([(b"a", b"some content" * 9)])
+    for size in (3, 0):
+        for file in folder.iterdir():
+            os.truncate(file, size)
+        assert WRONG in problem_of(unpack, cut_off)
     shutil.rmtree(folder)
     for problem in (problem_of(again.write, []), problem_of(new.write, []), problem_of(unpack, kept)):
         assert f"{WRONG}No such file" in problem
     assert not folder.exists()
-
-
-def test_a_block_that_was_cut_off_is_a_problem_and_no_records(tmp_path: Path) -> None:
-    place = BlockFolder(str(tmp_path)).write([(b"a", b"some content" * 9)])
-    (file,) = tmp_path.iterdir()
-    for left in (3, 0):
-        os.truncate(file, left)
-        assert WRONG in problem_of(unpack, place)
 
 
 def test_a_full_disk_is_a_problem_of_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
