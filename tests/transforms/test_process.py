@@ -70,7 +70,10 @@ def test_no_other_module_uses_the_internals_of_beam() -> None:
 
 
 def test_what_is_used_of_the_internals_of_beam_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    names = beam_internals.option_names(beam_internals.option_parser())
+    parser = beam_internals.option_parser()
+    names = beam_internals.option_names(parser)
+    # The beginning of a name is none.
+    assert parser.parse_known_args(["--direct_num_work=2"])[1] == ["--direct_num_work=2"]
     assert {"--runner", "--flink_master", "--region", "--direct_num_workers", "--job_endpoint"} <= set(names)
     assert len(names) == len(set(names))
     runner = beam_internals.local_runner(PipelineOptions(["--job_name=mine"]))
