@@ -53,7 +53,9 @@ def test_the_parts_of_a_comparison_are_those_of_a_plain_loop(
         for start in range(0, len(samples), size):
             pairs = list(enumerate(samples))[start : start + size]
             rows = [record(f"s{n}", side, row) for n, each in pairs for side, row in enumerate(each) if row][::-1]
-            for tag, values in bundle(CompareBuckets(PLAN, IN_PIPELINE), (0, [IN_PIPELINE.write(rows)])).items():
+            outputs = bundle(CompareBuckets(PLAN, IN_PIPELINE), (0, [IN_PIPELINE.write(rows)]))
+            assert not held or len(outputs["slices"]) == len(dict(outputs["slices"])), "a bundle adds up first"
+            for tag, values in outputs.items():
                 found[tag] += values
     counts, by_label = Counter[str](), defaultdict[str, list[tuple[SampleRow, SampleRow]]](list)
     for before, after in samples:

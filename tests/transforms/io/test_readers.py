@@ -241,20 +241,16 @@ def test_a_record_that_makes_none_is_told_with_its_line_and_the_others_are_read(
         b'a,"b"c': "',' expected after '\"'",
         b"a,\xff": "this is not UTF-8, at byte 2 of the record",
         b'a,"x\ny",c': "the record has 3 fields, but the first line names 2 columns",
+        b"b," + b"y" * 990: "the record has 992 bytes, more than the 500 of limits.record_bytes",
+        b'a,"' + b'""x\n' * 500 + b'"': "the record has 2004 bytes, more than the 500 of limits.record_bytes",
     }.items():
-        before, bad, after = read(tmp_path / "a.csv", HEAD + b"b,1\n" + line + b"\nc,2\n")
-        assert (bad.error, bad.cause, bad.line, bad.number) == (said, "unreadable", 3, len(HEAD) + 4)
-        assert msgspec.msgpack.decode(bad.payload) == line.decode("utf-8", "replace")
-        assert records([before, after]) == [{"sample_id": "b", "text": "1"}, {"sample_id": "c", "text": "2"}]
-
-
-@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
-def test_a_long_record_is_rejected_and_reading_goes_on_behind_it(tmp_path: Path, end: bytes) -> None:
-    content = HEAD + b'a,"' + b'""x\n' * 500 + b'"\n' + b"b," + b"y" * 990 + end + b"c,z" + end
-    first, second, good = read(tmp_path / "a.csv", content, limit=500)
-    assert [first.cause, second.cause] == ["too_large"] * 2
-    assert second.error == "the record has 992 bytes, more than the 500 of limits.record_bytes"
-    assert (records([good]), good.line) == ([{"sample_id": "c", "text": "z"}], 504)
+        cause, text = ("too_large", None) if "limits" in said else ("unreadable", line.decode("utf-8", "replace"))
+        for end in (b"\n", b"\r\n"):
+            before, bad, after = read(tmp_path / "a.csv", HEAD + b"b,1\n" + line + end + b"c,2" + end, limit=500)
+            assert (bad.error, bad.cause, bad.line, bad.number) == (said, cause, 3, len(HEAD) + 4)
+            assert msgspec.msgpack.decode(bad.payload) == text
+            assert records([before, after]) == [{"sample_id": "b", "text": "1"}, {"sample_id": "c", "text": "2"}]
+            assert after.line == 4 + line.count(b"\n")
 
 
 def test_a_first_line_that_names_no_columns_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
