@@ -24,7 +24,7 @@ from beamscore.transforms import sample_changes
 from beamscore.transforms.blocks import IN_PIPELINE
 from beamscore.transforms.pair import DeduplicateAndPair
 from beamscore.transforms.pick import Key, PickSamples, SelectCandidates, Selection, is_flip, order_of_picked
-from beamscore.transforms.records import EARLIER_ROWS, GROUND_TRUTH
+from beamscore.transforms.records import EARLIER_ROWS, GROUND_TRUTH, REUSED_ROWS
 from beamscore.transforms.rows import EarlierRows, SampleRow
 from beamscore.transforms.sample_changes import ChangeCounter, ChangePlan
 from beamscore.transforms.scored import PairedSample, ScoredSample
@@ -130,6 +130,8 @@ def test_samples_that_changed_since_an_earlier_run_are_picked_by_how_much(tmp_pa
     now = {"a": 0.25, "b": 0.0, "c": 1.0, "d": 0.2, "e": 0.5, "other": 0.0, "unmeasured": 0.0, "new": 0.0}
     records = [(name.encode(), encoded(side).encoded) for name in now for side in (GROUND_TRUTH, 0, 1)]
     records += [(name.encode(), row.encoded) for name, row in row_records(source, EARLIER_ROWS)]
+    # Rows whose scores are taken may have joined a sample too.
+    records.append((b"a", encoded(REUSED_ROWS, []).encoded))
     (paired,) = bundle(DeduplicateAndPair(["ours", "theirs"]), (0, [IN_PIPELINE.write(records)]))["main"]
     scored = [
         ScoredSample(name, system, "scored", "scored", name, {}, metrics={"score": value}, truth_hash="t")

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -419,6 +420,18 @@ def test_a_claim_is_dead_after_its_lease_without_a_heartbeat(output: str) -> Non
     grow_old(output, 120)
     own(output, "d1")
     assert names(output) == ["d1.claim"]
+
+
+def test_a_worker_shows_at_most_every_half_minute_that_its_run_is_alive(
+    output: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own(output, "a1")
+    monkeypatch.setattr(publication, "_last_beats", {})
+    for now, beats in ((5.0, True), (34.9, False), (35.0, True)):
+        monkeypatch.setattr(publication, "time", SimpleNamespace(monotonic=lambda now=now: now))
+        publication.beat_from_worker(output, "a1")
+        assert ("a1.heartbeat" in names(output)) == beats
+        delete_files([f"{output}/{RUNS}/a1.heartbeat"])
 
 
 def test_the_process_of_a_command_tells_more_than_its_silence() -> None:
