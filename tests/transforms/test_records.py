@@ -109,21 +109,18 @@ def test_a_record_of_any_form_is_the_same_json_and_what_is_none_is_refused() -> 
     for record in SHAPES:
         assert json.loads(record_json(fields_of(record))) == VALUES, type(record)
     within = {"a": [float("nan")], "b": None}
-    assert (record_json(within), record_json(within, scored="b")) == (
-        b'{"a": [NaN], "b": null}',
-        b'{"a":[null],"b":null}',
-    )
+    assert record_json(within) == b'{"a": [NaN], "b": null}'
+    assert record_json(within, scored="b") == b'{"a":[null],"b":null}'
     times: Any = {"b": pandas.Timestamp(1, tz="UTC"), "a": [pandas.Timestamp(0), pandas.Timedelta(5000)], 1: None}
     expected = b'{"1":null,"a":["1970-01-01T00:00:00","PT0.000005S"],"b":"1970-01-01T00:00:00.000000001Z"}'
     assert record_json(times, is_sorted=True) == expected
     # As pandas and Arrow give them, whatever the unit of NumPy: that of nanoseconds would be a bare integer.
     numpy_times = {"a": np.datetime64(0, "ns"), "b": np.array([1, 0, "NaT"], "M8[ns]"), "c": np.array([5000], "m8[ns]")}
     numpy_times |= {"d": np.datetime64("2026-01-02"), "e": np.array([1000], ">M8[ns]"), "f": np.datetime64("NaT")}
-    written = json.loads(record_json(numpy_times))
-    assert written["a"] == "1970-01-01T00:00:00"
-    assert written["b"] == ["1970-01-01T00:00:00.000000001", "1970-01-01T00:00:00.000000000", None]
-    assert (written["c"], written["d"], written["f"]) == (["PT0.000005S"], "2026-01-02", None)
-    assert written["e"] == ["1970-01-01T00:00:00.000001"]
+    epoch = "1970-01-01T00:00:00"
+    texts = {"a": epoch, "b": [f"{epoch}.000000001", f"{epoch}.000000000", None], "c": ["PT0.000005S"]}
+    texts |= {"d": "2026-01-02", "e": [f"{epoch}.000001"], "f": None}
+    assert json.loads(record_json(numpy_times)) == texts
     for other in (3, "text", None, [("sample_id", "a")], RecordClass, b"{}"):
         with pytest.raises(TypeError, match="a record must be a mapping"):
             fields_of(other)

@@ -74,20 +74,18 @@ ENDINGS = ".jsonl, .csv or .tsv, also with .gz, .zst or .bz2, or with .parquet o
 
 
 def test_what_cannot_be_an_input_is_told_in_one_line(tmp_path: Path) -> None:
-    touch(tmp_path, "a.xlsx")
-    path = tmp_path / "a.xlsx"
-    assert problem(path) == f"--x {path}: the format is unknown; the name must end with {ENDINGS}"
-    for glob in ("missing.jsonl", "no/such/folder/*.jsonl"):
-        path = tmp_path / glob
-        assert problem(path) == f"--x {path}: no file matches; check the path and quote the pattern in the shell"
+    touch(tmp_path, "a.xlsx", "train-00000-of-00001.parquet")
+    is_missing = "no file matches; check the path and quote the pattern in the shell"
+    is_folder = f"this is a folder; give a pattern of its files, such as '{tmp_path}/*.jsonl'"
+    for path, said in {
+        f"{tmp_path}/a.xlsx": f"the format is unknown; the name must end with {ENDINGS}",
+        **dict.fromkeys((f"{tmp_path}/missing.jsonl", f"{tmp_path}/no/such/folder/*.jsonl"), is_missing),
+        **dict.fromkeys((f"{tmp_path}", f"{tmp_path}/"), is_folder),
+        "mem://bucket/": "this is a bucket; give a pattern of files, such as 'mem://bucket/*.jsonl'",
+    }.items():
+        assert problem(path) == f"--x {path}: {said}"
     for empty in ("", " "):
         assert problem(empty) == "--x: the path is empty; is a variable of the shell unset?"
-    touch(tmp_path, "train-00000-of-00001.parquet")
-    for folder in (f"{tmp_path}", f"{tmp_path}/"):
-        said = f"--x {folder}: this is a folder; give a pattern of its files, such as '{tmp_path}/*.jsonl'"
-        assert problem(folder) == said
-    said = "--x mem://bucket/: this is a bucket; give a pattern of files, such as 'mem://bucket/*.jsonl'"
-    assert problem("mem://bucket/") == said
     touch(tmp_path, os.fsdecode(b"\xff.jsonl"))
     assert "the name is not UTF-8" in problem_of(lambda: match_files(0, [f"{tmp_path}/*.jsonl"], "--x "))
 

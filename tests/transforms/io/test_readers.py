@@ -275,8 +275,6 @@ def test_a_first_line_that_names_no_columns_ends_the_run(tmp_path: Path, monkeyp
 
 # The rows of Parquet and Arrow files as records.
 
-DEPTH = 8
-LIMITS = RecordLimits(16 << 20, DEPTH)
 RECORDS = [
     {"sample_id": f"s{index}", "text": "x" * index, "words": ["a", "b"][: index % 3], "inner": {"n": index}}
     for index in range(150)
@@ -298,11 +296,9 @@ def write(path: Path, table: Any, rows: int = 7, **options: Any) -> Path:
     return path
 
 
-def rows_of(
-    path: Path, columns: Collection[str] | None = None, structured: Collection[str] = (), limits: RecordLimits = LIMITS
-) -> list[Row]:
+def rows_of(path: Path, columns: Collection[str] | None = None, structured: Collection[str] = ()) -> list[Row]:
     side = SideColumns(None if columns is None else frozenset(columns), frozenset(structured))
-    return [row for part in parts_of(path) for row in read_table(part, side, limits)]
+    return [row for part in parts_of(path) for row in read_table(part, side, RecordLimits())]
 
 
 def records_of(path: Path, columns: Collection[str] | None = None, structured: Collection[str] = ()) -> list[Any]:
