@@ -118,7 +118,7 @@ def test_a_record_of_any_form_is_the_same_json_and_what_is_none_is_refused() -> 
     numpy_times = {"a": np.datetime64(0, "ns"), "b": np.array([1, 0, "NaT"], "M8[ns]"), "c": np.array([5000], "m8[ns]")}
     numpy_times |= {"d": np.datetime64("2026-01-02"), "e": np.array([1000], ">M8[ns]"), "f": np.datetime64("NaT")}
     epoch = "1970-01-01T00:00:00"
-    texts = {"a": epoch, "b": [f"{epoch}.000000001", f"{epoch}.000000000", None], "c": ["PT0.000005S"]}
+    texts: dict[str, Any] = {"a": epoch, "b": [f"{epoch}.000000001", f"{epoch}.000000000", None], "c": ["PT0.000005S"]}
     texts |= {"d": "2026-01-02", "e": [f"{epoch}.000001"], "f": None}
     assert json.loads(record_json(numpy_times)) == texts
     for other in (3, "text", None, [("sample_id", "a")], RecordClass, b"{}"):
