@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from beamscore.metrics.benchmark import MetricSpec
@@ -28,13 +28,15 @@ PLAN = ComparePlan(
     *({"hit": 0b01}, 0b11, 2, ChangePlan((MetricSpec("score", "", main=1),), 0, 0.1, 9)),
 )
 CELLS = st.tuples(st.sampled_from([None, '"a"', '["a","b"]']))
-STATISTICS = st.sampled_from([None, '{"n":1,"hit":0}', '{"n":1,"hit":1}', '{"n":2}'])
+# Most samples are compared, and many of a bundle.
+STATISTICS = st.sampled_from([None, *['{"n":1,"hit":0}', '{"n":1,"hit":1}', '{"n":2}'] * 3])
 ROWS = st.builds(
     SampleRow,
     *(st.just(""), st.just("scored"), st.sampled_from("uv"), CELLS, st.tuples(st.sampled_from([0.0, 1.0]))),
-    *(STATISTICS, st.sampled_from("tttu")),
+    *(STATISTICS, st.sampled_from("ttttttu")),
 )
-EITHER = st.none() | ROWS
+EITHER = st.one_of(st.none(), *[ROWS] * 5)
+ROW = SampleRow("", "scored", "u", (None,), (0.0,), '{"n":1}', "t")
 
 
 def record(name: str, side: int, row: SampleRow) -> tuple[bytes, bytes]:
@@ -42,8 +44,9 @@ def record(name: str, side: int, row: SampleRow) -> tuple[bytes, bytes]:
     return name.encode(), encoded(side, content, encoding=MSGPACK).encoded
 
 
-@settings(max_examples=30)
+@settings(max_examples=100)
 @given(st.lists(st.tuples(EITHER, EITHER), max_size=8), st.integers(1, 4), st.sampled_from([0, 1 << 30]))
+@example([(ROW, ROW)] * 2, 2, 1 << 30)
 def test_the_parts_of_a_comparison_are_those_of_a_plain_loop(
     samples: list[tuple[SampleRow | None, SampleRow | None]], size: int, held: int
 ) -> None:
@@ -99,8 +102,7 @@ def test_the_parts_of_a_comparison_are_those_of_a_plain_loop(
 
 
 def test_a_sample_that_a_run_has_twice_is_damage() -> None:
-    row = SampleRow("", "scored", "u", (None,), (0.0,), "{}", "t")
     for side, name in enumerate(("baseline", "candidate")):
-        block = IN_PIPELINE.write([record("a", side, row)] * 2)
+        block = IN_PIPELINE.write([record("a", side, ROW)] * 2)
         said = f"the {name} has two rows of sample a: its folder samples/ is damaged"
         assert problem_of(bundle, CompareBuckets(PLAN, IN_PIPELINE), (0, [block])) == said
