@@ -219,6 +219,8 @@ def test_a_field_is_where_its_path_leads_and_an_integer_that_may_be_an_id_is_its
 ) -> None:
     escaped = {name: ".".join(key.replace(".", r"\.") for key in path) for name, path in paths.items()}
     fields, text = FieldMap.of(escaped, integer_ids), json.dumps(record).encode()
+    columns = [name for name in record if name not in paths]
+    assert fields.present(record) == columns + [name for name, path in paths.items() if path[0] in record]
     calls = (lambda: json.loads(fields.of_json(text)), lambda: fields.of_values(dict(record)))
     try:
         expected = record | {name: at(record, path) for name, path in paths.items()}

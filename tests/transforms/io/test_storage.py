@@ -58,6 +58,7 @@ def test_a_probe_has_content_and_leaves_nothing(base: str, monkeypatch: pytest.M
         (OSError(errno.ENOSPC, "No space left"), "[Errno 28] No space left"),
         (BeamIOError("Rename failed", {"x": OSError(PermissionError(errno.EACCES, "No!"))}), "[Errno 13] No!"),
         (ValueError("two\nlines"), "two lines"),
+        (ValueError("x" * 301), "x" * 300),
     ],
 )
 def test_a_problem_with_an_output_is_one_line_with_its_cause_and_what_mends_it(error: Exception, message: str) -> None:
