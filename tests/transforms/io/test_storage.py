@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 from collections.abc import Iterator
@@ -36,6 +37,21 @@ def test_only_what_is_right_below_a_folder_is_listed_with_its_time(base: str) ->
         # A name with others below it has the time of the latest of them.
         assert found["deep"] == list_folder(f"{base}/x/deep")["later"] > list_folder(f"{base}/x/deep")["er"]
     assert list_folder(f"{base}/none") == {}
+
+
+def test_a_rename_of_what_is_gone_leaves_its_target(base: str) -> None:
+    write_file(f"{base}/b", b"kept")
+    with pytest.raises(OSError):
+        storage.rename_files([(f"{base}/gone", f"{base}/b")])
+    assert read_bytes(f"{base}/b") == b"kept"
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_folder_that_another_worker_makes_meanwhile_is_there(monkeypatch: pytest.MonkeyPatch, is_there: bool) -> None:
+    answers = iter([False, True, is_there])
+    monkeypatch.setattr(FolderStore, "exists", lambda *_: next(answers))
+    with contextlib.nullcontext() if is_there else pytest.raises(OSError):
+        storage.make_folder("folders://bucket/a")
 
 
 def test_a_probe_has_content_and_leaves_nothing(base: str, monkeypatch: pytest.MonkeyPatch) -> None:
