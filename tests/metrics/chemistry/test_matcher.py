@@ -101,26 +101,9 @@ def test_the_first_difference_is_told_in_words(
 
 @pytest.mark.parametrize(("wedge", "mirrored"), MIRRORED_WEDGE.items())
 def test_a_wedge_is_known_by_its_narrow_end(wedge: str, mirrored: str) -> None:
-    bond = f"'A' to atom 2 'B': {wedge!r} in the ground truth, {mirrored!r} in the prediction"
-    assert bond in str(compare(f"A {wedge}[:90] B", f"A {mirrored}[:90] B").difference)
-    # Written from its other end, or as the bond that closes a ring, it is the same wedge.
+    """Written from its other end, it is the same wedge."""
     assert compare(f"A {wedge}[:90] B", f"B {mirrored}[:270] A", LIMIT).equal
-    ring = f"A ?[a] {wedge}[:90] B -[:0] C -[:270] D ?[a,{{-}}]"
-    for kind in (mirrored, wedge):
-        assert compare(ring, f"B ?[a] -[:0] C -[:270] D -[:180] A ?[a,{{{kind}}}]", LIMIT).equal is (kind == mirrored)
-        # Chemfig draws the bond of a hook from the first atom with its name to the later one.
-        assert compare(ring, f"A?[a]-[:0]D-[:90]C-[:180]B?[a,{kind}]", LIMIT).equal is (kind == wedge)
-
-
-def test_the_limit_of_angles_is_the_widest_that_tells_e_from_z_and_a_bond_turned_by_90_degrees() -> None:
-    butene, bond = "C H _ 3 -[:{}] =[:{}] -[:{}] C H _ 3", "A -[:{}] B -[:300] C"
-    # Both butenes with angles of 120 degrees, each turned as a whole by any multiple of 15 degrees.
-    sides = [(side, turn) for side in (60, -60) for turn in range(0, 360, 15)]
-    turned = [butene.format((side + turn) % 360, turn, (turn - side) % 360) for side, turn in sides]
-    pairs = [(butene.format(60, 0, 60), other) for other in turned]
-    pairs += [(bond.format(angle), bond.format(angle + by)) for angle in range(30, 180, 15) for by in (90, 119)]
-    telling = [limit for limit in (15, 30, 45, 60) if not any(compare(*pair, limit).equal for pair in pairs)]
-    assert max(telling) == LIMIT == 45
+    assert not compare(f"A {wedge}[:90] B", f"A {mirrored}[:90] B", LIMIT).equal
 
 
 @given(st.lists(st.tuples(st.integers(-4, 4), st.integers(-4, 4)), min_size=1, max_size=9))
@@ -229,7 +212,7 @@ def brute_force(first: Molecule, second: Molecule, limit: float) -> bool:
 ATOMS = st.tuples(
     st.integers(0, 4), st.sampled_from("---=<>"), st.sampled_from(range(0, 360, 60)), st.sampled_from(("", "", "O"))
 )
-KINDS = st.lists(st.sampled_from(("", "-", "=")), min_size=10, max_size=10)
+KINDS = st.lists(st.sampled_from(("", "-", "=", "<")), min_size=10, max_size=10)
 Recipe = tuple[list[tuple[int, str, int, str]], list[str], int]
 
 

@@ -79,6 +79,8 @@ def places(content: str) -> list[tuple[str, float, float]]:
         ("?[a](-[:30,,,,draw=none]\\mcfcringle{1.3})-[:330]-[:30]-[:90]-[:150]-[:210]?[a]", CIRCLED),
         # Hooks, with a type, a number, and without a name.
         ("A?[x]-[2]B-[7]C?[x,2,red]", "A ?[x] -[:90] B -[:315] C ?[x,{=}]"),
+        # A hook's bond is drawn from the first atom with its name to the later one.
+        ("A?[a]-[:0]D-[:90]C-[:180]B?[a,<]", "A ?[a] <[:90] B -[:0] C -[:270] D ?[a,{-}]"),
         ("A?-[2]N?[b]H-[7]C?[a]-[7]D?[b,{~}]", "A ?[a] -[:90] N H ?[b] -[:315] C ?[a,{-}] -[:315] D ?[b,{~}]"),
         # Text: braces, marks, comments, blanks anywhere, a region within.
         ("{(}C|H_2{)}_3-@{y}[@{z}2]@{x}A % a comment\n - [ : 30 ] C", "( C H _ { 2 } ) _ { 3 } -[:90] A -[:30] C"),
