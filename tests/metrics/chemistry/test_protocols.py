@@ -67,62 +67,61 @@ SPINE = " ".join("-[:90] " * gap + LIMB for gap in (9, 10, 11, 9, 12, 10, 11, 12
 SPINE = region("A" + " -[:90]" * 14) + region(SPINE + " -[:90]" * 9)
 
 
-@pytest.mark.parametrize(
-    ("truth", "prediction", "published", "released"),
-    [
-        # Line breaks and blanks within a molecule print nothing; tokens are parted by blanks.
-        (region("A -[:90] B"), region("A \\\\ -[:90] \\enter B \\space"), RIGHT, RIGHT),
-        ("\\chemfig { N-[:90] O }", "N - [ : 9 0 ] O", RIGHT, RIGHT),
-        (region("A -[:90] N-[:90] O"), region("A -[:90] N -[:90] O"), WRONG, WRONG),
-        # Numbers after the second are no part of a bond.
-        (region("A -[:90] -[:0] B"), region("A -[:90,1]... -[:0] B"), RIGHT, RIGHT),
-        # Atoms at one place are one, and of several bonds the highest is seen, only beside raw Chemfig.
-        (region("A -[:90] B -[:270] -[:0] C"), "\\chemfig{A(-[2]B)-C}", RIGHT, RIGHT),
-        (region("A -[:90] B -[:270] -[:0] C"), region("B -[:270] A -[:0] C"), WRONG, WRONG),
-        (region("A -[:90] B -[:270] D -[:0] C"), "\\chemfig{A(-[2]B)-C}", WRONG, WRONG),
-        (TWICE, region("A =[:90] B"), WRONG, WRONG),
-        (TWICE, "\\chemfig{A=[2]B}", RIGHT, RIGHT),
-        (region("A ?[a] <[:90] B ?[a,{<:}]"), "\\chemfig{A<:[2]B}", RIGHT, RIGHT),
-        # Text after a branch goes to the corner that the branch came back to; to the tool it goes to the newest atom.
-        (LATE, region("A -[:90] O branch( -[:30] branch) -[:150] C"), RIGHT, WRONG),
-        (LATE, region("A -[:90] branch( -[:30] O branch) -[:150] C"), WRONG, RIGHT),
-        # Text that conflicts with the text of its atom is dropped by the tool, as is a surplus end of a branch.
-        (region("A -[:90] B -[:0] D"), region("A -[:90] B ?[a] C -[:0] D"), WRONG, RIGHT),
-        (region("A -[:90] B"), region("A branch( -[:90] B branch) branch)"), WRONG, RIGHT),
-        (region("A -[:90] B"), region("A branch( -[:90] B branch) branch) -[:0] C"), WRONG, WRONG),
-        # A comment is nothing to LaTeX and text to the tool; without an end of its line, or escaped, it is none.
-        ("a c", COMMENTED, RIGHT, WRONG),
-        (COMMENTED, f"a % b {DRAWN} c", WRONG, RIGHT),
-        (f"a % b {DRAWN}", f"a % {DRAWN}", TEXT, TEXT),
-        (f"a \\% b {DRAWN}\n", f"a \\% {DRAWN}", TEXT, TEXT),
-        # A \chemfig without an argument loses the text before it, also text that was a molecule, but no molecules.
-        (f"b {DRAWN}", f"a \\chemfig b {DRAWN}", TEXT, RIGHT),
-        (f"{DRAWN} b {DRAWN}", f"{DRAWN} b \\chemfig {DRAWN}", TEXT, TEXT),
-        (f"b {DRAWN}", f"\\chemfig {{ C }} a \\chemfig b {DRAWN}", TEXT, RIGHT),
-        # The tool drops the sign of an angle.
-        (region(STAR.format(0, 120, -90)), region(STAR.format(0, 120, 270)), RIGHT, WRONG),
-        (region(STAR.format(0, 120, -90)), region(STAR.format(0, 120, 90)), WRONG, RIGHT),
-        # Which end of a wedge is narrow.
-        (region("<[:90] O H"), region(">[:90] O H"), WRONG, RIGHT),
-        (region("A <[:90] O H"), region("O H >[:270] A"), RIGHT, RIGHT),
-        # Bonds may be turned by 45 degrees, and to the tool by any angle.
-        (region("A -[:90] B -[:30] C"), region("A -[:90] B -[:75] C"), RIGHT, RIGHT),
-        (region("A -[:90] B -[:30] C"), region("A -[:90] B -[:76] C"), WRONG, RIGHT),
-        # A region that is not closed is wrong, and the tool stops at two pairs of square brackets, too.
-        (DRAWN, "\\chemfig { A -[:90.0,1.0] B", WRONG, WRONG),
-        ("a A", "a \\chemfig [ x ] { A }", RIGHT, RIGHT),
-        ("a A", "a \\chemfig [ x ] [ y ] { A }", RIGHT, WRONG),
-        # A region that cannot be read, or draws nothing, is compared as text, in which blanks do not count.
-        (region("A ?[a] -[:90] B -[:30] ?[a,{-}]"), UNREADABLE, RIGHT, RIGHT),
-        (region("A ?[a] -[:90] C -[:30] ?[a,{-}]"), UNREADABLE, WRONG, WRONG),
-        ("\\chemfig { } x", "\\chemfig { } x", RIGHT, RIGHT),
-        # Many atoms look alike, and the four starts of the tool miss the right one.
-        (SPINE, SPINE, RIGHT, WRONG),
-        ("\\chemfig { } x", "x", WRONG, WRONG),
-    ],
-)
-def test_verdicts(truth: str, prediction: str, published: Verdict, released: Verdict) -> None:
-    assert verdicts(truth, prediction) == [published, released]
+VERDICTS = {
+    # Line breaks and blanks within a molecule print nothing; tokens are parted by blanks.
+    (region("A -[:90] B"), region("A \\\\ -[:90] \\enter B \\space")): [RIGHT, RIGHT],
+    ("\\chemfig { N-[:90] O }", "N - [ : 9 0 ] O"): [RIGHT, RIGHT],
+    (region("A -[:90] N-[:90] O"), region("A -[:90] N -[:90] O")): [WRONG, WRONG],
+    # Numbers after the second are no part of a bond.
+    (region("A -[:90] -[:0] B"), region("A -[:90,1]... -[:0] B")): [RIGHT, RIGHT],
+    # Atoms at one place are one, and of several bonds the highest is seen, only beside raw Chemfig.
+    (region("A -[:90] B -[:270] -[:0] C"), "\\chemfig{A(-[2]B)-C}"): [RIGHT, RIGHT],
+    (region("A -[:90] B -[:270] -[:0] C"), region("B -[:270] A -[:0] C")): [WRONG, WRONG],
+    (region("A -[:90] B -[:270] D -[:0] C"), "\\chemfig{A(-[2]B)-C}"): [WRONG, WRONG],
+    (TWICE, region("A =[:90] B")): [WRONG, WRONG],
+    (TWICE, "\\chemfig{A=[2]B}"): [RIGHT, RIGHT],
+    (region("A ?[a] <[:90] B ?[a,{<:}]"), "\\chemfig{A<:[2]B}"): [RIGHT, RIGHT],
+    # Text after a branch goes to the corner that the branch came back to; to the tool it goes to the newest atom.
+    (LATE, region("A -[:90] O branch( -[:30] branch) -[:150] C")): [RIGHT, WRONG],
+    (LATE, region("A -[:90] branch( -[:30] O branch) -[:150] C")): [WRONG, RIGHT],
+    # Text that conflicts with the text of its atom is dropped by the tool, as is a surplus end of a branch.
+    (region("A -[:90] B -[:0] D"), region("A -[:90] B ?[a] C -[:0] D")): [WRONG, RIGHT],
+    (region("A -[:90] B"), region("A branch( -[:90] B branch) branch)")): [WRONG, RIGHT],
+    (region("A -[:90] B"), region("A branch( -[:90] B branch) branch) -[:0] C")): [WRONG, WRONG],
+    # A comment is nothing to LaTeX and text to the tool; without an end of its line, or escaped, it is none.
+    ("a c", COMMENTED): [RIGHT, WRONG],
+    (COMMENTED, f"a % b {DRAWN} c"): [WRONG, RIGHT],
+    (f"a % b {DRAWN}", f"a % {DRAWN}"): [TEXT, TEXT],
+    (f"a \\% b {DRAWN}\n", f"a \\% {DRAWN}"): [TEXT, TEXT],
+    # A \chemfig without an argument loses the text before it, also text that was a molecule, but no molecules.
+    (f"b {DRAWN}", f"a \\chemfig b {DRAWN}"): [TEXT, RIGHT],
+    (f"{DRAWN} b {DRAWN}", f"{DRAWN} b \\chemfig {DRAWN}"): [TEXT, TEXT],
+    (f"b {DRAWN}", f"\\chemfig {{ C }} a \\chemfig b {DRAWN}"): [TEXT, RIGHT],
+    # The tool drops the sign of an angle.
+    (region(STAR.format(0, 120, -90)), region(STAR.format(0, 120, 270))): [RIGHT, WRONG],
+    (region(STAR.format(0, 120, -90)), region(STAR.format(0, 120, 90))): [WRONG, RIGHT],
+    # Which end of a wedge is narrow.
+    (region("<[:90] O H"), region(">[:90] O H")): [WRONG, RIGHT],
+    (region("A <[:90] O H"), region("O H >[:270] A")): [RIGHT, RIGHT],
+    # Bonds may be turned by 45 degrees, and to the tool by any angle.
+    (region("A -[:90] B -[:30] C"), region("A -[:90] B -[:75] C")): [RIGHT, RIGHT],
+    (region("A -[:90] B -[:30] C"), region("A -[:90] B -[:76] C")): [WRONG, RIGHT],
+    # A region that is not closed is wrong, and the tool stops at two pairs of square brackets, too.
+    (DRAWN, "\\chemfig { A -[:90.0,1.0] B"): [WRONG, WRONG],
+    ("a A", "a \\chemfig [ x ] { A }"): [RIGHT, RIGHT],
+    ("a A", "a \\chemfig [ x ] [ y ] { A }"): [RIGHT, WRONG],
+    # A region that cannot be read, or draws nothing, is compared as text, in which blanks do not count.
+    (region("A ?[a] -[:90] B -[:30] ?[a,{-}]"), UNREADABLE): [RIGHT, RIGHT],
+    (region("A ?[a] -[:90] C -[:30] ?[a,{-}]"), UNREADABLE): [WRONG, WRONG],
+    ("\\chemfig { } x", "\\chemfig { } x"): [RIGHT, RIGHT],
+    # Many atoms look alike, and the four starts of the tool miss the right one.
+    (SPINE, SPINE): [RIGHT, WRONG],
+    ("\\chemfig { } x", "x"): [WRONG, WRONG],
+}
+
+
+def test_verdicts() -> None:
+    assert {pair: verdicts(*pair) for pair in VERDICTS} == VERDICTS
 
 
 # A ring of five corners and a bond across, from corner 0 to 3 or to 2: a triangle and a square with a common side,
@@ -133,23 +132,21 @@ CIRCLED = "?[a] branch( -:[:30] \\circle branch) -[:90] -[:30] {} -[:330] {} -[:
 CORNERS = CIRCLED.format("branch( -[:90] C H O branch)", ""), CIRCLED.format("", "branch( -[:30] C H O branch)")
 
 
-@pytest.mark.parametrize(
-    ("limit", "truth", "prediction", "published", "released"),
-    [
-        (10, "A -[:90] B", "A -[:80] B", RIGHT, RIGHT),
-        (10, "A -[:90] B", "A -[:79] B", WRONG, RIGHT),
-        (None, "A -[:90] B", "A -[:270] B", RIGHT, RIGHT),
-        # A third of a turn: the cyclic order is the same. To the tool the shift by angle stands, so texts differ.
-        (None, STAR.format(0, 120, 240), STAR.format(120, 240, 0), RIGHT, WRONG),
-        (None, ACROSS.format("", "?[b,{-}]"), ACROSS.format("?[b,{-}]", ""), WRONG, RIGHT),
-        *((each, *CORNERS, RIGHT, WRONG) for each in (None, 60)),
-        (45, *CORNERS, WRONG, WRONG),
-    ],
-)
-def test_the_limit_of_angles_is_an_option_of_published(
-    limit: float | None, truth: str, prediction: str, published: Verdict, released: Verdict
-) -> None:
-    assert verdicts(region(truth), region(prediction), max_angle_deviation=limit) == [published, released]
+TURNED: dict[tuple[float | None, str, str], list[Verdict]] = {
+    (10, "A -[:90] B", "A -[:80] B"): [RIGHT, RIGHT],
+    (10, "A -[:90] B", "A -[:79] B"): [WRONG, RIGHT],
+    (None, "A -[:90] B", "A -[:270] B"): [RIGHT, RIGHT],
+    # A third of a turn: the cyclic order is the same. To the tool the shift by angle stands, so texts differ.
+    (None, STAR.format(0, 120, 240), STAR.format(120, 240, 0)): [RIGHT, WRONG],
+    (None, ACROSS.format("", "?[b,{-}]"), ACROSS.format("?[b,{-}]", "")): [WRONG, RIGHT],
+    **{(each, *CORNERS): [RIGHT, WRONG] for each in (None, 60)},
+    (45, *CORNERS): [WRONG, WRONG],
+}
+
+
+def test_the_limit_of_angles_is_an_option_of_published() -> None:
+    for (limit, *contents), expected in TURNED.items():
+        assert verdicts(*map(region, contents), max_angle_deviation=limit) == expected, (limit, contents)
 
 
 def test_a_circle_is_tied_to_the_ring_that_it_stands_in() -> None:

@@ -41,61 +41,61 @@ def places(content: str) -> list[tuple[str, float, float]]:
     return sorted((text, round(x, 6) + 0.0, round(y, 6) + 0.0) for text, x, y in atoms)
 
 
-@pytest.mark.parametrize(
-    ("content", "ssml"),
-    [
-        # SSML: a branch comes back to the atom where it began, also for a mark; open ones are closed at the end.
-        ("branch( -[:90] B branch) ?[a] - C -[:120] ?[a,{-}]", "?[a] branch( -[:90] B branch) - C -[:120] ?[a,{-}]"),
-        ("A branch( -[:90] B branch( =_[:0] C", "A branch( -[:90] B branch( =^[:0] C branch) branch)"),
-        # Angles: absolute, relative to the bond before, predefined (n times 45 degrees), arithmetic.
-        (
-            "A-[:30]B-[::60]C-[::-120]D-[7]E-[1.5]F-[:360/5]G-[:-60]H",
-            "A -[:30] B -[:90] C -[:330] D -[:315] E -[:67.5] F -[:72] G -[:300] H",
-        ),
-        # A branch starts with the group's default, and relative angles in it count from the bond before it.
-        (
-            "[::60,2]A-B([:20]-C-D)(-[::90]E(=[3]F)-G)-[::-90,0.5]H",
-            "A -[:60,2] B branch( -[:20,2] C -[:20,2] D branch) "
-            "branch( -[:150,2] E branch( =[:135,2] F branch) -[:60,2] G branch) -[:330,0.5] H",
-        ),
-        # Departure and arrival atoms choose within a group of atoms.
-        ("HO-[2,,2,1]CH_3", "H O -[:90] C H _ { 3 }"),
-        # Rings: the last side of a ring that starts the molecule is upright.
-        ("*6(------)", HEXAGON),
-        ("[:-30]*4(----)", "?[a] -[:330] -[:60] -[:150] ?[a,{-}]"),
-        ("A*5(-B=C-D-E=)", "A ?[a] -[:342] B =[:54] C -[:126] D -[:198] E ?[a,{=}]"),
-        # Branches of a ring leave along the bisector; a ring after a bond lies symmetrically about it.
-        ("*6(-(-A)-----)", "?[a] -[:330] branch( -[:270] A branch) -[:30] -[:90] -[:150] -[:210] ?[a,{-}]"),
-        ("*6((-A)------)", "branch( -[:210] A branch) " + HEXAGON),
-        ("A-[2]*6(------)", "A -[:90] ?[a] -[:30] -[:90] -[:150] -[:210] -[:270] ?[a,{-}]"),
-        # Within a ring, angles and lengths count for nothing; what follows the last side is not drawn.
-        ("*6(-[:77]-[2,3]----A-(B){C}\\d)", HEXAGON),
-        # An open ring is an arc.
-        ("*6(---A)", "-[:330] -[:30] -[:90] A"),
-        # Nested rings share the side that comes next, with and without parentheses; of two bonds the higher is seen.
-        ("*6(--*6(=----=)----)", NESTED),
-        ("*6(--(*6(=-----))=---)", NESTED),
-        ("**6(------)", CIRCLED),
-        ("?[a](-[:30,,,,draw=none]\\mcfcringle{1.3})-[:330]-[:30]-[:90]-[:150]-[:210]?[a]", CIRCLED),
-        # Hooks, with a type, a number, and without a name.
-        ("A?[x]-[2]B-[7]C?[x,2,red]", "A ?[x] -[:90] B -[:315] C ?[x,{=}]"),
-        # A hook's bond is drawn from the first atom with its name to the later one.
-        ("A?[a]-[:0]D-[:90]C-[:180]B?[a,<]", "A ?[a] <[:90] B -[:0] C -[:270] D ?[a,{-}]"),
-        ("A?-[2]N?[b]H-[7]C?[a]-[7]D?[b,{~}]", "A ?[a] -[:90] N H ?[b] -[:315] C ?[a,{-}] -[:315] D ?[b,{~}]"),
-        # Text: braces, marks, comments, blanks anywhere, a region within.
-        ("{(}C|H_2{)}_3-@{y}[@{z}2]@{x}A % a comment\n - [ : 30 ] C", "( C H _ { 2 } ) _ { 3 } -[:90] A -[:30] C"),
-        ("\\chemabove{N}{H}-[2]\\chembelow[2pt]{N}{H}", "\\Chemabove { N } { H } -[:90] \\Chemabove { H } { N }"),
-        ("\\charge{90=\\:,0=\\.}{O}-[2]\\lewis{0:,O}", "\\charge{0=\\.,90=\\:}{O} -[:90] \\lewis { 0 : , O }"),
-        # Bonds: Cram types, the side of a double bond, an offset; `-[:90]O` without a blank is raw.
-        ("A<[2]B>:[6,2]C<|[2]D=_[1]E=^[:30]F", "A <[:90] B >:[:270,2] C <|[:90] D =[:45] E =[:30] F"),
-        ("\\chemfig{A-#(3pt,3pt)[2]B}-[:90,,,,mcfwavy]C", "A -[:90] B ~/[:90] C"),
-        ("-[:90]O", "-[:90.0,1.0] O"),
-    ],
-)
-def test_two_ways_to_draw_one_molecule(content: str, ssml: str) -> None:
-    match = compare(content, ssml, max_angle_deviation=0.01)
-    assert match.equal, match.difference
-    assert places(content) == places(ssml)
+TWO_WAYS = [
+    # SSML: a branch comes back to the atom where it began, also for a mark; open ones are closed at the end.
+    ("branch( -[:90] B branch) ?[a] - C -[:120] ?[a,{-}]", "?[a] branch( -[:90] B branch) - C -[:120] ?[a,{-}]"),
+    ("A branch( -[:90] B branch( =_[:0] C", "A branch( -[:90] B branch( =^[:0] C branch) branch)"),
+    # Angles: absolute, relative to the bond before, predefined (n times 45 degrees), arithmetic.
+    (
+        "A-[:30]B-[::60]C-[::-120]D-[7]E-[1.5]F-[:360/5]G-[:-60]H",
+        "A -[:30] B -[:90] C -[:330] D -[:315] E -[:67.5] F -[:72] G -[:300] H",
+    ),
+    # A branch starts with the group's default, and relative angles in it count from the bond before it.
+    (
+        "[::60,2]A-B([:20]-C-D)(-[::90]E(=[3]F)-G)-[::-90,0.5]H",
+        "A -[:60,2] B branch( -[:20,2] C -[:20,2] D branch) "
+        "branch( -[:150,2] E branch( =[:135,2] F branch) -[:60,2] G branch) -[:330,0.5] H",
+    ),
+    # Departure and arrival atoms choose within a group of atoms.
+    ("HO-[2,,2,1]CH_3", "H O -[:90] C H _ { 3 }"),
+    # Rings: the last side of a ring that starts the molecule is upright.
+    ("*6(------)", HEXAGON),
+    ("[:-30]*4(----)", "?[a] -[:330] -[:60] -[:150] ?[a,{-}]"),
+    ("A*5(-B=C-D-E=)", "A ?[a] -[:342] B =[:54] C -[:126] D -[:198] E ?[a,{=}]"),
+    # Branches of a ring leave along the bisector; a ring after a bond lies symmetrically about it.
+    ("*6(-(-A)-----)", "?[a] -[:330] branch( -[:270] A branch) -[:30] -[:90] -[:150] -[:210] ?[a,{-}]"),
+    ("*6((-A)------)", "branch( -[:210] A branch) " + HEXAGON),
+    ("A-[2]*6(------)", "A -[:90] ?[a] -[:30] -[:90] -[:150] -[:210] -[:270] ?[a,{-}]"),
+    # Within a ring, angles and lengths count for nothing; what follows the last side is not drawn.
+    ("*6(-[:77]-[2,3]----A-(B){C}\\d)", HEXAGON),
+    # An open ring is an arc.
+    ("*6(---A)", "-[:330] -[:30] -[:90] A"),
+    # Nested rings share the side that comes next, with and without parentheses; of two bonds the higher is seen.
+    ("*6(--*6(=----=)----)", NESTED),
+    ("*6(--(*6(=-----))=---)", NESTED),
+    ("**6(------)", CIRCLED),
+    ("?[a](-[:30,,,,draw=none]\\mcfcringle{1.3})-[:330]-[:30]-[:90]-[:150]-[:210]?[a]", CIRCLED),
+    # Hooks, with a type, a number, and without a name.
+    ("A?[x]-[2]B-[7]C?[x,2,red]", "A ?[x] -[:90] B -[:315] C ?[x,{=}]"),
+    # A hook's bond is drawn from the first atom with its name to the later one.
+    ("A?[a]-[:0]D-[:90]C-[:180]B?[a,<]", "A ?[a] <[:90] B -[:0] C -[:270] D ?[a,{-}]"),
+    ("A?-[2]N?[b]H-[7]C?[a]-[7]D?[b,{~}]", "A ?[a] -[:90] N H ?[b] -[:315] C ?[a,{-}] -[:315] D ?[b,{~}]"),
+    # Text: braces, marks, comments, blanks anywhere, a region within.
+    ("{(}C|H_2{)}_3-@{y}[@{z}2]@{x}A % a comment\n - [ : 30 ] C", "( C H _ { 2 } ) _ { 3 } -[:90] A -[:30] C"),
+    ("\\chemabove{N}{H}-[2]\\chembelow[2pt]{N}{H}", "\\Chemabove { N } { H } -[:90] \\Chemabove { H } { N }"),
+    ("\\charge{90=\\:,0=\\.}{O}-[2]\\lewis{0:,O}", "\\charge{0=\\.,90=\\:}{O} -[:90] \\lewis { 0 : , O }"),
+    # Bonds: Cram types, the side of a double bond, an offset; `-[:90]O` without a blank is raw.
+    ("A<[2]B>:[6,2]C<|[2]D=_[1]E=^[:30]F", "A <[:90] B >:[:270,2] C <|[:90] D =[:45] E =[:30] F"),
+    ("\\chemfig{A-#(3pt,3pt)[2]B}-[:90,,,,mcfwavy]C", "A -[:90] B ~/[:90] C"),
+    ("-[:90]O", "-[:90.0,1.0] O"),
+]
+
+
+def test_two_ways_to_draw_one_molecule() -> None:
+    for content, ssml in TWO_WAYS:
+        match = compare(content, ssml, max_angle_deviation=0.01)
+        assert match.equal, (content, match.difference)
+        assert places(content) == places(ssml), content
 
 
 def test_submolecules_and_options_of_a_region() -> None:
@@ -110,38 +110,38 @@ def test_submolecules_and_options_of_a_region() -> None:
     assert first.molecule == second.molecule == molecule("A-[:30]B")
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        # \chemfig{ is nine characters, so the content starts at character 9 of the text.
-        ("\\chemfig{A-[:3x]B}", "at character 11 of the text: expected an angle"),
-        ("\\chemfig{A-[,-1]B}", "at character 11 of the text: expected a length of 0 or more"),
-        ("\\chemfig{A-[:1/0]B}", "at character 11 of the text: expected an angle"),
-        ("\\chemfig{A(-B}", "at character 10 of the text: expected a ')'"),
-        ("\\chemfig{A)-B}", "at character 10 of the text: expected a '('"),
-        ("\\chemfig{A*2(--)}", "at character 11 of the text: expected the number of sides of a ring, 3 to 500"),
-        ("\\chemfig{*6-}", "at character 11 of the text: expected a '(' after the number of sides"),
-        ("\\chemfig{A-[2B}", "at character 11 of the text: expected a ']' that closes this '['"),
-        ("\\chemfig{A?[a,12]-B}", "at character 10 of the text: expected a bond or a number from 1 to 9"),
-        ("\\chemfig{A@-B}", "at character 10 of the text: expected a name in braces"),
-        ("\\chemfig{" + "(-" * 200 + ")" * 200 + "}", "expected at most 150 groups"),
-        ("\\definesubmol{x}{-!{x}!{x}}\\chemfig{A!{x}}", "at character 37 of the text: expected at most 1000 sub"),
-        ("\\chemfig{A-!{none}}", "at character 11 of the text: expected a submolecule that \\definesubmol defines"),
-        ("\\definesubmol{x}{-[:y]}\\chemfig{A!{x}}", "at character 33 of the text: expected an angle"),
-        ("%\n\\chemfig{A branch) -[:0] B}", "at character 13 of the text: expected a 'branch(' before this 'branch)'"),
-        ("\\chemfig{A -[:ninety] branch( branch)}", "at character 11 of the text: expected a bond such as -[:30.0"),
-        ("\\chemfig{A -[:1.2.3] branch( branch)}", "expected a bond such as"),
-        ("\\chemfig{A -[:0,1000000001] branch( branch)}", "expected a bond such as"),
-        ("\\chemfig{A ?[a,x] branch( branch)}", "expected a hook such as"),
-        ("\\chemfig{A x?[a] branch( branch)}", "expected a hook such as"),
-        ("\\chemfig{A ?[a,{-}] branch( branch)}", "expected an atom with the mark ?[a] before '?[a,{-}]'"),
-        ("x \\chemfig{A-[2]B \\chemfig{C}", "at character 10 of the text: expected a '}' that closes this '{'"),
-        ("\\chemfig b \\chemfig{A-[2]B}", "at character 9 of the text: expected a '{' after \\chemfig"),
-    ],
-)
-def test_what_cannot_be_read_says_where_and_what_was_expected(text: str, said: str) -> None:
-    (problem,) = reading(text).problems
-    assert said in problem
+PROBLEMS = {
+    # \chemfig{ is nine characters, so the content starts at character 9 of the text.
+    "\\chemfig{A-[:3x]B}": "at character 11 of the text: expected an angle",
+    "\\chemfig{A-[,-1]B}": "at character 11 of the text: expected a length of 0 or more",
+    "\\chemfig{A-[:1/0]B}": "at character 11 of the text: expected an angle",
+    "\\chemfig{A(-B}": "at character 10 of the text: expected a ')'",
+    "\\chemfig{A)-B}": "at character 10 of the text: expected a '('",
+    "\\chemfig{A*2(--)}": "at character 11 of the text: expected the number of sides of a ring, 3 to 500",
+    "\\chemfig{*6-}": "at character 11 of the text: expected a '(' after the number of sides",
+    "\\chemfig{A-[2B}": "at character 11 of the text: expected a ']' that closes this '['",
+    "\\chemfig{A?[a,12]-B}": "at character 10 of the text: expected a bond or a number from 1 to 9",
+    "\\chemfig{A@-B}": "at character 10 of the text: expected a name in braces",
+    "\\chemfig{" + "(-" * 200 + ")" * 200 + "}": "expected at most 150 groups",
+    "\\definesubmol{x}{-!{x}!{x}}\\chemfig{A!{x}}": "at character 37 of the text: expected at most 1000 sub",
+    "\\chemfig{A-!{none}}": "at character 11 of the text: expected a submolecule that \\definesubmol defines",
+    "\\definesubmol{x}{-[:y]}\\chemfig{A!{x}}": "at character 33 of the text: expected an angle",
+    "%\n\\chemfig{A branch) -[:0] B}": "at character 13 of the text: expected a 'branch(' before this 'branch)'",
+    "\\chemfig{A -[:ninety] branch( branch)}": "at character 11 of the text: expected a bond such as -[:30.0",
+    "\\chemfig{A -[:1.2.3] branch( branch)}": "expected a bond such as",
+    "\\chemfig{A -[:0,1000000001] branch( branch)}": "expected a bond such as",
+    "\\chemfig{A ?[a,x] branch( branch)}": "expected a hook such as",
+    "\\chemfig{A x?[a] branch( branch)}": "expected a hook such as",
+    "\\chemfig{A ?[a,{-}] branch( branch)}": "expected an atom with the mark ?[a] before '?[a,{-}]'",
+    "x \\chemfig{A-[2]B \\chemfig{C}": "at character 10 of the text: expected a '}' that closes this '{'",
+    "\\chemfig b \\chemfig{A-[2]B}": "at character 9 of the text: expected a '{' after \\chemfig",
+}
+
+
+def test_what_cannot_be_read_says_where_and_what_was_expected() -> None:
+    for text, said in PROBLEMS.items():
+        (problem,) = reading(text).problems
+        assert said in problem, text
 
 
 SSML_IN = {
@@ -194,34 +194,32 @@ def form(text: str) -> str:
     return " ".join(normalize(tokenize(text)))
 
 
-@pytest.mark.parametrize(
-    ("expected", "texts"),
-    [
-        ("C H _ { 3 }", ["CH_3", "{C}{H}_{3}", "CH₃"]),
-        ("S O _ { 4 } ^ { 2 - }", ["SO_4^{2-}", "SO^{2-}_4"]),
-        ("N a ^ { + }", ["Na⁺"]),
-        ("C _ { c } ^ { a }", ["{C^a}_c"]),
-        ("C _ { c } ^ { a } ^ { b }", ["C^a^b_c"]),
-        ("C ^ { a } x _ { c }", ["{C^a{}}x_c"]),
-        ("( 1 )", ["（１）", "\\textbf{(1)}"]),
-        ("O H", ["\\mathrm{O}\\quad\\rm H\\, ", "\\textcolor{red}{O}\\color{blue}H"]),
-        ("\\triangle \\triangle", ["\\Delta △"]),
-        (
-            "\\underset { b } { \\overset { a } { \\rightarrow } }",
-            ["\\xrightarrow[b]{a}", "\\underset{b}{\\overset{a}{\\to}}", "\\overset{a}{\\underset{b}{\\to}}"],
-        ),
-        ("\\overset { a } { \\underset { b } { \\rightarrow } c }", ["\\overset{a}{\\underset{b}{\\to}c}"]),
-        ("\\rightarrow", ["\\xrightarrow{}"]),
-        ("\\overset { a } { \\rightarrow }", ["\\xrightarrow [ ] { a }"]),
-        ("\\Chemabove { H } { N }", ["\\chembelow{N}{H}", "\\chemabove[1pt]{H}{N}"]),
-        ("\\charge { 0 = + , 9 0 = \\: } { N }", ["\\Charge{90=\\:, 0=+}{N}"]),
-        ("_ { }", ["_"]),
-        ("", ["}{", ""]),
-        ("\\", ["\\"]),
+FORMS = {
+    "C H _ { 3 }": ["CH_3", "{C}{H}_{3}", "CH₃"],
+    "S O _ { 4 } ^ { 2 - }": ["SO_4^{2-}", "SO^{2-}_4"],
+    "N a ^ { + }": ["Na⁺"],
+    "C _ { c } ^ { a }": ["{C^a}_c"],
+    "C _ { c } ^ { a } ^ { b }": ["C^a^b_c"],
+    "C ^ { a } x _ { c }": ["{C^a{}}x_c"],
+    "( 1 )": ["（１）", "\\textbf{(1)}"],
+    "O H": ["\\mathrm{O}\\quad\\rm H\\, ", "\\textcolor{red}{O}\\color{blue}H"],
+    "\\triangle \\triangle": ["\\Delta △"],
+    "\\underset { b } { \\overset { a } { \\rightarrow } }": [
+        *("\\xrightarrow[b]{a}", "\\underset{b}{\\overset{a}{\\to}}", "\\overset{a}{\\underset{b}{\\to}}"),
     ],
-)
-def test_the_form_of_texts(expected: str, texts: list[str]) -> None:
-    assert [form(text) for text in texts] == [expected] * len(texts)
+    "\\overset { a } { \\underset { b } { \\rightarrow } c }": ["\\overset{a}{\\underset{b}{\\to}c}"],
+    "\\rightarrow": ["\\xrightarrow{}"],
+    "\\overset { a } { \\rightarrow }": ["\\xrightarrow [ ] { a }"],
+    "\\Chemabove { H } { N }": ["\\chembelow{N}{H}", "\\chemabove[1pt]{H}{N}"],
+    "\\charge { 0 = + , 9 0 = \\: } { N }": ["\\Charge{90=\\:, 0=+}{N}"],
+    "_ { }": ["_"],
+    "": ["}{", ""],
+    "\\": ["\\"],
+}
+
+
+def test_the_form_of_texts() -> None:
+    assert {expected: {*map(form, texts)} for expected, texts in FORMS.items()} == {each: {each} for each in FORMS}
 
 
 PIECES = [*"CHx_^{}[]23+,= ", "\\chemabove", "\\overset", "\\to", "\\xrightarrow", "\\charge"]

@@ -235,17 +235,13 @@ def test_a_swap_is_that_of_systems_that_trade_units(units: Units, differing: int
     assert found.largest.tolist() == (largest if differing > 5 else 0 * largest).tolist()
 
 
-def test_bits_are_fair_and_those_of_the_unit() -> None:
-    bits = SwapWeights(999, seed=5)
-    hashes = [bits.unit_hash(str(number)) for number in range(400)]
-    ones, *swaps = bits.weights(hashes).tolist()
-    assert (len(swaps), ones, {bit for row in swaps for bit in row}) == (999, [1] * 400, {0, 1})
-    # 399,600 fair bits: 199,800 with a standard deviation of 316.
-    assert abs(sum(map(sum, swaps)) - 199_800) < 4 * 316
-    assert bits.weights(hashes[7:8])[1:, 0].tolist() == [row[7] for row in swaps]
-    # Swaps 64 to 71 are the lowest bits of the second number; the hash is not that of the bootstrap.
-    assert [row[7] for row in swaps[64:72]] == [int(uniforms_of(hashes[7:8], 2)[1, 0]) >> bit & 1 for bit in range(8)]
-    assert bits.unit_hash("a") == hash_of_text("swap:5:a")
+def test_a_swap_takes_a_bit_of_the_numbers_of_the_unit() -> None:
+    """From the lowest on; the numbers are those of the bootstrap, of another hash."""
+    bits = SwapWeights(130, seed=5)
+    hashes = [hash_of_text(f"swap:5:{unit}") for unit in "abc"]
+    assert [bits.unit_hash(unit) for unit in "abc"] == hashes
+    expected = [[number >> bit & 1 for number in row] for row in uniforms_of(hashes, 3).tolist() for bit in range(64)]
+    assert bits.weights(hashes).tolist() == [[1] * 3, *expected[:130]]
 
 
 def test_p_by_hand() -> None:
@@ -258,43 +254,29 @@ def test_p_by_hand() -> None:
     assert comparison.simultaneous_p(t, np.array([1.0, 2.9, 3.0])) == 2 / 4
     assert comparison.simultaneous_p(0.1 + 0.2, np.array([0.3])) == 1
     assert studentized(0.0, np.zeros(3))[0] == 0
-
-
-def verdict_of(compared: ComparedMetric, largest: Any) -> tuple[str, float | None]:
-    return comparison.verdict(ToyBenchmark, "exact_match", compared, largest, 0.95)
+    # Two of all swaps are few enough: 2 / 2^2 = 0.5, 2 / 2^5 = 0.0625, 2 / 2^6 = 0.03125, 2 / 2^8 = 0.0078
+    assert [comparison.units_needed(confidence) for confidence in (0.5, 0.9, 0.95, 0.99)] == [2, 5, 6, 8]
 
 
 def test_a_verdict_needs_a_small_p_and_an_interval_without_zero() -> None:
-    above, around = (0.1, 0.3), (-0.1, 0.5)
-    for p, cautious, enough, word in (
-        (0.001, above, True, "better"),
-        (0.05, above, True, "better"),
-        (0.051, above, True, "no difference shown"),
-        *((0.001, each, True, "no difference shown") for each in (around, (0, 0.3))),
-        (0.001, above, False, "too few differ"),
+    above, none, ones = (0.1, 0.3), "no difference shown", np.ones(999)
+    for difference, cautious, p, enough, largest, confidence, expected in (
+        (0.2, above, 0.001, True, ones, 0.95, ("better", 0.001)),
+        (-0.2, (-0.3, -0.1), 0.001, True, ones, 0.95, ("worse", 0.001)),
+        *((0.2, above, p, True, ones, 0.95, (word, p)) for p, word in ((0.05, "better"), (0.051, none))),
+        *((0.2, each, 0.001, True, ones, 0.95, (none, 0.001)) for each in ((-0.1, 0.5), (0, 0.3))),
+        (0.2, None, 0.001, True, ones, 0.95, ("not tested", None)),
+        (0.2, above, 0.001, False, ones, 0.95, ("too few differ", None)),
+        (0.2, above, 0.001, True, None, 0.95, ("not tested", None)),
+        # Among many, each swap has a larger one.
+        (0.2, above, 0.001, True, 4 * ones, 0.95, (none, 1)),
+        # The smallest p of the swaps is 1 / 1000.
+        (0.2, above, 0.001, True, ones, 0.999, ("better", 0.001)),
+        (0.2, above, 0.001, True, ones, 0.9991, ("not tested", None)),
     ):
-        found = PairedDifference(0.5, 0.7, 0.2, 0.05, (0.1, 0.3), 99, None, cautious)
+        found = PairedDifference(0.5, 0.7, difference, 0.05, above, 99, None, cautious)
         one = ComparedMetric(found, SwapTest(p, 4.0, 50, enough))
-        assert verdict_of(one, np.ones(999)) == (word, p if enough else None)
-        assert verdict_of(one, None) == ("not tested", None)
-    # Without an interval, or where the smallest p of the swaps, 1 / 1000, is too large.
-    without, sure = (
-        ComparedMetric(replace(found, cautious=each), SwapTest(0.001, 4.0, 50, enough_units=True))
-        for each in (None, above)
-    )
-    assert verdict_of(without, np.ones(999)) == ("not tested", None)
-    for confidence, word in ((0.999, "better"), (0.9991, "not tested")):
-        assert comparison.verdict(ToyBenchmark, "exact_match", sure, np.ones(999), confidence)[0] == word
-    # Among many, each swap has a larger one; and a loss is worse.
-    loss = replace(found, difference=-0.2, cautious=(-0.3, -0.1))
-    judged = ComparedMetric(loss, SwapTest(0.001, 4.0, 50, enough_units=True))
-    assert verdict_of(judged, np.full(999, 4.0)) == ("no difference shown", 1)
-    assert verdict_of(judged, np.ones(999)) == ("worse", 0.001)
-
-
-def test_so_many_units_must_differ_that_two_of_all_swaps_are_few_enough() -> None:
-    # 2 / 2^2 = 0.5, 2 / 2^5 = 0.0625, 2 / 2^6 = 0.03125, 2 / 2^8 = 0.0078
-    assert [comparison.units_needed(confidence) for confidence in (0.5, 0.9, 0.95, 0.99)] == [2, 5, 6, 8]
+        assert comparison.verdict(ToyBenchmark, "exact_match", one, largest, confidence) == expected, expected
 
 
 def test_what_depends_on_a_statistic() -> None:

@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamscore.metrics.common.budget import Budget
-from beamscore.metrics.formula.documents.dialects import DIALECTS, visible_markdown
+from beamscore.metrics.formula.documents.dialects import DIALECTS, Formula, document_formulas, visible_markdown
 from beamscore.metrics.formula.documents.displays import bare, math_score, prose_start
 from beamscore.metrics.formula.documents.source import visible_source
-from tests.metrics.formula.samples import contents, read
 
 NAMES = ("equation", "align", "gather", "multline", "eqnarray", "displaymath", "flalign")
 DELIMITERS = [
@@ -18,6 +17,16 @@ DELIMITERS = [
     *((f"\\begin{{{name}{star}}}", f"\\end{{{name}{star}}}") for name in NAMES for star in ("", "*")),
     *((f"\\begin{{{name}}}{{2}}", f"\\end{{{name}}}") for name in ("alignat", "xalignat", "xxalignat")),
 ]
+
+
+def read(text: str, dialect: str) -> list[Formula]:
+    """The displayed formulas of a document, whatever they cost."""
+    return document_formulas(text, dialect, Budget(10**9))
+
+
+def contents(text: str, dialect: str) -> list[str]:
+    return [formula.content for formula in read(text, dialect)]
+
 
 IN_LATEX = [
     # What is no part of the content.

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from array import array
+from itertools import chain
+
 import numpy as np
 import pytest
 from PIL import Image, ImageChops
@@ -18,9 +21,9 @@ from beamscore.metrics.formula.render.boxes import (
     mean_squared_error,
     token_boxes,
 )
-from beamscore.metrics.formula.render.dvi import Ink
+from beamscore.metrics.formula.render.dvi import Ink, Page
 from beamscore.metrics.formula.render.typeset import Failure, Typeset, Typesetter
-from tests.metrics.formula.samples import as_marked, benchmark_with, inks_of, page_of, pair, score, typeset_all
+from tests.metrics.formula.samples import as_marked, benchmark_with, inks_of, pair, score, typeset_all
 
 PIXEL = 1 / PIXELS_PER_UNIT
 
@@ -32,7 +35,8 @@ def ink(mark: int, left: float, top: float, right: float, bottom: float) -> Ink:
 
 
 def typeset(*inks: Ink, width: float = 9000) -> Typeset:
-    return Typeset((page_of(*inks),), {}, margin=0, fall=0, width=round(width * PIXEL))
+    page = Page(0, array("q", chain.from_iterable(inks)))
+    return Typeset((page,), {}, margin=0, fall=0, width=round(width * PIXEL))
 
 
 def test_a_box_spans_the_pixels_that_ink_covers_wholly() -> None:

@@ -16,7 +16,8 @@ from beamscore.metrics.formula.render.boxes import token_boxes
 from beamscore.metrics.formula.render.document import finished
 from beamscore.metrics.formula.render.tex import environment, find_file, require_tex, run_bounded
 from beamscore.metrics.formula.render.typeset import Failure, Typeset, Typesetter
-from tests.metrics.formula.samples import as_marked, inks_of, real_formulas, typeset_all
+from tests.generate.formula import sample
+from tests.metrics.formula.samples import as_marked, inks_of, typeset_all
 
 REPAIRED = (
     *(r"a \undefinedcommand b", "a & b", "a } b", r"\left( a", r"a \right)", "{ a", r"a \end{array}"),
@@ -32,6 +33,7 @@ GLOBAL = (
     *(r"\dots + \dots , \dots", r"\ensuremath{x} \lhd \mathsf{x} \texttt{x}"),
     r"\begin{array}{c}" + r"x\\" * 60 + r"\end{array}",
 )
+USUAL = [truth["latex"] for index in range(11) if "latex" in (truth := sample(index, 7)[0])]
 ODD_CHARACTERS = "\u202e\u00e9\u05d0\u3042\ufffd\U0001d400"
 OPEN = (
     *(r"\frac { 1 } {3 + x", r"\text{ a", r"\begin{array}{c} x", r"\left( x", r"\sqrt[ x", r"\multicolumn{2}{c"),
@@ -63,7 +65,7 @@ def alone(typesetter: Typesetter, formulas: list[Marked]) -> list[object]:
 def test_formulas_that_harm_no_other_share_a_run(typesetter: Typesetter) -> None:
     """Also those with errors that TeX repairs where they are; formulas with Chinese text have a run of their own."""
     texts = [part for number, faulty in enumerate(REPAIRED) for part in (faulty, f"x + {number}")]
-    texts += [*GLOBAL, *(rf"x \quad {text}" for text in GLOBAL if "tabular" not in text), *real_formulas()[:10]]
+    texts += [*GLOBAL, *(rf"x \quad {text}" for text in GLOBAL if "tabular" not in text), *USUAL]
     formulas = list(dict.fromkeys(as_marked(texts)))
     expected = alone(typesetter, formulas)
     for order in (1, -1):
