@@ -73,30 +73,29 @@ def test_what_looks_alike_is_told_apart(protocol: ProtocolName) -> None:
     assert match == Match({0: 2, 1: 3, 2: 0, 3: 1})
 
 
-@pytest.mark.parametrize(
-    ("truth", "prediction", "atoms", "difference"),
-    [
-        ("A -[:90] B", "A -[:90] C", (1, 1), "atom 2 'B': the prediction has 'C' there"),
-        ("-[:90] A -[:0] -[:270]", "-[:90] -[:0] -[:270]", (1, 1), "atom 2 'A': the prediction has no text there"),
-        ("-[:90] -[:0] B", "-[:90] =[:0] B", (1, 1),
-         "the bond from atom 2 (a corner beside 'B') to atom 3 'B': '-' in the ground truth, '=' in the prediction"),
-        ("A -[:90] B -[:0] C", "A -[:90] B branch( -[:0] C branch) -[:90] D", (1, 1),
-         "atom 2 'B': 2 bonds in the ground truth, 3 in the prediction"),
-        ("A -[:90] B", "A -[:50] B", (0, 0),
-         "the bond from atom 1 'A' to atom 2 'B': turned by 40 degrees in the prediction"),
-        (PARTS[2], PARTS[0], (None, None), "0 atoms of the ground truth and 2 of the prediction belong to no match"),
-        (FUSED, JOINED, (4, 3),
-         "the bond from atom 6 (a corner) to atom 5 (a corner) leads on; in the prediction it closes a ring"),
-        (JOINED, FUSED, (3, 4),
-         "the bond from atom 5 (a corner) to atom 4 (a corner) closes a ring; in the prediction it leads to another "
-         "atom"),
-    ],
-)  # fmt: skip
-def test_the_first_difference_is_told_in_words(
-    truth: str, prediction: str, atoms: tuple[int | None, int | None], difference: str
-) -> None:
-    match = compare(truth, prediction, 39 if "turned" in difference else None)
-    assert (match.difference, (match.truth_atom, match.prediction_atom)) == (difference, atoms)
+BOND = "the bond from atom"
+DIFFERENCES = {
+    "atom 2 'B': the prediction has 'C' there": ("A -[:90] B", "A -[:90] C", 1, 1),
+    "atom 2 'A': the prediction has no text there": ("-[:90] A -[:0] -[:270]", "-[:90] -[:0] -[:270]", 1, 1),
+    f"{BOND} 2 (a corner beside 'B') to atom 3 'B': '-' in the ground truth, '=' in the prediction": (
+        *("-[:90] -[:0] B", "-[:90] =[:0] B", 1, 1),
+    ),
+    "atom 2 'B': 2 bonds in the ground truth, 3 in the prediction": (
+        *("A -[:90] B -[:0] C", "A -[:90] B branch( -[:0] C branch) -[:90] D", 1, 1),
+    ),
+    f"{BOND} 1 'A' to atom 2 'B': turned by 40 degrees in the prediction": ("A -[:90] B", "A -[:50] B", 0, 0),
+    "0 atoms of the ground truth and 2 of the prediction belong to no match": (PARTS[2], PARTS[0], None, None),
+    f"{BOND} 6 (a corner) to atom 5 (a corner) leads on; in the prediction it closes a ring": (FUSED, JOINED, 4, 3),
+    f"{BOND} 5 (a corner) to atom 4 (a corner) closes a ring; in the prediction it leads to another atom": (
+        *(JOINED, FUSED, 3, 4),
+    ),
+}
+
+
+def test_the_first_difference_is_told_in_words() -> None:
+    for words, (truth, prediction, *atoms) in DIFFERENCES.items():
+        match = compare(truth, prediction, 39 if "turned" in words else None)
+        assert (match.difference, match.truth_atom, match.prediction_atom) == (words, *atoms)
 
 
 @pytest.mark.parametrize(("wedge", "mirrored"), MIRRORED_WEDGE.items())

@@ -34,53 +34,53 @@ def test_the_sizes_of_the_glyphs_of_a_font() -> None:
     assert read_metrics(counts + bytes(8) + characters + tables) == HALF
 
 
-@pytest.mark.parametrize(
-    ("body", "expected"),
-    [
-        # Glyphs advance by their width, and ink reaches as far as a glyph leans.
-        (FONT + b"BA", [Ink(-1, 0, -256, 512 + 64, 128, 0, 0, 66), Ink(-1, 512, -256, 1024, 128, 0, 0, 65)]),
-        # One that is put advances nothing; one that the font lacks is nothing.
-        (FONT + b"\x85A\x80A\x80C", [Ink(-1, 0, -256, 512, 128, 0, 0, 65)] * 2),
-        # A rule reaches up from its place, 5 to the right and 100 down. One that is put advances nothing, one without
-        # height is none.
-        (
-            b"\x8f\x05\x9f\x00\x00\x64"
-            + b"".join(bytes([code]) + struct.pack(">2i", *size) for code, *size in
-                       ((137, 30, 200), (132, 30, 200), (132, 0, 7), (137, 30, 200), (137, 1, 0))),
-            [Ink(-1, left, 70, left + 200, 100, 100, -1, 0) for left in (5, 5, 212)],
-        ),
-        # Pushed places come back, and so do the movements: w, which is repeated, and 132 down.
-        (
-            FONT + b"\x8f\x0a\x94\x14\x8d\x8f\x01\x94\x02\x9e\x00\x84A\x8e\x93A",
-            [Ink(-1, 33, 132 - 256, 545, 132 + 128, 132, 0, 65), Ink(-1, 50, -256, 562, 128, 0, 0, 65)],
-        ),
-        # Numbers are signed; y is repeated, and a font may have a longer number.
-        (
-            b"\xf4\x01\x00" + FONT[2:-1] + b"\xec\x01\x00" + b"\xa3\xff\xf0\xa1\x92\xff\xff\xff\xfeA",
-            [Ink(-1, -2, -32 - 256, 510, -32 + 128, -32, 256, 65)],
-        ),
-    ],
-)  # fmt: skip
-def test_the_places_of_ink(body: bytes, expected: list[Ink]) -> None:
-    assert [inks_of(each) for each in pages(page(body))] == [expected]
+PLACES = [
+    # Glyphs advance by their width, and ink reaches as far as a glyph leans.
+    (FONT + b"BA", [Ink(-1, 0, -256, 512 + 64, 128, 0, 0, 66), Ink(-1, 512, -256, 1024, 128, 0, 0, 65)]),
+    # One that is put advances nothing; one that the font lacks is nothing.
+    (FONT + b"\x85A\x80A\x80C", [Ink(-1, 0, -256, 512, 128, 0, 0, 65)] * 2),
+    # A rule reaches up from its place, 5 to the right and 100 down. One that is put advances nothing, one without
+    # height is none.
+    (
+        b"\x8f\x05\x9f\x00\x00\x64"
+        + b"".join(bytes([code]) + struct.pack(">2i", *size) for code, *size in
+                   ((137, 30, 200), (132, 30, 200), (132, 0, 7), (137, 30, 200), (137, 1, 0))),
+        [Ink(-1, left, 70, left + 200, 100, 100, -1, 0) for left in (5, 5, 212)],
+    ),
+    # Pushed places come back, and so do the movements: w, which is repeated, and 132 down.
+    (
+        FONT + b"\x8f\x0a\x94\x14\x8d\x8f\x01\x94\x02\x9e\x00\x84A\x8e\x93A",
+        [Ink(-1, 33, 132 - 256, 545, 132 + 128, 132, 0, 65), Ink(-1, 50, -256, 562, 128, 0, 0, 65)],
+    ),
+    # Numbers are signed; y is repeated, and a font may have a longer number.
+    (
+        b"\xf4\x01\x00" + FONT[2:-1] + b"\xec\x01\x00" + b"\xa3\xff\xf0\xa1\x92\xff\xff\xff\xfeA",
+        [Ink(-1, -2, -32 - 256, 510, -32 + 128, -32, 256, 65)],
+    ),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("body", "marks", "balanced"),
-    [
-        # Marks nest, and an empty one owns nothing.
-        (OPEN + EMPTY + b"A" + CLOSE + b"A" + CLOSE + b"A", [-1, 7, -1], True),
-        (OPEN + b"A", [7], False),
-        (b"A" + CLOSE, [-1], False),
-        # Ink behind the mark of a second display is not of the formula.
-        (b"A" + AGAIN, [-1], True),
-        (AGAIN + b"A", [-1], False),
-    ],
-)
-def test_whose_ink_is_whose(body: bytes, marks: list[int], balanced: bool) -> None:
-    (only,) = pages(page(FONT + body))
-    assert ([ink.mark for ink in inks_of(only)], only.balanced) == (marks, balanced)
-    assert only.marks == ({7} if OPEN in body else set())
+def test_the_places_of_ink() -> None:
+    for body, expected in PLACES:
+        assert [inks_of(each) for each in pages(page(body))] == [expected]
+
+
+OWNERS = {
+    # Marks nest, and an empty one owns nothing.
+    OPEN + EMPTY + b"A" + CLOSE + b"A" + CLOSE + b"A": ([-1, 7, -1], True),
+    OPEN + b"A": ([7], False),
+    b"A" + CLOSE: ([-1], False),
+    # Ink behind the mark of a second display is not of the formula.
+    b"A" + AGAIN: ([-1], True),
+    AGAIN + b"A": ([-1], False),
+}
+
+
+def test_whose_ink_is_whose() -> None:
+    for body, expected in OWNERS.items():
+        (only,) = pages(page(FONT + body))
+        assert ([ink.mark for ink in inks_of(only)], only.balanced) == expected
+        assert only.marks == ({7} if OPEN in body else set())
 
 
 def test_a_page_that_is_cut_off_is_left_out_wherever_the_cut_is() -> None:
