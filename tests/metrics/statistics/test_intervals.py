@@ -186,11 +186,3 @@ def test_false_alarms_are_rare_and_changes_and_slow_drifts_are_found() -> None:
     assert years.detection_rate(0.0, 40) == 0.0
     # A mean of the last nights would follow a drift: it would find 12 % and 60 % of these.
     assert [years.drift_detection_rate(fall, 20) for fall in (0.02, -0.02, 0.05, -0.05)] == [1.0] * 4
-
-
-def test_a_gate_with_looks_has_no_false_failure_in_some_years_and_finds_a_loss() -> None:
-    cell, count = years.Cell(churn=1.0, samples=50), 12
-    assert [years.false_failures(cell, course, count)[-1] for course in years.HARMLESS.values()] == [0] * 3
-    assert years.false_failures(cell, years.UNCHANGED, count, best=True)[0] > 0.5
-    nights = years.first_failures(cell, years.Course(years.MARGIN + 5), count)
-    assert (np.median(nights[:, -1]) <= 3, nights.max() < years.NIGHTS) == (True, True)
