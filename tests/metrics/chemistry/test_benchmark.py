@@ -198,17 +198,14 @@ def check_perfect(text: str, **options: Any) -> bool:
     return True
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"protocol": "published"},
-        {"protocol": "released"},
-        {"max_angle_deviation": 0, "normalize_text": True, "tokens": "latex"},
-    ],
-    ids=str,
-)
-@settings(max_examples=40)
-@given(st.lists(st.sampled_from(PIECES), max_size=30), st.sampled_from(("", " ")), SEEDS)
+OPTIONS: list[dict[str, Any]] = [
+    *({"protocol": protocol} for protocol in PROTOCOLS),
+    {"max_angle_deviation": 0, "normalize_text": True, "tokens": "latex"},
+]
+
+
+@settings(max_examples=120)
+@given(st.sampled_from(OPTIONS), st.lists(st.sampled_from(PIECES), max_size=30), st.sampled_from(("", " ")), SEEDS)
 def test_any_line_is_scored_and_equals_itself_where_it_can_be_read(
     options: dict[str, Any], pieces: list[str], blank: str, seed: int
 ) -> None:

@@ -49,9 +49,7 @@ FORMS = {
     r"\begin{align*} a &= b \\ c &= d \end{align*}": (
         r"\begin{array} {rl} { a } & { { } = b } \\ { c } & { { } = d } \end{array}"
     ),
-    r"\begin{pmatrix} a & b \\ c & d \\ \end{pmatrix}": (
-        r"\left( \begin{array} {ll} { a } & { b } \\ { c } & { d } \end{array} \right)"
-    ),
+    r"\begin{pmatrix} a & b \\ \end{pmatrix}": r"\left( \begin{array} {ll} { a } & { b } \end{array} \right)",
     r"\begin{pmatrix*}[r] 1 & 2 \end{pmatrix*}": r"\left( \begin{array} {rr} { 1 } & { 2 } \end{array} \right)",
     r"\begin{cases} a & b \end{cases}": r"\left\{ \begin{array} {ll} { a } & { b } \end{array} \right.",
     r"\begin{array}{|c|*{2}{r}@{x}} a & b \end{array}": r"\begin{array} {crr} { a } & { b } \end{array}",

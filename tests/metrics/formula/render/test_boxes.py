@@ -132,7 +132,6 @@ LEAVING_INK = [
     (r"a \undefinedcommand b", "a b"),
     (r"\mathrm{" * 20 + "x" + "}" * 20, "x"),
     (r"x^1^2", "x 1 2"),
-    (r"x ^ 1 ^ 2", "x 1 2"),
     (r"\left( { b } _ \alpha", r"\left( b \alpha"),
 ]
 
