@@ -262,6 +262,7 @@ VISIBLE = {
     "a\n\\begin{comment}\n% x\n\\end{comment}\nb": "a\nb",
     "a \\begin{comment} never closed": "a ",
     "\\verb|%| \\verb*+%+ b % c": "\\verb| | \\verb*+ + b ",
+    "\\verb%a% b % c": "\\verb% % b ",  # the sign around it is no comment
     "\\begin{verbatim} % \\iffalse \\end{verbatim} % c": "\\begin{verbatim} \\end{verbatim} ",
     "\\verb{%} \\lstinline[a={%}]!%! \\verb|| \\verb*x % c": "\\verb{ } \\lstinline[a={%}]! ! \\verb|| \\verb*x ",
     "\\verb{ % a\n} \\verb*| % b\n|": "\\verb{ \n} \\verb*| \n|",  # not closed in their line
