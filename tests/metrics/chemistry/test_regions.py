@@ -101,10 +101,8 @@ def test_submolecules_and_options_of_a_region() -> None:
     assert molecule("A!{me}", definitions) == molecule("A-[2]CH_3")
     assert molecule("A!\\x{30}{B}", definitions) == molecule("A-[:30]B")
     # An argument may come twice, and be long.
-    long = "C H_2" * 5
-    assert molecule(f"A!{{twice}}{{{long}}}", "\\definesubmol{twice}1{-[2]#1-[1]#1}") == molecule(
-        f"A-[2]{long}-[1]{long}"
-    )
+    twice, long = "\\definesubmol{twice}1{-[2]#1-[1]#1}", "C H_2" * 5
+    assert molecule(f"A!{{twice}}{{{long}}}", twice) == molecule(f"A-[2]{long}-[1]{long}")
     assert [molecule(f"A-[{n}]!{{end}}", definitions).texts[1] for n in (1, 3)] == ["O_{2}N", "N_{2}O"]
     # The fourth side of this ring runs at 330.5 + 4 * 60 - 120 = 450.5 degrees, to the left.
     assert "N_{2}O" in molecule("-[:330.5]*6(----!{end}--)", definitions).texts

@@ -14,7 +14,7 @@ from beamscore.metrics.formula.render import document, tex
 from beamscore.metrics.formula.render.boxes import token_boxes
 from beamscore.metrics.formula.render.document import finished
 from beamscore.metrics.formula.render.tex import environment, find_file, require_tex, run_bounded
-from beamscore.metrics.formula.render.typeset import Failure, Typeset, Typesetter
+from beamscore.metrics.formula.render.typeset import Failure, Typeset, Typesetter, _Run
 from tests.generate.formula import sample
 from tests.metrics.formula.samples import as_marked, inks_of, typeset_all
 
@@ -94,6 +94,14 @@ def test_equal_formulas_are_typeset_once_and_marks_of_another_are_not_believed(t
     both = typeset_all(typesetter, [Marked("\x01{0}x\x02", ("x",)), Marked("\x01{1}y\x02", ("y",))])
     assert typesetter.runs == before + 1 + 2
     assert [token_boxes(each, ("x",)).tokens for each in both if isinstance(each, Typeset)] == [("x",), ()]
+
+
+def test_a_run_without_a_log_leaves_its_first_formula_to_be_typeset_alone(
+    typesetter: Typesetter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(typesetter, "_run", lambda *_: _Run([], "", 0, ended=False))
+    (formula,) = as_marked(["a"])
+    assert typesetter._batch([formula]) == ({}, [formula])
 
 
 @pytest.mark.parametrize(("count", "width"), [(600, 210.0), (601, 297.0), (1300, 297.0), (1301, 420.0)])
