@@ -1,23 +1,31 @@
 """The pages about clusters and nights, and the files of configs/ for clusters and schedulers.
 
-What they tell people to type and what they start is understood, and the files are valid where they go.
+What they tell people to type and what they start is understood, the files are valid where they go, and the image for
+Dataflow is sound as far as its files tell: what is copied exists, and its versions fit together.
 """
 
 from __future__ import annotations
 
 import configparser
+import importlib.metadata
 import json
+import os
 import re
 import shlex
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import kubernetes_validate
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import NormalizedName, canonicalize_name
 
+from beamscore.metrics.registry import benchmark_names
+from beamscore.metrics.version import VERSION
 from beamscore.pipelines.commands import arguments, messages
 from beamscore.pipelines.runners import launch
 from tests.flink.cluster import NETWORK_MIB, OFF_HEAP_MIB
@@ -25,10 +33,10 @@ from tests.test_docs_examples import blocks
 
 ROOT = Path(__file__).parents[1]
 CONFIGS = ROOT / "configs"
-DATAFLOW, FLINK, NIGHTLY = (ROOT / "docs" / "how-to" / f"{name}.md" for name in ("dataflow", "flink", "nightly"))
+DATAFLOW, FLINK = (ROOT / "docs" / "how-to" / f"{name}.md" for name in ("dataflow", "flink"))
+IMAGE = CONFIGS / "dataflow"
 PARAMETERS = {
-    parameter["name"]: parameter
-    for parameter in json.loads((CONFIGS / "dataflow" / "metadata.json").read_bytes())["parameters"]
+    parameter["name"]: parameter for parameter in json.loads((IMAGE / "metadata.json").read_bytes())["parameters"]
 }
 UNITS = CONFIGS / "systemd"
 SAME_WHEN_REPEATED = {messages.FAILED, messages.WRONG_USAGE, messages.INCONCLUSIVE}
@@ -93,7 +101,7 @@ def test_every_slot_has_the_memory_that_the_tests_on_flink_give_it() -> None:
         assert configured["cluster.uncaught-exception-handling"] == "FAIL"
 
 
-def test_the_template_is_run_with_its_parameters() -> None:
+def test_the_template_is_run_with_its_parameters_of_which_each_is_named() -> None:
     (run,) = [block.replace("\\\n", " ") for block in blocks(DATAFLOW) if "flex-template run" in block]
     given = dict(each.split("=", 1) for each in re.findall(r"--parameters (\S+)", run))
     assert set(given) <= set(PARAMETERS)
@@ -101,21 +109,8 @@ def test_the_template_is_run_with_its_parameters() -> None:
     for name, value in given.items():
         plain = value.strip('"').replace("$IMAGE", "gcr.io/project/beamscore:1").replace("$BUCKET", "bucket")
         assert all(re.fullmatch(pattern, plain) for pattern in PARAMETERS[name]["regexes"]), name
-
-
-def test_every_parameter_is_named() -> None:
-    sentence = (
-        DATAFLOW.read_text().partition("The parameters are options of the command: ")[2].partition(", the image")[0]
-    )
-    assert re.findall(r"`(\w+)`", sentence) == list(PARAMETERS)
-
-
-def test_files_that_are_named_are_there() -> None:
-    for page in (DATAFLOW, FLINK, NIGHTLY):
-        for path in re.findall(
-            r"configs/[\w/]+\.\w+", page.read_text().replace("$BUCKET/configs/", "").replace("-bucket/configs/", "")
-        ):
-            assert (ROOT / path).exists(), path
+    _, _, rest = DATAFLOW.read_text().partition("The parameters are options of the command: ")
+    assert re.findall(r"`(\w+)`", rest.partition(", the image")[0]) == list(PARAMETERS)
 
 
 def command_in(shell: str) -> str:
@@ -137,10 +132,8 @@ def test_the_service_runs_an_evaluation_of_the_day_and_tries_again_only_what_may
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="there is no systemd-analyze here")
 def test_the_units_are_valid() -> None:
-    verified = subprocess.run(
-        ["systemd-analyze", "verify", *UNITS.iterdir()], capture_output=True, text=True, check=False
-    )
-    assert (verified.returncode, verified.stdout + verified.stderr) == (0, "")
+    verify = ["systemd-analyze", "verify", *UNITS.iterdir()]
+    assert subprocess.check_output(verify, stderr=subprocess.STDOUT) == b""
 
 
 @pytest.mark.parametrize("path", ["kubernetes/nightly.yaml", "flink/job.yaml"])
@@ -157,3 +150,110 @@ def test_the_cron_job_runs_the_command_and_repeats_no_failed_gate() -> None:
     assert rule["onExitCodes"]["containerName"] == container["name"]
     assert set(rule["onExitCodes"]["values"]) == SAME_WHEN_REPEATED
     assert job["template"]["spec"]["restartPolicy"] == "Never", "the policy needs this"
+
+
+class Instruction(NamedTuple):
+    """One instruction of the Dockerfile: its word, its arguments, and the number of its stage from 0."""
+
+    word: str
+    arguments: list[str]
+    stage: int
+
+
+def instructions(text: str) -> Iterator[Instruction]:
+    text = re.sub(r"^#.*\n", "", text, flags=re.MULTILINE).replace("\\\n", " ")
+    stage = -1
+    for word, *rest in map(str.split, filter(str.strip, text.splitlines())):
+        stage += word == "FROM"
+        yield Instruction(word, rest, stage)
+
+
+INSTRUCTIONS = list(instructions((IMAGE / "Dockerfile").read_text()))
+LAST_STAGE = max(each.stage for each in INSTRUCTIONS)
+
+
+def found(word: str, stage: int | None = None) -> list[Instruction]:
+    return [each for each in INSTRUCTIONS if each.word == word and stage in (None, each.stage)]
+
+
+def constraints() -> dict[NormalizedName, str]:
+    pins = re.findall(r"^([^#\n]+)==(.+)$", (IMAGE / "constraints.txt").read_text(), re.MULTILINE)
+    return {canonicalize_name(name): version for name, version in pins}
+
+
+def environment() -> dict[str, str]:
+    return dict(each.arguments[0].split("=") for each in found("ENV", LAST_STAGE))
+
+
+def test_what_is_copied_exists_and_the_distribution_is_whole() -> None:
+    stages = {each.arguments[2]: each.stage for each in found("FROM") if "AS" in each.arguments}
+    for copy in found("COPY"):
+        *sources, target = copy.arguments
+        if sources[0].startswith("--from="):
+            assert stages[sources[0].removeprefix("--from=")] < copy.stage
+        else:
+            assert len(sources) == 1 or target.endswith("/"), "several files go into a folder"
+            assert all((ROOT / source).exists() for source in sources), copy.arguments
+    copied = {Path(source).name for copy in found("COPY", 1) for source in copy.arguments[:-1]}
+    packages = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests"}
+    modules = {path.name for path in ROOT.glob("*.py")}
+    others = {"pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", "configs", "py.typed"}
+    assert copied == others | packages | modules
+
+
+def test_all_name_one_version_of_beam_and_of_python_on_pinned_bases() -> None:
+    bases = [each.arguments[0] for each in found("FROM")]
+    assert all(re.search(r":(?!latest)[\w.-]+$", base) for base in bases)
+    beam = {re.fullmatch(r"apache/beam_python(.*)_sdk:(.*)", base) for base in bases if base.startswith("apache/")}
+    ((python, version),) = {match.groups() for match in beam if match}
+    assert constraints()[canonicalize_name("apache-beam")] == version
+    assert f"python{python.replace('.', '')}-template-launcher-base" in bases[0]
+
+
+def test_constraints_and_extras_fit_the_ranges_of_the_package_of_which_each_has_a_lowest_version() -> None:
+    """With these versions `make test-lowest` runs the tests."""
+    declared = list(map(Requirement, importlib.metadata.requires("beamscore") or []))
+    assert len(declared) > 30
+    assert [each for each in declared if not re.search(r">=\d[\d.]*(,|$)", str(each.specifier))] == []
+    of_extras = {str(each.marker) for each in declared if "extra" in str(each.marker)}
+    requirements = {canonicalize_name(each.name): each for each in declared if str(each.marker) not in of_extras}
+    assert set(constraints()) == set(requirements)
+    for name, version in constraints().items():
+        assert requirements[name].specifier.contains(version), name
+    beam = requirements[canonicalize_name("apache-beam")]
+    for extra in ("gcp", "aws"):
+        (requirement,) = (each for each in declared if str(each.marker) == f'extra == "{extra}"')
+        assert (requirement.name, requirement.extras) == ("apache-beam", {extra})
+        assert requirement.specifier == beam.specifier
+
+
+def test_the_smoke_check_runs_the_launchers_file_on_every_benchmark_without_rights() -> None:
+    name, copies = "FLEX_TEMPLATE_PYTHON_PY_FILE", [copy.arguments for copy in found("COPY", LAST_STAGE)]
+    assert ["configs/dataflow/launch.py", environment()[name]] in copies
+    assert ["tests/corpora", "/opt/beamscore/corpora"] in copies
+    assert {folder.name for folder in (ROOT / "tests" / "corpora").iterdir()} == set(benchmark_names()) - {"toy"}
+    words = [(each.word, each.arguments) for each in INSTRUCTIONS if each.stage == LAST_STAGE]
+    smoke = max(index for index, (word, _) in enumerate(words) if word == "RUN")
+    assert f'"${name}" --config=' in " ".join(words[smoke][1])
+    # Workers run as root.
+    assert [arguments for word, arguments in words[:smoke] if word == "USER"] == [["beamscore"]]
+    assert [arguments for word, arguments in words[smoke:] if word == "USER"] == [["root"]]
+
+
+def test_workers_are_started_by_beam_with_tex_of_the_projects_script() -> None:
+    runs = " ".join(word for run in found("RUN") for word in run.arguments)
+    assert ("sh /tmp/install-tex" in runs, "texlive" in runs) == (True, False)
+    assert os.access(ROOT / ".ci" / "install-tex", os.X_OK)
+    assert environment()["RUN_PYTHON_SDK_IN_DEFAULT_ENVIRONMENT"] == "1"
+    (entry,), (label,) = found("ENTRYPOINT"), found("LABEL", LAST_STAGE)
+    assert (entry.arguments, entry.stage) == (['["/opt/apache/beam/boot"]'], LAST_STAGE)
+    assert f'org.opencontainers.image.version="{VERSION}"' in label.arguments
+
+
+def test_the_build_names_this_dockerfile() -> None:
+    build: Any = yaml.safe_load((IMAGE / "cloudbuild.yaml").read_text())
+    (step,) = build["steps"]
+    arguments = step["args"]
+    assert ROOT / arguments[arguments.index("--file") + 1] == IMAGE / "Dockerfile"
+    assert arguments[-1] == "."
+    assert build["images"] == [arguments[arguments.index("--tag") + 1]]

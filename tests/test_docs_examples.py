@@ -1,5 +1,5 @@
-"""The docs: records and configurations are read, down to each key, the examples of docstrings hold, links lead to what
-exists and, where they name one, to a heading in it.
+"""The docs: records and configurations are read, down to each key; examples, links, files and the tables of the
+reference are true; and README, tutorial, three nights and the examples of the commands can be followed to the letter.
 """
 
 from __future__ import annotations
@@ -8,6 +8,9 @@ import doctest
 import importlib
 import json
 import re
+import shlex
+import subprocess
+import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
@@ -16,16 +19,27 @@ from typing import Any
 
 import msgspec
 import pytest
+import yaml
 from markdown_it import MarkdownIt
 
 from beamscore.metrics.benchmark import SampleScore
-from beamscore.metrics.registry import benchmark_names
+from beamscore.metrics.registry import benchmark_class, benchmark_names
+from beamscore.pipelines.commands import messages
+from beamscore.pipelines.commands.arguments import COMMANDS
 from beamscore.pipelines.config import settings
-from beamscore.pipelines.config.gates import gate_target
+from beamscore.pipelines.config.gates import GATE_KEYS, gate_target
+from beamscore.pipelines.runs.documents import Summary, SystemSummary
+from beamscore.transforms.io.field_map import MAX_SAMPLE_ID_LENGTH
+from beamscore.transforms.io.files import name_format
+from beamscore.transforms.io.readers import MAX_ARRAYS
+from beamscore.transforms.records import Quarantined
+from beamscore.transforms.rows import SLICE_PREFIX, sample_schema
 from tests.plain_loop import make_benchmark
+from tests.runs import command, evaluate, write_lines
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
+NIGHTLY = DOCS / "how-to" / "nightly.md"
 LINKED = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
 SOURCES = ("metrics", "transforms", "pipelines", "configs", "tests")
 BENCHMARKS = DOCS / "explanation" / "benchmarks"
@@ -140,11 +154,190 @@ def test_every_page_is_linked_from_the_readme_or_from_a_page_that_is() -> None:
     assert set(LINKED) - {ROOT / "CONTRIBUTING.md"} <= found
 
 
-def test_pages_that_the_code_names_exist() -> None:
-    sources = [ROOT / "__init__.py", ROOT / "Makefile"]
-    sources += [
-        each for name in SOURCES for each in (ROOT / name).rglob("*") if each.suffix in (".py", ".yaml", ".jinja")
+def test_files_that_are_named_exist() -> None:
+    """Pages and pictures in the code, and files of configs/ in pages but for those in somebody's bucket."""
+    found = (path for name in SOURCES for path in (ROOT / name).rglob("*"))
+    code = [path for path in found if path.suffix in (".py", ".yaml", ".jinja")]
+    named = r"\bdocs/[\w/-]+\.(?:md|png)", r"(?<!\$BUCKET/)(?<!-bucket/)\bconfigs/(?!NAME)[\w/]+\.\w+"
+    for sources, pattern in zip(([*code, ROOT / "__init__.py", ROOT / "Makefile"], LINKED), named, strict=True):
+        for source in sources:
+            for path in re.findall(pattern, source.read_text(encoding="utf-8")):
+                assert (ROOT / path).exists(), f"{source.relative_to(ROOT)}: {path}"
+
+
+@pytest.fixture
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty checkout but for configurations and corpora."""
+    for name in ("configs", "tests"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / "out" / "tutorial").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+
+
+def follow(block: str) -> tuple[list[str], list[str]]:
+    """Runs the lines of a block; returns what each has printed, and the lines of standard error of all."""
+    outputs, errors = [], []
+    for line in filter(None, map(str.strip, block.replace("\\\n", " ").split("\n"))):
+        if line.startswith("beamscore "):
+            code, stdout, stderr = command(*shlex.split(line, comments=True)[1:])
+            assert code == (1 if line.endswith("# exits with code 1") else 0), stderr
+            assert "Traceback" not in stderr
+            errors += stderr.splitlines()
+        else:
+            stdout = subprocess.run(line, shell=True, check=True, capture_output=True, text=True).stdout
+        outputs.append(stdout)
+    return outputs, errors
+
+
+@pytest.mark.usefixtures("checkout")
+def test_the_readme_has_the_benchmarks_of_the_registry_and_its_example_prints_what_is_shown() -> None:
+    rows = [
+        f"| [{name}](docs/explanation/benchmarks/{name}.md) | {benchmark_class(name).summary} |"
+        for name in benchmark_names()
+        if name != "toy"
     ]
-    for source in sources:
-        for named in re.findall(r"\bdocs/[\w/-]+\.(?:md|png)", source.read_text(encoding="utf-8")):
-            assert (ROOT / named).exists(), f"{source.relative_to(ROOT)}: {named}"
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "\n".join(["| benchmark | what is scored |", "|---|---|", *rows, "", ""]) in readme
+    (block,) = [each for each in blocks(ROOT / "README.md") if "$ beamscore " in each]
+    typed, box, shown = block.partition("\u250f")
+    assert follow(typed.partition("activate\n$ ")[2]) == ([box + shown], [])
+
+
+@pytest.mark.usefixtures("checkout")
+def test_the_examples_of_the_commands_work_in_their_order() -> None:
+    lines = [line for block in blocks(DOCS / "reference" / "commands.md") for line in block.splitlines(keepends=True)]
+    text = "".join(line for line in lines if "--print-completion" not in line)
+    assert set(re.findall("^beamscore (\\w+)", text, re.MULTILINE)) == {
+        *("convert", "split", "evaluate", "select", "draw"),
+    }
+    assert follow(text)[1] == []
+
+
+@pytest.mark.usefixtures("checkout")
+def test_every_command_of_the_tutorial_does_what_it_says() -> None:
+    outputs = []
+    for block in blocks(DOCS / "tutorial" / "tutorial.md"):
+        if block.startswith("benchmark:"):
+            Path("out/tutorial/gated.yaml").write_text(block)
+        elif block.startswith("python -c"):
+            script, end, rest = block.partition("truth.jsonl\n")
+            subprocess.run(f"{script}{end}", shell=True, check=True)
+            outputs += follow(rest)[0]
+        elif not block.startswith("python3 -m venv"):
+            outputs += follow(block)[0]
+    assert "59 of 60 samples scored, 1 without a prediction" in outputs[0]
+    assert "size=large" in Path("out/tutorial/sliced/report.md").read_text()
+    assert "worse" in Path("out/tutorial/gated/report.md").read_text()
+
+
+@pytest.mark.usefixtures("checkout")
+def test_three_nights() -> None:
+    _, heading, rest = NIGHTLY.read_text(encoding="utf-8").partition("## Three nights\n")
+    Path("page.md").write_text(section := heading + rest.partition("\n## ")[0])
+    configuration, *others = blocks(Path("page.md"))
+    Path("out/nightly.yaml").write_text(configuration)
+    errors = follow("".join(others))[1]
+    assert sum("# exits with code 1" in line for each in others for line in each.splitlines()) == 1
+    # What the page says that is printed is printed.
+    (quoted,) = re.findall(r"^> (beamscore: .*) \.\.\.$", section, re.MULTILINE)
+    assert any(line.startswith(quoted) for line in errors)
+    tonight = Path("out/tonight.md").read_text()
+    assert tonight.startswith("**FAIL** ")
+    assert "Samples that moved `overall.f1` of tonight most:" in tonight
+    assert ET.parse("out/junit.xml").getroot().find(".//failure") is not None
+    history = Path("out/scores/history.md").read_text()
+    assert history.startswith("# traffic_rules: 3 runs")
+    assert all(text in history for text in ("**worse**", "2026-01-03", "## Against the baseline"))
+
+
+def test_every_key_of_a_gate_is_told() -> None:
+    gates = NIGHTLY.read_text(encoding="utf-8").partition("## Gates\n")[2].partition("\n## ")[0]
+    assert set(re.findall(r"`(\w+)`", "\n".join(re.findall(r"^\| (`.*?) \|", gates, re.MULTILINE)))) == set(GATE_KEYS)
+
+
+def page(name: str) -> str:
+    return (DOCS / "reference" / f"{name}.md").read_text(encoding="utf-8")
+
+
+def table(name: str, first: str) -> list[list[str]]:
+    """Returns the rows of the table of a page whose first heading is `first`."""
+    text = page(name).partition(f"| {first} |")[2].partition("\n\n")[0]
+    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in text.split("\n")[2:]]
+
+
+def code(cell: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", cell)
+
+
+def defaults(kind: Any, prefix: str = "") -> dict[str, Any]:
+    """Returns the default of each key that has one, with dots for groups."""
+    found: dict[str, Any] = {}
+    for field in msgspec.structs.fields(kind):
+        default = field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
+        if isinstance(default, msgspec.Struct):
+            found |= defaults(type(default), f"{prefix}{field.encode_name}.")
+        else:
+            found[prefix + field.encode_name] = default
+    return found
+
+
+def test_the_keys_of_a_configuration_and_their_defaults() -> None:
+    keys = page("configuration").partition("\n## ")[0]
+    rows = dict(re.findall(r"`([\w.]+)`\s+\(`([^`]+)`\)", keys))
+    expected = defaults(settings.Settings)
+    assert expected.pop("benchmark") is msgspec.NODEFAULT
+    assert "\n- `benchmark`: " in keys
+    assert {key: yaml.safe_load(default) for key, default in rows.items()} == expected
+
+
+def test_the_limits_of_inputs() -> None:
+    limits: dict[str, str] = {}
+    for _, limit, option in table("inputs", "what"):
+        limits.setdefault(code(option)[0], limit)
+    expected = {
+        key: f"{default:,}" for key, default in defaults(settings.Settings).items() if key.startswith("limits.")
+    }
+    expected |= {
+        "limits.record_bytes": f"{settings.LimitSettings().record_bytes >> 20} MiB",
+        "max_steps": "that of the benchmark",
+    }
+    assert {key: limit.removesuffix(" levels") for key, limit in limits.items()} == expected
+    assert f"a JSON record with more than {MAX_ARRAYS:,} `[`" in page("inputs")
+    assert f"a string of 1 to {MAX_SAMPLE_ID_LENGTH:,} characters" in page("inputs")
+
+
+def test_every_ending_of_a_file_that_is_documented_is_read() -> None:
+    endings = [ending for _, names, _ in table("inputs", "format") for ending in code(names) if ending.startswith(".")]
+    for ending in endings:
+        assert name_format(f"x.jsonl{ending}" if ending in (".gz", ".zst", ".bz2") else f"x{ending}"), ending
+
+
+def test_the_exit_codes() -> None:
+    assert list(dict.fromkeys(int(row[0]) for row in table("outputs", "code"))) == [
+        *(messages.DONE, messages.FAILED, messages.WRONG_USAGE, messages.CRASHED),
+        *(messages.INCONCLUSIVE, messages.INTERRUPTED),
+    ]
+
+
+def test_the_columns_of_the_samples() -> None:
+    documented = [name for cell, _ in table("outputs", "column") for name in code(cell) or ["METRIC"]]
+    names = sample_schema(["METRIC"], ["NAME"]).names
+    assert f"{SLICE_PREFIX}NAME" in documented
+    assert set(documented) == set(names)
+
+
+def test_the_files_of_a_run_and_their_keys(tmp_path: Path) -> None:
+    truths = write_lines(tmp_path / "t.jsonl", [{"sample_id": str(each), "text": "x"} for each in range(3)])
+    predictions = write_lines(tmp_path / "p.jsonl", [{"sample_id": "0", "text": "x"}, b"damaged"])
+    run = evaluate(tmp_path / "out", truths, predictions, "--quiet", "--set", "max_rejected_fraction=1", config="toy")
+    documented = {code(file)[0]: code(content) for file, content in table("outputs", "file")}
+    assert {path.name for path in run.output.iterdir()} - {".runs"} == {name.partition("/")[0] for name in documented}
+    assert set(documented["summary.json"]) == {*Summary.__struct_fields__, *SystemSummary.__struct_fields__}
+    assert documented["quarantine/*.jsonl"] == list(Quarantined.__struct_fields__)
+    about = msgspec.json.decode((run.output / "run.json").read_bytes())
+    assert set(about) - {"format"} <= set(documented["run.json"])
+
+
+def test_the_commands_and_their_purposes() -> None:
+    rows = dict(re.findall(r"^- \[?`(\w+)`[^:]*: (.*)$", page("commands"), re.MULTILINE))
+    assert rows == {name: text for name, (text, _) in COMMANDS.items()}
