@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
+from unittest.mock import Mock, patch
 
 import msgspec
-import pytest
 
 from beamscore.metrics.traffic_rules.benchmark import TrafficRulesBenchmark
 from tests.abuse import Case
@@ -34,43 +33,24 @@ def test_a_case_runs_in_a_process_of_its_own_whose_memory_is_not_that_of_whoever
     assert not outcome.failed
 
 
-NESTED = "[" * 20 + "]" * 20
-
-
-@pytest.mark.parametrize(
-    ("prediction", "verdict"),
-    [
+def test_verdicts_and_harm() -> None:
+    nested = f'{{"rules": [{{"properties": {{"a": {"[" * 20 + "]" * 20}}}}}]}}'
+    said = "rejected (prediction): rules[0].properties: 'a' cannot be compared: it nests more than 16 deep; "
+    for prediction, verdict in (
         (None, "scored, "),
         ("[" * 300 + "]" * 300, "rejected: the record is nested deeper than the 200 levels of limits.depth"),
-        (
-            f'{{"rules": [{{"properties": {{"a": {NESTED}}}}}]}}',
-            "rejected (prediction): rules[0].properties: 'a' cannot be compared: it nests more than 16 deep; "
-            "without a prediction: scored, ",
-        ),
-    ],
-)
-def test_verdicts(prediction: str | None, verdict: str) -> None:
-    assert outcome_of(prediction).verdict.startswith(verdict)
-
-
-def break_down(results: list[Any]) -> list[Any]:
-    raise MemoryError
-
-
-@pytest.mark.parametrize(
-    ("harm", "verdict"),
-    [
-        (lambda results: [*results[:-1], results[0]], "failed: the results of its neighbours change (scored, "),
-        (break_down, "failed: MemoryError: MemoryError"),
-    ],
-)
-def test_harm_is_noticed(monkeypatch: pytest.MonkeyPatch, harm: Callable[[list[Any]], list[Any]], verdict: str) -> None:
+        (nested, f"{said}without a prediction: scored, "),
+    ):
+        assert outcome_of(prediction).verdict.startswith(verdict)
     plain = TrafficRulesBenchmark.score
+    for harm, verdict in (
+        (lambda results: [*results[:-1], results[0]], "failed: the results of its neighbours change (scored, "),
+        (Mock(side_effect=MemoryError), "failed: MemoryError: MemoryError"),
+    ):
 
-    def score(self: Any, pairs: Any) -> list[Any]:
-        return harm(plain(self, pairs)) if len(pairs) > len(NEIGHBOURS) else plain(self, pairs)
+        def score(self: Any, pairs: Any, harm: Any = harm) -> Any:
+            return harm(plain(self, pairs)) if len(pairs) > len(NEIGHBOURS) else plain(self, pairs)
 
-    monkeypatch.setattr(TrafficRulesBenchmark, "score", score)
-    outcome = outcome_of("{}")
-    assert outcome.verdict.startswith(verdict)
-    assert outcome.failed
+        with patch.object(TrafficRulesBenchmark, "score", score):
+            outcome = outcome_of("{}")
+        assert (outcome.verdict.startswith(verdict), outcome.failed) == (True, True)

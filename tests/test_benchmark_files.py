@@ -32,15 +32,19 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the file of the docs, where the commands are run."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "my_metric.py").write_text(EXAMPLE)
+    write_lines(tmp_path / "truth.jsonl", TRUTHS)
     return tmp_path
+
+
+TRUTH = ("--ground-truth", "truth.jsonl", "--no-html")
+PERFECT = (*TRUTH, "--predictions", "truth.jsonl", "--quiet", "--output")
 
 
 def test_the_file_of_the_docs_is_evaluated_by_worker_processes(folder: Path) -> None:
     assert len(EXAMPLE.strip().splitlines()) < 45
-    write_lines(folder / "truth.jsonl", TRUTHS)
     write_lines(folder / "heard.jsonl", HEARD)
     (folder / "config.yaml").write_text("benchmark: my_metric.py:WER\ncase_sensitive: false\n")
-    inputs = ["--ground-truth", "truth.jsonl", "--predictions", "heard.jsonl", "--no-html", "--quiet", "--output"]
+    inputs = [*TRUTH, "--predictions", "heard.jsonl", "--quiet", "--output"]
     assert main(["evaluate", "my_metric.py:WER", *inputs, "run", "--processes", "2"]) == 0
     assert main(["evaluate", "config.yaml", *inputs, "again", "--reuse", "run"]) == 0
     assert (folder / "run/summary.json").read_bytes() == (folder / "again/summary.json").read_bytes()
@@ -51,20 +55,20 @@ def test_the_file_of_the_docs_is_evaluated_by_worker_processes(folder: Path) -> 
 
 
 def test_scores_of_another_version_of_the_file_are_not_taken(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_lines(folder / "truth.jsonl", TRUTHS)
-    inputs = ["--ground-truth", "truth.jsonl", "--predictions", "truth.jsonl", "--no-html", "--quiet", "--output"]
-    assert main(["evaluate", "my_metric.py:WER", *inputs, "run"]) == 0
+    assert main(["evaluate", "my_metric.py:WER", *PERFECT, "run"]) == 0
     travelling = pickle.dumps(benchmark_class("my_metric.py:WER")(benchmark_class("my_metric.py:WER").options_type()))
     assert pickle.loads(travelling).options.case_sensitive is False
+    pair = [{"text": "a"}] * 2
+    assert beamscore.score("my_metric.py:WER", *pair).statistics["exact"] == 1
     (folder / "my_metric.py").write_text(EXAMPLE.replace("int(edits == 0)", "int(edits == 1)"))
-    assert main(["evaluate", "my_metric.py:WER", *inputs, "runs/again", "--reuse", "run"]) == 0
+    assert main(["evaluate", "my_metric.py:WER", *PERFECT, "runs/again", "--reuse", "run"]) == 0
+    assert beamscore.score("my_metric.py:WER", *pair).statistics["exact"] == 0
     assert "nothing is reused from run: it used different versions of packages: my_metric" in capsys.readouterr().err
     assert main(["history", ".", "--no-html"]) == 0
     assert "2 runs\n" in capsys.readouterr().out
     assert "the file of the benchmark changed" in Path("history.md").read_text()
     gate = ["--set", "gates.word_error_rate.not_worse_than=baseline", "--set", "gates.word_error_rate.margin=0.1"]
-    evaluated = ["evaluate", "my_metric.py:WER", *inputs, "runs/judged"]
-    for judged in (["gate", "runs/again"], evaluated):
+    for judged in (["gate", "runs/again"], ["evaluate", "my_metric.py:WER", *PERFECT, "runs/judged"]):
         assert main([*judged, *gate, "--baseline", "run"]) == 1
         assert "was scored by a different version of my_metric.py:WER" in capsys.readouterr().err
     # What would be computed again, by other code than that of the run, is refused.
@@ -103,7 +107,7 @@ def test_threads_that_load_one_file_at_a_time_all_get_its_class(folder: Path) ->
         (
             "case_sensitive: bool = False",
             "cluster: int = 3",
-            "options_type: cluster is a setting of every benchmark; g",
+            "options_type: cluster is a setting of every benchmark",
         ),
         ("None), main=1),\n    )\n", "None)),\n    )\n", "sample_metrics: exactly one of them has main=1"),
         ("    sample_metrics = (", "    sample_metrics = []; _ = (", "sample_metrics is not a tuple of MetricSpec"),
@@ -117,7 +121,7 @@ def test_what_is_broken_is_said_in_one_line_when_it_is_loaded(
 ) -> None:
     assert given in EXAMPLE
     (folder / "my_metric.py").write_text(EXAMPLE.replace(given, instead))
-    assert main(["evaluate", "my_metric.py:WER", "--ground-truth", "t.jsonl", "--predictions", "p.jsonl"]) == 2
+    assert main(["evaluate", "my_metric.py:WER", *PERFECT, "run"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert f"the benchmark my_metric.py:WER: {said}" in line
 
@@ -144,7 +148,7 @@ def test_a_defect_is_quarantined_with_the_line_that_raised_it(folder: Path) -> N
     kind = benchmark_class("my_metric.py:WER")
     (outcome,) = score_pairs(kind(kind.options_type()), [Pair("1", kind.truth_type(text="a"), None)])
     assert outcome.rejected is not None
-    line = next(n for n, text in enumerate(EXAMPLE.splitlines(), start=1) if "edits = Leven" in text)
+    line = EXAMPLE.partition("edits = Leven")[0].count("\n") + 1
     said = f"scoring failed: ZeroDivisionError: division by zero at my_metric.py:{line} in score_sample"
     assert outcome.rejected.message == said
 
@@ -152,17 +156,14 @@ def test_a_defect_is_quarantined_with_the_line_that_raised_it(folder: Path) -> N
 def test_a_value_outside_of_the_declared_bounds_is_warned_of(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Its interval, which rests on the declaration, does not contain it."""
     (folder / "my_metric.py").write_text(EXAMPLE.replace('"samples": 1', '"samples": 0.2'))
-    write_lines(folder / "truth.jsonl", TRUTHS)
-    paths = ["--ground-truth", "truth.jsonl", "--predictions", "ours=truth.jsonl", "--no-html", "--output", "run"]
-    assert main(["evaluate", "my_metric.py:WER", *paths]) == 0
+    assert main(["evaluate", "my_metric.py:WER", *TRUTH, "--predictions", "ours=truth.jsonl", "--output", "run"]) == 0
     said = "exact_match of ours is 5, outside its bounds 0 to 1: the benchmark declares it wrongly"
     assert said in capsys.readouterr().err
     with pytest.warns(UserWarning, match=said.replace(" of ours", "")):
         assert beamscore.evaluate("my_metric.py:WER", TRUTHS, TRUTHS).values["exact_match"] == pytest.approx(5)
 
 
-def test_a_cluster_refuses_a_file(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    write_lines(folder / "truth.jsonl", TRUTHS[:1])
-    paths = ["--ground-truth", "truth.jsonl", "--predictions", "truth.jsonl", "--output", "run"]
-    assert main(["evaluate", "my_metric.py:WER", *paths, "--runner", "FlinkRunner"]) == 2
+@pytest.mark.usefixtures("folder")
+def test_a_cluster_refuses_a_file(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["evaluate", "my_metric.py:WER", *PERFECT, "run", "--runner", "FlinkRunner"]) == 2
     assert "install the benchmark there as a package" in capsys.readouterr().err

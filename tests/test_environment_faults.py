@@ -9,6 +9,7 @@ import os
 import subprocess
 from collections.abc import Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -17,7 +18,7 @@ import pytest
 from apache_beam.pvalue import TaggedOutput
 
 import beamscore
-from beamscore.metrics.benchmark import ENVIRONMENT_FAULTS, Benchmark, MissingTool, Pair
+from beamscore.metrics.benchmark import ENVIRONMENT_FAULTS, MissingTool, Pair
 from beamscore.metrics.registry import benchmark_class, benchmark_names
 from beamscore.pipelines.api import workers
 from beamscore.transforms.evaluate import ScoreBatch
@@ -33,10 +34,7 @@ OF_THE_MACHINE: list[Exception] = [
     *(MemoryError(), MissingTool("install it"), BrokenProcessPool("a process died")),
     *(subprocess.TimeoutExpired("latex", 5), ModuleNotFoundError("no module")),
 ]
-OF_A_RECORD: list[Exception] = [
-    *(RecursionError("too deep"), ValueError("bad"), KeyError("absent"), ZeroDivisionError("by zero")),
-    RuntimeError("odd"),
-]
+OF_A_RECORD = [RecursionError("deep"), ValueError("bad"), KeyError("absent"), RuntimeError("odd"), ZeroDivisionError()]
 SAMPLES = 5
 
 
@@ -47,20 +45,12 @@ def first_records(name: str, side: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (CORPORA / name / f"{side}.jsonl").read_text().splitlines()[:SAMPLES]]
 
 
+@dataclass
 class Victim:
-    """Makes the scoring of one sample raise an error, alone and in a batch."""
+    """The sample whose scoring raises the error, alone and in a batch, as soon as there is one."""
 
-    def __init__(self, kind: type[Benchmark[Any, Any, Any]], sample_id: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.sample_id = sample_id
-        self.error: Exception | None = None
-        score = kind.score
-
-        def scored(benchmark: Any, pairs: Sequence[Pair[Any, Any]]) -> Any:
-            if self.error is not None and any(pair.sample_id == sample_id for pair in pairs):
-                raise self.error
-            return score(benchmark, pairs)
-
-        monkeypatch.setattr(kind, "score", scored)
+    sample_id: str
+    error: Exception | None = None
 
 
 @pytest.fixture(params=benchmark_names())
@@ -70,14 +60,23 @@ def name(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def victim(name: str, monkeypatch: pytest.MonkeyPatch) -> Victim:
-    return Victim(benchmark_class(name), first_records(name, "ground_truth")[1]["sample_id"], monkeypatch)
+    kind, found = benchmark_class(name), Victim(first_records(name, "ground_truth")[1]["sample_id"])
+    score = kind.score
+
+    def scored(benchmark: Any, pairs: Sequence[Pair[Any, Any]]) -> Any:
+        if found.error is not None and any(pair.sample_id == found.sample_id for pair in pairs):
+            raise found.error
+        return score(benchmark, pairs)
+
+    monkeypatch.setattr(kind, "score", scored)
+    return found
 
 
 def test_the_python_api_raises_the_fault_and_keeps_nothing(name: str, victim: Victim) -> None:
     truths, predictions = (first_records(name, side) for side in ("ground_truth", "predictions"))
     with beamscore.Scorer(name, replicates=0) as scorer:
         scorer.update(truths, predictions)
-        clean = {row["sample_id"]: row for row in scorer.compute().samples.to_pylist()}
+        clean = rows(scorer)
         for error in OF_THE_MACHINE:
             scorer.reset()
             victim.error = error
@@ -86,28 +85,26 @@ def test_the_python_api_raises_the_fault_and_keeps_nothing(name: str, victim: Vi
             victim.error = None
             assert repr(scorer) == f"Scorer({name}: 0 samples)"
             scorer.update(truths, predictions)
-            assert {row["sample_id"]: row for row in scorer.compute().samples.to_pylist()} == clean
+            assert rows(scorer) == clean
         for error in OF_A_RECORD:
             scorer.reset()
             victim.error = error
             scorer.update(truths, predictions)
-            found = scorer.compute()
-            assert victim.sample_id in {each.sample_id for each in found.rejected}
-            rows = {row["sample_id"]: row for row in found.samples.to_pylist()}
-            assert rows.pop(victim.sample_id)["status"] == "rejected"
-            assert rows == {sample_id: row for sample_id, row in clean.items() if sample_id != victim.sample_id}
+            assert victim.sample_id in {each.sample_id for each in scorer.compute().rejected}
+            found = rows(scorer)
+            assert found.pop(victim.sample_id)["status"] == "rejected"
+            assert found == {sample_id: row for sample_id, row in clean.items() if sample_id != victim.sample_id}
+
+
+def rows(scorer: beamscore.Scorer) -> dict[str, Any]:
+    return {row["sample_id"]: row for row in scorer.compute().samples.to_pylist()}
 
 
 def paired(truths: Sequence[dict[str, Any]], predictions: Sequence[dict[str, Any]]) -> Iterator[PairedSample]:
-    given = {each["sample_id"]: each for each in predictions}
+    given = {each["sample_id"]: encoded(0, each, 0, number, "x") for number, each in enumerate(predictions)}
     for number, truth in enumerate(truths):
-        prediction = given.get(truth["sample_id"])
-        records = [
-            encoded(side, each, 0, number, "x")
-            for side, each in ((GROUND_TRUTH, truth), (0, prediction))
-            if each is not None
-        ]
-        yield PairedSample(truth["sample_id"], records[0], (records[1] if prediction else None,))
+        record = encoded(GROUND_TRUTH, truth, 0, number, "x")
+        yield PairedSample(truth["sample_id"], record, (given.get(truth["sample_id"]),))
 
 
 def test_the_pipeline_ends_the_bundle_for_the_machine_and_rejects_for_a_record(name: str, victim: Victim) -> None:

@@ -41,10 +41,10 @@ def generator(name: str) -> Callable[[int, int], tuple[Any, Any]]:
 
 
 @contextlib.contextmanager
-def ready(benchmark: Benchmark[Any, Any, Any]) -> Iterator[None]:
+def ready(benchmark: Benchmark[Any, Any, Any]) -> Iterator[Benchmark[Any, Any, Any]]:
     benchmark.setup()
     try:
-        yield
+        yield benchmark
     finally:
         benchmark.teardown()
 
@@ -52,25 +52,19 @@ def ready(benchmark: Benchmark[Any, Any, Any]) -> Iterator[None]:
 class Scored:
     """A benchmark that is set up, its pairs, the results of scoring each alone, and the sums of those scored."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.benchmark = make_benchmark(name)
-        self.benchmark.setup()
-        generate = generator(name)
+    def __init__(self, benchmark: Benchmark[Any, Any, Any]) -> None:
+        self.name, self.benchmark = benchmark.name, benchmark
+        generate = generator(self.name)
         self.records = [generate(index, 3) for index in range(COUNT)]
-        kinds = self.benchmark.truth_type, self.benchmark.prediction_type | None
+        kind = tuple[benchmark.truth_type, benchmark.prediction_type | None]  # type: ignore[name-defined, misc]
         self.pairs = [
-            Pair(truth["sample_id"], *(_decoded(*each) for each in zip((truth, prediction), kinds, strict=True)))
-            for truth, prediction in self.records
+            Pair(each[0]["sample_id"], *msgspec.json.decode(msgspec.json.encode(each), type=kind))
+            for each in self.records
         ]
-        self.alone = score_alone(self.benchmark, self.pairs)
+        self.alone = score_alone(benchmark, self.pairs)
         self.scores = [result for result in self.alone if isinstance(result, SampleScore)]
         self.sums = [Sums.of(score.statistics) for score in self.scores]
-        self.values = self.benchmark.values(Sums.merged(self.sums))
-
-
-def _decoded(record: Any, kind: Any) -> Any:
-    return msgspec.json.decode(msgspec.json.encode(record), type=kind)
+        self.values = benchmark.values(Sums.merged(self.sums))
 
 
 def score_alone(benchmark: Benchmark[Any, Any, Any], pairs: Iterable[Any]) -> list[SampleScore | RejectedRecord]:
@@ -79,9 +73,8 @@ def score_alone(benchmark: Benchmark[Any, Any, Any], pairs: Iterable[Any]) -> li
 
 @pytest.fixture(scope="module", params=benchmark_names())
 def scored(request: pytest.FixtureRequest) -> Iterator[Scored]:
-    made = Scored(request.param)
-    yield made
-    made.benchmark.teardown()
+    with ready(make_benchmark(request.param)) as benchmark:
+        yield Scored(benchmark)
 
 
 def test_the_corpus_says_something_and_is_a_function_of_index_and_seed(scored: Scored) -> None:
@@ -187,13 +180,10 @@ def test_a_score_depends_neither_on_its_batch_nor_on_its_process(scored: Scored,
     assert (type(benchmark), benchmark.options) == (benchmark_class(scored.name), scored.benchmark.options)
     order = random.Random(largest).sample(range(COUNT), COUNT)
     size = min(benchmark.batch_size, largest)
-    found: dict[int, bytes] = {}
+    batches = [order[start : start + size] for start in range(0, COUNT, size)]
     with ready(benchmark):
-        for start in range(0, COUNT, size):
-            batch = order[start : start + size]
-            results = benchmark.score([scored.pairs[index] for index in batch])
-            found.update(zip(batch, map(comparable, results), strict=True))
-    assert [found[index] for index in range(COUNT)] == [comparable(result) for result in scored.alone]
+        found = [each for batch in batches for each in benchmark.score([scored.pairs[index] for index in batch])]
+    assert list(map(comparable, found)) == [comparable(scored.alone[index]) for index in order]
 
 
 @pytest.mark.parametrize("max_steps", [1, 1000])

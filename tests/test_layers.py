@@ -78,6 +78,12 @@ def test_transforms_know_no_benchmark_by_name() -> None:
         assert BENCHMARK_NAMES.findall(without_docstrings(path)) == [], path
 
 
+def test_nothing_of_a_run_is_unpickled() -> None:
+    """A run is data, not code: the Python API alone has pickles, which it sends to processes of its own."""
+    paths = [path for part in LAYERS for path in (ROOT / part).rglob("*.py")]
+    assert [path for path in paths if "pickle" in imported(path)] == [ROOT / "pipelines" / "api" / "workers.py"]
+
+
 def caught_around_msgspec(source: str) -> Iterator[list[str]]:
     """Yields the names of the errors that are caught around each block that calls msgspec."""
     for node in ast.walk(ast.parse(source)):

@@ -51,26 +51,23 @@ def repeats(elements: SearchStrategy[Any], most: int = MAX_REPEATS) -> SearchStr
     return st.builds(lambda some, count: (some * count)[:most], st.lists(elements, max_size=4), st.integers(1, most))
 
 
-def samples(benchmark: str) -> SearchStrategy[Sample]:
-    """Pairs of records of a benchmark, without sample_id; half of them have equal sides."""
-    sides = _SIDES[benchmark]
-    truth, prediction = sides if isinstance(sides, tuple) else (sides, sides)
-    pairs: SearchStrategy[Sample] = st.tuples(truth, prediction)
-    return pairs | truth.map(lambda record: (record, record)) if truth is prediction else pairs
+def pairs(side: SearchStrategy[Any]) -> SearchStrategy[Sample]:
+    """Pairs of records, half of them with equal sides."""
+    return st.tuples(side, side) | side.map(lambda record: (record, record))
+
+
+def _record(**fields: SearchStrategy[Any]) -> SearchStrategy[dict[str, Any]]:
+    return st.fixed_dictionaries(fields)
 
 
 _NUMBERS = st.integers(0, 6).map(lambda n: 10 * n)
 _POINTS = st.lists(st.tuples(_NUMBERS, _NUMBERS).map(list), min_size=3, max_size=12)
-_REGION = st.fixed_dictionaries({"points": _POINTS, "text": texts(_WORDS)})
+_REGION = _record(points=_POINTS, text=texts(_WORDS))
 _VALUE = st.integers(-2, 2) | texts(_WORDS) | repeats(st.integers(0, 3) | st.lists(st.just([]), max_size=2))
-_RULE = st.fixed_dictionaries(
-    {
-        "properties": st.dictionaries(st.sampled_from("abcdef"), _VALUE, max_size=6),
-        "centerlines": repeats(st.integers(0, 20)),
-    }
-)
-_BOX = st.fixed_dictionaries({"x0": _NUMBERS, "y0": _NUMBERS, "width": _NUMBERS, "height": _NUMBERS})
-_BLOCKS = repeats(st.fixed_dictionaries({"bb": _BOX, "text": texts(_WORDS)}), 30)
+_PROPERTIES = st.dictionaries(st.sampled_from("abcdef"), _VALUE, max_size=6)
+_RULE = _record(properties=_PROPERTIES, centerlines=repeats(st.integers(0, 20)))
+_BOX = _record(x0=_NUMBERS, y0=_NUMBERS, width=_NUMBERS, height=_NUMBERS)
+_BLOCKS = repeats(_record(bb=_BOX, text=texts(_WORDS)), 30)
 
 
 def _numbered(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -92,18 +89,15 @@ def _chart(blocks: list[dict[str, Any]], role: str, series: list[Any]) -> dict[s
 
 _SERIES = repeats(st.tuples(texts(_WORDS), repeats(st.tuples(_NUMBERS | texts(_WORDS), _NUMBERS), 20)), 10)
 
-_SIDES: dict[str, Any] = {
-    "chart": st.builds(_chart, _BLOCKS, st.sampled_from(["legend_label", "tick_label"]), _SERIES),
-    "chemistry": st.fixed_dictionaries({"text": texts(_CHEMFIG) | texts(_CHEMFIG).map("\\chemfig{{{}}}".format)}),
-    "figure_text": st.fixed_dictionaries({"regions": repeats(_REGION, 30)}),
-    "formula": st.fixed_dictionaries({"document": texts(_LATEX)}),
-    "traffic_rules": (
-        st.fixed_dictionaries({"rules": repeats(_RULE, 30).map(_numbered)}),
-        st.fixed_dictionaries({"rules": repeats(_RULE, 30)}),
-    ),
+_RULES = repeats(_RULE, 30)
+SAMPLES: dict[str, tuple[int, SearchStrategy[Sample]]] = {
+    "chart": (25, pairs(st.builds(_chart, _BLOCKS, st.sampled_from(["legend_label", "tick_label"]), _SERIES))),
+    "chemistry": (80, pairs(_record(text=texts(_CHEMFIG) | texts(_CHEMFIG).map("\\chemfig{{{}}}".format)))),
+    "figure_text": (40, pairs(_record(regions=repeats(_REGION, 30)))),
+    "formula": (40, pairs(_record(document=texts(_LATEX)))),
+    "traffic_rules": (25, st.tuples(_record(rules=_RULES.map(_numbered)), _record(rules=_RULES))),
 }
-
-EXAMPLES = {"chart": 25, "chemistry": 80, "figure_text": 40, "formula": 40, "traffic_rules": 25}
+"""How many examples of each benchmark are tried, and pairs of its records, without sample_id."""
 MAX_LINES_PER_UNIT = 10
 """Lines of Python for each counted step and each byte of the input; ten lines take about a microsecond."""
 LINES_OF_ANY_SAMPLE = 6_000
@@ -150,17 +144,11 @@ def scoring(name: str, benchmark: Benchmark[Any, Any, Any], sample: Sample) -> t
 
 def search(name: str) -> None:
     """Looks for the sample with the most work in proportion to what is counted; AssertionError where it is too much."""
-    benchmark = make_benchmark(name, max_steps=MAX_STEPS)
+    benchmark, (count, samples) = make_benchmark(name, max_steps=MAX_STEPS), SAMPLES[name]
 
-    @settings(
-        max_examples=EXAMPLES[name],
-        derandomize=True,
-        database=None,
-        deadline=None,
-        phases=(Phase.generate, Phase.target),
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(samples(name))
+    @settings(max_examples=count, derandomize=True, database=None, deadline=None,
+              phases=(Phase.generate, Phase.target), suppress_health_check=list(HealthCheck))  # fmt: skip
+    @given(samples)
     def costs_what_is_counted(sample: Sample) -> None:
         score, size = scoring(name, benchmark, sample)
         score()  # What is imported or made when it is first needed is no work of the sample.
@@ -174,7 +162,7 @@ def search(name: str) -> None:
     costs_what_is_counted()
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+@pytest.mark.parametrize("name", SAMPLES)
 def test_no_sample_costs_more_than_what_is_counted(name: str) -> None:
     search(name)
 

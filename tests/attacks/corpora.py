@@ -1,4 +1,4 @@
-"""Corpora of every benchmark as lines of JSON, what damages them, and what all laws of runs share."""
+"""Corpora of every benchmark as lines of JSON, and what damages them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from beamscore.metrics.registry import BUILT_IN
-from tests.runs import Record, Run, write_lines
+from tests.runs import Record, write_lines
 
 BENCHMARKS = tuple(name for name in BUILT_IN if name != "toy")
 SEEDS = range(int(os.environ.get("BEAMSCORE_SEEDS", "2")))
@@ -24,15 +24,6 @@ FLAGS = ("--quiet", "--no-html", "--slice", "source", *(f"--set={each}" for each
 def rng_of(*parts: object) -> random.Random:
     """Returns a generator of random numbers that depends on `parts` alone."""
     return random.Random(repr(parts))
-
-
-def assert_same(run: Run, whole: Run) -> None:
-    """A run that was interrupted, reused or merged says what one evaluation of all says, to the byte."""
-    assert run.code == whole.code
-    assert run.bytes() == whole.bytes()
-    assert run.samples == whole.samples
-    assert run.quarantine == whole.quarantine
-    assert run.report == whole.report
 
 
 def corpus(name: str, count: int, seed: int) -> tuple[list[Record], list[Record]]:

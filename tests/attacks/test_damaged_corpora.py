@@ -21,10 +21,6 @@ from tests.runs import evaluate, write_lines
 pytestmark = pytest.mark.attacks
 
 TRUTH, PREDICTIONS = "ground_truth", "predictions"
-STATUSES = {
-    TRUTH: ("read", "scored", "missing_prediction", "rejected", "duplicate"),
-    PREDICTIONS: ("read", "scored", "unmatched", "duplicate", "rejected"),
-}
 Line = tuple[int, bytes]
 """The number of a line, from 1, and its text."""
 
@@ -37,15 +33,26 @@ class _Columns(msgspec.Struct):
     source: Any = None
 
 
-class PlainCounts:
+class PlainReading:
     """What becomes of every record, read one by one: the statuses of each side, of samples, and what is quarantined."""
 
-    def __init__(self, truths: Sequence[bytes], predictions: Sequence[bytes]) -> None:
-        self.sides: dict[str, Counter[str]] = {TRUTH: Counter(), PREDICTIONS: Counter()}
+    def __init__(
+        self, benchmark: Benchmark[Any, Any, Any], truths: Sequence[bytes], predictions: Sequence[bytes]
+    ) -> None:
+        self.benchmark = benchmark
+        self.statuses: Counter[tuple[str, str]] = Counter()
         self.quarantined: Counter[tuple[str, int]] = Counter()
         self.samples: dict[str, str] = {}
         self.scores: list[SampleScore] = []
-        self.truths, self.predictions = self._first(TRUTH, truths), self._first(PREDICTIONS, predictions)
+        first, predicted = self._first(TRUTH, truths), self._first(PREDICTIONS, predictions)
+        for sample_id, (number, line) in first.items():
+            place, prediction = predicted.pop(sample_id, (0, None))
+            self.samples[sample_id], status = self._score(line, prediction)
+            self._count(TRUTH, self.samples[sample_id], number)
+            if prediction is not None:
+                self._count(PREDICTIONS, status, place)
+        for number, _ in predicted.values():
+            self._count(PREDICTIONS, "unmatched", number)
 
     def _first(self, side: str, lines: Sequence[bytes]) -> dict[str, Line]:
         """Returns the first line of each id."""
@@ -53,7 +60,7 @@ class PlainCounts:
         for number, line in enumerate(lines, 1):
             if not line.strip(b" \t\r\x0b\x0c"):
                 continue
-            self.sides[side]["read"] += 1
+            self.statuses[side, "read"] += 1
             key = _decoded(line, _Key) if _depth(line) <= MAX_DEPTH else None
             if key is None or not 1 <= len(key.sample_id) <= 1024:
                 self._count(side, "rejected", number)
@@ -64,24 +71,13 @@ class PlainCounts:
         return first
 
     def _count(self, side: str, status: str, number: int) -> None:
-        self.sides[side][status] += 1
+        self.statuses[side, status] += 1
         if status not in ("scored", "missing_prediction"):
             self.quarantined[side, number] += 1
 
-    def score(self, benchmark: Benchmark[Any, Any, Any]) -> None:
-        """Scores every sample; missing predictions count as wrong."""
-        for sample_id in self.predictions.keys() - self.truths.keys():
-            self._count(PREDICTIONS, "unmatched", self.predictions[sample_id][0])
-        for sample_id, (number, line) in self.truths.items():
-            predicted = self.predictions.get(sample_id)
-            status, status_of_prediction = self._score(benchmark, line, None if predicted is None else predicted[1])
-            self.samples[sample_id] = status
-            self._count(TRUTH, status, number)
-            if predicted is not None:
-                self._count(PREDICTIONS, status_of_prediction, predicted[0])
-
-    def _score(self, benchmark: Benchmark[Any, Any, Any], line: bytes, predicted: bytes | None) -> tuple[str, str]:
-        """Scores a sample, and returns its status and that of its prediction."""
+    def _score(self, line: bytes, predicted: bytes | None) -> tuple[str, str]:
+        """Scores a sample, where a missing prediction counts as wrong; returns its status and its prediction's."""
+        benchmark = self.benchmark
         truth = _decoded(line, benchmark.truth_type)
         if truth is None or _decoded(line, _Columns) is None:
             return "rejected", "unmatched"
@@ -126,16 +122,14 @@ def test_counts_and_sums_are_those_of_a_plain_reading(
     rng = rng_of(benchmark.name, seed)
     truths, predictions = (damaged(rng, side) for side in corpus(benchmark.name, 25, seed))
     paths = [write_lines(tmp_path / f"{n}.jsonl", lines) for n, lines in enumerate((truths, predictions))]
-    expected = PlainCounts(truths, predictions)
-    expected.score(benchmark)
+    expected = PlainReading(benchmark, truths, predictions)
     run = evaluate(tmp_path / "out", paths[0], {PREDICTIONS: paths[1]}, *FLAGS, config=benchmark.name)
     assert run.code == 0, run.stderr
-    coverage = run.summary["systems"][PREDICTIONS]["coverage"]
-    for side, names in STATUSES.items():
-        assert {name: coverage[side][name] for name in names} == {name: expected.sides[side][name] for name in names}
-    assert coverage["balanced"]
+    coverage, sums = run.summary["systems"][PREDICTIONS]["coverage"], run.sums["systems"][PREDICTIONS]["sums"]
+    assert coverage.pop("balanced")
+    assert expected.statuses == Counter(
+        {(side, status): count for side, counts in coverage.items() for status, count in counts.items()}
+    )
     assert {row["sample_id"]: row["status"] for row in run.samples} == expected.samples
     assert Counter((entry["side"], entry["line"]) for entry in run.quarantine) == expected.quarantined
-    assert (
-        run.sums["systems"][PREDICTIONS]["sums"] == Sums.merged(Sums.of(s.statistics) for s in expected.scores).units()
-    )
+    assert sums == Sums.merged(Sums.of(score.statistics) for score in expected.scores).units()
