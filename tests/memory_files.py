@@ -12,14 +12,13 @@ from apache_beam.io.filesystem import BeamIOError, CompressedFile, CompressionTy
 class _Upload(io.BytesIO):
     """A file that is there from when it is closed."""
 
-    def __init__(self, files: dict[str, bytes], path: str) -> None:
+    def __init__(self, store: ObjectStore, path: str) -> None:
         super().__init__()
-        self._files, self._path = files, path
+        self._store, self._path = store, path
 
     def close(self) -> None:
         if not self.closed:
-            self._files[self._path] = self.getvalue()
-            ObjectStore.changed(self._path)
+            self._store.put(self._path, self.getvalue())
         super().close()
 
 
@@ -42,10 +41,9 @@ class ObjectStore(FileSystem):
         cls.FILES.clear()
         FolderStore.FOLDERS.clear()
 
-    @classmethod
-    def changed(cls, path: str) -> None:
+    def put(self, path: str, content: bytes) -> None:
         ObjectStore.now += 0.001
-        cls.CHANGED[path] = ObjectStore.now
+        self.FILES[path], self.CHANGED[path] = content, ObjectStore.now
 
     def join(self, basepath: str, *paths: str) -> str:
         return "/".join([basepath.rstrip("/"), *(path.strip("/") for path in paths)])
@@ -64,7 +62,7 @@ class ObjectStore(FileSystem):
         yield from [self.metadata(path) for path in sorted(self.FILES) if path.startswith(dir_or_prefix)]
 
     def create(self, path: str, mime_type: str = "", compression_type: str = CompressionTypes.AUTO) -> Any:
-        return self._compressed(_Upload(self.FILES, path), path, compression_type)
+        return self._compressed(_Upload(self, path), path, compression_type)
 
     def open(self, path: str, mime_type: str = "", compression_type: str = CompressionTypes.AUTO) -> Any:
         return self._compressed(io.BytesIO(self._content(path)), path, compression_type)
@@ -80,8 +78,7 @@ class ObjectStore(FileSystem):
 
     def copy(self, source_file_names: Sequence[str], destination_file_names: Sequence[str]) -> None:
         for source, target in zip(source_file_names, destination_file_names, strict=True):
-            self.FILES[target] = self._content(source)
-            self.changed(target)
+            self.put(target, self._content(source))
 
     def rename(self, source_file_names: Sequence[str], destination_file_names: Sequence[str]) -> None:
         for source, target in zip(source_file_names, destination_file_names, strict=True):

@@ -43,21 +43,18 @@ def test_records_in_memory_have_the_sums_of_the_pipeline(name: str, tmp_path: Pa
     values = {label: each.values for label, each in loaded.slices.items()}
     assert values == {label: each["values"] for label, each in summary["slices"].items()}
     table = pq.read_table(run.output / "samples").sort_by("sample_id")
-    assert found.samples.sort_by("sample_id").equals(table)
-    assert loaded.samples.sort_by("sample_id").equals(table)
-    for part in ("values", "intervals", "slices", "coverage", "sums", "warnings", "main_metrics"):
-        assert getattr(loaded, part) == getattr(found, part), part
+    from_files = beamscore.evaluate(name, str(files[0]), [str(files[1])], slices=["source"])
+    for result in (found, loaded, from_files):
+        assert result.samples.sort_by("sample_id").equals(table)
+        for part in ("values", "intervals", "slices", "coverage", "sums", "warnings", "main_metrics"):
+            assert getattr(result, part) == getattr(found, part), part
 
 
-def test_files_are_evaluated_by_the_pipeline_and_systems_loaded_by_name(tmp_path: Path) -> None:
+def test_systems_are_loaded_by_name_and_sides_are_both_files_or_neither(tmp_path: Path) -> None:
     run = evaluate(tmp_path, SIGNS[0], SIGNS[1], "--predictions", f"perfect={SIGNS[0]}", config="traffic_rules")
     found = beamscore.load(f"{run.output}:predictions")
     assert set(found.samples["system"].to_pylist()) == {"predictions"}
-    from_files = beamscore.evaluate("traffic_rules", str(SIGNS[0]), [str(SIGNS[1])])
-    in_memory = beamscore.evaluate("traffic_rules", *map(read, SIGNS))
-    assert from_files.values == found.values
-    for part in ("sums", "values", "intervals", "slices"):
-        assert getattr(from_files, part) == getattr(in_memory, part), part
+    assert found.values == run.summary["systems"]["predictions"]["values"]
     with pytest.raises(ValueError, match="it holds 2 systems; give one of "):
         beamscore.load(run.output)
     with pytest.raises(ValueError, match="nowhere"):

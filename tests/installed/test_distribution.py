@@ -16,22 +16,14 @@ import pytest
 from beamscore.metrics.registry import benchmark_names
 from tests.flink.install import install, new_environment, run
 from tests.runs import evaluate, write_lines
+from tests.test_benchmark_files import EXAMPLE
 from tests.worker_pool import bare_environment, portable_cluster, started_workers
 
 pytestmark = pytest.mark.dist
 
 PROJECT = Path(__file__).resolve().parents[2]
-_NOT_OURS = (
-    ".venv*",
-    ".git",
-    "out",
-    "node_modules",
-    "build",
-    "dist",
-    "*.egg-info",
-    "__pycache__",
-    ".*_cache",
-    ".hypothesis",
+_NOT_OURS = shutil.ignore_patterns(
+    ".venv*", ".git", "out", "node_modules", "build", "dist", "*.egg-info", "__pycache__", ".*_cache", ".hypothesis"
 )
 SIDES = ("ground_truth", "predictions")
 FLOORS = ("metrics", "transforms", "pipelines")
@@ -41,7 +33,7 @@ BENCHMARKS = [name for name in benchmark_names() if name != "toy"]
 def build_source(folder: Path) -> Path:
     """Returns the source distribution of the project as it is now; nothing is left in the working tree."""
     tree = folder / "tree"
-    shutil.copytree(PROJECT, tree, ignore=shutil.ignore_patterns(*_NOT_OURS))
+    shutil.copytree(PROJECT, tree, ignore=_NOT_OURS)
     run(new_environment(folder / "tools", "build>=1,<2"), "-m", "build", "--sdist", "--outdir", folder / "sdist", tree)
     (archive,) = (folder / "sdist").glob("*.tar.gz")
     shutil.rmtree(tree)
@@ -121,9 +113,10 @@ def test_the_launcher_of_the_template_runs_without_the_checkout(installed: Insta
 
 @pytest.fixture(scope="module")
 def plugin(installed: Installed) -> str:
-    """Installs the package of tests/plugin beside beamscore; returns the name of its benchmark."""
+    """Installs tests/plugin, with the class of the docs, beside beamscore; returns the name of the benchmark."""
     source = installed.folder.parent / "plugin"
     shutil.copytree(PROJECT / "tests" / "plugin", source)
+    (source / "word_error_rate" / "benchmark.py").write_text(EXAMPLE.replace("class WER(", "class WordErrorRate("))
     constraints = source.with_name("constraints.txt")
     for arguments in (("--no-deps", source), ("pytest", "pytest-timeout", "hypothesis")):
         install(installed.python, "-c", constraints, *arguments)
@@ -139,16 +132,14 @@ def test_a_benchmark_of_another_package_is_listed_configured_and_run_on_a_pool_o
     (tmp_path / "config.yaml").write_text(f"benchmark: {plugin}\ncase_sensitve: true\n")
     done = installed.run("beamscore", "evaluate", tmp_path / "config.yaml")
     assert (done.returncode, "did you mean case_sensitive?" in done.stderr) == (2, True), done.stderr
-    truths = [
-        {"sample_id": "a", "text": "keep right here", "source": "phone"},
-        {"sample_id": "b", "text": "lane closed"},
-    ]
-    write_lines(tmp_path / "ground-truth.jsonl", truths)
-    write_lines(tmp_path / "predictions.jsonl", [{"sample_id": "a", "text": "Keep left"}])
-    inputs = [f"--{side}={tmp_path}/{side}.jsonl" for side in ("ground-truth", "predictions")]
+    inputs = ["--slice", "sample_id"]
+    sides = {"ground-truth": {"a": "keep right here", "b": "lane closed"}, "predictions": {"a": "Keep left"}}
+    for side, texts in sides.items():
+        records = [{"sample_id": name, "text": text} for name, text in texts.items()]
+        inputs.append(f"--{side}={write_lines(tmp_path / f'{side}.jsonl', records)}")
     for name, options in {"local": [], "pool": installed.cluster}.items():
         output = f"--output={tmp_path / name}"
-        done = installed.run("beamscore", "evaluate", plugin, *inputs, "--slice", "source", output, *options)
+        done = installed.run("beamscore", "evaluate", plugin, *inputs, output, *options)
         assert done.returncode == 0, done.stderr
     summary = json.loads((tmp_path / "local" / "summary.json").read_text())
     # a: one substitution and one deletion of 3 words; b has no prediction: 2 deletions of 2 words.

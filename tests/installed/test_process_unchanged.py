@@ -1,4 +1,6 @@
-"""Importing or calling beamscore changes nothing in the process of whoever does it."""
+"""beamscore among code of others: importing or calling it changes nothing in the process of whoever does it, and the
+command takes none of the packages of its folder.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.worker_pool import bare_environment
+
 pytestmark = pytest.mark.dist
 
 ROOT = Path(__file__).parents[2]
 CORPUS = ROOT / "tests" / "corpora" / "traffic_rules"
+PROGRAM = Path(sys.executable).with_name("beamscore")
 GOOD = '{"sample_id": "a", "text": "good"}\n'
 
 # The state of a process that a user may notice. Third-party libraries are imported before the first snapshot where what
@@ -68,11 +73,9 @@ import apache_beam, apache_beam.io.aws.s3io, apache_beam.runners.worker.sdk_work
 from apache_beam.runners.portability.fn_api_runner import execution, fn_runner
 logging.getLogger().handlers.clear()
 """
-SIDES = f"""
-truths, predictions = (
-    [json.loads(line) for line in list(open({str(CORPUS)!r} + f"/{{side}}.jsonl"))[:5]]
-    for side in ("ground_truth", "predictions")
-)
+SIDES = """
+from tests.generate.traffic_rules import sample
+truths, predictions = map(list, zip(*(sample(number, 1) for number in range(5))))
 """
 
 
@@ -125,3 +128,37 @@ def test_files_and_a_transform_change_nothing_more_than_a_pipeline_does(tmp_path
         "check('Evaluate', before)\n",
         tmp_path,
     )
+
+
+def foreign(folder: Path, *names: str) -> Path:
+    """Returns `folder` with packages of these names, none of which can be imported."""
+    for name in names:
+        (folder / name).mkdir()
+        (folder / name / "__init__.py").write_text("raise ImportError(f'this is the {__name__} of somebody else')\n")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("program", "names", "more"),
+    [
+        ([PROGRAM], ["metrics", "transforms", "pipelines", "yaml", "numpy"], ["--processes", "2"]),
+        # A module that is run takes the packages beside it that are not its own.
+        ([sys.executable, "-m", "beamscore.pipelines.commands"], ["metrics", "transforms"], []),
+    ],
+)
+def test_the_command_and_its_workers_import_what_is_installed(
+    tmp_path: Path, program: list[str | Path], names: list[str], more: list[str]
+) -> None:
+    if not PROGRAM.exists():
+        pytest.skip("needs the program beamscore beside this Python")
+    inputs = [f"--{side}={CORPUS / side.replace('-', '_')}.jsonl" for side in ("ground-truth", "predictions")]
+    flags = ["--output", "out", "--set", "bootstrap.replicates=2", "--quiet", *more]
+    done = subprocess.run(
+        [*program, "evaluate", "traffic_rules", *inputs, *flags],
+        cwd=foreign(tmp_path, *names),
+        env=bare_environment(Path(sys.executable)),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
