@@ -56,7 +56,7 @@ class Scored:
         self.name, self.benchmark = benchmark.name, benchmark
         generate = generator(self.name)
         self.records = [generate(index, 3) for index in range(COUNT)]
-        kind = tuple[benchmark.truth_type, benchmark.prediction_type | None]  # type: ignore[name-defined, misc]
+        kind = tuple[benchmark.truth_type, benchmark.prediction_type | None]  # type: ignore[name-defined]
         self.pairs = [
             Pair(each[0]["sample_id"], *msgspec.json.decode(msgspec.json.encode(each), type=kind))
             for each in self.records
