@@ -36,7 +36,7 @@ from beamscore.transforms.io.readers import MAX_ARRAYS
 from beamscore.transforms.records import Quarantined
 from beamscore.transforms.rows import SLICE_PREFIX, sample_schema
 from tests.plain_loop import make_benchmark
-from tests.runs import command, evaluate, write_lines
+from tests.runs import command, evaluate, without_progress, write_lines
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -175,7 +175,7 @@ def follow(block: str) -> tuple[list[str], list[str]]:
             code, stdout, stderr = command(*shlex.split(line, comments=True)[1:])
             assert code == (1 if line.endswith("# exits with code 1") else 0), stderr
             assert "Traceback" not in stderr
-            errors += stderr.splitlines()
+            errors += without_progress(stderr).splitlines()
         else:
             stdout = subprocess.run(line, shell=True, check=True, capture_output=True, text=True).stdout
         outputs.append(stdout)

@@ -157,12 +157,9 @@ def _moved(rng: random.Random, item: Any, error: float) -> Any:
         return item
     if not {"x", "x0"} & item.keys():
         return {name: _moved(rng, each, error) for name, each in item.items()}
-    moved = {}
-    for name, sigma in (("x", 8), ("y", 8), ("x0", 4), ("y0", 1), ("width", 4), ("height", 1)):
-        if name in item:
-            shifted = item[name] + round(rng.gauss(0, sigma * error))
-            moved[name] = max(0, shifted) if name in ("width", "height") else shifted
-    return moved
+    sigmas = {"x": 8, "y": 8, "x0": 4, "y0": 1, "width": 4, "height": 1}
+    moved = {name: item[name] + round(rng.gauss(0, sigmas[name] * error)) for name in sigmas if name in item}
+    return {name: max(0, each) if name in ("width", "height") else each for name, each in moved.items()}
 
 
 def _misread(rng: random.Random, text: str, error: float) -> str:
@@ -193,11 +190,11 @@ def _blocks(rng: random.Random, blocks: list[Json], error: float) -> list[Json]:
 
 
 def _roles(rng: random.Random, roles: list[Json], error: float) -> list[Json]:
-    read = []
-    for role in roles:
-        luck = rng.random()
-        if luck >= error / 10:
-            read.append({"id": role["id"], "role": rng.choice(ROLES) if luck > 1 - error / 3 else role["role"]})
+    read = [
+        {"id": role["id"], "role": rng.choice(ROLES) if luck > 1 - error / 3 else role["role"]}
+        for role in roles
+        if (luck := rng.random()) >= error / 10
+    ]
     if rng.random() < error / 4:
         read.append({"id": 999, "role": "tick_label"})
     return read
