@@ -132,7 +132,7 @@ def test_the_service_runs_an_evaluation_of_the_day_and_tries_again_only_what_may
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="there is no systemd-analyze here")
 def test_the_units_are_valid() -> None:
-    verify = ["systemd-analyze", "verify", *UNITS.iterdir()]
+    verify = ["systemd-analyze", "verify", *map(str, UNITS.iterdir())]
     assert subprocess.check_output(verify, stderr=subprocess.STDOUT) == b""
 
 
