@@ -141,10 +141,15 @@ def test_a_scorer_adds_up_what_a_loop_gives_it_and_travels_to_other_processes() 
         (first if start % 2 else second).update(part, given)
     first.merge(pickle.loads(pickle.dumps(second)))
     assert (first.compute().sums, first.compute().values) == (whole.sums, whole.values)
-    with pytest.raises(ValueError, match=r"^\d\d samples were scored by both, such as "):
-        first.merge(second)
-    with pytest.raises(ValueError, match="other benchmarks, options or settings"):
-        first.merge(beamscore.Scorer("toy"))
+    one = beamscore.Scorer("traffic_rules")
+    one.update(truths[:1], [])
+    for other, said in (
+        (second, r"^\d\d samples were scored by both, such as "),
+        (one, "^1 sample was scored by both, such as "),
+        (beamscore.Scorer("toy"), "other benchmarks, options or settings"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            first.merge(other)
 
 
 def test_one_pair_has_its_metrics_and_details() -> None:
