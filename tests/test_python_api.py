@@ -134,6 +134,8 @@ def test_a_scorer_adds_up_what_a_loop_gives_it_and_travels_to_other_processes() 
     whole, shared = (beamscore.evaluate("traffic_rules", truths, predictions, processes=n) for n in (1, 2))
     assert (shared.sums, shared.coverage, shared.intervals) == (whole.sums, whole.coverage, whole.intervals)
     assert shared.samples.equals(whole.samples)
+    low, high = whole.intervals[whole.main_metrics[0]] or (0, 0)
+    assert f" [{low:.4g}, {high:.4g}]" in repr(whole)
     first, second = beamscore.Scorer("traffic_rules"), beamscore.Scorer("traffic_rules")
     for start in range(0, len(truths), 7):
         part = truths[start : start + 7]
