@@ -20,7 +20,8 @@ from beamscore.metrics.statistics.measured import Measured
 from beamscore.metrics.statistics.paired import PairedDifference, paired_differences, same_samples
 from beamscore.metrics.statistics.sum_table import with_slices
 from beamscore.metrics.statistics.sums import Sums
-from tests.calibrate.differences import wrong_passes, wrong_verdicts
+from tests.calibrate.differences import alarms, family_alarms, wrong_passes, wrong_verdicts
+from tests.calibrate.populations import CASES
 from tests.metrics.statistics.samples import TOY, Statistics, added, measured
 from tests.plain_loop import make_benchmark
 from tests.toy import ToyBenchmark
@@ -286,6 +287,16 @@ def test_what_depends_on_a_statistic() -> None:
     regions = {"detection.regions": 9, "detection.detections": 5, "agreement.location": 4, "prediction.located": 5}
     found = comparison.dependencies(make_benchmark("figure_text"), Sums.of(regions))
     assert "agreement.location_max" in found["detection.detections"] & found["detection.regions"]
+
+
+def test_equal_systems_are_seldom_told_apart_and_a_known_effect_is_found() -> None:
+    (case,) = (each for each in CASES if each.name == "chemistry exact_match")
+    equal, better = alarms(case, 100, 0.0, 300, 3), alarms(case, 100, 0.2, 100, 3)
+    # 300 pairs: 5 % has a standard error of 1.3 %.
+    assert (equal.swap <= 0.09, equal.plain <= 0.1, better.swap > max(0.6, better.apart + 0.2)) == (True, True, True)
+    # Of many cells few alarm at once.
+    cells = family_alarms(5, 4, 200, 0, 0.0, 100, 3)
+    assert (cells.swap > 0.3, cells.verdict <= 0.12) == (True, True)
 
 
 def test_losses_that_few_units_show_seldom_pass() -> None:

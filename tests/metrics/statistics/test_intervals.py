@@ -191,6 +191,18 @@ def test_false_alarms_are_rare_and_changes_and_slow_drifts_are_found() -> None:
     assert [years.drift_detection_rate(fall, 20) for fall in (0.02, -0.02, 0.05, -0.05)] == [1.0] * 4
 
 
+def test_a_gate_with_looks_has_no_false_failure_in_some_years_and_finds_a_loss() -> None:
+    cell, count = years.Cell(churn=1.0, samples=50), 12
+    assert [years.false_failures(cell, course, count)[-1] for course in years.HARMLESS.values()] == [0] * 3
+    best, median = (years.false_failures(cell, years.UNCHANGED, count, best=best)[0] for best in (True, False))
+    assert best > 0.5 > median
+    nights = years.first_failures(cell, years.Course(years.MARGIN + 5), count)
+    # With one look and with 365.
+    assert (np.diff(nights, axis=1) >= 0).all()
+    assert np.median(nights[:, -1]) <= 3
+    assert nights.max() < years.NIGHTS
+
+
 NAMES = ("all", "cell[a|a]", "cell[a|b]", "cell[b|a]", "cell[b*|a]", "cell[x + y|a]", "part[a]", "party[a]")
 CHART = make_benchmark("chart")
 FAMILY = "cell[CLASS|*] + part[CLASS]"
