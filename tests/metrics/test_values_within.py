@@ -21,6 +21,7 @@ SPOTTED, READ = {"box": REGION["box"], "text": "a"}, {"id": "w", "text": "a"}
 
 CHARTS = [LINE, {**LINE, "task2": RIGHT}, {**LINE, "task5": LEGEND}, {**LINE, "task2": RIGHT, "task5": LEGEND}]
 ANSWERS = [None, {}, {"task2": RIGHT}, {"task2": WRONG}, {"task5": LEGEND_AWAY}, {"task2": WRONG, "task5": LEGEND}]
+RATES = [f"{task}.{rate}" for task in ("detection", "end_to_end") for rate in ("precision", "recall", "f1")]
 FALSE = {"box": [90, 0, 99, 9], "text": "b"}
 READINGS = [[], [{"box": REGION["box"]}], [SPOTTED], [FALSE], [READ], [SPOTTED, READ], [FALSE, READ]]
 
@@ -64,13 +65,3 @@ def test_a_metric_of_some_figures_is_null_where_the_corpus_has_none_and_where_th
         regions = [region for _, predicted, _ in drawn for region in (predicted or {"regions": ()})["regions"]]
         assert (whole["word_recognition.accuracy"] is not None) == (READ in regions)
         assert (whole["detection.recall"] is None) == (READ in regions and not any("box" in each for each in regions))
-
-
-RATES = [f"{task}.{rate}" for task in ("detection", "end_to_end") for rate in ("precision", "recall", "f1")]
-
-
-def test_what_is_predicted_in_one_slice_alone_is_0_in_the_other() -> None:
-    parts = [sums_of("figure_text", {"regions": [REGION]}, {"regions": [each]}) for each in (SPOTTED, READ)]
-    one, other = (BENCHMARKS["figure_text"].values_within(part, Sums.merged(parts)) for part in parts)
-    rates = (*RATES, "agreement.text", "word_recognition.accuracy")
-    assert [(one[rate], other[rate]) for rate in rates] == [*[(1, 0)] * 7, (0, 1)]

@@ -31,6 +31,7 @@ A, B = block("a", "one", 0, 0, 100, 10), block("b", "two", 30, 0, 100, 10)
 C, D = block("c", "two", 25, 0, 100, 10), block("d", "one", 0, 0, 90, 10)
 TWO = blocks(TITLE, block(1, "ef", 0, 100, 20, 10))
 OTHERS = blocks(TITLE, block(2, "gh", 200, 0, 20, 10), block(3, "ij", 200, 50, 20, 10))
+MERGED = blocks(*(block(x, "ab", x, 0, 20, 10) for x in (0, 60)))
 SPLIT = blocks(block("r", "cd", 50, 0.5, 45, 10), block("l", "ab", 0, 1.25, 45, 8.5))
 CASES: list[tuple[Any, ...]] = [
     # What is expected, published and, where it is said, released: examples of the law below, by hand.
@@ -42,6 +43,7 @@ CASES: list[tuple[Any, ...]] = [
     # Together they share 382.5 + 427.5 >= 0.8 of 1000. Their bounding box is 95 x 10, 9.5 of them in the block. Their
     # centres are at one height, so they are read from left to right.
     ("a split", blocks(block("t", "ab cd", 0, 0, 100, 10)), SPLIT, [0.8 * 902.5 / (1000 + 950 - 902.5), 1], None),
+    ("merged truths cover 0.4, exactly", MERGED, WHOLE, [0.8 * 800 / 1000, 1], None),
     *(
         ("a double underscore drops a block", blocks(TITLE, *more), blocks(TITLE, *others), [1, 1], [1, 1])
         for more, others in (([BLANK], []), ([], [BLANK]))
