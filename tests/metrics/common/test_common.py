@@ -119,18 +119,14 @@ def test_any_text_makes_a_document_of_its_own_shapes(text: str) -> None:
     assert '"M6.0 16.0L14.0 24.0M14.0 16.0L6.0 24.0"' in document
 
 
-@pytest.mark.parametrize(
-    ("image", "width", "height"),
-    [((300, 200), 300, 200), ((1200, 100), 600, 50), ((100, 840), 50, 420), ((900, 900), 420, 420)],
-)
-def test_a_picture_is_made_smaller_where_it_does_not_fit(image: tuple[int, int], width: float, height: float) -> None:
+def test_a_picture_is_made_smaller_where_it_does_not_fit() -> None:
     """The drawing is 620 pixels wide, of which 20 are left of the picture, and a picture at most 420 high."""
-    drawing = Drawing()
-    assert drawing.picture_above(20, 30, None) == 30
-    assert drawing.picture_above(20, 30, image) == 30 + height + 16
-    (found,) = ElementTree.fromstring(drawing.document(620, 560)).iter(f"{SVG}image")
-    place = {name: float(found.get(name) or "") for name in ("x", "y", "width", "height")}
-    assert place == {"x": 20, "y": 30, "width": width, "height": height}
+    assert Drawing().picture_above(20, 30, None) == 30
+    for image, width, height in ((300, 200), 300, 200), ((1200, 100), 600, 50), ((100, 840), 50, 420):
+        drawing = Drawing()
+        assert drawing.picture_above(20, 30, image) == 30 + height + 16
+        (found,) = ElementTree.fromstring(drawing.document(620, 560)).iter(f"{SVG}image")
+        assert [float(found.get(name) or "") for name in ("x", "y", "width", "height")] == [20, 30, width, height]
 
 
 def test_a_view_shows_its_frame_and_what_is_at_most_5_percent_outside() -> None:

@@ -162,16 +162,6 @@ def test_a_perfect_prediction_of_detailed_polygons_is_scored() -> None:
     assert score(regions, regions, geometry="polygon").statistics["detection.one_to_one"] == 10
 
 
-@settings(max_examples=150)
-@given(st.lists(st.lists(st.integers(0, 5), unique=True, max_size=6), max_size=6))
-def test_as_many_pairs_as_possible(neighbors: list[list[int]]) -> None:
-    partners = hopcroft_karp(neighbors, Budget(10**6))
-    taken = {(row, column) for row, column in enumerate(partners) if column is not None}
-    assert all(column in neighbors[row] for row, column in taken)
-    assert len({column for _, column in taken}) == len(taken)
-    assert len(taken) == plain.most_pairs({(row, column) for row, some in enumerate(neighbors) for column in some})
-
-
 def test_a_band_of_pairs_takes_work_in_proportion_and_pays_for_it() -> None:
     """Depth-first search that tries rows again takes exponential time here."""
     band = [[column for column in range(row + 49, row - 50, -1) if 0 <= column < 500] for row in range(500)]
