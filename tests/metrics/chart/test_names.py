@@ -13,9 +13,7 @@ from hypothesis import strategies as st
 from unicodeit.data import SUBSUPERSCRIPTS
 
 from beamscore.metrics.chart.classes import class_of
-from beamscore.metrics.chart.names import compared_labels, numbers, read_text, text_scores, without_latex
-from tests.metrics.common.test_common import TEXTS
-from tests.metrics.samples import edit_distance
+from beamscore.metrics.chart.names import compared_labels, numbers, read_text, without_latex
 
 
 def test_texts() -> None:
@@ -69,14 +67,3 @@ def test_numbers_and_labels() -> None:
     values = ("a", 2011, 2011.0, "2011.0", 1.5, -0.0, 1e22, math.nan, None)
     expected = ["a", "2011", "2011", "2011.0", "1.5", "0", "10000000000000000000000", "nan", ""]
     assert compared_labels(values, "published") == compared_labels(values, "released") == expected
-
-
-@settings(max_examples=60)
-@given(st.lists(TEXTS, max_size=4), st.lists(TEXTS, max_size=4), st.sampled_from(["", "x" * 101]))
-def test_texts_score_by_their_edits_over_the_longer_one(texts: list[str], others: list[str], long: str) -> None:
-    """A long text beside them changes how they are compared, but not the scores."""
-    for alpha in (1.0, 2.0):
-        scores = text_scores([*texts, long], others, alpha)
-        for text in texts:
-            distances = [edit_distance(text, other) / max(len(text), len(other), 1) for other in others]
-            assert [scores[text][other] for other in others] == [1 - distance**alpha for distance in distances]

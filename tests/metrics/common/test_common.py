@@ -17,7 +17,7 @@ from beamscore.metrics.benchmark import RejectedRecord
 from beamscore.metrics.common.assignment import best_pairs, best_pairs_below, best_sum, numpy_sum
 from beamscore.metrics.common.boxes import area, bounding_box, box_iou, pixel_iou, shared_area
 from beamscore.metrics.common.budget import Budget, OutOfBudget
-from beamscore.metrics.common.svg import MATCHED, MISSED, Drawing, Style, View
+from beamscore.metrics.common.svg import Drawing, Style
 from beamscore.metrics.common.text import character_error_rate, normalized
 from tests.metrics.samples import SVG, edit_distance
 from tests.metrics.samples import best_sum as plain_best_sum
@@ -127,22 +127,6 @@ def test_a_picture_is_made_smaller_where_it_does_not_fit() -> None:
         assert drawing.picture_above(20, 30, image) == 30 + height + 16
         (found,) = ElementTree.fromstring(drawing.document(620, 560)).iter(f"{SVG}image")
         assert [float(found.get(name) or "") for name in ("x", "y", "width", "height")] == [20, 30, width, height]
-
-
-def test_a_view_shows_its_frame_and_what_is_at_most_5_percent_outside() -> None:
-    drawing = Drawing()
-    view = View(drawing, (100, 50, 200, 1050), 10, 20, max_height=500)
-    assert [*view.end] == [10 + 100 / 2, 20 + 500]  # of 600 for 100, and of 500 for 1000, the smaller scale
-    for point in ((95, 0), (205, 1100), (94, 50), (206, 50), (100, -1), (100, 1101)):
-        view.mark(point, MATCHED, False, f"{point}")
-    view.outline([(100, 50), (200, 250)], MISSED, True, "line", "word", closed=False)
-    assert view.write_far() == 520 + 3 * 16
-    root = ElementTree.fromstring(drawing.document(620, 560))
-    circles = [(each.get("cx"), each.get("cy")) for each in root.iter(f"{SVG}circle")]
-    assert circles == [("7.5", "-5.0"), ("62.5", "545.0")]
-    assert [each.get("points") for each in root.iter(f"{SVG}polyline")] == ["10.0,20.0 60.0,120.0"]
-    labels = [(each.get("x"), each.get("y"), each.text) for each in root.iter(f"{SVG}text")]
-    assert labels == [("10.0", "132.0", "word"), ("10.0", "548.0", "4 parts lie far outside, not drawn")]
 
 
 @given(TEXTS, TEXTS)

@@ -206,7 +206,9 @@ def test_a_far_region_does_not_blow_up_the_picture() -> None:
     assert points[0] == points[1]
     notes = [[each for each in texts(svg) if "far" in each] for svg in (near, edge, far)]
     assert notes == [[], [], ["1 part lies far outside, not drawn"]]
-    # Over the real picture, what lies outside of that is not drawn.
-    svg = drawn([{"box": [400, 300, 800, 600]}], [at(830), at(831)], (800, 600))
-    assert "1 part lies far outside, not drawn" in texts(svg)
+    # Over the real picture, what lies outside by more than 5 % of 800 or 600 is not drawn.
+    inside = [at(830), {"box": [-40, -30, 10, 630]}]
+    outside = [at(831), *({"box": box} for box in ([-41, 0, 9, 9], [0, -31, 9, 9], [0, 0, 9, 631]))]
+    svg = drawn([{"box": [400, 300, 800, 600]}], [*inside, *outside], (800, 600))
+    assert "4 parts lie far outside, not drawn" in texts(svg)
     assert float(drawn([], []).get("width") or 0) < 1000
