@@ -8,7 +8,6 @@ import pytest
 
 from tests.metrics.chart import samples as make
 from tests.metrics.chart.samples import Json, axes, box, legend, output, tick
-from tests.plain_loop import total
 
 
 def scores(truth: Json, prediction: Json | None, protocol: str = "published") -> list[float | None]:
@@ -64,12 +63,3 @@ def test_scores(why: str, truth: Json, prediction: Json | None, published: Any, 
     assert set(scores(truth, None)) == {0}
     if released:
         assert scores(truth, prediction, "released") == pytest.approx(released), why
-
-
-def test_the_f_of_all_charts() -> None:
-    pairs = ((axes([tick(8, 10, 10)], [tick(9, 10, 10)]),) * 2, (THREE, WITH_EXTRAS))
-    # Released: the means of precision and recall are (1 + 1 + 1/2 + 1/2) / 4 and (1 + 1 + 1/2 + 1) / 4.
-    for protocol, expected in (("published", (1 + 1 + 1 / 2 + 2 / 3) / 4), ("released", f_measure(0.75, 0.875))):
-        options: Json = {"tasks": ["task4"], "protocol": protocol}
-        sums = total(make.score({"task4": truth}, {"task4": prediction}, **options) for truth, prediction in pairs)
-        assert make.benchmark(**options).values(sums)["task4.f1"] == pytest.approx(expected)
