@@ -11,9 +11,11 @@ from xml.etree import ElementTree
 
 import msgspec
 import pytest
+from hypothesis import strategies as st
 
 from beamscore.metrics.benchmark import RejectedRecord, SampleScore
 from beamscore.metrics.common.svg import EXTRA, IGNORED, MATCHED, MISSED, WRONG
+from beamscore.metrics.statistics.sums import Sums
 from tests.plain_loop import make_benchmark
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -40,6 +42,21 @@ def rejection(name: str, side: str, truth: Any, prediction: Any, **options: Any)
 
 def drawn(name: str, truth: Any, prediction: Any, image: tuple[int, int] | None = None) -> ElementTree.Element:
     return ElementTree.fromstring(make_benchmark(name).draw(*records(name, truth, prediction), None, image))
+
+
+def weighted(truths: Sequence[Any], predictions: Sequence[Any]) -> st.SearchStrategy[list[Any]]:
+    """Draws samples, each with its weight in a replicate."""
+    sample = st.tuples(st.sampled_from(truths), st.sampled_from(predictions), st.integers(0, 2))
+    return st.lists(sample, min_size=1, max_size=6)
+
+
+def whole_and_part(name: str, drawn: list[Any], **options: Any) -> list[dict[str, float | None]]:
+    """Returns the metrics of all samples, and those of a replicate: what a system attempts, all samples decide."""
+    sums = [(Sums.of(score(name, truth, said, **options).statistics), weight) for truth, said, weight in drawn]
+    corpus = Sums.merged(each for each, _ in sums)
+    part = Sums.merged(each for each, weight in sums for _ in range(weight))
+    benchmark = make_benchmark(name, **options)
+    return [benchmark.values(corpus), benchmark.values_within(part, corpus)]
 
 
 def texts(svg: ElementTree.Element) -> list[str]:

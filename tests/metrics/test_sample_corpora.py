@@ -1,5 +1,5 @@
-"""Scores, drawings and declared metrics are those of the last release, unless they were changed on purpose; and every
-benchmark draws by one contract.
+"""Scores with their details, values, tables and words, drawings and declared metrics are those of the last release,
+unless they were changed on purpose; and every benchmark draws by one contract.
 
 Whoever changes them writes the new digest here and a line in CHANGELOG.md. Formulas are left out: TeX draws them.
 """

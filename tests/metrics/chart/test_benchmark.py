@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
 
 from beamscore.metrics.chart.benchmark import ChartBenchmark
 from beamscore.metrics.chart.records import ALL_TASKS, ChartOptions, ChartPrediction, ChartTruth
@@ -14,6 +15,7 @@ from beamscore.pipelines.config.settings import load
 from tests.generate.chart import CLASSES
 from tests.metrics.chart import samples as make
 from tests.metrics.chart.samples import Json, block, blocks, box, chart_type, data, elements, output, series
+from tests.metrics.samples import weighted, whole_and_part
 from tests.plain_loop import total
 
 NAMES = ChartBenchmark.sample_metric_names()
@@ -113,6 +115,24 @@ def test_released_averages_tasks_5_6b_and_7_over_the_predictions_alone() -> None
         assert values["task6a.score"] == values["task2.detection"] == pytest.approx(other)
     bad = {**WHOLE, "task6": data({"name": "s", "data": {}})}
     assert "must be a list" in make.rejection("ground_truth", bad, None, protocol="released")
+
+
+RIGHT, WRONG = ({"task2": blocks(block(0, "a", x, 0, 10, 10))} for x in (0, 90))
+LEGEND, LEGEND_AWAY = ({"task5": make.legend(_0=box(x, 0, 10, 10))} for x in (0, 90))
+LINE = {"task1": chart_type("Line")}
+CHARTS = [LINE, {**LINE, **RIGHT}, {**LINE, **LEGEND}, {**LINE, **RIGHT, **LEGEND}]
+ANSWERS = [None, {}, RIGHT, WRONG, LEGEND_AWAY, {**WRONG, **LEGEND}]
+
+
+@given(weighted(CHARTS, ANSWERS))
+def test_a_task_of_some_charts_is_null_where_the_corpus_attempts_none_and_where_they_have_none(drawn: Any) -> None:
+    whole, part = whole_and_part("chart", drawn, tasks=["task2", "task5"])
+    for metric, task in (("task2.detection", "task2"), ("task2.hmean", "task2"), ("task5.score", "task5")):
+        there = [(predicted, weight) for truth, predicted, weight in drawn if task in truth]
+        attempted = any(task in (predicted or ()) for predicted, _ in there)
+        idle = not attempted and any(predicted is not None for predicted, _ in there)
+        assert (whole[metric] is None) == (idle or not there)
+        assert (part[metric] is None) == (whole[metric] is None or not any(weight for _, weight in there))
 
 
 def test_the_score_is_the_mean_of_what_is_measured_of_what_the_ground_truth_has() -> None:

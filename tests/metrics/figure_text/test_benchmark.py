@@ -58,13 +58,12 @@ CASES: list[tuple[Any, ...]] = [
     ("other words", [LONG], [{**LONG, "text": "RNA"}], {}, {"agreement.location": 1, "agreement.text": 0}),
     ("a bent polygon", ARC, ARC, {"geometry": "polygon"}, {"end_to_end.f1": 1, "detection.f1": 1}),
     # A region without a text, and what is found there, do not count: precision is 1 / 2 of the first and the last.
-    ("wordless", WORDLESS, FOUND, {}, {"end_to_end.recall": 1, "end_to_end.precision": 1 / 2}),
-    ("wordless", WORDLESS, FOUND, {}, {"detection.precision": 2 / 3, "agreement.text_max": 1 / 2}),
-    ("wordless", WORDLESS, FOUND, {}, {"end_to_end.recall[difficulty=small]": None}),
+    ("wordless", WORDLESS, FOUND, {}, {"end_to_end.recall": 1, "end_to_end.precision": 1 / 2,
+     "detection.precision": 2 / 3, "agreement.text_max": 1 / 2, "end_to_end.recall[difficulty=small]": None}),
     ("words by subset", LABELLED_WORDS, READ_TWO, {}, {f"{ACCURACY}[difficulty=small]": 1 / 2, ACCURACY: 2 / 3}),
     ("odd texts and labels", ODD, ODD, {}, {"detection.f1[difficulty=]=[]": 1}),
     ("nulls", [at(0, **dict.fromkeys(("id", "points", "text", "ignore")))], [at(0, id=None)], {}, {"detection.f1": 1}),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("why", "truth", "prediction", "options", "expected"), CASES)
@@ -91,6 +90,25 @@ def test_a_subset_is_the_benchmark_with_the_others_ignored(drawn: Any, data: Any
     assert any(name.endswith(suffix) for name in subset) == any_small
     if any_small:
         assert {name: subset.get(name + suffix) for name in expected} == pytest.approx(expected)
+
+
+SPOTTED, FALSE, READING = at(0, text="DNA"), at(90, text="b"), {"id": "a", "text": "DNA"}
+READINGS = [[], [at(0)], [SPOTTED], [FALSE], [READING], [SPOTTED, READING], [FALSE, READING]]
+OF_REGIONS = [f"{task}.{rate}" for task in ("detection", "end_to_end") for rate in (*RATES, "f1")]
+
+
+@given(samples.weighted([{"regions": []}, {"regions": [A]}], [None, *({"regions": each} for each in READINGS)]))
+def test_a_metric_of_some_figures_is_null_where_the_corpus_has_none_and_where_they_have_no_region(drawn: Any) -> None:
+    whole, part = samples.whole_and_part("figure_text", drawn)
+    if any(truth["regions"] and weight for truth, _, weight in drawn):
+        for metric in (*OF_REGIONS, "agreement.location", "agreement.text", ACCURACY):
+            assert (part[metric] is None) == (whole[metric] is None), metric
+    if any(truth["regions"] for truth, _, _ in drawn):
+        regions = [region for _, predicted, _ in drawn for region in (predicted or {"regions": ()})["regions"]]
+        assert (whole[ACCURACY] is not None) == (READING in regions)
+        assert (whole["detection.recall"] is None) == (
+            READING in regions and not any("box" in each for each in regions)
+        )
 
 
 def test_the_papers_worked_example_of_agreement() -> None:
