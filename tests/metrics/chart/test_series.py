@@ -28,8 +28,8 @@ def score(kind: str, truth: Json, prediction: Json, **options: Any) -> float:
     return task6b
 
 
-def one(*pairs: tuple[Any, Any], name: Any = "s") -> Json:
-    return data(series(name, *pairs))
+def one(*pairs: tuple[Any, Any]) -> Json:
+    return data(series("s", *pairs))
 
 
 REST = ("b", 200), ("c", 300)
@@ -46,33 +46,29 @@ FIVE = BOX["output"]["data series"][0]["data"]
 SQUARE, DIAGONAL = one((0, 0), (0, 2), (2, 0), (2, 2)), one((0, 0), (1, 1), (2, 2))
 
 
-def case(why: str, kind: str, truth: Json, prediction: Json, expected: float, **options: Any) -> tuple[Any, ...]:
-    return why, kind, truth, prediction, expected, options
-
-
 CASES = [
-    case("label times value: 1 - 0.25, 1/2 * 1, 1 * 0", BAR, ABC, one(("a", 1.25), ("bx", 2), ("c", 9)), 1.25 / 3),
-    case("numbers are labels", BAR, one((21, 1), (22, 2), (23, 3)), one((21, 1), (22, 2), (29, 3)), 2.5 / 3),
-    case("values that are no numbers match nothing", BAR, ABC, one(("a", "1"), ("b", "n/a"), ("c", None)), 1 / 3),
-    case("a point without a number", "Scatter", SQUARE, one((0, 0), (0, 2), (2, 0), (2, "?")), 0.75),
-    case("points without numbers are left out", "Line", DIAGONAL, one((0, 0), ("one", 1), (2, 2)), 1),
-    case("all of them", "Line", DIAGONAL, one(("zero", 1)), 0),
-    case("five numbers", PLOT, BOX, summary(0, 1, "2.5", 3, 4), 1 - 0.1 / 2.5**0.5),
+    ("label times value: 1 - 0.25, 1/2 * 1, 1 * 0", BAR, ABC, one(("a", 1.25), ("bx", 2), ("c", 9)), 1.25 / 3),
+    ("numbers are labels", BAR, one((21, 1), (22, 2), (23, 3)), one((21, 1), (22, 2), (29, 3)), 2.5 / 3),
+    ("values that are no numbers match nothing", BAR, ABC, one(("a", "1"), ("b", "n/a"), ("c", None)), 1 / 3),
+    ("a point without a number", "Scatter", SQUARE, one((0, 0), (0, 2), (2, 0), (2, "?")), 0.75),
+    ("points without numbers are left out", "Line", DIAGONAL, one((0, 0), ("one", 1), (2, 2)), 1),
+    ("all of them", "Line", DIAGONAL, one(("zero", 1)), 0),
+    ("five numbers", PLOT, BOX, summary(0, 1, "2.5", 3, 4), 1 - 0.1 / 2.5**0.5),
     # The examples of docs/explanation/benchmarks/chart.md: 0.962 and 0.833; the deviations are 15.81 and 100 (ddof 1).
-    case("33 for 30", PLOT, TENS, summary(10, 20, 33, 40, 50), (4 + 1 - 3 / math.sqrt(1000 / 4)) / 5),
-    case("150 for 100", BAR, one(("a", 100), *REST), one(("a", 150), *REST), (2 + 1 - 50 / 100) / 3),
-    case("unreadable ones for none", BAR, one(), one((1, "?")), 0),
+    ("33 for 30", PLOT, TENS, summary(10, 20, 33, 40, 50), (4 + 1 - 3 / math.sqrt(1000 / 4)) / 5),
+    ("150 for 100", BAR, one(("a", 100), *REST), one(("a", 150), *REST), (2 + 1 - 50 / 100) / 3),
+    ("unreadable ones for none", BAR, one(), one((1, "?")), 0),
     *(
-        case("an x that is no finite number is a label", kind, one((word, 1), ("2", 2)), one((word, 1), ("2", 2)), 1)
+        ("an x that is no finite number is a label", kind, one((word, 1), ("2", 2)), one((word, 1), ("2", 2)), 1)
         for kind in ("Line", "Scatter")
         for word in ("nan", "1e999", None, "2001 (est.)")
     ),
 ]
 
 
-@pytest.mark.parametrize(("why", "kind", "truth", "prediction", "expected", "options"), CASES)
-def test_scores(why: str, kind: str, truth: Json, prediction: Any, expected: float, options: Any) -> None:
-    assert score(kind, truth, prediction, **options) == pytest.approx(expected, abs=1e-12), why
+@pytest.mark.parametrize(("why", "kind", "truth", "prediction", "expected"), CASES)
+def test_scores(why: str, kind: str, truth: Json, prediction: Any, expected: float) -> None:
+    assert score(kind, truth, prediction) == pytest.approx(expected, abs=1e-12), why
 
 
 Points = list[tuple[float, float]]
@@ -158,8 +154,6 @@ POINT: dict[str, Any] = {
     "Scatter": st.tuples(st.integers(0, 9), st.integers(0, 9)),
     "Line": st.tuples(st.integers(0, 4), st.sampled_from([-3, 0, 0, 5, 10])),
 }
-
-
 PARAMETERS = st.fixed_dictionaries({"alpha": st.sampled_from([1, 2]), "gamma": st.sampled_from([1, 0.5, 2])})
 
 
