@@ -83,8 +83,8 @@ def spend(budget: Budget, reading: Any, comparing: int) -> None:
 def test_the_side_whose_size_is_at_fault_is_rejected() -> None:
     for reading, comparing, side, reason in (
         ([], 11, "sample", r"max_steps=10 allows \(at least 11 steps\): raise max_steps"),
-        ([("ground_truth", 4), ("prediction", 7)], 0, "prediction", "; 7 of the steps are to read the prediction"),
-        ([("prediction", 4), ("ground_truth", 7)], 0, "ground_truth", "; 7 of the steps are to read the ground truth"),
+        ([("ground_truth", 5), ("prediction", 6)], 0, "prediction", "; 6 of the steps are to read the prediction"),
+        ([("prediction", 5), ("ground_truth", 6)], 0, "ground_truth", "; 6 of the steps are to read the ground truth"),
         # A prediction of more than twice the size is wrong, however far its comparison would have come.
         ([("ground_truth", 2), ("prediction", 4)], 5, "sample", "max_steps=10 allows"),
         ([("ground_truth", 2), ("prediction", 5)], 4, "prediction", "max_steps=10 allows"),
