@@ -52,6 +52,7 @@ def test_a_line() -> None:
         ("ground_truth", '1 2 3 4 "Foot path"', word(BOX, "Foot path")),
         ("ground_truth", '1,2,3,4,"a \\"b\\" \\\\ c"', word(BOX, 'a "b" \\ c')),
         ("ground_truth", '1,2,3,4,"', word(BOX, '"')),
+        ("ground_truth", '1,2,3,4,12"', word(BOX, '12"')),
         ("ground_truth", "1,2,3,4,2015", word(BOX, "2015")),
         ("ground_truth", "-1.5,+2,3e1,.4,x", word({"box": [-1.5, 2, 30, 0.4]}, "x")),
         ("ground_truth", "1,2,3,4,,5", word(BOX, ",5")),
