@@ -16,8 +16,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums
-from beamscore.metrics.statistics.intervals import intervals, standard_errors
-from beamscore.metrics.statistics.measured import measure, spec_of
+from beamscore.metrics.statistics.measured import spec_of
 from beamscore.metrics.statistics.sum_table import PackedReplicates, SumTable
 from beamscore.metrics.statistics.sums import Sums
 from beamscore.pipelines.config import settings
@@ -26,6 +25,7 @@ from beamscore.pipelines.config.settings import Configuration
 from beamscore.pipelines.runs import documents
 from beamscore.pipelines.runs.gates import decide, gate_verdicts
 from beamscore.pipelines.runs.run import JudgedRuns, Run
+from beamscore.transforms import totals
 
 REPLICATES = 200
 SAMPLES = 400
@@ -44,30 +44,29 @@ class Part(NamedTuple):
     sums: documents.SystemSums
 
 
-@cache
-def part(right: int, samples: int = SAMPLES, first: int = 0, left_out: int = 0, predictions: str | None = "") -> Part:
+def slice_of(
+    right: int, samples: int, first: int = 0, left_out: int = 0, replicates: int = REPLICATES
+) -> totals.SliceResult:
     """Of `samples` samples from number `first` on, the first `right` are right; `left_out` others were rejected."""
-    benchmark, bootstrap = configuration({}).benchmark, Bootstrap(REPLICATES)
+    bootstrap = Bootstrap(replicates)
     sums = BootstrapSums(bootstrap)
     for number in range(samples):
         equal = int(number < right)
         sums.add(bootstrap.unit_hash(f"s{first + number}"), {"samples": 1, "equal": equal, "similarity": equal})
-    measured = measure(benchmark, Sums(), sums.table())
-    truths = {"read": samples + left_out, "scored": samples, "missing_prediction": 0, "rejected": left_out}
-    summary = documents.SystemSummary(
-        coverage={"ground_truth": truths},
-        predictions_fingerprint=f"{right} right" if predictions == "" else predictions,
-        values=measured.values,
-        intervals=intervals(benchmark, measured, 0.95),
-        errors=standard_errors(benchmark, measured),
-        units=dict(measured.units),
-        slices={},
-    )
-    replicates = PackedReplicates.of(sums.table().below().without_zeros())
-    return Part(
-        summary,
-        documents.SystemSums(coverage={}, sums=sums.sums().units(), counts={}, replicates=replicates, slices={}),
-    )
+    counts = {"read": samples + left_out, "scored": samples, "missing_prediction": 0, "rejected": left_out}
+    counted = totals.SliceTotals(sums, {f"ground_truth.{status}": count for status, count in counts.items()})
+    given = (totals.SliceKey(0), counted)
+    (found,) = totals.slice_results(configuration({}).benchmark, 0.95, [given], Sums(), clustered=False)
+    return found
+
+
+@cache
+def part(right: int, samples: int = SAMPLES, *more: int, predictions: str | None = "") -> Part:
+    """Returns what a run says of `slice_of` these; predictions: their fingerprint, by default one for each `right`."""
+    found = slice_of(right, samples, *more)
+    summary = documents.SystemSummary.of(found, documents.slice_coverage(found.coverage), 0, slices={})
+    known = {"fingerprint": None, "predictions_fingerprint": f"{right} right" if predictions == "" else predictions}
+    return changed(Part(summary, documents.SystemSums.of(found, coverage={}, slices={})), **known)
 
 
 CONFIG = {"missing": "wrong", "bootstrap": {"replicates": REPLICATES, "seed": 0}}
@@ -110,17 +109,22 @@ def verdict(gate: Gate, found: Part, against: Run | None = None, **more: Any) ->
 
 
 POINT: Any = {"judge": "point"}
+ONLY_LOOK = ", which would fail as the only look, not as one of 365"
 
 
 @pytest.mark.parametrize(
     ("gate", "word", "reason", "value", "ends"),
     [
         (Gate(0.7), "pass", "0.8 (LOW to HIGH) is at least the minimum 0.7", 0.8, None),
-        (Gate(0.9), "fail", "0.8 (LOW to HIGH) is below the minimum 0.9", 0.8, None),
         (Gate(0.82), "inconclusive", "0.8 (LOW to HIGH): the interval contains the minimum 0.82", 0.8, None),
         (Gate(None, 0.9), "pass", "0.8 (LOW to HIGH) is at most the maximum 0.9", 0.8, None),
-        (Gate(None, 0.7), "fail", "0.8 (LOW to HIGH) is above the maximum 0.7", 0.8, None),
         (Gate(None, 0.8), "inconclusive", "0.8 (LOW to HIGH): the interval contains the maximum 0.8", 0.8, None),
+        # With a standard error of 0.02, it is at most 0.836, and 0.87 for 365 looks.
+        (Gate(0.845), "fail", "0.8 (LOW to HIGH) is below the minimum 0.845", 0.8, None),
+        (Gate(0.845, looks=365), "inconclusive", f"0.8 (LOW to HIGH) is below the minimum 0.845{ONLY_LOOK}", 0.8, None),
+        (Gate(None, 0.75), "fail", "0.8 (LOW to HIGH) is above the maximum 0.75", 0.8, None),
+        (Gate(None, 0.75, looks=365), "inconclusive", f"0.8 (LOW to HIGH) is above the maximum 0.75{ONLY_LOOK}", 0.8,
+         None),
         (Gate(0.7, 0.75, name="both"), "fail", "0.8 (LOW to HIGH) is above the maximum 0.75", 0.8, None),
         (Gate(0.8, **POINT), "pass", "0.8 is at least the minimum 0.8", 0.8, None),
         (Gate(0.81, **POINT), "fail", "0.8 is below the minimum 0.81", 0.8, None),
@@ -129,14 +133,15 @@ POINT: Any = {"judge": "point"}
         (Gate(0.9), "fail", "0.8 (0.7 to 0.899996) is below the minimum 0.9", 0.8, (0.7, 0.899996)),
         (Gate(None, 0.12345678, **POINT), "fail", "0.12345679 is above the maximum 0.12345678", 0.12345679, (0, 1)),
     ],
-)
+)  # fmt: skip
 def test_a_bound_is_judged_on_the_whole_interval_or_on_the_value(
     gate: Gate, word: Any, reason: str, value: float, ends: tuple[float, float] | None
 ) -> None:
     """320 of 400 samples are right: the interval is some 0.8 +- 0.04."""
-    low, high = ends or part(320).summary.intervals["exact_match"] or (0.0, 0.0)
+    known = part(320).summary
+    low, high = ends or known.intervals["exact_match"] or (0.0, 0.0)
     assert ends or (0.755 < low < 0.77 and 0.83 < high < 0.845)
-    shown = changed(part(320), values={"exact_match": value}, intervals={"exact_match": (low, high)})
+    shown = changed(part(320), values={**known.values, "exact_match": value}, intervals={"exact_match": (low, high)})
     assert verdict(gate, shown) == documents.GateVerdict(
         gate=gate.name or "exact_match", tier="blocking", system="ours", metric="exact_match", slice=None,
         judge=gate.judge, verdict=word, blocks=word != "pass", value=value, interval=(low, high),
@@ -160,6 +165,10 @@ def test_a_value_that_rounding_puts_beside_a_bound_is_at_the_bound(bound: float)
         (320, {}, "pass", ", no loss"),
         (380, {}, "pass", ", no loss"),
         (260, {"margin": 0.05}, "fail", ", worse by more than the margin of 0.05"),
+        # -0.15 with a standard error of sqrt(0.15 * 0.85 / 400) = 0.018: at most -0.115, and -0.081 for 365 looks.
+        (260, {"margin": 0.1}, "fail", ", worse by more than the margin of 0.1"),
+        (260, {"margin": 0.1, "looks": 365}, "inconclusive",
+         f", a loss beyond the margin of 0.1 that{ONLY_LOOK.removeprefix(', which')}"),
         (317, {}, "inconclusive", ", too wide to tell whether it is a loss"),
         (306, {"margin": 0.03}, "inconclusive", ", too wide to tell whether it is a loss beyond the margin of 0.03"),
         (317, {"margin": 0.05}, "pass", ", within the margin of 0.05"),
@@ -167,7 +176,7 @@ def test_a_value_that_rounding_puts_beside_a_bound_is_at_the_bound(bound: float)
         (318, {"margin": 0.005, **POINT}, "pass", ", within the margin of 0.005"),
         (322, POINT, "pass", ", no loss"),
     ],
-)
+)  # fmt: skip
 def test_a_comparison_is_judged_on_the_interval_of_the_paired_difference(
     ours: int, more: dict[str, Any], word: str, claim: str
 ) -> None:
@@ -192,41 +201,30 @@ def test_where_nothing_differs_only_the_same_predictions_are_equal_for_sure() ->
         assert ("fewer than 20 units may differ" in found[0].reason) == (words[0] != "pass")
 
 
+LEFT_OUT = (300, 396, 0, 4)
+
+
 @pytest.mark.parametrize(
-    ("declared", "margin", "words"),
+    ("declared", "margin", "theirs", "words"),
     [
-        ({"bounds": (None, 1.0)}, 0.05, {318: ("pass", True), 320: ("pass", False)}),
-        ({"higher_is_better": False}, 0.01, {380: ("fail", False), 260: ("pass", False)}),
+        ({"bounds": (None, 1.0)}, 0.05, (320,), {(318,): ("pass", True), (320,): ("pass", False)}),
+        ({"higher_is_better": False}, 0.01, (320,), {(380,): ("fail", False), (260,): ("pass", False)}),
+        # If the metric itself does not count samples, the others tell whether they are the same.
+        ({"per_sample": None}, 0.0, LEFT_OUT, {LEFT_OUT: ("pass", False)}),
     ],
 )
-def test_direction_and_bounds_are_those_of_the_metric(
-    declared: Any, margin: float, words: Any, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+def test_direction_bounds_and_counts_are_those_of_the_metric(
+    declared: Any, margin: float, theirs: Any, words: Any, monkeypatch: pytest.MonkeyPatch, request: Any
 ) -> None:
     """A pass of a metric without two bounds says what it does not see, unless the predictions are the same."""
     kind = type(configuration({}).benchmark)
-    monkeypatch.setattr(kind, "metrics", tuple(replace(spec, **declared) for spec in kind.metrics))
+    first, *others = kind.metrics
+    monkeypatch.setattr(kind, "metrics", (replace(first, **declared), *others))
     request.addfinalizer(spec_of.cache_clear)
     spec_of.cache_clear()
     gate = Gate(not_worse_than="baseline", margin=margin)
-    found = {right: verdict(gate, part(right), baseline(320)) for right in words}
-    assert {right: (each.verdict, "without two bounds" in each.reason) for right, each in found.items()} == words
-
-
-@pytest.mark.parametrize(
-    ("ours", "gate", "words"),
-    [
-        # -0.15 with a standard error of sqrt(0.15 * 0.85 / 400) = 0.018: at most -0.115, and -0.081 for 365 looks.
-        (260, Gate(not_worse_than="baseline", margin=0.1), ("fail", "inconclusive")),
-        # 0.8 with one of 0.02: at most 0.836 and 0.87.
-        (320, Gate(0.845), ("fail", "inconclusive")),
-        (320, Gate(None, 0.75), ("fail", "inconclusive")),
-    ],
-)
-def test_many_looks_ask_for_more_before_a_gate_fails(ours: int, gate: Gate, words: tuple[str, str]) -> None:
-    found = [verdict(msgspec.structs.replace(gate, looks=looks), part(ours), baseline(320)) for looks in (1, 365)]
-    assert tuple(each.verdict for each in found) == words
-    as_one = "would fail as the only look, not as one of 365" in found[1].reason
-    assert as_one == (words == ("fail", "inconclusive"))
+    found = {ours: verdict(gate, part(*ours), baseline(*theirs)) for ours in words}
+    assert {ours: (each.verdict, "without two bounds" in each.reason) for ours, each in found.items()} == words
 
 
 @hypothesis_settings(max_examples=25)
@@ -367,19 +365,6 @@ def test_a_pass_survives_what_each_side_alone_has_left_out(
 ) -> None:
     found = verdict(Gate(not_worse_than="baseline", margin=margin), part(*ours), baseline(*theirs))
     assert (found.verdict, said in found.reason) == (word, True), found.reason
-
-
-def test_for_a_metric_that_counts_no_samples_the_others_tell_whether_they_are_the_same(
-    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
-) -> None:
-    kind = type(configuration({}).benchmark)
-    first, *others = kind.metrics
-    monkeypatch.setattr(kind, "metrics", (replace(first, per_sample=None), *others))
-    request.addfinalizer(spec_of.cache_clear)
-    spec_of.cache_clear()
-    left_out = part(300, 396, 0, 4)
-    against = run_of({"ours": {"": left_out}})
-    assert verdict(Gate(not_worse_than="baseline"), left_out, against).verdict == "pass"
 
 
 def test_a_bound_is_not_passed_where_a_rare_loss_may_not_show() -> None:
