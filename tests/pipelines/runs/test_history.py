@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from beamscore.pipelines.reports.document import Document
 from beamscore.pipelines.reports.history import HistorySources, build_history, history_reports
-from beamscore.pipelines.runs.history import Change, History, histories
+from beamscore.pipelines.runs.history import Change, History, histories, median_night, recent_nights
 from beamscore.pipelines.runs.history_index import SCHEMA
 
 FIRST = datetime(2026, 1, 1, 2, tzinfo=timezone.utc)
@@ -237,3 +237,48 @@ def test_the_report_says_what_tonight_lacks_and_what_all_gates_come_to() -> None
         "exact_match of ours: its gate says invalid",
         "a gate on a slice, or on what the run does not have, says fail",
     ]
+
+
+@given(st.lists(st.integers(0, 100), min_size=1, max_size=9))
+def test_of_one_metric_it_is_the_median_and_of_equal_nights_the_last(values: list[int]) -> None:
+    found = history([row(day, value / 100) for day, value in enumerate(values)])
+    median = sorted(values)[(len(values) - 1) // 2]
+    last = max(day for day, value in enumerate(values) if value == median)
+    assert median_night(found.nights, ["exact_match"]) is found.nights[last]
+
+
+@pytest.mark.parametrize(
+    ("values", "errors", "nearest"),
+    [
+        # In similarity night 1, which has the median of exact_match, is 3 standard errors above the median.
+        ([(0.88, 0.95), (0.90, 0.98), (0.905, 0.951), (0.93, 0.949), (0.85, 0.94)], (ERROR, ERROR), 2),
+        # Without an error the unit is 1: from the medians 0.90 and 0.50, night 0 is 0.03 away, night 1 is 0.02 errors.
+        ([(0.93, 0.50), (0.90, 0.52), (0.80, 0.40)], (None, 1.0), 1),
+    ],
+)
+def test_of_several_metrics_it_is_the_night_that_is_far_in_none(values: Any, errors: Any, nearest: int) -> None:
+    metrics = ("exact_match", "similarity")
+    rows = [
+        row(day, value, metric=name, error=error)
+        for day, of_night in enumerate(values)
+        for name, value, error in zip(metrics, of_night, errors, strict=True)
+    ]
+    # The errors are those of the last night.
+    rows[1]["error"] = 9.0
+    found = history(rows)
+    assert [median_night(found.nights, each) for each in (metrics[:1], metrics)] == [
+        found.nights[1],
+        found.nights[nearest],
+    ]
+
+
+def test_recent_nights_compare_with_the_last_and_come_after_the_last_change() -> None:
+    days = range(10)
+    found = history([row(day, 0.9, ground_truth="9:cd" if day < 4 else "9:ab") for day in days])
+    assert recent_nights(found) == list(found.nights[4:])
+    assert recent_nights(found, 2) == list(found.nights[8:])
+    changed = history([row(day, 0.9 if day < 7 else 0.8) for day in days])
+    assert [change.night for change in changed.changes] == [changed.nights[7]]
+    assert recent_nights(changed) == list(changed.nights[7:])
+    by_another_formula = [row(day, 0.9, derived='{"a": "mean(b)"}' if day < 5 else '{"a": "mean(c)"}') for day in days]
+    assert len(recent_nights(history(by_another_formula))) == 5
