@@ -118,37 +118,33 @@ def test_what_would_be_rejected_replaced_or_not_scored_is_told(folder: Path) -> 
         assert line.startswith(f"  {number} of the first records would be rejected{ending}")
     (folder / "empty").mkdir()
     assert check("t.jsonl", "p.jsonl", "--output", "empty")[1][-1] == "output: empty is empty"
-    write_lines(folder / "other.jsonl", [{"sample_id": "s0", "foo": 1}])
-    write_lines(folder / "ids.jsonl", [{"sample_id": "other", "text": "x"}])
-    for name, sample_id in (("composed", "\u00e9"), ("decomposed", "e\u0301")):
-        write_lines(folder / f"{name}.jsonl", [{"sample_id": sample_id, "text": "x", "words": ["a"]}])
-    (folder / "cut.jsonl.gz").write_bytes(b"\x1f\x8b")
+
+
+NO_ID = "predictions: no predicted sample_id is in the ground truth"
+REFUSED = {
+    "t.jsonl named-p.jsonl": "predictions: no record has a field that toy reads, text; they have id, out; name",
+    "t.jsonl p.jsonl --set fields.prediction.text=x": "fields.prediction: there is no such side (did",
+    "t.jsonl ids.jsonl": f"{NO_ID} (which has s0, for example, not e\u0301)",
+    "composed.jsonl ids.jsonl": f"{NO_ID} (which has '\\xe9'",
+    "t.jsonl no-text.jsonl": "pairs: all of the first 2 would be rejected, such as s0: Expected `str",
+    "t.jsonl cut.jsonl.gz": "predictions: none of the first records can be read: cut.jsonl.gz",
+    "done/samples/x.jsonl p.jsonl --output done": "--output done: its result would replace the input",
+    "t.jsonl p.jsonl --output t.jsonl": "--output t.jsonl: cannot be written: ",
+}
+
+
+def test_what_the_run_would_refuse_is_refused(folder: Path) -> None:
+    evaluate(folder / "done", "t.jsonl", "p.jsonl", "--no-html")
+    write_lines(folder / "done" / "samples" / "x.jsonl", TRUTHS)
+    write_lines(folder / "composed.jsonl", [{"sample_id": "\u00e9", "text": "x"}])
+    write_lines(folder / "ids.jsonl", [{"sample_id": "e\u0301", "text": "x"}])
     write_lines(folder / "no-text.jsonl", [{"sample_id": f"s{number}", "text": 5} for number in range(2)])
-    for truths, predictions, more, problem in (
-        ("t.jsonl", "named-p.jsonl", (), "predictions: no record has a field that toy reads, text; they have id, out"),
-        ("t.jsonl", "named-p.jsonl", (), "predictions: no record has a sample_id that can be used"),
-        ("t.jsonl", "other.jsonl", (), "predictions: no record has a field that toy reads, text; they have foo; name"),
-        ("t.jsonl", "p.jsonl", ("--set", "fields.prediction.text=x"), "fields.prediction: there is no such side (did"),
-        (
-            "t.jsonl",
-            "ids.jsonl",
-            (),
-            "predictions: no predicted sample_id is in the ground truth (which has s0, for example, not other)",
-        ),
-        ("t.jsonl", "no-text.jsonl", (), "pairs: all of the first 2 would be rejected, such as s0: Expected `str"),
-        (
-            "composed.jsonl",
-            "decomposed.jsonl",
-            (),
-            "predictions: no predicted sample_id is in the ground truth (which has '\\xe9'",
-        ),
-        ("t.jsonl", "cut.jsonl.gz", (), "predictions: none of the first records can be read: cut.jsonl.gz"),
-        ("done/samples/x.jsonl", "p.jsonl", ("--output", "done"), "--output done: its result would replace the input"),
-        ("t.jsonl", "p.jsonl", ("--output", "t.jsonl"), "--output t.jsonl: cannot be written: "),
-    ):
-        write_lines(folder / "done" / "samples" / "x.jsonl", TRUTHS)
-        code, _, stderr = check(truths, predictions, *more)
+    (folder / "cut.jsonl.gz").write_bytes(b"\x1f\x8b")
+    for line, problem in REFUSED.items():
+        code, _, stderr = check(*line.split())
         assert (code, f"beamscore: {problem}" in stderr) == (2, True), stderr
+    # A side may have both faults.
+    assert "beamscore: predictions: no record has a sample_id that can be used" in check("t.jsonl", "named-p.jsonl")[2]
 
 
 def test_a_file_that_breaks_off_is_refused_as_by_the_run(folder: Path) -> None:

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -132,14 +132,13 @@ def test_standard_output_holds_the_result_alone_and_nothing_when_quiet(corpus: P
 
 
 def test_a_system_is_named_before_its_globs(corpus: Path) -> None:
-    for given, systems in (
-        (["ours=a=1.jsonl", "v1.2_x-y=b", "ours=c"], {"ours": ["a=1.jsonl", "c"], "v1.2_x-y": ["b"]}),
-        (["/data/day=3/a.jsonl", "gs://b/a=b"], {"predictions": ["/data/day=3/a.jsonl", "gs://b/a=b"]}),
-    ):
-        assert command_line.systems(given) == systems
-    named = evaluate(corpus / "out", "t.jsonl", "a=p.jsonl", "--predictions", "b=p.jsonl", "t.jsonl", "--quiet")
-    read = {name: found["coverage"]["predictions"]["read"] for name, found in named.summary["systems"].items()}
-    assert read == {"a": 6, "b": 12}
+    named = command_line.systems(["ours=a=1.jsonl", "v1.2_x-y=b", "ours=c"])
+    assert named == {"ours": ["a=1.jsonl", "c"], "v1.2_x-y": ["b"]}
+    paths = ["/data/day=3/a.jsonl", "gs://b/a=b"]
+    assert command_line.systems(paths) == {"predictions": paths}
+    run = evaluate(corpus / "out", "t.jsonl", "a=p.jsonl", "--predictions", "b=p.jsonl", "t.jsonl", "--quiet")
+    systems = run.summary["systems"]
+    assert {name: each["coverage"]["predictions"]["read"] for name, each in systems.items()} == {"a": 6, "b": 12}
 
 
 CUT = InputProblem("a.gz: cut off")
@@ -227,9 +226,9 @@ for arguments in {all_arguments}:
 """
 
 
-def imported_by(all_arguments: Sequence[Sequence[str]], *packages: str) -> list[list[str]]:
+def imported_by(all_arguments: Iterable[Sequence[str]], *packages: str) -> list[list[str]]:
     """Returns the exit code of each command, one after the other, and which of some packages were imported by then."""
-    text = IMPORTED.format(all_arguments=[list(each) for each in all_arguments], packages=packages)
+    text = IMPORTED.format(all_arguments=[*map(list, all_arguments)], packages=packages)
     done = subprocess.run([sys.executable, "-c", text], cwd=ROOT, capture_output=True, text=True, check=True)
     assert int(done.stdout.rpartition(":")[2]) < 1000, "hundreds of thousands of objects take half a second"
     # Nothing that is imported says anything: a line in another format would break the reader of JSON.
@@ -237,24 +236,19 @@ def imported_by(all_arguments: Sequence[Sequence[str]], *packages: str) -> list[
     return [line.split() for line in done.stdout.splitlines() if line.startswith(" ")]
 
 
-def test_help_imports_no_library_that_takes_long() -> None:
-    given = [["--help"], ["--version"], ["evaluate", "--help"], ["export", "--help"], ["benchmarks", "--names"]]
-    lines = imported_by(given, *HEAVY, "shapely", "numpy", "mlflow", "wandb")
-    assert [line for line in lines if line[0].isdigit()] == [["0"]] * 5
+WRONG = (
+    "no-such-command", "evaluate", "evaluate chart stray", "evaluate chart --set no-such-key=1",
+    "draw chart --output x.svg --set slices", "benchmarks no-such-benchmark", "export run --to nowhere",
+)  # fmt: skip
 
 
-def test_neither_the_list_of_benchmarks_nor_wrong_usage_imports_beam_or_scipy() -> None:
-    wrong = [
-        ["no-such-command"],
-        ["evaluate"],
-        ["evaluate", "chart", "stray"],
-        ["evaluate", "chart", "--set", "no-such-key=1"],
-        ["draw", "chart", "--output", "x.svg", "--set", "slices"],
-        ["benchmarks", "no-such-benchmark"],
-        ["export", "run", "--to", "nowhere"],
-    ]
-    lines = imported_by([*wrong, ["benchmarks"], ["compare", "no-such-run", "other", "--log-format", "json"]], *HEAVY)
-    assert lines[: len(wrong)] == [["2"]] * len(wrong)
+def test_neither_help_nor_wrong_usage_nor_the_list_of_benchmarks_imports_what_takes_long() -> None:
+    help_texts = ("--help", "--version", "evaluate --help", "export --help", "benchmarks --names")
+    lines = imported_by(map(str.split, help_texts), *HEAVY, "shapely", "numpy", "mlflow", "wandb")
+    assert [line for line in lines if line[0].isdigit()] == [["0"]] * len(help_texts)
+    late = ("benchmarks", "compare no-such-run other --log-format json")
+    lines = imported_by(map(str.split, (*WRONG, *late)), *HEAVY)
+    assert lines[: len(WRONG)] == [["2"]] * len(WRONG)
     assert ["0"] in lines
     # The check finds what is imported.
     assert lines[-1][:2] == ["2", "apache_beam"]
