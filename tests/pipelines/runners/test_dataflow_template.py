@@ -6,10 +6,10 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import apache_beam as beam
 import pytest
@@ -99,12 +99,7 @@ def test_parameters_have_what_dataflow_asks_for_and_take_what_is_right_alone(par
 def launched(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Configuration, PipelineOptions]]:
     """What reaches `evaluate`, of a launch with --check."""
     seen: list[tuple[Configuration, PipelineOptions]] = []
-
-    def check(*given: Any) -> int:
-        seen.append(given)
-        return 0
-
-    monkeypatch.setattr(evaluate_command, "_check", check)
+    monkeypatch.setattr(evaluate_command, "_check", lambda *given: seen.append(given) or 0)
     monkeypatch.setattr("beamscore.pipelines.runners.reachable._answered", {"gs://b"})
     return seen
 
@@ -146,16 +141,13 @@ def test_every_parameter_reaches_the_settings(
     assert options.view_as(GoogleCloudOptions).labels == ["team=readers", "airflow-version=v3-3-2"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
+def test_mistakes_end_the_launch(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments, message in (
         ([], "--config is missing; give a YAML file, or the name of a benchmark\n"),
         (["--config=toy", "--outputs=gs://b/out"], "--outputs=gs://b/out: neither beamscore nor Beam knows this"),
-    ],
-)
-def test_mistakes_end_the_launch(arguments: Sequence[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert dataflow_template.main(arguments) == 2
-    assert capsys.readouterr().err.startswith(f"beamscore: {message}")
+    ):
+        assert dataflow_template.main(arguments) == 2
+        assert capsys.readouterr().err.startswith(f"beamscore: {message}")
 
 
 @pytest.mark.parametrize("flag", ["--template_location=gs://bucket/job", "--no_wait_until_finish", ""])
@@ -172,18 +164,13 @@ def test_the_launcher_hands_the_job_over_and_without_a_runner_it_runs_here(
         assert dataflow_template.main([*given, "--no_wait_until_finish"]) == 0
         assert json.loads((tmp_path / "out" / "summary.json").read_bytes())["benchmark"] == "toy"
         return
-    built: list[beam.Pipeline] = []
-
-    def run(pipeline: beam.Pipeline) -> Any:
-        built.append(pipeline)
-        return SimpleNamespace(wait_until_finish=None)
-
+    run = Mock(return_value=SimpleNamespace(wait_until_finish=None))
     monkeypatch.setattr(beam.Pipeline, "run", run)
     monkeypatch.setattr(GoogleCloudOptions, "validate", lambda *_: [])
     monkeypatch.setattr(launch, "check_reachable", list)
     job = [option for option in JOB if not option.startswith("--template_location")]
     assert dataflow_template.main([*job, flag, *given]) == 0
-    assert len(built) == 1
+    run.assert_called_once()
     assert "continues without this command" in capsys.readouterr().out
 
 
