@@ -96,9 +96,8 @@ def test_infinity_and_nan_are_no_numbers_within_a_record_and_a_field_that_is_nan
     assert (found.values["overall.f1"], list(found.slices)) == (1, ['z={"within": null}'])
     # pandas has NaN in place of a missing value.
     nothing = form([{"sample_id": "a", "rules": math.nan}])
-    assert (
-        beamscore.evaluate("traffic_rules", rules(None), nothing, replicates=0).coverage["predictions"]["scored"] == 1
-    )
+    found = beamscore.evaluate("traffic_rules", rules(None), nothing, replicates=0)
+    assert found.coverage["predictions"]["scored"] == 1
 
 
 def test_a_column_that_no_ground_truth_has_is_refused_and_one_without_values_warned_of() -> None:
@@ -121,24 +120,16 @@ def test_a_column_that_no_ground_truth_has_is_refused_and_one_without_values_war
     assert scorer.compute().warnings == []
 
 
-@pytest.mark.parametrize(
-    ("truths", "predictions", "line"),
-    [
-        (TRUTHS, [], "the predictions: there is no record"),
-        (
-            [{"sample_id": "a", "text": "truth is bad"}],
-            [{"sample_id": "a", "text": "x"}],
-            "the predictions: nothing was scored: 1 ground-truth record rejected, 1 prediction record unmatched; see",
-        ),
-    ],
-)
-def test_an_empty_or_wrong_corpus_is_warned_of(truths: Any, predictions: Any, line: str) -> None:
-    write(truths, predictions)
-    for sides in ((truths, predictions), FILES):
-        with pytest.warns(UserWarning, match=r"the (ground truth|predictions): ") as caught:
-            (found,) = beamscore.evaluate("toy", *sides, replicates=0).warnings
-        assert [(str(each.message), each.filename) for each in caught] == [(found, __file__)]
-        assert found.startswith(line)
+def test_an_empty_or_wrong_corpus_is_warned_of() -> None:
+    bad, other = [{"sample_id": "a", "text": "truth is bad"}], [{"sample_id": "a", "text": "x"}]
+    rejected = "nothing was scored: 1 ground-truth record rejected, 1 prediction record unmatched; see"
+    for truths, predictions, line in ((TRUTHS, [], "there is no record"), (bad, other, rejected)):
+        write(truths, predictions)
+        for sides in ((truths, predictions), FILES):
+            with pytest.warns(UserWarning, match=r"the (ground truth|predictions): ") as caught:
+                (found,) = beamscore.evaluate("toy", *sides, replicates=0).warnings
+            assert [(str(each.message), each.filename) for each in caught] == [(found, __file__)]
+            assert found.startswith(f"the predictions: {line}")
 
 
 def test_integers_and_their_text_are_one_id_which_is_there_once_and_has_a_length() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,7 @@ def test_a_saved_result_is_the_run_of_the_pipeline(saved: Path, tmp_path: Path) 
     causes, worst = [], []
     for path in (saved / "bad", run.output):
         entries = json.loads((path / "run.json").read_bytes())["quarantine"]
-        causes.append(sorted(tuple(each[key] for key in ("cause", "side", "stage", "records")) for each in entries))
+        causes.append(sorted((each["cause"], each["side"], each["stage"], each["records"]) for each in entries))
         worst.append((path / "report.md").read_text().partition("### Worst")[2].partition("\n#")[0])
     assert causes[0] == causes[1]
     assert {cause for cause, *_ in causes[0]} == {"duplicate", "no_sample_id", "unmatched", "invalid"}
@@ -65,9 +66,8 @@ def test_a_saved_result_is_the_run_of_the_pipeline(saved: Path, tmp_path: Path) 
 
 def test_what_is_saved_is_loaded_as_it_was(saved: Path, tmp_path: Path) -> None:
     before, after = result_of(BAD), beamscore.load(saved / "bad")
-    for part in ("values", "intervals", "slices", "coverage", "sums", "main_metrics", "rejected", "benchmark"):
-        assert getattr(after, part) == getattr(before, part), part
-    assert after.samples.sort_by("sample_id").equals(before.samples.sort_by("sample_id"))
+    sides = (replace(each, samples=each.samples.sort_by("sample_id"), warnings=[]) for each in (before, after))
+    assert next(sides) == next(sides)
     (tmp_path / "file").write_text("")
     with pytest.raises(ValueError, match="cannot be written"):
         after.save(tmp_path / "file")

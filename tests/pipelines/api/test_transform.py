@@ -1,4 +1,7 @@
-"""`beamscore.Evaluate` over collections against the command over files: the same sums, values and coverage."""
+"""`beamscore.Evaluate` over collections against the command over files: the same sums, values and coverage.
+
+What docs/how-to/embed.md shows runs, and prints what is shown.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,15 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest.mock import Mock
 
 import apache_beam as beam
 import msgspec
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from apache_beam.ml.inference.base import PredictionResult
 from apache_beam.testing import test_stream
 from apache_beam.transforms.trigger import AccumulationMode, AfterCount, Repeatedly
 from apache_beam.transforms.window import FixedWindows, GlobalWindows
@@ -23,10 +30,13 @@ import beamscore
 from beamscore.pipelines.runs.run import LAYOUT
 from beamscore.transforms.io.publication import Claim, Process, own_output
 from beamscore.transforms.records import InputProblem
-from tests.runs import Record, Run, evaluate, write_lines
+from tests.runs import Run, evaluate, write_lines
+from tests.test_docs_examples import blocks
 from tests.transforms.test_read import content_hash
 
-CORPORA = Path(__file__).parents[2] / "corpora" / "chart"
+ROOT = Path(__file__).parents[3]
+CORPORA = ROOT / "tests" / "corpora"
+PROGRAM, PRINTED, BIGQUERY = blocks(ROOT / "docs" / "how-to" / "embed.md")
 COLLECTED: defaultdict[str, list[Any]] = defaultdict(list)
 REPLICATES = 5
 PATHS = ("ground_truth", "predictions")
@@ -93,7 +103,8 @@ def check_same(found: Mapping[str, list[Any]], run: Run) -> None:
 
 def test_a_benchmark_scores_collections_as_files(tmp_path: Path) -> None:
     truths, predictions = (
-        [json.loads(line) for line in (CORPORA / f"{side}.jsonl").read_bytes().splitlines()[:6]] for side in PATHS
+        [json.loads(line) for line in (CORPORA / "chart" / f"{side}.jsonl").read_bytes().splitlines()[:6]]
+        for side in PATHS
     )
     files = [write_lines(tmp_path / f"{name}.jsonl", each) for name, each in (("t", truths), ("p", predictions))]
     output = tmp_path / "embedded"
@@ -236,22 +247,79 @@ def test_wrong_sides_and_arguments_are_refused_before_the_pipeline_runs(
 
 
 def test_a_run_replaces_the_one_before_it_and_one_that_fails_leaves_it(tmp_path: Path) -> None:
-    def publish_to(output: Path, truths: list[Record], predictions: list[Record]) -> None:
-        evaluated({"ground_truth": truths, "mine": predictions}, output=str(output))
+    def publish(predictions: Any, *more_truths: Any, name: str = "out") -> None:
+        evaluated({"ground_truth": [*TRUTHS, *more_truths], "mine": predictions}, output=str(tmp_path / name))
 
-    output = tmp_path / "out"
-    publish_to(output, TRUTHS, PREDICTIONS)
-    first = Run(0, "", "", output)
+    publish(PREDICTIONS)
+    first = Run(0, "", "", tmp_path / "out")
     assert first.summary["systems"]["mine"]["coverage"]["ground_truth"]["scored"] == len(PREDICTIONS)
     before = first.bytes()
     with pytest.raises(InputProblem, match="scoring failed because of this machine"):
-        publish_to(output, [*TRUTHS, {"sample_id": "disk", "text": "disk is full"}], PREDICTIONS)
+        publish(PREDICTIONS, {"sample_id": "disk", "text": "disk is full"})
     assert first.bytes() == before
-    publish_to(output, TRUTHS, TRUTHS)
+    publish(TRUTHS)
     assert first.summary["systems"]["mine"]["values"]["exact_match"] == 1
     assert {row["status"] for row in first.samples} == {"scored"}
     # Where another run is writing, none publishes.
     own_output(str(tmp_path / "other"), Claim("0", Process.of(os.getpid())), LAYOUT)
     with pytest.raises(InputProblem, match=r"run 0, process .* is writing there"):
-        publish_to(tmp_path / "other", TRUTHS, PREDICTIONS)
+        publish(PREDICTIONS, name="other")
     assert not (tmp_path / "other" / "summary.json").exists()
+
+
+def test_the_program_prints_what_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    exec(PROGRAM.replace("beam.Pipeline()", 'beam.Pipeline("FnApiRunner")'), {"__name__": "__main__"})
+    assert capsys.readouterr() == (PRINTED, "")
+
+
+def test_bigquery_is_a_source_that_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a warehouse, the rows are those that its client yields: mappings, with JSON as text."""
+    rows = [{"sample_id": "a", "task1": '{"output": {"chart_type": "Line"}}', "source": None}]
+    read = Mock(return_value=beam.Create(rows))
+    monkeypatch.setattr(beam.io, "ReadFromBigQuery", read)
+    COLLECTED.clear()
+    with beam.Pipeline("FnApiRunner") as pipeline:
+        predictions = pipeline | beam.Create([{"sample_id": "a", "task1": {"output": {"chart_type": "Line"}}}])
+        scope: dict[str, Any] = {"beam": beam, "beamscore": beamscore, "pipeline": pipeline, "predictions": predictions}
+        exec(BIGQUERY, scope)
+        for name in ("samples", "rejected"):
+            _ = getattr(scope["result"], name) | f"Collect {name}" >> beam.Map(_collect, name)
+    assert read.call_args.kwargs["use_standard_sql"]
+    assert COLLECTED["rejected"] == []
+    (row,) = COLLECTED["samples"]
+    assert (row.status, row.slices) == ("scored", ["source=null"])
+
+
+@pytest.mark.parametrize(
+    ("element", "expected"),
+    [
+        (PredictionResult({"sample_id": "a", "x": 1}, {"text": "t"}), {"sample_id": "a", "text": "t"}),
+        (("key", PredictionResult("image", {"text": "t"})), {"sample_id": "key", "text": "t"}),
+        (PredictionResult("image", {"sample_id": "own", "text": "t"}), {"sample_id": "own", "text": "t"}),
+        (("key", PredictionResult("image", {"sample_id": "own"})), {"sample_id": "own"}),
+    ],
+)
+def test_a_prediction_result_is_unpacked(element: Any, expected: dict[str, Any]) -> None:
+    assert beamscore.unpack_inference(element) == expected
+
+
+def test_the_pipeline_of_beam_yaml_reads_parquet_evaluates_and_writes(tmp_path: Path) -> None:
+    pytest.importorskip("quickjs", reason="needs apache-beam[yaml]")
+    pytest.importorskip("docstring_parser", reason="needs apache-beam[yaml]")
+    from apache_beam.yaml import main
+
+    output = tmp_path / "run"
+    variables = {"benchmark": "chemistry", "output": str(output)}
+    for side, name in zip(PATHS, ("truths", "predictions"), strict=True):
+        records = [json.loads(line) for line in (CORPORA / "chemistry" / f"{side}.jsonl").read_bytes().splitlines()]
+        variables[name] = str(tmp_path / f"{side}.parquet")
+        pq.write_table(pa.Table.from_pylist(records), variables[name])
+    pipeline = ROOT / "configs" / "beam_yaml" / "evaluate_parquet.yaml"
+    flags = [f"--yaml_pipeline_file={pipeline}", f"--jinja_variables={json.dumps(variables)}"]
+    main.run([*flags, "--runner=FnApiRunner"])
+    rows = [json.loads(line) for path in tmp_path.glob("run-metrics*") for line in path.read_bytes().splitlines()]
+    values = json.loads((output / "summary.json").read_bytes())["systems"]["mine"]["values"]
+    assert {row["metric"]: row["value"] for row in rows if not row["slice"]} == pytest.approx(values)
