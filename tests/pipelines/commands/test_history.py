@@ -16,13 +16,26 @@ from beamscore.pipelines.runs.history_index import find_runs
 from beamscore.pipelines.runs.named import find_baseline
 from tests import finished_runs, toy
 from tests.page.corpora import page_data
-from tests.runs import command, evaluate, write_lines
+from tests.runs import Run, command, evaluate, write_lines
 
 CORPUS = [toy.sample(index, 0)[0] for index in range(40)]
 
 
 def answers(wrong: int) -> list[Any]:
     return [{**truth, "text": "?" * 9} if place < wrong else truth for place, truth in enumerate(CORPUS)]
+
+
+def run(output: Path, truths: Path, predictions: Any, *more: str, code: int = 0, config: str | Path = "toy") -> Run:
+    found = evaluate(output, truths, predictions, "--quiet", "--no-html", *more, config=config)
+    assert found.code == code, found.stderr
+    return found
+
+
+def warnings_of(scores: Path) -> list[str]:
+    """Returns what `history` warns of, without the path of the folder."""
+    code, _, stderr = command("history", scores, "--no-html")
+    assert code == 0
+    return [line.removeprefix("beamscore: warning: ").replace(f"{scores}/", "") for line in stderr.splitlines()]
 
 
 @pytest.fixture(scope="module")
@@ -32,9 +45,9 @@ def nights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = root / "scores"
     write_lines(root / "t.jsonl", CORPUS)
     write_lines(root / "bad.jsonl", answers(30))
-    for night, name in [("2026-01-01", "t"), ("2026-01-02", "t"), ("deep/2026-01-03", "bad")]:
-        more = ("--quiet", "--no-html", "--slice", "kind", "--set", "gates.exact_match.minimum=0.9")
-        assert evaluate(folder / night, root / "t.jsonl", root / f"{name}.jsonl", *more).code == (name == "bad")
+    for night, name, code in [("2026-01-01", "t", 0), ("2026-01-02", "t", 0), ("deep/2026-01-03", "bad", 1)]:
+        more = ("--slice", "kind", "--set", "gates.exact_match.minimum=0.9")
+        run(folder / night, root / "t.jsonl", root / f"{name}.jsonl", *more, code=code)
     (folder / "notes").mkdir()
     (folder / "notes" / "readme.txt").write_text("mine")
     (folder / "half" / ".runs" / "abc" / "samples").mkdir(parents=True)
@@ -86,8 +99,7 @@ def test_the_gates_of_a_night_are_what_its_exit_code_said(tmp_path: Path) -> Non
         "pass, advisory": (0, '{"exact_match @ kind=7": {"minimum": 0.9, "tier": "advisory"}}'),
     }
     for night, (code, gate) in gates.items():
-        more = ("--quiet", "--no-html", "--slice", "kind", "--set", f"gates={gate}")
-        assert evaluate(folder / night, truth, truth, *more).code == code
+        run(folder / night, truth, truth, "--slice", "kind", "--set", f"gates={gate}", code=code)
     # A folder named as the rows of a run holds runs, where it is not within one.
     assert command("history", tmp_path, "--no-html")[0] == 0
     rows = pq.read_table(tmp_path / "history.parquet").to_pylist()
@@ -104,8 +116,7 @@ def test_the_same_runs_give_the_same_bytes_and_a_run_that_is_replaced_or_gone_ch
 
     first = read()
     assert (first[0], read()) == ("3 runs", first)
-    inputs = nights.parent / "t.jsonl", nights.parent / "bad.jsonl"
-    evaluate(scores / "2026-01-02", *inputs, "--quiet", "--no-html")
+    run(scores / "2026-01-02", nights.parent / "t.jsonl", nights.parent / "bad.jsonl")
     again = read()
     assert (again[0], again[1] == first[1]) == ("3 runs", False)
     shutil.rmtree(scores / "2026-01-01")
@@ -123,36 +134,31 @@ def test_what_is_no_run_is_told_and_left_out(scores: Path) -> None:
     (scores / "cut" / "summary.json").write_text('{"benchmark"')
     (scores / "old" / "run.json").unlink()
     (scores / "no time" / "run.json").write_text("{}")
-    code, _, stderr = command("history", scores, "--no-html")
-    lines = [line.removeprefix("beamscore: warning: ").replace(f"{scores}/", "") for line in stderr.splitlines()]
-    assert code == 0
+    lines = warnings_of(scores)
     assert [line.split(": ")[0] for line in lines] == ["cut/summary.json", "no time", "old", "copy", "0-copy"]
     assert lines[-2:] == [f"{name}: a copy of 2026-01-01; left out" for name in ("copy", "0-copy")]
     assert "## Not read" in (scores / "history.md").read_text()
     # A file that blesses no run is told as a file, not as the option of other commands, which this one does not have.
     none = "it names no run; write the folder of a finished run as its last line"
-    gone = f"{scores}/gone/summary.json: no finished run is here (no such file); give its --output"
+    gone = "gone/summary.json: no finished run is here (no such file); give its --output"
     for named, told in (("# nothing yet\n", none), ("gone\n", gone)):
         (scores / "blessed.txt").write_text(named)
-        code, _, stderr = command("history", scores, "--no-html")
-        assert (code, len(stderr.splitlines())) == (0, 6)
-        assert stderr.splitlines()[-1].startswith(f"beamscore: warning: {scores}/blessed.txt: {told}")
+        *same, last = warnings_of(scores)
+        assert (same, last.startswith(f"blessed.txt: {told}")) == (lines, True)
 
 
 def test_a_break_is_visible(scores: Path, nights: Path, tmp_path: Path) -> None:
-    more = ("--quiet", "--no-html", "--slice", "kind")
     other = write_lines(tmp_path / "other.jsonl", [{**truth, "text": truth["text"] + "!"} for truth in CORPUS])
-    assert evaluate(scores / "2026-01-04", other, other, *more).code == 0
-    command("history", scores, "--no-html")
+    run(scores / "2026-01-04", other, other, "--slice", "kind")
+    assert warnings_of(scores) == []
     text = (scores / "history.md").read_text()
     assert "**Break:** the ground truth changed. Tonight cannot be compared" in text
     assert "—— break ——" in text
     # The night after it has the ground truth of the first three, the last of which had 30 of 40 wrong, and lacks 4.
     few = write_lines(tmp_path / "few.jsonl", CORPUS[:36])
-    assert evaluate(scores / "2026-01-05", nights.parent / "t.jsonl", few, *more).code == 0
+    run(scores / "2026-01-05", nights.parent / "t.jsonl", few, "--slice", "kind")
     flagged = "10.0 % of the samples were not scored, 0.0 % on the nights before"
-    warned = f"beamscore: warning: 2026-01-05: predictions: {flagged}\n"
-    assert command("history", scores, "--no-html")[::2] == (0, warned)
+    assert warnings_of(scores) == [f"2026-01-05: predictions: {flagged}"]
     text = (scores / "history.md").read_text().replace("−", "-").replace("`", "")
     # 36 of 40 are right, less 10 of 40: by the replicates that both nights share.
     assert "compared with deep/2026-01-03. exact_match rose from 0.2500 to 0.9000, +0.6500 (+0.4" in text
@@ -183,14 +189,14 @@ def lucky(tmp_path: Path) -> Path:
     truths = write_lines(tmp_path / "t.jsonl", CORPUS)
     for number in (1, 2, 3):
         given = write_lines(tmp_path / f"{number}.jsonl", answers(4 * number - 4))
-        assert evaluate(tmp_path / "scores" / f"night-{number}", truths, given, "--quiet", "--no-html").code == 0
+        run(tmp_path / "scores" / f"night-{number}", truths, given)
     (tmp_path / "scores" / "blessed.txt").write_text("night-1  # by Ada: release 3")
     return tmp_path / "scores"
 
 
 def test_the_median_is_blessed_and_each_new_run_is_a_look_until_the_next_blessing(lucky: Path, tmp_path: Path) -> None:
-    better = f"the baseline {lucky}/night-1 is better than the median of recent nights by "
-    assert better in command("history", lucky, "--no-html")[2]
+    better = "is better than the median of recent nights by "
+    assert warnings_of(lucky)[0].startswith(f"the baseline night-1 {better}")
     (tmp_path / "gates.yaml").write_text(
         "benchmark: toy\ngates: {exact_match: {not_worse_than: baseline, margin: 0.9, looks: 2},\n"
         "        similarity: {not_worse_than: baseline, margin: 0.9, looks: 7}}\n"
@@ -203,40 +209,35 @@ def test_the_median_is_blessed_and_each_new_run_is_a_look_until_the_next_blessin
     assert list(counted["judged"].values()) == ["night-2", "night-3"]
     counted["judged"].update({f"predictions {number}": f"gone-{number}" for number in range(4)})
     looks.write_text(json.dumps(counted))
-    truths, fourth = tmp_path / "t.jsonl", write_lines(tmp_path / "4.jsonl", CORPUS[3:])
-    flags = ("--quiet", "--no-html", "--baseline", str(lucky / "blessed.txt"))
-    found = evaluate(tmp_path / "night-4", truths, fourth, *flags, config=tmp_path / "gates.yaml")
-    assert found.code == 0
+    fourth, flags = write_lines(tmp_path / "4.jsonl", CORPUS[3:]), ("--baseline", str(lucky / "blessed.txt"))
+    found = run(tmp_path / "night-4", tmp_path / "t.jsonl", fourth, *flags, config=tmp_path / "gates.yaml")
     assert "gate exact_match: 7 runs were judged against" in found.stderr
     assert found.stderr.count("no finished run is here (no such file); give its --output folder; left out of") == 4
     assert ["the mean of 3 of the last 7 runs" in each["reason"] for each in found.summary["gates"]] == [False, True]
     assert "more than its looks: 2" in found.stderr
     code, stdout, stderr = command("bless", lucky)
     assert (code, stderr.count("\n"), better in stderr) == (0, 2, True)
-    told = (
-        f"{lucky}/blessed.txt: blessed night-2, the median of 3 nights: exact_match of predictions 0.9000, similarity "
-    )
-    assert stdout.startswith(told)
+    told = "blessed night-2, the median of 3 nights: exact_match of predictions 0.9000, similarity "
+    assert stdout.startswith(f"{lucky}/blessed.txt: {told}")
     assert find_baseline(str(lucky / "blessed.txt")) == (str(lucky / "night-2"), None)
     assert json.loads(looks.read_bytes())["judged"] == {}
     # What a person wrote stays.
     assert (lucky / "blessed.txt").read_text().startswith("night-1  # by Ada: release 3\n# ")
-    assert command("history", lucky, "--no-html")[2] == ""
+    assert warnings_of(lucky) == []
 
 
 def test_the_blessed_run_is_compared_by_the_system_that_is_named(lucky: Path, tmp_path: Path) -> None:
     rivals = {"worst": tmp_path / "3.jsonl", "best": tmp_path / "1.jsonl"}
-    assert evaluate(tmp_path / "rivals", tmp_path / "t.jsonl", rivals, "--quiet", "--no-html").code == 0
+    run(tmp_path / "rivals", tmp_path / "t.jsonl", rivals)
     better = f"the baseline {tmp_path}/rivals is better than the median of recent nights by "
     (lucky / "blessed.txt").write_text(f"{tmp_path}/rivals:best")
-    assert better in command("history", lucky, "--no-html")[2]
+    assert warnings_of(lucky)[0].startswith(better)
     text = (lucky / "history.md").read_text().replace("−", "-").replace("`", "")
     assert f"This run minus the blessed run {tmp_path}/rivals:best, over the same samples" in text
     assert "-0.2000 (" in text.partition("## Against the baseline")[2]  # 8 of 40
     assert better in command("bless", lucky)[2]
     (lucky / "blessed.txt").write_text(f"{tmp_path}/rivals:gone")
-    told = f"beamscore: warning: {lucky}/blessed.txt: the run has no system gone; it has worst, best\n"
-    assert command("history", lucky, "--no-html")[::2] == (0, told)
+    assert warnings_of(lucky) == ["blessed.txt: the run has no system gone; it has worst, best"]
 
 
 def stored_night(folder: Path, number: int, predictions: str, **settings: Any) -> Path:
