@@ -89,24 +89,6 @@ def test_how_many_runs_a_report_leaves_out_is_told(
     assert "The last 2 of 3 runs; history.parquet has all." in (tmp_path / "history.html").read_text()
 
 
-def test_the_gates_of_a_night_are_what_its_exit_code_said(tmp_path: Path) -> None:
-    """Also those on a slice or on what the run lacks, and not those that change no exit code."""
-    folder, truth = tmp_path / "samples", write_lines(tmp_path / "t.jsonl", CORPUS)
-    gates = {
-        "pass": (0, '{"exact_match @ kind=0": {"minimum": 0.5}}'),
-        "invalid": (1, '{"exact_match @ kind=7": {"minimum": 0.9}}'),
-        "inconclusive": (4, '{"exact_match": {"minimum": 0.99}}'),
-        "pass, advisory": (0, '{"exact_match @ kind=7": {"minimum": 0.9, "tier": "advisory"}}'),
-    }
-    for night, (code, gate) in gates.items():
-        run(folder / night, truth, truth, "--slice", "kind", "--set", f"gates={gate}", code=code)
-    # A folder named as the rows of a run holds runs, where it is not within one.
-    assert command("history", tmp_path, "--no-html")[0] == 0
-    rows = pq.read_table(tmp_path / "history.parquet").to_pylist()
-    found = {row["run"].removeprefix("samples/"): row["gates"] for row in rows}
-    assert found == {night: night.partition(",")[0] for night in gates}
-
-
 def test_the_same_runs_give_the_same_bytes_and_a_run_that_is_replaced_or_gone_changes_them(
     scores: Path, nights: Path
 ) -> None:

@@ -86,12 +86,16 @@ def test_a_page_that_cannot_be_made_says_why_and_loses_no_result(
     assert (failed.code, "report.html could not be made" in failed.stderr) == (1, True)
 
 
-MISSING, ALL = "?status=missing_prediction", "?"
+MISSING, ALL, OF_SLICE = "?status=missing_prediction", "?", "?slice.kind=7"
 JUDGED: list[Any] = [
     ({"a": TRUTHS}, "", 0, "not judged", []),
     ({"a": wrong(40)}, "gates.exact_match.minimum=0.9", 1, "fail", [ALL]),
     ({"a": wrong(30)}, "gates.exact_match.minimum=0.5", 4, "inconclusive", [ALL]),
     ({"a": wrong(10)}, "gates.exact_match.minimum=0.5", 0, "pass", []),
+    # Also gates on a slice or on what the run lacks, but for those that change no exit code.
+    ({"a": TRUTHS}, 'gates={"exact_match @ kind=0": {minimum: 0.5}}', 0, "pass", []),
+    ({"a": TRUTHS}, 'gates={"exact_match @ kind=7": {minimum: 0.9}}', 1, "invalid", [OF_SLICE]),
+    ({"a": TRUTHS}, 'gates={"exact_match @ kind=7": {minimum: 0.9, tier: advisory}}', 0, "pass", [OF_SLICE]),
     # Nothing is scored of one of two systems; too many predictions are missing, or cannot be read.
     ({"a": TRUTHS, "b": [{"sample_id": "other", "text": ""}]}, "", 1, "fail", [f"{ALL}system=b"]),
     ({"a": TRUTHS[10:]}, "max_missing_fraction=0.1", 1, "fail", [MISSING]),
@@ -103,17 +107,18 @@ JUDGED: list[Any] = [
 def test_report_history_and_exit_code_agree(
     tmp_path: Path, pages: list[Document], systems: Any, setting: str, code: int, judgement: str, links: list[str]
 ) -> None:
-    """Each reason why a run fails links to its samples."""
-    run(tmp_path / "runs" / "1", TRUTHS, *(["--set", setting] if setting else []), code=code, **systems)
+    """Each reason why a run fails links to its samples. A folder named as the rows of a run holds runs."""
+    more = ["--slice", "kind", *(["--set", setting] if setting else [])]
+    run(tmp_path / "runs" / "samples" / "1", TRUTHS, *more, code=code, **systems)
     assert command("history", tmp_path / "runs")[0] == 0
     report, history = pages
     assert (report.verdict.judgement, history.verdict.judgement) == (judgement, judgement)
     assert [report.address(each) for each in report.verdict.reasons] == [f"#samples{link}" for link in links]
     assert "a has exact_match " in history.verdict.sentence
     # No sample has this status or this slice.
-    assert [report.link(each) for each in ({"status": "rejected"}, {"slice.kind": "a"})] == [None, None]
+    assert [report.link(each) for each in ({"status": "rejected"}, {"slice.page": "a"})] == [None, None]
     told = [history.address(each) for each in history.verdict.reasons]
-    assert {f"./1/report.html#samples{link}" for link in links} <= set(told)
+    assert {f"./samples/1/report.html#samples{link}" for link in links if link != OF_SLICE} <= set(told)
     if not setting.startswith("gates"):
         assert {each.text for each in report.verdict.reasons} <= {each.text for each in history.verdict.reasons}
 
