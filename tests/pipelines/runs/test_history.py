@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta, timezone
 from random import Random
 from statistics import fmean
 from typing import Any
@@ -19,24 +18,16 @@ from beamscore.pipelines.reports.document import Document
 from beamscore.pipelines.reports.history import HistorySources, build_history, history_reports
 from beamscore.pipelines.runs.history import Change, History, histories, median_night, recent_nights
 from beamscore.pipelines.runs.history_index import SCHEMA
+from beamscore.pipelines.runs.provenance import seconds, utc
 
-FIRST = datetime(2026, 1, 1, 2, tzinfo=timezone.utc)
+FIRST = seconds("2026-01-01T02:00:00Z")
 ERROR = 0.01
 
 
 def row(day: float, value: float | None, **changes: Any) -> dict[str, Any]:
-    started = (FIRST + timedelta(days=day)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    run = f"night-{day:05.1f}"
-    known: dict[str, Any] = {
-        "run": run,
-        "started": started,
-        "benchmark": "toy",
-        "system": "ours",
-        "slice": "",
-        "metric": "exact_match",
-    }
-    known |= {"version": "0.2.0", "scoring": "a", "ground_truth": "9:ab", "scored": 9}
-    return {**known, "value": value, "low": 0.0, "high": 1.0, "error": ERROR, **changes}
+    known = {"run": f"night-{day:05.1f}", "started": utc(FIRST + 86400 * day), "benchmark": "toy", "system": "ours"}
+    known |= {"slice": "", "metric": "exact_match", "version": "0.2.0", "scoring": "a", "ground_truth": "9:ab"}
+    return {**known, "scored": 9, "value": value, "low": 0.0, "high": 1.0, "error": ERROR, **changes}
 
 
 def history(rows: Sequence[dict[str, Any]]) -> History:
@@ -109,9 +100,8 @@ def test_a_metric_that_rests_on_another_formula_starts_a_new_series() -> None:
     """Its own formula is the same, and so are the predictions."""
     formulas = [{"overall": "mean(sub, similarity)", "sub": each} for each in ("exact_match", "0.1 * exact_match")]
     days = [(day, int(day >= 10)) for day in range(15)]
-    found = history(
-        [row(day, (0.9, 0.3)[new], metric="overall", derived=json.dumps(formulas[new])) for day, new in days]
-    )
+    values = [(day, (0.9, 0.3)[new], json.dumps(formulas[new])) for day, new in days]
+    found = history([row(day, value, metric="overall", derived=derived) for day, value, derived in values])
     assert [(each.night.run, each.reason) for each in found.breaks] == [("night-010.0", "the formula of sub changed")]
     assert runs_of(found.changes) == []
     for last, medians in ((9, 2), (10, 0)):

@@ -21,15 +21,11 @@ CORPUS = [toy.sample(index, 0) for index in range(12)]
 
 
 def test_a_run_says_where_it_comes_from_and_what_differs_between_equal_runs_is_nowhere_else(tmp_path: Path) -> None:
-    truth_files = [
-        write_lines(tmp_path / f"t-{number}.jsonl", [truth for truth, _ in CORPUS[number - 1 :: 2]])
-        for number in (1, 2)
-    ]
-    answers = write_lines(tmp_path / "p.jsonl", [prediction for _, prediction in CORPUS if prediction])
-    sides = {"ours": answers, "same": answers}
-    found, again = (
-        evaluate(tmp_path / name, tmp_path / "t-*.jsonl", sides, "--quiet", "--no-html") for name in ("a", "b")
-    )
+    truths, predictions = zip(*CORPUS, strict=True)
+    truth_files = [write_lines(tmp_path / f"t-{number}.jsonl", truths[number::2]) for number in (0, 1)]
+    answers = write_lines(tmp_path / "p.jsonl", filter(None, predictions))
+    given = (tmp_path / "t-*.jsonl", {"ours": answers, "same": answers}, "--quiet", "--no-html")
+    found, again = (evaluate(tmp_path / name, *given) for name in ("a", "b"))
     assert found.code == 0
     assert (found.bytes(), found.report) == (again.bytes(), again.report)
     document, other = (json.loads((run.output / "run.json").read_bytes()) for run in (found, again))
@@ -49,7 +45,7 @@ def test_a_run_says_where_it_comes_from_and_what_differs_between_equal_runs_is_n
     assert versions["beamscore"] == found.summary["version"] == VERSION
     assert set(versions) == {"beamscore", "python", "platform", "packages", "tools"}
     assert "apache-beam" in versions["packages"]
-    truth, predictions = document["inputs"]["ground_truth"], document["inputs"]["predictions"]
+    truth, answered = document["inputs"]["ground_truth"], document["inputs"]["predictions"]
     stats = {str(path): path.stat() for path in truth_files}
     listed = [
         {"path": path, "bytes": stat.st_size, "modified": provenance.utc(stat.st_mtime), "checksum": None}
@@ -57,11 +53,9 @@ def test_a_run_says_where_it_comes_from_and_what_differs_between_equal_runs_is_n
     ]
     size = sum(stat.st_size for stat in stats.values())
     assert truth == {"records": 12, "count": 2, "bytes": size, "digest": truth["digest"], "files": listed}
-    scored = sum(1 for _, prediction in CORPUS if prediction)
-    assert [(name, side["records"], side["count"]) for name, side in predictions.items()] == [
-        ("ours", scored, 1),
-        ("same", scored, 1),
-    ]
+    scored = len([*filter(None, predictions)])
+    told = [(name, side["records"], side["count"]) for name, side in answered.items()]
+    assert told == [("ours", scored, 1), ("same", scored, 1)]
 
 
 def test_the_versions_of_tex_are_told_where_the_benchmark_runs_it() -> None:
