@@ -160,9 +160,8 @@ def test_a_job_that_is_interrupted_is_cancelled(monkeypatch: pytest.MonkeyPatch,
     assert job.mock_calls == [call.wait_until_finish(), call.abandon(), call.cancel()]
 
 
-@pytest.mark.parametrize(
-    ("flags", "name", "detached"),
-    [
+def test_a_job_elsewhere_has_a_name_and_is_left_where_it_is_asked_for() -> None:
+    for flags, name, detached in (
         ([], None, False),
         (["--no_wait_until_finish"], None, False),
         ([FLINK], "beamscore-evaluate-1", False),
@@ -170,38 +169,33 @@ def test_a_job_that_is_interrupted_is_cancelled(monkeypatch: pytest.MonkeyPatch,
         # Dataflow runs no two jobs of one name. On Flink another job may have it, and must not be cancelled.
         ([DATAFLOW, "--job_name=nightly", "--template_location=gs://bucket/job"], "nightly", True),
         ([FLINK, "--job_name=nightly", "--no_wait_until_finish"], "nightly-1", True),
-    ],
-)
-def test_a_job_elsewhere_has_a_name_and_is_left_where_it_is_asked_for(
-    flags: list[str], name: str | None, detached: bool
-) -> None:
-    options = launch.beam_options(flags)
-    launch.name_job(options, "evaluate", "1")
-    assert options.view_as(GoogleCloudOptions).job_name == name
-    assert launch.is_detached(options) == detached
+    ):
+        options = launch.beam_options(flags)
+        launch.name_job(options, "evaluate", "1")
+        assert (options.view_as(GoogleCloudOptions).job_name, launch.is_detached(options)) == (name, detached)
 
 
 @pytest.mark.parametrize(
-    ("flags", "processes", "cores", "megabytes", "expected"),
+    ("flags", "processes", "cores", "megabytes", "mode", "workers"),
     [
-        ([], None, 4, 64, ("multi_processing", 4)),
-        ([], None, 8, 63, ("in_memory", 1)),
-        ([], None, 3, 100, ("in_memory", 1)),
-        ([], 1, 8, 100, ("in_memory", 1)),
-        ([], 2, 2, 1, ("multi_processing", 2)),
-        (["--direct_running_mode=multi_threading"], 3, 8, 100, ("multi_threading", 1)),
-        (["--direct_num_workers=2"], None, 8, 100, ("in_memory", 2)),
-        ([FLINK], None, 8, 100, ("in_memory", 1)),
+        ([], None, 4, 64, "multi_processing", 4),
+        ([], None, 8, 63, "in_memory", 1),
+        ([], None, 3, 100, "in_memory", 1),
+        ([], 1, 8, 100, "in_memory", 1),
+        ([], 2, 2, 1, "multi_processing", 2),
+        (["--direct_running_mode=multi_threading"], 3, 8, 100, "multi_threading", 1),
+        (["--direct_num_workers=2"], None, 8, 100, "in_memory", 2),
+        ([FLINK], None, 8, 100, "in_memory", 1),
     ],
 )
 def test_a_local_run_uses_a_process_for_each_core_where_that_pays(
-    flags: list[str], processes: int | None, cores: int, megabytes: int, expected: Any, monkeypatch: pytest.MonkeyPatch
+    flags: Any, processes: Any, cores: int, megabytes: int, mode: str, workers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: cores)
     options = PipelineOptions(flags)
     launch.use_processes(options, processes, megabytes << 20)
     direct = options.view_as(DirectOptions)
-    assert (direct.direct_running_mode, direct.direct_num_workers) == expected
+    assert (direct.direct_running_mode, direct.direct_num_workers) == (mode, workers)
 
 
 def test_without_a_temporary_folder_one_line_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

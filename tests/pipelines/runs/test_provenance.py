@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from apache_beam.io.filesystems import FileSystems
@@ -78,17 +79,15 @@ def test_secrets_of_the_command_line_are_not_kept(typed: list[str], shown: list[
     assert provenance.without_secrets(["beamscore", *typed]) == ["beamscore", *shown]
 
 
-@pytest.mark.parametrize(("modified", "shown"), [(1.5, "1970-01-01T00:00:01.500Z"), (0.0, None)])
-def test_the_checksum_of_an_object_store_is_told(
-    monkeypatch: pytest.MonkeyPatch, modified: float, shown: str | None
-) -> None:
+def test_the_checksum_of_an_object_store_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """One that cannot be had is null, and so is a time that is not known."""
-    monkeypatch.setattr(
-        FileSystems, "checksum", lambda path: f"etag of {path}" if modified else Path("/none").read_text()
-    )
-    ((side, files),) = provenance.input_sides([SourceFile(GROUND_TRUTH, 0, "s3://b/t.jsonl", 7, "jsonl", modified)])
-    checksum = "etag of s3://b/t.jsonl" if modified else None
-    assert (side, files.files) == (GROUND_TRUTH, (provenance.InputFile("s3://b/t.jsonl", 7, shown, checksum),))
+    for modified, checksum, shown in ((1.5, "etag", "1970-01-01T00:00:01.500Z"), (0.0, None, None)):
+        asked = Mock(side_effect=["etag"] if checksum else FileNotFoundError)
+        monkeypatch.setattr(FileSystems, "checksum", asked)
+        file = SourceFile(GROUND_TRUTH, 0, "s3://b/t.jsonl", 7, "jsonl", modified)
+        ((side, files),) = provenance.input_sides([file])
+        assert (side, files.files) == (GROUND_TRUTH, (provenance.InputFile(file.path, 7, shown, checksum),))
+        asked.assert_called_once_with("s3://b/t.jsonl")
 
 
 def test_of_many_files_the_first_are_listed_and_all_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
