@@ -10,8 +10,8 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -80,14 +80,15 @@ def test_progress_is_shown_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) 
 def test_a_line_of_progress_has_what_can_be_counted(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    say: list[Callable[[float], None]] = []
-    monkeypatch.setattr(console, "repeated", lambda _, each: contextlib.nullcontext(say.append(each)))
+    repeated = Mock(return_value=contextlib.nullcontext())
+    monkeypatch.setattr(console, "repeated", repeated)
     for is_local in (True, False):
         with console.progress_line(2, False, is_local):
             PROGRESS.records_read, PROGRESS.truths_read = 1234, 500
-            say[-1](31.4)
+            say = repeated.call_args.args[1]
+            say(31.4)
             PROGRESS.samples_scored = 7
-            say[-1](31.6)
+            say(31.6)
     assert [line.removeprefix("beamscore: ") for line in capsys.readouterr().err.splitlines()] == [
         "1,234 records read after 31 s",
         "7 of 1,000 samples scored after 32 s",

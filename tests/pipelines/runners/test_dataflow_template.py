@@ -17,7 +17,7 @@ from apache_beam.options.pipeline_options import GoogleCloudOptions, PipelineOpt
 
 from beamscore.metrics.registry import benchmark_names
 from beamscore.pipelines.commands import evaluate as evaluate_command
-from beamscore.pipelines.config.settings import Configuration
+from beamscore.pipelines.config.settings import Settings
 from beamscore.pipelines.runners import dataflow_template, launch
 from tests import toy
 from tests.runs import write_lines
@@ -95,18 +95,17 @@ def test_parameters_have_what_dataflow_asks_for_and_take_what_is_right_alone(par
         assert taken == (value in good), value
 
 
-@pytest.fixture
-def launched(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Configuration, PipelineOptions]]:
-    """What reaches `evaluate`, of a launch with --check."""
-    seen: list[tuple[Configuration, PipelineOptions]] = []
-    monkeypatch.setattr(evaluate_command, "_check", lambda *given: seen.append(given) or 0)
+def test_every_parameter_reaches_the_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check = Mock(return_value=0)
+    monkeypatch.setattr(evaluate_command, "_check", check)
     monkeypatch.setattr("beamscore.pipelines.runners.reachable._answered", {"gs://b"})
-    return seen
 
+    def launched(*parameters: str) -> tuple[Settings, PipelineOptions]:
+        """Returns what reaches `evaluate`, of a launch with --check."""
+        assert dataflow_template.main([*JOB, "--check", *parameters]) == 0
+        configuration, options = check.call_args.args
+        return configuration.settings, options
 
-def test_every_parameter_reaches_the_settings(
-    launched: list[tuple[Configuration, PipelineOptions]], tmp_path: Path
-) -> None:
     given = {
         "config": "toy",
         "ground_truth": "gs://b/t-*.jsonl;gs://b/u.parquet",
@@ -117,15 +116,12 @@ def test_every_parameter_reaches_the_settings(
         "sdk_container_image": IMAGE,
     }
     assert set(given) == set(PARAMETERS)
-    assert dataflow_template.main([*JOB, "--check", *(f"--{name}={value}" for name, value in given.items())]) == 0
-    ((configuration, options),) = launched
-    settings = configuration.settings
+    settings, options = launched(*(f"--{name}={value}" for name, value in given.items()))
     assert settings.benchmark == "toy"
     assert settings.ground_truth == ["gs://b/t-*.jsonl", "gs://b/u.parquet"]
     assert settings.predictions == {"new": ["gs://b/p.jsonl", "gs://b/r.jsonl"], "predictions": ["gs://b/q.jsonl"]}
     # One folder, whatever is in its name.
-    assert settings.output == "gs://b/out;1"
-    assert settings.slices == ["kind", "kind,words"]
+    assert (settings.output, settings.slices) == ("gs://b/out;1", ["kind", "kind,words"])
     assert (settings.missing, settings.bootstrap.replicates) == ("exclude", 7)
     worker, cloud = options.view_as(WorkerOptions), options.view_as(GoogleCloudOptions)
     assert (worker.sdk_container_image, worker.max_num_workers) == (IMAGE, 20)
@@ -133,9 +129,7 @@ def test_every_parameter_reaches_the_settings(
     # What is left out, or empty, is left to the configuration. The operator of Airflow adds labels of its own.
     path = tmp_path / "c.yaml"
     path.write_text("benchmark: toy\nground_truth: [a]\npredictions: {x: [b]}\noutput: c\nslices: [d]\n")
-    more = ("--slices=", "--set=", "--labels=airflow-version=v3-3-2")
-    assert dataflow_template.main([*JOB, "--check", f"--config={path}", *more]) == 0
-    settings, options = launched[1][0].settings, launched[1][1]
+    settings, options = launched(f"--config={path}", "--slices=", "--set=", "--labels=airflow-version=v3-3-2")
     assert (settings.ground_truth, settings.predictions) == (["a"], {"x": ["b"]})
     assert (settings.output, settings.slices) == ("c", ["d"])
     assert options.view_as(GoogleCloudOptions).labels == ["team=readers", "airflow-version=v3-3-2"]

@@ -45,7 +45,7 @@ class Part(NamedTuple):
 
 
 def slice_of(
-    right: int, samples: int, first: int = 0, left_out: int = 0, replicates: int = REPLICATES
+    right: int, samples: int, first: int = 0, left_out: int = 0, *, replicates: int = REPLICATES
 ) -> totals.SliceResult:
     """Of `samples` samples from number `first` on, the first `right` are right; `left_out` others were rejected."""
     bootstrap = Bootstrap(replicates)

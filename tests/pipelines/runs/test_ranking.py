@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,7 +13,7 @@ from beamscore.pipelines.runs.run import Run
 from tests.pipelines.runs.test_gates import slice_of
 
 
-def run_of(systems: dict[str, tuple[int, ...]], replicates: int = 100) -> Run:
+def run_of(systems: Mapping[str, tuple[int, ...]], replicates: int = 100) -> Run:
     """Returns a run of systems, each a `slice_of` its numbers."""
     configuration = check({"benchmark": "toy", "bootstrap": {"replicates": replicates}}, "test")
     slices = {name: {"": slice_of(*each, replicates=replicates)} for name, each in systems.items()}
