@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -51,14 +52,12 @@ def test_what_turns_out_wrong_while_it_is_read_ends_the_run_with_one_line(
     assert not list((corpus / "out").iterdir())
     assert command(*sliced, "limits.slices=6", "--quiet", "--no-html") == (0, "", "")
 
-    def setup(_: toy.ToyBenchmark) -> None:
-        raise MissingTool("pdflatex is not installed; install texlive")
-
-    monkeypatch.setattr(toy.ToyBenchmark, "setup", setup)
-    assert refused("evaluate", "toy", *INPUTS) == "pdflatex is not installed; install texlive"
+    told = "pdflatex is not installed; install texlive"
+    monkeypatch.setattr(toy.ToyBenchmark, "setup", Mock(side_effect=MissingTool(told)))
+    assert refused("evaluate", "toy", *INPUTS) == told
     # On a cluster only the workers can tell.
     monkeypatch.setattr(evaluate_command, "check_tools", lambda *_: None)
-    assert refused("evaluate", "toy", *INPUTS) == "pdflatex is not installed; install texlive"
+    assert refused("evaluate", "toy", *INPUTS) == told
 
 
 def test_columns_that_no_record_has_are_told_at_the_end(corpus: Path) -> None:
@@ -92,9 +91,6 @@ def test_an_interrupt_leaves_one_whole_result_and_a_defect_is_shown_whole(
                 raise RuntimeError("a worker is gone") from error
             raise
 
-    def broken(*_: object) -> None:
-        raise LookupError("a defect")
-
     handler = signal.getsignal(signal.SIGINT)
     summary, changed = corpus / "out" / "summary.json", ("--set", "missing=exclude")
     monkeypatch.setattr(launch, "run", interrupted)
@@ -109,7 +105,7 @@ def test_an_interrupt_leaves_one_whole_result_and_a_defect_is_shown_whole(
         monkeypatch.setattr(launch, "run", functools.partial(interrupted, is_published=is_published))
         assert command("evaluate", "toy", *INPUTS, *changed) == (130, "", "beamscore: interrupted\n")
         assert (summary.read_bytes() == before) != is_published
-    monkeypatch.setattr(launch, "run", broken)
+    monkeypatch.setattr(launch, "run", Mock(side_effect=LookupError("a defect")))
     code, stdout, stderr = command("evaluate", "toy", *INPUTS)
     assert (code, stdout, stderr.splitlines()[-1]) == (3, "", "LookupError: a defect")
     assert stderr.startswith("Traceback")

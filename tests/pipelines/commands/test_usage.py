@@ -105,7 +105,6 @@ USAGE = {
     "select run --output o.jsonl --system best": "--system best: not in this run; there are good, poor",
     "select run:poor --output o.jsonl --system good": "run:poor and --system good: these are two systems; give one",
     "select run --output o.jsonl --below nan": "--below nan: must be a number",
-    "select x --output o.jsonl": "x/summary.json: no finished run is here (",
     "select bare --output o.jsonl": "bare: the rows of the run are missing: ",
     "select run --output o.jsonl --samples gone.jsonl": "--samples gone.jsonl: no file matches",
     "select run --output o.jsonl --samples list.jsonl": "--samples list.jsonl: this is no list of samples: line 1: "

@@ -14,25 +14,15 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from beamscore.metrics.benchmark import Table
+from beamscore.pipelines.reports import text as texts
 from beamscore.pipelines.reports.cells import block_table, breakable
 from beamscore.pipelines.reports.tables import benchmark_table
-from beamscore.pipelines.reports.text import (
-    MAX_CELL_LENGTH,
-    cell,
-    clipped,
-    code,
-    drawable,
-    number,
-    prose,
-    table,
-    visible,
-    visible_json,
-)
+from beamscore.pipelines.reports.text import MAX_CELL_LENGTH, cell, code, number, prose
 from beamscore.pipelines.runs.numbers import typeset
 
 SHOWN = [
-    (visible, "a\r\nb\tc\ud800<b>\u202e", "a<U+000D>\nb\tc<U+D800><b><U+202E>"),
-    (drawable, "<svg>a\u202e\x00b</svg>", "<svg>a\ufffd\ufffdb</svg>"),
+    (texts.visible, "a\r\nb\tc\ud800<b>\u202e", "a<U+000D>\nb\tc<U+D800><b><U+202E>"),
+    (texts.drawable, "<svg>a\u202e\x00b</svg>", "<svg>a\ufffd\ufffdb</svg>"),
     (breakable, "to_end.f1=0", "to_<wbr>end.<wbr>f1=<wbr>0"),
     (typeset, -0.00001, "−0.00001"),
     (number, None, "–"),
@@ -62,14 +52,14 @@ def test_how_a_value_is_shown(show: Callable[[object], str], value: object, show
 
 @given(st.text() | st.text('\\/ub0\x1b\u202e\r\x08"\n'))
 def test_visible_text_stays_as_it_is_however_a_character_is_written(text: str) -> None:
-    shown = visible(text)
-    assert visible(shown) == shown
+    shown = texts.visible(text)
+    assert texts.visible(shown) == shown
     assert Markup(str(breakable(text)).replace("<wbr>", "")).unescape() == shown
-    assert clipped(text, len(text)) == text
-    assert clipped(text + "b" * 1000, len(text)) == f"{text}… (1,000 more characters)"
+    assert texts.clipped(text, len(text)) == text
+    assert texts.clipped(text + "b" * 1000, len(text)) == f"{text}… (1,000 more characters)"
     plain = text.encode("utf-8", "replace").decode()
     for written in (json.dumps([plain], ensure_ascii=False), msgspec.json.encode([plain]).decode()):
-        assert json.loads(visible_json(written)) == [visible(plain)]
+        assert json.loads(texts.visible_json(written)) == [texts.visible(plain)]
 
 
 PIECES = [
@@ -93,7 +83,7 @@ def plain(text: str) -> str:
 def test_a_parser_of_markdown_gives_the_text_back_from_the_right_cell(first: str, second: str) -> None:
     """And outside of code there are but words: nothing that GitHub links, styles or replaces on its own."""
     for show in (cell, code, prose):
-        text = table([show("a head"), "b"], [[show(first), 1], [2, show(second)]])
+        text = texts.table([show("a head"), "b"], [[show(first), 1], [2, show(second)]])
         cells = [token.children or [] for token in MARKDOWN.parse(text) if token.type == "inline"]
         found = ["".join(each.content for each in children) for children in cells]
         assert found == ["a head", "b", plain(first), "1", "2", plain(second)]
