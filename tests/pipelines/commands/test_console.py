@@ -50,12 +50,14 @@ def test_main_metrics_are_in_a_column_a_system_best_first(capsys: pytest.Capture
         name: {"values": {"f1": f1, "never": None}, "intervals": {"f1": interval}, "coverage": coverage}
         for name, f1, interval in (("a", None, None), ("b", 0.5, [0.4, 0.61234]))
     }
-    document = {"ranking": ["b", "a"], "systems": systems}
+    places = {"places": [{"system": "b", "place": 1}, {"system": "a", "place": 2}]}
+    document = {"ranking": ["b", "a"], "ranking_by": places, "systems": systems, "signature": "toy n=0"}
     console.print_metrics(document, ("f1", "never"), "out/report.md")
     lines = capsys.readouterr().out.splitlines()
-    header, metrics = ([cell.strip() for cell in line[1:-1].split(line[0])] for line in lines if line[:1] in ("┃", "│"))
-    assert (header, metrics) == (["metric", "b", "a"], ["f1", "0.5000 (0.4000 to 0.6123)", "–"])
-    assert lines[-3:] == ["b: 0 of 0 samples scored", "a: 0 of 0 samples scored", "report: out/report.md"]
+    rows = [[cell.strip() for cell in line[1:-1].split(line[0])] for line in lines if line[:1] in ("┃", "│")]
+    assert rows == [["metric", "b", "a"], ["place", "1", "2"], ["f1", "0.5000 (0.4000 to 0.6123)", "–"]]
+    counts = ["b: 0 of 0 samples scored", "a: 0 of 0 samples scored"]
+    assert lines[-4:] == [*counts, "signature: toy n=0", "report: out/report.md"]
 
 
 def test_progress_is_shown_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) -> None:

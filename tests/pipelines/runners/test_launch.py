@@ -79,6 +79,7 @@ def test_a_path_is_the_same_for_workers_elsewhere(monkeypatch: pytest.MonkeyPatc
         ([], "out/a", "out/a"),
         ([FLINK], "out/a", "/here/out/a"),
         ([FLINK], "../*.jsonl", "/*.jsonl"),
+        ([FLINK], "/data/a", "/data/a"),
         ([DATAFLOW], "gs://bucket/a", "gs://bucket/a"),
     ):
         options = launch.beam_options(flags)
