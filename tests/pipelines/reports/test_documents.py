@@ -50,7 +50,6 @@ def wrong(count: int, text: object = "?", of: Records = TRUTHS) -> Records:
 
 def run(output: Path, truths: Records, *more: str, code: int = 0, **systems: Records) -> Run:
     """Evaluates the predictions of some systems."""
-    toy.register()
     files = {name: write_lines(output.with_suffix(f".{name}.jsonl"), records) for name, records in systems.items()}
     result = evaluate(output, write_lines(output.with_suffix(".t.jsonl"), truths), files, "--quiet", *more)
     assert result.code == code, result.stderr
