@@ -129,6 +129,8 @@ def test_a_merge_leaves_the_other_alone() -> None:
     assert state(second) == before
     assert first.compute().sums == scorer_of(slice(0, 6)).compute().sums
     assert first.compute().samples.num_rows == 6
+    with pytest.raises(ValueError, match=r"^1 sample was scored by both, such as 's5'"):
+        first.merge(scorer_of(slice(5, 7)))
     assert state(pickle.loads(pickle.dumps(first))) == state(first)
 
 
