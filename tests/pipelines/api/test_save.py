@@ -78,6 +78,8 @@ def test_what_is_saved_is_loaded_as_it_was(saved: Path, tmp_path: Path) -> None:
     for name in ("summary.json", "sums.json", "report.md"):
         assert (tmp_path / "again" / name).read_bytes() == (saved / "bad" / name).read_bytes()
     assert beamscore.load(tmp_path / "again").rejected == before.rejected
+    about, once = (json.loads((run / "run.json").read_bytes()) for run in (tmp_path / "again", saved / "bad"))
+    assert about == {**once, "run_id": about["run_id"]}
     assert command("history", saved, "--output", tmp_path / "history")[0] == 0
     assert command("gate", saved / "good", "--set", "gates.exact_match.minimum=0.5")[0] == 0
 
