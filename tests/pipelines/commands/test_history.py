@@ -112,13 +112,15 @@ def test_what_is_no_run_is_told_and_left_out(scores: Path) -> None:
     for name in ("cut", "old", "no time", "copy"):
         shutil.copytree(scores / "2026-01-01", scores / name, ignore=shutil.ignore_patterns(".runs"))
     # A plain copy has times of its own, so it is no original by its name.
-    shutil.copytree(scores / "2026-01-01", scores / "0-copy", copy_function=shutil.copyfile)
+    for name, night in (("0-copy", "2026-01-01"), ("1-copy", "2026-01-02")):
+        shutil.copytree(scores / night, scores / name, copy_function=shutil.copyfile)
     (scores / "cut" / "summary.json").write_text('{"benchmark"')
     (scores / "old" / "run.json").unlink()
     (scores / "no time" / "run.json").write_text("{}")
     lines = warnings_of(scores)
-    assert [line.split(": ")[0] for line in lines] == ["cut/summary.json", "no time", "old", "copy", "0-copy"]
-    assert lines[-2:] == [f"{name}: a copy of 2026-01-01; left out" for name in ("copy", "0-copy")]
+    assert [line.split(": ")[0] for line in lines] == ["cut/summary.json", "no time", "old", "copy", "0-copy", "1-copy"]
+    copies = {"copy": "2026-01-01", "0-copy": "2026-01-01", "1-copy": "2026-01-02"}
+    assert lines[-3:] == [f"{name}: a copy of {night}; left out" for name, night in copies.items()]
     assert "## Not read" in (scores / "history.md").read_text()
     # A file that blesses no run is told as a file, not as the option of other commands, which this one does not have.
     none = "it names no run; write the folder of a finished run as its last line"
