@@ -1,9 +1,10 @@
-"""`beamscore compare` from end to end: against plain readings of the statistics, its laws, and hostile runs."""
+"""`beamscore compare` from end to end, against a plain reading of the statistics; what a page shows of its changes."""
 
 from __future__ import annotations
 
 import json
 import random
+import shutil
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache
@@ -22,10 +23,11 @@ from beamscore.metrics.statistics.paired import paired_differences
 from beamscore.metrics.statistics.sum_table import SumTable
 from beamscore.metrics.statistics.sums import Sums
 from beamscore.pipelines.reports.against import run_differences
-from beamscore.pipelines.runs.run import Run
+from beamscore.pipelines.runs import run as finished
 from tests import toy
 from tests.finished_runs import SYSTEM, Row, row, write_run
-from tests.runs import command, refused
+from tests.page.corpora import page_data
+from tests.runs import Run, command, evaluate, refused, write_lines
 
 TOY = toy.ToyBenchmark(toy.Options())
 
@@ -48,7 +50,7 @@ def systems(count: int, seed: int, gain: float, clusters: int | None = None) -> 
 
 
 def compare(baseline: Path | str, candidate: Path | str, output: Path, *more: str) -> Any:
-    code, stdout, stderr = command("compare", str(baseline), str(candidate), "--output", str(output), *more)
+    code, stdout, stderr = command("compare", baseline, candidate, "--output", output, *more)
     assert code == 0, stdout + stderr
     return json.loads((output / "comparison.json").read_bytes())
 
@@ -90,12 +92,17 @@ def expected_slice(before: Sequence[Row], after: Sequence[Row]) -> dict[str, tup
     return {name: (differences[name], np.abs(swapped[name]), units[name]) for name in differences}
 
 
-@pytest.mark.parametrize(("count", "clusters"), [(60, None), (120, 40)])
-def test_it_says_what_a_plain_reading_says(tmp_path: Path, count: int, clusters: int | None) -> None:
-    """A cluster is drawn and swapped as one, though its samples are in several buckets."""
-    before, after = systems(count, 1, 0.9, clusters)
-    runs = write_run(tmp_path / "a", before, files=3), write_run(tmp_path / "b", after)
-    document = compare(*runs, tmp_path / "out", "--no-html")
+@pytest.mark.parametrize(
+    ("count", "clusters", "gain", "more"), [(60, None, 0.9, ()), (120, 40, 0.1, ("--direct_num_workers", "2"))]
+)
+def test_it_says_what_a_plain_reading_says(
+    tmp_path: Path, count: int, clusters: int | None, gain: float, more: tuple[str, ...]
+) -> None:
+    """Whatever the order of the rows; a cluster is drawn and swapped as one, though it is in several buckets."""
+    before, after = systems(count, 1, gain, clusters)
+    shuffled = random.Random(1).sample(after, count)
+    runs = write_run(tmp_path / "a", before, files=3), write_run(tmp_path / "b", shuffled)
+    document = compare(*runs, tmp_path / "out", "--no-html", *more)
     labels = sorted({f"kind={json.loads(each['slice.kind'])}" for each in before})
     groups = {label: [n for n, each in enumerate(before) if label.endswith(each["slice.kind"][1])] for label in labels}
     groups[""] = list(range(count))
@@ -127,56 +134,24 @@ def test_it_says_what_a_plain_reading_says(tmp_path: Path, count: int, clusters:
             told |= {"verdict": direction if is_shown else "no difference shown", "simultaneous_p": p}
         assert found == told
     assert document["samples"] == {"compared": count}
-    assert {label: each["samples"] for label, each in document["slices"].items()} == {
-        label: len(groups[label]) for label in labels
-    }
-    verdicts = Counter(found["verdict"] for _, _, found in metrics_of(document))
-    assert document["verdicts"] == verdicts
-
-
-def test_the_other_way_round_every_difference_is_negated(tmp_path: Path) -> None:
-    words = {"better": "worse", "wrong_to_right": "right_to_wrong", "appeared": "vanished",
-             "better_beyond": "worse_beyond"}  # fmt: skip
-    words |= {turned: word for word, turned in words.items()}
-    before, after = systems(90, 4, 0.9, 45)
-    before[3], after[5] = row("s3", None), row("s5", None)
-    runs = write_run(tmp_path / "a", before), write_run(tmp_path / "b", after)
-    there = compare(*runs, tmp_path / "there", "--no-html")
-    back = compare(*runs[::-1], tmp_path / "back", "--no-html")
-    assert there["samples"] == back["samples"]
-    for (_, _, found), (_, _, turned) in zip(metrics_of(there), metrics_of(back), strict=True):
-        assert (found["baseline"], found["candidate"]) == (turned["candidate"], turned["baseline"])
-        ends = turned["interval"] and [-end for end in reversed(turned["interval"])]
-        assert (found["difference"], found["interval"]) == (-turned["difference"], ends)
-        assert all(found[key] == turned[key] for key in ("p", "simultaneous_p", "detectable", "units"))
-        assert words.get(found["verdict"], found["verdict"]) == turned["verdict"]
-    for name, counts in there["changes"]["metrics"].items():
-        assert back["changes"]["metrics"][name] == {words[kind]: number for kind, number in counts.items()}
-
-
-def test_order_files_and_workers_change_no_byte(tmp_path: Path) -> None:
-    before, after = systems(90, 4, 0.8, 45)
-    kept = []
-    for seed, files, more in ((0, 1, ()), (1, 5, ("--direct_num_workers", "2"))):
-        random.Random(seed).shuffle(before)
-        random.Random(seed + 7).shuffle(after)
-        folder = tmp_path / str(seed)
-        one, other = write_run(folder / "a", before, files=files), write_run(folder / "b", after, files=files)
-        compare(one, other, folder / "out", "--no-html", *more)
-        changed = [path.read_bytes() for path in (folder / "out" / "changes").glob("*.jsonl")]
-        kept.append([(folder / "out" / "comparison.json").read_text().replace(str(folder), ""), changed])
-    assert kept[0] == kept[1]
+    found_samples = {label: each["samples"] for label, each in document["slices"].items()}
+    assert found_samples == {label: len(groups[label]) for label in labels}
+    assert document["verdicts"] == Counter(found["verdict"] for _, _, found in metrics_of(document))
 
 
 def test_samples_of_one_side_and_of_another_ground_truth_are_told(tmp_path: Path) -> None:
     before, after = systems(40, 5, 0.8)
     before[1], after[0], after[2]["truth_hash"] = row("s1", None), row("s0", None), "aa"
-    one, other = write_run(tmp_path / "a", before[:-1], fingerprint="aa"), write_run(tmp_path / "b", after)
+    one, other = (
+        write_run(tmp_path / "a", before[:-1], fingerprint="aa"), write_run(tmp_path / "b", after, {"slices": []})
+    )  # fmt: skip
     told = "the candidate has a different ground truth: 40 samples (ff) instead of 39 (aa)"
     assert told in refused("compare", one, other)
     document = compare(one, other, tmp_path / "out", "--allow-differences")
     assert document["samples"] == {"compared": 36, "only_baseline": 1, "only_candidate": 2, "other_ground_truth": 1}
-    assert len(document["differences"]) == 1
+    assert (len(document["differences"]), document["slices"]) == (1, {})
+    assert document["slices_of_baseline_alone"] == ["kind=a", "kind=b", "kind=c"]
+    assert "Slices of the baseline alone, not compared: kind=a" in (tmp_path / "out" / "comparison.md").read_text()
 
 
 def test_samples_that_the_candidate_groups_otherwise_are_told(tmp_path: Path) -> None:
@@ -199,7 +174,8 @@ def test_samples_that_the_candidate_groups_otherwise_are_told(tmp_path: Path) ->
 def test_the_samples_that_changed_most_come_first(tmp_path: Path) -> None:
     before = [row("a", 0.5), row("b", 1.0), row("c", 0.2), row("d", 0.9), row("e", 1.0), row("f", 1.0)]
     after = [row("a", 0.5), row("b", 0.5), row("c", 1.0), row("d", 0.95), row("e", 0.5), row("f", 1.0, status="x")]
-    document = compare(write_run(tmp_path / "a", before), write_run(tmp_path / "b", after), tmp_path / "out")
+    runs = write_run(tmp_path / "a", before), write_run(tmp_path / "b", after[::-1], files=3)
+    document = compare(*runs, tmp_path / "out")
     assert (tmp_path / "out" / "comparison.html").exists()
     # c +0.8; b and e -0.5, by name; d +0.05; f, whose status alone changed.
     (lines,) = (tmp_path / "out" / "changes").glob("*.jsonl")
@@ -214,7 +190,7 @@ def test_the_samples_that_changed_most_come_first(tmp_path: Path) -> None:
     assert counts == {**told, "appeared": 0, "vanished": 0}
     report = (tmp_path / "out" / "comparison.md").read_text()
     assert "| c           | 0.2000     | 1.0000      | +0.8000  | wrong to right |" in report
-    compare(tmp_path / "a", tmp_path / "b", tmp_path / "few", "--changes", "2", "--threshold", "0.6")
+    compare(*runs, tmp_path / "few", "--changes", "2", "--threshold", "0.6")
     (lines,) = (tmp_path / "few" / "changes").glob("*.jsonl")
     assert len(lines.read_text().splitlines()) == 2
     # The next comparison into a folder removes the page of this one.
@@ -231,11 +207,6 @@ def test_two_systems_of_one_run(tmp_path: Path) -> None:
     assert all(document[part] == apart[part] for part in ("metrics", "slices"))
     code, stdout, _ = command("compare", f"{run}:old", f"{run}:old")
     assert (code, stdout.count("│ identical"), "\nIDENTICAL: " in stdout) == (0, len(document["metrics"]), True)
-    for other, told in [
-        (f"{run}", f"{run}: it holds 2 systems; give one of {run}:old, {run}:new"),
-        (f"{run}:newer", f"{run}:newer: there is no such system in this run; there are old, new"),
-    ]:
-        assert refused("compare", f"{run}:old", other) == told
 
 
 def test_differences_that_cancel_in_each_cluster_are_not_called_identical(tmp_path: Path) -> None:
@@ -249,26 +220,11 @@ def test_differences_that_cancel_in_each_cluster_are_not_called_identical(tmp_pa
     found = {
         name: [each["interval"], each["differing_samples"], each["verdict"]] for _, name, each in metrics_of(document)
     }
-    assert found == {
-        "exact_match": [[0, 0], 0, "identical"],
-        "similarity": [[0, 0], 20, "no difference shown"],
-    }
-    report = (tmp_path / "out" / "comparison.md").read_text()
-    assert "No difference is shown in 2 main metrics." in report
-    assert "equal to the baseline" not in report
+    assert found == {"exact_match": [[0, 0], 0, "identical"], "similarity": [[0, 0], 20, "no difference shown"]}
     assert beamscore.compare(*map(str, runs)).judgement == "no difference shown"
     # A report of the second run against the first has their sums alone.
-    differences, _ = run_differences(Run.read(str(runs[1])), Run.read(str(runs[0])), {SYSTEM: SYSTEM})
+    differences, _ = run_differences(finished.Run.read(str(runs[1])), finished.Run.read(str(runs[0])), {SYSTEM: SYSTEM})
     assert differences[SYSTEM, "", "similarity"].difference.verdict == "no difference shown"
-
-
-def test_a_slice_of_one_run_alone_is_told(tmp_path: Path) -> None:
-    before, after = systems(30, 8, 0.9)
-    other = write_run(tmp_path / "b", after, {"slices": []})
-    document = compare(write_run(tmp_path / "a", before), other, tmp_path / "out", "--no-html")
-    assert document["slices"] == {}
-    assert document["slices_of_baseline_alone"] == ["kind=a", "kind=b", "kind=c"]
-    assert "Slices of the baseline alone, not compared: kind=a" in (tmp_path / "out" / "comparison.md").read_text()
 
 
 def test_rows_that_are_damaged_are_told_in_one_line(tmp_path: Path) -> None:
@@ -300,3 +256,59 @@ def test_runs_that_do_not_compare(tmp_path: Path) -> None:
         assert told in refused("compare", *arguments)
     code, _, stderr = command("compare", one, other, "--allow-differences", "--quiet")
     assert (code, stderr.count("warning: the candidate used")) == (0, 2)
+
+
+FLIPS = 6
+
+
+@pytest.fixture(scope="module")
+def nights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The predictions of two nights, of each of which another third or so is wrong, and the run of the first."""
+    folder = tmp_path_factory.mktemp("nights")
+    truths = [toy.sample(index, 0)[0] for index in range(150)]
+    write_lines(folder / "t.jsonl", truths)
+    for seed, name in enumerate(("before", "after")):
+        rng = random.Random(seed)
+        wrong = ({**each, "text": each["text"][: rng.randrange(4)]} if rng.random() < 0.33 else each for each in truths)
+        write_lines(folder / f"{name}.jsonl", wrong)
+    assert evaluate(folder / "before", folder / "t.jsonl", folder / "before.jsonl", "--quiet", "--no-html").code == 0
+    return folder
+
+
+def tonight(nights: Path, output: Path, *more: str) -> tuple[Run, list[Any]]:
+    """Returns a run, and the cards of its page with their sample_ids."""
+    few = [f"--set=page.{name}={count}" for name, count in (("worst", 2), ("random", 2), ("flips", FLIPS))]
+    run = evaluate(output, nights / "t.jsonl", nights / "after.jsonl", *few, "--quiet", *more)
+    assert run.code == 0, run.stderr
+    data = page_data(output / "report.html")
+    return run, [{**card, "sample_id": data["samples"]["ids"][card["row"]]} for card in data["cards"]]
+
+
+def test_a_page_shows_the_changes_that_compare_lists_from_all_samples(nights: Path, tmp_path: Path) -> None:
+    run, cards = tonight(nights, tmp_path / "after", f"--baseline={nights}/before")
+    document = compare(nights / "before", run.output, tmp_path / "c", "--quiet", "--no-html")
+    (listed,) = (tmp_path / "c" / "changes").glob("*.jsonl")
+    changes = [json.loads(line) for line in listed.read_bytes().splitlines()]
+    flips = [each for each in changes if each["kind"] in ("right_to_wrong", "wrong_to_right")]
+    for why, sign in (("lost", -1), ("won", 1)):
+        # The order of compare is by the size of the change, then by that of the other metrics; ties may be any of them.
+        expected = sorted((abs(each["change"]) for each in flips if each["change"] * sign > 0), reverse=True)
+        found = [card for card in cards if why in card["whys"]]
+        assert len(expected) > FLIPS
+        assert [abs(card["change"]) for card in found] == pytest.approx(expected[:FLIPS], abs=1e-3)
+        assert {card["sample_id"] for card in found} <= {each["sample_id"] for each in flips}
+        assert all("text: " in card["truth"] for card in found)
+    about = json.loads((run.output / "run.json").read_bytes())
+    assert about["verdict"]["judgement"] == document["verdict"]["judgement"]
+    # The scores do not depend on whether they are looked for.
+    alone, cards = tonight(nights, tmp_path / "alone")
+    assert alone.summary["systems"] == run.summary["systems"]
+    assert not [card for card in cards if {"lost", "won"} & {*card["whys"]} or card["change"] is not None]
+
+
+def test_a_baseline_without_rows_or_of_other_options_shows_no_changes(nights: Path, tmp_path: Path) -> None:
+    _, cards = tonight(nights, tmp_path / "other", f"--baseline={nights}/before", "--set", "missing=exclude")
+    assert not [card for card in cards if card["change"] is not None]
+    kept = shutil.copytree(nights / "before", tmp_path / "kept", ignore=shutil.ignore_patterns(".runs", "samples"))
+    run, _ = tonight(nights, tmp_path / "out", f"--baseline={kept}")
+    assert "are missing, so it is unknown which samples changed" in (run.output / "report.html").read_text()

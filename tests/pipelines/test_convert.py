@@ -4,22 +4,103 @@ from __future__ import annotations
 
 import errno
 import gzip
+import io
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
+from apache_beam.runners.portability.fn_api_runner import execution
+from PIL import Image
 
 from beamscore.metrics.chart.converter import ChartConverter
 from beamscore.metrics.converter import Part
 from beamscore.metrics.registry import benchmark_class, benchmark_names
 from beamscore.transforms.records import zstd
-from tests.pipelines.layouts import LAYOUTS, SAMPLES, chart, chemistry
 from tests.plain_loop import make_benchmark, score_records, total
-from tests.runs import command, evaluate, refused
+from tests.runs import command, evaluate, refused, write_lines
+
+SAMPLES = 6
+"""Of each small data set in the layout of a benchmark, with a mistake here and there in the predictions."""
+
+
+def write(path: Path, content: str | bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def image(width: int, height: int) -> bytes:
+    stream = io.BytesIO()
+    Image.new("L", (width, height)).save(stream, "PNG")
+    return stream.getvalue()
+
+
+def chart(folder: Path) -> dict[str, list[str]]:
+    for index in range(SAMPLES):
+        box = {"x0": 10, "y0": 10 * index, "width": 20, "height": 8}
+        for side, shift in (("truth", 0), ("predictions", index % 2 * 3)):
+            blocks = [{"id": 1, "bb": {**box, "x0": 10 + shift}, "text": f"label {index}"}]
+            chart_type = "Line" if side == "predictions" and index == 3 else "Pie"
+            tasks = {
+                "task1": {"input": {}, "output": {"chart_type": chart_type}},
+                "task2": {"input": None, "output": {"text_blocks": blocks}},
+            }
+            write(folder / side / f"chart {index}.json", "\ufeff" + json.dumps(tasks))
+        write(folder / "images" / f"chart {index}.png", image(100, 80 + index))
+    return {
+        "truth": [f"json={folder}/truth/*.json", f"images={folder}/images/*.png"],
+        "predictions": [f"{folder}/predictions/*.json"],
+    }
+
+
+def chemistry(folder: Path) -> dict[str, list[str]]:
+    texts = ["\\chemfig { A -[:90] B }", "H _ { 2 } O", "浓 \\chemfig { A =[:0] O }"]
+    truth = "".join(f"images/train_{index}.jpg\t{texts[index % 3]}\n" for index in range(SAMPLES))
+    write(folder / "truth.txt", "\ufeff" + truth)
+    for index in range(SAMPLES):
+        text = "H _ { 3 } O" if index == 4 else texts[index % 3]
+        write(folder / "predictions" / f"train_{index}.json", json.dumps({"ssml_normed": text}))
+    return {"truth": [f"{folder}/truth.txt"], "predictions": [f"json={folder}/predictions/*.json"]}
+
+
+def figure_text(folder: Path) -> dict[str, list[str]]:
+    for index in range(SAMPLES):
+        words = [f"word {index}", "###", 'comma, quote " and é']
+        truth = [f"{x},10,{x + 60},30,{word}" for x, word in zip((10, 110, 210), words, strict=True)]
+        read = [f"{x + index},10,{x + 60},30,{word}" for x, word in zip((10, 110, 210), words, strict=True)]
+        write(folder / "truth" / f"gt_img_{index}.txt", "\ufeff" + "\r\n".join(truth))
+        write(folder / "predictions" / f"res_img_{index}.txt", "\n".join(read[index % 2 :]) + "\n")
+    return {"truth": [f"{folder}/truth/*.txt"], "predictions": [f"spotting={folder}/predictions/*.txt"]}
+
+
+def formula(folder: Path) -> dict[str, list[str]]:
+    """CDM's JSON, with an object whose img_id is absent."""
+    objects = [
+        {"img_id": f"case_{index}", "gt": f"x ^ {index} + y", "pred": "x - y" if index == 2 else f"x^{index} + y"}
+        for index in range(SAMPLES)
+    ]
+    del objects[4]["img_id"]
+    write(folder / "cdm.json", json.dumps(objects))
+    return {"truth": [f"{folder}/cdm.json"], "predictions": [f"cdm_predictions={folder}/cdm.json"]}
+
+
+def traffic_rules(folder: Path) -> dict[str, list[str]]:
+    for index in range(SAMPLES):
+        rule = {"LaneType": "BusLane", "EffectiveTime": "7:00-9:00"}
+        for side in ("truth", "predictions"):
+            time = "8:00-9:00" if side == "predictions" and index == 2 else "7:00-9:00"
+            label = {"0": {"attr_info": {**rule, "EffectiveTime": time}, "centerline": [index], "semantic_polygon": []}}
+            write(folder / side / f"clip_{index}" / "label.json", json.dumps(label))
+    return {
+        "truth": [f"{folder}/truth/*/label.json"],
+        "predictions": [f"matched_predictions={folder}/predictions/*/label.json"],
+    }
+
+
+LAYOUTS = (chart, chemistry, figure_text, formula, traffic_rules)
 
 
 def convert(benchmark: str, inputs: Sequence[str], output: Path, *more: str) -> tuple[int, str, str]:
@@ -32,43 +113,38 @@ def records_of(path: Path) -> list[Any]:
     return [json.loads(line) for line in unpack(path.read_bytes()).splitlines()]
 
 
-WITH_CONVERTER = [name for name in benchmark_names() if name != "toy" and benchmark_class(name).converter is not None]
-
-
-@pytest.fixture(scope="module", params=WITH_CONVERTER)
-def converted(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
-    """The name of a benchmark, and a folder with both sides as compressed JSONL and as Parquet."""
-    name: str = request.param
-    folder = tmp_path_factory.mktemp(name)
-    for side, inputs in LAYOUTS[name](folder / "layout").items():
-        for ending in {"truth": ("jsonl.zst", "parquet"), "predictions": ("jsonl.gz", "parquet")}[side]:
-            output = folder / f"{side}.{ending}"
-            code, stdout, stderr = convert(name, inputs, output)
-            assert (code, stdout.partition(":")[0], stderr) == (0, str(output), "")
-    # The same input gives the same bits, however many work on it.
-    output = folder / "again.parquet"
-    flags = ("--direct_num_workers=3", "--direct_running_mode=multi_threading")
-    assert convert(name, inputs, output, *flags)[0] == 0
-    assert output.read_bytes() == (folder / f"{side}.parquet").read_bytes()
-    return name, folder
-
-
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.__name__)
 def test_both_formats_hold_every_record_in_order_and_give_the_same_sums_to_the_last_bit(
-    converted: tuple[str, Path],
+    tmp_path: Path, layout: Callable[[Path], dict[str, list[str]]]
 ) -> None:
-    name, folder = converted
-    files = folder / "truth.parquet", folder / "predictions.parquet"
-    run = evaluate(folder / "run", *files, "--quiet", "--no-html", config=name)
+    name = layout.__name__
+    assert {each.__name__ for each in LAYOUTS} == {
+        each for each in benchmark_names() if benchmark_class(each).converter
+    }
+    outputs = {
+        "truth": ("truth.jsonl.zst", "truth.parquet"),
+        "predictions": ("p.jsonl.gz", "p.parquet", "again.parquet"),
+    }
+    for side, inputs in layout(tmp_path / "layout").items():
+        for file in outputs[side]:
+            # The same input gives the same bits, however many work on it.
+            workers = ("--direct_num_workers=3", "--direct_running_mode=multi_threading") if "again" in file else ()
+            code, stdout, stderr = convert(name, inputs, tmp_path / file, *workers)
+            assert (code, stdout, stderr) == (0, f"{tmp_path / file}: {SAMPLES} records\n", "")
+    assert (tmp_path / "again.parquet").read_bytes() == (tmp_path / "p.parquet").read_bytes()
+    run = evaluate(
+        tmp_path / "run", tmp_path / "truth.parquet", tmp_path / "p.parquet", "--quiet", "--no-html", config=name
+    )
     assert (run.code, run.stderr) == (0, "")
     truths, predictions = (
-        {record["sample_id"]: json.dumps(record).encode() for record in records_of(folder / file)}
-        for file in ("truth.jsonl.zst", "predictions.jsonl.gz")
+        {record["sample_id"]: json.dumps(record).encode() for record in records_of(tmp_path / file)}
+        for file in ("truth.jsonl.zst", "p.jsonl.gz")
     )
     expected = total(score_records(make_benchmark(name), truths, predictions).values()).units()
     assert run.sums["systems"]["predictions"]["sums"] == expected
     for records in (truths, predictions):
         assert list(records) == sorted(records)
-    assert not [*folder.glob("*.rejected.jsonl"), *folder.glob("*.part")]
+    assert not [*tmp_path.glob("*.rejected.jsonl"), *tmp_path.glob("*.part")]
     counts = run.summary["systems"]["predictions"]["coverage"]
     assert counts["ground_truth"]["scored"] == counts["predictions"]["scored"] == SAMPLES
     figures = [value for value in run.summary["systems"]["predictions"]["values"].values() if value is not None]
@@ -102,42 +178,36 @@ def test_columns_that_no_metric_needs_are_kept(tmp_path: Path, monkeypatch: pyte
 
 def test_sources_that_cannot_be_read_are_listed_and_the_others_converted(tmp_path: Path) -> None:
     inputs = chart(tmp_path)["truth"]
-    bad = {
-        "truth/broken.json": b"{",
-        "truth/list.json": b"[]",
-        "truth/latin.json": b'{"a": "\xff"}',
-        "truth/twice.json": b'{"task1": {}, "task1": {}}',
-        "truth/deep.json": b'{"a":' * 100_000,
-        "images/none.png": b"no image",
-        "truth/chart 0.json.gz": gzip.compress(b"{}")[:-4],
-        "other/chart 1.json": b"{}",
+    told = {
+        "truth/broken.json": (b"{", "not a JSON object"),
+        "truth/list.json": (b"[]", "not a JSON object"),
+        "truth/latin.json": (b'{"a": "\xff"}', "not a JSON object"),
+        "truth/twice.json": (b'{"task1": {}, "task1": {}}', "is duplicated in one object"),
+        "truth/deep.json": (b'{"a":' * 100_000, "nested deeper than can be read"),
+        "images/none.png": (b"no image", "not an image of the kinds"),
+        "truth/chart 0.json.gz": (gzip.compress(b"{}")[:-4], "ended before the end-of-stream marker was reached"),
+        "other/chart 1.json": (b"{}", "two files are named 'chart 1'"),
     }
-    for name, content in bad.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_bytes(content)
+    for name, (content, _) in told.items():
+        write(tmp_path / name, content)
+    (tmp_path / "images" / "chart 2.png").unlink()
     more = [f"{tmp_path}/truth/*.gz", f"{tmp_path}/other/*.json"]
     code, stdout, stderr = convert("chart", [*inputs, *more], tmp_path / "out" / "t.jsonl")
     listed = tmp_path / "out" / "t.jsonl.rejected.jsonl"
-    assert (code, stdout.partition(":")[0]) == (1, f"{tmp_path}/out/t.jsonl")
-    assert stderr == f"beamscore: {len(bad)} records or sources were rejected; {listed} says which and why\n"
+    assert (code, stdout) == (1, f"{tmp_path}/out/t.jsonl: 4 records\n")
+    assert stderr == f"beamscore: {len(told) + 1} records or sources were rejected; {listed} says which and why\n"
     errors = {Path(entry["source"]).name: entry["error"] for entry in records_of(listed)}
-    told = {
-        **dict.fromkeys(("broken.json", "list.json", "latin.json"), "not a JSON object"),
-        "twice.json": "is duplicated in one object",
-        "deep.json": "nested deeper than can be read",
-        "none.png": "not an image of the kinds",
-        "chart 0.json.gz": "Compressed file ended before the end-of-stream marker was reached",
-        "chart 1.png": "two files are named 'chart 1'",
-    }
-    assert errors.keys() == told.keys()
-    assert not [name for name, text in told.items() if text not in errors[name]]
-    assert [record["sample_id"] for record in records_of(tmp_path / "out" / "t.jsonl")] == [
-        f"chart {index}" for index in (0, 2, 3, 4, 5)
-    ]
+    assert errors.pop("chart 2.json").endswith("chart 2.json: none of the files given as images is of 'chart 2'")
+    # Of the two of one name the image is listed.
+    expected = {Path(name).name.replace("1.json", "1.png"): error for name, (_, error) in told.items()}
+    assert errors.keys() == expected.keys()
+    assert not [name for name, error in expected.items() if error not in errors[name]]
+    kept = [record["sample_id"] for record in records_of(tmp_path / "out" / "t.jsonl")]
+    assert kept == [f"chart {index}" for index in (0, 3, 4, 5)]
     # The list of an earlier run does not outlive a run without fault.
-    for name in bad:
+    for name in told:
         (tmp_path / name).unlink()
-    assert convert("chart", inputs, tmp_path / "out" / "t.jsonl")[0] == 0
+    assert convert("chart", chart(tmp_path)["truth"], tmp_path / "out" / "t.jsonl")[0] == 0
     assert not listed.exists()
 
 
@@ -172,26 +242,42 @@ def test_a_bad_line_is_listed_and_the_other_lines_converted(tmp_path: Path) -> N
     assert [error.partition(", ")[2].partition(":")[0] for error in errors] == ["line 2", "line 4"]
 
 
-def test_shards_hold_every_record_once_and_older_ones_go(tmp_path: Path) -> None:
-    inputs = chemistry(tmp_path)["truth"]
-    for shards in (3, 2):
-        code, stdout, _ = convert("chemistry", inputs, tmp_path / "t.jsonl", "--shards", str(shards))
-        names = [f"t-{number:05}-of-{shards:05}.jsonl" for number in range(shards)]
-        assert (code, stdout) == (0, f"{tmp_path}/t.jsonl: 6 records in {shards} files\n")
-        assert sorted(path.name for path in tmp_path.glob("*.jsonl")) == names
-        ids = [record["sample_id"] for name in names for record in records_of(tmp_path / name)]
-        assert sorted(ids) == [f"train_{index}" for index in range(SAMPLES)]
-
-
-def test_a_chart_whose_picture_is_missing_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_roles_of_files_are_told() -> None:
     roles = command("convert", "chart", "--input", "roles")[1].splitlines()
     assert roles[1] == "images: the chart images, of which only the size is read"
-    inputs = chart(tmp_path)["truth"]
-    monkeypatch.chdir(tmp_path / "truth")
-    # A pattern may start in the current folder.
-    assert command("convert", "chart", "--input", "*.json", "--output", "t.jsonl") == (0, "t.jsonl: 6 records\n", "")
-    (tmp_path / "images" / "chart 2.png").unlink()
-    assert convert("chart", inputs, tmp_path / "t.jsonl")[0] == 1
-    [entry] = records_of(tmp_path / "t.jsonl.rejected.jsonl")
-    assert entry["error"].endswith("truth/chart 2.json: none of the files given as images is of 'chart 2'")
-    assert len(records_of(tmp_path / "t.jsonl")) == SAMPLES - 1
+
+
+MARK = "text_blocks"
+
+
+@pytest.mark.parametrize("flags", ["split toy", "split toy --group page", "split toy --shards 3", "select", "convert"])
+def test_no_record_waits_in_the_runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flags: str) -> None:
+    """What convert, select and split shuffle is in blocks on the disk."""
+    name, *more = flags.split()
+    records = [{"sample_id": f"s{number:02}", "text": MARK, "page": number % 5} for number in range(30)]
+    truths = write_lines(tmp_path / "t.jsonl", records)
+    if name == "select":
+        assert evaluate(tmp_path / "run", truths, truths, "--quiet", "--no-html").code == 0
+    held: list[bytes] = []
+    # Grouped collections, and those that wait for a side input.
+    for buffer in (execution.ListBuffer, execution.GroupingBuffer):
+
+        def append(self: object, element: bytes, original: object = buffer.append) -> None:
+            held.append(element)
+            original(self, element)  # type: ignore[operator]
+
+        monkeypatch.setattr(buffer, "append", append)
+    given: dict[str, list[str | Path]] = {
+        "split": [*more, "--ground-truth", truths],
+        "select": [tmp_path / "run", "--below", "2"],
+        "convert": ["chart", "--input", *chart(tmp_path / "layout")["truth"]],
+    }
+    if "--shards" in flags:
+        # One of an earlier run goes.
+        write(tmp_path / "o-00003-of-00004.jsonl", MARK)
+    _, stdout, _ = command(name, *given[name], "--output", tmp_path / "o.jsonl")
+    count, files = (SAMPLES if name == "convert" else 30), (3 if "--shards" in flags else 1)
+    assert stdout == f"{tmp_path}/o.jsonl: {count} records{' in 3 files' if files > 1 else ''}\n"
+    assert sum(MARK in path.read_text() for path in tmp_path.glob("o*.jsonl")) == files
+    assert held
+    assert not [element for element in held if MARK.encode() in element]
