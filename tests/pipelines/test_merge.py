@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,149 +14,138 @@ from tests.finished_runs import row, write, write_run
 from tests.runs import Record, Run, command, evaluate, write_lines
 from tests.runs import refused as wrong_usage
 
-COUNT = 50
-CORPUS = [toy.sample(index, 0) for index in range(COUNT)]
-DERIVED = "derived.macro=slice_mean(exact_match, kind)"
-FLAGS = ("--quiet", "--no-html", "--slice", "kind", "--slice", "words", "--set", "bootstrap.replicates=30")
-GATE = ("--set", "max_rejected_fraction=1", "--set", "worst_samples=3", "--set", "gates.exact_match.minimum=1")
+CORPUS = [toy.sample(index, 0) for index in range(50)]
 BAD: list[Record] = [{"sample_id": "bad", "text": 5}, {"sample_id": "twice", "text": "x"}, {"sample_id": "twice"}]
-
-
-def shard(folder: Path, samples: list[tuple[Record, Record | None]], more: list[Record]) -> Path:
-    """Writes the inputs of a shard, with the systems `ours` and `same`."""
-    write_lines(folder / "t.jsonl", [truth for truth, _ in samples] + more)
-    write_lines(folder / "ours.jsonl", [prediction for _, prediction in samples if prediction])
-    write_lines(folder / "same.jsonl", [truth for truth, _ in samples])
-    return folder
-
-
-def run(output: Path, inputs: list[Path], *more: str, flags: tuple[str, ...] = FLAGS) -> Run:
-    truths = [flag for each in inputs[1:] for flag in ("--ground-truth", f"{each}/t.jsonl")]
-    others = [flag for each in inputs[1:] for system in ("ours", "same")
-              for flag in ("--predictions", f"{system}={each}/{system}.jsonl")]  # fmt: skip
-    systems = {"ours": f"{inputs[0]}/ours.jsonl", "same": f"{inputs[0]}/same.jsonl"}
-    return evaluate(output, f"{inputs[0]}/t.jsonl", systems, *truths, *others, *flags, "--set", DERIVED, *more)
-
-
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two halves, the second with records that are rejected and duplicated, and the whole; a small one as the first."""
-    folder = tmp_path_factory.mktemp("merge")
-    halves = [shard(folder / "in1", CORPUS[:20], []), shard(folder / "in2", CORPUS[20:], BAD)]
-    for name, inputs in [("first", halves[:1]), ("second", halves[1:]), ("whole", halves)]:
-        assert run(folder / name, inputs, *GATE).code == 1
-    shard(folder / "in3", CORPUS[:3], [])
-    return folder
+SETTINGS = (
+    "derived.macro=slice_mean(exact_match, kind)", "slices=[kind, words]", "bootstrap.replicates=30",
+    "max_rejected_fraction=1", "worst_samples=3", "gates.exact_match.minimum=1",
+)  # fmt: skip
 
 
 def refused(*arguments: str | Path) -> str:
     return wrong_usage("merge", *arguments, "--no-html", "--quiet")
 
 
-def test_the_merged_run_has_the_bytes_of_one_evaluation_of_all(runs: Path, tmp_path: Path) -> None:
-    out = tmp_path / "merged"
+def read(path: Path) -> Any:
+    return json.loads(path.read_bytes())
+
+
+def test_the_merged_run_has_the_bytes_of_one_evaluation_of_all(tmp_path: Path) -> None:
+    """Of two halves, the second with records that are rejected and duplicated."""
+    first, second, whole, out = (tmp_path / name for name in ("first", "second", "whole", "merged"))
+    for half, samples, more in ((1, CORPUS[:20], []), (2, CORPUS[20:], BAD)):
+        write_lines(tmp_path / f"t{half}.jsonl", [*(truth for truth, _ in samples), *more])
+        write_lines(tmp_path / f"p{half}.jsonl", [prediction for _, prediction in samples if prediction])
+    sides = ("--ground-truth={}/t{}.jsonl", "--predictions=ours={}/p{}.jsonl", "--predictions=same={}/t{}.jsonl")
+    for output, halves in ((first, [1]), (second, [2]), (whole, [1, 2])):
+        given = [each.format(tmp_path, half) for half in halves for each in sides]
+        settings = [f"--set={each}" for each in SETTINGS]
+        assert command("evaluate", "toy", *given, *settings, "--quiet", "--no-html", "--output", output)[0] == 1
     flags = ("--no-html", "--output")
-    code, stdout, stderr = command("merge", runs / "first", runs / "second", *flags, out)
+    code, stdout, stderr = command("merge", first, second, *flags, out)
     # The gate is judged on the whole, and the duplicates of the runs are told again.
-    assert (code, stderr.count("ours: gate exact_match: "), stderr.count(" with a duplicate sample_id: ")) == (1, 1, 1)
+    assert (code, stderr.count("ours: gate exact_match: "), stderr.count(" with a duplicate sample_id: ")) == (1, 1, 2)
     assert "report: " in stdout
-    found, whole = Run(code, stdout, stderr, out), Run(0, "", "", runs / "whole")
-    assert found.bytes() == whole.bytes()
-    assert (found.samples, found.quarantine, found.report) == (whole.samples, whole.quarantine, whole.report)
-    document = json.loads((out / "run.json").read_bytes())
-    assert [each["path"] for each in document["merged_from"]] == [str(runs / "first"), str(runs / "second")]
-    assert document["inputs"]["ground_truth"]["records"] == COUNT + len(BAD)
-    based = ("--baseline", runs / "first", "--no-html", "--quiet", "--output")
-    command("merge", runs / "first", runs / "second", *based, tmp_path / "based")
-    assert json.loads((tmp_path / "based" / "run.json").read_bytes())["baseline"]["path"] == str(runs / "first")
-    assert "this is --output, whose result" in refused(
-        runs / "first", runs / "second", "--baseline", out, "--output", out
-    )
+    found, expected = Run(code, stdout, stderr, out), Run(0, "", "", whole)
+    assert found.bytes() == expected.bytes()
+    assert (found.samples, found.quarantine, found.report) == (expected.samples, expected.quarantine, expected.report)
+    document = read(out / "run.json")
+    assert [each["path"] for each in document["merged_from"]] == [str(first), str(second)]
+    assert document["inputs"]["ground_truth"]["records"] == len(CORPUS) + len(BAD)
+    command("merge", first, second, "--baseline", first, "--quiet", *flags, tmp_path / "based")
+    assert read(tmp_path / "based" / "run.json")["baseline"]["path"] == str(first)
+    assert "this is --output, whose result" in refused(first, second, "--baseline", out, "--output", out)
     # Of the other order only the lists of inputs in the configuration tell.
-    assert command("merge", runs / "second", runs / "first", *flags, tmp_path / "turned", "--quiet")[0] == 1
+    assert command("merge", second, first, *flags, tmp_path / "turned", "--quiet")[0] == 1
     turned = Run(0, "", "", tmp_path / "turned").sums
-    assert (turned["systems"], turned["fingerprint"]) == (whole.sums["systems"], whole.sums["fingerprint"])
+    assert (turned["systems"], turned["fingerprint"]) == (expected.sums["systems"], expected.sums["fingerprint"])
 
 
-def test_runs_that_share_samples_are_refused_with_their_names(runs: Path, tmp_path: Path) -> None:
+def test_runs_that_share_samples_are_refused_with_their_names(tmp_path: Path) -> None:
     """Also where a prediction belongs to a sample of another run: one evaluation of all would have paired it."""
-    shared = refused(runs / "first", runs / "whole", "--output", tmp_path / "out")
-    assert shared.startswith(f"sample_ids are in more than one of the runs, such as s0 ({runs}/first and ")
-    assert shared.endswith("; merge runs over disjoint samples")
-    for name in ("third", "fourth"):
-        stray = shard(tmp_path / f"in-{name}", [(CORPUS[0][0] | {"sample_id": name}, CORPUS[1][1])], [])
-        write_lines(stray / "same.jsonl", [{"sample_id": "s1", "text": "x"}])
-        assert run(tmp_path / name, [stray], *GATE).code == 1  # nothing was scored
-    for other in (runs / "first", tmp_path / "fourth"):
-        told = f"sample_ids are in more than one of the runs, such as s1 ({other} and {tmp_path}/third); "
-        told += "the samples are disjoint, but predictions are shared: split the predictions too, and evaluate again"
-        assert refused(other, tmp_path / "third", "--output", tmp_path / "out") == told
-    # One sample that is shared is told before any predictions.
-    stray = shard(tmp_path / "in-fifth", [(CORPUS[19][0], CORPUS[19][1])], [])
-    write_lines(stray / "same.jsonl", [truth for truth, _ in CORPUS[:20]])
-    assert run(tmp_path / "fifth", [stray], *GATE).code == 1
-    told = refused(runs / "first", tmp_path / "fifth", "--output", tmp_path / "out")
-    assert told.startswith(f"sample_ids are in more than one of the runs, such as {CORPUS[19][0]['sample_id']} (")
-    assert told.endswith("; merge runs over disjoint samples")
+    runs: dict[str, Path] = {}
+    for name, ids in {"ab": ("ab", "ab"), "bc": ("bc", "bc"), "d": ("d", "da"), "e": ("e", "ea"), "b": "ba"}.items():
+        truths, predictions = (
+            write_lines(tmp_path / f"{name}{side}.jsonl", [{"sample_id": each, "text": "x"} for each in some])
+            for side, some in enumerate(ids)
+        )
+        runs[name] = evaluate(tmp_path / name, truths, predictions, "--quiet", "--no-html").output
+    samples = "merge runs over disjoint samples"
+    predicted = "the samples are disjoint, but predictions are shared: split the predictions too, and evaluate again"
+    for names, shared, hint in (
+        (("ab", "bc"), "b", samples),
+        (("ab", "d"), "a", predicted),
+        (("e", "d"), "a", predicted),
+        # One sample that is shared is told before any predictions.
+        (("ab", "b"), "ba", samples),
+    ):
+        places = " and ".join(str(runs[name]) for name in names)
+        told = (
+            f"sample_ids are in more than one of the runs, such as {', '.join(f'{each} ({places})' for each in shared)}"
+        )
+        assert refused(*(runs[name] for name in names), "--output", tmp_path / "out") == f"{told}; {hint}"
+    # There may be more runs than an integer has bits.
+    told = refused(runs["d"], *[runs["bc"]] * 64, "--output", tmp_path / "out")
+    assert told.startswith(
+        f"sample_ids are in more than one of the runs, such as b ({runs['bc']} and {runs['bc']} and "
+    )
     assert not (tmp_path / "out" / "summary.json").exists()
 
 
-def test_what_does_not_fit_is_told_in_one_line(runs: Path, tmp_path: Path) -> None:
-    first, second, half = runs / "first", runs / "second", runs / "in3"
-    other = run(tmp_path / "other", [half], "--set", "protocol=released").output
-    derived = run(tmp_path / "derived", [half], "--set", "derived={}").output
-    sliced = run(tmp_path / "sliced", [half], flags=(*FLAGS[:4], *FLAGS[6:])).output
-    turned = run(tmp_path / "turned", [half], flags=(*FLAGS[:2], *FLAGS[4:6], *FLAGS[2:4], *FLAGS[6:])).output
-    one = evaluate(tmp_path / "one", half / "t.jsonl", {"ours": half / "ours.jsonl"}, *FLAGS, "--set", DERIVED).output
-    bare = tmp_path / "bare"
-    shutil.copytree(second, bare, ignore=shutil.ignore_patterns(".runs", "samples"))
-    cases: list[tuple[list[str | Path], str]] = [
-        ([first], "give at least two runs to merge"),
-        # There may be more runs than an integer has bits.
-        ([second, *[first] * 64], f"sample_ids are in more than one of the runs, such as s0 ({first} and {first}"),
-        ([first, other], f"{other}: cannot be merged with {first}: it used protocol: "),
-        ([first, sliced], f"{sliced}: cannot be merged with {first}: it was sliced by kind, not by kind and words"),
-        ([first, turned], f"{turned}: cannot be merged with {first}: it was sliced by words and kind, not by kind"),
-        ([first, derived], f"{derived}: cannot be merged with {first}: it has other derived metrics"),
-        ([first, one], f"{one}: cannot be merged with {first}: it has the systems ours, not ours, same"),
-        # Nothing would tell whether its samples are others.
-        ([first, bare], f"{bare}: the rows of the run are missing: samples/ holds no samples-*.parquet"),
-    ]
-    for arguments, message in cases:
-        assert refused(*arguments, "--output", tmp_path / "out").startswith(message)
-    assert "its result would replace the input" in refused(first, second, "--output", first)
-    assert "--output" in refused(first, second)
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"protocol": "released"}, 'it used protocol: "released" instead of "published"'),
+        ({"slices": []}, "it was sliced by no column, not by kind and words"),
+        ({"slices": ["words", "kind"]}, "it was sliced by words and kind, not by kind and words"),
+        ({"derived": {"mine": "mean(similarity)"}}, "it has other derived metrics"),
+        # Whatever is taken from the first alone makes the exit code depend on the order of the runs.
+        *(
+            ({key: value}, f"it has another value of {key}; evaluate it again with the same")
+            for key, value in {
+                "gates": {"exact_match": {"minimum": 0.5}},
+                "inconclusive": "pass",
+                "max_missing_fraction": 0.5,
+                "max_rejected_fraction": 0.5,
+            }.items()
+        ),
+        ({}, "it has the systems other, not predictions"),
+    ],
+)
+def test_runs_that_do_not_fit_are_refused(tmp_path: Path, settings: dict[str, Any], reason: str) -> None:
+    rows = [row(name, 1.0, system=system, **{"slice.words": '"x"'})
+            for name, system in (("a", "predictions"), ("b", "predictions" if settings else "other"))]  # fmt: skip
+    first = write_run(tmp_path / "first", rows[:1], {"slices": ["kind", "words"]})
+    other = write_run(tmp_path / "other", rows[1:], {"slices": ["kind", "words"], **settings})
+    told = refused(first, other, "--output", tmp_path / "out")
+    assert told.startswith(f"{other}: cannot be merged with {first}: {reason}")
 
 
-def test_runs_that_are_judged_by_other_rules_are_refused(tmp_path: Path) -> None:
-    """Whatever is taken from the first alone makes the exit code depend on the order of the runs."""
-    plain = write_run(tmp_path / "plain", [row("a", 1.0)])
-    gate = {"exact_match": {"minimum": 0.5}}
-    rules = {"gates": gate, "inconclusive": "pass", "max_missing_fraction": 0.5, "max_rejected_fraction": 0.5}
-    for key, value in rules.items():
-        other = write_run(tmp_path / key, [row("b", 1.0)], {key: value})
-        told = f"{other}: cannot be merged with {plain}: it has another value of {key}; evaluate it again with the same"
-        assert refused(plain, other, "--output", tmp_path / "out") == told
-
-
-def test_a_run_without_a_fingerprint_is_refused(tmp_path: Path) -> None:
-    """That of all would be the one of the others alone, and two runs over other samples would look the same."""
+def test_what_is_no_run_to_merge_is_refused(tmp_path: Path) -> None:
+    """A run without a fingerprint too: that of all would be the one of the others, as of runs over other samples."""
     one, other = (write_run(tmp_path / name, [row(name, 1.0, kind="x")]) for name in ("a", "b"))
-    document = json.loads((one / "summary.json").read_bytes())
+    document = read(one / "summary.json")
     system = document["systems"]["predictions"]
     # An earlier version kept it of the whole run alone, which is enough.
     system["fingerprint"] = None
     write(one / "summary.json", document)
     assert command("merge", one, other, "--output", tmp_path / "merged", "--quiet", "--no-html")[::2] == (0, "")
-    apart = [json.loads((each / "summary.json").read_bytes())["fingerprint"] for each in (one, other)]
-    whole = json.loads((tmp_path / "merged" / "summary.json").read_bytes())["fingerprint"]
+    apart = [read(each / "summary.json")["fingerprint"] for each in (one, other)]
+    whole = read(tmp_path / "merged" / "summary.json")["fingerprint"]
     assert int(whole["hash"], 16) == sum(int(each["hash"], 16) for each in apart) % 2**64
+    assert refused(one, "--output", tmp_path / "out") == "give at least two runs to merge"
+    assert "its result would replace the input" in refused(one, other, "--output", one)
+    assert "--output" in refused(one, other)
     system["slices"]["kind=x"]["fingerprint"] = None
     write(one / "summary.json", document)
     said = "its ground truth has no fingerprint in the slice kind=x"
     assert said in refused(one, other, "--output", tmp_path / "out")
     one = write_run(tmp_path / "c", [row("c", 1.0)], predictions=None)
     assert "its predictions have no fingerprint" in refused(one, other, "--output", tmp_path / "out")
+    # Nothing would tell whether its samples are others.
+    shutil.rmtree(other / "samples")
+    said = f"{other}: the rows of the run are missing: samples/ holds no samples-*.parquet"
+    assert refused(tmp_path / "merged", other, "--output", tmp_path / "out") == said
 
 
 def test_together_they_have_no_more_slices_than_a_run_may_have(tmp_path: Path) -> None:
@@ -167,3 +157,46 @@ def test_together_they_have_no_more_slices_than_a_run_may_have(tmp_path: Path) -
         said = "predictions: together the runs have 2 slices, more than the 1 of limits.slices"
         found = command("merge", *runs, "--output", tmp_path / f"out{most}", "--no-html", "--quiet")
         assert found[::2] == ((2, f"beamscore: {said}\n") if most < 2 else (0, ""))
+
+
+def test_whether_a_task_is_attempted_is_one_decision_for_a_system_on_every_path(tmp_path: Path) -> None:
+    """A slice without any prediction of a task that is attempted elsewhere is 0, and loses a comparison."""
+    task = "task5.score"
+    parts = {
+        "task1": {"output": {"chart_type": "line"}},
+        "task5": {"output": {"legend_pairs": [{"id": 0, "bb": {"x0": 0, "y0": 0, "width": 10, "height": 10}}]}},
+    }
+
+    def charts(sources: str, attempted: str) -> list[Record]:
+        """Charts of the sources, with task 5 in those of them that are `attempted`."""
+        return [
+            {"sample_id": f"{source}{n}", "source": source, **dict(list(parts.items())[: 1 + (source in attempted)])}
+            for source in sources
+            for n in range(10)
+        ]
+
+    flags = ("--quiet", "--slice", "source", "--set", "bootstrap.replicates=50", "--set", "tasks=[task1,task5]")
+    found: dict[str, Any] = {}
+    for sources in ("ab", "a", "b"):
+        truth = write_lines(tmp_path / f"in-{sources}" / "t.jsonl", charts(sources, "ab"))
+        answers = {
+            system: write_lines(truth.with_name(f"{system}.jsonl"), charts(sources, attempted))
+            for system, attempted in {"half": "a", "right": "ab", "nothing": ""}.items()
+        }
+        run = evaluate(tmp_path / sources, truth, answers, *flags, config="chart")
+        found[sources] = run.summary["systems"]
+    half, nothing = found["ab"]["half"], found["ab"]["nothing"]
+    assert [half["values"][task], *(each["values"][task] for each in half["slices"].values())] == [0.5, 1, 0]
+    low, high = half["slices"]["source=b"]["intervals"][task]
+    assert (low, high < 0.5) == (0, True)
+    assert [nothing["values"][task], *(each["values"][task] for each in nothing["slices"].values())] == [None] * 3
+    assert command("merge", tmp_path / "a", tmp_path / "b", "--output", tmp_path / "merged")[0] == 0
+    assert read(tmp_path / "merged" / "summary.json")["systems"] == found["ab"]
+    # Alone, the half without the task says nothing of it.
+    assert found["b"]["half"]["values"][task] is None
+    command("compare", f"{tmp_path}/ab:right", f"{tmp_path}/ab:half", "--output", tmp_path / "compared")
+    document = read(tmp_path / "compared" / "comparison.json")
+    slices = {label: each["metrics"][task] for label, each in document["slices"].items()}
+    failed = slices["source=b"]
+    assert (failed["baseline"], failed["candidate"], failed["difference"], failed["verdict"]) == (1, 0, -1, "worse")
+    assert (slices["source=a"]["verdict"], document["metrics"][task]["verdict"]) == ("identical", "worse")
