@@ -1,10 +1,11 @@
-"""What a run leaves behind: whole files, rows, the ranking; nothing outside of its output."""
+"""What a run leaves behind: whole files and rows; nothing outside of its output, and nothing gone that it reads."""
 
 from __future__ import annotations
 
 import json
 import re
 import shutil
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +17,14 @@ from hypothesis import strategies as st
 
 from beamscore.metrics.version import VERSION
 from beamscore.pipelines import evaluate as evaluation
+from beamscore.pipelines.runs.run import LAYOUT
 from beamscore.transforms.draw import file_name
+from beamscore.transforms.io.publication import RUNS, check_not_replaced
+from beamscore.transforms.records import InputProblem
 from tests import toy
 from tests.runs import RESULT_NAMES, Run, command, evaluate, unpack_replicates, write_lines
 
 COUNT = 40
-FOUR = {"fair": "fair", "nothing": "none", "beta": "good", "alpha": "good"}
-"""Systems, two of them alike, one without any prediction."""
 CORPUS = [toy.sample(index, 0) for index in range(COUNT)]
 
 
@@ -42,7 +44,6 @@ def tree(folder: Path) -> dict[str, bytes]:
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("corpus")
     write_lines(folder / "truth.jsonl", [truth for truth, _ in CORPUS])
-    write_lines(folder / "good.jsonl", [{**truth, "text": truth["text"]} for truth, _ in CORPUS])
     write_lines(folder / "fair.jsonl", [prediction for _, prediction in CORPUS if prediction])
     write_lines(folder / "none.jsonl", [])
     return folder
@@ -50,56 +51,42 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def run(corpus: Path) -> Run:
-    """Four systems, slices, and a gate that holds."""
-    return evaluate(
-        corpus / "new" / "folder",
-        corpus / "truth.jsonl",
-        {name: corpus / f"{stem}.jsonl" for name, stem in FOUR.items()},
-        *("--slice", "kind", "--slice", "words", "--set", "bootstrap.replicates=40"),
-        *("--set", "gates.similarity.minimum=0", "--set", "worst_samples=3"),
-    )
+    """Three systems, one of them without any prediction, slices, and a gate that holds."""
+    systems = {name: corpus / f"{name}.jsonl" for name in ("fair", "none", "truth")}
+    flags = ("--slice", "kind", "--slice", "words", "--set", "gates.similarity.minimum=0")
+    return evaluate(corpus / "new" / "folder", corpus / "truth.jsonl", systems, *flags)
 
 
 def test_the_summary_has_its_documented_form(run: Run) -> None:
     assert (run.code, run.stderr.count("\n")) == (1, 1)
-    assert run.stderr.startswith("beamscore: the predictions of nothing: there is no record in ")
+    assert run.stderr.startswith("beamscore: the predictions of none: there is no record in ")
     assert {path.name for path in run.output.iterdir()} == RESULT_NAMES
-    assert [name for name in tree(run.output) if ".part" in name] == []
     summary, sums = run.summary, run.sums
     assert [sums[name] for name in ("format", "unit_bits", "benchmark")] == [2, 52, "toy"]
-    assert sums["bootstrap"] == {"replicates": 40, "seed": 0}
+    assert sums["bootstrap"] == {"replicates": 200, "seed": 0}
     names = "benchmark version signature config intervals_method fingerprint gates ranking ranking_by systems"
     assert list(summary) == names.split()
     truths = summary["fingerprint"]
-    assert truths["samples"] == 40
     signature, _, options = summary["signature"].rpartition("=")
     assert signature == f"beamscore {VERSION} toy published missing=wrong n=40 gt={truths['hash'][:8]} options"
     assert re.fullmatch("[0-9a-f]{4}", options)
-    assert summary["benchmark"] == summary["config"]["benchmark"] == "toy"
-    assert "output" not in summary["config"]
-    assert list(summary["systems"]) == ["fair", "nothing", "beta", "alpha"]
+    assert (list(summary["systems"]), summary["ranking"]) == (["fair", "none", "truth"], ["truth", "fair", "none"])
     parts = ["coverage", "fingerprint", "predictions_fingerprint", "values", "intervals", "errors", "units"]
     for system in summary["systems"].values():
         assert list(system) == [*parts, "tables", "slices", "warnings"]
         assert list(system["slices"]) == ["kind=0", "kind=1", "words=a", "words=b"]
         assert all(list(part) == parts for part in system["slices"].values())
-    assert summary["intervals_method"]["bounded"] == "logit-t"
     few = "in 1 of 4 slices a main metric rests on fewer than 20 samples, which makes its interval rough; "
-    assert summary["systems"]["beta"]["warnings"] == [few + "units in summary.json has the numbers"]
-    tables = summary["systems"]["beta"]["tables"]
+    assert summary["systems"]["truth"]["warnings"] == [few + "units in summary.json has the numbers"]
+    tables = summary["systems"]["truth"]["tables"]
     assert tables == [{"title": "Counts", "header": ["what", "count"], "rows": [["samples", 40.0], ["equal", 40.0]]}]
 
 
-def rows_of(table: str) -> list[list[str]]:
-    rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in table.splitlines() if row.startswith("|")]
-    return rows[2:]
-
-
-def test_there_is_a_row_for_each_sample_of_each_system_and_the_report_ranks_them(run: Run) -> None:
+def test_there_is_a_row_for_each_sample_of_each_system(run: Run) -> None:
     for path in run.output.glob("samples/*.parquet"):
         assert pq.read_schema(path).equals(schema("kind", "words"))
     rows = {(row["system"], row["sample_id"]): row for row in run.samples}
-    assert len(rows) == len(run.samples) == 4 * COUNT
+    assert len(rows) == len(run.samples) == 3 * COUNT
     for truth, prediction in CORPUS:
         row = rows["fair", truth["sample_id"]]
         if prediction is None:
@@ -108,27 +95,13 @@ def test_there_is_a_row_for_each_sample_of_each_system_and_the_report_ranks_them
             difference = abs(len(truth["text"]) - len(prediction["text"]))
             expected = (1 / (1 + difference), "scored", {"read": prediction["text"]})
         assert (row["similarity"], row["status"], json.loads(row["details"])) == expected
-        assert rows["nothing", truth["sample_id"]]["status"] == "missing_prediction"
-    section = run.report.partition("### Worst samples of fair\n")[2].partition("\n### ")[0]
-    worst = sorted((row["similarity"], row["sample_id"]) for row in run.samples if row["system"] == "fair")[:3]
-    assert [row[0] for row in rows_of(section)] == [sample_id for _, sample_id in worst]
-    # Ties are ranked by name.
-    assert run.summary["ranking"] == ["alpha", "beta", "fair", "nothing"]
-    section = run.report.partition("## Ranking")[2].partition("\n## ")[0]
-    places = [["1", "alpha"], ["1", "beta"], ["3", "fair"], ["4", "nothing"]]
-    assert [row[:2] for row in rows_of(section)] == places
-    (printed,) = [line for line in run.stdout.splitlines() if line.startswith("│ place")]
-    assert [cell.strip() for cell in printed.strip("│").split("│")] == ["place", *(place for place, _ in places)]
+        assert rows["none", truth["sample_id"]]["status"] == "missing_prediction"
 
 
 def test_a_run_that_fails_leaves_an_earlier_result_as_it_was(
-    run: Run, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: Run, corpus: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = tree(run.output)
-    broken = write_lines(tmp_path / "cut.jsonl.gz", [truth for truth, _ in CORPUS])
-    broken.write_bytes(broken.read_bytes()[:-20])
-    assert evaluate(run.output, corpus / "truth.jsonl", broken).code == 2
-    assert tree(run.output) == before
 
     def crash(*_: Any) -> None:
         raise ZeroDivisionError("a defect")
@@ -141,42 +114,68 @@ def test_a_run_that_fails_leaves_an_earlier_result_as_it_was(
 
 def test_a_file_of_others_is_not_replaced(corpus: Path, tmp_path: Path) -> None:
     """A result is, whichever of its files are left."""
-    report, given = tmp_path / "report.md", (corpus / "truth.jsonl", corpus / "good.jsonl", "--quiet", "--no-html")
+    report, given = tmp_path / "report.md", (corpus / "truth.jsonl", corpus / "fair.jsonl", "--quiet", "--no-html")
     report.write_text("the report of somebody else")
+    said = f"--output {tmp_path}: holds no result, but a report.md that it would replace; give another --output"
     for more in ((), ("--check",)):
         found = evaluate(tmp_path, *given, *more)
-        said = f"--output {tmp_path}: holds no result, but a report.md that it would replace; give another --output"
-        assert (found.code, found.stderr, tree(tmp_path)) == (
-            2,
-            f"beamscore: {said}\n",
-            {"report.md": report.read_bytes()},
-        )
+        assert (found.code, found.stderr, [*tree(tmp_path)]) == (2, f"beamscore: {said}\n", ["report.md"])
     report.unlink()
     assert evaluate(tmp_path, *given).code == 0
     shutil.rmtree(tmp_path / ".runs")
     assert evaluate(tmp_path, *given).code == 0
 
 
+def test_an_input_that_the_result_would_replace_is_refused(corpus: Path, tmp_path: Path) -> None:
+    output, link = tmp_path / "out", tmp_path / "link"
+    shutil.copytree(corpus / "new" / "folder", output, symlinks=True)
+    records, given = corpus / "truth.jsonl", shutil.copy(corpus / "truth.jsonl", output / "samples" / "t.jsonl")
+    # By another name of the same folder.
+    link.symlink_to(output)
+    inside, before = link / "samples" / given.name, tree(output)
+    for truth, prediction, replaced in ((output / "run.json", records, output / "run.json"), (records, inside, inside)):
+        message = f"--output {output}: its result would replace the input {replaced}; give another --output\n"
+        for more in ((), ("--check",)):
+            run = evaluate(output, truth, prediction, *more)
+            assert (run.code, run.stderr.endswith(f"beamscore: {message}")) == (2, True)
+    assert tree(output) == before
+
+
+BELOW = st.sampled_from([*LAYOUT.files, *LAYOUT.folders, RUNS, "t.jsonl", "sub", "..", "."])
+
+
+@given(st.lists(BELOW, max_size=4), st.sampled_from(["/data/out", "/data/out/", "s3://b/out", "s3://b/out/"]))
+def test_what_is_replaced_is_told_on_disks_and_stores_alike(names: list[str], output: str) -> None:
+    parts: list[str] = []
+    for name in names:
+        if name == "..":
+            parts = [*parts, ".."] if parts[-1:] in ([], [".."]) else parts[:-1]
+        elif name != ".":
+            parts.append(name)
+    is_replaced = bool(parts) and parts[0] in {*LAYOUT.files, *LAYOUT.folders, RUNS}
+    with pytest.raises(InputProblem) if is_replaced else nullcontext():
+        check_not_replaced(output, LAYOUT, ["/".join([output.rstrip("/"), *names])])
+
+
 def test_a_side_without_records_fails_with_a_result(corpus: Path, tmp_path: Path) -> None:
-    empty, good = write_lines(tmp_path / "empty.jsonl", []), corpus / "good.jsonl"
-    (tmp_path / "empty.jsonl.gz").write_bytes(b"")
-    for truths, predictions, side, unmatched, value in (
-        (empty, empty, "ground truth", 0, None),
-        (tmp_path / "empty.jsonl.gz", good, "ground truth", COUNT, None),
-        (corpus / "truth.jsonl", empty, "predictions", 0, 0),
-    ):
+    truth, empty, nothing = corpus / "truth.jsonl", corpus / "none.jsonl", tmp_path / "empty.jsonl.gz"
+    nothing.write_bytes(b"")
+    for truths, predictions, unmatched, missing in (
+        (empty, empty, 0, 0), (nothing, truth, COUNT, 0), (truth, empty, 0, COUNT)
+    ):  # fmt: skip
         found = evaluate(tmp_path / "out", truths, predictions, "--slice", "kind", "--quiet", "--no-html")
         assert (found.code, found.stderr.count("\n")) == (1, 1)
+        side = "predictions" if missing else "ground truth"
         assert found.stderr.startswith(f"beamscore: the {side}: there is no record in ")
         system = found.summary["systems"]["predictions"]
-        coverage, count = system["coverage"], COUNT if side == "predictions" else 0
-        assert system["values"] == dict.fromkeys(("exact_match", "similarity"), value)
+        coverage = system["coverage"]
+        assert system["values"] == dict.fromkeys(("exact_match", "similarity"), 0 if missing else None)
         assert (coverage["balanced"], coverage["predictions"]["unmatched"]) == (True, unmatched)
-        assert coverage["ground_truth"]["missing_prediction"] == len(found.samples) == count
+        assert coverage["ground_truth"]["missing_prediction"] == len(found.samples) == missing
         assert [entry["cause"] for entry in found.quarantine] == ["unmatched"] * unmatched
         (rows,) = found.output.glob("samples/*.parquet")
         assert pq.read_schema(rows).equals(schema("kind"))
-        if side == "ground truth":
+        if not missing:
             assert (set(system["intervals"].values()), system["slices"]) == ({None}, {})
             assert found.sums["systems"]["predictions"]["sums"] == {}
 
@@ -200,23 +199,19 @@ def test_duplicates_are_told_with_their_places(tmp_path: Path) -> None:
     predictions = write_lines(tmp_path / "p.jsonl", [*records, records[6]])
     run = evaluate(tmp_path / "out", truths, predictions, "--quiet")
     assert run.code == 0
-    found = [
-        (f"{name} at {predictions}:{line}", f"the sample_id is first at {predictions}:{first}; only that record counts")
-        for name, line, first in (("a", 3, 1), ("b", 4, 2), ("b", 5, 2))
-    ]
-    told = ", ".join(f"{place} ({error})" for place, error in found)
+    places = [(f"{name} at {predictions}:{line}", f"{predictions}:{first}")
+              for name, line, first in (("a", 3, 1), ("b", 4, 2), ("b", 5, 2))]  # fmt: skip
+    found = {place: f"the sample_id is first at {first}; only that record counts" for place, first in places}
+    told = ", ".join(f"{place} ({error})" for place, error in found.items())
     assert run.stderr == (
         f"beamscore: warning: the predictions: 5 records with a duplicate sample_id: {told}; quarantine/ lists all\n"
     )
-    examples = [{"place": place, "error": error} for place, error in found]
-    kind = {"side": "predictions", "stage": "pair", "cause": "duplicate"}
-    causes = json.loads((run.output / "run.json").read_bytes())["quarantine"]
-    assert causes == [{**kind, "records": 5, "examples": examples}]
-    assert f"a at {predictions}:3" in run.report
+    (cause,) = json.loads((run.output / "run.json").read_bytes())["quarantine"]
+    assert (cause["side"], cause["stage"], cause["cause"], cause["records"]) == ("predictions", "pair", "duplicate", 5)
+    assert cause["examples"] == [{"place": place, "error": error} for place, error in found.items()]
     # Hostile text of an id steers no terminal.
     evil = evaluate(tmp_path / "evil", truths, write_lines(tmp_path / "e.jsonl", [records[6]] * 2), "--quiet")
-    assert "<U+001B>[2J| at " in evil.stderr
-    assert "\x1b" not in evil.stderr
+    assert ("<U+001B>[2J| at " in evil.stderr, "\x1b" in evil.stderr) == (True, False)
 
 
 PIECES = [*"./\\a~*?[:|é\0\n", "..", "%2e%2e", "$HOME", "://", "file:///"]
