@@ -18,12 +18,11 @@ from tests.pipelines.api.test_transform import check_same, evaluated
 from tests.runs import Record, Run, command, evaluate, refused, write_lines
 
 TRUTHS = [{**toy.sample(index, 0)[0], "page": index // 3} for index in range(40)]
-REPEATS = ("--quiet", "--no-html", "--set", "repeats=true")
-SLICED = (*REPEATS, "--slice", "kind")
+SLICED = ("--slice", "kind")
 
 
 def predictions(wrong: float = 0.4, repeats: int = 3, seed: int = 0) -> list[Record]:
-    """Predictions of every sample, numbered by `repeat`, so many of them wrong."""
+    """Predictions of every sample, numbered by `repeat`, of which a share is wrong."""
     rng = random.Random(f"{seed}")
     return [
         {**truth, "repeat": repeat, "text": "?" * 9 if rng.random() < wrong else truth["text"]}
@@ -32,20 +31,20 @@ def predictions(wrong: float = 0.4, repeats: int = 3, seed: int = 0) -> list[Rec
     ]
 
 
-def system_of(run: Run | Path) -> Any:
-    folder = run if isinstance(run, Path) else run.output
-    return json.loads((folder / "summary.json").read_bytes())["systems"]["predictions"]
+def scored(output: Path, given: list[Record], *more: str, truths: list[Record] = TRUTHS, page: bool = False) -> Run:
+    """Evaluates records with repeats; their files are beside the output."""
+    sides = (write_lines(output.with_name(f"{output.name}-{side}.jsonl"), records)
+             for side, records in (("t", truths), ("p", given)))  # fmt: skip
+    return evaluate(output, *sides, "--quiet", "--set", "repeats=true", *([] if page else ["--no-html"]), *more)
+
+
+def system_of(run: Run) -> Any:
+    return run.summary["systems"]["predictions"]
 
 
 @pytest.fixture(scope="module")
-def truths(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_lines(tmp_path_factory.mktemp("truths") / "t.jsonl", TRUTHS)
-
-
-@pytest.fixture(scope="module")
-def run(truths: Path) -> Run:
-    given = write_lines(truths.parent / "p.jsonl", predictions())
-    found = evaluate(truths.parent / "run", truths, given, *(flag for flag in SLICED if flag != "--no-html"))
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    found = scored(tmp_path_factory.mktemp("repeats") / "run", predictions(), *SLICED, page=True)
     assert found.code == 0, found.stderr
     return found
 
@@ -77,12 +76,11 @@ def test_a_run_has_the_repeats_by_hand(run: Run) -> None:
     assert "similarity of each: 0: " in json.dumps(page_data(page))
 
 
-def test_no_order_no_file_and_no_way_to_evaluate_changes_a_byte(run: Run, truths: Path, tmp_path: Path) -> None:
+def test_no_order_no_file_and_no_way_to_evaluate_changes_a_byte(run: Run, tmp_path: Path) -> None:
     given = predictions()
     random.Random(1).shuffle(given)
-    files = [write_lines(tmp_path / f"p{number}.jsonl", given[number::3]) for number in range(3)]
-    more = ("--predictions", *map(str, files[1:]))
-    shuffled = evaluate(tmp_path / "shuffled", truths, files[0], *SLICED, *more)
+    more = write_lines(tmp_path / "more.jsonl", given[::3])
+    shuffled = scored(tmp_path / "shuffled", given[1::3] + given[2::3], *SLICED, "--predictions", str(more))
     assert shuffled.sums["systems"] == run.sums["systems"]
     assert system_of(shuffled) == system_of(run)
     result = beamscore.evaluate("toy", TRUTHS, given, repeats=True, slices=["kind"])
@@ -90,16 +88,16 @@ def test_no_order_no_file_and_no_way_to_evaluate_changes_a_byte(run: Run, truths
     expected = system_of(run)["values"], system_of(run)["intervals"], list(run.sums["systems"]["predictions"]["sums"])
     assert (result.values, intervals, list(result.sums)) == expected
     assert sorted(result.samples.column("details").to_pylist()) == sorted(each["details"] for each in run.samples)
-    few = evaluate(tmp_path / "few", truths, run.output.parent / "p.jsonl", *SLICED, "--set", "bootstrap.replicates=5")
+    few = scored(tmp_path / "few", given, *SLICED, "--set", "bootstrap.replicates=5")
     check_same(evaluated({"ground_truth": TRUTHS, "predictions": given}, repeats=True, slices=["kind"]), few)
 
 
 def test_the_example_of_the_docs_is_as_it_is_shown(tmp_path: Path) -> None:
     page = (Path(__file__).parents[2] / "docs/how-to/repeats.md").read_text().splitlines()
     shown = [json.loads(line) for line in page if line.startswith('    {"sample_id"')]
-    truths = write_lines(tmp_path / "t.jsonl", [each for each in shown if each["repeat"] == 1])
-    given = write_lines(tmp_path / "p.jsonl", shown)
-    report = evaluate(tmp_path / "run", truths, given, *REPEATS, config="chemistry").report
+    truths, flags = [each for each in shown if each["repeat"] == 1], ("--quiet", "--no-html", "--set", "repeats=true")
+    sides = (write_lines(tmp_path / f"{len(records)}.jsonl", records) for records in (truths, shown))
+    report = evaluate(tmp_path / "run", *sides, *flags, config="chemistry").report
     written = [line.split() for line in report.splitlines()]
     assert [line.split() in written for line in page if line.startswith("    | `exact_match")] == [True] * 4
 
@@ -117,18 +115,14 @@ BAD: list[Record] = [
 
 
 @pytest.mark.parametrize("missing", ["wrong", "exclude"])
-def test_every_record_is_counted_once(truths: Path, tmp_path: Path, missing: Any) -> None:
+def test_every_record_is_counted_once(tmp_path: Path, missing: Any) -> None:
     lost = {("s2", 0), ("s2", 1), ("s2", 2), ("s3", 1), ("s4", 1), ("s5", 2)}
     kept = [each for each in predictions() if (each["sample_id"], each["repeat"]) not in lost]
     failing = [{**each, "text": "score fails"} if each["sample_id"] == "s6" and each["repeat"] == 0 else each
                for each in kept]  # fmt: skip
-    given = write_lines(tmp_path / "p.jsonl", [*failing, *BAD])
-    bad_truth = {"sample_id": "bad", "text": 3}
     unmatched = [{"sample_id": "bad", "repeat": repeat, "text": ""} for repeat in (0, 1)]
-    answers = write_lines(tmp_path / "b.jsonl", unmatched)
-    bad_truths = write_lines(tmp_path / "bad.jsonl", [bad_truth])
-    more = ("--ground-truth", str(bad_truths), "--predictions", str(answers))
-    found = evaluate(tmp_path / "out", truths, given, *REPEATS, "--set", f"missing={missing}", *more)
+    truths, records = [*TRUTHS, {"sample_id": "bad", "text": 3}], [*failing, *BAD, *unmatched]
+    found = scored(tmp_path / "out", records, "--set", f"missing={missing}", truths=truths)
     assert found.code == 1
     coverage = system_of(found)["coverage"]
     truth = {"read": 41, "scored": 39, "missing_prediction": 1, "rejected": 1, "duplicate": 0}
@@ -142,8 +136,7 @@ def test_every_record_is_counted_once(truths: Path, tmp_path: Path, missing: Any
     assert sorted(shown) == ["''", f"'{'r' * (MAX_LABEL_LENGTH + 1)}'", "True", "null or missing"]
     assert "give each prediction a repeat" in found.stderr + found.report
     assert "the repeat 2 of this sample_id is first at" in json.dumps(found.quarantine)
-    records = [*failing, *BAD, *unmatched]
-    result = beamscore.evaluate("toy", [*TRUTHS, bad_truth], records, repeats=True, missing=missing)
+    result = beamscore.evaluate("toy", truths, records, repeats=True, missing=missing)
     assert (result.coverage, result.values) == (coverage, system_of(found)["values"])
     row = next(each for each in found.samples if each["sample_id"] == "s3")
     right = [each["text"] == TRUTHS[3]["text"] for each in kept if each["sample_id"] == "s3"]
@@ -152,83 +145,75 @@ def test_every_record_is_counted_once(truths: Path, tmp_path: Path, missing: Any
     # A prediction can be shown, and a missing one, of which the similarity is 0, cannot.
     assert details["repeats"][details["worst"]]["status"] == "scored"
     limits = ("--set", "max_missing_fraction=0.04", "--set", "max_rejected_fraction=1")
-    limited = evaluate(tmp_path / "out", truths, given, *REPEATS, *limits)
+    limited = scored(tmp_path / "out", [*failing, *BAD], *limits)
     # Of 40 samples times 3 repeats one failed, and 6 of 119 are 5%.
     assert (limited.code, "6 of 119 repeats of samples have no prediction" in limited.stderr) == (1, True)
 
 
-def test_a_system_without_predictions_and_one_with_fewer_repeats_stand_beside(truths: Path, tmp_path: Path) -> None:
+def test_a_system_without_predictions_and_one_with_fewer_repeats_stand_beside(tmp_path: Path) -> None:
     counts = {"none": 0, "two": 2, "five": 5}
-    sides = {name: write_lines(tmp_path / f"{name}.json", predictions(repeats=count)) for name, count in counts.items()}
-    found = evaluate(tmp_path / "out", truths, sides, *REPEATS)
+    files = {name: write_lines(tmp_path / f"{name}.json", predictions(repeats=each)) for name, each in counts.items()}
+    truths = write_lines(tmp_path / "t.jsonl", TRUTHS)
+    found = evaluate(tmp_path / "out", truths, files, "--quiet", "--no-html", "--set", "repeats=true")
     assert found.quarantine == [], "repeats of one system are none of another"
     values = {name: system["values"] for name, system in found.summary["systems"].items()}
-    assert [values[name]["repeats"] for name in sides] == [1, 2, 5]
+    assert [values[name]["repeats"] for name in counts] == [1, 2, 5]
     assert (values["none"]["exact_match"], values["none"]["exact_match.pass_at[1]"]) == (0, 0)
     assert "exact_match.pass_at[3]" not in values["two"]
     assert values["five"]["exact_match.pass_at[5]"] >= values["five"]["exact_match.pass_at[4]"]
 
 
-def test_a_repeat_that_few_samples_have_is_warned_of(truths: Path, tmp_path: Path) -> None:
+def test_a_repeat_that_few_samples_have_is_warned_of(tmp_path: Path) -> None:
     given = [{**each, "repeat": "l1"} if (each["sample_id"], each["repeat"]) == ("s7", 1) else each
              for each in predictions()]  # fmt: skip
-    found = evaluate(tmp_path / "out", truths, write_lines(tmp_path / "p.jsonl", given), *REPEATS)
+    found = scored(tmp_path / "out", given)
     told = "repeats that few samples have may be mistyped: l1 has 1; the most frequent has 40 predictions"
     assert found.summary["warnings"] == [f"the predictions: {told}"]
     assert told in found.stderr
 
 
-def test_finished_runs_with_repeats_are_compared_gated_and_followed(run: Run, truths: Path, tmp_path: Path) -> None:
-    worse = write_lines(tmp_path / "p.jsonl", predictions(wrong=0.85, seed=1))
+def test_finished_runs_with_repeats_are_compared_gated_and_followed(run: Run, tmp_path: Path) -> None:
     gate = {"not_worse_than": "baseline", "margin": 0.01}
     gates = json.dumps({"exact_match.pass_at[3]": gate, "exact_match.spread": {"maximum": 0.5}})
-    more = ("--set", f"gates={gates}", "--baseline", str(run.output))
-    night = evaluate(tmp_path / "runs/night", truths, worse, *SLICED, *more)
+    flags = ("--set", f"gates={gates}", "--baseline", str(run.output))
+    night = scored(tmp_path / "runs/night", predictions(wrong=0.85, seed=1), *SLICED, *flags)
     assert night.code == 1, night.stderr
     fingerprints = {system_of(each)["predictions_fingerprint"] for each in (run, night)}
     assert len(fingerprints) == 2, "systems with equal predictions are taken for one"
     assert [each["verdict"] for each in night.summary["gates"]] == ["fail", "pass"]
     assert command("gate", night.output, "--baseline", run.output)[0] == 1
-    flags = ("--output", tmp_path / "out", "--quiet")
-    assert command("compare", run.output, night.output, *flags)[::2] == (0, "")
+    assert command("compare", run.output, night.output, "--output", tmp_path / "out", "--quiet")[::2] == (0, "")
     found = json.loads((tmp_path / "out/comparison.json").read_bytes())["metrics"]
     assert found["exact_match.pass_at[3]"]["verdict"] == found["exact_match"]["verdict"] == "worse"
-    assert "pass_at[2]" in (tmp_path / "out/comparison.md").read_text()
     assert command("history", tmp_path / "runs", "--output", tmp_path / "out")[0] == 0
     assert "exact_match.spread" in (tmp_path / "out/history.md").read_text()
-    once = evaluate(tmp_path / "once", truths, write_lines(tmp_path / "1.jsonl", predictions(repeats=1)), "--quiet")
-    for allowed in ((), ("--allow-differences",)):
-        assert "used repeats: true instead of null" in refused("compare", once.output, run.output, *allowed)
 
 
-def test_runs_with_other_numbers_of_repeats_are_not_compared_but_gated(run: Run, truths: Path, tmp_path: Path) -> None:
+def test_runs_with_other_numbers_of_repeats_are_not_compared_but_gated(run: Run, tmp_path: Path) -> None:
     """After a swap, the third repeat would exist for some of the samples only."""
-    given = write_lines(tmp_path / "p.jsonl", predictions(repeats=2))
     gates = json.dumps({"exact_match": {"not_worse_than": "baseline", "margin": 0.9}})
-    other = evaluate(
-        tmp_path / "other", truths, given, *SLICED, "--set", f"gates={gates}", "--baseline", str(run.output)
-    )
-    told = "they have 3 and 2 repeats; a gate with not_worse_than compares their means"
-    for allowed in (False, True):
-        assert refused("compare", run.output, other.output, *["--allow-differences"][:allowed]).endswith(told)
-        with pytest.raises(ValueError, match=told):
-            beamscore.compare(str(run.output), str(other.output), allow_differences=allowed)
-    assert [each["verdict"] for each in other.summary["gates"]] == ["pass"]
+    flags = ("--set", f"gates={gates}", "--baseline", str(run.output))
+    two = scored(tmp_path / "two", predictions(repeats=2), *SLICED, *flags)
+    assert [each["verdict"] for each in two.summary["gates"]] == ["pass"]
+    once = scored(tmp_path / "once", predictions(repeats=1), "--set", "repeats=false")
+    told = {two: "they have 3 and 2 repeats; a gate with not_worse_than compares their means",
+            once: "used repeats: null instead of true"}  # fmt: skip
+    for other, reason in told.items():
+        for allowed in ((), ("--allow-differences",)):
+            assert reason in refused("compare", run.output, other.output, *allowed)
 
 
 def test_merged_runs_must_have_the_same_repeats(run: Run, tmp_path: Path) -> None:
-    def shard(name: str, start: int, end: int, repeats: int = 3) -> Path:
-        ids = {truth["sample_id"] for truth in TRUTHS[start:end]}
+    shards = []
+    for name, part, repeats in (("first", TRUTHS[:15], 3), ("second", TRUTHS[15:], 3), ("fewer", TRUTHS[15:], 2)):
+        ids = {truth["sample_id"] for truth in part}
         given = [each for each in predictions() if each["sample_id"] in ids and each["repeat"] < repeats]
-        truths = write_lines(tmp_path / f"{name}-t.jsonl", TRUTHS[start:end])
-        assert evaluate(tmp_path / name, truths, write_lines(tmp_path / f"{name}-p.jsonl", given), *SLICED).code == 0
-        return tmp_path / name
-
-    first, merged = shard("first", 0, 15), tmp_path / "merged"
-    assert command("merge", first, shard("second", 15, 40), "--output", merged, "--quiet")[0] == 0
-    assert system_of(merged) == system_of(run)
-    told = refused("merge", first, shard("fewer", 15, 40, 2), "--output", merged)
-    assert "it has other repeats (0, 1, not 0, 1, 2)" in told
+        shards.append(scored(tmp_path / name, given, *SLICED, truths=part).output)
+    merged = tmp_path / "merged"
+    assert command("merge", *shards[:2], "--output", merged, "--quiet")[0] == 0
+    assert system_of(Run(0, "", "", merged)) == system_of(run)
+    told = "it has other repeats (0, 1, not 0, 1, 2)"
+    assert told in refused("merge", shards[0], shards[2], "--output", merged)
 
 
 def test_a_scorer_needs_the_same_repeats_in_each_update() -> None:
@@ -246,11 +231,10 @@ def test_a_scorer_needs_the_same_repeats_in_each_update() -> None:
     assert len(scorer.compute().samples) == 40
 
 
-def test_what_cannot_work_is_refused(run: Run, truths: Path, tmp_path: Path) -> None:
-    given = run.output.parent / "p.jsonl"
+def test_what_cannot_work_is_refused(run: Run, tmp_path: Path) -> None:
     for more in (("--reuse", str(run.output)), ("--resume",)):
-        found = evaluate(tmp_path / "out", truths, given, *REPEATS, *more)
+        found = scored(tmp_path / "out", predictions(), *more)
         assert (found.code, f"{more[0]}: scores of samples with repeats cannot be" in found.stderr) == (2, True)
     many = [{"sample_id": "s0", "text": "", "repeat": number} for number in range(MAX_REPEATS + 1)]
-    found = evaluate(tmp_path / "out", truths, write_lines(tmp_path / "many.jsonl", many), *REPEATS)
+    found = scored(tmp_path / "out", many)
     assert (found.code, f"a system has more than {MAX_REPEATS}" in found.stderr) == (2, True)
