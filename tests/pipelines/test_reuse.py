@@ -1,18 +1,22 @@
-"""Reusing the rows of a finished run: the same bytes, and only what has changed is scored."""
+"""Rows of an earlier run, finished or interrupted, are taken: the same bytes, and only what has changed is scored."""
 
 from __future__ import annotations
 
 import json
 import shutil
+import signal
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
-from tests import toy
+from beamscore.pipelines import evaluate as evaluation
+from beamscore.transforms import pair
+from tests import resumption, toy
+from tests.resumption import BATCH, WRITTEN_BEFORE
 from tests.runs import Record, Run, evaluate, write_lines
 
-CORPUS = [toy.sample(index, 0) for index in range(40)]
+CORPUS = [toy.sample(index, 0) for index in range(120)]
 BAD: list[Record] = [
     {"sample_id": "truth", "text": "truth is bad"},
     {"sample_id": "prediction", "text": "x"},
@@ -36,26 +40,26 @@ def scored(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def nights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run of `t` and `p`, other predictions `q`, and a corpus without fault, `truths` and `answers`."""
     folder = tmp_path_factory.mktemp("reuse")
-    write_lines(folder / "t.jsonl", [truth for truth, _ in CORPUS] + BAD)
-    write_lines(folder / "p.jsonl", ANSWERS)
+    truths = [truth for truth, _ in CORPUS]
     changed = [{**each, "text": "new"} if each["sample_id"] == "s1" else each for each in ANSWERS]
-    write_lines(folder / "q.jsonl", changed)
+    answers = [answer for _, answer in CORPUS if answer]
+    for name, records in {
+        "t": [*truths, *BAD], "p": ANSWERS, "q": changed, "truths": truths, "answers": answers
+    }.items():  # fmt: skip
+        write_lines(folder / f"{name}.jsonl", records)
     assert run(folder, folder / "first", "p").code == 0
     return folder
 
 
-def run(folder: Path, output: Path, answers: str, *more: str) -> Run:
-    return evaluate(output, folder / "t.jsonl", folder / f"{answers}.jsonl", *FLAGS, *more)
+def run(folder: Path, output: Path, answers: str, *more: str, truths: str = "t") -> Run:
+    return evaluate(output, folder / f"{truths}.jsonl", folder / f"{answers}.jsonl", *FLAGS, *more)
 
 
 def same(found: Run, other: Run) -> None:
     assert found.bytes() == other.bytes()
     assert (found.samples, found.report, found.quarantine) == (other.samples, other.report, other.quarantine)
-
-
-def copied(run: Path, target: Path) -> Path:
-    return Path(shutil.copytree(run, target, ignore=shutil.ignore_patterns(".runs")))
 
 
 def test_the_result_has_the_same_bytes_and_only_what_changed_or_was_rejected_is_scored(
@@ -83,28 +87,77 @@ def test_the_result_has_the_same_bytes_and_only_what_changed_or_was_rejected_is_
         ("options", 'it used protocol: "published" instead of "released"'),
         ("packages", "it used different versions of packages"),
         ("no provenance", "it used different versions of packages"),
+        ("rows", ""),
     ],
 )
-def test_what_may_score_otherwise_is_not_reused(
+def test_what_may_score_otherwise_or_was_changed_is_not_reused(
     nights: Path, tmp_path: Path, scored: list[tuple[str, str]], change: str, reason: str
 ) -> None:
-    earlier = copied(nights / "first", tmp_path / "earlier")
+    earlier = shutil.copytree(nights / "first", tmp_path / "earlier", ignore=shutil.ignore_patterns(".runs"))
     document = json.loads((earlier / "run.json").read_bytes())
     document["versions"][change] = {"latex": "of old"}
-    (earlier / "run.json").write_text("{}" if change == "no provenance" else json.dumps(document))
-    more = ("--set", "protocol=released") if change == "options" else ()
-    found = run(nights, tmp_path / "out", "p", *more, "--reuse", str(earlier))
-    assert found.code == 0
-    assert found.stderr.startswith(f"beamscore: warning: nothing is reused from {earlier}: {reason}")
-    assert len(scored) >= 36  # all that have a prediction
-
-
-def test_a_row_that_was_changed_is_scored_again(nights: Path, tmp_path: Path, scored: list[tuple[str, str]]) -> None:
-    earlier = copied(nights / "first", tmp_path / "earlier")
-    for path in (earlier / "samples").glob("*.parquet"):
+    if change in ("packages", "no provenance"):
+        (earlier / "run.json").write_text(json.dumps(document if change == "packages" else {}))
+    for path in (earlier / "samples").glob("*.parquet") if change == "rows" else ():
         table = pq.ParquetFile(path).read()
         bad = [text and '{"samples": 1e300}' for text in table["statistics"].to_pylist()]
         pq.write_table(table.drop_columns(["statistics"]).append_column("statistics", [bad]), path)
-    found = run(nights, tmp_path / "out", "p", "--reuse", str(earlier))
-    assert found.bytes() == Run(0, "", "", nights / "first").bytes()
-    assert len(scored) >= 40
+    more = ("--set", "protocol=released") if change == "options" else ()
+    found = run(nights, tmp_path / "out", "p", *more, "--reuse", str(earlier))
+    assert found.code == 0
+    assert found.stderr.startswith(reason and f"beamscore: warning: nothing is reused from {earlier}: {reason}")
+    assert len(scored) >= sum(answer is not None for _, answer in CORPUS)
+    if change != "options":
+        assert found.bytes() == Run(0, "", "", nights / "first").bytes()
+
+
+def interrupted(nights: Path, output: Path, number: signal.Signals) -> int:
+    """Evaluates until a signal comes in the middle; returns the exit code."""
+    sides = (f"--ground-truth={nights}/truths.jsonl", f"--predictions={nights}/answers.jsonl")
+    return resumption.interrupted(number, ["evaluate", "toy", *sides, f"--output={output}", *FLAGS, "--resume"])[0]
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, 130), pytest.param(signal.SIGKILL, -9, marks=pytest.mark.attacks)]
+)
+def test_a_run_goes_on_where_it_was_interrupted(
+    nights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals, code: int
+) -> None:
+    output = tmp_path / "out"
+    assert interrupted(nights, output, number) == code
+    assert not (output / "summary.json").exists()
+    scored = toy.scored_pairs(monkeypatch)
+    # Only a run that can be resumed begins a file of rows after each batch that takes longer.
+    monkeypatch.setattr(evaluation, "ROWS_FILE_S", 0.0)
+    monkeypatch.setattr(pair, "SAMPLES_PER_BATCH", BATCH)
+    found = run(nights, output, "answers", "--resume", truths="truths")
+    assert (found.code, found.stderr) == (0, "")
+    assert len(scored) == len(CORPUS) - WRITTEN_BEFORE
+    whole = run(nights, tmp_path / "whole", "answers", truths="truths")
+    same(found, whole)
+    files = [len(list(run.output.glob("samples/*"))) for run in (found, whole)]
+    assert files[0] > files[1] == 1
+    assert len(list((output / ".runs").iterdir())) == 1
+
+
+@pytest.mark.attacks
+@pytest.mark.parametrize(
+    ("damage", "told"),
+    [
+        ("", "warning: nothing is taken from the interrupted run {run_id}: it used"),
+        ("start.json", "warning: nothing is taken from the interrupted run {run_id}: "),
+        ("samples/*", ""),
+    ],
+)
+def test_what_may_score_otherwise_or_is_damaged_is_not_taken(
+    nights: Path, tmp_path: Path, scored: list[tuple[str, str]], damage: str, told: str
+) -> None:
+    assert interrupted(nights, tmp_path / "out", signal.SIGTERM) == 130
+    (folder,) = (tmp_path / "out" / ".runs").iterdir()
+    for path in folder.glob(damage) if damage else ():
+        path.write_bytes(path.read_bytes()[:-10])
+    other = () if damage else ("--set", "protocol=released")
+    found = run(nights, tmp_path / "out", "answers", "--resume", *other, truths="truths")
+    assert (found.code, found.stderr.count("\n")) == (0, bool(told))
+    assert found.stderr.startswith(told and f"beamscore: {told.format(run_id=folder.name)}")
+    assert len(scored) == len(found.samples) == len(CORPUS)
