@@ -1,22 +1,24 @@
-"""The inputs of a pipeline: what is found, and what is refused before anything runs."""
+"""The inputs of a pipeline: what is found, refused or doubted before anything runs, in the words of all commands."""
 
 from __future__ import annotations
 
 import gzip
-from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from beamscore.metrics.registry import benchmark_names
 from beamscore.pipelines.config import settings
 from beamscore.pipelines.config.errors import UsageError
 from beamscore.pipelines.inputs.inputs import Inputs, find_inputs
+from beamscore.pipelines.inputs.mismatch import RECORDS_LOOKED_AT, doubtful_sides, listed, other_ids, shown
 from beamscore.transforms.records import GROUND_TRUTH
-from tests import toy
-from tests.runs import evaluate, write_lines
-from tests.tables import save_dataset, write_delimited
+from tests.runs import Record, write_lines
+
+CORPORA = Path(__file__).parents[2] / "corpora"
+PUBLISHED = sorted(path.name for path in CORPORA.iterdir() if (path / "ground_truth.jsonl").exists())
 
 
 def found(
@@ -26,11 +28,17 @@ def found(
     return find_inputs(settings.load("toy", [], given), more, predictions is not None, whole)
 
 
+def doubts(benchmark: str, truths: Path, predictions: Path) -> list[str]:
+    given = {"ground_truth": [str(truths)], "predictions": {"ours": [str(predictions)]}}
+    return doubtful_sides(find_inputs(settings.check({"benchmark": benchmark, **given}, "test"), ()))
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     for name in ("b.jsonl", "a.jsonl", "p.jsonl.gz"):
         (tmp_path / name).write_bytes(b"")
+    (tmp_path / "t.csv").write_text("sample_id,text,page\nx,x,x\n")
     (tmp_path / "keys.jsonl").write_text(
         'no JSON\n{"sample_id": "a", "text": "x"}\n{"sample_id": "b", "page": 1, "text": null}\n'
     )
@@ -68,7 +76,8 @@ COLUMN, ID = "there is no column", "there is no column sample_id, only"
         (["[il]*.parquet", "t.parquet"], ["a.jsonl"], ("page",), f"id.parquet: {ID} id"),
         (["late.parquet", "t.parquet"], ["a.jsonl"], ("pages",),
          f"late.parquet and the 1 other ground-truth files: {COLUMN} pages, only sample_id, text, page"),
-        (["t.parquet"], ["a.jsonl"], ("pages", "x"), f"t.parquet: {COLUMN} pages, only sample_id, text, page"),
+        *(([file], ["a.jsonl"], ("pages", "x"), f"{file}: {COLUMN} pages, only sample_id, text, page")
+          for file in ("t.parquet", "t.csv")),
         # Ground truth alone needs the columns to slice by.
         (["t.parquet"], ["id.parquet"], ("page",), f"id.parquet: {ID} id"),
         (["many.parquet"], None, (), f"many.parquet: {ID} c0, c1, c2, "),
@@ -120,20 +129,37 @@ def test_the_first_records_are_summed_up(folder: Path, monkeypatch: pytest.Monke
         assert (first.records, first.rejected, first.whole) == expected
 
 
-SAMPLES = [toy.sample(index, 0) for index in range(1, 30)]
-TRUTHS = [{**truth, "kind": [None, "0", "1"][place % 3]} for place, (truth, _) in enumerate(SAMPLES)]
-PREDICTIONS = [prediction for _, prediction in SAMPLES if prediction]
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_the_benchmark_that_was_meant_is_among_the_hints_and_the_right_one_has_none(name: str) -> None:
+    assert (len(PUBLISHED), name in benchmark_names()) == (5, True)
+    for other in PUBLISHED:
+        lines = doubts(name, *(CORPORA / other / f"{side}.jsonl" for side in ("ground_truth", "predictions")))
+        assert len(lines) == (0 if other == name else 2)
+        for side, line in zip(("ground truth", "predictions of ours"), lines, strict=False):
+            told, _, hint = line.partition(" (did you mean the benchmark ")
+            assert told.startswith(f"{side}: no record has a field that {name} reads, ")
+            assert other in hint.removesuffix("?)").split(" or ")
 
 
-def test_the_same_records_give_the_same_sums_as_csv_and_as_folders_of_data_sets(tmp_path: Path) -> None:
-    """An empty cell is null."""
-    flags = ("--set", "bootstrap.replicates=20", "--slice", "kind", "--no-html")
-    writers: dict[str, Callable[..., Path]] = {".jsonl": write_lines, ".csv.gz": write_delimited, "": save_dataset}
-    runs = []
-    for ending, write in writers.items():
-        truths, predictions = write(tmp_path / f"t{ending}", TRUTHS), write(tmp_path / f"p{ending}", PREDICTIONS)
-        runs.append(evaluate(tmp_path / f"out{ending}", truths, predictions, *flags))
-    assert [(each.code, each.stderr) for each in runs] == [(0, "")] * 3
-    for each in runs[1:]:
-        assert each.sums["systems"] == runs[0].sums["systems"]
-        assert [row["sample_id"] for row in each.samples] == [row["sample_id"] for row in runs[0].samples]
+def test_an_empty_side_is_told_and_of_many_records_the_first_are_looked_at(tmp_path: Path) -> None:
+    formulas, charts = (CORPORA / name / "ground_truth.jsonl" for name in ("formula", "chart"))
+    assert doubts("formula", formulas, write_lines(tmp_path / "p.jsonl", [{"sample_id": "a", "latex": None}])) == []
+    empty = write_lines(tmp_path / "empty.jsonl", [])
+    assert doubts("chart", charts, empty) == [f"predictions of ours: there is no record in {empty}"]
+    assert doubts("chart", empty, charts) == [f"ground truth: there is no record in {empty}"]
+    records: list[Record] = [{"sample_id": f"{n}", "x": 1} for n in range(RECORDS_LOOKED_AT + 1)]
+    many = write_lines(tmp_path / "t.jsonl", [*records, {"sample_id": "late", "rules": []}])
+    told = f"ground truth: none of the first {RECORDS_LOOKED_AT:,} records has a field that traffic_rules reads"
+    assert doubts("traffic_rules", many, many)[0].startswith(told)
+    last = write_lines(tmp_path / "l.jsonl", [*records[2:], {"sample_id": "last", "rules": []}])
+    assert doubts("traffic_rules", last, last) == []
+
+
+def test_names_of_unknown_origin_are_shown_on_one_line() -> None:
+    names = {"a b": "a b", "": "''", " a\n": "' a\\n'", "x" * 41: "x" * 40 + "…"}
+    assert {name: shown(name) for name in names} == names
+    assert listed([str(number) for number in range(9)]) == "0, 1, 2, 3, 4, 5, 6, 7 and 1 more"
+    remedy = "; give both sides the same ids, or name their field under fields"
+    example = "no predicted sample_id is in the ground truth (which has a, for example, not 'b\\n')"
+    assert other_ids("a", "b\n") == example + remedy
+    assert other_ids(None, "b") == "no predicted sample_id is in the ground truth" + remedy
