@@ -77,16 +77,22 @@ def labels_of(truth: Record) -> Iterator[str]:
         yield f"kind={truth['kind']},words={word}"
 
 
-def test_sums_replicates_and_coverage_of_every_slice_are_those_of_a_plain_loop(baseline: Run) -> None:
+def test_rows_and_sums_replicates_and_coverage_of_every_slice_are_those_of_a_plain_loop(baseline: Run) -> None:
     benchmark = make_benchmark("toy")
     document = baseline.sums
     for system, name in enumerate(SYSTEMS):
         parts: dict[str, list[Any]] = {}
+        rows = {row["sample_id"]: row for row in baseline.samples if row["system"] == name}
         for truth, predictions in CORPUS:
             score = plain_score(benchmark, truth, predictions[system])
             assert score is not None
+            row = rows.pop(truth["sample_id"])
+            assert {metric: row[metric] for metric in score.metrics} == score.metrics
+            status = "missing_prediction" if predictions[system] is None else "scored"
+            assert (row["status"], json.loads(row["details"])) == (status, score.details)
             for label in labels_of(truth):
                 parts.setdefault(label, []).append((json.dumps(truth["page"]), score))
+        assert rows == {}
         expected = {label: plain_sums(each, BOOTSTRAP) for label, each in parts.items()}
         found = {"": document["systems"][name], **document["systems"][name]["slices"]}
         assert sorted(found) == sorted(expected)

@@ -55,15 +55,10 @@ def graph_of(submitted: list[Any], benchmark: str = "chart", files: int = 2) -> 
         name = hashlib.blake2b(str(index).encode(), digest_size=16).hexdigest()
         ObjectStore.FILES[f"mem://bucket/truth/{name}.jsonl"] = b"x" * (index * 7919 % 1009)
     ObjectStore.FILES["mem://bucket/predictions.jsonl"] = b""
-    parameters = {
-        "config": benchmark,
-        "ground_truth": "mem://bucket/truth/*.jsonl",
-        "predictions": "mem://bucket/predictions.jsonl",
-        "output": "mem://bucket/out",
-        "slices": "source;source,kind",
-        "sdk_container_image": IMAGE,
-    }
-    assert dataflow_template.main([*JOB, *(f"--{name}={value}" for name, value in parameters.items())]) == 130
+    given = {"ground_truth": "truth/*.jsonl", "predictions": "predictions.jsonl", "output": "out"}
+    paths = [f"--{name}=mem://bucket/{path}" for name, path in given.items()]
+    more = (f"--config={benchmark}", "--slices=source;source,kind", f"--sdk_container_image={IMAGE}")
+    assert dataflow_template.main([*JOB, *paths, *more]) == 130
     return submitted[-1]
 
 

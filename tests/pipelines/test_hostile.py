@@ -153,25 +153,12 @@ def test_the_record_counts_add_up_and_every_sample_has_one_row(hostile: Run) -> 
     coverage, scored = hostile.summary["systems"]["ours"]["coverage"], len(PREDICTIONS)
     # Three truths are bad when they are scored, and two samples cannot be.
     missing, unreadable, of_scores = len(TRUTHS) - scored, len(UNREADABLE), 5
-    assert coverage == {
-        "ground_truth": {
-            "read": len(TRUTHS) + unreadable + of_scores + 1,
-            "scored": scored,
-            "missing_prediction": missing,
-            "rejected": unreadable + of_scores,
-            "duplicate": 1,
-        },
-        "predictions": {
-            "read": scored + sum(bad.side == PREDICTION for bad in BAD),
-            "scored": scored,
-            # Those of the victims, and of the two samples that cannot be scored.
-            "rejected": unreadable + len(VICTIMS) + 2,
-            "duplicate": 1,
-            # Two without a ground truth, and two whose ground truth is bad.
-            "unmatched": 4,
-        },
-        "balanced": True,
-    }
+    truths = {"read": len(TRUTHS) + unreadable + of_scores + 1, "scored": scored, "missing_prediction": missing}
+    truths |= {"rejected": unreadable + of_scores, "duplicate": 1}
+    given = {"read": scored + sum(bad.side == PREDICTION for bad in BAD), "scored": scored, "duplicate": 1}
+    # Those of the victims and of the two samples that cannot be scored; two without a ground truth, two of a bad one.
+    given |= {"rejected": unreadable + len(VICTIMS) + 2, "unmatched": 4}
+    assert coverage == {"ground_truth": truths, "predictions": given, "balanced": True}
     by_id = {row["sample_id"]: row["status"] for row in hostile.samples}
     assert len(by_id) == len(hostile.samples)
     # Truths that could not even be read have no row.

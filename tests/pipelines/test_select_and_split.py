@@ -10,7 +10,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
@@ -174,18 +173,6 @@ def test_a_split_depends_on_group_and_seed_alone(tmp_path: Path) -> None:
     assert len({record["split"] for record in whole.values() if record["page"] is None}) == 2
     fourths = {name: each["fold"] for name, each in split(RECORDS, "--folds", "4", "--column", "fold").items()}
     assert fourths == {name: part(f"sample:{name}", folds(4), purpose="fold") for name in whole}
-
-
-def test_parquet_keeps_every_column_and_its_type(tmp_path: Path) -> None:
-    rows = [{key: value for key, value in record.items() if key != "page"} for record in RECORDS]
-    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "t.parquet")
-    flags = ("--ground-truth", tmp_path / "t.parquet", "--output", tmp_path / "o.parquet", "--group", "source")
-    assert command("split", "toy", *flags)[0] == 0
-    table = pq.read_table(tmp_path / "o.parquet")
-    types = {"sample_id": "string", "words": "extension<arrow.json>", "source": "int64"}
-    assert {each.name: str(each.type) for each in table.schema} == {**types, "split": "string", "text": "string"}
-    found = [{**row, "words": json.loads(row["words"])} for row in table.to_pylist()]
-    assert [{key: row[key] for key in rows[0]} for row in found] == rows
 
 
 def test_what_is_rejected_or_duplicated_is_listed(tmp_path: Path) -> None:

@@ -170,14 +170,6 @@ def test_the_fields_of_a_system_take_precedence_over_those_of_all_predictions(tm
     }
 
 
-@pytest.mark.parametrize("path", ["no/such/folder/c.yaml", "chrat", "."])
-def test_a_configuration_that_is_not_there_is_told_with_the_benchmarks(path: str) -> None:
-    told = rf"{re.escape(path)}: the configuration cannot be read \(.*\); give a YAML file, FILE.py:CLASS, or one of .*"
-    with pytest.raises(UsageError) as error:
-        settings.load(path, [], {})
-    assert re.fullmatch(told, str(error.value))
-
-
 def test_the_resolved_configuration_shows_every_default_but_not_the_output(tmp_path: Path) -> None:
     resolved = read(tmp_path, "benchmark: toy\noutput: somewhere\n").resolved()
     names = {field.encode_name for field in msgspec.structs.fields(settings.Settings)}
