@@ -17,8 +17,9 @@ from beamscore.metrics.registry import benchmark_names
 from beamscore.metrics.statistics.bootstrap import Bootstrap
 from beamscore.transforms.io import files
 from tests import toy
+from tests.memory_files import FolderStore, ObjectStore
 from tests.plain_loop import make_benchmark
-from tests.runs import Record, Run, evaluate, plain_score, plain_sums, unpack_replicates, write_lines
+from tests.runs import Record, Run, command, evaluate, plain_score, plain_sums, refused, unpack_replicates, write_lines
 from tests.tables import write_arrow, write_delimited
 
 COUNT = 130
@@ -171,6 +172,62 @@ def test_parts_batches_and_worker_processes_do_not_change_a_byte(
     assert found.samples == baseline.samples
     # Nor do the workers write to the console on their own.
     assert capfd.readouterr() == ("", "")
+
+
+BROKEN = b'{"sample_id": "broken"'
+CONFIG = b"""benchmark: toy
+cluster: page
+slices: [kind, words, 'kind,words']
+bootstrap: {replicates: 20, seed: 5}
+max_rejected_fraction: 0.5"""
+
+
+@pytest.mark.parametrize("kind", [ObjectStore, FolderStore])
+def test_filesystems_that_are_not_this_machines_do_not_change_a_result(
+    tmp_path: Path, baseline: Run, kind: type[ObjectStore], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The configuration, inputs of both formats, and the result are there; nothing is left on this machine."""
+
+    def mixed(folder: Path, records: list[Any]) -> None:
+        parquet(folder, records[:90])
+        write_lines(folder / "more.jsonl.gz", [*records[90:], *([BROKEN] if folder.name == "theirs" else [])])
+
+    for each, name, empty in ((kind, "FILES", {}), (FolderStore, "FOLDERS", set())):
+        monkeypatch.setattr(each, name, empty)
+    corpus, there = store(tmp_path / "in", mixed), f"{kind.scheme()}://bucket/"
+    write_lines(corpus / "config.yaml", [CONFIG])
+    if kind is FolderStore:
+        FolderStore.FOLDERS.update(f"{there}in{name}" for name in ("", "/truth", "/ours", "/theirs"))
+    for path in corpus.rglob("*.*"):
+        kind.FILES[f"{there}in/{path.relative_to(corpus)}"] = path.read_bytes()
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    flags = (
+        "--ground-truth",
+        f"{there}in/truth/*",
+        "--predictions",
+        *(f"{name}={there}in/{name}/*" for name in SYSTEMS),
+    )
+    assert command("evaluate", f"{there}in/config.yaml", *flags, "--output", f"{there}out/1")[::2] == (0, "")
+    for name, content in list(kind.FILES.items()):
+        if name.startswith(f"{there}out/1/"):
+            copy = tmp_path / "copy" / name.removeprefix(f"{there}out/1/")
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(content)
+    found = Run(0, "", "", tmp_path / "copy")
+    assert found.samples == baseline.samples
+    for system in SYSTEMS:
+        for part in ("sums", "counts", "replicates", "slices"):
+            assert found.sums["systems"][system][part] == baseline.sums["systems"][system][part]
+    (entry,) = found.quarantine
+    assert (entry["text"], entry["source"]) == (BROKEN.decode(), f"{there}in/theirs/more.jsonl.gz")
+    for truths, output, message in (
+        (f"{there}in/none-*.jsonl", f"{there}out/2", f"--ground-truth {there}in/none-*.jsonl: no file matches"),
+        (f"{there}in/truth/*", "nowhere://bucket/out", "--output nowhere://bucket/out: cannot be written: "),
+        ("nowhere://b/a.jsonl", f"{there}out/2", "--ground-truth nowhere://b/a.jsonl: cannot be listed: "),
+    ):
+        assert refused("evaluate", "toy", "--ground-truth", truths, *flags[2:], "--output", output).startswith(message)
+    assert list((tmp_path / "empty").iterdir()) == []
 
 
 @pytest.mark.parametrize("name", [name for name in benchmark_names() if name != "toy"])
