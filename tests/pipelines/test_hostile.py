@@ -130,13 +130,12 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Run:
 def test_the_run_fails_because_of_what_was_rejected_and_has_written_everything(hostile: Run) -> None:
     assert hostile.code == 1
     assert {path.name for path in hostile.output.iterdir()} == RESULT_NAMES - {"report.html"}
-    counts, told = hostile.summary["systems"]["ours"]["coverage"], hostile.stderr.splitlines()
-    assert ["with a duplicate sample_id: " in line for line in told] == [True, True, False, False]
-    for line, side, label in zip(told[2:], counts, ("ground-truth records", "predictions"), strict=False):
-        assert line.startswith(
-            f"beamscore: ours: {counts[side]['rejected']} of {counts[side]['read']} {label} were rejected, "
-            "more than max_rejected_fraction 0 allows; most often: "
-        )
+    lines = hostile.stderr.splitlines()
+    assert ["with a duplicate sample_id: " in line for line in lines] == [True, True, False, False]
+    coverage = hostile.summary["systems"]["ours"]["coverage"]
+    for line, counts, label in zip(lines[2:], coverage.values(), ("ground-truth records", "predictions"), strict=False):
+        told = f"ours: {counts['rejected']} of {counts['read']} {label} were rejected, more than max_rejected_fraction"
+        assert line.startswith(f"beamscore: {told} 0 allows; most often: ")
         assert line.endswith(f"; {REMEDIES['unreadable']}; see quarantine/")
 
 
