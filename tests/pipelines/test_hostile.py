@@ -24,7 +24,7 @@ MARKUP = "<script>alert(1)</script> | `code` [link](javascript:x) ![i](http://x/
 
 @dataclass(frozen=True)
 class Bad:
-    """A bad record, and what its entry in the quarantine must say. `late`: it stands after all others."""
+    """A bad record, and what its entry in the quarantine must say. A duplicate stands after all others."""
 
     side: str
     line: bytes
@@ -32,7 +32,6 @@ class Bad:
     stage: str
     cause: str
     message: str
-    late: bool = False
 
 
 def line(sample_id: Any, **fields: Any) -> bytes:
@@ -58,8 +57,8 @@ VICTIMS = ("victim1", "victim2", "victim3", "victim4")
 BAD = [
     *(Bad(side, text, None, "read", cause, told) for side in (TRUTH, PREDICTION) for text, cause, told in UNREADABLE),
     # Pairing.
-    Bad(TRUTH, line("s0", text="late"), "s0", "pair", "duplicate", "truth.jsonl:", late=True),
-    Bad(PREDICTION, line("s1", text="late"), "s1", "pair", "duplicate", "ours.jsonl:", late=True),
+    Bad(TRUTH, line("s0", text="late"), "s0", "pair", "duplicate", "truth.jsonl:"),
+    Bad(PREDICTION, line("s1", text="late"), "s1", "pair", "duplicate", "ours.jsonl:"),
     Bad(PREDICTION, line("ghost", text="t"), "ghost", "pair", "unmatched", "no readable ground-truth record has this"),
     Bad(PREDICTION, line("huge", text="t"), "huge", "pair", "unmatched", "no readable ground-truth record has this"),
     # Bad predictions.
@@ -111,7 +110,8 @@ PREDICTIONS: list[Record] = [
 def lines_of(side: str) -> list[bytes]:
     """The lines of a side: good and bad ones mixed, and then those that come late."""
     good = [json.dumps(record, ensure_ascii=False).encode() for record in (TRUTHS if side == TRUTH else PREDICTIONS)]
-    early, late = ([each.line for each in BAD if each.side == side and each.late == is_late] for is_late in (0, 1))
+    own = [each for each in BAD if each.side == side]
+    early, late = ([each.line for each in own if (each.cause == "duplicate") == is_late] for is_late in (False, True))
     return [*random.Random(side).sample([*good, *early], len(good) + len(early)), *late]
 
 
