@@ -193,6 +193,7 @@ def test_two_systems_of_one_run(tmp_path: Path) -> None:
     document = compare(f"{run}:old", f"{run}:new", tmp_path / "out", "--no-html")
     apart = compare(*runs, tmp_path / "apart", "--no-html")
     assert all(document[part] == apart[part] for part in ("metrics", "slices"))
+    assert refused("compare", run, runs[1]) == f"{run}: it holds 2 systems; give one of {run}:old, {run}:new"
     code, stdout, _ = command("compare", f"{run}:old", f"{run}:old")
     assert (code, stdout.count("│ identical"), "\nIDENTICAL: " in stdout) == (0, len(document["metrics"]), True)
 

@@ -81,6 +81,7 @@ def labels_of(truth: Record) -> Iterator[str]:
 def test_rows_and_sums_replicates_and_coverage_of_every_slice_are_those_of_a_plain_loop(baseline: Run) -> None:
     benchmark = make_benchmark("toy")
     document = baseline.sums
+    assert baseline.summary["intervals_method"]["bounded"] == "logit-t"
     for system, name in enumerate(SYSTEMS):
         parts: dict[str, list[Any]] = {}
         rows = {row["sample_id"]: row for row in baseline.samples if row["system"] == name}

@@ -59,10 +59,10 @@ def test_an_input_that_the_result_would_replace_is_refused(corpus: Path, tmp_pat
     output, link = tmp_path / "out", tmp_path / "link"
     records = corpus / "truth.jsonl"
     assert evaluate(output, records, records, "--quiet", "--no-html").code == 0
-    given = shutil.copy(records, output / "samples" / "t.jsonl")
+    shutil.copy(records, output / "samples" / "t.jsonl")
     # By another name of the same folder.
     link.symlink_to(output)
-    inside, before = link / "samples" / given.name, tree(output)
+    inside, before = link / "samples" / "t.jsonl", tree(output)
     for truth, prediction, replaced in ((output / "run.json", records, output / "run.json"), (records, inside, inside)):
         message = f"--output {output}: its result would replace the input {replaced}; give another --output\n"
         for more in ((), ("--check",)):
@@ -120,6 +120,7 @@ def test_missing_predictions_can_be_left_out_of_the_score_and_intervals_too(corp
     equal = sum(truth["text"] == prediction["text"] for truth, prediction in pairs)
     system = found.summary["systems"]["predictions"]
     assert (system["values"]["exact_match"], system["intervals"]) == (equal / len(pairs), {})
+    assert "intervals_method" not in found.summary
     assert system["coverage"]["ground_truth"]["missing_prediction"] == COUNT - len(pairs) > 0
     assert "A missing prediction is left out of the score." in found.report
     assert "Intervals" not in found.report

@@ -33,9 +33,10 @@ def predictions(wrong: float = 0.4, repeats: int = 3, seed: int = 0) -> list[Rec
 
 def scored(output: Path, given: list[Record], *more: str, truths: list[Record] = TRUTHS, page: bool = False) -> Run:
     """Evaluates records with repeats; their files are beside the output."""
-    sides = (write_lines(output.with_name(f"{output.name}-{side}.jsonl"), records)
-             for side, records in (("t", truths), ("p", given)))  # fmt: skip
-    return evaluate(output, *sides, "--quiet", "--set", "repeats=true", *([] if page else ["--no-html"]), *more)
+    truth, predicted = (write_lines(output.with_name(f"{output.name}-{side}.jsonl"), records)
+                        for side, records in (("t", truths), ("p", given)))  # fmt: skip
+    flags = ("--quiet", "--set", "repeats=true", *([] if page else ["--no-html"]))
+    return evaluate(output, truth, predicted, *flags, *more)
 
 
 def system_of(run: Run) -> Any:
@@ -91,10 +92,10 @@ def test_no_order_no_file_and_no_way_to_evaluate_changes_a_byte(run: Run, tmp_pa
 def test_the_example_of_the_docs_is_as_it_is_shown(tmp_path: Path) -> None:
     page = (Path(__file__).parents[2] / "docs/how-to/repeats.md").read_text().splitlines()
     shown = [json.loads(line) for line in page if line.startswith('    {"sample_id"')]
-    truths, flags = [each for each in shown if each["repeat"] == 1], ("--quiet", "--no-html", "--set", "repeats=true")
-    sides = (write_lines(tmp_path / f"{len(records)}.jsonl", records) for records in (truths, shown))
-    report = evaluate(tmp_path / "run", *sides, *flags, config="chemistry").report
-    written = [line.split() for line in report.splitlines()]
+    truth = write_lines(tmp_path / "t.jsonl", [each for each in shown if each["repeat"] == 1])
+    flags = ("--quiet", "--no-html", "--set", "repeats=true")
+    found = evaluate(tmp_path / "run", truth, write_lines(tmp_path / "p.jsonl", shown), *flags, config="chemistry")
+    written = [line.split() for line in found.report.splitlines()]
     assert [line.split() in written for line in page if line.startswith("    | `exact_match")] == [True] * 4
 
 
