@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -70,14 +70,6 @@ def baseline(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return run(store(tmp_path_factory.mktemp("baseline"), one_file))
 
 
-def labels_of(truth: Record) -> Iterator[str]:
-    yield ""
-    yield f"kind={truth['kind']}"
-    for word in truth["words"]:
-        yield f"words={word}"
-        yield f"kind={truth['kind']},words={word}"
-
-
 def test_rows_and_sums_replicates_and_coverage_of_every_slice_are_those_of_a_plain_loop(baseline: Run) -> None:
     benchmark = make_benchmark("toy")
     document = baseline.sums
@@ -92,7 +84,8 @@ def test_rows_and_sums_replicates_and_coverage_of_every_slice_are_those_of_a_pla
             assert {metric: row[metric] for metric in score.metrics} == score.metrics
             status = "missing_prediction" if predictions[system] is None else "scored"
             assert (row["status"], json.loads(row["details"])) == (status, score.details)
-            for label in labels_of(truth):
+            kind, words = f"kind={truth['kind']}", [f"words={word}" for word in truth["words"]]
+            for label in ("", kind, *words, *(f"{kind},{word}" for word in words)):
                 parts.setdefault(label, []).append((json.dumps(truth["page"]), score))
         assert rows == {}
         expected = {label: plain_sums(each, BOOTSTRAP) for label, each in parts.items()}
