@@ -225,6 +225,10 @@ def test_rows_that_are_damaged_are_told_in_one_line(tmp_path: Path) -> None:
     pq.write_table(table.append_column("statistics", [['{"samples": "many"}'] * 12]), path)
     assert "its statistics cannot be read" in refused("compare", one, other, "--output", tmp_path / "out")
     assert not (tmp_path / "out" / "comparison.json").exists()
+    # A column that is missing is told before anything is written.
+    pq.write_table(table, path)
+    assert refused("compare", one, other, "--output", tmp_path / "none").startswith(f"{path}: ")
+    assert not (tmp_path / "none").exists()
 
 
 def test_runs_that_do_not_compare(tmp_path: Path) -> None:
