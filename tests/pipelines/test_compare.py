@@ -217,7 +217,7 @@ def test_differences_that_cancel_in_each_cluster_are_not_called_identical(tmp_pa
 
 
 def test_rows_that_are_damaged_are_told_in_one_line(tmp_path: Path) -> None:
-    """What else may be damaged is in test_damaged_runs."""
+    """What else may be damaged is in attacks/test_finished_runs."""
     before, after = systems(12, 10, 0.9)
     one, other = write_run(tmp_path / "a", before), write_run(tmp_path / "b", after)
     path = other / "samples" / "samples-0.parquet"

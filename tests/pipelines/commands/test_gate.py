@@ -180,7 +180,7 @@ def test_files_of_an_earlier_run_do_not_outlive_this_one(nights: Path, tmp_path:
 def test_a_damaged_run_is_told_in_one_line_and_never_judged(
     nights: Path, tmp_path: Path, name: str, change: Callable[[Any], Any]
 ) -> None:
-    """What no key that is missing, and no value of another type, is; see test_damaged_runs."""
+    """What no key that is missing, and no value of another type, is; see attacks/test_finished_runs."""
     folder = changed(nights / "same", tmp_path / "copy", change, name)
     given = ("--config", nights / "gates.yaml", "--baseline", nights / "good")
     assert refused("gate", folder, *given).startswith(str(folder))
