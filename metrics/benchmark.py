@@ -54,6 +54,9 @@ def explain(error: BaseException) -> str:
     """Returns the message of an error, or its type if the message is empty."""
     if isinstance(error, RecursionError):
         return "nested deeper than can be read"
+    # msgspec 0.22 raises the error of Python, later ones an error of their own without the place.
+    if isinstance(error, UnicodeDecodeError) or str(error) == "Invalid UTF-8 encoded string":
+        return "a text is not UTF-8"
     return str(error) or type(error).__name__
 
 

@@ -88,7 +88,7 @@ BAD: list[tuple[bytes, Cause, str]] = [
     (GOOD[:-2], "unreadable", NOT_JSON + "Input data was truncated"),
     (GOOD + GOOD, "unreadable", NOT_JSON + "JSON is malformed: trailing characters"),
     (b'{"sample_id": "a", "x": NaN}', "unreadable", "; NaN and Infinity are not JSON"),
-    (b'{"sample_id": "\xff"}', "unreadable", "'utf-8' codec can't decode byte 0xff"),
+    (b'{"sample_id": "\xff"}', "unreadable", "this is not JSON: a text is not UTF-8"),
     (b'{"sample_id": "\\ud800 and more text"}', "unreadable", NOT_JSON),
     (b'{"sample_id": "a", "text": "\x00"}', "unreadable", NOT_JSON),
     ('{"sample_id": "a"}'.encode("utf-16"), "unreadable", NOT_JSON),
