@@ -107,7 +107,7 @@ def test_threads_that_load_one_file_at_a_time_all_get_its_class(folder: Path) ->
         (
             "case_sensitive: bool = False",
             "cluster: int = 3",
-            "options_type: cluster is a setting of every benchmark",
+            "options_type: cluster is a setting of every benchmark; give the option another name",
         ),
         ("None), main=1),\n    )\n", "None)),\n    )\n", "sample_metrics: exactly one of them has main=1"),
         ("    sample_metrics = (", "    sample_metrics = []; _ = (", "sample_metrics is not a tuple of MetricSpec"),

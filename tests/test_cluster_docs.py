@@ -201,7 +201,9 @@ def test_what_is_copied_exists_and_the_distribution_is_whole() -> None:
     assert copied == others | packages | modules
 
 
-def test_all_name_one_version_of_beam_and_of_python_on_pinned_bases() -> None:
+def test_known_instructions_alone_name_one_version_of_beam_and_of_python_on_pinned_bases() -> None:
+    known = {"FROM", "WORKDIR", "COPY", "RUN", "ENV", "LABEL", "USER", "ENTRYPOINT"}
+    assert {each.word for each in INSTRUCTIONS} == known
     bases = [each.arguments[0] for each in found("FROM")]
     assert all(re.search(r":(?!latest)[\w.-]+$", base) for base in bases)
     beam = {re.fullmatch(r"apache/beam_python(.*)_sdk:(.*)", base) for base in bases if base.startswith("apache/")}
@@ -210,11 +212,8 @@ def test_all_name_one_version_of_beam_and_of_python_on_pinned_bases() -> None:
     assert f"python{python.replace('.', '')}-template-launcher-base" in bases[0]
 
 
-def test_constraints_and_extras_fit_the_ranges_of_the_package_of_which_each_has_a_lowest_version() -> None:
-    """With these versions `make test-lowest` runs the tests."""
+def test_constraints_and_extras_fit_the_ranges_of_the_package() -> None:
     declared = list(map(Requirement, importlib.metadata.requires("beamscore") or []))
-    assert len(declared) > 30
-    assert [each for each in declared if not re.search(r">=\d[\d.]*(,|$)", str(each.specifier))] == []
     of_extras = {str(each.marker) for each in declared if "extra" in str(each.marker)}
     requirements = {canonicalize_name(each.name): each for each in declared if str(each.marker) not in of_extras}
     assert set(constraints()) == set(requirements)

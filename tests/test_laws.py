@@ -90,7 +90,6 @@ def test_the_corpus_says_something_and_is_a_function_of_index_and_seed(scored: S
 
 
 def test_scores_and_values_are_as_declared(scored: Scored) -> None:
-    """That every metric has its value, and every value its metric, is checked when the class is loaded."""
     kind = scored.benchmark
     for score in scored.scores:
         check_statistics(score.statistics)
@@ -102,6 +101,8 @@ def test_scores_and_values_are_as_declared(scored: Scored) -> None:
         places = sorted(getattr(spec, place) for spec in kind.metrics if getattr(spec, place) is not None)
         assert places == list(range(1, len(places) + 1))
         assert places
+    assert [spec.main for spec in kind.sample_metrics if spec.main is not None] == [1]
+    assert set(kind.main_metrics()) | {spec.name for spec in kind.ranking_metrics()} <= set(scored.values)
     of_samples = {spec.name: spec for spec in kind.sample_metrics}
     measured = [(of_samples[name], value) for score in scored.scores for name, value in score.metrics.items()]
     for name, value in scored.values.items():

@@ -175,11 +175,11 @@ def test_an_upload_that_is_refused_leaves_a_whole_result(store: Store, requests:
             "EVALUATE --ground-truth=BASE/in/truth-* --output=BASE-of-nobody/out",
             "--output BASE-of-nobody/out: cannot be written: ",
         ),
-        ("EVALUATE --ground-truth=BASE/in/truth-* --output=BASE/out --reuse=BASE/none", "BASE/"),
-        ("gate BASE/runs/none", "BASE/"),
-        ("compare BASE/runs/none BASE/runs/none", "BASE/"),
-        ("history BASE/none", "BASE/"),
-        ("merge BASE/none BASE/none-either --output=BASE/merged", "BASE/"),
+        ("EVALUATE --ground-truth=BASE/in/truth-* --output=BASE/out --reuse=BASE/none", "BASE/none/summary.json: "),
+        ("gate BASE/runs/none", "BASE/runs/none/summary.json: "),
+        ("compare BASE/runs/none BASE/runs/none", "BASE/runs/none/summary.json: "),
+        ("history BASE/none", "BASE/none: "),
+        ("merge BASE/none BASE/none-either --output=BASE/merged", "BASE/none/summary.json: "),
     ],
 )
 def test_what_is_not_there_is_said_in_one_line_at_once(store: Store, given: str, said: str) -> None:
