@@ -16,7 +16,6 @@ import pytest
 from beamscore.metrics.registry import benchmark_names
 from tests.flink.install import install, new_environment, run
 from tests.runs import evaluate, write_lines
-from tests.test_benchmark_files import EXAMPLE
 from tests.worker_pool import bare_environment, portable_cluster, started_workers
 
 pytestmark = pytest.mark.dist
@@ -113,10 +112,9 @@ def test_the_launcher_of_the_template_runs_without_the_checkout(installed: Insta
 
 @pytest.fixture(scope="module")
 def plugin(installed: Installed) -> str:
-    """Installs tests/plugin, with the class of the docs, beside beamscore; returns the name of the benchmark."""
+    """Installs the package of tests/plugin beside beamscore; returns the name of its benchmark."""
     source = installed.folder.parent / "plugin"
     shutil.copytree(PROJECT / "tests" / "plugin", source)
-    (source / "word_error_rate" / "benchmark.py").write_text(EXAMPLE.replace("class WER(", "class WordErrorRate("))
     constraints = source.with_name("constraints.txt")
     for arguments in (("--no-deps", source), ("pytest", "pytest-timeout", "hypothesis")):
         install(installed.python, "-c", constraints, *arguments)
