@@ -10,6 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
@@ -37,8 +38,8 @@ TRUTHS = [{"sample_id": name, "text": "xx", "page": 1} for name in "abcde"]
 # b differs by one letter in length, c by three, d is rejected and e missing.
 POOR: list[Any] = [
     {"sample_id": "a", "text": "xx"},
-    {"sample_id": "b", "text": "xxx", "seconds": 3},
-    {"sample_id": "c", "text": "xxxxx"},
+    {"sample_id": "b", "text": "xxx"},
+    {"sample_id": "c", "text": "xxxxx", "seconds": 3},
     b'{"sample_id": "d", "text": "\xff"}',
 ]
 
@@ -66,6 +67,11 @@ def test_a_selection_holds_the_scores_of_a_sample_and_its_records(run: Run, tmp_
     assert (table.schema.names, str(table.schema.field("similarity").type)) == (list(found[0]), "double")
     pages = [(row["sample_id"], json.loads(row["ground_truth"])["page"]) for row in table.to_pylist()]
     assert pages == [(name, 1) for name in "bcde"]
+    # Records have all their columns, also those of Parquet.
+    pq.write_table(pa.Table.from_pylist(TRUTHS), tmp_path / "t.parquet")
+    moved = ("--ground-truth", tmp_path / "t.parquet", "--predictions", run.output.parent / "good.jsonl")
+    (found,) = written(tmp_path / "o.jsonl", "select", run.output, *moved)
+    assert found["ground_truth"] == TRUTHS[4]
 
 
 @pytest.mark.parametrize(
@@ -173,6 +179,18 @@ def test_a_split_depends_on_group_and_seed_alone(tmp_path: Path) -> None:
     assert len({record["split"] for record in whole.values() if record["page"] is None}) == 2
     fourths = {name: each["fold"] for name, each in split(RECORDS, "--folds", "4", "--column", "fold").items()}
     assert fourths == {name: part(f"sample:{name}", folds(4), purpose="fold") for name in whole}
+
+
+def test_parquet_keeps_every_column_and_its_type(tmp_path: Path) -> None:
+    rows = [{key: value for key, value in record.items() if key != "page"} for record in RECORDS]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "t.parquet")
+    flags = ("--ground-truth", tmp_path / "t.parquet", "--output", tmp_path / "o.parquet")
+    assert command("split", "toy", *flags)[0] == 0
+    table = pq.read_table(tmp_path / "o.parquet")
+    types = {"sample_id": "string", "words": "extension<arrow.json>", "source": "int64"}
+    assert {each.name: str(each.type) for each in table.schema} == {**types, "split": "string", "text": "string"}
+    found = [{**row, "words": json.loads(row["words"])} for row in table.to_pylist()]
+    assert [{key: row[key] for key in rows[0]} for row in found] == rows
 
 
 def test_what_is_rejected_or_duplicated_is_listed(tmp_path: Path) -> None:
