@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,7 +16,8 @@ from beamscore.pipelines.config.errors import UsageError
 from beamscore.pipelines.inputs.inputs import Inputs, find_inputs
 from beamscore.pipelines.inputs.mismatch import RECORDS_LOOKED_AT, doubtful_sides, listed, other_ids, shown
 from beamscore.transforms.records import GROUND_TRUTH
-from tests.runs import Record, write_lines
+from tests.runs import Record, evaluate, write_lines
+from tests.tables import save_dataset, write_delimited
 
 CORPORA = Path(__file__).parents[2] / "corpora"
 PUBLISHED = sorted(path.name for path in CORPORA.iterdir() if (path / "ground_truth.jsonl").exists())
@@ -127,6 +129,23 @@ def test_the_first_records_are_summed_up(folder: Path, monkeypatch: pytest.Monke
         write_lines(folder / "two.jsonl", [{"sample_id": "a"}, {"sample_id": "b"}])
         first = found(["two.jsonl"]).first_records(GROUND_TRUTH)
         assert (first.records, first.rejected, first.whole) == expected
+
+
+def test_ground_truth_of_csv_and_of_folders_of_data_sets_has_the_sums_of_jsonl(tmp_path: Path) -> None:
+    """An empty cell is empty text in a field that every record has, and null in a column to slice by."""
+    truths: list[Record] = [
+        {"sample_id": f"s{n}", "text": "x" * (n % 3), "words": ["a"], "kind": [None, "0", "1"][n // 3 % 3]}
+        for n in range(18)
+    ]
+    writers: dict[str, Callable[..., Path]] = {".jsonl": write_lines, ".csv.gz": write_delimited, "": save_dataset}
+    sums = []
+    for ending, write in writers.items():
+        truth = write(tmp_path / f"t{ending}", truths)
+        run = evaluate(tmp_path / f"out{ending}", truth, truth, "--slice", "kind", "--no-html")
+        assert (run.code, run.stderr) == (0, "")
+        sums.append(run.sums["systems"])
+    assert sums[0]["predictions"]["slices"].keys() == {"kind=null", "kind=0", "kind=1"}
+    assert sums[1:] == sums[:1] * 2
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
