@@ -1,4 +1,7 @@
-"""`beamscore convert`: every layout becomes records that can be scored, and nothing is lost on the way."""
+"""`beamscore convert`: every layout becomes records that can be scored, and nothing is lost on the way.
+
+What holds for the writing of convert, select and split alike is here, too.
+"""
 
 from __future__ import annotations
 
@@ -271,9 +274,16 @@ def test_no_record_waits_in_the_runner(tmp_path: Path, monkeypatch: pytest.Monke
     if "--shards" in flags:
         # One of an earlier run goes.
         write(tmp_path / "o-00003-of-00004.jsonl", MARK)
-    _, stdout, _ = command(name, *given[name], "--output", tmp_path / "o.jsonl")
+    code, stdout, _ = command(name, *given[name], "--output", tmp_path / "o.jsonl")
     count, files = (SAMPLES if name == "convert" else 30), (3 if "--shards" in flags else 1)
-    assert stdout == f"{tmp_path}/o.jsonl: {count} records{' in 3 files' if files > 1 else ''}\n"
-    assert sum(MARK in path.read_text() for path in tmp_path.glob("o*.jsonl")) == files
+    told = f"{tmp_path}/o.jsonl: {count} records{' in 3 files' if files > 1 else ''}\n"
+    assert (code, stdout) == (0, told)
+    lines = {path.name: path.read_text().splitlines() for path in tmp_path.glob("o*.jsonl")}
+    names = [f"o-0000{number}-of-00003.jsonl" for number in range(3)] if files > 1 else ["o.jsonl"]
+    assert sorted(lines) == names
+    assert all(MARK in each[0] for each in lines.values())
+    # Every record is in one of the files.
+    assert len({json.loads(line)["sample_id"] for each in lines.values() for line in each}) == count
+    assert sum(map(len, lines.values())) == count
     assert held
     assert not [element for element in held if MARK.encode() in element]
