@@ -73,6 +73,7 @@ def test_a_run_has_their_values_and_intervals_in_each_slice(nights: Path) -> Non
     assert system["slices"]["half=first"]["values"]["macro"] == halves[0]
     low, high = system["intervals"]["macro"]
     assert 0 < low < system["values"]["macro"] < high < 1
+    assert "both" in (nights / "good" / "report.md").read_text()
 
 
 def test_a_gate_judges_them_by_the_paired_difference(nights: Path) -> None:
@@ -138,7 +139,7 @@ def test_another_formula_under_one_name_is_told_and_another_metric_is_not(nights
     assert len(top_contributors(bad.run.configuration.benchmark, "both", bad, other, count=99)) == 37
 
 
-def test_a_comparison_tests_them(nights: Path, tmp_path: Path) -> None:
+def test_a_comparison_tests_them_and_a_history_breaks_where_a_formula_changed(nights: Path, tmp_path: Path) -> None:
     flags = ("--output", tmp_path / "out", "--quiet", "--no-html")
     assert command("compare", nights / "good", nights / "bad", *flags)[::2] == (0, "")
     found = json.loads((tmp_path / "out" / "comparison.json").read_bytes())["metrics"]
@@ -146,6 +147,8 @@ def test_a_comparison_tests_them(nights: Path, tmp_path: Path) -> None:
     assert [(each["verdict"], each["differing_samples"]) for each in (both, macro)] == [("worse", 37)] * 2
     assert both["p"] == 0.001
     assert [macro["baseline"], macro["candidate"]] == [values_of(nights / name)["macro"] for name in ("good", "bad")]
+    assert command("history", nights, "--output", tmp_path, "--no-html")[0] == 0
+    assert "the formula of both changed" in (tmp_path / "history.md").read_text()
 
 
 def test_the_python_api_takes_them(nights: Path) -> None:
