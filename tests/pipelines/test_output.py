@@ -129,13 +129,16 @@ def test_missing_predictions_can_be_left_out_of_the_score_and_intervals_too(corp
 
 def test_duplicates_are_told_with_their_places_and_no_id_steers_a_terminal(tmp_path: Path) -> None:
     record = {"sample_id": "\x1b[2J|", "text": "x"}
-    truths, predictions = (write_lines(tmp_path / f"{count}.jsonl", [record] * count) for count in (1, 3))
+    truths, predictions = (write_lines(tmp_path / f"{count}.jsonl", [record] * count) for count in (1, 5))
     run = evaluate(tmp_path / "out", truths, predictions, "--quiet")
     error = f"the sample_id is first at {predictions}:1; only that record counts"
-    told = ", ".join(f"<U+001B>[2J| at {predictions}:{line} ({error})" for line in (2, 3))
+    told = ", ".join(f"<U+001B>[2J| at {predictions}:{line} ({error})" for line in (2, 3, 4))
     assert (run.code, run.stderr) == (
-        0, f"beamscore: warning: the predictions: 2 records with a duplicate sample_id: {told}; quarantine/ lists all\n"
+        0, f"beamscore: warning: the predictions: 4 records with a duplicate sample_id: {told}; quarantine/ lists all\n"
     )  # fmt: skip
+    # Of many the first three are told.
+    (cause,) = json.loads((run.output / "run.json").read_bytes())["quarantine"]
+    assert (cause["records"], [each["error"] for each in cause["examples"]]) == (4, [error] * 3)
 
 
 PIECES = [*"./\\a~*?[:|é\0\n", "..", "%2e%2e", "$HOME", "://", "file:///"]
