@@ -139,8 +139,8 @@ def test_it_says_what_a_plain_reading_says(tmp_path: Path, clusters: int | None)
             told |= {"verdict": direction if is_shown else "no difference shown", "simultaneous_p": p}
         assert found == told
     assert document["samples"] == {"compared": count}
-    samples = {label: each["samples"] for label, each in document["slices"].items()}
-    assert samples == {label: len(places) for label, places in groups.items() if label}
+    samples = [(label, each["samples"]) for label, each in document["slices"].items()]
+    assert samples == [(label, len(places)) for label, places in groups.items() if label]
     assert document["verdicts"] == Counter(found["verdict"] for _, _, found in metrics_of(document))
 
 

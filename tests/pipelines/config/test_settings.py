@@ -155,9 +155,11 @@ def test_what_is_wrong_is_told_in_one_line(tmp_path: Path, text: str, overrides:
 def test_what_the_command_line_cannot_give_is_refused_and_what_only_seems_wrong_is_not(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"the column .* is not UTF-8; no record can have it"):
         read(tmp_path, TOY, slices=["caf\udce9"])
-    hint = r"^chrat: the configuration cannot be read \(.*\); give a YAML file, FILE\.py:CLASS, or one of .*toy"
-    with pytest.raises(UsageError, match=hint):
-        settings.load("chrat", [], {})
+    hint = r": the configuration cannot be read \(.*\); give a YAML file, FILE\.py:CLASS, or one of .*toy"
+    # The last is a folder.
+    for path in ("chrat", "no/such/folder/c.yaml", "."):
+        with pytest.raises(UsageError, match=f"^{re.escape(path)}{hint}"):
+            settings.load(path, [], {})
     # Without intervals, values are judged; the ends of the range of a metric are within it.
     assert read(tmp_path, GATES + "{minimum: 0, maximum: 1, judge: point}}", "bootstrap.replicates=0")
 
