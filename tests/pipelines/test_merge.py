@@ -109,14 +109,14 @@ def test_runs_that_share_samples_are_refused_with_their_names(tmp_path: Path) ->
                 "max_rejected_fraction": 0.5,
             }.items()
         ),
-        ({}, "it has the systems other, not predictions"),
+        ({}, "it has the systems predictions, not predictions, second"),
     ],
 )
 def test_runs_that_do_not_fit_are_refused(tmp_path: Path, settings: dict[str, Any], reason: str) -> None:
     rows = [row(name, 1.0, system=system, **{"slice.words": '"x"'})
-            for name, system in (("a", "predictions"), ("b", "predictions" if settings else "other"))]  # fmt: skip
-    first = write_run(tmp_path / "first", rows[:1], {"slices": ["kind", "words"]})
-    other = write_run(tmp_path / "other", rows[1:], {"slices": ["kind", "words"], **settings})
+            for name, system in (("b", "predictions"), ("a", "predictions"), ("a", "second"))]  # fmt: skip
+    first = write_run(tmp_path / "first", rows[1 : 2 if settings else 3], {"slices": ["kind", "words"]})
+    other = write_run(tmp_path / "other", rows[:1], {"slices": ["kind", "words"], **settings})
     told = refused(first, other, "--output", tmp_path / "out")
     assert told.startswith(f"{other}: cannot be merged with {first}: {reason}")
 
