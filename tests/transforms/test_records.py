@@ -214,6 +214,7 @@ def at(record: Any, path: Sequence[str]) -> Any:
     st.booleans(),
 )
 @example({"text": 1, "sample_id": True}, {"text": ["sample_id"], "sample_id": ["text"]}, True)
+@example({"sample_id": True}, {"text": ["sample_id"]}, True)
 def test_a_field_is_where_its_path_leads_and_an_integer_that_may_be_an_id_is_its_decimal_text(
     record: dict[str, Any], paths: dict[str, list[str]], integer_ids: bool
 ) -> None:
@@ -232,7 +233,9 @@ def test_a_field_is_where_its_path_leads_and_an_integer_that_may_be_an_id_is_its
     if integer_ids and type(expected.get("sample_id")) is int:
         expected["sample_id"] = str(expected["sample_id"])
     for call in calls:
-        found = dict.fromkeys(expected) | call()
+        mapped = call()
+        found = dict.fromkeys(expected) | mapped
+        assert not [name for name, path in paths.items() if path[0] not in record and name in mapped], "left out"
         assert (found, type(found.get("sample_id"))) == (expected, type(expected.get("sample_id")))
 
 

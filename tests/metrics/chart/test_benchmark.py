@@ -32,7 +32,8 @@ PREDICTION = {**WHOLE, "task7": WHOLE["task6"]}
 
 
 def test_a_perfect_prediction_scores_1_in_every_task_and_a_missing_one_0() -> None:
-    assert make.metrics(WHOLE, PREDICTION) == dict.fromkeys(NAMES, 1)
+    for protocol in ("published", "released"):
+        assert make.metrics(WHOLE, PREDICTION, protocol=protocol) == dict.fromkeys(NAMES, 1)
     assert make.metrics(WHOLE, None) == dict.fromkeys(NAMES, 0)
     some = ["task1", "task6b"]
     assert set(make.metrics(WHOLE, None, tasks=some)) == {"task1.correct", "task6b.score", "score"}
@@ -133,6 +134,14 @@ def test_a_task_of_some_charts_is_null_where_the_corpus_attempts_none_and_where_
         idle = not attempted and any(predicted is not None for predicted, _ in there)
         assert (whole[metric] is None) == (idle or not there)
         assert (part[metric] is None) == (whole[metric] is None or not any(weight for _, weight in there))
+
+
+def test_a_data_task_that_nobody_attempts_has_no_value_and_one_that_some_attempt_counts_gaps_as_0() -> None:
+    scores = {name: make.score(WHOLE, said) for name, said in (("all", PREDICTION), ("six", WHOLE), ("none", None))}
+    # Of two charts, one has no prediction: task 6b is (1 + 0) / 2. Nobody attempts task 7.
+    for names, task6b, task7 in ((("six", "none"), 0.5, None), (("all", "six"), 1, 0.5), (("none",), 0, 0)):
+        values = make.benchmark().values(total(scores[name] for name in names))
+        assert (values["task6b.score"], values["task7.score"]) == (task6b, task7)
 
 
 def test_the_score_is_the_mean_of_what_is_measured_of_what_the_ground_truth_has() -> None:

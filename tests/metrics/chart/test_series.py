@@ -57,7 +57,7 @@ CASES = [
     # The examples of docs/explanation/benchmarks/chart.md: 0.962 and 0.833; the deviations are 15.81 and 100 (ddof 1).
     ("33 for 30", PLOT, TENS, summary(10, 20, 33, 40, 50), (4 + 1 - 3 / math.sqrt(1000 / 4)) / 5),
     ("150 for 100", BAR, one(("a", 100), *REST), one(("a", 150), *REST), (2 + 1 - 50 / 100) / 3),
-    ("unreadable ones for none", BAR, one(), one((1, "?")), 0),
+    *(("unreadable ones for none", kind, one(), one((1, "?")), 0) for kind in (BAR, "Scatter", "Line")),
     *(
         ("an x that is no finite number is a label", kind, one((word, 1), ("2", 2)), one((word, 1), ("2", 2)), 1)
         for kind in ("Line", "Scatter")

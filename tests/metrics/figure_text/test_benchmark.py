@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from beamscore.metrics.benchmark import SampleScore
+from beamscore.metrics.statistics.sums import Sums
 from tests.metrics import samples
 from tests.metrics.figure_text.samples import Regions, at, rejection, score, values, words
 from tests.metrics.samples import SVG, texts
@@ -109,6 +110,13 @@ def test_a_metric_of_some_figures_is_null_where_the_corpus_has_none_and_where_th
         assert (whole["detection.recall"] is None) == (
             READING in regions and not any("box" in each for each in regions)
         )
+
+
+def test_what_is_predicted_in_one_slice_alone_is_0_in_the_other() -> None:
+    parts = [Sums.of(score([A], [each]).statistics) for each in (SPOTTED, READING)]
+    one, other = (make_benchmark("figure_text").values_within(part, Sums.merged(parts)) for part in parts)
+    rates = (*OF_REGIONS, "agreement.text", ACCURACY)
+    assert [(one[rate], other[rate]) for rate in rates] == [*[(1, 0)] * 7, (0, 1)]
 
 
 def test_the_papers_worked_example_of_agreement() -> None:

@@ -142,6 +142,14 @@ def test_the_smallest_rectangle_has_the_area_of_the_best_of_all_sides(count: int
     assert (x2 - x1) * (y2 - y1) == pytest.approx(areas.min(), rel=1e-9)
 
 
+@given(st.sets(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=3, max_size=12))
+def test_the_hull_is_that_of_geos_from_the_same_corner_on(points: set[tuple[int, int]]) -> None:
+    """Of rectangles that are equally small, that of the first side is taken."""
+    hull = shapely.convex_hull(shapely.multipoints(list(points)))
+    assume(hull.geom_type == "Polygon")
+    assert convex_hull({(float(x), float(y)) for x, y in points}) == list(hull.exterior.coords)[:-1]
+
+
 @given(
     st.lists(st.integers(-500, 500), min_size=3, max_size=6, unique=True),
     st.sampled_from([(-26.0, -62.0), (0.7, 0.3), (90.3, -32.2), (1e-3, 2.0), (1e5, 1.0)]),

@@ -267,7 +267,7 @@ def test_a_verdict_needs_a_small_p_and_an_interval_without_zero() -> None:
         *((0.2, each, 0.001, True, ones, 0.95, (none, 0.001)) for each in ((-0.1, 0.5), (0, 0.3))),
         (0.2, None, 0.001, True, ones, 0.95, ("not tested", None)),
         (0.2, above, 0.001, False, ones, 0.95, ("too few differ", None)),
-        (0.2, above, 0.001, True, None, 0.95, ("not tested", None)),
+        *((0.2, above, 0.001, each, None, 0.95, ("not tested", None)) for each in (True, False)),
         # Among many, each swap has a larger one.
         (0.2, above, 0.001, True, 4 * ones, 0.95, (none, 1)),
         # The smallest p of the swaps is 1 / 1000.

@@ -99,6 +99,7 @@ def test_what_was_paired_and_what_was_wrong() -> None:
     unpaired = score([{"id": "c", "properties": {"LaneType": "Bus"}}], [])
     found = values(scored, unpaired)
     assert [found[f"property_accuracy[{name}]"] for name in ("LaneType", "Limit", "Date")] == [1 / 3, 0, 0]
+    assert make_benchmark("traffic_rules").tables(total([])) == []
 
 
 def test_long_names_are_cut_in_details_and_statistics() -> None:
