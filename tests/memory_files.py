@@ -38,8 +38,9 @@ class ObjectStore(FileSystem):
 
     @classmethod
     def clear(cls) -> None:
-        cls.FILES.clear()
-        FolderStore.FOLDERS.clear()
+        """Empties all stores."""
+        for kept in (ObjectStore.FILES, FolderStore.FILES, FolderStore.FOLDERS):
+            kept.clear()
 
     def put(self, path: str, content: bytes) -> None:
         ObjectStore.now += 0.001

@@ -101,10 +101,9 @@ def rows(scorer: beamscore.Scorer) -> dict[str, Any]:
 
 
 def paired(truths: Sequence[dict[str, Any]], predictions: Sequence[dict[str, Any]]) -> Iterator[PairedSample]:
-    given = {each["sample_id"]: encoded(0, each, 0, number, "x") for number, each in enumerate(predictions)}
-    for number, truth in enumerate(truths):
-        record = encoded(GROUND_TRUTH, truth, 0, number, "x")
-        yield PairedSample(truth["sample_id"], record, (given.get(truth["sample_id"]),))
+    given = {each["sample_id"]: encoded(text=each) for each in predictions}
+    for truth in truths:
+        yield PairedSample(truth["sample_id"], encoded(GROUND_TRUTH, truth), (given.get(truth["sample_id"]),))
 
 
 def test_the_pipeline_ends_the_bundle_for_the_machine_and_rejects_for_a_record(name: str, victim: Victim) -> None:

@@ -75,7 +75,7 @@ def score_among(name: str, options: dict[str, Any], case: Texts, others: Sequenc
     benchmark.setup()
     try:
         neighbours = [_decoded(benchmark, *texts, f"neighbour {n}") for n, texts in enumerate(others)]
-        alone = among = [comparable(result) for result in benchmark.score(neighbours)]
+        undisturbed = among = [comparable(result) for result in benchmark.score(neighbours)]
         before = processor_seconds()
         try:
             among, verdict = _score_among(benchmark, case, neighbours)
@@ -84,7 +84,7 @@ def score_among(name: str, options: dict[str, Any], case: Texts, others: Sequenc
         seconds = processor_seconds() - before
     finally:
         benchmark.teardown()
-    if among != alone:
+    if among != undisturbed:
         verdict = f"{FAILED}the results of its neighbours change ({verdict})"
     return Outcome(seconds, peak_bytes(), verdict)
 

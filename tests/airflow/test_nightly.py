@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.runs import write_lines
+from tests.runs import Run, evaluate, write_lines
 
 ROOT = Path(__file__).parents[2]
 CORPUS = ROOT / "tests" / "corpora" / "traffic_rules"
@@ -49,18 +49,22 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def evaluate(output: Path) -> Path:
+def tonight(output: Path) -> Run:
     """Evaluates the corpus without Airflow, as the system `tonight`."""
-    command = [sys.executable, "-m", "beamscore.pipelines.commands", "evaluate", "traffic_rules", "--quiet"]
-    inputs = [f"--ground-truth={TRUTHS}", f"--predictions=tonight={PREDICTIONS}", f"--output={output}"]
-    subprocess.run([*command, *inputs], cwd=ROOT, check=True, capture_output=True)
-    return output
+    done = evaluate(output, TRUTHS, {"tonight": PREDICTIONS}, "--quiet", config="traffic_rules")
+    assert done.code == 0, done.stderr
+    return done
+
+
+@pytest.fixture(scope="session")
+def value(tmp_path_factory: pytest.TempPathFactory) -> float:
+    """Returns the metric of the gates."""
+    summary = tonight(tmp_path_factory.mktemp("baseline")).summary
+    return float(summary["systems"]["tonight"]["values"]["overall.f1"])
 
 
 @pytest.mark.parametrize("night", GATES)
-def test_the_night_is_a_success_where_its_gate_is(home: Path, tmp_path: Path, night: str) -> None:
-    summary: Any = json.loads((evaluate(tmp_path / "baseline") / "summary.json").read_bytes())
-    value = summary["systems"]["tonight"]["values"]["overall.f1"]
+def test_the_night_is_a_success_where_its_gate_is(home: Path, tmp_path: Path, value: float, night: str) -> None:
     config, scores = tmp_path / "nightly.yaml", tmp_path / "scores"
     gate = f"{{overall.f1: {{minimum: {GATES[night].replace('VALUE', repr(value))}}}}}"
     config.write_text(f"benchmark: traffic_rules\nground_truth: [{TRUTHS}]\ngates: {gate}\n")
@@ -96,7 +100,7 @@ def bucket(tmp_path_factory: pytest.TempPathFactory) -> Path:
         f"benchmark: traffic_rules\nground_truth: [{TRUTHS}]\n"
         "gates: {overall.f1: {not_worse_than: baseline, margin: 0.05}}\n"
     )
-    evaluate(folder / "scores" / "first")
+    tonight(folder / "scores" / "first")
     (folder / "scores" / "blessed.txt").write_text("first\n")
     return folder
 

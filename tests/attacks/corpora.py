@@ -108,7 +108,7 @@ DAMAGES: list[Callable[[random.Random, Record], list[bytes]]] = [
 def _with_leaf(rng: random.Random, record: Record, value: Any) -> Record:
     """Returns the record with another value at a random place."""
     record = copy.deepcopy(record)
-    *path, last = rng.choice([place for place in _places(record) if place != ("sample_id",)])
+    *path, last = rng.choice([place for place in places(record) if place != ("sample_id",)])
     holder: Any = record
     for key in path:
         holder = holder[key]
@@ -116,6 +116,7 @@ def _with_leaf(rng: random.Random, record: Record, value: Any) -> Record:
     return record
 
 
-def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Returns the path of each value within a document, a container before what it holds."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [place for key, each in items for place in [(*path, key), *_places(each, (*path, key))]]
+    return [place for key, each in items for place in [(*path, key), *places(each, (*path, key))]]

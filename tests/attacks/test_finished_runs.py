@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 
 from tests import toy
-from tests.attacks.corpora import FLAGS, corpus, written
+from tests.attacks.corpora import FLAGS, corpus, places, written
 from tests.runs import command, evaluate, write_lines
 
 pytestmark = pytest.mark.attacks
@@ -139,7 +139,6 @@ COMMANDS = {
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Runs `good` and `bad` over the same samples, and `apart` over others."""
-    toy.register()
     folder = tmp_path_factory.mktemp("runs")
     (folder / "gates.yaml").write_text(CONFIG)
     wrong = [{**truth, "text": "?"} if place % 5 == 0 else truth for place, truth in enumerate(TRUTHS)]
@@ -167,7 +166,7 @@ def damaged_documents(run: Path) -> Iterator[tuple[str, bytes | None]]:
     for name in DOCUMENTS:
         yield name, None
         content = (run / name).read_bytes()
-        for *above, last in keys_of(json.loads(content)):
+        for *above, last in places(json.loads(content)):
             for other in ("no key", *OTHERS):
                 document = json.loads(content)
                 holder: Any = document
@@ -178,13 +177,6 @@ def damaged_documents(run: Path) -> Iterator[tuple[str, bytes | None]]:
                 elif type(holder[last]) is not type(other) or (last, other) == ("format", 7):
                     holder[last] = other
                 yield name, json.dumps(document).encode()
-
-
-def keys_of(document: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    for key, value in document.items() if isinstance(document, dict) else enumerate(document):
-        yield (*above, key)
-        if isinstance(value, (dict, list)):
-            yield from keys_of(value, (*above, key))
 
 
 @pytest.mark.parametrize("line", COMMANDS)

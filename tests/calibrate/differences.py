@@ -114,15 +114,14 @@ def family_alarms(slices: int, metrics: int, units: int, better: int, gain: floa
     return Shares(swap=swap, verdict=verdict)
 
 
-def wrong_passes(units: int, loss: float, gain: float, corpora: int, seed: int) -> Shares:
+def wrong_passes(units: int, loss: float, corpora: int, seed: int) -> Shares:
     """How often a candidate passes that is worse by exactly the margin: it may be worse by `loss`, and is.
 
-    Samples are right or wrong. The candidate loses each with a chance of `loss` + `gain`, and wins it with `gain`.
+    Samples are right or wrong. The candidate loses each with a chance of `loss`, and wins none.
     """
     rng, found = np.random.default_rng([seed, 5]), []
     for start in range(seed, seed + corpora, CORPORA_PER_DRAW):
-        luck = rng.random((units, CORPORA_PER_DRAW))
-        changes = (luck > 1 - gain).astype(float) - (luck < loss + gain)
+        changes = 0.0 - (rng.random((units, CORPORA_PER_DRAW)) < loss).astype(float)
         lowest = [[low for low, _ in ends] for ends in _intervals(changes, start, None)]
         found += (np.array(lowest) >= -loss - 1e-12).tolist()
     return Shares(*np.mean(found, axis=0).tolist())

@@ -11,9 +11,20 @@ from beamscore.pipelines.reports.comparison import ComparisonPage, build_compari
 from beamscore.pipelines.reports.document import Card, CardSide
 from beamscore.pipelines.reports.render import render
 from beamscore.pipelines.runs.run import Run
-from tests.page import corpora
 from tests.page.browser import Browser
-from tests.page.corpora import CORPORA, HOSTILE, compared, corpus_page, evaluated, page_data, worse
+from tests.page.corpora import (
+    CORPORA,
+    HOSTILE,
+    MISSING,
+    NIGHTS,
+    compared,
+    corpus_page,
+    evaluated,
+    night,
+    nights,
+    page_data,
+    worse,
+)
 from tests.runs import command
 
 pytestmark = pytest.mark.page
@@ -130,7 +141,7 @@ def test_hostile_text_in_a_comparison(chromium: Browser, runs: tuple[Path, Path]
 
 @pytest.fixture(scope="module")
 def history(folder: Path) -> Path:
-    corpora.nights(corpus_page("traffic_rules", folder).parent, folder / "nights")
+    nights(corpus_page("traffic_rules", folder).parent, folder / "nights")
     command("history", folder / "nights")
     return folder / "nights" / "history.html"
 
@@ -148,7 +159,7 @@ def test_every_series_and_event_is_shown(chromium: Browser, history: Path) -> No
 
 def test_runs_and_slices_are_filtered(chromium: Browser, history: Path) -> None:
     chromium.open(history)
-    count, marks = corpora.NIGHTS - len(corpora.MISSING), "#series-0 > div:first-child .mark"
+    count, marks = NIGHTS - len(MISSING), "#series-0 > div:first-child .mark"
     assert len(chromium.texts(marks)) == count
     assert chromium.choose("nights", run="2026-01-3") == f"2 of {count} rows"
     assert len(chromium.texts(marks)) == 2
@@ -170,7 +181,7 @@ def test_a_point_says_what_it_is_and_leads_to_its_page(chromium: Browser, histor
 
 
 def test_a_single_run_has_a_history(chromium: Browser, folder: Path) -> None:
-    corpora.night(corpus_page("traffic_rules", folder).parent, folder / "one" / "a", "2026-01-01T02:00:00.000Z", float)
+    night(corpus_page("traffic_rules", folder).parent, folder / "one" / "a", "2026-01-01T02:00:00.000Z", float)
     command("history", folder / "one")
     chromium.open(folder / "one" / "history.html")
     chromium.check("history-one")
@@ -180,7 +191,7 @@ def test_hostile_names_of_runs_and_slices(chromium: Browser, folder: Path) -> No
     run, output = corpus_page("traffic_rules", folder).parent, folder / "hostile-nights"
     names = [text.replace("/", "\u2215").replace("\x00", "")[:60] for text in HOSTILE]
     for number, name in enumerate(names, start=1):
-        corpora.night(run, output / name, f"2026-01-{number:02}T02:00:00.000Z", float, HOSTILE)
+        night(run, output / name, f"2026-01-{number:02}T02:00:00.000Z", float, HOSTILE)
     command("history", output)
     chromium.open(output / "history.html")
     chromium.check("history-hostile")

@@ -57,6 +57,11 @@ def compare(baseline: Path | str, candidate: Path | str, output: Path, *more: st
     return document
 
 
+def changes_of(output: Path) -> list[Any]:
+    (path,) = (output / "changes").glob("*.jsonl")
+    return [json.loads(line) for line in path.read_bytes().splitlines()]
+
+
 def metrics_of(document: Any) -> list[tuple[str, str, Any]]:
     """Returns (label, metric, what is said of it) of all slices."""
     slices = {"": document, **document["slices"]}
@@ -166,8 +171,7 @@ def test_the_samples_that_changed_most_come_first(tmp_path: Path) -> None:
     document = compare(*runs, tmp_path / "out")
     assert (tmp_path / "out" / "comparison.html").exists()
     # c +0.8; b and e -0.5, by name; d +0.05; f, whose status alone changed.
-    (lines,) = (tmp_path / "out" / "changes").glob("*.jsonl")
-    rows = [json.loads(line) for line in lines.read_text().splitlines()]
+    rows = changes_of(tmp_path / "out")
     assert [each["sample_id"] for each in rows] == ["c", "b", "e", "d", "f"]
     assert [each["kind"] for each in rows] == ["wrong_to_right", "right_to_wrong", "right_to_wrong", "better", "other"]
     assert [each["change"] for each in rows] == pytest.approx([0.8, -0.5, -0.5, 0.05, 0])
@@ -179,8 +183,7 @@ def test_the_samples_that_changed_most_come_first(tmp_path: Path) -> None:
     report = (tmp_path / "out" / "comparison.md").read_text()
     assert "| c           | 0.2000     | 1.0000      | +0.8000  | wrong to right |" in report
     compare(*runs, tmp_path / "few", "--changes", "2", "--threshold", "0.6")
-    (lines,) = (tmp_path / "few" / "changes").glob("*.jsonl")
-    assert len(lines.read_text().splitlines()) == 2
+    assert len(changes_of(tmp_path / "few")) == 2
     # The next comparison into a folder removes the page of this one.
     compare(tmp_path / "a", tmp_path / "a", tmp_path / "out", "--no-html")
     assert not (tmp_path / "out" / "comparison.html").exists()
@@ -277,9 +280,7 @@ def tonight(nights: Path, output: Path, *more: str) -> tuple[Run, list[Any]]:
 def test_a_page_shows_the_changes_that_compare_lists_from_all_samples(nights: Path, tmp_path: Path) -> None:
     run, cards = tonight(nights, tmp_path / "after", f"--baseline={nights}/before")
     document = compare(nights / "before", run.output, tmp_path / "c", "--quiet", "--no-html")
-    (listed,) = (tmp_path / "c" / "changes").glob("*.jsonl")
-    changes = [json.loads(line) for line in listed.read_bytes().splitlines()]
-    flips = [each for each in changes if each["kind"] in ("right_to_wrong", "wrong_to_right")]
+    flips = [each for each in changes_of(tmp_path / "c") if each["kind"] in ("right_to_wrong", "wrong_to_right")]
     for why, sign in (("lost", -1), ("won", 1)):
         # The order of compare is by the size of the change, then by that of the other metrics; ties may be any of them.
         expected = sorted((abs(each["change"]) for each in flips if each["change"] * sign > 0), reverse=True)

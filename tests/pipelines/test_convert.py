@@ -249,8 +249,22 @@ def test_the_roles_of_files_are_told() -> None:
 MARK = "text_blocks"
 
 
-@pytest.mark.parametrize("flags", ["split toy", "split toy --group page", "split toy --shards 3", "select", "convert"])
-def test_no_record_waits_in_the_runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flags: str) -> None:
+ONE = ["o.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "told", "names"),
+    [
+        ("split toy", "30 records", ONE),
+        ("split toy --group page", "30 records", ONE),
+        ("split toy --shards 3", "30 records in 3 files", [f"o-0000{number}-of-00003.jsonl" for number in range(3)]),
+        ("select", "30 records", ONE),
+        ("convert", f"{SAMPLES} records", ONE),
+    ],
+)
+def test_no_record_waits_in_the_runner(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flags: str, told: str, names: list[str]
+) -> None:
     """What convert, select and split shuffle is in blocks on the disk."""
     name, *more = flags.split()
     records = [{"sample_id": f"s{number:02}", "text": MARK, "page": number % 5} for number in range(30)]
@@ -271,18 +285,16 @@ def test_no_record_waits_in_the_runner(tmp_path: Path, monkeypatch: pytest.Monke
         "select": [tmp_path / "run", "--below", "2"],
         "convert": ["chart", "--input", *chart(tmp_path / "layout")["truth"]],
     }
-    if "--shards" in flags:
+    if len(names) > 1:
         # One of an earlier run goes.
         write(tmp_path / "o-00003-of-00004.jsonl", MARK)
     code, stdout, _ = command(name, *given[name], "--output", tmp_path / "o.jsonl")
-    count, files = (SAMPLES if name == "convert" else 30), (3 if "--shards" in flags else 1)
-    told = f"{tmp_path}/o.jsonl: {count} records{' in 3 files' if files > 1 else ''}\n"
-    assert (code, stdout) == (0, told)
+    assert (code, stdout) == (0, f"{tmp_path}/o.jsonl: {told}\n")
     lines = {path.name: path.read_text().splitlines() for path in tmp_path.glob("o*.jsonl")}
-    names = [f"o-0000{number}-of-00003.jsonl" for number in range(3)] if files > 1 else ["o.jsonl"]
     assert sorted(lines) == names
     assert all(MARK in each[0] for each in lines.values())
     # Every record is in one of the files.
+    count = int(told.split()[0])
     assert len({json.loads(line)["sample_id"] for each in lines.values() for line in each}) == count
     assert sum(map(len, lines.values())) == count
     assert held

@@ -169,8 +169,9 @@ def test_the_record_counts_add_up_and_every_sample_has_one_row(hostile: Run) -> 
 def test_each_bad_record_is_in_the_quarantine_once_with_its_place_and_reason(hostile: Run) -> None:
     assert len(hostile.quarantine) == len(BAD)
     by_place = {(entry["side"], entry["line"]): entry for entry in hostile.quarantine}
+    lines_by_side = {side: lines_of(side) for side in FILES}
     for bad in BAD:
-        lines = lines_of(bad.side)
+        lines = lines_by_side[bad.side]
         number = lines.index(bad.line)
         entry = by_place.pop((bad.side, number + 1))
         assert entry["source"].endswith(FILES[bad.side])

@@ -162,15 +162,14 @@ def test_together_they_have_no_more_slices_than_a_run_may_have(tmp_path: Path) -
 def test_whether_a_task_is_attempted_is_one_decision_for_a_system_on_every_path(tmp_path: Path) -> None:
     """A slice without any prediction of a task that is attempted elsewhere is 0, and loses a comparison."""
     task = "task5.score"
-    parts = {
-        "task1": {"output": {"chart_type": "line"}},
-        "task5": {"output": {"legend_pairs": [{"id": 0, "bb": {"x0": 0, "y0": 0, "width": 10, "height": 10}}]}},
-    }
+    kind = {"task1": {"output": {"chart_type": "line"}}}
+    box = {"x0": 0, "y0": 0, "width": 10, "height": 10}
+    legend = {"task5": {"output": {"legend_pairs": [{"id": 0, "bb": box}]}}}
 
     def charts(sources: str, attempted: str) -> list[Record]:
         """Charts of the sources, with task 5 in those of them that are `attempted`."""
         return [
-            {"sample_id": f"{source}{n}", "source": source, **dict(list(parts.items())[: 1 + (source in attempted)])}
+            {"sample_id": f"{source}{n}", "source": source, **kind, **(legend if source in attempted else {})}
             for source in sources
             for n in range(10)
         ]

@@ -18,6 +18,7 @@ from tests.pipelines.api.test_transform import check_same, evaluated
 from tests.runs import Record, Run, command, evaluate, refused, write_lines
 
 TRUTHS = [{**toy.sample(index, 0)[0], "page": index // 3} for index in range(40)]
+REPEATS = ("--quiet", "--set", "repeats=true")
 SLICED = ("--slice", "kind")
 
 
@@ -35,8 +36,7 @@ def scored(output: Path, given: list[Record], *more: str, truths: list[Record] =
     """Evaluates records with repeats; their files are beside the output."""
     truth, predicted = (write_lines(output.with_name(f"{output.name}-{side}.jsonl"), records)
                         for side, records in (("t", truths), ("p", given)))  # fmt: skip
-    flags = ("--quiet", "--set", "repeats=true", *([] if page else ["--no-html"]))
-    return evaluate(output, truth, predicted, *flags, *more)
+    return evaluate(output, truth, predicted, *REPEATS, *([] if page else ["--no-html"]), *more)
 
 
 def system_of(run: Run) -> Any:
@@ -93,8 +93,8 @@ def test_the_example_of_the_docs_is_as_it_is_shown(tmp_path: Path) -> None:
     page = (Path(__file__).parents[2] / "docs/how-to/repeats.md").read_text().splitlines()
     shown = [json.loads(line) for line in page if line.startswith('    {"sample_id"')]
     truth = write_lines(tmp_path / "t.jsonl", [each for each in shown if each["repeat"] == 1])
-    flags = ("--quiet", "--no-html", "--set", "repeats=true")
-    found = evaluate(tmp_path / "run", truth, write_lines(tmp_path / "p.jsonl", shown), *flags, config="chemistry")
+    given = write_lines(tmp_path / "p.jsonl", shown)
+    found = evaluate(tmp_path / "run", truth, given, *REPEATS, "--no-html", config="chemistry")
     written = [line.split() for line in found.report.splitlines()]
     assert [line.split() in written for line in page if line.startswith("    | `exact_match")] == [True] * 4
 
@@ -151,7 +151,7 @@ def test_a_system_without_predictions_and_one_with_fewer_repeats_stand_beside(tm
     counts = {"none": 0, "two": 2, "five": 5}
     files = {name: write_lines(tmp_path / f"{name}.json", predictions(repeats=each)) for name, each in counts.items()}
     truths = write_lines(tmp_path / "t.jsonl", TRUTHS)
-    found = evaluate(tmp_path / "out", truths, files, "--quiet", "--no-html", "--set", "repeats=true")
+    found = evaluate(tmp_path / "out", truths, files, *REPEATS, "--no-html")
     assert found.quarantine == [], "repeats of one system are none of another"
     values = {name: system["values"] for name, system in found.summary["systems"].items()}
     assert [values[name]["repeats"] for name in counts] == [1, 2, 5]

@@ -95,16 +95,19 @@ def test_what_may_score_otherwise_or_was_changed_is_not_reused(
 ) -> None:
     earlier = shutil.copytree(nights / "first", tmp_path / "earlier", ignore=shutil.ignore_patterns(".runs"))
     document = json.loads((earlier / "run.json").read_bytes())
-    document["versions"][change] = {"latex": "of old"}
-    if change in ("packages", "no provenance"):
-        (earlier / "run.json").write_text(json.dumps(document if change == "packages" else {}))
-    for path in (earlier / "samples").glob("*.parquet") if change == "rows" else ():
+    if change == "packages":
+        document["versions"]["packages"] = {"latex": "of old"}
+        (earlier / "run.json").write_text(json.dumps(document))
+    elif change == "no provenance":
+        (earlier / "run.json").write_text("{}")
+    elif change == "rows":
+        (path,) = (earlier / "samples").glob("*.parquet")
         table = pq.ParquetFile(path).read()
         bad = [text and '{"samples": 1e300}' for text in table["statistics"].to_pylist()]
         pq.write_table(table.drop_columns(["statistics"]).append_column("statistics", [bad]), path)
     more = ("--set", "protocol=released") if change == "options" else ()
     found = run(nights, tmp_path / "out", "p", *more, "--reuse", str(earlier))
-    assert found.code == 0
+    assert (found.code, found.stderr.count("\n")) == (0, bool(reason))
     assert found.stderr.startswith(reason and f"beamscore: warning: nothing is reused from {earlier}: {reason}")
     assert len(scored) >= sum(answer is not None for _, answer in CORPUS)
     if change != "options":
@@ -121,12 +124,16 @@ def interrupted(nights: Path, output: Path, number: signal.Signals) -> int:
     ("number", "code"), [(signal.SIGTERM, 130), pytest.param(signal.SIGKILL, -9, marks=pytest.mark.attacks)]
 )
 def test_a_run_goes_on_where_it_was_interrupted(
-    nights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals, code: int
+    nights: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    scored: list[tuple[str, str]],
+    number: signal.Signals,
+    code: int,
 ) -> None:
     output = tmp_path / "out"
     assert interrupted(nights, output, number) == code
     assert not (output / "summary.json").exists()
-    scored = toy.scored_pairs(monkeypatch)
     # Only a run that can be resumed begins a file of rows after each batch that takes longer.
     monkeypatch.setattr(evaluation, "ROWS_FILE_S", 0.0)
     monkeypatch.setattr(pair, "SAMPLES_PER_BATCH", BATCH)

@@ -16,7 +16,7 @@ from beamscore.transforms import pictures
 from beamscore.transforms.pictures import find_picture, picture_path, read_picture
 from tests.memory_files import ObjectStore
 from tests.page.corpora import page_data
-from tests.runs import command, write_lines
+from tests.runs import command, evaluate, write_lines
 
 
 def test_where_a_picture_is() -> None:
@@ -137,14 +137,15 @@ def test_pages_and_drawings_show_the_picture_or_say_why_not(tmp_path: Path) -> N
     (data / "0.png").write_bytes(encoded(Image.new("RGB", (60, 40), "red")))
     (data / "1.png").write_bytes(b"\x89PNG")
     truths = [{"sample_id": str(number), "regions": REGIONS, "image": {"path": f"{number}.png"}} for number in range(3)]
-    truth = ("--ground-truth", str(write_lines(data / "truth.jsonl", truths)))
+    truth = write_lines(data / "truth.jsonl", truths)
     for name, regions in (("right", REGIONS), ("wrong", [])):
         write_lines(tmp_path / f"{name}.jsonl", [{"sample_id": str(number), "regions": regions} for number in range(3)])
 
     def run(name: str, *more: str) -> Path:
-        inputs = (*truth, "--predictions", f"one={tmp_path / f'{name}.jsonl'}", *more)
-        assert command("evaluate", "figure_text", *inputs, "--output", tmp_path / name, "--quiet")[::2] == (0, "")
-        return tmp_path / name / "report.html"
+        given = {"one": tmp_path / f"{name}.jsonl"}
+        found = evaluate(tmp_path / name, truth, given, *more, "--quiet", config="figure_text")
+        assert (found.code, found.stderr) == (0, "")
+        return found.output / "report.html"
 
     before, after = run("right"), run("wrong")
     command("compare", before.parent, after.parent, "--output", tmp_path / "compared", "--quiet")
@@ -158,7 +159,7 @@ def test_pages_and_drawings_show_the_picture_or_say_why_not(tmp_path: Path) -> N
     (data / "0.png").rename(tmp_path / "2 of 3.png")
     pattern = ("--set", f"pictures={tmp_path}/{{sample_id}} of 3.png")
     assert shown(run("right", *pattern))["2"][:2] == (True, "")
-    inputs = (*truth, "--predictions", str(tmp_path / "right.jsonl"), *pattern)
+    inputs = ("--ground-truth", truth, "--predictions", str(tmp_path / "right.jsonl"), *pattern)
     assert command("draw", "figure_text", *inputs, "--sample", "1", "2", "--output", str(tmp_path / "drawn"))[0] == 0
     drawn = [(tmp_path / "drawn" / f"{number}.svg").read_text() for number in (1, 2)]
     assert ["data:image/webp;base64," in each for each in drawn] == [False, True]

@@ -114,7 +114,7 @@ def value_at(x: float, line: Points, number: int) -> float:
     return y0 + (y1 - y0) * (x - x0) / (x1 - x0)
 
 
-def exact_scores(truth: Points, prediction: Points, gamma: float = 1, alpha: float = 1) -> list[list[float]]:
+def exact_scores(truth: Points, prediction: Points, gamma: float = 1) -> list[list[float]]:
     """The score of each true point with each predicted one, by the inverse covariance in fractions, if there is one."""
     count = len(truth)
     xs, ys = ([Fraction(point[axis]) for point in truth] for axis in (0, 1))
@@ -175,8 +175,11 @@ def test_series_score_as_the_plain_reading(kind: str, protocol: str, draw: Any, 
             return float(truth == prediction)
         if kind == "Line":
             return f_of_lines(truth, prediction, protocol)
-        scores = labelled_scores if kind == BAR else exact_scores
-        return best_sum(scores(truth, prediction, **parameters)) / max(len(truth), len(prediction))
+        if kind == BAR:
+            scores = labelled_scores(truth, prediction, **parameters)
+        else:
+            scores = exact_scores(truth, prediction, parameters["gamma"])
+        return best_sum(scores) / max(len(truth), len(prediction))
 
     are_named = protocol == "released" or any(name for name, _ in truths)
     table = [

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from hypothesis import strategies as st
-
 from beamscore.metrics.benchmark import AnyBenchmark
 from beamscore.metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from beamscore.metrics.statistics.measured import Measured, measure
-from beamscore.metrics.statistics.sums import MAX_STATISTIC
 from tests.toy import Options, ToyBenchmark
 
 TOY = ToyBenchmark(Options())
-NUMBERS = st.integers(-MAX_STATISTIC, MAX_STATISTIC) | st.floats(-MAX_STATISTIC, MAX_STATISTIC) | st.floats(-1, 1)
 Statistics = Mapping[str, float]
-STATISTICS: st.SearchStrategy[Statistics] = st.dictionaries(st.sampled_from(["a", "b", "c[é]", "d"]), NUMBERS)
 
 
 def added(samples: Iterable[tuple[int, Statistics]], bootstrap: Bootstrap) -> BootstrapSums:

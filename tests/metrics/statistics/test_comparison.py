@@ -302,7 +302,7 @@ def test_equal_systems_are_seldom_told_apart_and_a_known_effect_is_found() -> No
 def test_losses_that_few_units_show_seldom_pass() -> None:
     """By SE alone a candidate passes if no unit is lost: (1 - 0.02)^20 = 67 %, (1 - 0.01)^200 = 13 %."""
     for units, loss in ((20, 0.02), (200, 0.01)):
-        found = wrong_passes(units, loss, 0.0, 500, 1)
+        found = wrong_passes(units, loss, 500, 1)
         # 500 corpora: 4 % has a standard error of 0.9 %.
         assert (found.plain > (1 - loss) ** units - 0.07, found.cautious <= 0.06) == (True, True)
     # Where one sample of 20 loses 19 times what each other wins, 0.95^10 = 60 % of corpora of 10 have no such one.

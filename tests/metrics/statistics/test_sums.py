@@ -23,7 +23,7 @@ from beamscore.metrics.statistics.bootstrap import MAX_WEIGHT, Bootstrap, Bootst
 from beamscore.metrics.statistics.ratios import f_measure, mean, precision_recall_f1, ratio
 from beamscore.metrics.statistics.sum_table import PackedReplicates, SumTable
 from beamscore.metrics.statistics.sums import MAX_STATISTIC, Sums
-from tests.metrics.statistics.samples import STATISTICS, Statistics, added
+from tests.metrics.statistics.samples import Statistics, added
 
 
 def test_reading_sums() -> None:
@@ -177,6 +177,8 @@ def many_samples(count: int) -> Corpus:
     return with_plain_rows(samples)
 
 
+NUMBERS = st.integers(-MAX_STATISTIC, MAX_STATISTIC) | st.floats(-MAX_STATISTIC, MAX_STATISTIC) | st.floats(-1, 1)
+STATISTICS: st.SearchStrategy[Statistics] = st.dictionaries(st.sampled_from(["a", "b", "c[é]", "d"]), NUMBERS)
 FEW = st.lists(st.tuples(st.integers(0, 2**64 - 1), STATISTICS), max_size=10).map(with_plain_rows)
 BLOCK = module.ROWS_PER_BLOCK
 MANY = st.sampled_from([0, 1, 5, BLOCK - 1, BLOCK, BLOCK + 1, 2 * BLOCK + 33]).map(many_samples)

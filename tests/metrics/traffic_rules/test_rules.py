@@ -63,7 +63,8 @@ def test_texts_in_a_row_are_equal_where_the_values_are(left: list[Any], right: l
 
 def rules(truth: Records, predicted: Records) -> tuple[list[Rule], list[Rule]]:
     sample = Sample(Budget(10**6))
-    true = true_rules(msgspec.convert({"rules": truth}, GroundTruth), sample)
+    numbered = [{**each, "id": n} for n, each in enumerate(truth)]
+    true = true_rules(msgspec.convert({"rules": numbered}, GroundTruth), sample)
     return true, predicted_rules(msgspec.convert({"rules": predicted}, Prediction), sample)
 
 
@@ -100,7 +101,7 @@ def test_counts_are_those_of_the_plain_definitions_in_any_order(true: Records, p
     """
     truth = [{**each, "matches": n, "centerlines": {*map(str, each["centerlines"])}} for n, each in enumerate(true)]
     edges, found = ([(rule, str(line)) for rule in side for line in rule["centerlines"]] for side in (truth, predicted))
-    sides = rules([{**each, "id": n} for n, each in enumerate(true)], chance.sample(predicted, len(predicted)))
+    sides = rules(true, chance.sample(predicted, len(predicted)))
     assert [task.count(*sides) for task in TASKS] == [
         counted([rule["properties"] for rule in truth], [rule["properties"] for rule in predicted]),
         counted(*([(str(rule["matches"]), line) for rule, line in side] for side in (edges, found))),
@@ -109,7 +110,7 @@ def test_counts_are_those_of_the_plain_definitions_in_any_order(true: Records, p
 
 
 def paired(true: Records, predicted: Records) -> list[tuple[int, int]]:
-    return pair_rules(*rules([{**each, "id": n} for n, each in enumerate(true)], predicted), Budget(10**6))
+    return pair_rules(*rules(true, predicted), Budget(10**6))
 
 
 def made(lines: str = "", **properties: str) -> Record:

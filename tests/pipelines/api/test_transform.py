@@ -46,19 +46,23 @@ def _collect(element: Any, name: str) -> None:
     COLLECTED[name].append(element)
 
 
+def collect(result: Any) -> None:
+    """Keeps the rows of each collection of a result in COLLECTED, once its pipeline has run."""
+    COLLECTED.clear()
+    for name, rows in result._asdict().items():
+        _ = rows | f"Collect {name}" >> beam.Map(_collect, name)
+
+
 def evaluated(
     sides: Mapping[str, Iterable[Any]], benchmark: str = "toy", as_pair: bool = False, **arguments: Any
 ) -> dict[str, list[Any]]:
     """Runs Evaluate over records in memory; returns the rows of each collection of the result."""
-    COLLECTED.clear()
     with beam.Pipeline("FnApiRunner") as pipeline:
         collections: Any = {
             name: pipeline | f"Create {name}" >> beam.Create(list(records)) for name, records in sides.items()
         }
         given = tuple(collections.values()) if as_pair else collections
-        result = given | beamscore.Evaluate(benchmark, **{"replicates": REPLICATES, **arguments})
-        for name, rows in result._asdict().items():
-            _ = rows | f"Collect {name}" >> beam.Map(_collect, name)
+        collect(given | beamscore.Evaluate(benchmark, **{"replicates": REPLICATES, **arguments}))
     return {name: COLLECTED[name] for name in ("metrics", "samples", "rejected", "coverage", "sums")}
 
 
@@ -280,13 +284,11 @@ def test_bigquery_is_a_source_that_is_bounded(monkeypatch: pytest.MonkeyPatch) -
     rows = [{"sample_id": "a", "task1": '{"output": {"chart_type": "Line"}}', "source": None}]
     read = Mock(return_value=beam.Create(rows))
     monkeypatch.setattr(beam.io, "ReadFromBigQuery", read)
-    COLLECTED.clear()
     with beam.Pipeline("FnApiRunner") as pipeline:
         predictions = pipeline | beam.Create([{"sample_id": "a", "task1": {"output": {"chart_type": "Line"}}}])
         scope: dict[str, Any] = {"beam": beam, "beamscore": beamscore, "pipeline": pipeline, "predictions": predictions}
         exec(BIGQUERY, scope)
-        for name in ("samples", "rejected"):
-            _ = getattr(scope["result"], name) | f"Collect {name}" >> beam.Map(_collect, name)
+        collect(scope["result"])
     assert read.call_args.kwargs["use_standard_sql"]
     assert COLLECTED["rejected"] == []
     (row,) = COLLECTED["samples"]

@@ -88,23 +88,19 @@ def test_a_path_is_the_same_for_workers_elsewhere(monkeypatch: pytest.MonkeyPatc
         assert launch.files_for_workers(options, (file,)) == [replace(file, path=known)]
 
 
-def raising(error: BaseException) -> Any:
-    def fail(*_: object) -> Any:
-        raise error
-
-    return fail
-
-
 def run(build: Any = lambda pipeline: pipeline | beam.Create([1]), *more: Any, flags: tuple[str, ...] = ()) -> None:
     launch.run(launch.beam_options(list(flags)), build, *more)
 
 
 def test_a_problem_of_the_input_is_one_of_usage_and_a_defect_stays_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(error: Exception) -> None:
+        raise error
+
     for error, kind in ((InputProblem("cut off"), UsageError), (ZeroDivisionError("cut off"), ZeroDivisionError)):
         with pytest.raises(kind, match=r"^cut off"):
-            run(lambda pipeline, error=error: pipeline | beam.Create([1]) | beam.Map(raising(error)))
+            run(lambda pipeline, error=error: pipeline | beam.Create([error]) | beam.Map(fail))
     for flags, defect in (((), ValueError("x")), ((FLINK,), AttributeError("x"))):
-        monkeypatch.setattr(beam.Pipeline, "run", raising(defect))
+        monkeypatch.setattr(beam.Pipeline, "run", Mock(side_effect=defect))
         with pytest.raises(type(defect), match=r"^x$"):
             run(flags=flags)
 
@@ -121,9 +117,8 @@ def test_a_problem_of_the_input_is_one_of_usage_and_a_defect_stays_one(monkeypat
 )
 def test_what_a_runner_lacks_is_told(flags: str, said: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Without a network, caches, Java, or the job server of Prism, which Beam keeps for all runs of a process."""
-    no_network = raising(URLError("Name or service not known"))
     for module in (subprocess_server, prism_runner):
-        monkeypatch.setattr(module, "urlopen", lambda *_, **__: no_network())
+        monkeypatch.setattr(module, "urlopen", Mock(side_effect=URLError("Name or service not known")))
     monkeypatch.setattr(prism_runner.PrismRunner, "shared_handle", shared.Shared())
     monkeypatch.setattr(subprocess_server.JavaJarServer, "JAR_CACHE", str(tmp_path))
     monkeypatch.setattr(prism_runner.PrismJobServer, "BIN_CACHE", str(tmp_path))
@@ -138,9 +133,11 @@ def test_what_a_runner_lacks_is_told(flags: str, said: str, monkeypatch: pytest.
 
 
 def test_a_folder_of_dataflow_that_cannot_be_reached_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(launch, "check_reachable", lambda paths: raising(UsageError(f"not reachable: {next(paths)}"))())
-    with pytest.raises(UsageError, match=r"^not reachable: gs://bucket/temp$"):
+    check = Mock(side_effect=UsageError("not reachable"))
+    monkeypatch.setattr(launch, "check_reachable", check)
+    with pytest.raises(UsageError, match=r"^not reachable$"):
         run(flags=(DATAFLOW, "--project=p", "--region=r", "--temp_location=gs://bucket/temp"))
+    assert next(check.call_args.args[0]) == "gs://bucket/temp"
 
 
 @pytest.mark.parametrize("state", [PipelineState.FAILED, PipelineState.CANCELLED])
@@ -201,7 +198,7 @@ def test_a_local_run_uses_a_process_for_each_core_where_that_pays(
 
 def test_without_a_temporary_folder_one_line_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     error = FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/tmp']")
-    monkeypatch.setattr("tempfile.gettempdir", raising(error))
+    monkeypatch.setattr("tempfile.gettempdir", Mock(side_effect=error))
     with pytest.raises(UsageError, match=r"there is no folder for temporary files: No usable .*; set .* TMPDIR to a"):
         run()
 

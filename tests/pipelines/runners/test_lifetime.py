@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from beamscore.pipelines.runners.lifetime import own_temporary_folder
+from tests.servers import group_is_empty
 
 ROOT = Path(__file__).parents[3]
 CORPUS = ROOT / "tests" / "corpora" / "chart"
@@ -100,12 +101,6 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
             for number, record in enumerate(itertools.islice(itertools.cycle(records), SAMPLES)):
                 file.write(json.dumps({**record, "sample_id": str(number)}) + "\n")
     return folder
-
-
-def group_is_empty(group: int) -> bool:
-    """Tells whether the processes of a group have ended; those that nobody has waited for yet have, too."""
-    listed = subprocess.run(["ps", "-A", "-o", "pgid=,stat="], capture_output=True, text=True, check=True).stdout
-    return not any(row.split()[0] == str(group) and not row.split()[1].startswith("Z") for row in listed.splitlines())
 
 
 @pytest.mark.attacks

@@ -48,14 +48,19 @@ def test_every_bucket_is_asked_once(asked: list[str]) -> None:
     assert asked == ["gs://there/a/*.jsonl", "s3://forbidden/a", "gs://gone/a", "s3://gone/.beamscore"]
 
 
-@pytest.mark.parametrize("side", range(3))
+@pytest.mark.parametrize(
+    "paths",
+    [
+        ("gs://silent/a", "ours=p.jsonl", "out"),
+        ("t.jsonl", "ours=gs://silent/a", "out"),
+        ("t.jsonl", "ours=p.jsonl", "gs://silent/a"),
+    ],
+)
 def test_a_bucket_that_does_not_answer_ends_the_command_with_one_line_each_time(
-    asked: list[str], side: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    asked: list[str], paths: tuple[str, str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(reachable, "SECONDS", 0.01)
-    paths = ["t.jsonl", "ours=p.jsonl", "out"]
-    paths[side] = f"{paths[side].rpartition('p.jsonl')[0]}gs://silent/a"
     for times in (1, 2):
         line = refused("evaluate", "toy", "--ground-truth", paths[0], "--predictions", paths[1], "--output", paths[2])
         assert len(asked) == times

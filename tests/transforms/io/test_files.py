@@ -87,7 +87,7 @@ def test_what_cannot_be_an_input_is_told_in_one_line(tmp_path: Path) -> None:
     for empty in ("", " "):
         assert problem(empty) == "--x: the path is empty; is a variable of the shell unset?"
     touch(tmp_path, os.fsdecode(b"\xff.jsonl"))
-    assert "the name is not UTF-8" in problem_of(lambda: match_files(0, [f"{tmp_path}/*.jsonl"], "--x "))
+    assert "the name is not UTF-8" in problem(f"{tmp_path}/*.jsonl")
 
 
 def test_parts_follow_from_the_size_of_the_input_alone(monkeypatch: pytest.MonkeyPatch) -> None:

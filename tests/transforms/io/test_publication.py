@@ -33,7 +33,7 @@ from beamscore.transforms.io.storage import delete_files, list_folder, read_byte
 from beamscore.transforms.publish import StageBundles, StagedFolder, no_samples
 from beamscore.transforms.records import InputProblem
 from tests.faults import Faults, Stopped
-from tests.memory_files import FolderStore, ObjectStore
+from tests.memory_files import ObjectStore
 from tests.transforms.samples import LineWriter, problem_of
 
 LAYOUT = Layout("evaluation", ("report.md", "sums.json", "summary.json"), ("samples", "quarantine"))
@@ -53,12 +53,7 @@ def output(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterat
         monkeypatch.setattr(os, "link", refuse)
     # A path is no pattern.
     yield {"objects": "mem://bucket", "folders": "folders://bucket"}.get(kind, str(tmp_path)) + "/out [1]*"
-    forget()
-
-
-def forget() -> None:
     ObjectStore.clear()
-    FolderStore.clear()
 
 
 def refuse(*_: Any) -> None:
@@ -235,7 +230,7 @@ def test_a_fault_at_any_step_leaves_one_whole_result(output: str, kind: str, fau
         grow_old(place)
         evaluate(place, "c2", "last")
         assert (both(place), leftovers(place)) == ("last", []), (at, outcome)
-        forget()
+        ObjectStore.clear()
         if at and not faults.happened:
             break
     assert at > 20
@@ -320,7 +315,7 @@ def test_a_run_that_seemed_dead_does_not_spoil_the_result_of_the_one_that_took_o
             assert published or seen_by_plain_names(place) == "other"
         else:
             assert published or seen(place) == "other"
-        forget()
+        ObjectStore.clear()
         if not faults.happened:
             break
     assert at > 5

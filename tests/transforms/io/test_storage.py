@@ -18,9 +18,9 @@ from tests.memory_files import FolderStore, ObjectStore
 
 @pytest.fixture(params=["disk", "objects", "folders"])
 def base(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    ObjectStore.clear()
     yield {"objects": "mem://bucket", "folders": "folders://bucket/a"}.get(request.param, str(tmp_path / "a"))
     ObjectStore.clear()
-    FolderStore.clear()
 
 
 def test_only_what_is_right_below_a_folder_is_listed_with_its_time(base: str) -> None:
