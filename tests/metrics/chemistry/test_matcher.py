@@ -103,10 +103,10 @@ def test_a_wedge_is_known_by_its_narrow_end(wedge: str, mirrored: str) -> None:
     assert not compare(f"A {wedge}[:90] B", f"A {mirrored}[:90] B", LIMIT).equal
 
 
-@given(st.lists(st.tuples(st.integers(-4, 4), st.integers(-4, 4)), min_size=1, max_size=9))
-def test_atoms_in_one_place_are_seen_as_the_first_of_them(steps: list[tuple[int, int]]) -> None:
+@given(st.lists(st.tuples(st.integers(-4, 4), st.integers(-4, 4)), min_size=1, max_size=9), st.sampled_from([0, 10]))
+def test_atoms_in_one_place_are_seen_as_the_first_of_them(steps: list[tuple[int, int]], start: int) -> None:
     """Nearer than a hundredth of a bond, in steps of 0.4 hundredths; the oracle compares each with each."""
-    places = [(0.4 * SAME_PLACE * x, 0.4 * SAME_PLACE * y) for x, y in steps]
+    places = [(start + 0.4 * SAME_PLACE * x, start + 0.4 * SAME_PLACE * y) for x, y in steps]
     builder = MoleculeBuilder()
     seen: list[tuple[float, float]] = []
     for place in places:

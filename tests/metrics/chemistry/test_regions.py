@@ -114,6 +114,7 @@ def test_submolecules_and_options_of_a_region() -> None:
 PROBLEMS = {
     # \chemfig{ is nine characters, so the content starts at character 9 of the text.
     "\\chemfig{A-[:3x]B}": "at character 11 of the text: expected an angle",
+    "\\chemfig[angle increment=400]{A}": "at character 8 of the text: expected an angle between -360 and 360",
     "\\chemfig{A-[,-1]B}": "at character 11 of the text: expected a length of 0 or more",
     "\\chemfig{A-[:1/0]B}": "at character 11 of the text: expected an angle",
     "\\chemfig{A(-B}": "at character 10 of the text: expected a ')'",
@@ -143,6 +144,7 @@ def test_what_cannot_be_read_says_where_and_what_was_expected() -> None:
     for text, said in PROBLEMS.items():
         (problem,) = reading(text).problems
         assert said in problem, text
+    assert reading("\\chemfig{", "released").problems == ["at character 8 of the text: expected a pair of braces"]
 
 
 SSML_IN = {

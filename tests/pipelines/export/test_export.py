@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 import xml.etree.ElementTree as ET
@@ -47,10 +48,13 @@ def test_verdicts_are_those_that_the_run_wrote(run: Path, tmp_path: Path, monkey
     for to, kept in (("junit", run.with_suffix(".xml")), ("github", run.with_suffix(".md"))):
         assert command("export", run, "--to", to, "--output", tmp_path / "deep" / to)[0] == 0
         assert (tmp_path / "deep" / to).read_bytes() == kept.read_bytes()
+    assert command("export", f"{run}:ours", "--to", "every-eval-ever", "--output", tmp_path / "eee.json")[0] == 0
+    assert json.loads((tmp_path / "eee.json").read_bytes())["model_info"]["id"] == "ours"
     _, of_one, _ = command("export", f"{run}:theirs", "--to", "junit")
     assert [case.get("classname") for case in ET.fromstring(of_one).iter("testcase")] == ["theirs"] * 2
     # The report names the system of the baseline, too.
-    assert f"This run minus the baseline `{run.with_name('base:good')}`" in (run / "report.md").read_text()
+    _, _, against = (run / "report.md").read_text().partition(f"minus the baseline `{run.with_name('base:good')}`")
+    assert re.search(r"^\| metric +\| system +\| baseline +\|", against, re.MULTILINE)
     # What other steps of the job have written stays.
     job = tmp_path / "job.md"
     job.write_text("# Job\n")

@@ -117,6 +117,9 @@ def test_slices_without_a_baseline_are_told_apart_from_all_samples(higher: bool,
     metric = Metric("f1", higher_is_better=higher, values=(Measured(0.5),))
     found = judging.by_evidence(slices, [metric], ["f1"])
     assert (found[0].label, found[-1].label) == (first, "none")
+    # Nothing tells them apart if not all samples have a value together; then they stand by their label.
+    unknown = msgspec.structs.replace(metric, values=(Measured(None),))
+    assert [each.label for each in judging.by_evidence(slices, [unknown], ["f1"])] == ["few", "high", "low", "none"]
 
 
 def summary(scored: int, places: dict[str, int]) -> dict[str, Any]:
