@@ -111,6 +111,7 @@ def test_threads_that_load_one_file_at_a_time_all_get_its_class(folder: Path) ->
         ),
         ("None), main=1),\n    )\n", "None)),\n    )\n", "sample_metrics: exactly one of them has main=1"),
         ("    sample_metrics = (", "    sample_metrics = []; _ = (", "sample_metrics is not a tuple of MetricSpec"),
+        ("    metrics = (", "    metrics = ('wer',); _ = (", "metrics is not a tuple of MetricSpec"),
         ('denominator="words"', 'denominator="word"', "metrics: word_error_rate: values does not read the denominator"),
         ('"exact_match": ratio', '"exact_mach": ratio', "values: exact_mach is not declared in metrics (did you mean"),
         ('sums["words"])', 'sums["words"]), "x": 1 / sums["edits"]', "it cannot be loaded: ZeroDivisionError"),

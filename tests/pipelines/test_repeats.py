@@ -135,6 +135,8 @@ def test_every_record_is_counted_once(tmp_path: Path, missing: Any) -> None:
     assert "the repeat 2 of this sample_id is first at" in json.dumps(found.quarantine)
     result = beamscore.evaluate("toy", truths, records, repeats=True, missing=missing)
     assert (result.coverage, result.values) == (coverage, system_of(found)["values"])
+    twice = "the repeat 2 of the sample_id is duplicated; the first record counts"
+    assert twice in {each.message for each in result.rejected}
     row = next(each for each in found.samples if each["sample_id"] == "s3")
     right = [each["text"] == TRUTHS[3]["text"] for each in kept if each["sample_id"] == "s3"]
     assert row["exact_match"] == pytest.approx(sum(right) / (3 if missing == "wrong" else 2))

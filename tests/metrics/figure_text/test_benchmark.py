@@ -131,14 +131,14 @@ UNLOCATED = {"id": "b", "text": "kDa"}
 # What else there is, is in the details of the sample corpus, which are kept as a whole.
 HOW_MATCHED = [
     (at(0, id="a", text="DNA"), {"match": "one_to_one", "id": "a", "with": [0], "end_to_end": 0}),
-    (at(100, ignore=True), {"match": "dont_care"}),
+    ({"box": [100, 50, 110, 60], "ignore": True}, {"match": "dont_care"}),
     ({"box": [5, 5, 5, 9]}, {"match": "dropped", "reason": "it has no area"}),
     (UNLOCATED, {"match": "unlocated", "id": "b", "reading": 3, "read_right": True}),
 ]
 HOW_FOUND = [
     (at(0, text="DNA"), {"match": "one_to_one", "with": [0], "end_to_end": True}),
     ({"box": [0, 0, 0, 0]}, {"match": "false", "reason": "it has no area"}),
-    ({"box": [105, 5, 105, 5]}, {"match": "dropped", "reason": "it has no area"}),  # in a don't-care region
+    ({"box": [105, 55, 105, 55]}, {"match": "dropped", "reason": "it has no area"}),  # in a don't-care region
     (UNLOCATED, {"match": "reading"}),
     ({"id": "z", "text": "?"}, {"match": "unknown_reading"}),
     (at(310, confidence=0.1), {"match": "unconfident"}),

@@ -74,6 +74,8 @@ def test_intervals_and_standard_errors_by_hand() -> None:
         # n = 20: t(19) = 2.093024, times sqrt(20 / 19) = 2.147402, whose lower tail is 0.0158805. Of 199 replicates 1
         # to 199 the quantile is 200 * 0.0158805 = 3.1761; those without a value have no part in it.
         (DISTANCE, 100.0, [math.nan, *range(1, 200)], 20, (3.1761, 200 - 3.1761), math.sqrt((199**2 - 1) / 12)),
+        # Tails beyond all replicates: t(1) = 12.706205 times the error of 57.445626 is 729.916, either way.
+        (DISTANCE, 100.0, range(1, 200), 2, (-629.916, 829.916), math.sqrt((199**2 - 1) / 12)),
         (DISTANCE, 3.0, np.full(5, 3.0), 10, None, None),
         # Rounding is no spread: 1/3 of 10, the centre 0.379589, the half width 0.252613.
         (SHARE, 1 / 3, THIRDS, 10, (0.379589 - 0.252613, 0.379589 + 0.252613), 0.252613 / 1.959964),

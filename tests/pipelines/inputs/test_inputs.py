@@ -114,6 +114,7 @@ def test_the_first_records_are_summed_up(folder: Path, monkeypatch: pytest.Monke
     first = found(["keys.jsonl"]).first_records(GROUND_TRUTH)
     assert (first.fields, list(first.by_id)) == ({"sample_id": 2, "text": 1, "page": 1}, ["a", "b"])
     assert (first.read, first.records, first.rejected, first.whole, first.sample_id) == (3, 2, 1, True, "a")
+    assert first.duplicates == []
     assert first.problem.startswith("keys.jsonl:1: this is not JSON: ")
     # A file lists its fields, with or without values; a file that cannot be read is no record.
     (folder / "gone.jsonl.gz").write_bytes(b"no gzip")

@@ -216,7 +216,7 @@ def test_the_report_says_what_tonight_lacks_and_what_all_gates_come_to() -> None
     found = history(rows)
     text = text_of(found)
     assert "Gates **fail**" in text
-    assert "| `exact_match` | not measured |" in text
+    assert "| `exact_match` | not measured | – | – | – | **invalid** |" in text
     assert "| night-001.0 | theirs | – |" in text
     assert "**Warning:** tonight has no system theirs, which the run before has." in text
     told = [line for line in text.split("## Nights")[1].splitlines() if "night-" in line]
