@@ -160,7 +160,8 @@ def _detectable(error: float, units: float, confidence: float, width: float | No
 # The replicates of counts show whether two systems were measured on the same samples. The weights of a replicate belong
 # to the samples, so a count of samples has the same replicates on both sides if the samples are the same, and
 # practically never otherwise: not if the same number of different samples was rejected, nor if a slice of the same name
-# holds different samples. A count of something in the predictions says nothing if it differs.
+# holds different samples. Samples of one cluster have one weight: of these, only the number is told. A count of
+# something in the predictions says nothing if it differs.
 
 MIN_REPLICATES = 20
 """No more replicates than this may be equal by chance."""

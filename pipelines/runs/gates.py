@@ -19,6 +19,7 @@ import msgspec
 from scipy.special import stdtr
 
 from ...metrics.common.text import nearest
+from ...metrics.repeats import REPEATS
 from ...metrics.statistics.intervals import ROUNDING, interval, t_quantile
 from ...metrics.statistics.measured import Measured, class_families, spec_of
 from ...metrics.statistics.paired import (
@@ -77,7 +78,8 @@ class _Check(NamedTuple):
 class _Side(NamedTuple):
     """One side of a comparison. truths: the fingerprint of its ground truth; None: not known. samples: how many were
     measured. left_out: how many were not: they were rejected, or they lack a prediction and missing predictions are
-    left out. parts: the slices and classes with samples whose mean the metric is, if it is one."""
+    left out; a repeat counts as a part of a sample. parts: the slices and classes with samples whose mean the metric
+    is, if it is one."""
 
     name: str
     truths: str | None
@@ -257,10 +259,16 @@ class _GateEvaluator:
         summary = run.slice(system, self.label)
         if summary is None:
             return None
-        samples = summary.measured_samples(run.configuration.settings.missing)
+        missing = run.configuration.settings.missing
+        samples = summary.measured_samples(missing)
+        left_out = summary.samples - samples
+        if repeats := run.systems[system].values.get(REPEATS):
+            repeats_measured = summary.coverage.get(COUNTED_REPEATS, 0)
+            repeats_measured -= summary.coverage.get(MISSING_REPEATS, 0) if missing == "exclude" else 0
+            left_out = math.ceil(summary.samples - repeats_measured / repeats)
         measured = run.measured(system, self.label)
         parts = frozenset(self._parts(run, system, measured))
-        return _Side(name, summary.fingerprint, samples, summary.samples - samples, measured, parts)
+        return _Side(name, summary.fingerprint, samples, left_out, measured, parts)
 
     def _parts(self, run: Run, system: str, measured: Measured) -> Iterator[str]:
         """Yields the slices and the classes with samples, each of which counts alike however few these are."""
@@ -338,7 +346,12 @@ class _GateEvaluator:
             return math.inf, f"only one side measured {apart[0]}"
         same = same_samples(self.benchmark, self.metric, ours.measured, theirs.measured)
         more = abs(ours.samples - theirs.samples)
-        if same and (self.spec.per_sample is not None or not more):
+        if self.settings.cluster is None and not self.settings.repeats:
+            is_whole = self.spec.per_sample is not None or not more
+        else:
+            # Clusters are drawn whole and repeats together: replicates do not tell which of them were measured.
+            is_whole = not (ours.left_out or theirs.left_out)
+        if same and is_whole:
             return 0.0, ""
         # The samples left out on one side may all differ from those left out on the other.
         samples = max(more, ours.left_out + theirs.left_out)

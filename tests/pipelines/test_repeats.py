@@ -188,6 +188,22 @@ def test_finished_runs_with_repeats_are_compared_gated_and_followed(run: Run, tm
     assert "exact_match.spread" in (tmp_path / "out/history.md").read_text()
 
 
+def test_repeats_that_one_side_alone_measured_may_hide_a_loss(tmp_path: Path) -> None:
+    """Of the wrong answers, the first repeat alone is measured."""
+    gate = {"not_worse_than": "baseline", "margin": 0.02}
+    flags = ("--set", "missing=exclude", "--set", "max_rejected_fraction=1")
+    base = scored(tmp_path / "base", predictions(), *flags)
+    gates = json.dumps({"exact_match": gate, "exact_match.pass_at[2]": gate})
+    given = predictions(wrong=0.5, seed=1)
+    hidden = {(each["sample_id"], each["repeat"]) for each in given if each["repeat"] and each["text"] == "?" * 9}
+    missing = [each for each in given if (each["sample_id"], each["repeat"]) not in hidden]
+    failing = [{**each, "text": "score fails"} if each not in missing else each for each in given]
+    for name, records in {"missing": missing, "failing": failing}.items():
+        found = scored(tmp_path / name, records, *flags, "--set", f"gates={gates}", "--baseline", str(base.output))
+        assert [each["verdict"] for each in found.summary["gates"]] == ["inconclusive"] * 2, name
+        assert all("measured on one side alone" in each["reason"] for each in found.summary["gates"])
+
+
 def test_runs_with_other_numbers_of_repeats_are_not_compared_but_gated(run: Run, tmp_path: Path) -> None:
     """After a swap, the third repeat would exist for some of the samples only."""
     gates = json.dumps({"exact_match": {"not_worse_than": "baseline", "margin": 0.9}})
