@@ -189,8 +189,7 @@ def judge_comparison(
     unsure = [each.name for each in decided if corrected[each.name] not in ("not tested", each.difference.verdict)]
     sentence = verdict.sentence
     if unsure:
-        verb = "is" if len(unsure) == 1 else "are"
-        sentence += f" After correction for all metrics and slices, {' and '.join(unsure)} {verb} not significant."
+        sentence += f" The test of all metrics and slices at once does not confirm {' and '.join(unsure)}."
     if untested:
         verb = "was" if len(untested) == 1 else "were"
         sentence += f" {' and '.join(untested)} {verb} not tested for all metrics and slices at once."

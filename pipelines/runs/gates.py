@@ -59,8 +59,10 @@ def gate_verdicts(configuration: Configuration, run: Run, baseline: Run | None) 
     baseline: the run that gates compare with.
     """
     verdicts = []
+    is_itself = baseline is not None and bool(run.run_id) and baseline.run_id == run.run_id
     for key, gate in configuration.settings.gates.items():
-        systems = [gate.system] if gate.system else [name for name in run.systems if name != gate.not_worse_than]
+        other = baseline.system if baseline and is_itself and gate.not_worse_than == BASELINE else gate.not_worse_than
+        systems = [gate.system] if gate.system else [name for name in run.systems if name != other]
         verdicts += [_GateEvaluator(configuration, run, baseline, key, name).verdict() for name in systems or [""]]
     return verdicts
 

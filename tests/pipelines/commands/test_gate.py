@@ -240,6 +240,9 @@ def test_a_system_of_the_baseline_can_be_named(nights: Path, tmp_path: Path) -> 
     systems = {"good": nights / "good.jsonl", "bad": nights / "bad.jsonl"}
     assert evaluate(tmp_path / "both", nights / "t.jsonl", systems, "--quiet", "--slice", "kind").code == 0
     assert [gate(nights, "bad", f"{tmp_path}/both:{name}")[0] for name in ("bad", "good")] == [0, 1]
+    # A system of the run itself is not compared with itself.
+    code, stdout, _ = gate(nights, tmp_path / "both", f"{tmp_path}/both:good")
+    assert (code, stdout.count(" good ")) == (1, 1), "its other gate alone"
     # One that no gate needs is warned of.
     (tmp_path / "c.yaml").write_text("benchmark: toy\ngates: {similarity: {minimum: 0.1}}\n")
     code, _, stderr = command("gate", nights / "same", "--config", tmp_path / "c.yaml", "--baseline", nights / "good")

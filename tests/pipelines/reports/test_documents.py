@@ -127,7 +127,7 @@ COMPARED: list[Any] = [
     # Of five samples that moved the same way, the interval leaves zero out, and no swap test can be significant.
     (60, 5, 0, "too few differ", "too few samples differ in exact_match, similarity", "; too few samples differ in"),
     (1, 1, 0, "too few differ", "too few samples differ in exact_match, similarity", "; too few samples differ in"),
-    (60, 9, 2, "worse", "worse in 2 of 2 main metrics", "After correction for all metrics and slices, "),
+    (60, 9, 2, "worse", "worse in 2 of 2 main metrics", "The test of all metrics and slices at once does not "),
     (60, 10, 0, "worse", "worse in 2 of 2 main metrics", " That holds for all metrics and slices at once."),
 ]
 VERBS = {"worse": "fell", "too few differ": "went", "identical": "is"}
