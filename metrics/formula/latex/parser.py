@@ -48,7 +48,8 @@ _BRACED_LENGTH = re.compile(rf"\*?\{{{_LENGTH}\}}")
 _ROW_GAP = re.compile(rf"\*?(?:\[{_LENGTH}\])?")
 _POSITION = re.compile(r"\[[tbclr]\]")
 _OPTION = re.compile(r"\[[^\]]*\]")
-_COLUMNS = re.compile(r"\*\{(\d{1,6})\}\{([^{}]*)\}|[@!><pmb]\{[^{}]*\}|([lcr])")
+_BRACED = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}"
+_COLUMNS = re.compile(rf"\*\{{(\d{{1,6}})\}}\{{([^{{}}]*)\}}|[@!><pmb]{_BRACED}|([lcr])")
 
 
 def without_comment(text: str) -> str:

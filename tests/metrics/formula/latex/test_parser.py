@@ -52,6 +52,9 @@ FORMS = {
     r"\begin{pmatrix} a & b \\ \end{pmatrix}": r"\left( \begin{array} {ll} { a } & { b } \end{array} \right)",
     r"\begin{pmatrix*}[r] 1 & 2 \end{pmatrix*}": r"\left( \begin{array} {rr} { 1 } & { 2 } \end{array} \right)",
     r"\begin{cases} a & b \end{cases}": r"\left\{ \begin{array} {ll} { a } & { b } \end{array} \right.",
+    r"\begin{array}{r@{\hspace{2pt}}c!{\color{red}\vrule}l} a & b & c \end{array}": (
+        r"\begin{array} {rcl} { a } & { b } & { c } \end{array}"
+    ),
     r"\begin{array}{|c|*{2}{r}@{x}} a & b \end{array}": r"\begin{array} {crr} { a } & { b } \end{array}",
     r"\begin{array}{c} a \\[2pt] \hline b \end{array}": r"\begin{array} {c} { a } \\ \hline { b } \end{array}",
     r"\begin{tabular}{c} $\begin{array}{lr} a & b \end{array}$ \end{tabular}": (
