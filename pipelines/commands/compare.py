@@ -135,6 +135,11 @@ def allowed_differences(baseline: SystemRun, candidate: SystemRun, allowed: bool
         raise UsageError(f"{refused}: {'; '.join(reasons)}{hint}")
     if changed_formulas(*(each.config.get("derived") or {} for each in (before, after))):
         reasons.append("the candidate's derived metrics are computed by the formulas of the baseline")
+    missing = baseline.run.configuration.settings.missing
+    ours, theirs = (each.run.systems[each.system].measured_repeats(missing) for each in (baseline, candidate))
+    if ours != theirs:
+        numbers = f"the baseline has {ours:,} scored repeats of samples, the candidate {theirs:,}"
+        reasons.append(f"{numbers}: those left out may hide a loss")
     return reasons
 
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from ...metrics.benchmark import AnyBenchmark
+from ...metrics.repeats import REPEATS
 from ...metrics.statistics.comparison import units_needed
 from ...metrics.statistics.measured import spec_of
 from ...metrics.statistics.paired import PairedDifference, paired_differences, paired_interval, same_samples
@@ -81,7 +82,7 @@ def against_baseline(result: Run, baseline: Run | None, name: str = "the baselin
         more = f" Only the first {MAX_SLICES:,} slices by name are compared; beamscore compare tests all."
     if not baseline.rows:
         more += " Its rows (samples/) are missing, so it is unknown which samples changed."
-    samples = f"samples that are not the same in {some_of(labels, SLICES_NAMED)}" if labels else "the same samples"
+    samples = f"samples that may not be the same in {some_of(labels, SLICES_NAMED)}" if labels else "the same samples"
     replicates = f"{run.sums.bootstrap.replicates:,} paired bootstrap replicates"
     note = f"This run minus {name}, over {samples}, with intervals of {replicates}.{more}"
     return BaselineDiff(note, compared, path, link)
@@ -90,7 +91,7 @@ def against_baseline(result: Run, baseline: Run | None, name: str = "the baselin
 def run_differences(
     result: Run, run: Run, systems: Mapping[str, str | None], with_slices: bool = True
 ) -> tuple[dict[Key, Compared], list[str]]:
-    """Returns the differences of a run from another one, and the labels whose samples differ between the two runs.
+    """Returns the differences of a run from another one, and the labels whose samples may differ between the runs.
 
     systems: the systems to compare, each with its name in the other run; None if the other run does not have it. A
     derived metric that the runs define by two formulas is not compared.
@@ -110,7 +111,8 @@ def run_differences(
             sides = run.measured(other, label), result.measured(name, label)
             by_metric = paired_differences(benchmark, *sides, confidence)
             truths = {each.fingerprint for each in (run.slice(other, label), result.slice(name, label)) if each}
-            if len(truths - {None}) > 1 or any(same_samples(benchmark, metric, *sides) is False for metric in main):
+            apart = len(truths - {None}) > 1 or _may_hide(run, other, label) or _may_hide(result, name, label)
+            if apart or any(same_samples(benchmark, metric, *sides) is False for metric in main):
                 labels.add(label or "all samples")
             paired |= {(name, label, metric): by_metric[metric] for metric in main if metric in by_metric}
             if not label:
@@ -129,6 +131,14 @@ def run_differences(
         for key, each in paired.items()
     }
     return compared, sorted(labels)
+
+
+def _may_hide(run: Run, system: str, label: str) -> bool:
+    """Returns whether samples are left out that replicates do not tell apart: some of a cluster, or of the repeats."""
+    settings, summary = run.configuration.settings, run.slice(system, label)
+    if summary is None or not (settings.cluster or settings.repeats):
+        return False
+    return summary.left_out(settings.missing, run.systems[system].values.get(REPEATS)) > 0
 
 
 def _with_few(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -10,7 +11,7 @@ import msgspec
 from ...metrics.statistics.sum_table import PackedReplicates, SumTable
 from ...metrics.statistics.sums import Sums
 from ...transforms.hashes import fingerprint_text
-from ...transforms.repeats import MISSING_REPEATS
+from ...transforms.repeats import COUNTED_REPEATS, MISSING_REPEATS
 
 if TYPE_CHECKING:
     # The Python API on records in memory must work without Beam.
@@ -131,6 +132,18 @@ class SliceSummary(msgspec.Struct, frozen=True, kw_only=True):
         """
         counts = self.counts("ground_truth")
         return counts.get("scored", 0) + (counts.get("missing_prediction", 0) if missing == "wrong" else 0)
+
+    def measured_repeats(self, missing: str) -> int:
+        """Returns how many repeats of all samples together the metrics rest on; 0 in a run without repeats."""
+        counted, without_prediction = (self.coverage.get(name, 0) for name in (COUNTED_REPEATS, MISSING_REPEATS))
+        assert isinstance(counted, int)
+        assert isinstance(without_prediction, int)
+        return counted - (0 if missing == "wrong" else without_prediction)
+
+    def left_out(self, missing: str, repeats: float | None) -> int:
+        """Returns how many samples the metrics do not rest on; repeats: their number, each a part of its sample."""
+        measured = self.measured_repeats(missing) / repeats if repeats else self.measured_samples(missing)
+        return math.ceil(self.samples - measured)
 
 
 class SystemSummary(SliceSummary, frozen=True, kw_only=True):

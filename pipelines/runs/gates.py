@@ -263,11 +263,7 @@ class _GateEvaluator:
             return None
         missing = run.configuration.settings.missing
         samples = summary.measured_samples(missing)
-        left_out = summary.samples - samples
-        if repeats := run.systems[system].values.get(REPEATS):
-            repeats_measured = summary.coverage.get(COUNTED_REPEATS, 0)
-            repeats_measured -= summary.coverage.get(MISSING_REPEATS, 0) if missing == "exclude" else 0
-            left_out = math.ceil(summary.samples - repeats_measured / repeats)
+        left_out = summary.left_out(missing, run.systems[system].values.get(REPEATS))
         measured = run.measured(system, self.label)
         parts = frozenset(self._parts(run, system, measured))
         return _Side(name, summary.fingerprint, samples, left_out, measured, parts)

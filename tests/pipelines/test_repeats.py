@@ -202,6 +202,9 @@ def test_repeats_that_one_side_alone_measured_may_hide_a_loss(tmp_path: Path) ->
         found = scored(tmp_path / name, records, *flags, "--set", f"gates={gates}", "--baseline", str(base.output))
         assert [each["verdict"] for each in found.summary["gates"]] == ["inconclusive"] * 2, name
         assert all("measured on one side alone" in each["reason"] for each in found.summary["gates"])
+        _, _, warned = command("compare", base.output, found.output, "--output", tmp_path / "out", "--quiet")
+        assert f"the baseline has 120 scored repeats of samples, the candidate {len(missing)}: those" in warned
+        assert "over samples that may not be the same in all samples" in found.report
 
 
 def test_runs_with_other_numbers_of_repeats_are_not_compared_but_gated(run: Run, tmp_path: Path) -> None:
