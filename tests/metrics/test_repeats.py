@@ -18,9 +18,9 @@ from beamscore.metrics.benchmark import MetricSpec, SampleScore
 from beamscore.metrics.derived import with_derived
 from beamscore.metrics.registry import BUILT_IN, benchmark_class
 from beamscore.metrics.repeats import REPEATS, fold_metrics, fold_statistics, repeats_of, with_repeats
-from beamscore.metrics.statistics.measured import measure
+from beamscore.metrics.statistics.measured import class_families, measure, satterthwaite_df
 from beamscore.metrics.statistics.ratios import ratio
-from beamscore.metrics.statistics.sum_table import SumTable, values_of_rows
+from beamscore.metrics.statistics.sum_table import SumTable, values_of_rows, with_slices
 from beamscore.metrics.statistics.sums import Sums
 from tests.toy import Options, ToyBenchmark
 
@@ -170,3 +170,18 @@ def test_derived_metrics_are_made_of_means_over_repeats() -> None:
     values = benchmark.values(sums)
     assert (values["gap"], values["wide"]) == (1 - 0.75, pytest.approx(2 * math.sqrt(0.125)))
     assert [table.title for table in benchmark.tables(sums)] == ["Repeats", "Counts"]
+
+
+def test_a_metric_of_spreads_has_the_units_and_classes_of_what_they_are_the_spreads_of() -> None:
+    formulas = {"means": "slice_mean(accuracy, kind)", "spreads": "slice_mean(accuracy.spread, kind)"}
+    benchmark = with_derived(KIND, formulas)(Options())
+    folds = {"x": fold_statistics(KIND, {"1": score(1, 2), "2": score(2, 2)}),
+             "y": fold_statistics(KIND, {"1": score(0, 3), "2": score(3, 3)})}  # fmt: skip
+    sums = Sums.merged(Sums.of(with_slices(each, [(("kind",), (kind,))], {"kind"})) for kind, each in folds.items())
+    found = measure(benchmark, sums, SumTable.of([sums, sums]))
+    # In x accuracy is 1/2 and 1, in y 0 and 1; they have 2 and 3 words.
+    assert found.values["spreads"] == pytest.approx((math.sqrt(0.125) + math.sqrt(0.5)) / 2)
+    assert found.units["spreads"] == found.units["means"] == pytest.approx(satterthwaite_df([2, 3])[0])
+    assert found.size("spreads") == found.size("means") > 0
+    chart = with_derived(with_repeats(benchmark_class("chart")), {"wide": "2 * task1.macro_f1.spread"})
+    assert [each.name for each in class_families(chart, "wide")] == ["task1.recall[CLASS]"]
