@@ -34,7 +34,7 @@ from ..config.errors import UsageError, one_line
 from ..config.settings import Configuration
 from ..evaluate import result_files
 from ..runners import launch
-from ..runs.differences import SCORED_ALIKE, differences
+from ..runs.differences import CONFIGURED, differences
 from ..runs.documents import STATUSES
 from ..runs.gates import decide
 from ..runs.provenance import Invocation
@@ -174,7 +174,7 @@ def merged_configuration(runs: Sequence[Run], output: str) -> Configuration:
                 place = f" in the slice {label}" if label else ""
                 raise UsageError(f"{run.path}: cannot be merged: its {side} no fingerprint{place}; evaluate it again")
     for run in runs[1:]:
-        reasons = [f"{each}; evaluate it again" for each in differences(first.signature, run.signature, SCORED_ALIKE)]
+        reasons = [f"{each}; evaluate it again" for each in differences(first.signature, run.signature, CONFIGURED)]
         if run.systems.keys() != first.systems.keys():
             reasons.append(f"it has the systems {', '.join(run.systems)}, not {', '.join(first.systems)}")
         sliced = [" and ".join(each.summary.config.get("slices", [])) or "no column" for each in (run, first)]

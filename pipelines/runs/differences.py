@@ -62,9 +62,9 @@ class Strictness(NamedTuple):
 PAIRED = Strictness(ground_truth=True)
 """For differences of stored sums, in gates and in the history."""
 SCORED_ALIKE = Strictness()
-"""For runs over other samples, and for one sample in two runs."""
+"""For one sample in two runs."""
 CONFIGURED = Strictness(options="all")
-"""For a configuration whose gates judge a run: the intervals of the run have its confidence."""
+"""For a configuration whose gates judge a run, also one merged of several: its intervals have one confidence."""
 COMPARED = Strictness(options="compared", exact_version=True, ground_truth=True)
 """For the comparison of rows, which draws its own replicates."""
 REUSED = Strictness(options="scored", exact_version=True, surroundings=True)

@@ -100,6 +100,11 @@ def test_runs_that_share_samples_are_refused_with_their_names(tmp_path: Path) ->
         ({"slices": ["words", "kind"]}, "it was sliced by words and kind, not by kind and words"),
         ({"derived": {"mine": "mean(similarity)"}}, "it has other derived metrics"),
         # Whatever is taken from the first alone makes the exit code depend on the order of the runs.
+        (
+            {"bootstrap": {"replicates": 50, "confidence": 0.5}},
+            'it used bootstrap: {"replicates":50,"confidence":0.5,"seed":0} instead of '
+            '{"replicates":50,"confidence":0.95,"seed":0}; evaluate it again',
+        ),
         *(
             ({key: value}, f"it has another value of {key}; evaluate it again with the same")
             for key, value in {
