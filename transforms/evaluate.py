@@ -68,7 +68,8 @@ class EvaluateRecords(beam.PTransform):
         """Pairs, scores, slices, combines and finalises."""
         core, scoring = self._core, self._core.scoring
         batch = samples_per_batch(scoring.benchmark.batch_size)
-        paired = read["records"] | "Pair" >> PairBySample(scoring.names, batch, scoring.repeats)
+        repeats = range(len(scoring.names)) if scoring.repeats else ()
+        paired = read["records"] | "Pair" >> PairBySample(scoring.names, batch, repeats)
         labels = []
         if scoring.repeats:
             repeat_labels = read["outcomes"] | "Repeats" >> beam.FlatMapTuple(labels_of) | "EachOnce" >> beam.Distinct()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -33,15 +33,15 @@ class PairBySample(beam.PTransform):
     they arrive; the others are quarantined. So is a prediction whose sample has no ground truth. Rows of earlier runs
     join their sample, any number of them, if it exists.
 
-    batch: how many samples are passed on together; fewer if they would have more than BYTES_PER_BATCH. repeats:
-    whether a system may have several predictions for a sample; the first of each repeat then counts, and they are
-    passed on one after the other, see transforms.repeats.
+    batch: how many samples are passed on together; fewer if they would have more than BYTES_PER_BATCH. repeats: the
+    systems that may have several predictions for a sample; if there are any, the first of each repeat counts, and all
+    predictions are passed on one after the other, see transforms.repeats.
 
     Input: pairs (bucket, block). Output, by tag: `batches`, lists of PairedSample; `quarantine`, Quarantined;
     `outcomes`, pairs (side, Sums) that count duplicates and unmatched predictions.
     """
 
-    def __init__(self, names: Sequence[str], batch: int = SAMPLES_PER_BATCH, repeats: bool = False) -> None:
+    def __init__(self, names: Sequence[str], batch: int = SAMPLES_PER_BATCH, repeats: Collection[int] = ()) -> None:
         super().__init__()
         self._pair = DeduplicateAndPair(list(names), batch, repeats)
 
@@ -64,7 +64,7 @@ class DeduplicateAndPair(beam.DoFn):
     records it has, of one sample or of many.
     """
 
-    def __init__(self, names: list[str], batch: int = SAMPLES_PER_BATCH, repeats: bool = False) -> None:
+    def __init__(self, names: list[str], batch: int = SAMPLES_PER_BATCH, repeats: Collection[int] = ()) -> None:
         self._names = names
         self._systems = range(len(names))
         self._batch = batch
@@ -96,7 +96,7 @@ class DeduplicateAndPair(beam.DoFn):
                 if side >= REUSED_ROWS:
                     rows.append(record)
                     continue
-                label = label_of(record) if self._repeats and side != GROUND_TRUTH else None
+                label = label_of(record) if side in self._repeats else None
                 slot = side if label is None else (side, label)
                 if slot not in first:
                     first[slot] = record

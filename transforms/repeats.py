@@ -31,6 +31,13 @@ _STATUSES: tuple[Status, ...] = ("scored", "missing_prediction", "rejected")
 _READER = ColumnsReader([REPEAT])
 _OUTCOME = "repeat "
 
+
+class _Folded(msgspec.Struct):
+    worst: str
+
+
+_FOLDED = msgspec.json.Decoder(_Folded | None)
+
 Labels = Iterable[tuple[int, str]]
 """The numbers of systems, each with one of its repeats."""
 
@@ -46,6 +53,18 @@ def label_of(record: EncodedRecord) -> str:
         return label
     got = "null or missing" if value is None else f"{value!r:.80}"
     raise ValueError(f"repeat must be an integer or a text of 1 to {MAX_LABEL_LENGTH} characters; it is {got}")
+
+
+def prediction_of(sample: PairedSample, system: int, label: str | None = None) -> EncodedRecord | None:
+    """Returns the prediction of a system, of the repeat with this label if one is given; None if it has none."""
+    of_system = (each for each in sample.predictions if each is not None and each.side == system)
+    return next((each for each in of_system if label is None or label_of(each) == label), None)
+
+
+def worst_of(details: bytes | str) -> str | None:
+    """Returns the label of the worst repeat, from the details of a row; None if no repeat has a score."""
+    folded = _FOLDED.decode(details)
+    return None if folded is None else folded.worst
 
 
 def outcome_of(label: str) -> str:

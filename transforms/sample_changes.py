@@ -27,6 +27,7 @@ from .io.publication import beat_from_worker
 from .io.storage import output_problems
 from .pair import PairBySample
 from .publish import StagedFolder
+from .repeats import prediction_of, worst_of
 from .rows import SLICE_PREFIX, SampleRow, SampleTable, is_one_of, read_rows
 from .scored import PairedSample
 
@@ -221,6 +222,9 @@ MAX_DETAILS_BYTES = 16 << 10
 Text = tuple[bytes, int]
 """The JSON of a record or its beginning, and the bytes of the whole."""
 
+Found = tuple[int, bytes | None, dict[str, Any], str | None]
+"""Of the row of one side: the side, the details if they are short, the slices, and the worst repeat, if any."""
+
 
 class ChangedRecords(msgspec.Struct, frozen=True):
     """A sample that changed most, for people to look at, with its records as the inputs of both runs have them.
@@ -248,14 +252,17 @@ class GatherChanged(beam.PTransform):
 
     count: how many of those that lost, and of those that won. tables: the rows of both runs, for the details. records:
     blocks of their inputs, where predictions have the systems 0, the baseline, and 1, the candidate; None: the inputs
-    are not read.
+    are not read. repeats: whether samples have repeats; the prediction of the worst one is gathered.
     """
 
-    def __init__(self, count: int, tables: Sequence[SampleTable], records: beam.PCollection | None) -> None:
+    def __init__(
+        self, count: int, tables: Sequence[SampleTable], records: beam.PCollection | None, repeats: bool = False
+    ) -> None:
         super().__init__()
         self._count = count
         self._tables = tuple(tables)
         self._records = records
+        self._repeats = repeats
 
     def expand(self, changed: beam.PCollection) -> beam.PCollection:
         """Keeps the largest changes, first of each bundle, then of all, and groups by sample_id."""
@@ -267,20 +274,21 @@ class GatherChanged(beam.PTransform):
         )
         sample_ids = beam.pvalue.AsList(rows | "Ids" >> beam.Keys())
         files = [(side, table, path) for side, table in enumerate(self._tables) for path in table.files]
-        pieces = {
-            "row": rows,
-            "details": changed.pipeline
+        details = (
+            changed.pipeline
             | "Files" >> beam.Create(files)
             | "SpreadFiles" >> beam.Reshuffle()
-            | "Details" >> beam.FlatMap(_details, sample_ids),
-        }
+            | "Details" >> beam.FlatMap(_details, sample_ids, self._repeats)
+        )
+        pieces = {"row": rows, "details": details}
         if self._records is not None:
             paired = (
                 self._records
                 | "Only" >> beam.FlatMap(only_samples, sample_ids).with_output_types(tuple[int, bytes])
-                | "Pair" >> PairBySample(("baseline", "candidate"))
+                | "Pair" >> PairBySample(("baseline", "candidate"), repeats=(0, 1) if self._repeats else ())
             )
-            pieces["records"] = paired.batches | "Records" >> beam.FlatMap(_records)
+            worst = beam.pvalue.AsDict(details | "Worst" >> beam.MapTuple(_worst))
+            pieces["records"] = paired.batches | "Records" >> beam.FlatMap(_records, worst)
         return pieces | "BySample" >> beam.CoGroupByKey() | "Gather" >> beam.FlatMapTuple(_gathered)
 
 
@@ -289,8 +297,8 @@ def _rows(_: int, samples: Sequence[ChangedSample]) -> Iterator[tuple[str, dict[
         yield row["sample_id"], row
 
 
-def _details(file: tuple[int, SampleTable, str], ids: Sequence[str]) -> Iterator[tuple[str, tuple[int, Any, Any]]]:
-    """Yields the details and slices of some samples of one system in one file, each with its side."""
+def _details(file: tuple[int, SampleTable, str], ids: Sequence[str], repeats: bool) -> Iterator[tuple[str, Found]]:
+    """Yields what is looked for in the rows of some samples of one system in one file."""
     side, table, path = file
     if not ids:
         return
@@ -299,20 +307,29 @@ def _details(file: tuple[int, SampleTable, str], ids: Sequence[str]) -> Iterator
         for sample_id, details, *cells in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             is_short = details is not None and len(details) <= MAX_DETAILS_BYTES
             slices = dict(zip(table.slices, cells, strict=True))
-            yield sample_id, (side, details.encode() if is_short else None, slices)
+            worst = worst_of(details) if repeats and details is not None else None
+            yield sample_id, (side, details.encode() if is_short else None, slices, worst)
 
 
-def _records(samples: Sequence[PairedSample]) -> Iterator[tuple[str, tuple[Text, list[Text | None], str]]]:
+def _worst(sample_id: str, found: Found) -> tuple[tuple[str, int], str | None]:
+    side, _, _, worst = found
+    return (sample_id, side), worst
+
+
+def _records(
+    samples: Sequence[PairedSample], worst: Mapping[tuple[str, int], str | None]
+) -> Iterator[tuple[str, tuple[Text, list[Text | None], str]]]:
     for sample in samples:
-        predictions = [None if each is None else (each.beginning(), each.size) for each in sample.predictions]
+        shown = [prediction_of(sample, side, worst.get((sample.sample_id, side))) for side in (0, 1)]
+        predictions = [None if each is None else (each.beginning(), each.size) for each in shown]
         truth = sample.truth
         yield sample.sample_id, ((truth.beginning(), truth.size), predictions, truth.origin.path)
 
 
 def _gathered(_: str, pieces: Mapping[str, Sequence[Any]]) -> Iterator[ChangedRecords]:
     for row in pieces["row"]:
-        details = {side: text for side, text, _ in pieces["details"]}
-        slices: dict[str, str | None] = next((cells for side, _, cells in pieces["details"] if side == 0), {})
+        details = {side: text for side, text, *_ in pieces["details"]}
+        slices: dict[str, str | None] = next((cells for side, _, cells, _ in pieces["details"] if side == 0), {})
         truth, predictions, source = next(iter(pieces.get("records", ())), (None, (None, None), ""))
         both = (details.get(0), details.get(1)), truth, (predictions[0], predictions[1])
         yield ChangedRecords(row, *both, slices, source)

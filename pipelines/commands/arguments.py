@@ -254,7 +254,9 @@ COMMANDS = {
         "draw ground truth and prediction of samples as SVG",
         *_BENCHMARK_AND_TRUTH,
         _option(
-            "--predictions [NAME=]GLOB", "the files of a system; of several systems the first is drawn", **_NAMED_GLOBS
+            "--predictions [NAME=]GLOB",
+            "the files of a system; of several systems, and of repeats, the first is drawn",
+            **_NAMED_GLOBS,
         ),
         _option("--sample ID", "ids of the samples to draw", **_GLOBS),
         _option(

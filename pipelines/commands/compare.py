@@ -259,7 +259,7 @@ def build_comparison(pipeline: beam.Pipeline, plan: ComparisonPlan, output: str,
         "changes_files": written.files,
     }
     if plan.page is not None and plan.page.count:
-        pictures = records = None
+        pictures, records, repeats = None, None, plan.baseline.run.configuration.settings.repeats
         if plan.page.inputs is not None:
             # The baseline says where the real pictures of the samples are.
             pictures = plan.page.inputs.configuration.settings.pictures
@@ -267,7 +267,7 @@ def build_comparison(pipeline: beam.Pipeline, plan: ComparisonPlan, output: str,
         parts["changed"] = (
             compared.changed
             | "Unpack" >> beam.FlatMap(unpack)
-            | "Gather" >> GatherChanged(plan.page.count, plan.tables(), records)
+            | "Gather" >> GatherChanged(plan.page.count, plan.tables(), records, repeats)
             | "Draw" >> draw_together(DrawChanged(plan.setting.benchmark, plan.page.no_records, pictures))
         )
     _ = parts | "Publish" >> publish

@@ -20,6 +20,7 @@ from ...transforms.io.record_files import Kind, encoded
 from ...transforms.pair import PairBySample
 from ...transforms.read import ReadRowBlocks, sample_ids
 from ...transforms.records import JSON, EncodedRecord, Encoding, InputProblem, Quarantined
+from ...transforms.repeats import prediction_of, worst_of
 from ...transforms.rows import RowSource, is_one_of
 from ...transforms.scored import PairedSample
 from ..config import settings
@@ -130,10 +131,11 @@ def build_selection(
     """
     folder, buckets = launch.block_folder(pipeline), bucket_count(inputs.files)
     rows = pipeline | "Below" >> ReadRowBlocks({len(inputs.systems): selection}, buckets, folder)
-    sides = rows, inputs.read(pipeline).records
-    paired = sides | "Sides" >> beam.Flatten() | "Pair" >> PairBySample((*inputs.systems, ROWS))
+    sides, repeats = (rows, inputs.read(pipeline).records), inputs.configuration.settings.repeats
+    pair = PairBySample((*inputs.systems, ROWS), repeats=[0] if repeats else [])
+    paired = sides | "Sides" >> beam.Flatten() | "Pair" >> pair
     _ = paired.quarantine | "Gone" >> beam.Map(_check_not_gone)
-    selected = paired.batches | "Selected" >> beam.FlatMap(_joined) | "Encode" >> beam.Map(encoded)
+    selected = paired.batches | "Selected" >> beam.FlatMap(_joined, repeats) | "Encode" >> beam.Map(encoded)
     return selected, pipeline | "NoneRejected" >> beam.Create([])
 
 
@@ -146,16 +148,18 @@ def _check_not_gone(entry: Quarantined) -> None:
         raise InputProblem(f"sample {entry.sample_id} of the run is no longer in its ground truth; evaluate again")
 
 
-def _joined(samples: Sequence[PairedSample]) -> Iterator[dict[str, Any]]:
+def _joined(samples: Sequence[PairedSample], repeats: bool) -> Iterator[dict[str, Any]]:
     for sample in samples:
-        *predictions, row = sample.predictions
+        row = prediction_of(sample, 1)  # The rows are the side after the only system.
         if row is not None:
+            # sample_id is text, the other cells stay JSON.
+            cells = row.decode(dict[str, msgspec.Raw])
+            prediction = prediction_of(sample, 0, worst_of(bytes(cells["details"])) if repeats else None)
             yield {
-                # sample_id is text, the other cells stay JSON.
-                **row.decode(dict[str, msgspec.Raw]),
+                **cells,
                 "sample_id": sample.sample_id,
                 "ground_truth": _record(sample.truth),
-                "prediction": None if predictions[0] is None else _record(predictions[0]),
+                "prediction": None if prediction is None else _record(prediction),
             }
 
 

@@ -184,6 +184,10 @@ def test_finished_runs_with_repeats_are_compared_gated_and_followed(run: Run, tm
     assert command("compare", run.output, night.output, "--output", tmp_path / "out", "--quiet")[::2] == (0, "")
     found = json.loads((tmp_path / "out/comparison.json").read_bytes())["metrics"]
     assert found["exact_match.pass_at[3]"]["verdict"] == found["exact_match"]["verdict"] == "worse"
+    for card in page_data(tmp_path / "out/comparison.html")["cards"]:
+        for side in card["sides"]:
+            explained = side["words"][0].partition(";")[0].replace(" ", ": ")
+            assert explained in side["prediction"].splitlines(), "another repeat is shown than explained"
     assert command("history", tmp_path / "runs", "--output", tmp_path / "out")[0] == 0
     assert "exact_match.spread" in (tmp_path / "out/history.md").read_text()
 
@@ -205,6 +209,22 @@ def test_repeats_that_one_side_alone_measured_may_hide_a_loss(tmp_path: Path) ->
         _, _, warned = command("compare", base.output, found.output, "--output", tmp_path / "out", "--quiet")
         assert f"the baseline has 120 scored repeats of samples, the candidate {len(missing)}: those" in warned
         assert "over samples that may not be the same in all samples" in found.report
+
+
+def test_a_selection_has_the_prediction_of_the_worst_repeat(tmp_path: Path) -> None:
+    """The worst of c is missing, as its other one is rejected; d has no score, so its first prediction is shown."""
+    truths: list[Record] = [{"sample_id": name, "text": 3 if name == "d" else "xx"} for name in "abcd"]
+    texts = [("a", 1, "xx"), ("a", 2, "x"), ("b", 1, "xx"), ("b", "2", "x"), ("c", 2, 7), ("d", 2, "x"), ("d", 1, "x")]
+    given = [{"sample_id": name, "repeat": repeat, "text": text} for name, repeat, text in texts]
+    output = scored(tmp_path / "run", given, truths=truths).output
+    listed = ("--samples", tmp_path / "run-t.jsonl", "--output", tmp_path / "o.jsonl")
+    assert command("select", output, *listed)[0] == 0
+    found = [json.loads(line) for line in (tmp_path / "o.jsonl").read_bytes().splitlines()]
+    shown = [each["prediction"] and each["prediction"]["repeat"] for each in found]
+    assert (shown, [each["details"] and each["details"]["worst"] for each in found]) == (
+        [2, "2", None, 2],
+        ["2", "2", "1", None],
+    )
 
 
 def test_runs_with_other_numbers_of_repeats_are_not_compared_but_gated(run: Run, tmp_path: Path) -> None:
