@@ -118,13 +118,13 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
 
 def _prediction_statistics(figure: Figure) -> dict[str, int]:
     """Returns the nonzero counts of predicted regions by kind; they decide which metrics are measured."""
-    located = len(figure.detections) + len(figure.unconfident)
+    located = [*figure.detections, *figure.unconfident]
     counts = {
-        "prediction.located": located,
-        "prediction.texts": sum([figure.predictions[each].text is not None for each in figure.detections]),
+        "prediction.located": len(located),
+        "prediction.texts": sum([figure.predictions[each].text is not None for each in located]),
         "prediction.readings": len(figure.readings) + len(figure.unknown_readings),
         # In `values`, REGION_KINDS are sums over the whole corpus; this is the count of the samples in question.
-        "detection.located": located,
+        "detection.located": len(located),
     }
     return {name: count for name, count in counts.items() if count}
 

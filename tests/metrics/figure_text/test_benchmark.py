@@ -29,6 +29,7 @@ READ_TWO, ODD = [{"id": 0, "text": "DNA"}, {"id": 2, "text": "DNA"}], [at(0, tex
 TWO_WORDS, FOUND = [at(0, text="DNA"), at(20, text="kDa")], [at(0, text="DNA"), at(50, text="RNA"), at(100, text="kDa")]
 MISREAD = [at(1, text="DNA"), at(20, text="kda"), at(60, text="x")]
 CONFIDENT = [at(0, confidence=0.9), at(30, confidence=0.2), at(60), at(90, confidence=0.5)]
+UNSURE = [at(0, text="DNA", confidence=0.2)]
 LONG = {"box": [0, 0, 20, 1], "text": "DNA"}
 RATES = ("precision", "recall")
 ACCURACY, HALF = "word_recognition.accuracy", {"scatter_factor": 0.5}
@@ -40,6 +41,7 @@ CASES: list[tuple[Any, ...]] = [
     ("nothing to measure", [], [], {}, {"detection.f1": None, "end_to_end.f1": None, "agreement.location": None}),
     ("those from the least on", [at(0)], CONFIDENT, {"min_confidence": 0.5}, {"detection.precision": 1 / 3}),
     ("all below it", [at(0)], CONFIDENT[1:2], {"min_confidence": 0.5}, {"detection.recall": 0, "end_to_end.f1": None}),
+    ("texts below it", [A], UNSURE, {"min_confidence": 0.5}, {"end_to_end.f1": 0, "agreement.text": 0}),
     # A region with the id of a word is its reading, wherever it lies, and takes no part in detection.
     ("readings", [A, B, C], READ, {}, {ACCURACY: 1 / 3, "detection.recall": None, "end_to_end.recall": None}),
     ("in any case", [A, B, C], READ, {"case_sensitive": False}, {ACCURACY: 2 / 3}),
