@@ -148,7 +148,7 @@ def _coverage(figure: Figure, outcome: Outcome) -> dict[str, int]:
     dropped, prediction_dropped = outcome.dropped
     counts = {
         "ground_truth_regions_dropped": len(dropped),
-        "prediction_regions_dropped": len(prediction_dropped),
+        "prediction_regions_dropped": len(prediction_dropped) - len(outcome.unmeasurable),
         "prediction_regions_below_confidence": len(figure.unconfident),
         "prediction_readings_of_unknown_regions": len(figure.unknown_readings),
     }
