@@ -74,17 +74,21 @@ class FigureTextBenchmark(Benchmark[FigureTruth, FigurePrediction, FigureTextOpt
         return values
 
     def tables(self, sums: Sums) -> list[Table]:
-        """Returns two tables of all regions and each subset: the main metrics, and how regions were matched."""
-        return [subset_table(sums, self.values(sums)), match_table(sums)]
+        """Returns two tables of all regions and each subset: the main metrics and, unless the system returned only
+        readings, how regions were matched.
+        """
+        main = subset_table(sums, self.values(sums))
+        return [main, match_table(sums)] if sums["prediction.located"] or not sums["prediction.readings"] else [main]
 
     def explain(self, details: Any) -> list[str]:
-        """Returns one line for each side, with the number of its regions by kind of match."""
+        """Returns one line for each side, with the number of its regions by kind of match, and one for readings."""
         lines = []
         for side, words in (("ground_truth", "regions of the ground truth"), ("prediction", "predicted regions")):
             matches = Counter(entry["match"].replace("_", " ") for entry in details[side])
             counts = ", ".join(f"{count} {match}" for match, count in sorted(matches.items()))
             lines.append(f"{len(details[side])} {words}: {counts}" if counts else f"no {words}")
-        return lines
+        right = [entry["read_right"] for entry in details["ground_truth"] if "read_right" in entry]
+        return [*lines, f"{sum(right)} of {len(right)} readings right"] if right else lines
 
     def draw(
         self,

@@ -19,6 +19,7 @@ REACH = 2.0
 """Without a picture, detections are drawn up to this many times the ground truth's width or height away from it."""
 
 _STYLES = {"one_to_one": MATCHED, "one_to_many": WRONG, "many_to_one": WRONG, "missed": MISSED, "false": EXTRA}
+_STYLES |= {"read_right": MATCHED, "misread": WRONG}
 
 
 def draw_regions(
@@ -35,7 +36,7 @@ def draw_regions(
     """
     regions: list[TruthRegion | PredictedRegion] = [*truths, *predictions]
     entries: list[Mapping[str, Any]] = [*details["ground_truth"], *details["prediction"]]
-    misread = _misread(details, regions)
+    misread, read = _misread(details, regions), _read(details)
     drawing = Drawing()
     view = View(drawing, _frame(truths, predictions, image), MARGIN, HEAD, MAX_HEIGHT, MAX_SCALE)
     if image is not None:
@@ -45,11 +46,12 @@ def draw_regions(
         if region.points is None and region.box is None:
             continue
         is_predicted, text = number >= len(truths), region.text or ""
-        style = WRONG if number in misread else _STYLES.get(entry["match"], IGNORED)
+        match = read.get(number, entry["match"])
+        style = WRONG if number in misread else _STYLES.get(match, IGNORED)
         if style in (MATCHED, WRONG):
             style = style.of(is_predicted)
         style = UNJUDGED if alone else style
-        title = f"{entry['match'].replace('_', ' ')}: {text}"
+        title = f"{match.replace('_', ' ')}: {text}"
         said = text if image is None or style.label in FAULTS else ""
         view.outline(corners_of(region), style, is_predicted, title, said)
     return drawing.document(WIDTH, view.write_far() + MARGIN)
@@ -80,3 +82,16 @@ def _misread(details: Mapping[str, Any], regions: Sequence[TruthRegion | Predict
         if partners and regions[number].text is not None and "end_to_end" not in entry:
             wrong |= {number, *partners}
     return wrong
+
+
+def _read(details: Mapping[str, Any]) -> dict[int, str]:
+    """Returns how words were read, by the indexes of the words and their readings, if there are no detections."""
+    truths = details["ground_truth"]
+    if not {each["match"] for each in details["prediction"]} <= {"reading", "unknown_reading"}:
+        return {}
+    return {
+        index: "read_right" if entry["read_right"] else "misread"
+        for number, entry in enumerate(truths)
+        if entry["match"] == "missed" and "read_right" in entry
+        for index in (number, len(truths) + entry["reading"])
+    }

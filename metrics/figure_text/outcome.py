@@ -218,7 +218,9 @@ def _truths(figure: Figure, outcome: Outcome, right: set[int]) -> list[dict[str,
         if position in spotted:
             entry["end_to_end"] = spotted[position]
         if position in figure.readings:
-            entry.update(reading=figure.readings[position], read_right=position in right)
+            entry["reading"] = figure.readings[position]
+            if region.text is not None:
+                entry["read_right"] = position in right
         entries.append(entry)
     return entries
 

@@ -31,10 +31,10 @@ SCORES = {
     ("chart", "edition=2022"): "1521ed82698c038f",
     ("chemistry", "protocol=published"): "dd5eaa69509325c1",
     ("chemistry", "protocol=released"): "df9dc070ca793d45",
-    ("figure_text", "protocol=published"): "ac0f6b62129b07f8",
-    ("figure_text", "protocol=icdar2013"): "f7b060b9067358f6",
-    ("figure_text", "protocol=iou"): "9c93f68b68c72010",
-    ("figure_text", "geometry=polygon"): "d2d2cd9193591f43",
+    ("figure_text", "protocol=published"): "56ae61731629fc16",
+    ("figure_text", "protocol=icdar2013"): "f03b6b32e9db498f",
+    ("figure_text", "protocol=iou"): "a14ca9043e97ef33",
+    ("figure_text", "geometry=polygon"): "b1672b11c7177e91",
     ("traffic_rules", ""): "e45a9f0f3b16bebb",
 }
 DRAWINGS = {

@@ -17,7 +17,7 @@ from beamscore.metrics.statistics.sums import Sums
 from tests.metrics import samples
 from tests.metrics.figure_text.samples import Regions, at, rejection, score, values, words
 from tests.metrics.samples import SVG, texts
-from tests.plain_loop import make_benchmark
+from tests.plain_loop import make_benchmark, total
 
 A, B, C = at(0, id="a", text="DNA"), at(20, id="b", text="kDa"), at(40, id="c", text="p53")
 READ = [{"id": "a", "text": "DNA"}, {"id": "b", "text": "kda"}]
@@ -201,6 +201,17 @@ def test_figures_without_regions_are_explained() -> None:
 
 def drawn(truth: Regions, found: Regions, image: tuple[int, int] | None = None) -> Any:
     return samples.drawn("figure_text", {"regions": truth}, {"regions": found}, image)
+
+
+def test_readings_are_judged_where_nothing_is_detected() -> None:
+    """The sample corpus has figures with both."""
+    found, benchmark = [*READ[:1], at(20, id="b", text="kda"), {"id": "c"}], make_benchmark("figure_text")
+    truth = [A, B, at(40, id="c")]  # without a text, it is no word
+    result = score(truth, found)
+    assert benchmark.explain(result.details)[2:] == ["1 of 2 readings right"]
+    assert len(benchmark.tables(total([result]))) == 1
+    parts = [(title.split(": ")[1], style) for title, style in samples.shapes(drawn(truth, found), "polygon")]
+    assert parts == [("read right", "matched"), ("misread", "wrong"), ("missed", "missed"), ("misread", "wrong")]
 
 
 def test_a_far_region_does_not_blow_up_the_picture() -> None:
