@@ -18,7 +18,7 @@ MARGIN, HEAD, MAX_HEIGHT, MAX_SCALE = 24.0, 60.0, 1400.0, 3.0
 REACH = 2.0
 """Without a picture, detections are drawn up to this many times the ground truth's width or height away from it."""
 
-_STYLES = {"one_to_one": MATCHED, "one_to_many": WRONG, "many_to_one": WRONG, "missed": MISSED, "false": EXTRA}
+_STYLES = {"one_to_one": MATCHED, "one_to_many": MATCHED, "many_to_one": MATCHED, "missed": MISSED, "false": EXTRA}
 _STYLES |= {"read_right": MATCHED, "misread": WRONG}
 
 

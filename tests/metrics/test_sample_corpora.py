@@ -40,7 +40,7 @@ SCORES = {
 DRAWINGS = {
     "chart": "31ce2839fbdc4ebe",
     "chemistry": "a64cf3cd5a4ea3d2",
-    "figure_text": "2f87e2b34bc10d2e",
+    "figure_text": "e21aaba0ea830341",
     "traffic_rules": "84d1bc198a432034",
 }
 

@@ -214,6 +214,12 @@ def test_readings_are_judged_where_nothing_is_detected() -> None:
     assert parts == [("read right", "matched"), ("misread", "wrong"), ("missed", "missed"), ("misread", "wrong")]
 
 
+def test_splits_and_merges_are_drawn_as_matched() -> None:
+    sides = [WIDE], [at(0), at(10)]
+    for truth, found in (sides, sides[::-1]):
+        assert {style for _, style in samples.shapes(drawn(truth, found), "polygon")} == {"matched"}
+
+
 def test_a_far_region_does_not_blow_up_the_picture() -> None:
     """All else is in the kept drawings."""
     row = [at(100 * n, text="word") for n in range(3)]
