@@ -13,7 +13,7 @@ from .overlaps import Overlap, measure
 from .pairing import Candidate, Pair, largest_pairing
 from .records import FigureTextOptions
 from .regions import Region, locate, rectangle
-from .spotting import Texts, in_agreement, same_text, text_numbers, words_in_place
+from .spotting import Texts, equal_text, in_agreement, same_text, text_numbers, words_in_place
 
 
 class Comparison(NamedTuple):
@@ -83,7 +83,7 @@ def score_figure(
     if outside:
         statistics["detection.outside"] = outside
     near = in_agreement(both.overlaps, options.agreement_overlap)
-    agreeing = [each for each in near if same_text(both.texts, each[0], each[2])]
+    agreeing = [each for each in near if equal_text(both.texts, each[0], each[2])]
     agreement = {
         f"agreement.{what}": len(agreeing_pairs)
         for what, candidates in (("location", near), ("text", agreeing))

@@ -6,13 +6,13 @@ and always measured on them: an exact copy of a bent polygon would otherwise mis
 
 Agreement: 2 common / (sum of the areas) reaches a threshold, one to one; for text, the texts are also the same.
 
-Under `iou`, one special character at each end of a word may be missing from the text read, as in the script of the
-competitions' end-to-end tasks.
+End to end under `iou`, one special character at each end of a word may be missing from the text read, as in the script
+of the competitions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from .overlaps import Overlap
 from .pairing import Candidate
@@ -21,8 +21,10 @@ from .regions import Region
 
 SPECIAL_CHARACTERS = frozenset("!?.:,*\"()·[]/'")
 
-Texts = tuple[Mapping[int, Collection[int]], Mapping[int, int]]
-"""By position: the numbers of the texts that are right for a ground-truth region; the number of a detection's text."""
+Texts = tuple[Mapping[int, Sequence[int]], Mapping[int, int]]
+"""By position: the numbers of the texts that are right for a ground-truth region, its own first; the number of a
+detection's text.
+"""
 
 
 def text_numbers(
@@ -53,8 +55,13 @@ def _right_texts(text: str) -> Iterator[str]:
 
 
 def same_text(texts: Texts, truth: int, detection: int) -> bool:
-    """Returns whether both regions have text and the texts are the same."""
+    """Returns whether both regions have text and that of the detection is right."""
     return texts[1].get(detection) in texts[0].get(truth, ())
+
+
+def equal_text(texts: Texts, truth: int, detection: int) -> bool:
+    """Returns whether both regions have text and the texts are equal, without what may be missing end to end."""
+    return texts[1].get(detection) in texts[0].get(truth, ())[:1]
 
 
 def words_in_place(

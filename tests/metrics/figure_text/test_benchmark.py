@@ -30,6 +30,7 @@ TWO_WORDS, FOUND = [at(0, text="DNA"), at(20, text="kDa")], [at(0, text="DNA"), 
 MISREAD = [at(1, text="DNA"), at(20, text="kda"), at(60, text="x")]
 CONFIDENT = [at(0, confidence=0.9), at(30, confidence=0.2), at(60), at(90, confidence=0.5)]
 UNSURE = [at(0, text="DNA", confidence=0.2)]
+STOP = at(0, text="DNA.")
 LONG = {"box": [0, 0, 20, 1], "text": "DNA"}
 RATES = ("precision", "recall")
 ACCURACY, HALF = "word_recognition.accuracy", {"scatter_factor": 0.5}
@@ -59,6 +60,7 @@ CASES: list[tuple[Any, ...]] = [
     ("from 85 % on", [LONG], [{**LONG, "box": [3, 0, 23, 1]}], {}, {"agreement.location": 1, "agreement.text": 1}),
     ("below", [LONG], [{**LONG, "box": [4, 0, 24, 1]}], {}, {"agreement.location": 0, "agreement.text": 0}),
     ("other words", [LONG], [{**LONG, "text": "RNA"}], {}, {"agreement.location": 1, "agreement.text": 0}),
+    ("end to end alone", [STOP], [A], {"protocol": "iou"}, {"end_to_end.f1": 1, "agreement.text": 0}),
     ("a bent polygon", ARC, ARC, {"geometry": "polygon"}, {"end_to_end.f1": 1, "detection.f1": 1}),
     # A region without a text, and what is found there, do not count: precision is 1 / 2 of the first and the last.
     ("wordless", WORDLESS, FOUND, {}, {"end_to_end.recall": 1, "end_to_end.precision": 1 / 2,
