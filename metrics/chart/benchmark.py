@@ -52,13 +52,14 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
         check_sizes(truth, prediction, options)
         budget = Budget(options.max_steps)
         chart_class = class_of(truth.chart_type, options.protocol)
-        tasks = options.tasks if CLASSES_WITHOUT_TASKS.isdisjoint(chart_class.split()) else ("task1",)
+        has_all_tasks = CLASSES_WITHOUT_TASKS.isdisjoint(chart_class.split())
+        tasks = [task for task in dict.fromkeys(options.tasks) if has_all_tasks or task == "task1"]
         statistics: dict[str, float] = {}
         metrics: dict[str, float | None] = {}
         details: dict[str, Any] = {}
         coverage: Mapping[str, int] = {}
         total, count = 0.0, 0
-        for task in dict.fromkeys(tasks):
+        for task in tasks:
             score = self._score_task(task, truth, prediction, chart_class, budget)
             if score is None:
                 continue

@@ -50,6 +50,8 @@ def test_pie_and_donut_charts_have_task_1_alone(name: str, protocol: str) -> Non
         # It does not say either whether another task is attempted.
         assert len(score.statistics) == 2
         assert score.statistics["task1.attempted"] == 1
+    score = make.score(truth, WHOLE, protocol=protocol, tasks=["task6b"])
+    assert (score.metrics, score.statistics) == ({"score": None}, {})
     # What a prediction calls the chart does not change its tasks.
     found = make.metrics(WHOLE, {**PREDICTION, "task1": chart_type(name)}, protocol=protocol)
     assert found == {**dict.fromkeys(NAMES, 1), "task1.correct": 0, "score": 7 / 8}
