@@ -46,14 +46,14 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
     def score_sample(self, truth: ChartTruth, prediction: ChartPrediction | None) -> SampleScore:
         """Scores the tasks that one chart has.
 
-        Raises RejectedRecord if a record is too large, or the ground truth lacks what a task needs.
+        Raises RejectedRecord if what is scored of a record is too large, or the ground truth lacks what a task needs.
         """
         options = self.options
-        check_sizes(truth, prediction, options)
-        budget = Budget(options.max_steps)
         chart_class = class_of(truth.chart_type, options.protocol)
         has_all_tasks = CLASSES_WITHOUT_TASKS.isdisjoint(chart_class.split())
         tasks = [task for task in dict.fromkeys(options.tasks) if has_all_tasks or task == "task1"]
+        check_sizes(truth, prediction, tasks, options)
+        budget = Budget(options.max_steps)
         statistics: dict[str, float] = {}
         metrics: dict[str, float | None] = {}
         details: dict[str, Any] = {}

@@ -160,7 +160,8 @@ class _Side:
             self.view.mark((point.x, point.y), style, self.is_predicted, "point")
 
     def _draw_texts(self) -> None:
-        task2, blocks = self._details_of("task2"), self.record.text_blocks or ()
+        # Where task 2 is not scored, there may be any number of blocks.
+        task2, blocks = self._details_of("task2"), (self.record.text_blocks or ())[:MAX_PARTS]
         texts = [shortened(read_text(block.text or "", self.options.protocol)) for block in blocks]
         keys = [_text_key(identifier_text(block.id), text) for block, text in zip(blocks, texts, strict=True)]
         ids, side, kind = ("truth_ids", "truth", "missed")

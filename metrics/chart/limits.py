@@ -10,7 +10,17 @@ from itertools import product
 
 from ..benchmark import RejectedRecord, Side
 from .names import MAX_REWRITTEN_LENGTH, may_have_latex
-from .records import Chart, ChartData, ChartOptions, PredictedTextRoles, Task, elements_of, identifier_text, series_of
+from .records import (
+    Chart,
+    ChartData,
+    ChartOptions,
+    PredictedTextRoles,
+    Task,
+    TaskName,
+    elements_of,
+    identifier_text,
+    series_of,
+)
 
 # The fixed cost of comparing two series, lines or point sets, whatever they hold.
 PAIR_OF_SERIES = 100
@@ -72,31 +82,34 @@ def _word_operations(first: Collection[str], second: Collection[str]) -> int:
     return max(words * other_characters, other_words * characters)
 
 
-def check_sizes(truth: Chart, prediction: Chart | None, options: ChartOptions) -> None:
-    """Raises RejectedRecord if a task of a record has more than the options allow."""
+def check_sizes(truth: Chart, prediction: Chart | None, tasks: Collection[TaskName], options: ChartOptions) -> None:
+    """Raises RejectedRecord if one of these tasks of a record has more than the options allow."""
     records: tuple[tuple[Side, Chart | None], ...] = (("ground_truth", truth), ("prediction", prediction))
     for side, record in records:
-        for what, count, option in () if record is None else _sizes(record):
+        for what, count, option in () if record is None else _sizes(record, tasks):
             if count > (most := getattr(options, option)):
                 raise RejectedRecord(side, f"{what}: {count} are more than {option} allows ({most})")
 
 
-def _sizes(record: Chart) -> Iterator[tuple[str, int, str]]:
-    """Yields what is counted in a record, how many there are, and the option that limits it."""
-    if record.task2 and (blocks := record.text_blocks):
+def _sizes(record: Chart, tasks: Collection[TaskName]) -> Iterator[tuple[str, int, str]]:
+    """Yields what these tasks count in a record, how many there are, and the option that limits it.
+
+    Task 7 is compared with the task 6 of the ground truth.
+    """
+    if "task2" in tasks and (blocks := record.text_blocks):
         yield "task2 text_blocks", len(blocks), "max_text_blocks"
-    if record.task3 and (roles := record.task3.output):
+    if "task3" in tasks and record.task3 and (roles := record.task3.output):
         yield "task3 text_roles", len(roles.text_roles or ()), "max_text_blocks"
         if isinstance(roles, PredictedTextRoles) and isinstance(roles.text_blocks, list):
             yield "task3 text_blocks", len(roles.text_blocks), "max_text_blocks"
-    if record.task4 and (axes := record.axes):
+    if "task4" in tasks and (axes := record.axes):
         yield "task4 x-axis ticks", len(axes.x_axis or ()), "max_text_blocks"
         yield "task4 y-axis ticks", len(axes.y_axis or ()), "max_text_blocks"
-    if record.task5 and (pairs := record.legend_pairs):
+    if "task5" in tasks and (pairs := record.legend_pairs):
         yield "task5 legend_pairs", len(pairs), "max_text_blocks"
-    if record.task6:
+    if record.task6 and not {"task6a", "task6b", "task7"}.isdisjoint(tasks):
         yield from _data_sizes("task6", record.task6)
-    if (data := getattr(record, "task7", None)) is not None:
+    if "task7" in tasks and (data := getattr(record, "task7", None)) is not None:
         yield from _data_sizes("task7", data)
 
 

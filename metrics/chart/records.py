@@ -338,7 +338,7 @@ class ChartOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     tick_close, tick_far: tick distances, in image diagonals, up to which a tick scores 1 and from which it scores 0.
     element_distance: the distance at which an element scores 0, in shorter image sides.
     alpha, beta, gamma: exponent of name distances, divisor of a series score without its name, unit of distances.
-    max_text_blocks, max_points, max_series, max_characters: a record with more is rejected.
+    max_text_blocks, max_points, max_series, max_characters: a record with more, in a scored task, is rejected.
     max_steps: a sample that takes more work is rejected.
     """
 

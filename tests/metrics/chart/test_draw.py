@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import Mock
 
-from beamscore.metrics.chart.draw import MAX_HEIGHT
+import pytest
+
+from beamscore.metrics.chart.draw import MAX_HEIGHT, MAX_PARTS
 from beamscore.metrics.common.svg import MATCHED, WRONG, judged
 from tests.metrics import samples
 from tests.metrics.chart import samples as make
@@ -53,6 +56,14 @@ def test_the_picture_holds_the_texts_of_both_sides_but_none_far_away() -> None:
     assert float(svg.get("height") or 0) < MAX_HEIGHT
     assert "far" not in texts(svg)
     assert "1 part lies far outside, not drawn" in texts(svg)
+
+
+def test_texts_that_are_not_scored_are_read_as_far_as_they_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """There may be any number of them, and reading LaTeX takes long."""
+    read = Mock(return_value="a")
+    monkeypatch.setattr("beamscore.metrics.chart.draw.read_text", read)
+    truth = {"task1": make.chart_type("Pie"), "task2": words(*((x, "a") for x in range(2500)))}
+    assert len(shapes(drawn(truth, truth))) == read.call_count == 2 * MAX_PARTS
 
 
 def test_a_part_is_matched_from_a_score_of_a_half_on() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from beamscore.metrics.chart.limits import reading_steps
+from beamscore.metrics.chart.records import ALL_TASKS
 from beamscore.metrics.common.budget import Budget
 from tests.metrics.chart import samples as make
 from tests.metrics.chart.samples import Json, block, blocks, box, chart_type, data, elements, output, points, series
@@ -38,6 +39,11 @@ def test_a_record_that_is_too_large_is_rejected_with_what_to_change(record: Json
     truth, message = {"task1": chart_type("Line")}, f"{what}: 3 are more than {option} allows (2)"
     assert make.rejection("prediction", truth, record, **{option: 2}) == message
     make.score(truth, record, **{option: 3})
+    # Tasks that are not scored may be larger; task 7 is compared with task 6.
+    own = {"task6": ["task6a", "task6b", "task7"]}.get(what[:5], [what[:5]])
+    assert {make.rejection("prediction", truth, record, tasks=[task], **{option: 2}) for task in own} == {message}
+    make.score(truth, record, tasks=[task for task in ALL_TASKS if task not in own], **{option: 2})
+    make.score({"task1": chart_type("Pie")}, record, **{option: 2})
     # Task 7 and the text blocks of task 3 are read from predictions alone.
     if not what.startswith(("task7", "task3 text_blocks")):
         assert make.rejection("ground_truth", {**truth, **record}, None, **{option: 2}) == message
