@@ -11,7 +11,7 @@ from ..benchmark import Benchmark, SampleScore, Table
 from ..common.budget import Budget
 from ..statistics.sums import Sums
 from .axes import score_axes, score_legend
-from .classes import CLASSES_WITHOUT_TASKS, class_of, score_chart_class, score_text_roles
+from .classes import CLASSES_WITHOUT_TASKS, class_of, is_right_class, score_chart_class, score_text_roles
 from .converter import ChartConverter
 from .draw import draw_chart
 from .elements import score_elements
@@ -82,7 +82,9 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
         """Returns the result for the class, and how many parts of tasks 2 and 3 are right."""
         lines = []
         if "task1" in details:
-            lines.append(f"class: {details['task1']['truth']}, predicted {details['task1']['predicted'] or 'none'}")
+            true_class, predicted = details["task1"]["truth"], details["task1"]["predicted"]
+            accepted = ", accepted" if true_class != predicted and is_right_class(details["task1"]) else ""
+            lines.append(f"class: {true_class}, predicted {predicted or 'none'}{accepted}")
         if "task2" in details:
             counts = ", ".join(f"{len(details['task2'][kind])} {kind}" for kind in ("matched", "missed", "extra"))
             lines.append(f"text blocks: {counts}")

@@ -8,10 +8,10 @@ classes that are not known. Source: CHART-Infographics, tasks 1 and 3; metric1_s
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -73,11 +73,16 @@ def _compared_classes(
     true_class: str, predicted: str, shown: str, classes: tuple[str, ...], protocol: Protocol
 ) -> TaskScore:
     known = [class_of(name, protocol) for name in classes]
-    correct = float(predicted == true_class)
-    details = {"truth": shortened(true_class), "predicted": shortened(shown) or None}
+    correct = predicted == true_class
+    details = {"truth": shortened(true_class), "predicted": shortened(shown) or None, "correct": correct}
     coverage = None if true_class in known else {"ground_truth_classes_not_listed": 1}
     cell = _cell("task1", true_class, predicted, known)
-    return TaskScore({cell: 1}, {"task1.correct": correct}, correct, details, shown != "", coverage)
+    return TaskScore({cell: 1}, {"task1.correct": float(correct)}, float(correct), details, shown != "", coverage)
+
+
+def is_right_class(details: Mapping[str, Any]) -> bool:
+    """Returns whether the class is right; details of task 1 of earlier versions have the classes alone."""
+    return bool(details.get("correct", details["truth"] == details["predicted"]))
 
 
 def _as_ambiguous(truth: ChartTruth, true_class: str, predicted: str, options: ChartOptions) -> tuple[str, str]:

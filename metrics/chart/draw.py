@@ -15,6 +15,7 @@ from typing import Any
 
 from ..common import svg
 from ..common.boxes import corner_points
+from .classes import is_right_class
 from .names import compared_text, label, numbers, read_text
 from .records import (
     NO_AXES,
@@ -61,7 +62,7 @@ def draw_chart(
     drawing.box(MARGIN, HEAD, *view.end, svg.FRAME)
     records = [truth] if prediction is None else [truth, prediction]
     style = svg.UNJUDGED if prediction is None else svg.MATCHED
-    if prediction is not None and "task1" in details and details["task1"]["truth"] != details["task1"]["predicted"]:
+    if prediction is not None and "task1" in details and not is_right_class(details["task1"]):
         style = svg.WRONG
     classes = ", predicted ".join(record.chart_type or "no class" for record in records)
     drawing.text(MARGIN, 44, f"class: {classes}", style.color, limit=92)

@@ -8,7 +8,7 @@ from unittest.mock import Mock
 import pytest
 
 from beamscore.metrics.chart.draw import MAX_HEIGHT, MAX_PARTS
-from beamscore.metrics.common.svg import MATCHED, WRONG, judged
+from beamscore.metrics.common.svg import MATCHED, WRONG, Style, judged
 from tests.metrics import samples
 from tests.metrics.chart import samples as make
 from tests.metrics.chart.samples import Json, block, blocks, box, tick
@@ -56,6 +56,21 @@ def test_the_picture_holds_the_texts_of_both_sides_but_none_far_away() -> None:
     assert float(svg.get("height") or 0) < MAX_HEIGHT
     assert "far" not in texts(svg)
     assert "1 part lies far outside, not drawn" in texts(svg)
+
+
+@pytest.mark.parametrize(
+    ("said", "style", "told"),
+    [("stacked bar", MATCHED, ", accepted"), ("grouped bar", MATCHED, ""), ("bar", WRONG, "")],
+)
+def test_a_class_that_is_accepted_for_another_is_drawn_and_told_as_that(said: str, style: Style, told: str) -> None:
+    sides = {"ambiguous": True, "task1": make.chart_type("grouped bar")}, {"task1": make.chart_type(said)}
+    details = make.score(*sides).details
+    assert make.benchmark().explain(details) == [f"class: grouped bar, predicted {said}{told}"]
+    # Details of earlier versions have the classes alone.
+    old = {"task1": {"truth": "grouped bar", "predicted": said}}
+    for each in (details, old)[: 1 if told else 2]:
+        svg = make.benchmark().draw(*samples.records("chart", *sides), each)
+        assert f'fill="{style.color}"' in svg.partition(">class: ")[0].rpartition("<text")[2]
 
 
 def test_texts_that_are_not_scored_are_read_as_far_as_they_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
