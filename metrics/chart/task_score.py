@@ -43,6 +43,17 @@ def listed(details: Sequence[ItemT]) -> Sequence[ItemT]:
     return details if len(details) <= MAX_DETAILS else details[:MAX_DETAILS]
 
 
+def left_out(**kinds: Sequence[Any]) -> dict[str, Any]:
+    """Returns, for details, how many of each kind are not listed; nothing if all are."""
+    more = {kind: len(some) - MAX_DETAILS for kind, some in kinds.items() if len(some) > MAX_DETAILS}
+    return {"left_out": more} if more else {}
+
+
+def count_of(kind: str, details: Any) -> int:
+    """Returns how many of a kind there are, with those that details do not list."""
+    return len(details[kind]) + int(details.get("left_out", {}).get(kind, 0))
+
+
 def shortened(text: str) -> str:
     """Returns `text` truncated to the length that details keep."""
     return text if len(text) <= MAX_DETAIL_LENGTH else truncated(text, MAX_DETAIL_LENGTH)

@@ -67,6 +67,15 @@ def test_details_have_up_to_200_characters_of_a_text() -> None:
     assert details_of(WHOLE, unmatched)["extra"] == long
 
 
+def test_explanations_count_also_what_details_do_not_list() -> None:
+    both, more = ([block(i, "a", x + 20 * i, 0, 9, 9) for i in range(count)] for x, count in ((0, 501), (1e5, 502)))
+    truth = {"task2": blocks(*both), "task3": make.roles(*((i, "tick_label") for i in range(503)))}
+    details = msgspec.to_builtins(make.score(truth, {"task2": blocks(*both, *more)}).details)
+    assert [len(details["task2"][kind]) for kind in ("matched", "missed", "extra")] == [500, 0, 500]
+    told = ["text blocks: 501 matched, 0 missed, 502 extra", "text roles: 0 right, 503 wrong"]
+    assert make.benchmark().explain(details) == told
+
+
 Read = tuple[Corners, str]
 """A text block: its corners (x0, y0, x1, y1) and its text."""
 
