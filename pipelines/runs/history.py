@@ -301,9 +301,11 @@ def _gaps(nights: Sequence[Night]) -> Iterator[Gap]:
 
 
 def recent_nights(history: History, count: int = RECENT) -> list[Night]:
-    """Returns the last `count` nights that compare with the last one and follow the last change of a metric."""
+    """Returns the last `count` nights that compare with the last one and follow the last change of their metrics."""
     latest = history.nights[-1]
-    changed = max((change.night.started for change in history.changes), default="")
+    changes = [each for each in history.changes if each.system in latest.systems]
+    nights = [each.night for each in changes if each.night.comparable_by == latest.comparable_by]
+    changed = max((night.started for night in nights), default="")
     return [
         night
         for night in history.nights

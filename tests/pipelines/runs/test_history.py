@@ -270,5 +270,9 @@ def test_recent_nights_compare_with_the_last_and_come_after_the_last_change() ->
     changed = history([row(day, 0.9 if day < 7 else 0.8) for day in days])
     assert [change.night for change in changed.changes] == [changed.nights[7]]
     assert recent_nights(changed) == list(changed.nights[7:])
+    for of_another in ({"ground_truth": "2:cd"}, {"system": "theirs"}):
+        others = [row(day + 0.1, 0.9 if day < 7 else 0.5, **of_another) for day in range(9)]
+        both = history(sorted([*others, *(row(day, 0.9) for day in days)], key=lambda each: each["started"]))
+        assert runs_of(recent_nights(both)) == nights(*range(3, 10))
     by_another_formula = [row(day, 0.9, derived='{"a": "mean(b)"}' if day < 5 else '{"a": "mean(c)"}') for day in days]
     assert len(recent_nights(history(by_another_formula))) == 5
