@@ -56,15 +56,16 @@ class Suite:
     seconds: Mapping[str, float]
 
     def tests(self, change: Change) -> list[str]:
-        """Returns the tests to try: those that run the line, or the module where the line runs at import.
+        """Returns the tests to try: those that run the line; where it runs at import, the module, KEPT and its folder.
 
         What runs at import is told of the test alone that happened to import the module first.
         """
-        lines = self.by_line.get(change.module, {})
-        within = _is_in_function(change.module, change.line) and lines.get(change.line)
-        names = within or {name for others in lines.values() for name in others}
-        mirrored = Path("tests", change.module)
+        lines, mirrored = self.by_line.get(change.module, {}), Path("tests", change.module)
         own, folder = f"{mirrored.with_name('test_' + mirrored.name)}::", f"{mirrored.parent}/"
+        names = _is_in_function(change.module, change.line) and lines.get(change.line)
+        if not names:
+            near = (name for name in self.seconds if name.startswith((*KEPT, folder)))
+            names = {*near, *(name for others in lines.values() for name in others)}
 
         def order(name: str) -> tuple[int, float, str]:
             likely = [name.startswith(each) for each in (own, (*KEPT, folder), "")]
