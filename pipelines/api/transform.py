@@ -15,8 +15,8 @@ from apache_beam.typehints.row_type import RowTypeConstraint
 
 from ...transforms.evaluate import RECORD_STREAMS, Evaluated, EvaluateRecords
 from ...transforms.io.field_map import fields_of
-from ...transforms.io.publication import Claim, Process, own_output, release
-from ...transforms.io.storage import new_run_id, prepare_output
+from ...transforms.io.publication import Claim, Process, check_foreign, own_output, release
+from ...transforms.io.storage import new_run_id, output_problems, prepare_output
 from ...transforms.publish import encode_json
 from ...transforms.read import ReadPlan, encode_records
 from ...transforms.read import Unpack as Unpacker
@@ -174,6 +174,8 @@ class Evaluate(beam.PTransform):
         output = launch.path_for_workers(pipeline.options, str(self._output))
         try:
             prepare_output(output)
+            with output_problems(output):
+                check_foreign(output, LAYOUT)
         except InputProblem as error:
             raise ValueError(error.message) from None
         invocation = Invocation.now(["beamscore.Evaluate"], launch.runner_name(pipeline.options))

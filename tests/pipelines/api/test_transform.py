@@ -269,6 +269,10 @@ def test_a_run_replaces_the_one_before_it_and_one_that_fails_leaves_it(tmp_path:
     with pytest.raises(InputProblem, match=r"run 0, process .* is writing there"):
         publish(PREDICTIONS, name="other")
     assert not (tmp_path / "other" / "summary.json").exists()
+    # A file of others is refused before the pipeline runs.
+    (tmp_path / "report.md").write_text("notes")
+    with pytest.raises(ValueError, match=r"holds no result, but a report\.md that it would replace"):
+        publish(PREDICTIONS, name=".")
 
 
 def test_the_program_prints_what_is_shown(
