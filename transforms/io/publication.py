@@ -196,12 +196,15 @@ def own_output(output: str, claim: Claim, layout: Layout) -> None:
 
 
 def check_foreign(output: str, layout: Layout) -> None:
-    """Raises InputProblem if a folder without a result has a file that the result would replace.
+    """Raises InputProblem if a folder without a result has a file that the result would replace or remove.
 
     A run may have staged files in it already. Raises OSError if the output cannot be read.
     """
     names = list_folder(output)
     foreign = [name for name in layout.files if name in names]
+    for folder in layout.folders:
+        below = sorted(list_folder(posixpath.join(output, folder))) if folder in names else []
+        foreign += [f"{folder}/{name}" for name in below if layout.owns(folder, name)]
     if foreign and find_published(output, layout) is None:
         raise InputProblem(
             f"--output {output}: holds no result, but a {foreign[0]} that it would replace; give another --output"

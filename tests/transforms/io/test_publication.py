@@ -338,13 +338,14 @@ def test_a_result_by_plain_names_alone_is_replaced_too_and_what_others_keep_ther
         assert [read_bytes(f"{output}/{name}").decode() for name in others] == list(others)
 
 
-def test_a_file_of_others_is_refused_whether_or_not_the_run_has_staged_files(output: str) -> None:
-    write_file(f"{output}/report.md", b"notes")
+@pytest.mark.parametrize("name", ["report.md", "samples/samples-0001.parquet", "quarantine/quarantine-a.jsonl"])
+def test_a_file_of_others_is_refused_whether_or_not_the_run_has_staged_files(output: str, name: str) -> None:
+    write_file(f"{output}/{name}", b"notes")
     for staged in (False, True):
         if staged:
             stage(output, "b1", "later")
-        assert "holds no result, but a report.md that it would replace" in problem_of(own, output, "b1")
-        assert (read_bytes(f"{output}/report.md"), list_folder(f"{output}/{RUNS}/b1")) == (b"notes", {})
+        assert f"holds no result, but a {name} that it would replace" in problem_of(own, output, "b1")
+        assert (read_bytes(f"{output}/{name}"), list_folder(f"{output}/{RUNS}/b1")) == (b"notes", {})
 
 
 def test_results_of_two_layouts_live_in_one_folder(output: str) -> None:
