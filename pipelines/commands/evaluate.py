@@ -26,6 +26,7 @@ from ...transforms.io.publication import (
 )
 from ...transforms.io.storage import exists, list_folder, new_run_id, output_problem, write_probe
 from ...transforms.records import GROUND_TRUTH, InputProblem, printable
+from ...transforms.repeats import REPEAT, label_of
 from ...transforms.rows import ReusedRows
 from ..api.scorer import Scorer
 from ..config.errors import UsageError, as_input_errors, one_line
@@ -259,6 +260,10 @@ def _check_scores(
     for each in common[:SAMPLES_SCORED]:
         with contextlib.suppress(msgspec.MsgspecError, ValueError, RecursionError):
             pairs.append([records.by_id[each].decode(dict[str, Any]) for records in (truths, predictions)])
+            if configuration.settings.repeats:
+                # Scored as one repeat, whichever comes first in the file; what has none is rejected.
+                label_of(predictions.by_id[each])
+                pairs[-1][1][REPEAT] = 1
     # The records already have the field names of the benchmark; replicates are not shown.
     bootstrap = msgspec.structs.replace(configuration.settings.bootstrap, replicates=0)
     settings = msgspec.structs.replace(configuration.settings, fields={}, bootstrap=bootstrap)

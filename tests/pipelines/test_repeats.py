@@ -89,6 +89,17 @@ def test_no_order_no_file_and_no_way_to_evaluate_changes_a_byte(run: Run, tmp_pa
     check_same(evaluated({"ground_truth": TRUTHS, "predictions": given}, repeats=True, slices=["kind"]), few)
 
 
+def test_the_check_scores_one_prediction_of_each_sample_whichever_repeat_it_is(tmp_path: Path) -> None:
+    given = predictions(wrong=0)
+    random.Random(1).shuffle(given)
+    truth, predicted = write_lines(tmp_path / "t.jsonl", TRUTHS), write_lines(tmp_path / "p.jsonl", [BAD[1], *given])
+    sides = ("--ground-truth", truth, "--predictions", predicted)
+    code, stdout, _ = command("evaluate", "toy", *sides, "--check", *REPEATS)
+    # All are right but that of s1, which has no repeat.
+    assert (code, "of the first 40: exact_match 0.975, similarity 0.975" in stdout) == (0, True)
+    assert "1 of them would be rejected, such as s1: repeat must be " in stdout
+
+
 def test_the_example_of_the_docs_is_as_it_is_shown(tmp_path: Path) -> None:
     page = (Path(__file__).parents[2] / "docs/how-to/repeats.md").read_text().splitlines()
     shown = [json.loads(line) for line in page if line.startswith('    {"sample_id"')]
