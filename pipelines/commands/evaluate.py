@@ -30,6 +30,7 @@ from ...transforms.repeats import REPEAT, label_of
 from ...transforms.rows import ReusedRows
 from ..api.scorer import Scorer
 from ..config.errors import UsageError, as_input_errors, one_line
+from ..config.gates import check_targets
 from ..config.settings import Configuration, of_system, predictions_of
 from ..evaluate import EvaluationPlan, build_evaluation, plan_evaluation
 from ..inputs.inputs import Inputs, find_inputs
@@ -183,6 +184,7 @@ def _check(configuration: Configuration, options: PipelineOptions) -> int:
     """
     settings, benchmark = configuration.settings, configuration.benchmark
     inputs = find_inputs(configuration, configuration.truth_columns())
+    check_targets(settings.gates, type(benchmark), inputs.systems, configuration.slice_columns())
     warn(inputs.warnings)
     check_tools(configuration, options)
     protocol = getattr(benchmark.options, "protocol", None)

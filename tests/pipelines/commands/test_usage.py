@@ -85,6 +85,8 @@ USAGE = {
     "EVALUATE --baseline out": "--baseline out/summary.json: no finished run is here",
     "EVALUATE --set 'gates.exact_match @ page=1.minimum=0'": "gates.exact_match @ page=1: the run does not slice by",
     "EVALUATE --set 'gates.exact_match={minimum: 0, system: x}'": "gates.exact_match.system: ",
+    "EVALUATE --check --set 'gates.exact_match @ page=1.minimum=0'": "gates.exact_match @ page=1: the run does not",
+    "EVALUATE --check --set 'gates.exact_match={minimum: 0, system: x}'": "gates.exact_match.system: ",
     "evaluate gates.yaml --ground-truth t.jsonl --predictions p.jsonl --output out": NO_BASELINE,
     "evaluate gates.yaml --ground-truth t.jsonl --predictions p.jsonl --output out --check": NO_BASELINE,
     "gate x": "x/summary.json: no finished run is here (no such file); give its --output",
