@@ -39,6 +39,8 @@ PIECE = r"\\[A-Za-z]+|\\.|."
 OWN_TOKEN = rf"(?:{BOND_TYPE})\[:[^\[\]]*\]|\?\[[^\[\]]*\]"
 SPACED = re.compile(rf"({OWN_TOKEN})?({PIECE})?\Z|({PIECE})({OWN_TOKEN})\Z", re.DOTALL)
 """One bond or hook, one piece of text, or both if the blank between them is missing."""
+JOINED_BRANCH = re.compile(rf"\((?:{BOND_TYPE})")
+BOND_OR_HOOK = re.compile(rf"(?:{BOND_TYPE})\[[^\[\]]*\]|\?(?:\[[^\[\]]*\])?")
 JOINED_BOND = re.compile(rf"(?:{BOND_TYPE})\[:\d+\.\d+,\d+\.\d+\]")
 """A bond as the labels of the competition write it, with or without blanks around it."""
 
@@ -48,22 +50,21 @@ def is_ssml(text: str, reads_spaced_chemfig: bool) -> bool:
 
     SSML has words of its own, or whole bonds and hooks between blanks. Raw Chemfig has rings, relative angles, branches
     in parentheses or tokens of several characters. With a blank between all characters, the content is SSML, unless
-    `reads_spaced_chemfig` is set and it has bare bonds, rings or options, or text next to each bond, as `-[:90]O`.
-    Without `reads_spaced_chemfig`, a bond as the labels write it needs no blanks around it.
+    `reads_spaced_chemfig` is set and it has bare bonds, rings or options, or bonds joined to others or to text, as in
+    `-[:90]O`. Without `reads_spaced_chemfig`, a bond as the labels write it needs no blanks around it.
     """
     if has_own_words(text):
         return True
     if ("*" in text or "[::" in text) and RAW_RING.search(text):
         return False
-    if FULL_BOND.search(text):
-        return True
     tokens = text.split()
     spaced = [SPACED.match(token) for token in tokens]
+    if reads_spaced_chemfig and (JOINED_BRANCH.search(text) or _is_joined(tokens, spaced)):
+        return False
+    if FULL_BOND.search(text):
+        return True
     if all(spaced):
-        if not reads_spaced_chemfig:
-            return True
-        is_joined = bool(tokens) and all(match and (match[4] or (match[1] and match[2])) for match in spaced)
-        return not is_joined and not _has_outside_braces(tokens)
+        return not reads_spaced_chemfig or not _has_outside_braces(tokens)
     if not reads_spaced_chemfig and len(tokens) > 1 and JOINED_BOND.search(text):
         return True
     if RAW_BRANCH.search(text):
@@ -74,6 +75,17 @@ def is_ssml(text: str, reads_spaced_chemfig: bool) -> bool:
 def has_own_words(line: str) -> bool:
     """Returns whether a line has words that only SSML has. All its regions are then SSML, however damaged."""
     return OPEN in line or CLOSE in line or ("\\circle" in line and OWN_CIRCLE.search(line) is not None)
+
+
+def _is_joined(tokens: list[str], spaced: list[re.Match[str] | None]) -> bool:
+    """Returns whether bonds are joined to others or to text, or are bare, as in raw Chemfig, where blanks draw nothing.
+
+    Where single characters are text with blanks between them, it is SSML that lacks a blank, as `N-[:90] O`.
+    """
+    joined = any(BOND_OR_HOOK.search(token) and not BOND_OR_HOOK.fullmatch(token) for token in tokens)
+    if all(spaced):
+        return joined and not any(match and match[2] and not match[1] for match in spaced)
+    return joined or _has_outside_braces(tokens)
 
 
 def _has_outside_braces(tokens: list[str]) -> bool:

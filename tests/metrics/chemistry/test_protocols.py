@@ -73,7 +73,7 @@ VERDICTS = {
     ("\\chemfig { N-[:90] O }", "N - [ : 9 0 ] O"): [RIGHT, RIGHT],
     (region("A -[:90] N-[:90] O"), region("A -[:90] N -[:90] O")): [WRONG, WRONG],
     # Numbers after the second are no part of a bond.
-    (region("A -[:90] -[:0] B"), region("A -[:90,1]... -[:0] B")): [RIGHT, RIGHT],
+    (region("A -[:90] -[:0] B"), region("A -[:90,1,...] -[:0] B")): [RIGHT, RIGHT],
     # Atoms at one place are one, and of several bonds the highest is seen, only beside raw Chemfig.
     (region("A -[:90] B -[:270] -[:0] C"), "\\chemfig{A(-[2]B)-C}"): [RIGHT, RIGHT],
     (region("A -[:90] B -[:270] -[:0] C"), region("B -[:270] A -[:0] C")): [WRONG, WRONG],

@@ -83,6 +83,7 @@ TWO_WAYS = [
     ("{(}C|H_2{)}_3-@{y}[@{z}2]@{x}A % a comment\n - [ : 30 ] C", "( C H _ { 2 } ) _ { 3 } -[:90] A -[:30] C"),
     ("\\chemabove{N}{H}-[2]\\chembelow[2pt]{N}{H}", "\\Chemabove { N } { H } -[:90] \\Chemabove { H } { N }"),
     ("\\charge{90=\\:,0=\\.}{O}-[2]\\lewis{0:,O}", "\\charge{0=\\.,90=\\:}{O} -[:90] \\lewis { 0 : , O }"),
+    ("\n  HO% 1\n  -[:30]% 2\n  -[:330]% 3\n  -[:30]OH% 4\n", "H O -[:30] -[:330] -[:30] O H"),
     # Bonds: Cram types, the side of a double bond, an offset.
     ("A<[2]B>:[6,2]C<|[2]D=_[1]E=^[:30]F", "A <[:90] B >:[:270,2] C <|[:90] D =[:45] E =[:30] F"),
     ("\\chemfig{A-#(3pt,3pt)[2]B}-[:90,,,,mcfwavy]C", "A -[:90] B ~/[:90] C"),
@@ -158,6 +159,9 @@ SSML_IN = {
         *("* 6 ( - - - )", "C H _ { 3 } - O H", "C ( -[:90] H ) -[:0] H", "-[:90]O", "O-[:90]", "-[:90]O -[:0]N"),
         # A bond of the labels is SSML to the tool where blanks are lost: one text, which is that of an atom.
         "C H O-[:90.0,1.0]C H O",
+        # Blanks and line breaks between the bonds of raw Chemfig, where something is joined or bare.
+        *("HO\n-[:30,1.0]\n-[:330]OH", "CH_3 -[:30,1.0] CH_2 - OH", "-[:30] -[:330]O", "C -[:30.0,1.0] N (-[:90] O )"),
+        *("?[a]=[:30] -[:330] ?[a]", "CH? -[:30] -[:330] C?"),
     ],
 }
 
