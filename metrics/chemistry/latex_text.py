@@ -125,16 +125,18 @@ def _tree(tokens: Iterable[str]) -> list[Node]:
     root: list[Node] = []
     open_groups = [root]
     for token in tokens:
-        for part in SYNONYMS[token].split() if token in SYNONYMS else (token,):
-            if part == "{" and len(open_groups) <= MAX_GROUP_DEPTH:
-                group: list[Node] = []
-                open_groups[-1].append(group)
-                open_groups.append(group)
-            elif part == "}":
-                if len(open_groups) > 1:
-                    open_groups.pop()
-            else:
-                open_groups[-1].append(part)
+        meaning = SYNONYMS[token].split() if token in SYNONYMS else [token]
+        if len(meaning) > 1:
+            open_groups[-1].append(_tree(meaning))
+        elif token == "{" and len(open_groups) <= MAX_GROUP_DEPTH:
+            group: list[Node] = []
+            open_groups[-1].append(group)
+            open_groups.append(group)
+        elif token == "}":
+            if len(open_groups) > 1:
+                open_groups.pop()
+        else:
+            open_groups[-1] += meaning
     return root
 
 
@@ -171,10 +173,13 @@ class _Reader:
         self.position = 0
 
     def argument(self) -> list[Node]:
-        """Takes the next node as an argument; returns its normalized form, the empty list if there is none."""
-        following = self.nodes[self.position : self.position + 1]
-        self.position += 1
-        return _normal(following, self.options)
+        """Takes the next node that prints as an argument; returns its normalized form, the empty list without one."""
+        while self.position < len(self.nodes):
+            node = self.nodes[self.position]
+            self.position += 1
+            if isinstance(node, list) or node not in UNPRINTED:
+                return _normal([node], self.options)
+        return []
 
     def option(self) -> list[Node]:
         """Takes `[...]` if it is next; returns its normalized content, otherwise the empty list."""

@@ -219,7 +219,10 @@ FORMS = {
     "\\overset { a } { \\rightarrow }": ["\\xrightarrow [ ] { a }"],
     "\\Chemabove { H } { N }": ["\\chembelow{N}{H}", "\\chemabove[1pt]{H}{N}"],
     "\\charge { 0 = + , 9 0 = \\: } { N }": ["\\Charge{90=\\:, 0=+}{N}"],
-    "_ { }": ["_"],
+    # A symbol of several tokens is one argument, and what prints nothing is none.
+    "^ { \\textcircled { - } } \\frac { . . . } { 2 }": ["^\\ominus\\frac\\ldots2", "^\\rm\\ominus\\frac\\dots\\rm2"],
+    "K _ { a } 2": ["K_\\mathrm{a}2", "K_\\,\\mathrm a2"],
+    "_ { }": ["_", "_\\quad"],
     "": ["}{", ""],
     "\\": ["\\"],
 }
