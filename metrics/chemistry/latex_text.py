@@ -93,7 +93,7 @@ STACKED_ARROWS: dict[str, str] = {
 STACKS = frozenset(("\\overset", "\\underset", "\\stackrel"))
 
 ARGUMENTS: dict[str, int] = {
-    **dict.fromkeys(("_", "^", "\\overline", "\\overrightarrow", "\\textcircled", "\\sqrt", "\\dot", "\\ddot"), 1),
+    **dict.fromkeys(("\\overline", "\\overrightarrow", "\\textcircled", "\\sqrt", "\\dot", "\\ddot"), 1),
     **dict.fromkeys(("\\boxed", "\\phantom", "\\lewis", "\\Lewis"), 1),
     **dict.fromkeys(("\\frac", "\\Chemabove"), 2),
 }
@@ -152,16 +152,18 @@ def _flat(nodes: Sequence[Node]) -> Iterator[str]:
 def _normal(nodes: Sequence[Node], options: int = 0) -> list[Node]:
     """Returns the normalized form of nodes, in which every group is an argument; options: how many they are within."""
     written: list[Node] = []
-    superscripts: list[Node] = []
+    scripts: dict[str, list[Node]] = {}
+
+    def joined() -> list[Node]:
+        return [part for each in "_^" if each in scripts for part in (each, _normal(scripts[each], options))]
+
     for piece in _pieces(_Reader(nodes, options)):
-        if piece[0] == "^":
-            superscripts += piece
-        elif piece[0] == "_":
-            written += piece
+        if piece[0] in ("_", "^"):
+            scripts.setdefault(str(piece[0]), []).append(piece[1])
         else:
-            written += superscripts + piece
-            superscripts = []
-    return written + superscripts
+            written += joined() + piece
+            scripts.clear()
+    return written + joined()
 
 
 class _Reader:
@@ -173,12 +175,18 @@ class _Reader:
         self.position = 0
 
     def argument(self) -> list[Node]:
-        """Takes the next node that prints as an argument; returns its normalized form, the empty list without one."""
+        """Takes an argument, as `take` does; returns its normalized form."""
+        return _normal(self.take(), self.options)
+
+    def take(self) -> list[Node]:
+        """Takes the next node that prints as an argument; returns its content, the empty list if there is none."""
         while self.position < len(self.nodes):
             node = self.nodes[self.position]
             self.position += 1
-            if isinstance(node, list) or node not in UNPRINTED:
-                return _normal([node], self.options)
+            if isinstance(node, list):
+                return node
+            if node not in UNPRINTED:
+                return [node]
         return []
 
     def option(self) -> list[Node]:
@@ -214,9 +222,14 @@ def _pieces(reader: _Reader) -> Iterator[list[Node]]:
 
 
 def _piece(token: str, reader: _Reader) -> list[Node]:
-    """Takes the arguments of a token; returns both in normalized form, the empty list if they print nothing."""
+    """Takes the arguments of a token; returns both in normalized form, the empty list if they print nothing.
+
+    The argument of `_` and `^` is as it was written: adjacent ones are normalized as one.
+    """
     if token in UNPRINTED:
         return []
+    if token in ("_", "^"):
+        return [token, reader.take()]
     if token in WITHOUT_ARGUMENT or token == COLOURED:
         reader.position += 1
         return reader.argument() if token == COLOURED else []

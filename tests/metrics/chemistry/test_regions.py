@@ -206,7 +206,8 @@ FORMS = {
     "S O _ { 4 } ^ { 2 - }": ["SO_4^{2-}", "SO^{2-}_4"],
     "N a ^ { + }": ["Na⁺"],
     "C _ { c } ^ { a }": ["{C^a}_c"],
-    "C _ { c } ^ { a } ^ { b }": ["C^a^b_c"],
+    "C _ { c d } ^ { a b }": ["C^a^b_c{}_d", "C_{cd}{}^{ab}"],
+    "C _ { 1 2 } F e ^ { 3 + } R ^ { \\prime \\prime }": ["C₁₂Fe³⁺R''", "C_{12}Fe^{3+}R^{\\prime\\prime}"],
     "C ^ { a } x _ { c }": ["{C^a{}}x_c"],
     "( 1 )": ["（１）", "\\textbf{(1)}"],
     "O H": ["\\mathrm{O}\\quad\\rm H\\, ", "\\textcolor{red}{O}\\color{blue}H"],
@@ -232,7 +233,7 @@ def test_the_form_of_texts() -> None:
     assert {expected: {*map(form, texts)} for expected, texts in FORMS.items()} == {each: {each} for each in FORMS}
 
 
-PIECES = [*"CHx_^{}[]23+,= ", "\\chemabove", "\\overset", "\\to", "\\xrightarrow", "\\charge"]
+PIECES = [*"CHx_^{}[]23+,= '", "\\chemabove", "\\overset", "\\to", "\\xrightarrow", "\\charge"]
 
 
 @given(st.lists(st.sampled_from(PIECES) | st.text(max_size=5), max_size=20))
