@@ -20,12 +20,19 @@ MAX_GROUP_DEPTH = 60
 """
 
 _UNPRINTED = r"""
-    \space \quad \qquad \enspace \thinspace \, \; \: \! \> \smear \left \right \mcfright \mcfleft $
+    \space \quad \qquad \enspace \thinspace \, \; \: \! \> \smear \mcfright \mcfleft $ \( \) \[ \]
     \rm \bf \it \mathrm \mathbf \mathit \mathsf \mathbb \mathcal \mathop \mathrel \mathbin \mathord
     \text \textbf \textit \textrm \textsf \mbox \operatorname \boldsymbol \underline \nolimits
-    \displaystyle \textstyle \scriptstyle \scriptscriptstyle \small \big \Big \bigg \Bigg
+    \displaystyle \textstyle \scriptstyle \scriptscriptstyle
+    \tiny \scriptsize \footnotesize \small \normalsize \large \Large \LARGE \huge \Huge
 """
-UNPRINTED = frozenset((*_UNPRINTED.split(), "\\ "))
+_SIZES = r"""
+    \left \right \big \bigl \bigm \bigr \Big \Bigl \Bigm \Bigr
+    \bigg \biggl \biggm \biggr \Bigg \Biggl \Biggm \Biggr
+"""
+SIZES = frozenset(_SIZES.split())
+"""Sizes of the bracket behind, where a full stop prints none."""
+UNPRINTED = frozenset((*_UNPRINTED.split(), "\\ ", *SIZES))
 """Blanks and changes of style, which are dropped; their arguments are kept."""
 
 WITHOUT_ARGUMENT = frozenset(("\\hspace", "\\vspace", "\\color"))
@@ -189,6 +196,11 @@ class _Reader:
                 return [node]
         return []
 
+    @property
+    def following(self) -> Node | None:
+        """The next node; None at the end."""
+        return self.nodes[self.position] if self.position < len(self.nodes) else None
+
     def option(self) -> list[Node]:
         """Takes `[...]` if it is next; returns its normalized content, otherwise the empty list."""
         start = self.position
@@ -227,10 +239,13 @@ def _piece(token: str, reader: _Reader) -> list[Node]:
     The argument of `_` and `^` is as it was written: adjacent ones are normalized as one.
     """
     if token in UNPRINTED:
+        reader.position += token in SIZES and reader.following == "."
         return []
     if token in ("_", "^"):
         return [token, reader.take()]
     if token in WITHOUT_ARGUMENT or token == COLOURED:
+        reader.position += reader.following == "*"
+        reader.option()
         reader.position += 1
         return reader.argument() if token == COLOURED else []
     if token in STACKED_ARROWS:

@@ -19,6 +19,8 @@ from .regions import Reading, Region
 
 LITERAL = re.compile(r"\\[A-Za-z]+|\\[^ \t\r\n\f\v]|[^ \t\r\n\f\v]")
 """Matches a token of text that is compared as written; an ideographic space is a character."""
+TIE = re.compile(r"(?<!\\)((?:\\\\)*)~")
+"""Matches `~`, a blank in the text around molecules, and the line breaks before it; `\\~` is an accent."""
 PRINTED_BONDS = {"-": "-", "=": "=", "~": "\\equiv", CIRCLE_BOND: ""}
 STEEPEST = 15.0
 """Bonds within this many degrees of the x axis are horizontal."""
@@ -48,7 +50,7 @@ def comparable(reading: Reading, released: bool, normalizes: bool, budget: Budge
     tokens: list[str] = []
     for piece in reading.pieces:
         if isinstance(piece, str):
-            tokens += _tokens(piece, normalizes)
+            tokens += _tokens(TIE.sub(r"\1 ", piece) if normalizes else piece, normalizes)
             continue
         seen = _seen(piece, released, normalizes, budget, first_number)
         if not isinstance(seen, str):

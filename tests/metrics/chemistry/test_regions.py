@@ -188,6 +188,8 @@ TEXTS = {
     ),
     "\\definesubmol{a}{-[2]B} \\chemfig{A!a} !": "\\chemfig1 !",
     "x \\chemfig{A-[2]B \\chemfig{C}": "x \\chemfig1",
+    # A `~` is a blank around molecules alone.
+    "\\chemfig{A-[2]B}~+~\\chemfig{A{~}~B}\\~n\\\\~C": "\\chemfig1 + A ~ \\equiv B \\~ n \\\\ C",
     # A comment is gone with the end of its line; a command before it does not run into what follows.
     "\\chemfig{A-[2]B%[\n}a%b\n\\c%d\ne\\\\%f\ng\\%h\ni%j": "\\chemfig1 a \\c e \\\\ g \\% h i \\% j",
 }
@@ -209,7 +211,8 @@ FORMS = {
     "C _ { c d } ^ { a b }": ["C^a^b_c{}_d", "C_{cd}{}^{ab}"],
     "C _ { 1 2 } F e ^ { 3 + } R ^ { \\prime \\prime }": ["C₁₂Fe³⁺R''", "C_{12}Fe^{3+}R^{\\prime\\prime}"],
     "C ^ { a } x _ { c }": ["{C^a{}}x_c"],
-    "( 1 )": ["（１）", "\\textbf{(1)}"],
+    "( 1 )": ["（１）", "\\textbf{(1)}", "\\left.\\bigl(1\\Biggr)\\right."],
+    "O H .": ["\\(\\tiny O\\)\\[H\\].", "\\textcolor[rgb]{1,0,0}{O}\\color[gray]{0}H\\hspace*{1em}."],
     "O H": ["\\mathrm{O}\\quad\\rm H\\, ", "\\textcolor{red}{O}\\color{blue}H"],
     "\\triangle \\triangle": ["\\Delta △"],
     "\\underset { b } { \\overset { a } { \\rightarrow } }": [
