@@ -28,6 +28,7 @@ DRAWN_CIRCLE = "\\mcfcringle"
 HOOK = re.compile(r"\s*([^,\[\]{}\s]*)\s*(?:,\s*([^\[\]]*))?")
 HOOK_BONDS = ("-", "=", "~", ">", "<", ">:", "<:", ">|", "<|")
 """The bonds of hooks that the numbers 1 to 9 stand for, in order."""
+BRACED = re.compile(r"\s*\{([^{}]*)\}\s*")
 ARITHMETIC = re.compile(r"[-+*/(). 0-9]{1,60}")
 OPERATORS: dict[type[ast.AST], Callable[[float, float], float]] = {
     ast.Add: operator.add,
@@ -218,9 +219,15 @@ def split_fields(inside: str) -> Sequence[str]:
     inside = inside.strip()
     if inside.startswith("@") and "}" in inside:
         inside = inside[inside.index("}") + 1 :].lstrip()
-    fields = [field.strip() for field in inside.split(",", 4)]
+    fields = [_without_braces(field) for field in inside.split(",", 4)]
     fields[0] = fields[0].replace(" ", "")
     return *fields, *NO_FIELDS[len(fields) :]
+
+
+def _without_braces(text: str) -> str:
+    """Returns what is in the braces if `text` is one pair of them, otherwise `text`; without blanks around it."""
+    match = BRACED.fullmatch(text)
+    return (match[1] if match else text).strip()
 
 
 def read_number(text: str, offset: int, what: str, largest: float) -> float:
@@ -228,7 +235,7 @@ def read_number(text: str, offset: int, what: str, largest: float) -> float:
 
     Raises UnreadableMolecule at `offset` if it is neither, or if its magnitude is above `largest`.
     """
-    value = _arithmetic(text)
+    value = _arithmetic(_without_braces(text))
     if value is None or not abs(value) <= largest:
         expected = f"{what} between {-largest:g} and {largest:g} instead of {text[:40]!r}"
         raise UnreadableMolecule(offset, expected)

@@ -50,6 +50,7 @@ TWO_WAYS = [
         "A-[:30]B-[::60]C-[::-120]D-[7]E-[1.5]F-[:360/5]G-[:-60]H",
         "A -[:30] B -[:90] C -[:330] D -[:315] E -[:67.5] F -[:72] G -[:300] H",
     ),
+    ("A-[:{60}]B-[{:30},{2}]C-[ { ::-10 } ]D", "A -[:60] B -[:30,2] C -[:20] D"),
     # A branch starts with the group's default, and relative angles in it count from the bond before it.
     (
         "[::60,2]A-B([:20]-C-D)(-[::90]E(=[3]F)-G)-[::-90,0.5]H",
