@@ -35,9 +35,8 @@ SIZES = frozenset(_SIZES.split())
 UNPRINTED = frozenset((*_UNPRINTED.split(), "\\ ", *SIZES))
 """Blanks and changes of style, which are dropped; their arguments are kept."""
 
-WITHOUT_ARGUMENT = frozenset(("\\hspace", "\\vspace", "\\color"))
-"""Blanks and changes of style whose argument is dropped, too."""
-COLOURED = "\\textcolor"
+WITHOUT_ARGUMENT = frozenset(("\\hspace", "\\vspace", "\\color", "\\textcolor"))
+"""Blanks and changes of style whose first argument is dropped, too."""
 
 _SYNONYMS = r"""
     \triangle <- \Delta \vartriangle △ Δ ∆
@@ -243,11 +242,11 @@ def _piece(token: str, reader: _Reader) -> list[Node]:
         return []
     if token in ("_", "^"):
         return [token, reader.take()]
-    if token in WITHOUT_ARGUMENT or token == COLOURED:
+    if token in WITHOUT_ARGUMENT:
         reader.position += reader.following == "*"
         reader.option()
         reader.position += 1
-        return reader.argument() if token == COLOURED else []
+        return []
     if token in STACKED_ARROWS:
         below = reader.option()
         return _stack(reader.argument(), below, [STACKED_ARROWS[token]])
