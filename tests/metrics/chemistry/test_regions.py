@@ -180,6 +180,7 @@ TEXTS = {
     "\\chemfig{HC~CH}": "H C \\equiv C H",
     "\\chemfig { A -[:180] B }": "B - A",
     "\\chemfig{A-[:15]B}\\chemfig{A-[:-15]B}": "A - B A - B",
+    "\\chemfig{A-[:165]B}\\chemfig{A-[:-165]B}": "B - A B - A",
     "\\chemfig{A-[,0.25]B}\\chemfig{A<[,0.2]B}\\chemfig{A}": "A B A B A",
     "\\chemfig{A-[:15.1]B}\\chemfig{A(-[2]C)-B}": "\\chemfig1 \\chemfig2",
     "\\chemfig{A<B}\\chemfig{A?-B-C?}": "\\chemfig1 \\chemfig2",

@@ -290,6 +290,7 @@ def week_of(*, right: int, replaced: int = 0, nights: int = 7, looks: int = 7, *
         ({"right": 312}, "fail", "; the mean of 7 runs is -0.02 (-0.0"),
         ({"right": 312, "nights": 6}, "inconclusive", None),
         ({"right": 312, "nights": 8}, "inconclusive", None),
+        ({"right": 312, "nights": 14}, "fail", "; the mean of 7 runs is -0.02 (-0.0"),
         ({"right": 312, "looks": 6}, "fail", None),
         ({"right": 312, "margin": 0.03}, "inconclusive", None),
         ({"right": 330}, "pass", "; the mean of 7 runs is +0.025 ("),
