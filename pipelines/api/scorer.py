@@ -380,6 +380,10 @@ class Scorer:
             self._configuration.benchmark.teardown()
             self._open = False
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Returns the state of a copy, which has none of the resources of scoring."""
+        return {**self.__dict__, "_open": False}
+
     def __repr__(self) -> str:
         """Returns the benchmark and the number of samples so far."""
         return f"Scorer({self._configuration.benchmark.name}: {count_of(len(self._totals.rows), 'sample')})"

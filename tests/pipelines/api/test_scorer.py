@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import pickle
 import random
@@ -145,6 +146,11 @@ def test_a_benchmark_is_set_up_once_until_it_is_closed(monkeypatch: pytest.Monke
         scorer.close()
     scorer.update(TRUTHS[1:2], PREDICTIONS[1:2])
     assert done == ["setup", "teardown", "setup"]
+    # A copy has none of the resources.
+    for copied in (pickle.loads(pickle.dumps(scorer)), copy.deepcopy(scorer)):
+        copied.close()
+        copied.update(TRUTHS[2:3], PREDICTIONS[2:3])
+    assert done[3:] == ["setup"] * 2
 
 
 def test_samples_without_ids_are_paired_by_position_which_a_failed_update_does_not_use_up(
