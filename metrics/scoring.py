@@ -14,12 +14,21 @@ from msgspec.structs import replace
 
 from .benchmark import ENVIRONMENT_FAULTS, Benchmark, DrawnPair, Pair, RejectedRecord, ResultT, SampleScore, explain
 from .statistics.bootstrap import check_statistics
+from .statistics.sums import MAX_STATISTIC
 
 Missing = Literal["wrong", "exclude"]
 Status = Literal["scored", "missing_prediction", "rejected"]
 Result = SampleScore | RejectedRecord
 PairT = TypeVar("PairT", bound=Pair[Any, Any])
 ScoreBatch = Callable[[Sequence[Pair[Any, Any]]], "list[Result]"]
+
+RESERVED_COUNTS = frozenset(
+    {
+        *("ground_truth", "predictions", "balanced", "repeats", "missing_repeats"),
+        *("ground_truth_without_fields", "predictions_without_fields"),
+    }
+)
+"""What else the coverage of a run holds; a name with a dot is that of a status."""
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -143,6 +152,8 @@ def _checked(result: Any, declared: Set[str]) -> Result:
         if unknown := result.metrics.keys() - declared:
             raise ValueError(f"per-sample metric {min(unknown)}: it is not declared in sample_metrics")
         metrics = {name: None if value is None else _measured(name, value) for name, value in result.metrics.items()}
+        for name, count in result.coverage.items():
+            _check_count(name, count)
         details = msgspec.Raw(_DETAILS.encode(result.details))
         return SampleScore(result.statistics, metrics, details, result.coverage)
     except (msgspec.MsgspecError, ValueError, TypeError, OverflowError, RecursionError) as error:
@@ -166,3 +177,11 @@ def _measured(name: str, value: Any) -> float:
         if isfinite(number):
             return number + 0.0
     raise ValueError(f"per-sample metric {name}: must be a finite number or null, not {value!r:.80}")
+
+
+def _check_count(name: Any, count: Any) -> None:
+    """Raises ValueError if a count of the benchmark cannot be added to the coverage."""
+    if not isinstance(name, str) or "." in name or name in RESERVED_COUNTS:
+        raise ValueError(f"coverage {name!s:.80}: a count needs another name, without a dot")
+    if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= MAX_STATISTIC:
+        raise ValueError(f"coverage {name:.80}: must be a whole number from 0 to {MAX_STATISTIC}, not {count!r:.80}")

@@ -14,10 +14,12 @@ import pytest
 
 from beamscore.metrics.benchmark import Pair, RejectedRecord, SampleScore
 from beamscore.metrics.scoring import Missing
+from beamscore.pipelines.runs.documents import coverage_document
 from beamscore.transforms.evaluate import ScoreBatch
 from beamscore.transforms.hashes import record_hash
 from beamscore.transforms.records import GROUND_TRUTH, EncodedRecord, Quarantined
-from beamscore.transforms.scored import PairedSample, ScoredSample, ScoringPlan
+from beamscore.transforms.repeats import COUNTED_REPEATS, MISSING_REPEATS
+from beamscore.transforms.scored import WITHOUT_FIELDS, PairedSample, ScoredSample, ScoringPlan
 from beamscore.transforms.slice_labels import Slice, Slicing
 from tests.toy import Options, Prediction, ToyBenchmark, Truth
 from tests.transforms.samples import by_tag, encoded
@@ -253,12 +255,12 @@ def test_a_truth_of_too_many_slices_is_rejected_with_the_columns() -> None:
     assert found == {"a": ("scored", 6), "b": ("rejected", 0)}
 
 
-def settled(value: Any, name: str = "similarity") -> Any:
+def settled(value: Any, name: str = "similarity", counts: Any = None) -> Any:
     """Returns the metric of a sample, or why it was rejected."""
 
     class MetricBenchmark(ToyBenchmark):
         def score_sample(self, truth: Truth, prediction: Prediction | None) -> SampleScore:
-            return SampleScore({"samples": 1}, {name: value})
+            return SampleScore({"samples": 1}, {name: value}, coverage=counts or {})
 
     (scored,), quarantine = score([sample("a", "x", "x")], benchmark=MetricBenchmark(Options()))
     return scored.metrics["similarity"] if scored.status == "scored" else quarantine[0].error
@@ -272,6 +274,16 @@ def test_a_metric_is_a_float_without_the_sign_of_a_zero_or_rejects_its_sample() 
         found = settled(value)
         assert (found, type(found), str(found)) == (metric, type(metric), str(metric))
     assert settled(1, "likeness") == "per-sample metric likeness: it is not declared in sample_metrics"
+
+
+def test_a_count_that_the_coverage_cannot_hold_rejects_its_sample() -> None:
+    own = (*coverage_document({}), COUNTED_REPEATS, MISSING_REPEATS, *WITHOUT_FIELDS.values())
+    for name in (*own, "words.read", 7):
+        found = settled(1, counts={"words": 1, name: 1})
+        assert found == f"coverage {name}: a count needs another name, without a dot"
+    for bad in (0.5, True, None, "1", np.int64(1), -1, 2**70):
+        found = settled(1, counts={"words": bad})
+        assert found.startswith("coverage words: must be a whole number from 0 to 4294967296, not ")
 
 
 def test_the_worst_repeat_is_shown_and_one_that_was_scored_before_any_other() -> None:
