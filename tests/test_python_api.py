@@ -128,6 +128,18 @@ def test_a_column_that_is_not_needed_is_not_looked_at_and_one_of_two_is_refused(
         beamscore.evaluate("toy", table, doubled)
 
 
+def test_a_field_that_is_not_needed_may_hold_anything_and_is_named_in_messages() -> None:
+    images = [object(), 1]
+    records = [{"sample_id": str(number), "text": "x", "image": image} for number, image in enumerate(images)]
+    misspelled = [{"texts" if name == "text" else name: each[name] for name in each} for each in records]
+    assert beamscore.score("toy", records[0], records[0]).metrics["exact_match"] == 1
+    frame = pa.table({"sample_id": ["0", "1"], "text": ["x", "x"]}).to_pandas().assign(image=images)
+    for right, wrong in ((records, misspelled), (frame, frame.rename(columns={"text": "texts"}))):
+        assert beamscore.evaluate("toy", right, right).values["exact_match"] == 1
+        with pytest.warns(UserWarning, match=r"they have texts, image \(did you mean text\?\)$"):
+            beamscore.evaluate("toy", right, wrong)
+
+
 def test_a_scorer_adds_up_what_a_loop_gives_it_and_travels_to_other_processes() -> None:
     truths, predictions = map(read, SIGNS)
     answers = {each["sample_id"]: each for each in predictions}

@@ -34,6 +34,7 @@ from .io.field_map import (
     check_texts,
     column_counter,
     identified,
+    needed_fields,
     present_fields,
     record_json,
     wrong_length,
@@ -343,6 +344,7 @@ class EncodeBundle(RecordIntake):
         self._structured = frozenset(path[0] for path in paths if len(path) == 1)
         self._texts = columns.fields.columns({SAMPLE_ID, *columns.texts})
         self._scored = columns.fields.columns({*columns.structured, *columns.texts})
+        self._read = columns.read
 
     def process(self, element: Any) -> Iterator[tuple[int, Block] | TaggedOutput]:
         """Yields the blocks that are large enough, and the record if it is rejected."""
@@ -355,7 +357,7 @@ class EncodeBundle(RecordIntake):
             with faults_end_the_bundle("encoding", lambda it: not is_unpacked and not isinstance(it, MemoryError)):
                 record = element if self._unpack is None else self._unpack(element)
                 is_unpacked = True
-                fields = present_fields(record, self._structured)
+                fields = needed_fields(present_fields(record, self._structured), self._read)
                 check_texts(fields, self._texts)
                 text = record_json(fields, scored=self._scored)
                 position = _position(record_json(fields, is_sorted=True, scored=self._scored))

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ...metrics.benchmark import Benchmark, Pair, RejectedRecord, text_fields
+from ...metrics.benchmark import Benchmark, Pair, RejectedRecord, record_fields, text_fields
 from ...metrics.registry import usable_benchmarks
 from ...metrics.scoring import score_pairs
-from ...transforms.io.field_map import not_json
+from ...transforms.io.field_map import fields_of, needed_fields, not_json
 from ...transforms.process import quiet_root_logger
 from .arguments import Arguments, check_arguments
 from .result import Comparison, Result
@@ -68,9 +68,9 @@ def score(
 
 
 def _decode(record: Mapping[str, Any], kind: type[msgspec.Struct], side: Any) -> Any:
-    text = b""
+    text, known = b"", record_fields(kind)
     try:
-        ((text, _),) = json_records([record], (), text_fields(kind))
+        ((text, _),) = json_records([needed_fields(fields_of(record), known)], (), text_fields(kind))
         return msgspec.json.decode(text, type=kind)
     except msgspec.ValidationError as error:
         raise RejectedRecord(side, str(error)) from None

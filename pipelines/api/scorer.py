@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,10 +19,12 @@ from ...metrics.statistics.sums import Sums
 from ...transforms.hashes import scoring_signature
 from ...transforms.io.field_map import (
     SAMPLE_ID,
+    FieldMap,
     check_texts,
     column_counter,
     fields_of,
     identified,
+    needed_fields,
     present_fields,
     record_json,
 )
@@ -210,7 +212,8 @@ class Scorer:
     def _numbered(self, truths: Any, predictions: Any) -> tuple[int, Any, Any]:
         """Returns the number of samples paired by position, and both sides, with ids for these samples."""
         truths, predictions = (
-            pa.table(side) if hasattr(side, "__arrow_c_stream__") else side for side in (truths, predictions)
+            _table(data, self._needed(side)) if hasattr(data, "__arrow_c_stream__") else data
+            for side, data in ((GROUND_TRUTH, truths), (0, predictions))
         )
         has_own_ids = any(SAMPLE_ID in fields for fields in self._configuration.settings.fields.values())
         if has_own_ids or not (_unnamed(truths) and _unnamed(predictions)):
@@ -224,6 +227,14 @@ class Scorer:
         first = self._totals.numbered
         return len(truths), _with_numbers(truths, first), _with_numbers(predictions, first)
 
+    def _fields(self, side: int) -> FieldMap:
+        return self._configuration.fields_of(None if side == GROUND_TRUTH else DEFAULT_SYSTEM)
+
+    def _needed(self, side: int) -> frozenset[str]:
+        """Returns the columns of a side that are read."""
+        kinds = record_fields(record_type(self._totals, side))
+        return self._fields(side).columns({SAMPLE_ID, REPEAT, *kinds, *self._configuration.truth_columns()})
+
     def _by_id(
         self, added: Totals, side: int, data: Any, known: Container[str]
     ) -> dict[tuple[str, str], EncodedRecord]:
@@ -233,19 +244,28 @@ class Scorer:
         """
         repeated = side != GROUND_TRUTH and self._configuration.settings.repeats
         seen, kinds = added.seen[side], record_fields(record_type(added, side))
-        fields = self._configuration.fields_of(None if side == GROUND_TRUTH else DEFAULT_SYSTEM)
+        fields, needed = self._fields(side), self._needed(side)
         paths = [fields.path_of(name) for name, is_text in kinds.items() if not is_text]
         if isinstance(data, pa.Table):
             names = data.column_names
             if same := same_name(names):
                 raise ValueError(f"{side_name(side, Totals.systems)}: {same}")
             seen.fields.update(dict.fromkeys(fields.present(names), 0))
-            needed = fields.columns({SAMPLE_ID, REPEAT, *kinds, *self._configuration.truth_columns()})
             data = data.select([name for name in names if name in needed])
         encoder, records = RecordEncoder(side, 0, IN_MEMORY), dict[tuple[str, str], EncodedRecord]()
         texts = fields.columns({SAMPLE_ID, *(name for name, is_text in kinds.items() if is_text)})
-        structured = {path[0] for path in paths if len(path) == 1}
-        for number, (text, unreadable) in enumerate(json_records(data, structured, texts, fields.columns(kinds))):
+        structured, renamed = {path[0] for path in paths if len(path) == 1}, {name for name, _ in fields.paths}
+
+        def needed_of(record: Any) -> dict[str, Any]:
+            every = fields_of(record)
+            if seen.read < RECORDS_LOOKED_AT:
+                for name in map(str, every):
+                    if name not in renamed:
+                        seen.fields.setdefault(name, 0)
+            return needed_fields(every, needed)
+
+        given = json_records(data, structured, texts, fields.columns(kinds), needed_of)
+        for number, (text, unreadable) in enumerate(given):
             sample_id, mapped, problem = identified(text, fields)
             if unreadable is not None:
                 problem = "unreadable", unreadable
@@ -418,6 +438,17 @@ def result_of(run: Run, system: str, samples: pa.Table, warnings: list[str], ori
     )
 
 
+def _table(frame: Any, needed: Collection[str]) -> Any:
+    """Returns a frame as a table; of one of pandas, columns that are not needed are null: they may hold any objects."""
+    if not hasattr(frame, "reindex"):
+        return pa.table(frame)
+    table = pa.table(frame[[name for name in frame.columns if str(name) in needed]])
+    for name in map(str, frame.columns):
+        if name not in needed:
+            table = table.append_column(name, pa.nulls(len(table)))
+    return table
+
+
 def _unnamed(side: Any) -> bool:
     """Returns whether a side is a table without a `sample_id`, or a sequence of records or None, all without one."""
     if isinstance(side, pa.Table):
@@ -436,12 +467,17 @@ def _with_numbers(side: Any, first: int) -> Any:
 
 
 def json_records(
-    data: Any, structured: Collection[str], texts: Collection[str] = (), scored: Collection[str] | None = None
+    data: Any,
+    structured: Collection[str],
+    texts: Collection[str] = (),
+    scored: Collection[str] | None = None,
+    fields: Callable[[Any], dict[str, Any]] = fields_of,
 ) -> Iterator[tuple[bytes, str | None]]:
     """Yields each record of `data` as the JSON object that the pipeline would read, and why it cannot be read, if so.
 
     data: an iterable of records, see `fields_of`, or an Arrow table. In a table a null is an absent field, and text in
-    a column of `structured` is JSON. scored: as in `record_json`, which writes the records.
+    a column of `structured` is JSON. scored: as in `record_json`, which writes the records. fields: returns those of a
+    record that is no row of a table.
 
     Raises TypeError if a record is not a mapping or cannot be written as JSON, or has bytes in one of `texts`.
     """
@@ -457,7 +493,7 @@ def json_records(
                     yield record_json(present, scored=scored), None
     elif isinstance(data, Iterable) and not isinstance(data, (str, bytes, Mapping)):
         for record in data:
-            present = fields_of(record)
+            present = fields(record)
             check_texts(present, texts)
             yield record_json(present, scored=scored), None
     else:

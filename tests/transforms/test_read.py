@@ -307,6 +307,14 @@ def test_an_element_that_cannot_be_read_is_quarantined() -> None:
         assert entry.text
 
 
+def test_a_field_of_an_element_that_is_not_needed_may_hold_anything_of_any_size() -> None:
+    columns = dataclasses.replace(WORDS, wanted=frozenset({"text", "words"}))
+    for value in (object(), "x" * 300, float("inf"), [[[[[[1]]]]]]):
+        ((_, block),), quarantine = encode([{"sample_id": "a", "text": "x", "image": value}], columns=columns)
+        ((_, record),) = unpack(block)
+        assert (EncodedRecord(record).decode(dict), quarantine) == ({"sample_id": "a", "text": "x"}, [])
+
+
 def test_what_unpack_raises_rejects_the_element_and_a_fault_of_the_machine_ends_the_bundle() -> None:
     def unpacked(element: Any) -> Any:
         if element == 2:

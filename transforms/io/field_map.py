@@ -249,6 +249,11 @@ def present_fields(record: Any, structured: Collection[str]) -> dict[str, Any]:
     return fields
 
 
+def needed_fields(fields: dict[str, Any], needed: Collection[str] | None) -> dict[str, Any]:
+    """Returns the fields that are needed: others may hold what JSON cannot, such as images. needed: None: all."""
+    return fields if needed is None else {name: value for name, value in fields.items() if str(name) in needed}
+
+
 def check_texts(fields: Mapping[str, Any], names: Iterable[str]) -> None:
     """Raises TypeError if a field of a record in memory that is text is bytes, which JSON would hold as base64."""
     for name in names:
