@@ -112,6 +112,11 @@ def test_all_forms_of_records_are_read_alike() -> None:
     frame = type("Frame", (), {"__arrow_c_stream__": lambda _, schema=None: table.__arrow_c_stream__(schema)})()
     for form in (tuple(truths), iter(truths), table, as_text, table.to_batches()[0], frame):
         assert beamscore.evaluate("toy", form, pa.Table.from_pylist(predictions)).sums == expected
+    within = table.select([0, 1]).append_column(
+        "x", pa.array([{"words": each} for each in as_text["words"].to_pylist()])
+    )
+    found = beamscore.evaluate("toy", within, predictions, fields={"ground_truth": {"words": "x.words"}})
+    assert found.sums == expected
     for bad in (3, {"sample_id": "a"}, b"x", [[1]], None):
         with pytest.raises(TypeError):
             beamscore.evaluate("toy", bad, [])

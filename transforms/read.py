@@ -11,7 +11,7 @@ import hashlib
 import itertools
 import reprlib
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -336,10 +336,11 @@ class EncodeBundle(RecordIntake):
     """Encodes records; they are checked, held and counted as in reading, see encode_records."""
 
     def __init__(self, plan: ReadPlan, side: int, unpack: Unpack | None) -> None:
-        super().__init__(plan)
+        columns = plan.columns[side]
+        columns = replace(columns, fields=columns.fields.parsing(columns.structured))
+        super().__init__(replace(plan, columns={**plan.columns, side: columns}))
         self._encoder = RecordEncoder(side, 0, NOWHERE)
         self._unpack = unpack
-        columns = plan.columns[side]
         paths = [columns.fields.path_of(name) for name in columns.structured]
         self._structured = frozenset(path[0] for path in paths if len(path) == 1)
         self._texts = columns.fields.columns({SAMPLE_ID, *columns.texts})

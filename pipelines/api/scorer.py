@@ -245,8 +245,9 @@ class Scorer:
         repeated = side != GROUND_TRUTH and self._configuration.settings.repeats
         seen, kinds = added.seen[side], record_fields(record_type(added, side))
         fields, needed = self._fields(side), self._needed(side)
-        paths = [fields.path_of(name) for name, is_text in kinds.items() if not is_text]
+        never_text = [name for name, is_text in kinds.items() if not is_text]
         if isinstance(data, pa.Table):
+            fields = fields.parsing(never_text)
             names = data.column_names
             if same := same_name(names):
                 raise ValueError(f"{side_name(side, Totals.systems)}: {same}")
@@ -254,7 +255,8 @@ class Scorer:
             data = data.select([name for name in names if name in needed])
         encoder, records = RecordEncoder(side, 0, IN_MEMORY), dict[tuple[str, str], EncodedRecord]()
         texts = fields.columns({SAMPLE_ID, *(name for name, is_text in kinds.items() if is_text)})
-        structured, renamed = {path[0] for path in paths if len(path) == 1}, {name for name, _ in fields.paths}
+        structured = {path[0] for path in map(fields.path_of, never_text) if len(path) == 1}
+        renamed = {name for name, _ in fields.paths}
 
         def needed_of(record: Any) -> dict[str, Any]:
             every = fields_of(record)

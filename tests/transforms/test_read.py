@@ -338,6 +338,12 @@ def test_fields_of_elements_have_other_names_and_hold_json_as_text() -> None:
     assert (key, quarantine) == (b"7", [])
     expected = {"key": {"id": 7}, "labels": ["x"], "words": ["x"], "sample_id": "7"}
     assert json.loads(EncodedRecord(record).payload) == expected
+    columns = dataclasses.replace(WORDS, fields=FieldMap.of({"words": "x.labels", "note": "x.labels"}))
+    for text, words in (('["x"]', ["x"]), ("[", "[")):
+        (((_, block),), _) = encode([{"sample_id": "a", "x": {"labels": text}}], columns=columns)
+        ((_, record),) = unpack(block)
+        found = EncodedRecord(record).decode(dict)
+        assert (found["words"], found["note"]) == (words, text)
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "parquet"])

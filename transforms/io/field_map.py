@@ -34,10 +34,12 @@ class FieldMap:
     paths: the fields that are renamed, each with the keys that lead to its value, from the outside in. Any other field
     keeps its name. A field whose path leads nowhere is absent, even if a column has its name.
     integer_ids: whether a sample_id may be an integer; it becomes its decimal text, so that 1 and "1" are one sample.
+    parsed: the fields within a column whose text is JSON.
     """
 
     paths: tuple[tuple[str, tuple[str, ...]], ...] = ()
     integer_ids: bool = True
+    parsed: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, fields: Mapping[str, str], integer_ids: bool = True) -> FieldMap:
@@ -46,6 +48,11 @@ class FieldMap:
         Raises ValueError if a path has no key, or an empty one.
         """
         return cls(tuple((name, _path(text)) for name, text in fields.items()), integer_ids)
+
+    def parsing(self, structured: Collection[str]) -> FieldMap:
+        """Returns the map that takes the text of those of the fields that are within a column as JSON."""
+        parsed = frozenset(name for name in structured if len(self.path_of(name)) > 1)
+        return dataclasses.replace(self, parsed=parsed)
 
     def path_of(self, field: str) -> tuple[str, ...]:
         """Returns the keys that lead to a field."""
@@ -99,7 +106,7 @@ class FieldMap:
         for name, path in self.paths:
             value = functools.reduce(_inner_value, path, columns)
             if value is not None:
-                record[name] = value
+                record[name] = _json_of(value) if name in self.parsed else value
         if SAMPLE_ID in record:
             record[SAMPLE_ID] = self.sample_id(record[SAMPLE_ID])
         return record
@@ -240,13 +247,17 @@ def present_fields(record: Any, structured: Collection[str]) -> dict[str, Any]:
     """Returns the fields of a record that are not null; text in a field of `structured` is JSON, if it can be read."""
     fields = {name: value for name, value in fields_of(record).items() if value is not None}
     for name in fields.keys() & structured:
-        if isinstance(fields[name], str):
-            try:
-                fields[name] = msgspec.json.decode(fields[name])
-            except (msgspec.DecodeError, RecursionError):
-                # The text is rejected when the record is decoded, with the name of the field.
-                continue
+        fields[name] = _json_of(fields[name])
     return fields
+
+
+def _json_of(value: Any) -> Any:
+    """Returns the value that a text holds as JSON, and any other as it is."""
+    if isinstance(value, str):
+        # Text that is no JSON is rejected when the record is decoded, with the name of the field.
+        with contextlib.suppress(msgspec.DecodeError, RecursionError):
+            return msgspec.json.decode(value)
+    return value
 
 
 def needed_fields(fields: dict[str, Any], needed: Collection[str] | None) -> dict[str, Any]:
