@@ -62,10 +62,9 @@ class Suite:
         """
         lines, mirrored = self.by_line.get(change.module, {}), Path("tests", change.module)
         own, folder = f"{mirrored.with_name('test_' + mirrored.name)}::", f"{mirrored.parent}/"
-        names = _is_in_function(change.module, change.line) and lines.get(change.line)
+        names = set(lines.get(change.line, ()) if _is_in_function(change.module, change.line) else ())
         if not names:
-            near = (name for name in self.seconds if name.startswith((*KEPT, folder)))
-            names = {*near, *(name for others in lines.values() for name in others)}
+            names = {name for name in self.seconds if name.startswith((*KEPT, folder))}.union(*lines.values())
 
         def order(name: str) -> tuple[int, float, str]:
             likely = [name.startswith(each) for each in (own, (*KEPT, folder), "")]
