@@ -221,7 +221,7 @@ def test_any_line_is_scored_and_equals_itself_where_it_can_be_read(
     assert score("\\chemfig{A-[1]B}", f"\\chemfig {{ {made} }}", **options).metrics["exact_match"] in (0, 1)
 
 
-ANNOTATION = json.dumps({"chemfig": "\\chemfig{A-[2]B}", "ssml_normed": "\\chemfig { A -[:90] B }", "ssml_sd": "浓"})
+ANNOTATION = json.dumps({"chemfig": "\\chemfig{A-[2]B}", "ssml_normed": "\\chemfig { A -[:90] B }", "ssml_sd": "浓\u3000度"})
 LINES = "\ufeffimages/train_1.jpg\tH _ { 2 } O\r\n\nno tab\ntrain_2.jpg\t浓\ttab\n"
 
 
@@ -231,7 +231,7 @@ FILES: list[tuple[str, str, str | bytes, list[Any]]] = [
     ("lines", "a.txt", b"a\t\xff\nb\tO", ["a.txt, line 1: not UTF-8", ("b", "O")]),
     ("json", "train/train_7.json", ANNOTATION, [("train_7", "\\chemfig { A -[:90] B }")]),
     ("json_chemfig", "train\\train_7.json", ANNOTATION, [("train_7", "\\chemfig{A-[2]B}")]),
-    ("json_ssml_sd", "train_7.json", ANNOTATION, [("train_7", "浓")]),
+    ("json_ssml_sd", "train_7.json", ANNOTATION, [("train_7", "浓\u3000度")]),
     ("json", "a.json", "{", ["a.json: not JSON"]),
     ("json", "a.json", b"\xff", ["a.json: not JSON"]),
     ("json", "a.json", "[]", ["expected an object with the string 'ssml_normed'"]),
