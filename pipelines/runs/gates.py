@@ -324,7 +324,7 @@ class _GateEvaluator:
 
     def _hidden(self, paired: PairedDifference, ends: Interval, ours: _Side, theirs: _Side) -> str | None:
         """Returns why a difference that passes may still hide a loss; None if it does not."""
-        apart, reason = self._apart(ours, theirs)
+        apart, reason = self._apart(ours, theirs, paired.same_predictions)
         shift = math.inf if self.spec.width is None else apart * self.spec.width
         if apart and min(map(self.spec.signed_value, ends)) - shift < self.limit:
             return reason
@@ -333,7 +333,7 @@ class _GateEvaluator:
             return f"fewer than {MIN_DIFFERING_UNITS} units may differ"
         return None
 
-    def _apart(self, ours: _Side, theirs: _Side) -> tuple[float, str]:
+    def _apart(self, ours: _Side, theirs: _Side, same_predictions: bool) -> tuple[float, str]:
         """Returns the share of samples that only one side measured, and a text; 0 if both have the same samples.
 
         A slice of another run may hold other samples, of which nothing is known.
@@ -348,7 +348,7 @@ class _GateEvaluator:
             is_whole = self.spec.per_sample is not None or not more
         else:
             # Clusters are drawn whole and repeats together: replicates do not tell which of them were measured.
-            is_whole = not (ours.left_out or theirs.left_out)
+            is_whole = same_predictions or not (ours.left_out or theirs.left_out)
         if same and is_whole:
             return 0.0, ""
         # The samples left out on one side may all differ from those left out on the other.

@@ -221,7 +221,9 @@ def test_any_line_is_scored_and_equals_itself_where_it_can_be_read(
     assert score("\\chemfig{A-[1]B}", f"\\chemfig {{ {made} }}", **options).metrics["exact_match"] in (0, 1)
 
 
-ANNOTATION = json.dumps({"chemfig": "\\chemfig{A-[2]B}", "ssml_normed": "\\chemfig { A -[:90] B }", "ssml_sd": "浓\u3000度"})
+ANNOTATION = json.dumps(
+    {"chemfig": "\\chemfig{A-[2]B}", "ssml_normed": "\\chemfig { A -[:90] B }", "ssml_sd": "浓\u3000度"}
+)
 LINES = "\ufeffimages/train_1.jpg\tH _ { 2 } O\r\n\nno tab\ntrain_2.jpg\t浓\ttab\n"
 
 

@@ -363,9 +363,11 @@ def test_a_pass_survives_what_each_side_alone_has_left_out(
     gate = Gate(not_worse_than="baseline", margin=margin)
     found = verdict(gate, part(*ours), baseline(*theirs))
     assert (found.verdict, said in found.reason) == (word, True), found.reason
-    # Of samples that are drawn in clusters, equal numbers do not say that they are the same.
-    clustered = verdict(gate, part(*ours), baseline(*theirs), cluster="page").verdict
-    assert clustered == ("inconclusive" if ours == theirs and len(ours) > 2 else word)
+    # Of samples that are drawn in clusters, equal numbers do not say that they are the same; equal predictions do.
+    for predictions in ("", "others"):
+        clustered = verdict(gate, part(*ours, predictions=predictions), baseline(*theirs), cluster="page").verdict
+        unknown = predictions and ours == theirs and (len(ours) > 2 or not margin)
+        assert clustered == ("inconclusive" if unknown else word)
 
 
 def test_a_bound_is_not_passed_where_a_rare_loss_may_not_show() -> None:
