@@ -68,7 +68,7 @@ def score(
 
 
 def _decode(record: Mapping[str, Any], kind: type[msgspec.Struct], side: Any) -> Any:
-    text, known = b"", record_fields(kind)
+    text, known = b"", record_fields(kind).keys()
     try:
         ((text, _),) = json_records([needed_fields(fields_of(record), known)], (), text_fields(kind))
         return msgspec.json.decode(text, type=kind)

@@ -112,8 +112,8 @@ def run_differences(
             by_metric = paired_differences(benchmark, *sides, confidence)
             truths = {each.fingerprint for each in (run.slice(other, label), result.slice(name, label)) if each}
             is_known = any(each.same_predictions for each in by_metric.values())
-            others = len(truths - {None}) > 1 or any(same_samples(benchmark, each, *sides) is False for each in main)
-            if others or (not is_known and (_may_hide(run, other, label) or _may_hide(result, name, label))):
+            apart = len(truths - {None}) > 1 or any(same_samples(benchmark, each, *sides) is False for each in main)
+            if apart or (not is_known and (_may_hide(run, other, label) or _may_hide(result, name, label))):
                 labels.add(label or "all samples")
             paired |= {(name, label, metric): by_metric[metric] for metric in main if metric in by_metric}
             if not label:

@@ -11,7 +11,7 @@ import functools
 import json
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Set
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -260,9 +260,11 @@ def _json_of(value: Any) -> Any:
     return value
 
 
-def needed_fields(fields: dict[str, Any], needed: Collection[str] | None) -> dict[str, Any]:
+def needed_fields(fields: dict[str, Any], needed: Set[str] | None) -> dict[str, Any]:
     """Returns the fields that are needed: others may hold what JSON cannot, such as images. needed: None: all."""
-    return fields if needed is None else {name: value for name, value in fields.items() if str(name) in needed}
+    if needed is None or fields.keys() <= needed:
+        return fields
+    return {name: value for name, value in fields.items() if str(name) in needed}
 
 
 def check_texts(fields: Mapping[str, Any], names: Iterable[str]) -> None:
