@@ -111,6 +111,8 @@ def test_submolecules_and_options_of_a_region() -> None:
     assert "O_{2}N" in molecule("-[:330]*6(----!{end}--)", definitions).texts, "straight up is not to the left"
     first, second = line("\\chemfig[x][angle increment=30]{A-[1]B} \\chemfig { A -[:30] B }").regions
     assert first.molecule == second.molecule == molecule("A-[:30]B")
+    *_, last = line("\\chemfig{A\\chemfig{B}} \\chemfig{A-[:30]B}").regions
+    assert last.molecule == first.molecule
 
 
 PROBLEMS = {

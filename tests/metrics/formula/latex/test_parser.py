@@ -169,3 +169,5 @@ def test_what_is_read_does_not_depend_on_the_stack_of_the_caller(around: str) ->
         for _ in range(levels):
             text = around.format(text)
         assert called(0) == called(300)
+        # What stands before it is not around it.
+        assert normal_form(around.format("x") * 40 + text).parsed == normal_form(text).parsed
