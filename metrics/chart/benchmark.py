@@ -19,7 +19,7 @@ from .limits import check_sizes
 from .metrics import ATTEMPTED, LEFT_OUT, METRICS, SAMPLE_METRICS, confusion_tables, values_of
 from .records import ALL_TASKS, ChartOptions, ChartPrediction, ChartTruth, TaskName, elements_of, series_of
 from .series import score_series
-from .task_score import TaskScore, count_of
+from .task_score import TaskScore, whole_count
 from .text_blocks import score_text_blocks
 
 
@@ -86,11 +86,13 @@ class ChartBenchmark(Benchmark[ChartTruth, ChartPrediction, ChartOptions]):
             accepted = ", accepted" if true_class != predicted and is_right_class(details["task1"]) else ""
             lines.append(f"class: {true_class}, predicted {predicted or 'none'}{accepted}")
         if "task2" in details:
-            counts = ", ".join(f"{count_of(kind, details['task2'])} {kind}" for kind in ("matched", "missed", "extra"))
+            counts = ", ".join(
+                f"{whole_count(kind, details['task2'])} {kind}" for kind in ("matched", "missed", "extra")
+            )
             lines.append(f"text blocks: {counts}")
         if "task3" in details:
             roles = details["task3"]
-            lines.append(f"text roles: {roles['correct']} right, {count_of('errors', roles)} wrong")
+            lines.append(f"text roles: {roles['correct']} right, {whole_count('errors', roles)} wrong")
         return lines
 
     def draw(

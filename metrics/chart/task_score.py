@@ -49,7 +49,7 @@ def left_out(**kinds: Sequence[Any]) -> dict[str, Any]:
     return {"left_out": more} if more else {}
 
 
-def count_of(kind: str, details: Any) -> int:
+def whole_count(kind: str, details: Any) -> int:
     """Returns how many of a kind there are, with those that details do not list."""
     return len(details[kind]) + int(details.get("left_out", {}).get(kind, 0))
 

@@ -69,8 +69,9 @@ def score(
 
 def _decode(record: Mapping[str, Any], kind: type[msgspec.Struct], side: Any) -> Any:
     text, known = b"", record_fields(kind).keys()
+    given = json_records([record], (), text_fields(kind), fields=lambda each: needed_fields(fields_of(each), known))
     try:
-        ((text, _),) = json_records([needed_fields(fields_of(record), known)], (), text_fields(kind))
+        ((text, _),) = given
         return msgspec.json.decode(text, type=kind)
     except msgspec.ValidationError as error:
         raise RejectedRecord(side, str(error)) from None

@@ -200,15 +200,21 @@ def check_foreign(output: str, layout: Layout) -> None:
 
     A run may have staged files in it already. Raises OSError if the output cannot be read.
     """
+    # The first is enough: the folders of a result may hold thousands of files.
+    foreign = next(_replaced(output, layout), None)
+    if foreign is not None and find_published(output, layout) is None:
+        raise InputProblem(
+            f"--output {output}: holds no result, but a {foreign} that it would replace; give another --output"
+        )
+
+
+def _replaced(output: str, layout: Layout) -> Iterator[str]:
+    """Yields the files in an output that a result would replace or remove."""
     names = list_folder(output)
-    foreign = [name for name in layout.files if name in names]
+    yield from (name for name in layout.files if name in names)
     for folder in layout.folders:
         below = sorted(list_folder(posixpath.join(output, folder))) if folder in names else []
-        foreign += [f"{folder}/{name}" for name in below if layout.owns(folder, name)]
-    if foreign and find_published(output, layout) is None:
-        raise InputProblem(
-            f"--output {output}: holds no result, but a {foreign[0]} that it would replace; give another --output"
-        )
+        yield from (f"{folder}/{name}" for name in below if layout.owns(folder, name))
 
 
 @contextlib.contextmanager
