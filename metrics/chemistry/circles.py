@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from ..common.budget import Budget
 from .molecule import CIRCLE, CIRCLE_BOND, Bond, Molecule, bond_between
@@ -41,6 +41,8 @@ def tie_circles(molecule: Molecule, released: bool, budget: Budget) -> Molecule:
             bond = bonds.pop(hanging[0])
             start = bond.begin + bond.end - circle
             ring = _ring(molecule, neighbors, circle, start, released, budget)
+            if not released and not _is_round(molecule, ring):
+                ring = [start]
             ties += [bond_between(molecule.xs, molecule.ys, atom, circle, CIRCLE_BOND) for atom in ring]
     return Molecule(molecule.texts, molecule.xs, molecule.ys, (*bonds.values(), *ties))
 
@@ -66,24 +68,35 @@ def _ring(
                 continue
             distance, direction = look(other)
             off = math.fabs(distance - radius)
-            if off <= radius * REACH and (direction - here) % 360 < 180:
+            if (off <= radius * REACH or not released) and (direction - here) % 360 < 180:
                 choices.append((off, order, other))
         return [other for _, _, other in sorted(choices, reverse=True)]
 
     radius = look(start)[0]
     walk = [start]
-    on_walk = {start}
+    # Those on the walk; `published`: also those that were, as no walk returns from them.
+    visited = {start}
     untried = [onward(start, -1)]
     while walk:
         if not untried[-1]:
-            on_walk.discard(walk.pop())
+            left = walk.pop()
             untried.pop()
+            if released:
+                visited.discard(left)
             continue
         following = untried[-1].pop()
-        if following not in on_walk:
+        if following not in visited:
             untried.append(onward(following, walk[-1]))
             walk.append(following)
-            on_walk.add(following)
+            visited.add(following)
         elif released or following == start:
             return walk
     return [start]
+
+
+def _is_round(molecule: Molecule, ring: Sequence[int]) -> bool:
+    """Returns whether the atoms are about as far from their center, as in a ring that no wrong bond angle opened."""
+    x, y = (sum(places[atom] for atom in ring) / len(ring) for places in (molecule.xs, molecule.ys))
+    radii = [math.hypot(molecule.xs[atom] - x, molecule.ys[atom] - y) for atom in ring]
+    radius = sum(radii) / len(radii)
+    return all(math.fabs(each - radius) <= radius * REACH for each in radii)

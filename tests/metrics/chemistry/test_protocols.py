@@ -158,6 +158,12 @@ def test_a_circle_is_tied_to_the_ring_that_it_stands_in() -> None:
     spur = "?[a] -[:30] -[:330] -[:270] -[:210] ?[a,{-}] -[:150] -:[:30] \\circle"
     assert verdicts(region(hexagon), region(elsewhere)) == [RIGHT, RIGHT]
     assert verdicts(region(hexagon), region(opened)) == [WRONG, WRONG]
+    # Where it stands is asked as little as elsewhere: directions up to 45 degrees off, lengths not at all. The tool
+    # wants the corners within half of its distance from the one that it hangs on.
+    for written in ("-:[:0]", "-:[:30,0.7]", "-:[:30,1.35]"):
+        assert verdicts(region(hexagon), region(hexagon.replace("-:[:30]", written))) == [RIGHT, WRONG], written
+    # A bond of the ring, too; the corners are still about as far from their center.
+    assert verdicts(region(hexagon), region(hexagon.replace("-[:90]", "-[:60]"))) == [RIGHT, WRONG]
     # Six sides and six ties, or one bond to where it hangs.
     for content, bonds in ((hexagon, [12, 12]), (opened, [7, 7]), (spur, [7, 12])):
         assert [len(molecule(content, protocol=protocol).bonds) for protocol in PROTOCOLS] == bonds

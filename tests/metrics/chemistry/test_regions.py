@@ -85,6 +85,7 @@ TWO_WAYS = [
     ("\\chemabove{N}{H}-[2]\\chembelow[2pt]{N}{H}", "\\Chemabove { N } { H } -[:90] \\Chemabove { H } { N }"),
     ("\\charge{90=\\:,0=\\.}{O}-[2]\\lewis{0:,O}", "\\charge{0=\\.,90=\\:}{O} -[:90] \\lewis { 0 : , O }"),
     ("\n  HO% 1\n  -[:30]% 2\n  -[:330]% 3\n  -[:30]OH% 4\n", "H O -[:30] -[:330] -[:30] O H"),
+    ("\n  O% 1\n  =[:30]% 2\n  -[:330]O% 3\n", "O =[:30] -[:330] O"),
     # Bonds: Cram types, the side of a double bond, an offset.
     ("A<[2]B>:[6,2]C<|[2]D=_[1]E=^[:30]F", "A <[:90] B >:[:270,2] C <|[:90] D =[:45] E =[:30] F"),
     ("\\chemfig{A-#(3pt,3pt)[2]B}-[:90,,,,mcfwavy]C", "A -[:90] B ~/[:90] C"),
