@@ -1,4 +1,4 @@
-"""Removes the comments of LaTeX text, and finds where each of its brackets is closed."""
+"""Finds where each bracket of LaTeX text is closed."""
 
 from __future__ import annotations
 
@@ -8,37 +8,11 @@ from collections.abc import Sequence
 from .molecule import UnreadableMolecule
 
 _BRACKET = re.compile(r"\\.|[{}()\[\]]", re.DOTALL)
-_COMMENT = re.compile(r"(?<!\\)((?:\\\\)*|\\[A-Za-z]+)%[^\n]*\n")
 _TEXT = r"[^{}\\]*(?:\\[^{}][^{}\\]*)*"
 _FLAT_GROUP = re.compile(rf"\[[^\[\]{{}}\\]*\]|\{{{_TEXT}(?:\{{{_TEXT}\}}{_TEXT})*\}}")
 """Matches `[...]` without nested brackets, or `{...}` with at most one nested level of braces: most groups."""
 _CLOSING = {"{": "}", "[": "]", "(": ")"}
 _OPENING = {"]": "[", ")": "("}
-
-
-def without_comments(text: str) -> tuple[str, Sequence[int]]:
-    r"""Returns the text without its comments, and the index in `text` of each remaining character and of the end.
-
-    A comment runs from `%` through the line break; on the last line, which has none, `%` begins no comment. A blank
-    replaces a comment right after a command, which keeps the command apart from what follows.
-
-    >>> without_comments("a%b\n\\c%d\ne")
-    ('a\\c e', [0, 4, 5, 6, 9, 10])
-    """
-    if "%" not in text:
-        return text, range(len(text) + 1)
-    kept: list[str] = []
-    offsets: list[int] = []
-    position = 0
-    # There is no comment after the last line break: looking for one at each `%` would be quadratic.
-    for match in _COMMENT.finditer(text, 0, text.rfind("\n") + 1):
-        kept.append(text[position : match.end(1)])
-        offsets += range(position, match.end(1))
-        if match[1][-1:].isalpha():
-            kept.append(" ")
-            offsets.append(match.end(1))
-        position = match.end()
-    return "".join(kept) + text[position:], [*offsets, *range(position, len(text) + 1)]
 
 
 def bracket_ends(text: str) -> dict[int, int]:

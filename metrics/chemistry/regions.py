@@ -10,7 +10,8 @@ import msgspec
 from msgspec.structs import replace
 
 from ..common.budget import Budget
-from .brackets import BracketEnds, match_end, without_comments
+from ..common.text import without_comments
+from .brackets import BracketEnds, match_end
 from .chemfig import read_chemfig
 from .chemfig_source import BLANKS, Submolecule, read_number
 from .limits import STEPS_OF_READING

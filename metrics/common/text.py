@@ -1,11 +1,11 @@
-"""Texts in Unicode code points: their error rates, and truncation for display."""
+"""Texts in Unicode code points: their error rates, their comments in LaTeX, and truncation for display."""
 
 from __future__ import annotations
 
 import difflib
 import re
 import unicodedata
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
@@ -14,6 +14,7 @@ from rapidfuzz.distance import Levenshtein
 P = ParamSpec("P")
 T = TypeVar("T")
 
+_COMMENT = re.compile(r"(?<!\\)((?:\\\\)*|\\[A-Za-z]+)%[^\n]*\n")
 MAX_CACHED_LENGTH = 64
 MAX_MARKS = 30
 """No language needs more combining marks after a character (UAX 15, stream-safe text format)."""
@@ -88,3 +89,28 @@ def _marks() -> tuple[re.Pattern[str], re.Pattern[str]]:
     first, last = (sorted(code for code in codes if code + step not in codes) for step in (-1, 1))
     marks = "".join(f"{chr(start)}-{chr(end)}" for start, end in zip(first, last, strict=True))
     return re.compile(f"[{marks}]"), re.compile(f"[{marks}]{{{MAX_MARKS}}}")
+
+
+def without_comments(text: str) -> tuple[str, Sequence[int]]:
+    r"""Returns LaTeX text without its comments, and the index in `text` of each remaining character and of the end.
+
+    A comment runs from `%` through the line break; on the last line, which has none, `%` begins no comment. A blank
+    replaces a comment right after a command, which keeps the command apart from what follows.
+
+    >>> without_comments("a%b\n\\c%d\ne")
+    ('a\\c e', [0, 4, 5, 6, 9, 10])
+    """
+    if "%" not in text:
+        return text, range(len(text) + 1)
+    kept: list[str] = []
+    offsets: list[int] = []
+    position = 0
+    # There is no comment after the last line break: looking for one at each `%` would be quadratic.
+    for match in _COMMENT.finditer(text, 0, text.rfind("\n") + 1):
+        kept.append(text[position : match.end(1)])
+        offsets += range(position, match.end(1))
+        if match[1][-1:].isalpha():
+            kept.append(" ")
+            offsets.append(match.end(1))
+        position = match.end()
+    return "".join(kept) + text[position:], [*offsets, *range(position, len(text) + 1)]

@@ -1,7 +1,7 @@
 """The normal form of a formula or a table: one LaTeX token after another, in one spelling.
 
-A formula is parsed and printed again (metrics.formula.latex.parser); if it does not parse, the text as given is
-split at blanks, as the released CDM tool does. A table is not parsed. Then the rules on tokens apply: dots and operator
+A formula is parsed and printed again (metrics.formula.latex.parser); if it does not parse, it is split into LaTeX
+tokens, or as given at its blanks, as the released CDM tool does. A table is not parsed. Then the rules on tokens apply: dots and operator
 names are spelled out, delimiters join the commands that size them, colours go, missing braces are filled in.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from ...common.text import without_comments
 from . import commands
 from .parser import (
     BLANK,
@@ -49,18 +50,20 @@ class NormalForm(NamedTuple):
 def normal_form(text: str, released: bool = False) -> NormalForm:
     """Returns the normal form of a formula's or a table's LaTeX; of blank text, no tokens.
 
-    `released`: as the released CDM tool has it, which keeps the last of two scripts of a kind on a nucleus, and splits
-    a text that does not parse at its blanks even where a brace in it is not closed.
+    `released`: as the released CDM tool has it, which joins all lines before it cuts at a comment, keeps the last of
+    two scripts of a kind on a nucleus, and splits a text that does not parse at its blanks.
 
     Raises Unbalanced if a command's argument is missing or has no closing brace.
     """
+    if not released:
+        text = without_comments(text)[0]
     if "tabular" in text:
         return NormalForm(_rewritten(_table_tokens(text)))
+    clean = clean_formula(text, released)
     try:
-        return NormalForm(_rewritten(normal_tokens(clean_formula(text), released)))
+        return NormalForm(_rewritten(normal_tokens(clean, released)))
     except Unparsable:
-        plain = plain_text(text)
-        return NormalForm(_rewritten(plain.split() if released else _unparsed_tokens(plain)), parsed=False)
+        return NormalForm(_rewritten(plain_text(text).split() if released else visible_tokens(clean)), parsed=False)
 
 
 def closing(tokens: list[str], opening: int, pair: tuple[str, str] = ("{", "}")) -> int:
@@ -87,15 +90,6 @@ def _table_tokens(text: str) -> list[str]:
     if "\\end{tabular}" not in text.replace(BLANK, ""):
         text += "\\end{tabular}"
     return visible_tokens(text)
-
-
-def _unparsed_tokens(text: str) -> list[str]:
-    """Splits a text at its blanks, or into LaTeX tokens if it has an unclosed brace.
-
-    TeX closes such a brace at the end of the formula, which requires the brace to be a token of its own.
-    """
-    tokens = visible_tokens(without_comment(text))
-    return tokens if tokens.count("{") > tokens.count("}") else text.split()
 
 
 def _rewritten(tokens: list[str]) -> tuple[str, ...]:

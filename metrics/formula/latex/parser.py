@@ -19,6 +19,7 @@ _CONTROL_CHARACTER = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ud800-\u
 _UNESCAPED_PERCENT = re.compile(r"(?<!\\)((?:\\\\)*)%")
 _LABEL = re.compile(r"\\label\s*\{[^{}]*\}")
 _DROPPED = re.compile(r"\\[~>]|\$")
+_DROPPED_OR_COMMAND = re.compile(r"\\[~>]|\$|(\\.)", re.DOTALL)
 _ROMAN_GROUP = re.compile(r"\{ ?\\rm(?![a-zA-Z])|\\rm(?=\{)\{")
 _COLUMN_PAIRS = re.compile(r"(\\begin\s*\{\s*(?:alignat|alignedat|xalignat)\*?\s*\})\s*\{\s*\d*\s*\}")
 _RENAMED = {
@@ -64,15 +65,16 @@ def plain_text(text: str) -> str:
     return _CONTROL_CHARACTER.sub(BLANK, text)
 
 
-def clean_formula(text: str) -> str:
+def clean_formula(text: str, released: bool) -> str:
     """Returns the text of a formula, cleaned up for the parser.
 
     Renames aligned environments to one name, removes comments, labels and dollars, and, if there are no rows, turns
-    line breaks into thin spaces. The steps are in the order of the released CDM tool.
+    line breaks into thin spaces. The steps are in the order of the released CDM tool, which drops the sign `\\$`, too.
     """
     text = _COLUMN_PAIRS.sub(r"\1", plain_text(text))
     text = _ENVIRONMENT.sub(lambda mark: f"\\{mark[1]}{{{name}}}" if (name := _RENAMED[mark[2]]) else BLANK, text)
-    text = _DROPPED.sub(BLANK, without_comment(text))
+    text = without_comment(text)
+    text = _DROPPED.sub(BLANK, text) if released else _DROPPED_OR_COMMAND.sub(lambda mark: mark[1] or BLANK, text)
     text = _LABEL.sub("", text)
     if not any(word in text for word in _ROWS):
         text = text.replace("\\\\", "\\,")
@@ -110,15 +112,15 @@ class Unparsable(Exception):
     """The text is not a formula of the grammar; the message says what was expected."""
 
 
-def normal_tokens(text: str, last_script: bool) -> list[str]:
+def normal_tokens(text: str, released: bool) -> list[str]:
     """Returns the tokens of a formula in the one spelling.
 
-    If a nucleus has two scripts of a kind, the second one gets an empty nucleus of its own, as TeX sets it; with
-    `last_script`, only the last one is kept, as in the released CDM tool.
+    If a nucleus has two scripts of a kind, the second one gets an empty nucleus of its own, as TeX sets it. The
+    `released` CDM tool keeps only the last one, and spells `\\operatorname{sup}` otherwise than `\\sup`.
 
     Raises Unparsable if the text is not in the grammar.
     """
-    reader = _Reader(split(text), last_script)
+    reader = _Reader(split(text), released)
     tokens = reader.expression()
     reader.expect(_END_OF_INPUT)
     return tokens
@@ -127,10 +129,10 @@ def normal_tokens(text: str, last_script: bool) -> list[str]:
 class _Reader:
     """Parses the tokens of a formula from left to right; while `_in_text` is set, blanks are significant."""
 
-    def __init__(self, tokens: list[str], last_script: bool) -> None:
+    def __init__(self, tokens: list[str], released: bool) -> None:
         self._tokens = [*tokens, _END_OF_INPUT]
         self._at = 0
-        self._last_script = last_script
+        self._released = released
         self._depth = 0
         self._in_text = False
         self._roman = False
@@ -203,7 +205,7 @@ class _Reader:
                 return before + _printed_scripts(lower, upper)
             self._take()
             script = self._primes() if token == "'" else self._argument()
-            doubled = (lower if token == "_" else upper) is not None and not self._last_script
+            doubled = (lower if token == "_" else upper) is not None and not self._released
             if doubled and token == "^" and upper and only_primes:
                 script = [*upper[:-1], *script[1:]]
             elif doubled:
@@ -330,8 +332,9 @@ class _Reader:
             self._take()
             return [token, *self._argument()]
         argument = self._argument()
-        name = "".join(argument[1:-1])
-        return ["\\" + name] if token == "\\operatorname" and f"\\{name}" in commands.RESTORED else [token, *argument]
+        name = "\\" + "".join(argument[1:-1])
+        is_restored = name in commands.RESTORED and (self._released or name not in commands.LIMIT_OPERATORS)
+        return [name] if token == "\\operatorname" and is_restored else [token, *argument]
 
     def _font(self, font: str) -> list[str]:
         """Reads the argument of a font command; \\mathrm spells out Greek letters, as the released tool does."""
