@@ -1,8 +1,9 @@
 """The normal form of a formula or a table: one LaTeX token after another, in one spelling.
 
 A formula is parsed and printed again (metrics.formula.latex.parser); if it does not parse, it is split into LaTeX
-tokens, or as given at its blanks, as the released CDM tool does. A table is not parsed. Then the rules on tokens apply: dots and operator
-names are spelled out, delimiters join the commands that size them, colours go, missing braces are filled in.
+tokens, or as given at its blanks, as the released CDM tool does. A table is not parsed. Then the rules on tokens apply:
+dots and operator names are spelled out, delimiters join the commands that size them, colours go, missing braces are
+filled in.
 """
 
 from __future__ import annotations
