@@ -127,7 +127,8 @@ class MetricSpec:
     rank: its place, from 1, among the metrics by which systems are ranked; None: not ranked by it.
     denominator: the statistic whose sum counts what the metric of a corpus is a share or a mean of, or several with
     ` + ` between them; a `*` in it matches any text, and the placeholder of a family the member. It determines
-    how many samples, or clusters, the metric is based on (`metrics.statistics.measured`).
+    how many samples, or clusters, the metric is based on (`metrics.statistics.measured`). Without one the metric
+    has no interval.
     per_sample: what each sample that counts adds to the denominator, if that is always the same.
     classes: for a mean over classes with equal weights, however few samples a class has: the family whose members have
     the number of samples of each class as denominators, such as `task1.recall[CLASS]`.

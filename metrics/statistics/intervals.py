@@ -55,9 +55,9 @@ def interval(
     """Returns the interval of one metric; see the module for the methods.
 
     error: the `spread` of the replicates [R], which are NaN if the metric has no value. units: how many count for
-    the metric. None if there is no error, or the metric has no value.
+    the metric; 0 if it has no denominator. None if there is no error, no value or no denominator.
     """
-    if value is None or error is None:
+    if value is None or error is None or not units:
         return None
     low, high = spec.bounds
     if low is not None and high is not None:

@@ -43,7 +43,8 @@ class PairedDifference:
 
     baseline, candidate: the values; None if a system has nothing to measure.
     difference: candidate - baseline; None if either is None.
-    error: the standard error of the difference; None if fewer than half of the replicates have one.
+    error: the standard error of the difference; None if fewer than half of the replicates have one, or the metric has
+    no denominator.
     interval: of the difference; None if `error` is None, or a metric without bounds is based on a single unit.
     units: how many samples, or clusters, count for the metric: the smaller number of both systems.
     detectable: the smallest true difference whose `interval` excludes 0 with a probability of 80 %, at most the width
@@ -86,7 +87,7 @@ def paired_differences(
         units = min(baseline.units.get(name, 0.0), candidate.units.get(name, 0.0))
         difference = None if before is None or after is None else after - before
         error = None if difference is None else errors[name]
-        if difference is None or error is None:
+        if difference is None or error is None or not units:
             differences[name] = PairedDifference(before, after, difference, None, None, units, None)
             continue
         spec = spec_of(type(benchmark), name)

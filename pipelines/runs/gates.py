@@ -45,7 +45,7 @@ from .run import Run
 
 NIGHTS = 365
 _ONLY_LOOK = "would fail as the only look, not as one of {}"
-_NO_INTERVAL = "fewer than half of the replicates have a value, all have the same, or there are none"
+_NO_INTERVAL = "fewer than half of the replicates have a value, all have the same, there are none, or the metric has no denominator"
 
 
 def with_verdicts(run: Run, baseline: Run | None) -> Run:
@@ -183,7 +183,7 @@ class _GateEvaluator:
             if worst >= -ROUNDING and self._may_hide(value, sign, bound):
                 yield _Check(
                     "inconclusive",
-                    f"{text} is {good} {limit}, but its samples vary too little to show a rare, large loss",
+                    f"{text} is {good} {limit}, but samples as few or as similar as its own may hide a rare, large loss",
                 )
             elif worst >= -ROUNDING:
                 yield _Check("pass", f"{text} is {good} {limit}")
@@ -330,7 +330,7 @@ class _GateEvaluator:
             return reason
         cautious = min(map(self.spec.signed_value, paired.cautious or ends))
         if self.gate.judge == "interval" and not paired.same_predictions and cautious < self.limit:
-            return f"fewer than {MIN_DIFFERING_UNITS} units may differ"
+            return f"the sums do not show that {MIN_DIFFERING_UNITS} units differ"
         return None
 
     def _apart(self, ours: _Side, theirs: _Side, same_predictions: bool) -> tuple[float, str]:

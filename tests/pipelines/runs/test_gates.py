@@ -197,7 +197,7 @@ def test_where_nothing_differs_only_the_same_predictions_are_equal_for_sure() ->
         gates = [Gate(not_worse_than="baseline", margin=margin) for margin in (0, 0.006, 0.008)]
         found = [verdict(gate, part(320), against) for gate in gates]
         assert [each.verdict for each in found] == words
-        assert ("fewer than 20 units may differ" in found[0].reason) == (words[0] != "pass")
+        assert ("the sums do not show that 20 units differ" in found[0].reason) == (words[0] != "pass")
 
 
 LEFT_OUT = (300, 396, 0, 4)
@@ -413,7 +413,10 @@ OURS = {"ours": {"": GOOD}}
 NOTHING: Any = {"ground_truth": {"read": 0, "scored": 0, "missing_prediction": 0}}
 NOTHING_DRAWN = PackedReplicates.of(SumTable.of([Sums()] * REPLICATES))
 UNDRAWN = {"ours": {"": GOOD._replace(sums=msgspec.structs.replace(GOOD.sums, replicates=NOTHING_DRAWN))}}
-NO_INTERVAL = "has no interval: fewer than half of the replicates have a value, all have the same, or there are none"
+NO_INTERVAL = (
+    "has no interval: fewer than half of the replicates have a value, all have the same, there are none, or the metric "
+    "has no denominator"
+)
 OTHER_SAMPLES = (
     "+0 (+0 to +0) from the baseline; one side measured 360 samples more, "
     "which may hide a loss beyond the margin of 0.99"
