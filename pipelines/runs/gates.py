@@ -45,7 +45,10 @@ from .run import Run
 
 NIGHTS = 365
 _ONLY_LOOK = "would fail as the only look, not as one of {}"
-_NO_INTERVAL = "fewer than half of the replicates have a value, all have the same, there are none, or the metric has no denominator"
+_NO_INTERVAL = (
+    "fewer than half of the replicates have a value, all have the same, there are none, or the metric has no "
+    "denominator"
+)
 
 
 def with_verdicts(run: Run, baseline: Run | None) -> Run:
@@ -183,7 +186,7 @@ class _GateEvaluator:
             if worst >= -ROUNDING and self._may_hide(value, sign, bound):
                 yield _Check(
                     "inconclusive",
-                    f"{text} is {good} {limit}, but samples as few or as similar as its own may hide a rare, large loss",
+                    f"{text} is {good} {limit}, but samples as few or as similar as these may hide a rare, large loss",
                 )
             elif worst >= -ROUNDING:
                 yield _Check("pass", f"{text} is {good} {limit}")
