@@ -67,6 +67,6 @@ def draw_pairs(
             width = max(width, side.boxes.size[0])
             y += side.boxes.size[1] + _GAP
     if len(pairs) > MAX_PAIRS:
-        write(f"{len(pairs) - MAX_PAIRS} more formulas are not drawn")
+        write(f"more formulas, not drawn: {len(pairs) - MAX_PAIRS}")
         y += _CAPTION + _GAP
     return drawing.document(width, y)

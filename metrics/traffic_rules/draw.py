@@ -61,7 +61,7 @@ def _draw_true(
         places[rule["id"]] = y + height / 2
         y += height + 10
     others = [rule["id"] for rule in rules[MAX_RULES:]]
-    return dict.fromkeys(others, y + 12) | places, _write_more(drawing, len(others), "rules are not drawn", y)
+    return dict.fromkeys(others, y + 12) | places, _write_more(drawing, len(others), "rules, not drawn", y)
 
 
 def _draw_unpaired(drawing: Drawing, predicted: Sequence[str], unpaired: Sequence[int], y: float) -> float:
@@ -78,7 +78,7 @@ def _write_more(drawing: Drawing, left_out: int, words: str, y: float) -> float:
     """Writes how many are left out, if any; returns the y below."""
     if left_out <= 0:
         return y
-    drawing.text(MARGIN, y + 16, f"{left_out} more {words}", SOFT)
+    drawing.text(MARGIN, y + 16, f"more {words}: {left_out}", SOFT)
     return y + 24
 
 
@@ -91,7 +91,7 @@ def _rule(rule: Mapping[str, Any], alone: bool) -> tuple[Style, list[str]]:
     lines = [_fault(fault) for fault in rule["wrong"][:MAX_FAULTS]]
     left_out = len(rule["wrong"]) - MAX_FAULTS
     if left_out > 0:
-        lines.append(f"{left_out} more properties are wrong")
+        lines.append(f"more wrong properties: {left_out}")
     return (MATCHED if rule["right"] else WRONG), lines
 
 
@@ -126,5 +126,5 @@ def _draw_edges(
         drawing.box(LANE_X, y - 12, LANE_X + LANE_WIDTH, y + 12, LANE)
         drawing.text(LANE_X + 8, y + 4, f"lane {line}", limit=13)
     if lane_count > len(ends):
-        drawing.text(LANE_X, top + 16 + len(ends) * 34, f"{lane_count - len(ends)} more lanes", SOFT)
+        drawing.text(LANE_X, top + 16 + len(ends) * 34, f"more lanes: {lane_count - len(ends)}", SOFT)
     return max(bottom, max(ends.values(), default=0.0) + 34)

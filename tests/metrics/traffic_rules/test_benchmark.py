@@ -214,8 +214,8 @@ def test_a_picture_shows_so_much_of_each_kind() -> None:
     found = texts(drawn("traffic_rules", {"rules": truth}, {"rules": predicted}))
     counts = [sum(text.startswith(word) for text in found) for word in ("rule ", "predicted rule ", "lane ", "0: 1 is")]
     assert counts == [40, 40, 60, 40]
-    said = ("2 more properties are wrong", "24 more lanes", "2 more rules are not drawn")
-    more = "2 more predicted rules, paired with none"
+    said = ("more wrong properties: 2", "more lanes: 24", "more rules, not drawn: 2")
+    more = "more predicted rules, paired with none: 2"
     assert [found.count(each) for each in (*said, more)] == [40, 1, 1, 1]
     assert NO_RULE in found
 
@@ -228,5 +228,5 @@ def test_edges_that_are_not_shown_are_counted_and_those_of_rules_that_are_not_dr
     said = make_benchmark("traffic_rules").explain(details)
     assert said == ["45 of 45 rules have all properties right", "344 edges right, 0 edges missed, 0 edges wrong"]
     found = texts(drawn("traffic_rules", {"rules": truth}, {"rules": predicted}))
-    assert {"5 more rules are not drawn", "240 more lanes"} < {*found}  # 300 of which 60 are drawn
+    assert {"more rules, not drawn: 5", "more lanes: 240"} < {*found}  # 300 of which 60 are drawn
     assert NO_RULE not in found
