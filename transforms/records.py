@@ -15,6 +15,8 @@ from typing import Any, Literal, TypeVar
 
 import msgspec
 
+from ..metrics.common.text import with_codes
+
 if sys.version_info >= (3, 14):
     from compression import zstd as zstd
 else:
@@ -253,4 +255,4 @@ def printable(text: str) -> str:
 
     Text of an input, such as the name of a column, may contain line ends and control sequences of a terminal.
     """
-    return "".join(c if c.isprintable() else f"<U+{ord(c):04X}>" for c in text)
+    return with_codes(text)

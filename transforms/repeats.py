@@ -19,7 +19,7 @@ from ..metrics.scoring import Outcome, Status
 from ..metrics.statistics.sums import Sums
 from .hashes import digest
 from .records import ColumnsReader, EncodedRecord, InputProblem
-from .scored import NO_DETAILS, BatchDecoder, PairedSample, ScoredBatch, ScoredSample
+from .scored import NO_DETAILS, BatchDecoder, PairedSample, ScoredBatch, ScoredSample, hash_of
 
 REPEAT = "repeat"
 """The field of a prediction that holds its repeat."""
@@ -32,8 +32,13 @@ _READER = ColumnsReader([REPEAT])
 _OUTCOME = "repeat "
 
 
+class _Repeat(msgspec.Struct):
+    status: Status
+
+
 class _Folded(msgspec.Struct):
     worst: str
+    repeats: dict[str, _Repeat]
 
 
 _FOLDED = msgspec.json.Decoder(_Folded | None)
@@ -65,6 +70,29 @@ def worst_of(details: bytes | str) -> str | None:
     """Returns the label of the worst repeat, from the details of a row; None if no repeat has a score."""
     folded = _FOLDED.decode(details)
     return None if folded is None else folded.worst
+
+
+def hashes_of(
+    predictions: Iterable[EncodedRecord], details: bytes | str, kind: type[msgspec.Struct]
+) -> set[str | None]:
+    """Returns the hashes that a row with these details may have if its sample had these predictions.
+
+    There are two if a repeat was rejected, as the row does not say by which side; none if nothing was scored. kind: the
+    type of a prediction.
+    """
+    folded = _FOLDED.decode(details)
+    if folded is None:
+        return set()
+    repeats, now = folded.repeats, {label_of(each): hash_of(each, kind) for each in predictions}
+
+    def status(label: str, of_rejected: str) -> str | None:
+        if label not in now:
+            return None
+        was_rejected = repeats[label].status == "rejected" and now[label] is not None
+        return of_rejected if was_rejected else "scored" if repeats[label].status == "scored" else "rejected"
+
+    hashes = [now.get(label) for label in repeats]
+    return {_hash([*repeats], hashes, [status(label, word) for label in repeats]) for word in ("rejected", "unmatched")}
 
 
 def outcome_of(label: str) -> str:
@@ -185,7 +213,7 @@ class Repeats:
             coverage=_coverage(runs, status),
             statistics=fold_statistics(type(self._benchmark), scores) if scores else None,
             metrics=fold_metrics([score.metrics for score in scores.values()]),
-            prediction_hash=_hash(labels, runs),
+            prediction_hash=_hash(labels, [each.prediction_hash for each in runs], statuses),
             details=msgspec.json.encode({"worst": labels[worst], "repeats": details}) if scores else NO_DETAILS,
         )
 
@@ -205,9 +233,8 @@ def _coverage(runs: Sequence[ScoredSample], status: Status) -> Mapping[str, int]
     return {**counts, **{name: count for name, count in more.items() if count}}
 
 
-def _hash(labels: Sequence[str], runs: Sequence[ScoredSample]) -> str | None:
+def _hash(labels: Sequence[str], hashes: Sequence[str | None], statuses: Sequence[str | None]) -> str | None:
     """Returns the hash of the predictions of all repeats; None without any."""
-    hashes = [(label, each.prediction_hash, each.prediction_status) for label, each in zip(labels, runs, strict=True)]
-    if all(status is None for *_, status in hashes):
+    if not any(statuses):
         return None
-    return digest(msgspec.json.encode(hashes)).hex()
+    return digest(msgspec.json.encode([*zip(labels, hashes, statuses, strict=True)])).hex()

@@ -176,6 +176,14 @@ class ScoredBatch:
         self.samples.append(sample.scored(outcome, prediction_status))
 
 
+def hash_of(record: EncodedRecord, kind: type[msgspec.Struct]) -> str | None:
+    """Returns the hash of a record of type `kind`; None if it cannot be decoded."""
+    try:
+        return record_hash(record.decode(kind))
+    except _NOT_DECODED:
+        return None
+
+
 class BatchDecoder:
     """Decodes the records of samples, and the columns that the run needs. plan: as given."""
 

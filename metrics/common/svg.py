@@ -13,7 +13,7 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 from .boxes import Corners, corner_points
-from .text import truncated
+from .text import truncated, unseen
 
 INK, SOFT = "#222222", "#6b7280"
 WIDTH = 620.0
@@ -217,5 +217,5 @@ def with_picture(drawing: str, picture: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Returns text with U+FFFD for characters that XML does not allow or that change the direction of a line."""
-    return "".join(c if c.isprintable() and not "\ufdd0" <= c <= "\ufdef" else "\ufffd" for c in text)
+    """Returns text with U+FFFD for characters that nobody sees: XML does not allow some, some turn a line around."""
+    return unseen().sub("\ufffd", text)

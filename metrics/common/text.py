@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from functools import lru_cache, wraps
 from typing import Concatenate, ParamSpec, TypeVar
 
@@ -82,13 +82,46 @@ def normalized(text: str) -> str:
 @lru_cache(maxsize=1)
 def _marks() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Returns the patterns of one and of 30 characters that are, or decompose to start with, combining marks."""
-    # No marks are encoded before or after. A class of ranges is searched faster than one of characters.
-    codes = {
-        code for code in range(0x300, 0x20000) if unicodedata.combining(unicodedata.normalize("NFD", chr(code))[0])
-    }
-    first, last = (sorted(code for code in codes if code + step not in codes) for step in (-1, 1))
-    marks = "".join(f"{chr(start)}-{chr(end)}" for start, end in zip(first, last, strict=True))
+    # No marks are encoded before or after.
+    marks = _ranges(
+        {code for code in range(0x300, 0x20000) if unicodedata.combining(unicodedata.normalize("NFD", chr(code))[0])}
+    )
     return re.compile(f"[{marks}]"), re.compile(f"[{marks}]{{{MAX_MARKS}}}")
+
+
+def _ranges(codes: Set[int]) -> str:
+    """Returns what a class of these code points holds; ranges are searched faster than single characters."""
+    first, last = (sorted(code for code in codes if code + step not in codes) for step in (-1, 1))
+    return "".join(f"{chr(start)}-{chr(end)}" for start, end in zip(first, last, strict=True))
+
+
+_UNSEEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp", "Zs"})
+_UNSEEN_OTHERS = (
+    "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2065\u2800\u3164\ufdd0-\ufdef\ufe00-\ufe0f\uffa0\ufff0-\ufff8"
+    "\ufffe\uffff\U000e0000-\U000e0fff"
+)
+"""Of other categories: what Unicode lets a font ignore (Default_Ignorable_Code_Point), the Braille blank, and code
+points that are not characters."""
+
+
+@lru_cache
+def unseen(seen: str = "") -> re.Pattern[str]:
+    """Returns the pattern of a character that no reader sees, or takes for a blank, except for those in `seen`.
+
+    These are controls, marks of direction and format, surrogates, all separators but the plain blank, and others.
+    """
+    # Those that are encoded after these are among the others.
+    codes = {code for code in range(0x20000) if unicodedata.category(chr(code)) in _UNSEEN_CATEGORIES}
+    return re.compile(f"[{_ranges(codes - set(map(ord, seen)) - {0x20})}{_UNSEEN_OTHERS}]")
+
+
+def with_codes(text: str, seen: str = "") -> str:
+    """Returns text with the code point of each unseen character in its place, such as `<U+202E>`.
+
+    >>> with_codes("co\\xadop")
+    'co<U+00AD>op'
+    """
+    return unseen(seen).sub(lambda match: f"<U+{ord(match[0]):04X}>", text)
 
 
 def without_comments(text: str) -> tuple[str, Sequence[int]]:

@@ -15,14 +15,15 @@ import msgspec
 import pyarrow.dataset as ds
 from apache_beam.options.pipeline_options import PipelineOptions
 
+from ...metrics.benchmark import AnyBenchmark
 from ...transforms.blocks import bucket_count
 from ...transforms.io.record_files import Kind, encoded
 from ...transforms.pair import PairBySample
 from ...transforms.read import ReadRowBlocks, sample_ids
 from ...transforms.records import JSON, EncodedRecord, Encoding, InputProblem, Quarantined
-from ...transforms.repeats import prediction_of, worst_of
+from ...transforms.repeats import hashes_of, prediction_of, worst_of
 from ...transforms.rows import RowSource, is_one_of
-from ...transforms.scored import PairedSample
+from ...transforms.scored import PairedSample, hash_of
 from ..config import settings
 from ..config.errors import UsageError, as_input_errors
 from ..inputs.inputs import Inputs, find_inputs
@@ -104,8 +105,8 @@ class Selection(RowSource):
 
     @property
     def columns(self) -> list[str]:
-        """The columns of a row that its records do not have."""
-        return ["sample_id", "system", "status", *self.metrics, "details"]
+        """The columns of a row that its records do not have, and what it says of these."""
+        return ["sample_id", "system", "status", *self.metrics, "details", *_Scored.__struct_fields__]
 
     def where(self) -> Any:
         """Returns the filter of the rows; also reads the list of samples."""
@@ -129,13 +130,14 @@ def build_selection(
 
     The rows are paired as one more side of the samples.
     """
-    folder, buckets = launch.block_folder(pipeline), bucket_count(inputs.files)
+    folder, buckets, configuration = launch.block_folder(pipeline), bucket_count(inputs.files), inputs.configuration
     rows = pipeline | "Below" >> ReadRowBlocks({len(inputs.systems): selection}, buckets, folder)
-    sides, repeats = (rows, inputs.read(pipeline).records), inputs.configuration.settings.repeats
+    sides, repeats = (rows, inputs.read(pipeline).records), configuration.settings.repeats
     pair = PairBySample((*inputs.systems, ROWS), repeats=[0] if repeats else [])
     paired = sides | "Sides" >> beam.Flatten() | "Pair" >> pair
     _ = paired.quarantine | "Gone" >> beam.Map(_check_not_gone)
-    selected = paired.batches | "Selected" >> beam.FlatMap(_joined, repeats) | "Encode" >> beam.Map(encoded)
+    joined = paired.batches | "Selected" >> beam.FlatMap(_joined, configuration.benchmark, repeats)
+    selected = joined | "Encode" >> beam.Map(encoded)
     return selected, pipeline | "NoneRejected" >> beam.Create([])
 
 
@@ -148,15 +150,50 @@ def _check_not_gone(entry: Quarantined) -> None:
         raise InputProblem(f"sample {entry.sample_id} of the run is no longer in its ground truth; evaluate again")
 
 
-def _joined(samples: Sequence[PairedSample], repeats: bool) -> Iterator[dict[str, Any]]:
+class _Scored(msgspec.Struct):
+    """The records that a row was scored from, see transforms.rows.sample_schema."""
+
+    prediction_status: str | None
+    truth_hash: str | None
+    prediction_hash: str | None
+
+
+def _check_not_changed(
+    sample: PairedSample, scored: _Scored, details: bytes, benchmark: AnyBenchmark, repeats: bool
+) -> None:
+    """Raises InputProblem if a record of a sample is not the one that the run scored.
+
+    A record that the run could not read, or did not because the other one was rejected, has no score to be of another.
+    """
+    if scored.truth_hash not in (None, hash_of(sample.truth, benchmark.truth_type)):
+        raise _changed(sample, "ground truth")
+    predictions = [each for each in sample.predictions if each is not None and each.side == 0]
+    had_any = scored.prediction_status is not None
+    if had_any != bool(predictions):
+        raise _changed(sample, "prediction")
+    if had_any and scored.prediction_status != "unmatched":
+        kind = benchmark.prediction_type
+        hashes = hashes_of(predictions, details, kind) if repeats else {hash_of(predictions[0], kind)}
+        if hashes and scored.prediction_hash not in hashes:
+            raise _changed(sample, "prediction")
+
+
+def _changed(sample: PairedSample, side: str) -> InputProblem:
+    fix = "evaluate again, or give the files of the run by --ground-truth and --predictions"
+    return InputProblem(f"the {side} of sample {sample.sample_id} is not as the run read it; {fix}")
+
+
+def _joined(samples: Sequence[PairedSample], benchmark: AnyBenchmark, repeats: bool) -> Iterator[dict[str, Any]]:
     for sample in samples:
         row = prediction_of(sample, 1)  # The rows are the side after the only system.
         if row is not None:
             # sample_id is text, the other cells stay JSON.
             cells = row.decode(dict[str, msgspec.Raw])
-            prediction = prediction_of(sample, 0, worst_of(bytes(cells["details"])) if repeats else None)
+            details = bytes(cells["details"])
+            _check_not_changed(sample, row.decode(_Scored), details, benchmark, repeats)
+            prediction = prediction_of(sample, 0, worst_of(details) if repeats else None)
             yield {
-                **cells,
+                **{name: cell for name, cell in cells.items() if name not in _Scored.__struct_fields__},
                 "sample_id": sample.sample_id,
                 "ground_truth": _record(sample.truth),
                 "prediction": None if prediction is None else _record(prediction),

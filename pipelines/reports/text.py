@@ -6,19 +6,14 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from ...metrics.common.text import truncated
+from ...metrics.common.text import truncated, unseen, with_codes
 from ..runs.numbers import fixed
 
 MAX_CELL_LENGTH = 160
 MAX_ID_LENGTH, MAX_LABEL_LENGTH, MAX_TEXT_LENGTH = 200, 300, 2_000
 
-_UNSEEN = (
-    "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\ufdd0-\ufdef"
-    "\ufffe\uffff\U000e0000-\U000e007f"
-)
-"""Control characters, bidirectional marks, invisible characters, and code points that are not characters."""
-_CONTROL = re.compile(f"[{_UNSEEN}]")
-_IN_JSON = re.compile(rf"\\(?:u00([01][0-9a-f])|([bfr])|.)|([{_UNSEEN}])")
+_SEEN = "\t\n"
+"""A page shows them as they are."""
 _BLANKS = re.compile(r"[ \t\r\n]+")
 _ESCAPES = {"b": 8, "f": 12, "r": 13}
 
@@ -28,7 +23,7 @@ def visible(text: str) -> str:
 
     Line feeds and tabs are unchanged; carriage returns are not.
     """
-    return _CONTROL.sub(lambda match: f"<U+{ord(match[0]):04X}>", text)
+    return with_codes(text, _SEEN)
 
 
 def visible_json(text: str) -> str:
@@ -40,12 +35,12 @@ def visible_json(text: str) -> str:
             return match[0]
         return f"<U+{int(code, 16) if code else _ESCAPES[short] if short else ord(plain):04X}>"
 
-    return _IN_JSON.sub(number, text)
+    return re.sub(rf"\\(?:u00([01][0-9a-f])|([bfr])|.)|({unseen(_SEEN).pattern})", number, text)
 
 
 def drawable(drawing: str) -> str:
     """Returns an SVG document with U+FFFD for each character that `visible` would write as its code point."""
-    return _CONTROL.sub("\ufffd", drawing)
+    return unseen(_SEEN).sub("\ufffd", drawing)
 
 
 def clipped(text: str, limit: int = MAX_TEXT_LENGTH) -> str:

@@ -223,9 +223,13 @@ def test_repeats_that_one_side_alone_measured_may_hide_a_loss(tmp_path: Path) ->
 
 
 def test_a_selection_has_the_prediction_of_the_worst_repeat(tmp_path: Path) -> None:
-    """The worst of c is missing, as its other one is rejected; d has no score, so its first prediction is shown."""
-    truths: list[Record] = [{"sample_id": name, "text": 3 if name == "d" else "xx"} for name in "abcd"]
+    """The worst of c is missing, as its other one is rejected; d has no score, so its first prediction is shown.
+
+    Of e and f, one is rejected by the benchmark.
+    """
+    truths: list[Record] = [{"sample_id": name, "text": 3 if name == "d" else "xx"} for name in "abcdef"]
     texts = [("a", 1, "xx"), ("a", 2, "x"), ("b", 1, "xx"), ("b", "2", "x"), ("c", 2, 7), ("d", 2, "x"), ("d", 1, "x")]
+    texts += [("e", 1, "prediction is bad"), ("e", 2, "x"), ("f", 1, "score fails"), ("f", 2, "x")]
     given = [{"sample_id": name, "repeat": repeat, "text": text} for name, repeat, text in texts]
     output = scored(tmp_path / "run", given, truths=truths).output
     listed = ("--samples", tmp_path / "run-t.jsonl", "--output", tmp_path / "o.jsonl")
@@ -233,9 +237,12 @@ def test_a_selection_has_the_prediction_of_the_worst_repeat(tmp_path: Path) -> N
     found = [json.loads(line) for line in (tmp_path / "o.jsonl").read_bytes().splitlines()]
     shown = [each["prediction"] and each["prediction"]["repeat"] for each in found]
     assert (shown, [each["details"] and each["details"]["worst"] for each in found]) == (
-        [2, "2", None, 2],
-        ["2", "2", "1", None],
+        [2, "2", None, 2, 2, 2],
+        ["2", "2", "1", None, "2", "2"],
     )
+    # A repeat that has changed is refused although another one is shown.
+    write_lines(tmp_path / "run-p.jsonl", [{**each, "text": "xxx"} if each == given[2] else each for each in given])
+    assert refused("select", output, *listed).startswith("the prediction of sample b is not as the run read it; ")
 
 
 def test_runs_with_other_numbers_of_repeats_are_not_compared_but_gated(run: Run, tmp_path: Path) -> None:

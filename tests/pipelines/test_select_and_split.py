@@ -132,6 +132,38 @@ def test_inputs_that_have_moved_or_changed_are_told_and_can_be_given(run: Run, t
     assert not list(there.glob("o.jsonl*"))
 
 
+@pytest.mark.parametrize(
+    ("side", "place", "text", "told"),
+    [
+        # What the benchmark does not read may change.
+        ("p", 2, "xxxxx", ""),
+        ("t", 2, "xx", ""),
+        ("p", 2, "xx", "the prediction of sample c"),
+        ("t", 2, "xxxxx", "the ground truth of sample c"),
+        ("t", 2, 7, "the ground truth of sample c"),
+        # The prediction is gone, could not be read, or was missing.
+        ("p", 0, None, "the prediction of sample a"),
+        ("p", 3, "xx", "the prediction of sample d"),
+        ("p", 4, "xx", "the prediction of sample e"),
+    ],
+)
+def test_records_that_are_not_those_of_the_scores_are_refused(
+    run: Run, tmp_path: Path, side: str, place: int, text: Any, told: str
+) -> None:
+    records: dict[str, list[Any]] = {"t": [*TRUTHS], "p": [*POOR]}
+    record = {"sample_id": "abcde"[place], "text": text, "more": 1}
+    records[side][place : place + 1] = [] if text is None else [record]
+    truths, predictions = (write_lines(tmp_path / f"{name}.jsonl", each) for name, each in records.items())
+    given = ("--samples", run.output.parent / "t.jsonl", "--ground-truth", truths, "--predictions", predictions)
+    if told:
+        fix = "evaluate again, or give the files of the run by --ground-truth and --predictions"
+        found = refused("select", f"{run.output}:poor", *given, "--output", tmp_path / "o.jsonl")
+        assert found == f"{told} is not as the run read it; {fix}"
+        assert not list(tmp_path.glob("o.jsonl*"))
+    else:
+        assert ids(written(tmp_path / "o.jsonl", "select", f"{run.output}:poor", *given)) == "abcde"
+
+
 RECORDS: list[dict[str, Any]] = [
     {"sample_id": f"s{n:02}", "text": "x", "page": page, "words": ["a"], "source": n % 3}
     for n in range(40)

@@ -18,7 +18,7 @@ from beamscore.metrics.common.assignment import best_pairs, best_pairs_below, be
 from beamscore.metrics.common.boxes import area, bounding_box, box_iou, pixel_iou, shared_area
 from beamscore.metrics.common.budget import Budget, OutOfBudget
 from beamscore.metrics.common.svg import Drawing, Style
-from beamscore.metrics.common.text import character_error_rate, normalized
+from beamscore.metrics.common.text import character_error_rate, normalized, unseen
 from tests.metrics.samples import SVG, edit_distance
 from tests.metrics.samples import best_sum as plain_best_sum
 
@@ -102,6 +102,15 @@ def test_the_side_whose_size_is_at_fault_is_rejected() -> None:
     exact = Budget(10)
     exact.spend(10)
     assert (exact.steps, exact.left) == (10, 0)
+
+
+def test_every_control_mark_of_format_and_blank_is_unseen() -> None:
+    """In every plane of Unicode; the others are listed."""
+    hidden = {"Cc", "Cf", "Cs", "Zl", "Zp", "Zs"}
+    seen = {text for text in map(chr, range(0x110000)) if not unseen("\t\n").match(text)}
+    assert {text for text in seen if unicodedata.category(text) in hidden} == {"\t", "\n", " "}
+    assert not seen & set("\u034f\u115f\u17b4\u180d\u180f\u2065\u2800\u3164\ufe0f\uffa0\ufff8\uffff\U000e01ef")
+    assert set("a\u0301\u17b6\u4e00\u2801\ufe10\ufffd\U0001f600") <= seen
 
 
 @given(st.text(max_size=20))

@@ -15,15 +15,20 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 
 from beamscore.metrics.benchmark import Table
+from beamscore.metrics.common import svg
 from beamscore.pipelines.reports import text as texts
 from beamscore.pipelines.reports.cells import block_table, breakable
 from beamscore.pipelines.reports.tables import benchmark_table
 from beamscore.pipelines.reports.text import MAX_CELL_LENGTH, cell, code, number, prose
 from beamscore.pipelines.runs.numbers import MAX_DIGITS, NEGLIGIBLE, digits_apart, fixed, percent, signed, typeset
+from beamscore.transforms.records import printable
 
 SHOWN = [
     (texts.visible, "a\r\nb\tc\ud800<b>\u202e", "a<U+000D>\nb\tc<U+D800><b><U+202E>"),
-    (texts.drawable, "<svg>a\u202e\x00b</svg>", "<svg>a\ufffd\ufffdb</svg>"),
+    (texts.visible, "co\xadop \u2764\ufe0f 5\xa0\u3164%", "co<U+00AD>op \u2764<U+FE0F> 5<U+00A0><U+3164>%"),
+    (texts.drawable, "<svg>a\u202e\x00b\u115f</svg>", "<svg>a\ufffd\ufffdb\ufffd</svg>"),
+    (svg.printable, "a\nb\u115f", "a\ufffdb\ufffd"),
+    (printable, "a\nb\u115f", "a<U+000A>b<U+115F>"),
     (breakable, "to_end.f1=0", "to_<wbr>end.<wbr>f1=<wbr>0"),
     (typeset, -0.00001, "−0.00001"),
     (number, None, "–"),
@@ -51,7 +56,7 @@ def test_how_a_value_is_shown(show: Callable[[object], str], value: object, show
     assert show(value) == shown
 
 
-@given(st.text() | st.text('\\/ub0\x1b\u202e\r\x08"\n'))
+@given(st.text() | st.text('\\/ub0\x1b\xad\u202e\U000e0100\r\x08"\n'))
 def test_visible_text_stays_as_it_is_however_a_character_is_written(text: str) -> None:
     shown = texts.visible(text)
     assert texts.visible(shown) == shown
