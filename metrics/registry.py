@@ -34,7 +34,7 @@ BUILT_IN: dict[str, str] = {
     "formula": "beamscore.metrics.formula.benchmark:FormulaBenchmark",
     "traffic_rules": "beamscore.metrics.traffic_rules.benchmark:TrafficRulesBenchmark",
 }
-_FILE = re.compile(r"(.+\.py):(\w+)", re.DOTALL)
+_FILE = re.compile(r"(.+\.py)(?::(\w+))?", re.DOTALL)
 _LOADING = threading.RLock()
 
 
@@ -55,7 +55,7 @@ def benchmark_names() -> list[str]:
 
 
 def is_benchmark(name: str) -> bool:
-    """Returns whether `name` is an installed benchmark, or FILE.py:CLASS."""
+    """Returns whether `name` is an installed benchmark, or FILE.py:CLASS, even if the class is missing."""
     return name in BUILT_IN or _FILE.fullmatch(name) is not None or name in _installed()
 
 
@@ -81,6 +81,8 @@ def benchmark_class(name: str) -> type[Benchmark[Any, Any, Any]]:
         built_in: type[Benchmark[Any, Any, Any]] = getattr(importlib.import_module(module), attribute)
         return built_in
     of_file = _FILE.fullmatch(name)
+    if of_file and not of_file[2]:
+        raise BrokenBenchmark(f"the benchmark {name}: give its class too, as {name}:CLASS")
     target = name if of_file else _installed()[name]
     where = name if of_file else f"{name} ({target})"
     try:

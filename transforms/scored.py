@@ -202,7 +202,7 @@ class BatchDecoder:
         plan, sample_id = self.plan, sample.sample_id
         try:
             truth = sample.truth.decode(plan.benchmark.truth_type)
-            cells = tuple(map(_json_value, self._columns.read(sample.truth)))
+            cells = tuple(map(json_value, self._columns.read(sample.truth)))
             slice_values = cells[: len(plan.slicing.columns)]
             slices = plan.slicing.of(slice_values)
         except _NOT_DECODED as error:
@@ -225,7 +225,7 @@ class BatchDecoder:
             yield DecodedSample(Pair(sample_id, truth, prediction), unscored, sample.truth, record)
 
 
-def _json_value(value: Any) -> Any:
+def json_value(value: Any) -> Any:
     """Returns a value of a column as JSON has it: NaN is null, a date is text, and so is each key of a map.
 
     Raises ValueError for an infinite number, TypeError for what JSON does not have.

@@ -7,6 +7,7 @@ import copy
 import heapq
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -42,13 +43,18 @@ from .scorer import result_of
 
 
 @contextlib.contextmanager
-def _as_python_errors() -> Iterator[None]:
-    """Runs pipelines in this process, and converts their errors to those of the Python API."""
+def _as_python_errors(scratch: str = "") -> Iterator[None]:
+    """Runs pipelines in this process, and converts their errors to those of the Python API.
+
+    scratch: a folder that only we know; errors call a run in it by the name of its folder.
+    """
     try:
         with launch.run_in_this_process():
             yield
     except (UsageError, InputProblem) as error:
         message = error.message if isinstance(error, InputProblem) else str(error)
+        if scratch:
+            message = re.sub(rf"{re.escape(scratch)}/(\w+)(:[\w.-]+)?", r"the \1", message)
         raise (OSError if OF_THE_MACHINE in message else ValueError)(message) from None
 
 
@@ -106,7 +112,7 @@ def compare_runs(
     if not threshold >= 0:
         raise ValueError(f"threshold: must be a number of at least 0, not {threshold}")
     sides = {"baseline": baseline, "candidate": candidate}
-    with _as_python_errors(), tempfile.TemporaryDirectory(prefix="beamscore-") as scratch:
+    with tempfile.TemporaryDirectory(prefix="beamscore-") as scratch, _as_python_errors(scratch):
         for name, result in sides.items():
             if isinstance(result, Result):
                 save(result, os.path.join(scratch, name))

@@ -15,6 +15,7 @@ import msgspec
 from apache_beam.options.pipeline_options import PipelineOptions
 
 from ...metrics.benchmark import record_fields
+from ...metrics.common.text import nearest
 from ...transforms.hashes import scoring_signature
 from ...transforms.io.publication import (
     ask_to_keep,
@@ -25,18 +26,20 @@ from ...transforms.io.publication import (
     remove_kept,
 )
 from ...transforms.io.storage import exists, list_folder, new_run_id, output_problem, write_probe
-from ...transforms.records import GROUND_TRUTH, InputProblem, printable
+from ...transforms.records import GROUND_TRUTH, ColumnsReader, InputProblem, printable
 from ...transforms.repeats import REPEAT, label_of
 from ...transforms.rows import ReusedRows
+from ...transforms.scored import json_value
+from ...transforms.slice_labels import slices_of
 from ..api.scorer import Scorer
 from ..config.errors import UsageError, as_input_errors, one_line
-from ..config.gates import check_targets
+from ..config.gates import check_targets, gate_target
 from ..config.settings import Configuration, of_system, predictions_of
 from ..evaluate import EvaluationPlan, build_evaluation, plan_evaluation
 from ..inputs.inputs import Inputs, find_inputs
 from ..inputs.mismatch import FirstRecords, listed, other_ids, other_records, record_type, shown, side_label
 from ..runners import launch
-from ..runs.causes import stored_causes, why_unscored
+from ..runs.causes import SCORE_ALL, stored_causes, why_unscored
 from ..runs.differences import REUSED, RunSignature, differences
 from ..runs.gates import coverage_failures, decide
 from ..runs.numbers import count_of
@@ -179,8 +182,8 @@ def _check_options(parsed: argparse.Namespace, configuration: Configuration, is_
 def _check(configuration: Configuration, options: PipelineOptions) -> int:
     """Reads the first records of each side, scores some, and prints what the run would do.
 
-    Returns 2 if anything would keep the run from scoring. Nothing is written except a probe in an existing output
-    folder.
+    Returns 2 if anything would keep the run from scoring, or a blocking gate from being judged. Nothing is written
+    except a probe in an existing output folder.
     """
     settings, benchmark = configuration.settings, configuration.benchmark
     inputs = find_inputs(configuration, configuration.truth_columns())
@@ -195,6 +198,7 @@ def _check(configuration: Configuration, options: PipelineOptions) -> int:
     for system, name in enumerate(inputs.systems):
         if first[GROUND_TRUTH].by_id and first[system].by_id:
             lines += _check_scores(configuration, name, first[GROUND_TRUTH], first[system])
+    lines += _check_slices(configuration, first[GROUND_TRUTH])
     if settings.output:
         lines += _check_output(settings.output, inputs)
     problems = [line for line in lines if isinstance(line, InputProblem)]
@@ -233,7 +237,8 @@ def _check_side(inputs: Inputs, side: int, first: FirstRecords) -> Iterator[str 
         yield f"  {first.rejected} of the first records would be rejected, such as {first.problem}"
     if first.duplicates and not inputs.columns[side].repeats:
         number, example = len(first.duplicates), first.duplicates[0]
-        yield f"  {number} of the first records would be rejected as duplicates, such as {example}"
+        remedy = f"; {SCORE_ALL}" if REPEAT in first.fields and side != GROUND_TRUTH else ""
+        yield f"  {number} of the first records would be rejected as duplicates, such as {example}{remedy}"
     if not first.by_id:
         yield InputProblem(f"{label}: no record has a sample_id that can be used: {first.problem}")
     if (mismatch := other_records(inputs, side, first)) is not None:
@@ -286,6 +291,23 @@ def _check_scores(
             yield InputProblem(f"pairs{of_system(name)}: all of the first {count} {told}")
         else:
             yield f"  {count} of them {told}"
+
+
+def _check_slices(configuration: Configuration, truths: FirstRecords) -> Iterator[str | InputProblem]:
+    """Yields the gates on slices that no ground truth is in, if these are all records."""
+    if not truths.whole or not truths.by_id:
+        return
+    columns, slices = configuration.columns(), configuration.slice_indexes()
+    reader, labels = ColumnsReader(columns), set[str]()
+    for record in truths.by_id.values():
+        with contextlib.suppress(msgspec.MsgspecError, TypeError, ValueError, RecursionError):
+            found = slices_of(columns, slices, [*map(json_value, reader.read(record))])
+            labels.update(each.label for each in found)
+    for key, gate in configuration.settings.gates.items():
+        target = gate_target(key, type(configuration.benchmark))
+        if target is not None and target.label and target.label not in labels:
+            problem = f"gates.{key}: the run has no slice {target.label}{nearest(target.label, labels)}"
+            yield InputProblem(problem) if gate.tier == "blocking" else f"  {problem}"
 
 
 def _check_output(output: str, inputs: Inputs) -> Iterator[str | InputProblem]:

@@ -240,5 +240,5 @@ def report_run(parsed: argparse.Namespace, judged: JudgedRun, decision: Decision
         report = posixpath.join(run.path, REPORT if parsed.no_html or problem else PAGE)
         notes = [*verdict_lines(made), *rejection_notes(document["systems"], judged.configuration.settings, causes)]
         print_metrics(document, judged.configuration.benchmark.main_metrics(), report, notes)
-    warn([*run.summary.warnings, *duplicate_warnings(causes)])
+    warn([*run.summary.warnings, *duplicate_warnings(causes, judged.configuration.settings.repeats)])
     return without_page(judged.conclude(parsed, decision), PAGE, problem, REPORT)

@@ -70,6 +70,10 @@ def bless(parsed: argparse.Namespace, _: object) -> int:
         raise UsageError(f"{folder}: it holds runs of {names}; give a folder with those of one")
     (history,) = series
     nights = recent_nights(history, parsed.nights)
+    if not nights:
+        latest = history.nights[-1].run
+        none = f"neither {latest} nor a recent night that compares with it scored all its systems"
+        raise UsageError(f"{folder}: nothing to bless: {none}")
     counted = count_of(len(nights), "night")
     if len(nights) < MIN_NIGHTS:
         warn([f"the median is of {counted}; fewer than {MIN_NIGHTS} nights are unreliable"])

@@ -146,12 +146,13 @@ def check_targets(
 
     slices: the columns of each slice of the run. Raises UsageError.
     """
-    known = [tuple(each) for each in slices]
+    sliced = [tuple(each) for each in slices]
     for key, gate in gates.items():
         for name, system in (("system", gate.system), ("not_worse_than", gate.not_worse_than)):
-            if system is not None and system not in systems and not (name == "not_worse_than" and system == BASELINE):
+            known = [*systems, *([BASELINE] if name == "not_worse_than" else [])]
+            if system is not None and system not in known:
                 raise UsageError(
-                    f"gates.{key}.{name}: the run has no system {system}{nearest(system, systems)}; "
+                    f"gates.{key}.{name}: the run has no system {system}{nearest(system, known)}; "
                     f"there are {', '.join(systems)}"
                 )
         if gate.not_worse_than == BASELINE and BASELINE in systems:
@@ -160,7 +161,7 @@ def check_targets(
                 "rename the system"
             )
         target = gate_target(key, kind)
-        if target is not None and target.label and label_columns(target.label) not in known:
+        if target is not None and target.label and label_columns(target.label) not in sliced:
             columns = ",".join(label_columns(target.label))
             raise UsageError(f"gates.{key}: the run does not slice by {columns}; give --slice {columns}")
 

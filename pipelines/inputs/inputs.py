@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from glob import iglob
 from itertools import chain
 
 import apache_beam as beam
@@ -99,10 +100,27 @@ def find_inputs(
         files = match_files(GROUND_TRUTH, settings.ground_truth, "--ground-truth ")
         for system, (name, globs) in enumerate(systems.items()):
             prefix = "" if name == DEFAULT_SYSTEM else f"{name}="
-            files += match_files(system, globs, f"--predictions {prefix}")
+            try:
+                files += match_files(system, globs, f"--predictions {prefix}")
+            except InputProblem as problem:
+                raise InputProblem(f"{problem.message}{_other_name(prefix, globs)}") from problem
         inputs = Inputs(configuration, tuple(files), tuple(systems), tuple(more_columns), whole)
         check_field_sides(settings)
         return replace(inputs, warnings=_check_files(inputs))
+
+
+def _other_name(prefix: str, globs: Iterable[str]) -> str:
+    """Returns a hint if an equals sign in one of `globs` was meant otherwise: as part of a path, or behind a name.
+
+    prefix: the name of the system with its equals sign, empty if it has none.
+    """
+    for glob in globs:
+        path, (name, equals, _) = f"./{prefix}{glob}", glob.partition("=")
+        if prefix and any(iglob(path)):
+            return f"; if {prefix}{glob} is the path, give {path}"
+        if not prefix and equals and "/" not in name:
+            return "; the name of a system has only letters, digits and the characters _ . -"
+    return ""
 
 
 def _check_files(inputs: Inputs) -> tuple[str, ...]:

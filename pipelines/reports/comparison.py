@@ -174,7 +174,7 @@ def judge_comparison(
     slices: Sequence[doc.Slice],
     main: Sequence[str],
 ) -> doc.Verdict:
-    """Returns the verdict of a comparison, the same as in a report of the candidate with this baseline.
+    """Returns the verdict of a comparison, better or worse as in a report of the candidate with this baseline.
 
     A stricter test decides what holds for all metrics and slices at once; the sentence says so separately.
     """
@@ -204,11 +204,11 @@ def judge_comparison(
 
 
 def compared_metric(kind: type[AnyBenchmark], name: str, comparison: Mapping[str, Any]) -> doc.Compared:
-    """Returns a metric of all samples of comparison.json, with its verdict."""
+    """Returns a metric of all samples of comparison.json, judged alone where its verdict is that on all at once."""
     values, metric = comparison["metrics"][name], doc.Metric.of(kind.spec_of(name), name)
-    difference = _difference(values)
-    has_few = values["verdict"] == "too few differ"
-    word = difference_word(difference, metric.higher_is_better, has_few, bool(values["differing_samples"]))
+    difference, word = _difference(values), values["verdict"]
+    if word not in ("identical", "too few differ"):
+        word = difference_word(difference, metric.higher_is_better, may_differ=True)
     before, after = (doc.Measured(values[side]) for side in SIDES)
     difference = msgspec.structs.replace(difference, verdict=word)
     return doc.Compared(metric, 0, before, after, difference, values["p"], values["detectable"])

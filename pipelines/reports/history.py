@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import pyarrow.compute as pc
 
+from ...transforms.rows import is_one_of
 from ..config.errors import UsageError
 from ..runs.gates import RecordFailure, stored_failures
 from ..runs.history import History, Night, Point
@@ -312,7 +313,7 @@ def _slices(
         return [], 0
     metrics = list(history.metrics)
     condition = pc.field("benchmark") == history.benchmark
-    condition &= (pc.field("slice") != "") & pc.field("metric").isin(metrics) & pc.field("run").isin(list(place))
+    condition &= (pc.field("slice") != "") & is_one_of("metric", metrics) & is_one_of("run", place)
     values: dict[tuple[str, str, str], list[float | None]] = {}
     samples: dict[tuple[str, str], int] = {}
     rows = table.filter(condition).select(["run", "system", "slice", "metric", "value", "samples"])

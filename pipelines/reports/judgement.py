@@ -26,7 +26,9 @@ SYSTEMS_NAMED = 3
 _WORST_FIRST: tuple[Judgement, ...] = ("fail", "invalid", "inconclusive")
 
 
-def difference_word(difference: Measured, higher_is_better: bool, has_few: bool, may_differ: bool = False) -> str:
+def difference_word(
+    difference: Measured, higher_is_better: bool, has_few: bool = False, may_differ: bool = False
+) -> str:
     """Returns the verdict on a difference: better or worse if its interval excludes zero, and enough units differ.
 
     has_few: whether fewer units differ than any test needs. may_differ: whether samples may differ where the
@@ -38,9 +40,11 @@ def difference_word(difference: Measured, higher_is_better: bool, has_few: bool,
         return "no interval"
     if difference.known == [0, 0, 0] and not may_differ:
         return "identical"
+    if has_few:
+        return "too few differ"
     if difference.low <= 0 <= difference.high:
         return "no difference shown"
-    return "too few differ" if has_few else "better" if (difference.low > 0) == higher_is_better else "worse"
+    return "better" if (difference.low > 0) == higher_is_better else "worse"
 
 
 def lead_first(benchmark: type[AnyBenchmark]) -> list[str]:
@@ -237,7 +241,7 @@ def judge_nights(
     judgement: Judgement = "not judged" if against is None else against.judgement
     if latest.gates in ("pass", *_WORST_FIRST):
         judgement = latest.gates
-    if failures or not all(coverage.scored for coverage in latest.coverage.values()):
+    if failures or not latest.is_scored:
         judgement = "fail"
     started = latest.started[:16].replace("T", " ")
     which = f"last of {len(history.nights):,} runs" if len(history.nights) > 1 else "only run"

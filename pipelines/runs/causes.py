@@ -26,6 +26,8 @@ MAX_ERROR_LENGTH = 300
 MAX_PLACE_LENGTH = 200
 MAX_ID_LENGTH = 80
 
+SCORE_ALL = "to score several predictions of a sample, give each a repeat, and set repeats: true"
+
 REMEDIES: dict[Cause, str] = {
     "unreadable": "fix the record, or leave it out",
     "no_sample_id": "give each record a sample_id, or name its field under fields",
@@ -99,12 +101,13 @@ def most_often(cause: QuarantineCause | None) -> str:
     return "" if cause is None else f"; most often: {cause}"
 
 
-def duplicate_warnings(causes: Iterable[QuarantineCause]) -> list[str]:
-    """Returns a warning for each side of a run with duplicate sample_ids."""
+def duplicate_warnings(causes: Iterable[QuarantineCause], repeats: bool) -> list[str]:
+    """Returns a warning for each side of a run with duplicate sample_ids. repeats: whether it scores repeats."""
     return [
         f"the {'ground truth' if each.side == 'ground_truth' else predictions_of(each.side)}: "
         f"{each.records:,} record{'s' * (each.records > 1)} with a duplicate sample_id: "
         f"{', '.join(f'{one.place} ({one.error})' for one in each.examples)}; quarantine/ lists all"
+        f"{'' if repeats or each.side == 'ground_truth' else f'; {SCORE_ALL}'}"
         for each in causes
         if each.cause == "duplicate"
     ]

@@ -97,6 +97,12 @@ class Night:
         return tuple(dict.fromkeys(name for name, _ in (*self.points, *self.unmeasured)))
 
     @property
+    def is_scored(self) -> bool:
+        """Whether samples of each system were scored, and some metric of it has a value."""
+        measured = {system for system, _ in self.points}
+        return all(each.scored and name in measured for name, each in self.coverage.items())
+
+    @property
     def comparable_by(self) -> tuple[str, ...]:
         """The scores of two nights are comparable if this is equal."""
         # If the ground truth is not known, no other night can be shown to have the same.
@@ -301,7 +307,10 @@ def _gaps(nights: Sequence[Night]) -> Iterator[Gap]:
 
 
 def recent_nights(history: History, count: int = RECENT) -> list[Night]:
-    """Returns the last `count` nights that compare with the last one and follow the last change of their metrics."""
+    """Returns the last `count` nights that compare with the last one and follow the last change of their metrics.
+
+    A night that scored nothing of a system is left out.
+    """
     latest = history.nights[-1]
     changes = [each for each in history.changes if each.system in latest.systems]
     nights = [each.night for each in changes if each.night.comparable_by == latest.comparable_by]
@@ -309,7 +318,8 @@ def recent_nights(history: History, count: int = RECENT) -> list[Night]:
     return [
         night
         for night in history.nights
-        if night.comparable_by == latest.comparable_by
+        if night.is_scored
+        and night.comparable_by == latest.comparable_by
         and set(night.systems) == set(latest.systems)
         and not redefined(night.derived, latest.derived)
         and night.started >= changed

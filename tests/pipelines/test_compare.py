@@ -189,6 +189,22 @@ def test_the_samples_that_changed_most_come_first(tmp_path: Path) -> None:
     assert not (tmp_path / "out" / "comparison.html").exists()
 
 
+@pytest.mark.parametrize(("wrong", "replicates", "word"), [(0, 50, "too few differ"), (1, 0, "identical")])
+def test_all_that_is_written_says_alike_that_few_differ_or_none(
+    tmp_path: Path, wrong: int, replicates: int, word: str
+) -> None:
+    """Two samples trade places, so the interval contains 0; without replicates there is none."""
+    sides = [[row(f"s{n}", 0.5 if n == each else 1.0) for n in range(20)] for each in (wrong, 1)]
+    settings = {"bootstrap": {"replicates": replicates}}
+    one, other = (
+        write_run(tmp_path / name, rows, settings, predictions=name) for name, rows in zip("ab", sides, strict=True)
+    )
+    document = compare(one, other, tmp_path / "out")
+    assert [each["verdict"] for each in document["metrics"].values()] == [word] * 2
+    assert (tmp_path / "out" / "comparison.md").read_text().count(f"| {word} ") >= 2
+    assert command("compare", one, other)[1].count(f"│ {word} ") == 2
+
+
 def test_two_systems_of_one_run(tmp_path: Path) -> None:
     before, after = systems(50, 6, 0.9)
     rows = [{**each, "system": name} for name, side in (("old", before), ("new", after)) for each in side]

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from beamscore.pipelines.runs.causes import SCORE_ALL
 from beamscore.pipelines.runs.run import LAYOUT
 from beamscore.transforms.draw import file_name
 from beamscore.transforms.io.publication import RUNS, check_not_replaced
@@ -133,9 +134,8 @@ def test_duplicates_are_told_with_their_places_and_no_id_steers_a_terminal(tmp_p
     run = evaluate(tmp_path / "out", truths, predictions, "--quiet")
     error = f"the sample_id is first at {predictions}:1; only that record counts"
     told = ", ".join(f"<U+001B>[2J| at {predictions}:{line} ({error})" for line in (2, 3, 4))
-    assert (run.code, run.stderr) == (
-        0, f"beamscore: warning: the predictions: 4 records with a duplicate sample_id: {told}; quarantine/ lists all\n"
-    )  # fmt: skip
+    line = f"the predictions: 4 records with a duplicate sample_id: {told}; quarantine/ lists all; {SCORE_ALL}"
+    assert (run.code, run.stderr) == (0, f"beamscore: warning: {line}\n")
     # Of many the first three are told.
     (cause,) = json.loads((run.output / "run.json").read_bytes())["quarantine"]
     assert (cause["records"], [each["error"] for each in cause["examples"]]) == (4, [error] * 3)

@@ -128,6 +128,9 @@ def test_what_does_not_compare_is_refused(saved: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"cannot be compared: .*missing.*; give allow_differences=True to compare"):
         beamscore.compare(saved / "good", other)
     assert beamscore.compare(saved / "good", other, allow_differences=True).document["differences"]
+    # What was never a folder of the caller is called as the argument.
+    with pytest.raises(ValueError, match=r"^the baseline and the candidate cannot be compared: "):
+        beamscore.compare(result_of(GOOD), other)
     with pytest.raises(ValueError, match="no finished run is here"):
         beamscore.compare(saved / "good", tmp_path)
     with pytest.raises(ValueError, match="threshold"):

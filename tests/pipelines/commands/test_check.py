@@ -120,6 +120,29 @@ def test_what_would_be_rejected_replaced_or_not_scored_is_told(folder: Path) -> 
     assert check("t.jsonl", "p.jsonl", "--output", "empty")[1][-1] == "output: empty is empty"
 
 
+def test_gates_on_a_slice_that_no_record_is_in_are_refused_if_all_were_read(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that change no exit code are told."""
+    key = "gates.exact_match @ kind=7"
+    told, flags = f"{key}: the run has no slice kind=7 (did you mean kind=1?)", ("--slice", "kind", "--set")
+    assert check("t.jsonl", "p.jsonl", *flags, f"{key}.minimum=0")[::2] == (2, f"beamscore: {told}\n")
+    advisory = check("t.jsonl", "p.jsonl", *flags, f"{key}.minimum=0", "--set", f"{key}.tier=advisory")
+    assert (advisory[0], advisory[1][-1], advisory[2]) == (0, f"  {told}", "")
+    assert check("t.jsonl", "p.jsonl", *flags, f"{key[:-1]}1.minimum=0")[::2] == (0, "")
+    monkeypatch.setattr("beamscore.pipelines.inputs.inputs.RECORDS_LOOKED_AT", 29)
+    assert check("t.jsonl", "p.jsonl", *flags, f"{key}.minimum=0")[::2] == (0, "")
+
+
+def test_predictions_with_repeats_that_are_not_scored_are_told_how_to_score_all(folder: Path) -> None:
+    write_lines(folder / "r.jsonl", [{**each, "repeat": number} for each in PREDICTIONS for number in (1, 2)])
+    remedy = "; to score several predictions of a sample, give each a repeat, and set repeats: true"
+    code, lines, _ = check("t.jsonl", "r.jsonl")
+    assert (code, [remedy in line for line in lines if "as duplicates" in line]) == (0, [True])
+    assert evaluate(folder / "out", "t.jsonl", "r.jsonl", "--quiet").stderr.endswith(f"{remedy}\n")
+    assert evaluate(folder / "out", "t.jsonl", "r.jsonl", "--quiet", "--set", "repeats=true").stderr == ""
+
+
 NO_ID = "predictions: no predicted sample_id is in the ground truth"
 REFUSED = {
     "t.jsonl named-p.jsonl": "predictions: no record has a field that toy reads, text; they have id, out; name",

@@ -16,7 +16,7 @@ from beamscore.pipelines.runs.history_index import find_runs
 from beamscore.pipelines.runs.named import find_baseline
 from tests import finished_runs, toy
 from tests.page.corpora import page_data
-from tests.runs import Run, command, evaluate, write_lines
+from tests.runs import Run, command, evaluate, refused, write_lines
 
 CORPUS = [toy.sample(index, 0)[0] for index in range(40)]
 
@@ -208,6 +208,22 @@ def test_the_median_is_blessed_and_each_new_run_is_a_look_until_the_next_blessin
     # What a person wrote stays.
     assert (lucky / "blessed.txt").read_text().startswith("night-1  # by Ada: release 3\n# ")
     assert warnings_of(lucky) == []
+
+
+def test_a_run_that_scored_nothing_loses_no_history_and_is_never_blessed(tmp_path: Path) -> None:
+    """The median of a good night and a worse one is the worse one."""
+    scores = tmp_path / "scores"
+    none, truths = (write_lines(tmp_path / f"{len(each)}.jsonl", each) for each in ([], CORPUS))
+    run(scores / "no truths", none, truths, "--slice", "kind", code=1)
+    assert command("history", scores)[0] == 0
+    none_scored = "neither no truths nor a recent night that compares with it scored all its systems"
+    assert refused("bless", scores) == f"{scores}: nothing to bless: {none_scored}"
+    run(scores / "good", truths, truths)
+    run(scores / "no predictions", truths, none, code=1)
+    code, stdout, _ = command("bless", scores)
+    assert (code, "blessed good, the median of 1 night: exact_match of predictions 1.0000" in stdout) == (0, True)
+    run(scores / "of another", none, truths, code=1, config="chemistry")
+    assert command("history", scores)[1].startswith("4 runs\n")
 
 
 def test_the_blessed_run_is_compared_by_the_system_that_is_named(lucky: Path, tmp_path: Path) -> None:

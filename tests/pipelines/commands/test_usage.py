@@ -47,8 +47,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     }
     for name, text in texts.items():
         (folder / name).write_text(text)
-    for name in ("folder.jsonl", "bare", "x"):
+    for name in ("folder.jsonl", "bare", "x", "x=1"):
         (folder / name).mkdir()
+    write_lines(folder / "x=1" / "p.jsonl", RECORDS[1:])
     truths, predictions = folder / "t.jsonl", folder / "p.jsonl"
     assert evaluate(folder / "run", truths, {"good": truths, "poor": predictions}, "--quiet", "--no-html").code == 0
     assert evaluate(folder / "night", truths, predictions, "--quiet", "--no-html").code == 0
@@ -64,6 +65,7 @@ USAGE = {
     "evaluate toy --ground-truth t.jsonl": "predictions: missing; give --predictions [NAME=]GLOB, or ",
     "evaluate toy --ground-truth t.jsonl --predictions p.jsonl": "output: missing; give --output DIR, or ",
     "evaluate toi": "toi: the configuration cannot be read (",
+    "evaluate my_metric.py": "the benchmark my_metric.py: give its class too, as my_metric.py:CLASS",
     "evaluate bad.yaml": "bad.yaml: mising: unknown key (did you mean missing?); allowed for toy: ",
     "benchmarks tox": "there is no benchmark tox (did you mean toy?); there are ",
     "EVALUATE --slices a": "--slices: neither beamscore nor Beam knows this option (did you mean --slice?)",
@@ -72,6 +74,10 @@ USAGE = {
     "EVALUATE --direct_num_workers=many": "--direct_num_workers=many: argument --direct_num_workers",
     "EVALUATE stray": "stray: no option takes this argument; quote patterns",
     "EVALUATE --predictions ours=gone.jsonl": "--predictions ours=gone.jsonl: no file matches",
+    "EVALUATE --predictions x=1/p.jsonl": "--predictions x=1/p.jsonl: no file matches; check the path and quote the "
+    "pattern in the shell; if x=1/p.jsonl is the path, give ./x=1/p.jsonl",
+    "EVALUATE --predictions 'my model=p.jsonl'": "--predictions my model=p.jsonl: no file matches; check the path and "
+    "quote the pattern in the shell; the name of a system has only letters, digits and the characters _ . -",
     "EVALUATE --predictions bad.yaml": "--predictions bad.yaml: the format is unknown; the name must end with .jsonl, ",
     "EVALUATE --ground-truth .": "--ground-truth .",
     "EVALUATE --runner=NoSuch": "--runner NoSuch: Beam has no such runner; there are ",

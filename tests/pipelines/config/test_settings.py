@@ -123,6 +123,7 @@ GATES, EXACT = TOY + "gates: {exact_match: ", "gates.exact_match"
         (TOY + "missing: wrong", ("missing.x=1",), "--set missing.x=1: missing is not a group of keys"),
         (TOY, ("gates.task1.f1.minimun=1",), "gates.task1.f1.minimun: unknown key (did you mean minimum?); all"),
         (TOY, ("benchmark=tox",), "benchmark: found 'tox' (did you mean toy?); allowed: "),
+        (TOY, ("benchmark=my/toy.py",), "the benchmark my/toy.py: give its class too, as my/toy.py:CLASS"),
         (TOY, ("slices=" + "[" * 600,), "--set slices=" + "[" * 73 + "…: the value is not YAML: a value is not what"),
         (TOY, ("=1",), "--set =1: must be KEY=VALUE"),
         (TOY + "derived: {mean: 'slice_mean(exact_match, kind)'}", (), "derived: slice_mean needs the slices of kind;"),
@@ -235,6 +236,8 @@ AGAINST_BASELINE = {"exact_match": Gate(not_worse_than="baseline")}
          f"{EXACT}.system: the run has no system new (did you mean now?); there are now"),
         ({"exact_match": Gate(not_worse_than="old")}, ["a", "b"], [],
          f"{EXACT}.not_worse_than: the run has no system old; there are a, b"),
+        ({"exact_match": Gate(not_worse_than="basline")}, ["a"], [],
+         f"{EXACT}.not_worse_than: the run has no system basline (did you mean baseline?); there are a"),
         (AGAINST_BASELINE, ["baseline", "a"], [],
          f"{EXACT}.not_worse_than: `baseline` is both a system of the run and the run of --baseline; rename "
          "the system"),

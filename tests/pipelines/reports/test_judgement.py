@@ -55,6 +55,11 @@ def test_the_main_metrics_decide(
     assert judging.judge_difference(names, names, (), (), ["one"], "It") is None
 
 
+def test_too_few_differ_wherever_the_interval_lies() -> None:
+    words = [compared("x", move, has_few=True).difference.verdict for move in (WORSE, UNSURE, SAME)]
+    assert words == ["too few differ", "too few differ", "identical"]
+
+
 def test_what_holds_of_all_metrics_and_slices_at_once_is_said_of_what_was_tested() -> None:
     """999 swaps decide nothing at a confidence above 0.999, where an interval still excludes 0."""
     differences = [compared(name, WORSE) for name in ("exact_match", "similarity")]

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from beamscore.pipelines.runs.causes import (
+    SCORE_ALL,
     QuarantineCause,
     QuarantinedRecord,
     duplicate_warnings,
@@ -118,11 +119,13 @@ def test_a_cause_shows_its_first_record_and_the_remedy_and_duplicates_are_warned
               QuarantineCause("ground_truth", "read", "duplicate", 1, records[:1]),
               QuarantineCause("ours", "read", "failed", 1, records)]  # fmt: skip
     assert str(causes[0]) == "text: problem 3 (p.jsonl:3); give each record a sample_id of its own"
-    assert duplicate_warnings(causes) == [
+    told = [
         "the predictions of ours: 1,200 records with a duplicate sample_id: "
         "p.jsonl:3 (text: problem 3), p.jsonl:9 (text: problem 9); quarantine/ lists all",
         "the ground truth: 1 record with a duplicate sample_id: p.jsonl:3 (text: problem 3); quarantine/ lists all",
     ]
+    assert duplicate_warnings(causes, repeats=True) == told
+    assert duplicate_warnings(causes, repeats=False) == [f"{told[0]}; {SCORE_ALL}", told[1]]
     stored = {"quarantine": msgspec.to_builtins(causes)}
     assert stored_causes(stored) == causes
     stored["quarantine"][0]["examples"] = []

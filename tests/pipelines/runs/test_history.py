@@ -276,3 +276,6 @@ def test_recent_nights_compare_with_the_last_and_come_after_the_last_change() ->
         assert runs_of(recent_nights(both)) == nights(*range(3, 10))
     by_another_formula = [row(day, 0.9, derived='{"a": "mean(b)"}' if day < 5 else '{"a": "mean(c)"}') for day in days]
     assert len(recent_nights(history(by_another_formula))) == 5
+    # A night that scored nothing, or has no value.
+    failed = [row(10, 0.0, scored=0), row(11, None)]
+    assert runs_of(recent_nights(history([*(row(day, 0.9) for day in days), *failed]), 3)) == nights(7, 8, 9)
