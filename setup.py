@@ -71,5 +71,5 @@ setup(
     },
     install_requires=REQUIREMENTS,
     extras_require={"gcp": GOOGLE_CLOUD, "aws": AMAZON, "mlflow": MLFLOW, "wandb": WANDB, "dev": DEVELOPMENT},
-    entry_points={"console_scripts": ["beamscore = beamscore.pipelines.commands.main:main"]},
+    entry_points={"console_scripts": ["beamscore = beamscore.pipelines.commands.__main__:main"]},
 )

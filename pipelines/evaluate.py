@@ -39,7 +39,7 @@ from ..transforms.rows import EarlierRows, ReusedRows
 from .api.scorer import core_of
 from .config.errors import UsageError
 from .config.gates import check_targets
-from .config.settings import Configuration
+from .config.settings import Configuration, check_field_names
 from .inputs.inputs import Inputs, find_inputs
 from .reports.cards import make_cards
 from .reports.document import Card
@@ -93,15 +93,22 @@ class EvaluationPlan:
         return Selection(metric, shown.worst, shown.flips, shown.random, settings.worst_samples, self.earlier, others)
 
 
+def inputs_of(configuration: Configuration) -> Inputs:
+    """Finds the inputs of an evaluation, with which `fields` and the gates must agree; raises UsageError if not."""
+    inputs = find_inputs(configuration, configuration.truth_columns())
+    check_field_names(configuration)
+    gates, kind = configuration.settings.gates, type(configuration.benchmark)
+    check_targets(gates, kind, inputs.systems, configuration.slice_columns())
+    return inputs
+
+
 def plan_evaluation(configuration: Configuration, run_id: str) -> EvaluationPlan:
     """Locates the inputs of a run, and checks that its output can be written.
 
     Raises UsageError if an input is missing or wrong, InputProblem if the output cannot be written or would replace an
     input.
     """
-    settings = configuration.settings
-    inputs = find_inputs(configuration, configuration.truth_columns())
-    check_targets(settings.gates, type(configuration.benchmark), inputs.systems, configuration.slice_columns())
+    settings, inputs = configuration.settings, inputs_of(configuration)
     if not settings.output:
         raise UsageError("output: missing; give --output DIR, or output in the configuration")
     check_not_replaced(settings.output, LAYOUT, (file.path for file in inputs.files))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import io
+import os
 import posixpath
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -26,6 +27,8 @@ MAX_PICTURE_LENGTH = 200_000
 FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
 """Those that Pillow decodes by itself, without another program."""
 SAMPLE_ID = "{sample_id}"
+IMAGE = "image"
+"""The field of a ground-truth record that names its picture."""
 _ATTEMPTS = ((MAX_SIDE, 80), (MAX_SIDE, 40), (MAX_SIDE // 2, 40), (MAX_SIDE // 4, 40))
 """Pixels per side, and the quality of WebP; the last attempt always fits."""
 
@@ -63,7 +66,7 @@ def picture_path(truth: Any, sample_id: str, source: str, places: str | None) ->
     """
     if places is not None and SAMPLE_ID in places:
         return places.replace(SAMPLE_ID, sample_id)
-    image = truth.get("image") if isinstance(truth, Mapping) else None
+    image = truth.get(IMAGE) if isinstance(truth, Mapping) else None
     path = image.get("path") if isinstance(image, Mapping) else None
     if not isinstance(path, str) or not path:
         return None
@@ -71,6 +74,15 @@ def picture_path(truth: Any, sample_id: str, source: str, places: str | None) ->
         return path
     # An absolute path is unchanged.
     return posixpath.join(posixpath.dirname(source) if places is None else places, path)
+
+
+def folder_problem(places: str | None) -> str | None:
+    """Returns why no picture can be found where the setting `pictures` says; None if one may be."""
+    if places is None or not is_on_disk(places):
+        return None
+    before, placeholder, _ = places.partition(SAMPLE_ID)
+    folder = posixpath.dirname(before) or "." if placeholder else places
+    return None if os.path.isdir(folder) else f"pictures: {places}: there is no folder {folder}"
 
 
 def read_picture(path: str | None) -> Picture:

@@ -69,6 +69,7 @@ def check_arguments(
         raw = {**own, **shared, "benchmark": benchmark, "bootstrap": bootstrap, "predictions": sides}
         configuration = settings.check(raw, benchmark)
         settings.check_field_sides(configuration.settings)
+        settings.check_field_names(configuration)
         number = _plain(processes)
         if isinstance(number, bool) or not isinstance(number, int) or number < 1:
             raise UsageError(f"processes: {not_positive(number)}")

@@ -62,7 +62,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     doubts = doubtful_sides(inputs)
     if doubts and not drawn:
         raise UsageError(doubts[0])
-    warn(doubts)
+    warn([*inputs.warnings, *doubts])
     if problems:
         option = "--sample" if parsed.samples is None else "--samples"
         more = [f"{len(problems) - NAMED:,} more have no picture"] if len(problems) > NAMED else []

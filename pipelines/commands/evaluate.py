@@ -33,10 +33,10 @@ from ...transforms.scored import json_value
 from ...transforms.slice_labels import slices_of
 from ..api.scorer import Scorer
 from ..config.errors import UsageError, as_input_errors, one_line
-from ..config.gates import check_targets, gate_target
+from ..config.gates import gate_target
 from ..config.settings import Configuration, of_system, predictions_of
-from ..evaluate import EvaluationPlan, build_evaluation, plan_evaluation
-from ..inputs.inputs import Inputs, find_inputs
+from ..evaluate import EvaluationPlan, build_evaluation, inputs_of, plan_evaluation
+from ..inputs.inputs import Inputs
 from ..inputs.mismatch import FirstRecords, listed, other_ids, other_records, record_type, shown, side_label
 from ..runners import launch
 from ..runs.causes import SCORE_ALL, stored_causes, why_unscored
@@ -186,8 +186,7 @@ def _check(configuration: Configuration, options: PipelineOptions) -> int:
     except a probe in an existing output folder.
     """
     settings, benchmark = configuration.settings, configuration.benchmark
-    inputs = find_inputs(configuration, configuration.truth_columns())
-    check_targets(settings.gates, type(benchmark), inputs.systems, configuration.slice_columns())
+    inputs = inputs_of(configuration)
     warn(inputs.warnings)
     check_tools(configuration, options)
     protocol = getattr(benchmark.options, "protocol", None)

@@ -12,10 +12,10 @@ import msgspec
 import yaml
 from msgspec import Meta
 
-from ...metrics.benchmark import Benchmark
+from ...metrics.benchmark import Benchmark, record_fields
 from ...metrics.common.text import nearest, truncated
 from ...metrics.registry import BrokenBenchmark, benchmark_class, benchmark_names, is_benchmark
-from ...transforms.io.field_map import FieldMap
+from ...transforms.io.field_map import SAMPLE_ID, FieldMap
 from ...transforms.io.storage import read_bytes
 from ...transforms.slice_labels import MAX_SLICES, MAX_SLICES_PER_SAMPLE
 from .errors import UsageError, one_line, shown
@@ -265,6 +265,25 @@ def check_field_sides(settings: Settings) -> None:
             )
 
 
+def check_field_names(configuration: Configuration) -> None:
+    """Raises UsageError if `fields` names a field that the evaluation does not read."""
+    from ...transforms.pictures import IMAGE
+    from ...transforms.repeats import REPEAT
+
+    benchmark = configuration.benchmark
+    truths = [SAMPLE_ID, *record_fields(benchmark.truth_type), IMAGE, *configuration.truth_columns()]
+    predicted = [SAMPLE_ID, *record_fields(benchmark.prediction_type), REPEAT]
+    for side, fields in configuration.settings.fields.items():
+        known = list(dict.fromkeys(truths if side == GROUND_TRUTH_FIELDS else predicted))
+        more = ", and the columns of slices and cluster" if side == GROUND_TRUTH_FIELDS else ""
+        for name in fields:
+            if name not in known:
+                key = truncated(f"fields.{side}.{name}", 80)
+                raise UsageError(
+                    f"{key}: the run reads no such field{nearest(name, known)}; allowed: {', '.join(known)}{more}"
+                )
+
+
 def _read_yaml(path: str) -> dict[str, Any]:
     try:
         raw = load_yaml(read_bytes(path))
@@ -363,15 +382,38 @@ def _explain(value: Any, kind: Any, path: Sequence[Any] = ()) -> str:
     problem = _misfit(value, kind)
     if get_origin(kind) is Literal:
         problem = f"allowed: {', '.join(sorted(map(str, get_args(kind))))}"
+    elif path and (expected := _COLLECTION.match(problem)):
+        problem = f"give a {expected[1]}, such as {_example(value, kind)}"
     return f"{'.'.join(map(str, path))}: found {shown(value)}; {problem}" if path else problem
 
 
+_JSON_TYPE = re.compile(r"(?<=[` ])(?:array|object)(?=[` ])")
+_YAML_NAMES = {"array": "list", "object": "mapping"}
+_COLLECTION = re.compile(r"expected `(list|mapping)\b[^`]*`, got `\w+`\Z")
+
+
+def _example(value: Any, kind: Any) -> str:
+    """Returns a `kind` with `value` within, as YAML on one line; an ellipsis stands for what cannot hold it."""
+    if not _misfit(value, kind):
+        return shown(value)
+    for each in (kind, *get_args(kind)):
+        origin, inner = get_origin(each), get_args(each)
+        if origin in (list, tuple, set, frozenset):
+            return f"[{_example(value, inner[0])}]"
+        if origin is dict:
+            return f"{{NAME: {_example(value, inner[1])}}}"
+        if isinstance(each, type) and issubclass(each, msgspec.Struct):
+            first = msgspec.structs.fields(each)[0]
+            return f"{{{first.encode_name}: {_example(value, first.type)}}}"
+    return "..."
+
+
 def _misfit(value: Any, kind: Any) -> str:
-    """Returns what `value` must be, as msgspec says it; empty if it is a `kind`."""
+    """Returns what `value` must be, as msgspec says it but in the terms of YAML; empty if it is a `kind`."""
     try:
         msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        return str(error).replace("Expected", "expected", 1)
+        return _JSON_TYPE.sub(lambda name: _YAML_NAMES[name[0]], str(error).replace("Expected", "expected", 1))
     return ""
 
 

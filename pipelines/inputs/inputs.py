@@ -16,6 +16,7 @@ from ...transforms.blocks import bucket_count
 from ...transforms.io.field_map import SideColumns
 from ...transforms.io.files import SourceFile, match_files, split_file
 from ...transforms.io.readers import RecordLimits, known_fields, listed, read_part
+from ...transforms.pictures import folder_problem
 from ...transforms.read import BYTES_PER_BUNDLE, ReadPlan, ReadRecords, checked_record
 from ...transforms.records import GROUND_TRUTH, InputProblem, RecordEncoder
 from ...transforms.repeats import REPEAT
@@ -106,7 +107,8 @@ def find_inputs(
                 raise InputProblem(f"{problem.message}{_other_name(prefix, globs)}") from problem
         inputs = Inputs(configuration, tuple(files), tuple(systems), tuple(more_columns), whole)
         check_field_sides(settings)
-        return replace(inputs, warnings=_check_files(inputs))
+        no_folder = folder_problem(settings.pictures)
+        return replace(inputs, warnings=(*_check_files(inputs), *([no_folder] if no_folder else [])))
 
 
 def _other_name(prefix: str, globs: Iterable[str]) -> str:

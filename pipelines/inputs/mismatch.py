@@ -109,7 +109,8 @@ def other_records(inputs: Inputs, side: int, first: FirstRecords, certain: bool 
         return None
     others = {name: count for name, count in first.fields.items() if name != "sample_id"}
     none = "no record has" if certain or first.whole else f"none of the first {first.records:,} records has"
-    has = f"they have {listed(others)}{_hint(others, fields, benchmark)}" if others else "they have only a sample_id"
+    hint = _unfound(inputs, side, fields, others) or (_hint(others, fields, benchmark) if others else "")
+    has = f"they have {listed(others) or 'only a sample_id'}{hint}"
     return f"{side_label(inputs, side)}: {none} a field that {benchmark} reads, {listed(fields)}; {has}"
 
 
@@ -150,6 +151,17 @@ def without_values(configuration: Configuration, column: str) -> str:
     """Returns the message that a needed column is null or absent in all ground-truth records."""
     use = "slices" if column in configuration.columns() else "draws clusters"
     return f"no ground-truth record has a value in the column {printable(column)}, by which the run {use}"
+
+
+def _unfound(inputs: Inputs, side: int, fields: Collection[str], names: Collection[str]) -> str:
+    """Returns a hint at the places that the setting `fields` gives for fields of the benchmark; empty if it has none.
+
+    No record has one of these fields.
+    """
+    system = None if side == GROUND_TRUTH else inputs.systems[side]
+    places = {name: ".".join(path) for name, path in inputs.configuration.fields_of(system).paths}
+    absent = [place for name, place in places.items() if name in fields and place not in names]
+    return f"; none has {listed(absent)}, which fields names{nearest(absent[0], names)}" if absent else ""
 
 
 def _hint(names: Mapping[str, int], fields: Iterable[str], name: str) -> str:

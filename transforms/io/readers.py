@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -83,10 +84,11 @@ class Line(msgspec.Struct, frozen=True):
 def read_lines(part: Part, limit: int) -> Iterator[Line]:
     """Yields the lines that start in a part, cut at `limit` bytes, which bounds the memory.
 
-    Raises InputProblem if the file cannot be read to its end.
+    Raises InputProblem if the file cannot be read to its end, or its start is that of another format.
     """
     stop = math.inf if part.stop is None else part.stop
     position, number = part.start, 0 if part.start else 1
+    is_first, end_of_array = not part.start, 0
     # The line that covers the byte before the part belongs to the previous part, in which it starts.
     is_behind_its_start = part.start > 0
     with open_text(part.file, position - is_behind_its_start) as stream:
@@ -106,8 +108,45 @@ def read_lines(part: Part, limit: int) -> Iterator[Line]:
             if not start:
                 line = line.removeprefix(BOM)
             if skipped or line.strip():
+                if is_first:
+                    is_first = False
+                    end_of_array = position if _is_array(line) else 0
                 yield Line(start, number, line[:limit], skipped + len(line))
             number += number > 0
+        if position == end_of_array > 0 and (part.stop is None or part.stop >= part.file.size):
+            raise ValueError(_ARRAY)
+
+
+_OTHER_FORMATS = {
+    b"\x1f\x8b": "gzip; name it .jsonl.gz",
+    b"BZh": "bzip2; name it .jsonl.bz2",
+    b"\x28\xb5\x2f\xfd": "Zstandard; name it .jsonl.zst",
+    b"PAR1": "Parquet; name it .parquet",
+    b"ARROW1": "Arrow; name it .arrow",
+    b"\xff\xff\xff\xff": "Arrow; name it .arrow",
+    b"PK\x03\x04": "a zip archive; unpack it",
+    b"\xff\xfe": "UTF-16 or UTF-32; write it as UTF-8",
+    b"\xfe\xff": "UTF-16; write it as UTF-8",
+    b"\0\0\xfe\xff": "UTF-32; write it as UTF-8",
+}
+"""What a file is by its first bytes, and how to correct it. No text of JSON starts with any of them."""
+_ARRAY = "it is a JSON array; write one object per line"
+_ARRAY_OF_OBJECTS = re.compile(rb"\s*\[\s*(?:\{|\Z)")
+
+
+def _is_array(line: bytes) -> bool:
+    """Returns whether the first line of a file is an array of objects, which may be the whole file, or a wrong record.
+
+    Raises ValueError if the file has another format than JSONL. A line that is merely no JSON may be a damaged record.
+    """
+    for start, what in _OTHER_FORMATS.items():
+        if line.startswith(start):
+            raise ValueError(f"it is {what}")
+    if not _ARRAY_OF_OBJECTS.match(line):
+        return False
+    if not line.rstrip().endswith(b"]"):
+        raise ValueError(_ARRAY)
+    return True
 
 
 class Record(NamedTuple):

@@ -227,6 +227,11 @@ def of_mine(change: Any) -> Any:
         (of_mine(lambda mine: mine | TRIGGERED), {}, "mine: the collection has a trigger"),
         (lambda both: {"ground_truth": both["mine"]}, {}, "needs ground_truth and predictions; there is ground_truth"),
         (dict, {"fields": {"mien": {"text": "a"}}}, r"fields\.mien: there is no such side"),
+        (
+            dict,
+            {"fields": {"mine": {"txt": "a"}}},
+            r"fields\.mine\.txt: the run reads no such field \(did you mean text",
+        ),
         (dict, {"unpack": {"mien": dict}}, r"unpack\.mien: there is no such side"),
         (lambda both: both["mine"], {}, "Evaluate takes"),
         (lambda both: (both["mine"],), {}, "Evaluate takes"),

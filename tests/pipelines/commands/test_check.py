@@ -144,9 +144,18 @@ def test_predictions_with_repeats_that_are_not_scored_are_told_how_to_score_all(
 
 
 NO_ID = "predictions: no predicted sample_id is in the ground truth"
+NO_FIELD = "predictions: no record has a field that toy reads, text; they have"
+UNREAD = "the run reads no such field"
 REFUSED = {
-    "t.jsonl named-p.jsonl": "predictions: no record has a field that toy reads, text; they have id, out; name",
+    "t.jsonl named-p.jsonl": f"{NO_FIELD} id, out; name",
+    "t.jsonl p.jsonl --set fields.predictions.text=txt": f"{NO_FIELD} only a sample_id; none has txt, which",
+    "t.jsonl named-p.jsonl --set fields.predictions.text=oot": f"{NO_FIELD} id, out; none has oot, which fields names "
+    "(did you mean out?)\n",
     "t.jsonl p.jsonl --set fields.prediction.text=x": "fields.prediction: there is no such side (did",
+    "t.jsonl p.jsonl --set fields.predictions.txt=x": f"fields.predictions.txt: {UNREAD} (did you mean text?); "
+    "allowed: sample_id, text, repeat\n",
+    "t.jsonl p.jsonl --set fields.ground_truth.kind=x": f"fields.ground_truth.kind: {UNREAD}; allowed: "
+    "sample_id, text, words, image, and the columns of slices and cluster\n",
     "t.jsonl ids.jsonl": f"{NO_ID} (which has s0, for example, not e\u0301)",
     "composed.jsonl ids.jsonl": f"{NO_ID} (which has '\\xe9'",
     "t.jsonl no-text.jsonl": "pairs: all of the first 2 would be rejected, such as s0: Expected `str",
@@ -170,8 +179,25 @@ def test_what_the_run_would_refuse_is_refused(folder: Path) -> None:
     assert "beamscore: predictions: no record has a sample_id that can be used" in check("t.jsonl", "named-p.jsonl")[2]
 
 
+def test_fields_of_slices_clusters_repeats_and_pictures_may_have_other_names(folder: Path) -> None:
+    names = ("ground_truth.kind=k", "ground_truth.group=g", "ground_truth.image=i", "predictions.repeat=r")
+    write_lines(folder / "t2.jsonl", [{**truth, "k": 1, "g": "x"} for truth in TRUTHS])
+    given = [flag for name in names for flag in ("--set", f"fields.{name}")]
+    assert check("t2.jsonl", "p.jsonl", *given, "--slice", "kind", "--set", "cluster=group")[::2] == (0, "")
+
+
+@pytest.mark.parametrize("more", [(), ("--check",)])
+def test_a_folder_of_pictures_that_does_not_exist_is_warned_of(folder: Path, more: tuple[str, ...]) -> None:
+    given = ("evaluate", "toy", "--ground-truth", "t.jsonl", "--predictions", "p.jsonl", "--output", "out", "--no-html")
+    for places in ("nope/", "nope/{sample_id}.png", "t.jsonl"):
+        told = f"beamscore: warning: pictures: {places}: there is no folder {places.partition('/{')[0]}\n"
+        assert command(*given, *more, "--set", f"pictures={places}")[::2] == (0, told)
+    for places in (".", "./{sample_id}.png", "./x-{sample_id}/a.png"):
+        assert command(*given, *more, "--set", f"pictures={places}")[::2] == (0, "")
+
+
 def test_a_file_that_breaks_off_is_refused_as_by_the_run(folder: Path) -> None:
-    """Also if records are read before it does."""
+    """Also if records are read before it does, and a file of another format than its name says."""
     whole = gzip.compress((folder / "p.jsonl").read_bytes())
     for name, content in (("end", whole[:-8]), ("half", whole[: len(whole) // 2]), ("bad", whole[:-8] + bytes(8))):
         (folder / f"{name}.jsonl.gz").write_bytes(content)
@@ -179,6 +205,17 @@ def test_a_file_that_breaks_off_is_refused_as_by_the_run(folder: Path) -> None:
         run = evaluate(folder / "out", "t.jsonl", f"{name}.jsonl.gz", "--no-html")
         assert (code, stderr.count("\n"), stderr.splitlines()[-1:]) == (run.code, 1, run.stderr.splitlines()[-1:])
         assert code == 2
+    evaluate(folder / "kept", "t.jsonl", "p.jsonl", "--no-html")
+    before = (folder / "kept" / "summary.json").read_bytes()
+    (folder / "p.json").write_text(json.dumps(PREDICTIONS, indent=1))
+    told = "p.json: cannot be read as jsonl: it is a JSON array; write one object per line\n"
+    run = evaluate(folder / "kept", "t.jsonl", "p.json", "--no-html")
+    assert (run.code, run.stderr) == (2, f"beamscore: {told}")
+    assert (folder / "kept" / "summary.json").read_bytes() == before
+    assert check("t.jsonl", "p.json")[::2] == (
+        2,
+        f"beamscore: predictions: none of the first records can be read: {told}",
+    )
 
 
 def test_more_records_than_it_looks_at_are_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -100,7 +100,7 @@ GATES, EXACT = TOY + "gates: {exact_match: ", "gates.exact_match"
         ("benchmark: !!python/object:os.system x", (), "this is not YAML: line 1, column 12: could not determine a co"),
         # A key, what was found, and what is allowed.
         (TOY + "missing: maybe", (), "missing: found 'maybe'; allowed: exclude, wrong"),
-        (TOY + "bootstrap: 200", (), "bootstrap: found 200; expected `object`, got `int`"),
+        (TOY + "bootstrap: 200", (), "bootstrap: found 200; give a mapping, such as {replicates: 200}"),
         (TOY + "bootstrap: {replicates: -1}", (), "bootstrap.replicates: found -1; expected `int` >= 0"),
         *(
             (f"{TOY}max_{kind}_fraction: {found}", (), f"max_{kind}_fraction: found {found}; expected `float` {end}")
@@ -110,7 +110,11 @@ GATES, EXACT = TOY + "gates: {exact_match: ", "gates.exact_match"
         (TOY + "bootstrap: {replicas: 3}", (), "bootstrap.replicas: unknown key (did you mean replicates?); allowed: "),
         (TOY + "slices: ['a,,b']", (), "slices: found 'a,,b'; allowed: column names, joined by commas to cross them"),
         (TOY + "gates: {ok: {minimum: 1}, f1: {minimum: x}}", (), "gates.f1.minimum: found 'x'; expected `float |"),
-        (TOY + "predictions: {ours: a.jsonl}", (), "predictions.ours: found 'a.jsonl'; expected `array`, got `str`"),
+        (TOY + "predictions: {ours: a.b}", (), "predictions.ours: found 'a.b'; give a list, such as ['a.b']"),
+        (TOY + "predictions: a", (), "predictions: found 'a'; give a mapping, such as {NAME: ['a']}"),
+        (TOY + "ground_truth:", (), "ground_truth: found null; give a list, such as [...]"),
+        (GATES + "0.5}", (), EXACT + ": found 0.5; give a mapping, such as {minimum: 0.5}"),
+        (TOY + "worst_samples: [1]", (), "worst_samples: found [1]; expected `int`, got `list`"),
         (TOY + "predictions: {'a b': [x]}", (), "predictions: found {'a b': ['x']}; expected `str` matching regex"),
         (TOY + "predictions: {ground_truth: [p]}", (), "predictions.ground_truth: the other side has this name; give"),
         (TOY + "slice: [kind]", (), "slice: unknown key (did you mean slices?); allowed for toy: "),

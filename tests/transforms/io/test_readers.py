@@ -95,6 +95,59 @@ def test_parts_of_any_size_hold_each_line_exactly_once(
         assert line.line == (0 if start else 1 + content[: line.position].count(b"\n"))
 
 
+def table_bytes(write: Any) -> bytes:
+    stream = io.BytesIO()
+    write(pa.table({"sample_id": ["a"]}), stream)
+    return stream.getvalue()
+
+
+def ipc_bytes(make: Any) -> Any:
+    def write(table: Any, stream: Any) -> None:
+        with make(stream, table.schema) as writer:
+            writer.write_table(table)
+
+    return write
+
+
+RECORD = '{"sample_id": "a"}'
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        *((COMPRESSIONS[each](RECORD.encode()), f"name it .jsonl{each}") for each in (".gz", ".bz2", ".zst")),
+        (table_bytes(pq.write_table), "it is Parquet; name it .parquet"),
+        *((table_bytes(ipc_bytes(make)), "Arrow; name it .arrow") for make in (pa.ipc.new_file, pa.ipc.new_stream)),
+        (b"PK\x03\x04\x14\0", "it is a zip archive; unpack it"),
+        *(
+            (("\ufeff" + RECORD).encode(f"utf-{coding}"), "write it as UTF-8")
+            for coding in ("16-le", "16-be", "32-le", "32-be")
+        ),
+        *(
+            (text.encode(), "it is a JSON array; write one object per line")
+            for text in (f"[{RECORD}]", f"\ufeff[{RECORD}]\n", f"\n \r\n [ \n{RECORD}\n]", f"[ {RECORD},\n{RECORD}]")
+        ),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("ending", ["", ".gz"])
+def test_a_file_that_starts_as_another_format_is_a_problem_of_the_input(
+    tmp_path: Path, ending: str, content: bytes, told: str
+) -> None:
+    path = tmp_path / f"a.jsonl{ending}"
+    path.write_bytes(COMPRESSIONS[ending](content))
+    problem = problem_of(lambda: lines_of(path))
+    assert problem.startswith(f"{path}: cannot be read as jsonl: it is ")
+    assert problem.endswith(told)
+
+
+@pytest.mark.parametrize(
+    "first", ["[1]", '["sample_id"]', f"[{RECORD}]", "PAR", "sample_id,text", "{", "\ufeff" + RECORD]
+)
+def test_a_first_line_that_may_be_a_damaged_record_is_one(tmp_path: Path, first: str) -> None:
+    path = store(tmp_path / "a.jsonl", [first, f"[{RECORD}]", "BZh9"])
+    assert len(lines_of(path)) == 3
+
+
 def test_a_huge_line_is_cut_in_bounded_memory(tmp_path: Path) -> None:
     path, megabytes = tmp_path / "a.jsonl.gz", 16
     with gzip.open(path, "wb", compresslevel=1) as stream:
