@@ -266,7 +266,10 @@ def check_field_sides(settings: Settings) -> None:
 
 
 def check_field_names(configuration: Configuration) -> None:
-    """Raises UsageError if `fields` names a field that the evaluation does not read."""
+    """Raises UsageError if `fields` names a field that the evaluation does not read.
+
+    For the ground truth, only one that is nearly the name of a field: others may be columns of slices of other runs.
+    """
     from ...transforms.pictures import IMAGE
     from ...transforms.repeats import REPEAT
 
@@ -275,13 +278,11 @@ def check_field_names(configuration: Configuration) -> None:
     predicted = [SAMPLE_ID, *record_fields(benchmark.prediction_type), REPEAT]
     for side, fields in configuration.settings.fields.items():
         known = list(dict.fromkeys(truths if side == GROUND_TRUTH_FIELDS else predicted))
-        more = ", and the columns of slices and cluster" if side == GROUND_TRUTH_FIELDS else ""
         for name in fields:
-            if name not in known:
+            meant = nearest(name, known)
+            if name not in known and (meant or side != GROUND_TRUTH_FIELDS):
                 key = truncated(f"fields.{side}.{name}", 80)
-                raise UsageError(
-                    f"{key}: the run reads no such field{nearest(name, known)}; allowed: {', '.join(known)}{more}"
-                )
+                raise UsageError(f"{key}: the run reads no such field{meant}; allowed: {', '.join(known)}")
 
 
 def _read_yaml(path: str) -> dict[str, Any]:

@@ -211,7 +211,7 @@ def _measured(summary: Mapping[str, Any], benchmark: type[AnyBenchmark]) -> tupl
     scores = [each["values"] for each in systems.values()]
     metric = next((name for name in lead_first(benchmark) if any(each.get(name) is not None for each in scores)), None)
     if metric is None:
-        return f"{max(scored):,} samples were scored, and no metric has a value.", False
+        return f"No metric has a value: {max(scored):,} samples were scored, all without one.", False
     values = [f"{name} has {metric} {measured(systems[name], metric).text(number)}" for name in ranking]
     if len(ranking) == 1:
         return f"{values[0]}; {coverage_text(systems[ranking[0]]['coverage'])}.", True

@@ -154,8 +154,8 @@ REFUSED = {
     "t.jsonl p.jsonl --set fields.prediction.text=x": "fields.prediction: there is no such side (did",
     "t.jsonl p.jsonl --set fields.predictions.txt=x": f"fields.predictions.txt: {UNREAD} (did you mean text?); "
     "allowed: sample_id, text, repeat\n",
-    "t.jsonl p.jsonl --set fields.ground_truth.kind=x": f"fields.ground_truth.kind: {UNREAD}; allowed: "
-    "sample_id, text, words, image, and the columns of slices and cluster\n",
+    "t.jsonl p.jsonl --set fields.ground_truth.txt=x": f"fields.ground_truth.txt: {UNREAD} (did you mean text?); "
+    "allowed: sample_id, text, words, image\n",
     "t.jsonl ids.jsonl": f"{NO_ID} (which has s0, for example, not e\u0301)",
     "composed.jsonl ids.jsonl": f"{NO_ID} (which has '\\xe9'",
     "t.jsonl no-text.jsonl": "pairs: all of the first 2 would be rejected, such as s0: Expected `str",
