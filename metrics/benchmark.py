@@ -7,6 +7,7 @@ A benchmark is two pure functions, `score_sample` (truth, prediction -> named st
 from __future__ import annotations
 
 import abc
+import math
 import multiprocessing
 import re
 import subprocess
@@ -14,7 +15,8 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from numbers import Integral, Real
+from typing import Any, ClassVar, Generic, Literal, TypeVar, get_args
 
 import msgspec
 
@@ -28,6 +30,7 @@ ResultT = TypeVar("ResultT")
 
 Side = Literal["ground_truth", "prediction", "sample"]
 Ability = Literal["convert", "draw"]
+_SIDES = get_args(Side)
 
 
 class MissingTool(Exception):
@@ -54,10 +57,30 @@ def explain(error: BaseException) -> str:
     """Returns the message of an error, or its type if the message is empty."""
     if isinstance(error, RecursionError):
         return "nested deeper than can be read"
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 - the error is of a class of the user
+        text = ""
     # msgspec 0.22 raises the error of Python, later ones an error of their own without the place.
-    if isinstance(error, UnicodeDecodeError) or str(error) == "Invalid UTF-8 encoded string":
+    if isinstance(error, UnicodeDecodeError) or text == "Invalid UTF-8 encoded string":
         return "a text is not UTF-8"
-    return str(error) or type(error).__name__
+    return text or type(error).__name__
+
+
+def finite_number(what: str, name: str, value: Any) -> float:
+    """Returns a number of Python or NumPy as a float, without the sign of a zero.
+
+    Raises ValueError, with `what` it is and its name, for what is no number, NaN and infinite numbers.
+    """
+    # A check against an abstract class costs more than everything else here.
+    if isinstance(value, (float, int, Real)):
+        try:
+            number = float(value)
+        except OverflowError:
+            number = math.inf
+        if math.isfinite(number):
+            return number + 0.0
+    raise ValueError(f"{what} {name}: found {value!r:.80}; allowed: a finite number or None")
 
 
 class RejectedRecord(Exception):
@@ -68,9 +91,11 @@ class RejectedRecord(Exception):
     """
 
     def __init__(self, side: Side, message: str) -> None:
-        super().__init__(side, message)
-        self.side: Side = side
-        self.message = message
+        self.side: Side = side if side in _SIDES else "sample"
+        self.message = str(message)
+        if self.side != side:
+            self.message += f" (found the side {side!r:.80}; allowed: {', '.join(_SIDES)})"
+        super().__init__(self.side, self.message)
 
     def __str__(self) -> str:
         """Returns the side and the reason."""
@@ -181,6 +206,27 @@ class Table:
     title: str
     header: Sequence[str]
     rows: Sequence[Sequence[str | float | None]]
+
+    def plain(self) -> Table:
+        """Returns the table with texts and numbers of Python alone.
+
+        Raises an error if it is no table: a row has another length, or a cell is neither text nor a finite number.
+        """
+        rows = [[self._cell(value) for _, value in zip(self.header, row, strict=True)] for row in self.rows]
+        return Table(_plain_text(self.title), [*map(_plain_text, self.header)], rows)
+
+    def _cell(self, value: Any) -> str | float | None:
+        if value is None:
+            return None
+        if isinstance(value, str):
+            return _plain_text(value)
+        number = finite_number("table", self.title, value)
+        return int(value) if isinstance(value, Integral) else number
+
+
+def _plain_text(text: str) -> str:
+    """Returns a text as one of Python; raises an error if it is no text, or not UTF-8."""
+    return str.encode(text).decode()
 
 
 class SampleScore(msgspec.Struct, frozen=True):
@@ -381,3 +427,9 @@ class Benchmark(abc.ABC, Generic[TruthT, PredictionT, OptionsT]):
 
 
 AnyBenchmark = Benchmark[Any, Any, Any]
+
+
+def place_of(benchmark: AnyBenchmark) -> str:
+    """Returns where a benchmark is defined: FILE.py:CLASS, or its name with its module and class."""
+    kind = type(benchmark)
+    return benchmark.file or f"{benchmark.name} ({kind.__module__}:{kind.__qualname__})"

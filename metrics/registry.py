@@ -38,7 +38,7 @@ _FILE = re.compile(r"(.+\.py)(?::(\w+))?", re.DOTALL)
 _LOADING = threading.RLock()
 
 
-class BrokenBenchmark(Exception):
+class BrokenBenchmark(ValueError):
     """A benchmark of a package or a file that cannot be used; the message, one line, names it and says why."""
 
 
@@ -148,6 +148,7 @@ def _problem(kind: Any) -> str:
     import msgspec
 
     from .benchmark import Benchmark, MetricSpec
+    from .statistics.sum_table import plain_values
     from .statistics.sums import Sums
 
     if not (isinstance(kind, type) and issubclass(kind, Benchmark)):
@@ -182,7 +183,11 @@ def _problem(kind: Any) -> str:
             read.add(name)
             return self.total
 
-    values = dict(kind(options).values(Alike()))
+    returned = kind(options).values(Alike())
+    try:
+        values = plain_values(returned)
+    except ValueError as error:
+        return f"{error} (without samples)"
     Alike.total = 1.0
     with contextlib.suppress(Exception):  # the sums may be inconsistent
         values |= kind(options).values(Alike())

@@ -137,7 +137,7 @@ class _WithRepeats(AnyBenchmark):
     def tables(self, sums: Sums) -> list[Table]:
         """Returns the main metrics of each repeat, then the tables of the benchmark, of all repeats together."""
         main, runs = self.one_run.main_metrics(), slices_of(sums, _COLUMN)
-        values = {label: self._one_run.values_within(part, sums) for label, part in runs.items()}
+        values = {label: values_of_rows(self._one_run, part, sums) for label, part in runs.items()}
         rows = [[label, *(metrics.get(name) for name in main)] for label, metrics in values.items()]
         return [Table("Repeats", ["repeat", *main], rows), *self._one_run.tables(Sums.merged(runs.values()))]
 

@@ -5,14 +5,24 @@ from __future__ import annotations
 import os
 import traceback
 from collections.abc import Callable, Mapping, Sequence, Set
-from math import inf, isfinite
-from numbers import Real
 from typing import Any, Literal, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
-from .benchmark import ENVIRONMENT_FAULTS, Benchmark, DrawnPair, Pair, RejectedRecord, ResultT, SampleScore, explain
+from .benchmark import (
+    ENVIRONMENT_FAULTS,
+    AnyBenchmark,
+    Benchmark,
+    DrawnPair,
+    Pair,
+    RejectedRecord,
+    ResultT,
+    SampleScore,
+    explain,
+    finite_number,
+    place_of,
+)
 from .statistics.bootstrap import check_statistics
 from .statistics.sums import MAX_STATISTIC
 
@@ -100,36 +110,63 @@ def _outcome(pair: Pair[Any, Any], result: Result | None, refused: RejectedRecor
 def _scored(
     benchmark: Benchmark[Any, Any, Any], pairs: Mapping[int, Pair[Any, Any]], score: ScoreBatch
 ) -> dict[int, Result]:
-    results = _in_batches([*pairs.values()], score, benchmark.batch_size, "scoring")
+    results = _in_batches(benchmark, [*pairs.values()], score, "scoring")
     declared = frozenset(benchmark.sample_metric_names())
     return {number: _checked(result, declared) for number, result in zip(pairs, results, strict=True)}
 
 
-def draw_pairs(benchmark: Benchmark[Any, Any, Any], pairs: Sequence[DrawnPair[Any, Any]]) -> list[str | RejectedRecord]:
+def draw_pairs(benchmark: AnyBenchmark, pairs: Sequence[DrawnPair[Any, Any]]) -> list[str | RejectedRecord]:
     """Returns the picture of each pair, in order, or why it has none.
 
     Raises one of ENVIRONMENT_FAULTS if the machine fails.
     """
-    return _in_batches(pairs, benchmark.draw_batch, benchmark.batch_size, "drawing")
+    drawings = _in_batches(benchmark, pairs, benchmark.draw_batch, "drawing")
+    return [
+        drawing
+        if isinstance(drawing, (str, RejectedRecord))
+        else RejectedRecord("sample", f"the benchmark returned {type(drawing).__name__} instead of an SVG document")
+        for drawing in drawings
+    ]
+
+
+def explained(benchmark: AnyBenchmark, details: Any) -> list[str]:
+    """Returns what matched what in words, as `Benchmark.explain`, or why there are none.
+
+    Raises one of ENVIRONMENT_FAULTS if the machine fails.
+    """
+    try:
+        lines = list(benchmark.explain(details))
+        # Raises an error if they are no text, or not UTF-8.
+        "".join(lines).encode()
+        return lines
+    except ENVIRONMENT_FAULTS:
+        raise
+    except Exception as error:  # noqa: BLE001 - no sample may end the run through its explanation
+        return [f"{type(error).__name__}: {explain(error)}"]
 
 
 def _in_batches(
+    benchmark: AnyBenchmark,
     pairs: Sequence[PairT],
     function: Callable[[Sequence[PairT]], list[ResultT | RejectedRecord]],
-    size: int,
     what: str,
+    size: int | None = None,
 ) -> list[ResultT | RejectedRecord]:
     """Returns the results of all batches; the pairs of a batch that fails as a whole are processed one by one."""
     results: list[ResultT | RejectedRecord] = []
+    size = size or benchmark.batch_size
     for start in range(0, len(pairs), size):
         batch = pairs[start : start + size]
         try:
-            results += function(batch)
+            of_batch = list(function(batch))
+            if len(of_batch) != len(batch):
+                raise ValueError(f"{place_of(benchmark)} returned {len(of_batch)} results where {len(batch)} are due")
+            results += of_batch
         except ENVIRONMENT_FAULTS:
             raise
         except Exception as error:  # noqa: BLE001 - no failure of a metric on a sample may end the run
             if len(batch) > 1:
-                results += _in_batches(batch, function, 1, what)
+                results += _in_batches(benchmark, batch, function, what, 1)
                 continue
             frame = traceback.extract_tb(error.__traceback__)[-1]
             place = f"{os.path.basename(frame.filename)}:{frame.lineno} in {frame.name}"
@@ -145,43 +182,49 @@ def _checked(result: Any, declared: Set[str]) -> Result:
     """
     if isinstance(result, RejectedRecord):
         return result
-    if not isinstance(result, SampleScore):
-        return RejectedRecord("sample", f"the benchmark returned {type(result).__name__} instead of a SampleScore")
     try:
+        if not isinstance(result, SampleScore):
+            raise TypeError(f"the benchmark returned {type(result).__name__} instead of a SampleScore")
+        _check_names("statistics", result.statistics)
         check_statistics(result.statistics)
+        _check_names("metrics", result.metrics)
         if unknown := result.metrics.keys() - declared:
             raise ValueError(f"per-sample metric {min(unknown)}: it is not declared in sample_metrics")
-        metrics = {name: None if value is None else _measured(name, value) for name, value in result.metrics.items()}
+        metrics = {
+            name: None if value is None else finite_number("per-sample metric", name, value)
+            for name, value in result.metrics.items()
+        }
+        _check_names("coverage", result.coverage)
         for name, count in result.coverage.items():
             _check_count(name, count)
         details = msgspec.Raw(_DETAILS.encode(result.details))
         return SampleScore(result.statistics, metrics, details, result.coverage)
-    except (msgspec.MsgspecError, ValueError, TypeError, OverflowError, RecursionError) as error:
+    except ENVIRONMENT_FAULTS:
+        raise
+    except Exception as error:  # noqa: BLE001 - a score may hold anything, with methods of the user
         return RejectedRecord("sample", explain(error))
+
+
+def _check_names(what: str, numbers: Any) -> None:
+    """Raises ValueError if numbers are not a mapping whose names can be written."""
+    # A check against an abstract class costs more than everything else here.
+    if isinstance(numbers, (dict, Mapping)):
+        try:
+            "".join(numbers).encode()
+        except (TypeError, UnicodeEncodeError):
+            pass
+        else:
+            if "" not in numbers:
+                return
+    raise ValueError(f"{what}: found {numbers!r:.80}; allowed: a dict of numbers by name, which is text and not empty")
 
 
 _DETAILS = msgspec.json.Encoder()
 
 
-def _measured(name: str, value: Any) -> float:
-    """Returns a per-sample metric as a float without the sign of a zero; NaN cannot be ordered.
-
-    Raises ValueError if it is not a finite number.
-    """
-    # A check against an abstract class costs more than everything else here.
-    if isinstance(value, (float, int, Real)):
-        try:
-            number = float(value)
-        except OverflowError:
-            number = inf
-        if isfinite(number):
-            return number + 0.0
-    raise ValueError(f"per-sample metric {name}: must be a finite number or null, not {value!r:.80}")
-
-
-def _check_count(name: Any, count: Any) -> None:
+def _check_count(name: str, count: Any) -> None:
     """Raises ValueError if a count of the benchmark cannot be added to the coverage."""
-    if not isinstance(name, str) or "." in name or name in RESERVED_COUNTS:
-        raise ValueError(f"coverage {name!s:.80}: a count needs another name, without a dot")
+    if "." in name or name in RESERVED_COUNTS:
+        raise ValueError(f"coverage {name:.80}: a count needs another name, without a dot")
     if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= MAX_STATISTIC:
         raise ValueError(f"coverage {name:.80}: must be a whole number from 0 to {MAX_STATISTIC}, not {count!r:.80}")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
+import apache_beam as beam
 import pytest
 
 import beamscore
@@ -22,6 +24,7 @@ from tests.test_docs_examples import DOCS, blocks
 EXAMPLE = next(block for block in blocks(DOCS / "how-to" / "new_benchmark.md") if "class WER" in block)
 TRUTHS = [{"sample_id": str(number), "text": f"Go left {number % 3}"} for number in range(150)]
 HEARD = [{"sample_id": str(number), "text": f"go left {number % 2}"} for number in range(138)]
+EXACT = 'ratio(sums["exact"], sums["samples"])'
 # Of each 6 readings 4 have a wrong last word: 0 1 2 0 1 2 against 0 1 0 1 0 1; 138 are 23 times 6. 12 samples lack a
 # reading of 3 words.
 EDITS = 23 * 4 + 12 * 3
@@ -115,6 +118,9 @@ def test_threads_that_load_one_file_at_a_time_all_get_its_class(folder: Path) ->
         ('denominator="words"', 'denominator="word"', "metrics: word_error_rate: values does not read the denominator"),
         ('"exact_match": ratio', '"exact_mach": ratio', "values: exact_mach is not declared in metrics (did you mean"),
         ('sums["words"])', 'sums["words"]), "x": 1 / sums["edits"]', "it cannot be loaded: ZeroDivisionError"),
+        (EXACT, 'float("nan")', "values: exact_match: found nan; allowed: a finite number or None (without samples)"),
+        (EXACT, 'sums["exact"] > 1', "values: exact_match: found False; allowed: a finite number or None"),
+        ("return {", "return None, {", "values: found (None, {'"),
     ],
 )
 def test_what_is_broken_is_said_in_one_line_when_it_is_loaded(
@@ -125,6 +131,96 @@ def test_what_is_broken_is_said_in_one_line_when_it_is_loaded(
     assert main(["evaluate", "my_metric.py:WER", *PERFECT, "run"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert f"the benchmark my_metric.py:WER: {said}" in line
+
+
+@pytest.mark.parametrize("number", ["int", "np.float64", "np.float32", "Fraction"])
+def test_values_may_be_numbers_of_any_kind(folder: Path, number: str) -> None:
+    of_samples = EXAMPLE.replace(EXACT, f"{number}({EXACT} or 0)")
+    (folder / "my_metric.py").write_text(f"from fractions import Fraction\nimport numpy as np\n{of_samples}")
+    repeats = [{**each, "repeat": 0} for each in TRUTHS]
+    write_lines(folder / "heard.jsonl", repeats)
+    flags = ("--predictions", "heard.jsonl", "--quiet", "--output", "run", "--set", "repeats=true")
+    assert main(["evaluate", "my_metric.py:WER", *TRUTH, *flags]) == 0
+    values = json.loads((folder / "run/summary.json").read_text())["systems"]["predictions"]["values"]
+    assert values["exact_match"] == 1
+    assert type(beamscore.evaluate("my_metric.py:WER", TRUTHS, TRUTHS).values["exact_match"]) is float
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        ("float('nan')", ": found nan"),
+        ("np.float32('inf')", ": found np.float32(inf)"),
+        ("n > 2", ": found True"),
+        ("'0.5'", ": found '0.5'"),
+        ("10**400", ": found 1000"),
+        # Of the samples themselves it is a number.
+        ("0.5 if n == 150 else float('inf')", " in a bootstrap replicate: found inf"),
+        ("0.5 if n == 150 else 1j", ": found 1j"),
+    ],
+)
+def test_a_value_that_is_no_number_ends_the_run_and_the_earlier_result_stays(
+    folder: Path, capsys: pytest.CaptureFixture[str], value: str, found: str
+) -> None:
+    assert main(["evaluate", "my_metric.py:WER", *PERFECT, "run"]) == 0
+    before = (folder / "run/summary.json").read_bytes()
+    of_samples = f"(lambda n: {value} if n > 1 else None)(sums['samples'])"
+    (folder / "my_metric.py").write_text(f"import numpy as np\n{EXAMPLE}".replace(EXACT, of_samples))
+    said = f"the benchmark {folder}/my_metric.py:WER: values: exact_match{found}"
+    for processes in ("1", "2") if value == "n > 2" else ("1",):
+        assert main(["evaluate", "my_metric.py:WER", *PERFECT, "run", "--processes", processes]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert said in line
+        assert line.endswith("; allowed: a finite number or None")
+    assert (folder / "run/summary.json").read_bytes() == before
+    with pytest.raises(ValueError, match=re.escape(said)):
+        beamscore.evaluate("my_metric.py:WER", TRUTHS, TRUTHS)
+    with pytest.raises(ValueError, match=re.escape(said)):
+        beamscore.evaluate("my_metric.py:WER", "truth.jsonl", "truth.jsonl")
+    pipeline = beam.Pipeline()
+    sides = pipeline | "T" >> beam.Create(TRUTHS), pipeline | "P" >> beam.Create(TRUTHS)
+    _ = sides | beamscore.Evaluate("my_metric.py:WER")
+    with pytest.raises(ValueError, match=re.escape(said)):
+        pipeline.run()
+
+
+TABLE = "tables(self, sums): return [Table('Counts', ['what', 'count'], [['words', {}]])]"
+
+
+@pytest.mark.parametrize(
+    ("method", "problem"),
+    [
+        ("tables(self, sums): return None", "TypeError: 'NoneType' object is not iterable"),
+        ("tables(self, sums): return {}['t']", "KeyError: 't'"),
+        ("tables(self, sums): raise ValueError('\\ud800\\nt')", "ValueError: \\ud800 t"),
+        (TABLE.format("10**400"), "ValueError: table Counts: found 1000"),
+        (TABLE.format("float('nan')"), "ValueError: table Counts: found nan; allowed: a finite number or None"),
+        (TABLE.format("1, 2"), "ValueError: zip() argument 2 is longer than argument 1"),
+        (TABLE.format("'\\ud800'"), "UnicodeEncodeError: 'utf-8' codec"),
+        (TABLE.format("np.int64(7)"), ""),
+        ("explain(self, details): return [1, None]", "TypeError: sequence item 0: expected str instance, int found"),
+        ("draw(self, *_, **__): return None", "the benchmark returned NoneType instead of an SVG document"),
+    ],
+)
+def test_what_only_reports_show_loses_no_run(
+    folder: Path, capsys: pytest.CaptureFixture[str], method: str, problem: str
+) -> None:
+    head = "import numpy as np\nfrom beamscore.metrics.benchmark import Table\n"
+    (folder / "my_metric.py").write_text(f"{head}{EXAMPLE}\n    def {method}\n")
+    sides = "--ground-truth", "truth.jsonl", "--predictions", "truth.jsonl"
+    assert main(["evaluate", "my_metric.py:WER", *sides, "--output", "run"]) == 0
+    summary = json.loads((folder / "run/summary.json").read_text())
+    assert summary["systems"]["predictions"]["values"]["exact_match"] == 1
+    if method.startswith("tables"):
+        tables = summary["systems"]["predictions"]["tables"]
+        assert [table["rows"] for table in tables] == ([] if problem else [[["words", 7]]])
+    elif method.startswith("explain"):
+        assert main(["export", "run", "--to", "inspect"]) == 0
+    else:
+        assert main(["draw", "my_metric.py:WER", *sides, "--sample", "1", "--output", "1.svg"]) == 2
+    said = capsys.readouterr()
+    assert problem in said.out + said.err
+    assert ("the tables are missing" in said.err) == (method.startswith("tables") and problem != "")
 
 
 def test_a_plugin_that_is_broken_breaks_nothing_else(

@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ..metrics.benchmark import Benchmark, Table
+from ..metrics.benchmark import ENVIRONMENT_FAULTS, Benchmark, Table, explain
 from ..metrics.statistics.bootstrap import Bootstrap, BootstrapSums
 from ..metrics.statistics.intervals import intervals, standard_errors
 from ..metrics.statistics.measured import measure_slices
 from ..metrics.statistics.sum_table import PackedReplicates, with_slices
 from ..metrics.statistics.sums import Sums
 from .hashes import prediction_fingerprint, sample_fingerprint
-from .records import InputProblem
+from .records import InputProblem, writable
 from .scored import ScoredSample, ScoringPlan
 from .slice_labels import ALL_SAMPLES, MAX_SLICES, Slice
 
@@ -135,7 +135,7 @@ class SliceResult:
     many samples, or clusters if clusters are drawn, count for it. fingerprint: the sum of the fingerprints of its
     samples; only for slices of the first system. corpus: the sums of all samples of the system that
     its metrics depend on. predictions: the sum of the fingerprints of their predictions. errors: the
-    standard error of each metric.
+    standard error of each metric. table_problem: why the benchmark has no tables, if it could not make them.
     """
 
     key: SliceKey
@@ -150,6 +150,7 @@ class SliceResult:
     fingerprint: int = 0
     predictions: int = 0
     errors: dict[str, float | None] = field(default_factory=dict)
+    table_problem: str = ""
 
 
 def truth_count(counts: Mapping[str, int]) -> int:
@@ -178,12 +179,13 @@ def slice_results(
     slices_measured = measure_slices(benchmark, corpus, (table for *_, table in known), clustered)
     for (key, totals, table), measured in zip(known, slices_measured, strict=True):
         sums, has_replicates = table.row(0), len(table) > 1
+        tables, table_problem = ([], "") if key.label else _tables(benchmark, sums)
         yield SliceResult(
             key,
             totals.coverage,
             measured.values,
             intervals(benchmark, measured, confidence) if has_replicates else {},
-            benchmark.tables(sums) if not key.label else [],
+            tables,
             sums,
             PackedReplicates.of(table.below().without_zeros()),
             measured.units,
@@ -191,7 +193,18 @@ def slice_results(
             totals.fingerprint,
             totals.predictions,
             standard_errors(benchmark, measured) if has_replicates else {},
+            table_problem,
         )
+
+
+def _tables(benchmark: Benchmark[Any, Any, Any], sums: Sums) -> tuple[list[Table], str]:
+    """Returns the tables of a benchmark; or none, and why they cannot be published."""
+    try:
+        return [table.plain() for table in benchmark.tables(sums)], ""
+    except ENVIRONMENT_FAULTS:
+        raise
+    except Exception as error:  # noqa: BLE001 - the result is complete without them
+        return [], writable(f"{type(error).__name__}: {' '.join(explain(error).split())}")
 
 
 def too_many_slices(core: EvaluationCore) -> InputProblem:

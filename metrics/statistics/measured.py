@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from ..benchmark import AnyBenchmark, MetricSpec
-from .sum_table import FloatArray, SumTable, slices_of, values_of_rows
+from .sum_table import FloatArray, SumTable, checked_values, slices_of, values_of_rows
 from .sums import Sums
 
 MIN_CLASS_UNITS = 5.0
@@ -141,12 +141,14 @@ def _measure_together(
     benchmark: AnyBenchmark, corpus: Sums, tables: Sequence[SumTable], clustered: bool
 ) -> Iterator[Measured]:
     kind, stacked, shape = type(benchmark), SumTable.stacked(tables), (len(tables), len(tables[0]))
-    values_of = [benchmark.values_within(table.row(0), corpus) for table in tables]
+    values_of = [values_of_rows(benchmark, table.row(0), corpus) for table in tables]
     specs = {name: spec_of(kind, name) for values in values_of for name in values}
     plain = [name for name, spec in specs.items() if not spec.parts]
     denominators, counts = _denominators(kind, plain, stacked, shape, clustered)
     columns, none = values_of_rows(benchmark, stacked, corpus), np.full(len(stacked), np.nan)
     replicates = {name: columns.get(name, none).reshape(shape)[:, 1:] for name in specs}
+    infinite = [name for name, column in columns.items() if np.isinf(column).any()]
+    checked_values(benchmark, {f"{name} in a bootstrap replicate": math.inf for name in infinite})
     for number, values in enumerate(values_of):
         measured = Measured(
             values,

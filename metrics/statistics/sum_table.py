@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from ..benchmark import finite_number, place_of
+from ..registry import BrokenBenchmark
 from .sums import FRACTION_BITS, UNITS_PER_ONE, Sums
 
 if TYPE_CHECKING:
@@ -214,10 +216,11 @@ class PackedReplicates:
 def values_of_rows(benchmark: Benchmark[Any, Any, Any], sums: SumTable | Sums, corpus: Sums) -> dict[str, Any]:
     """Returns the metrics of each row [R], as `Benchmark.values_within` returns them; NaN for None.
 
-    A metric that no row has may be absent. For Sums, the result is that of `values_within`.
+    A metric that no row has may be absent. For Sums, the result is that of `values_within`, checked: it is published.
+    Raises BrokenBenchmark if it cannot be.
     """
     if isinstance(sums, Sums):
-        return dict(benchmark.values_within(sums, corpus))
+        return checked_values(benchmark, benchmark.values_within(sums, corpus))
     if benchmark.takes_columns:
         columns: Any = sums
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -226,7 +229,37 @@ def values_of_rows(benchmark: Benchmark[Any, Any, Any], sums: SumTable | Sums, c
         return {name: each if each.ndim else np.full(len(sums), each) for name, each in arrays.items()}
     rows = [benchmark.values_within(row, corpus) for row in sums.rows()]
     names = dict.fromkeys(name for row in rows for name in row)
-    return {name: np.array([row.get(name) for row in rows], dtype=np.float64) for name in names}
+    try:
+        return {name: np.array([row.get(name) for row in rows], dtype=np.float64) for name in names}
+    except (TypeError, ValueError, OverflowError):
+        for row in rows:
+            checked_values(benchmark, row)
+        raise
+
+
+def checked_values(benchmark: Benchmark[Any, Any, Any], values: Any) -> dict[str, float | None]:
+    """Returns the `plain_values` of a benchmark; raises BrokenBenchmark, which names it, if there are none."""
+    try:
+        return plain_values(values)
+    except ValueError as error:
+        raise BrokenBenchmark(f"the benchmark {place_of(benchmark)}: {error}") from None
+
+
+def plain_values(values: Any) -> dict[str, float | None]:
+    """Returns what `Benchmark.values` returned, with all numbers as floats.
+
+    Raises ValueError, with the metric and its value, if one is neither a finite number nor None.
+    """
+    if not isinstance(values, Mapping):
+        raise ValueError(f"values: found {values!r:.80}; allowed: a dict of numbers by the names of metrics")
+    plain: dict[str, float | None] = {}
+    for name, value in values.items():
+        if not isinstance(name, str):
+            raise ValueError(f"values: found the name {name!r:.80}; allowed: text")
+        if isinstance(value, bool):
+            raise ValueError(f"values: {name}: found {value}; allowed: a finite number or None")
+        plain[name] = None if value is None else finite_number("values:", name, value)
+    return plain
 
 
 # The sums of the slices of a column among those of all samples, for a metric that is a mean over these slices: a sample

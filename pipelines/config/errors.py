@@ -11,6 +11,9 @@ from ...metrics.common.text import truncated
 from ...metrics.registry import BrokenBenchmark
 from ...transforms.records import InputProblem, printable
 
+_BROKEN = f"{BrokenBenchmark.__name__}:"
+"""What a traceback has before the message."""
+
 
 class UsageError(Exception):
     """The configuration, the command line or an input is wrong; the message is one line that says how to fix it."""
@@ -23,12 +26,11 @@ def as_usage_error(error: BaseException) -> UsageError | None:
     """Returns an input problem that a runner reported, at any depth of wrapping; None for other errors."""
     if isinstance(error, UsageError):
         return error
-    if isinstance(error, BrokenBenchmark):
-        return UsageError(str(error))
     if isinstance(error, InputProblem) and InputProblem.MARK not in error.message:
         return UsageError(error.message)
+    text = f"{_BROKEN} {error}" if isinstance(error, BrokenBenchmark) else str(error)
     # A runner may raise the same type again with the whole text, so the mark may be duplicated.
-    match = re.search(rf"(?:{re.escape(InputProblem.MARK)} )+(.*?)(?:\\n|\n| \[while running|$)", str(error))
+    match = re.search(rf"(?:(?:{re.escape(InputProblem.MARK)}|{_BROKEN}) )+(.*?)(?:\\n|\n| \[while running|$)", text)
     return UsageError(match.group(1).strip().rstrip("'\"")) if match else None
 
 

@@ -13,6 +13,7 @@ import msgspec
 import pyarrow.dataset as ds
 
 from ...metrics.benchmark import MetricSpec
+from ...metrics.scoring import explained
 from ...metrics.statistics.measured import spec_of
 from ...transforms.rows import read_rows
 from ..runs.documents import SystemSummary
@@ -131,7 +132,7 @@ def sample_scores(run: Run, system: str) -> Iterator[bytes]:
         for batch in read_rows(path, columns, ds.field("system") == system):
             for row in batch.to_pylist():
                 details = msgspec.json.decode(row["details"])
-                lines = [] if details is None else benchmark.explain(details)
+                lines = [] if details is None else explained(benchmark, details)
                 yield msgspec.json.encode({
                     "id": row["sample_id"],
                     "value": row[main],

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import apache_beam as beam
 import msgspec
 
-from ...metrics.benchmark import ENVIRONMENT_FAULTS, AnyBenchmark, DrawnPair, RejectedRecord, explain
+from ...metrics.benchmark import AnyBenchmark, DrawnPair, RejectedRecord, explain
 from ...metrics.common.svg import ImageSize
-from ...metrics.scoring import draw_pairs
+from ...metrics.scoring import draw_pairs, explained
 from ...transforms.pick import PickedSample
 from ...transforms.pictures import NO_PICTURE, find_picture
 from ...transforms.process import faults_end_the_bundle
@@ -170,13 +170,7 @@ def words_of(benchmark: AnyBenchmark, details: bytes | None) -> tuple[str, ...]:
     known = None if details is None else msgspec.json.decode(details)
     if known is None:
         return ()
-    try:
-        words = benchmark.explain(known)[:MAX_WORDS]
-    except ENVIRONMENT_FAULTS:
-        raise
-    except Exception as error:  # noqa: BLE001 - no sample may end the run through its explanation
-        words = [f"{type(error).__name__}: {explain(error)}"]
-    return tuple(one_line(line, MAX_WORDS_LENGTH) for line in words)
+    return tuple(one_line(line, MAX_WORDS_LENGTH) for line in explained(benchmark, known)[:MAX_WORDS])
 
 
 def drawings_of(

@@ -15,7 +15,7 @@ import msgspec
 from ...metrics.benchmark import Benchmark
 from ...metrics.statistics.intervals import METHODS
 from ...metrics.statistics.measured import Measured, measure
-from ...metrics.statistics.sum_table import PackedReplicates, SumTable
+from ...metrics.statistics.sum_table import PackedReplicates, SumTable, values_of_rows
 from ...metrics.statistics.sums import FRACTION_BITS, Sums
 from ...metrics.version import VERSION
 from ...transforms.hashes import fingerprint_text
@@ -121,7 +121,7 @@ class Run:
         coverages = {}
         for number, (name, by_label) in enumerate(by_name.items()):
             if "" not in by_label:
-                by_label[""] = _no_samples(SliceKey(number), configuration.benchmark.values(Sums()))
+                by_label[""] = _no_samples(SliceKey(number), values_of_rows(configuration.benchmark, Sums(), Sums()))
             coverages[name] = _coverage(by_label[""].coverage, truths, outcomes.get(number, Sums()))
         warnings = []
         if truths["read"] != truths["rejected"]:
@@ -169,7 +169,7 @@ class Run:
             version=VERSION,
             intervals_method=METHODS if drawn.replicates else {},
             # Merged runs may share such a line, and have it again together.
-            warnings=list(dict.fromkeys([*warnings, *_out_of_bounds(benchmark, systems)])),
+            warnings=list(dict.fromkeys([*warnings, *_without_tables(slices), *_out_of_bounds(benchmark, systems)])),
             ranking=rank({name: each.values for name, each in systems.items()}, benchmark.ranking_metrics()),
             systems=systems,
             **common,
@@ -403,6 +403,13 @@ def _few_units(configuration: Configuration, system: SystemSummary) -> list[str]
             f"{what}, which makes its interval rough; units in summary.json has the numbers"
         )
     return warnings
+
+
+def _without_tables(slices: Mapping[str, Mapping[str, SliceResult]]) -> Iterator[str]:
+    """Yields a warning for each system whose tables the benchmark could not make."""
+    for name, by_label in slices.items():
+        if problem := by_label[""].table_problem:
+            yield f"the tables{of_system(name)} are missing: {problem}"
 
 
 def _out_of_bounds(benchmark: Benchmark[Any, Any, Any], systems: Mapping[str, SystemSummary]) -> Iterator[str]:

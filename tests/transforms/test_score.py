@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from beamscore.metrics.benchmark import Pair, RejectedRecord, SampleScore
 from beamscore.metrics.scoring import Missing
@@ -278,12 +279,63 @@ def test_a_metric_is_a_float_without_the_sign_of_a_zero_or_rejects_its_sample() 
 
 def test_a_count_that_the_coverage_cannot_hold_rejects_its_sample() -> None:
     own = (*coverage_document({}), COUNTED_REPEATS, MISSING_REPEATS, *WITHOUT_FIELDS.values())
-    for name in (*own, "words.read", 7):
+    for name in (*own, "words.read"):
         found = settled(1, counts={"words": 1, name: 1})
         assert found == f"coverage {name}: a count needs another name, without a dot"
     for bad in (0.5, True, None, "1", np.int64(1), -1, 2**70):
         found = settled(1, counts={"words": bad})
         assert found.startswith("coverage words: must be a whole number from 0 to 4294967296, not ")
+
+
+class Unprintable(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        *(
+            ({name: value}, f"{name}: found {value!r}; allowed: a dict of numbers by name, which is text and not empty")
+            for name in ("statistics", "metrics", "coverage")
+            for value in (None, [1], [("n", 1)], {1: 1, "n": 1}, {None: 1}, {"": 1}, {"\ud800": 1})
+        ),
+        (RejectedRecord("sample", None), "None"),  # type: ignore[arg-type]
+        (RejectedRecord("sample", 5), "5"),  # type: ignore[arg-type]
+        (RejectedRecord("nobody", "no"), "no (found the side 'nobody'; allowed: ground_truth, prediction, sample)"),  # type: ignore[arg-type]
+        (Unprintable(), "scoring failed: Unprintable: Unprintable at test_score.py"),
+    ],
+)
+def test_what_is_no_score_rejects_its_sample_alone(wrong: Any, message: str) -> None:
+    class Wrong(ToyBenchmark):
+        def score_sample(self, truth: Truth, prediction: Prediction | None) -> SampleScore:
+            score = super().score_sample(truth, prediction)
+            if truth.text != "wrong":
+                return score
+            if isinstance(wrong, Exception):
+                raise wrong
+            return replace(score, **wrong)
+
+    samples = [sample("a", "x", "x"), sample("b", "wrong", "x"), sample("c", "x", "x")]
+    scored, quarantine = score(samples, benchmark=Wrong(Options()))
+    assert [each.status for each in scored] == ["scored", "rejected", "scored"]
+    assert [(entry.sample_id, entry.cause) for entry in quarantine] == [("b", "failed")] * 2
+    assert quarantine[0].error.startswith(message)
+
+
+def test_a_batch_of_the_wrong_length_is_scored_one_by_one_or_rejected_with_the_class() -> None:
+    class Short(ToyBenchmark):
+        least = 1
+
+        def score(self, pairs: Sequence[Pair[Truth, Prediction]]) -> list[SampleScore | RejectedRecord]:
+            return super().score(pairs)[: None if len(pairs) == self.least else -1]
+
+    samples = [sample(name, "x", "x") for name in "abc"]
+    assert [each.status for each in score(samples, benchmark=Short(Options()))[0]] == ["scored"] * 3
+    Short.least = 0
+    scored, quarantine = score(samples, benchmark=Short(Options()))
+    assert [each.status for each in scored] == ["rejected"] * 3
+    assert "Short) returned 0 results where 1 are due" in quarantine[0].error
 
 
 def test_the_worst_repeat_is_shown_and_one_that_was_scored_before_any_other() -> None:

@@ -19,7 +19,7 @@ from unittest.mock import Mock
 import pytest
 
 from beamscore.metrics.benchmark import MissingTool
-from beamscore.metrics.registry import benchmark_class, benchmark_names
+from beamscore.metrics.registry import BrokenBenchmark, benchmark_class, benchmark_names
 from beamscore.metrics.version import VERSION
 from beamscore.pipelines.commands import arguments as command_line
 from beamscore.pipelines.commands import evaluate as evaluate_command
@@ -151,6 +151,8 @@ CUT = InputProblem("a.gz: cut off")
         (RuntimeError(f"Traceback ...\n{CUT}\nmore"), "a.gz: cut off"),
         (RuntimeError(f"{CUT} [while running 'Read/x']"), "a.gz: cut off"),
         (InputProblem(f"{CUT} [while running 'Read']"), "a.gz: cut off"),
+        (BrokenBenchmark("the benchmark x: no [while running 'Values']"), "the benchmark x: no"),
+        (RuntimeError("Traceback ...\nmetrics.registry.BrokenBenchmark: the benchmark x: no\n"), "the benchmark x: no"),
         (RuntimeError("index out of range"), "None"),
     ],
 )
