@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import abc
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO, ClassVar
 
@@ -33,6 +33,14 @@ def read_json(content: bytes) -> Any:
     RecursionError if it is nested too deep.
     """
     return json.loads(content.decode("utf-8-sig"), object_pairs_hook=_distinct)
+
+
+def text_lines(path: str, stream: BinaryIO) -> Iterator[bytes]:
+    """Yields the lines of a text; raises UnreadableSource at a character NUL, which every line of UTF-16 has."""
+    for number, line in enumerate(stream, start=1):
+        if b"\0" in line:
+            raise UnreadableSource(f"{path}, line {number}: it has a character NUL, as UTF-16 has; write it as UTF-8")
+        yield line
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -97,7 +97,7 @@ def _without_inputs(annotation: Part) -> dict[str, Any]:
     output = record["task2"]["output"] if isinstance(record.get("task2"), dict) else None
     blocks: Any = output.get("text_blocks") if isinstance(output, dict) else None
     for place, block in enumerate(blocks if isinstance(blocks, list) else ()):
-        located = block.get("bb", block.get("polygon")) if isinstance(block, dict) else None
+        located = block.get("bb") or block.get("polygon") if isinstance(block, dict) else None
         if isinstance(located, dict):
             if "width" not in located:
                 located = _box_around(f"{annotation.path}: task2: text block {place}", located)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, BinaryIO, ClassVar
 
-from ..converter import Converter, Part, UnreadableSource, read_json
+from ..converter import Converter, Part, UnreadableSource, read_json, text_lines
 
 JSON_FIELDS = {"json": "ssml_normed", "json_chemfig": "chemfig", "json_ssml_sd": "ssml_sd"}
 """The annotation field that each role reads."""
@@ -48,7 +48,7 @@ class ChemistryConverter(Converter):
 
 
 def _lines(path: str, stream: BinaryIO) -> Iterable[tuple[str, bytes] | UnreadableSource]:
-    for number, line in enumerate(stream, start=1):
+    for number, line in enumerate(text_lines(path, stream), start=1):
         if not line.strip():
             continue
         image, tab, text = line.rstrip(b"\r\n").partition(b"\t")

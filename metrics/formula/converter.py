@@ -15,7 +15,7 @@ from typing import Any, BinaryIO, ClassVar
 
 from ..benchmark import explain
 from ..common.budget import Budget, OutOfBudget
-from ..converter import Converter, Part, UnreadableSource, read_json
+from ..converter import Converter, Part, UnreadableSource, read_json, text_lines
 from .documents.dialects import document_formulas
 from .records import FormulaOptions
 
@@ -83,7 +83,7 @@ def _objects(field: str, path: str, content: bytes) -> Iterator[tuple[str, bytes
 
 def _lines(path: str, stream: BinaryIO) -> Iterator[tuple[str, bytes] | UnreadableSource]:
     subset = PurePosixPath(path.replace("\\", "/")).stem
-    for number, line in enumerate(stream):
+    for number, line in enumerate(text_lines(path, stream)):
         try:
             text = line.decode("utf-8-sig" if number == 0 else "utf-8").strip()
         except UnicodeDecodeError as error:

@@ -10,8 +10,9 @@ import os
 import posixpath
 import re
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from glob import iglob
 from typing import Any, BinaryIO, Literal, cast
 
 import msgspec
@@ -19,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ..records import InputProblem, zstd
-from .storage import beam_files, open_file, place_of, read_bytes, reason_of
+from .storage import beam_files, is_on_disk, open_file, place_of, read_bytes, reason_of
 
 Format = Literal["jsonl", "parquet", "arrow", "csv", "tsv"]
 
@@ -183,6 +184,21 @@ def _matched_or_in_folder(glob: str, what: str) -> list[tuple[str, int, float]]:
     return match_glob(glob, what)
 
 
+def _linked(pattern: str, here: str, known: Collection[str], what: str) -> Iterator[tuple[str, int, float]]:
+    """Yields the files in linked folders, which Beam does not enter; raises InputProblem for a link to no file.
+
+    Beam leaves such a link out. `**` enters no linked folder. known: the paths that Beam found.
+    """
+    for match in iglob(pattern):
+        path = match.removeprefix(here)
+        if path not in known and not os.path.isdir(path):
+            try:
+                found = os.stat(path)
+            except OSError as error:
+                raise InputProblem(f"{what}{path}: this link leads to no file") from error
+            yield path, found.st_size, found.st_mtime
+
+
 def match_glob(glob: str, what: str) -> list[tuple[str, int, float]]:
     """Returns path, size and time of the last change of each file that matches; `what` precedes the glob in errors.
 
@@ -209,6 +225,8 @@ def match_glob(glob: str, what: str) -> list[tuple[str, int, float]]:
         for entry in metadata
         if not is_name or entry.path == here + glob
     ]
+    if is_on_disk(glob) and not is_name:
+        files += _linked(here + pattern, here, {path for path, _, _ in files}, what)
     if not files:
         raise InputProblem(f"{what}{glob}: no file matches; check the path and quote the pattern in the shell")
     for path, _, _ in files:

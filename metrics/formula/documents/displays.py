@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from ...common.budget import Budget
 from ..latex.commands import words
+from ..latex.parser import LAYOUT
 
 ALIGNED = words("align alignat xalignat xxalignat flalign eqnarray aligned alignedat split")
 GATHERED = words("gather multline gathered multlined")
@@ -234,7 +235,7 @@ _WHITE_SPACE = re.compile(r"\s+")
 _BRACES = r"\{(?:[^{}\\]|\\.|\{(?:[^{}\\]|\\.|\{[^{}]*\})*\})*\}"
 _WITHOUT_INK = re.compile(
     rf"(?P<kept>\\\\)|\\(?:label|tag)(?![A-Za-z@])\*?\s*(?:{_BRACES})?|\\l?eqno(?![A-Za-z@]).*"
-    r"|\\(?:notag|nonumber|ensuremath|xspace|protect)(?![A-Za-z@])",
+    rf"|\\(?:notag|nonumber|ensuremath|xspace|protect)(?![A-Za-z@])|{LAYOUT}",
     re.DOTALL,
 )
 _ENVIRONMENT = re.compile(r"\\(begin|end)\s*\{\s*([A-Za-z]+)\*?\s*\}")
@@ -250,7 +251,8 @@ def bare(formula: str, environment: str = "") -> tuple[str, str]:
 
     environment: the one around the formula, without a star; "" for `\\[` and `$$`. Removed are its arguments,
     `\\label{..}`, `\\tag{..}`, `\\notag` and `\\nonumber`, `\\eqno` and `\\leqno` with all after them, and
-    `\\ensuremath`, `\\xspace` and `\\protect`, which mean nothing in a formula but may be in the body of a macro.
+    `\\ensuremath`, `\\xspace` and `\\protect`, which mean nothing in a formula but may be in the body of a macro, and
+    commands of layout with their arguments.
     Blanks become single spaces. Up to MAX_LAYERS displaying environments around the whole formula are removed, too. In
     the form to typeset, rows (a `&` or `\\\\` outside other environments) are put into `aligned` or `gathered`.
 

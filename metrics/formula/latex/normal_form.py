@@ -22,6 +22,7 @@ from .parser import (
     plain_text,
     visible_tokens,
     without_comment,
+    without_layout,
 )
 
 _ONE_ARGUMENT = commands.MARKS | commands.INVISIBLE
@@ -51,13 +52,14 @@ class NormalForm(NamedTuple):
 def normal_form(text: str, released: bool = False) -> NormalForm:
     """Returns the normal form of a formula's or a table's LaTeX; of blank text, no tokens.
 
-    `released`: as the released CDM tool has it, which joins all lines before it cuts at a comment, keeps the last of
-    two scripts of a kind on a nucleus, and splits a text that does not parse at its blanks.
+    `released`: as the released CDM tool has it, which joins all lines before it cuts at a comment, reads the
+    arguments of layout, keeps the last of two scripts of a kind on a nucleus, and splits a text that does not parse at
+    its blanks.
 
     Raises Unbalanced if a command's argument is missing or has no closing brace.
     """
     if not released:
-        text = without_comments(text)[0]
+        text = without_layout(without_comments(text)[0])
     if "tabular" in text:
         return NormalForm(_rewritten(_table_tokens(text)))
     clean = clean_formula(text, released)

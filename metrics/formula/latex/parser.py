@@ -20,6 +20,17 @@ _UNESCAPED_PERCENT = re.compile(r"(?<!\\)((?:\\\\)*)%")
 _LABEL = re.compile(r"\\label\s*\{[^{}]*\}")
 _DROPPED = re.compile(r"\\[~>]|\$")
 _DROPPED_OR_COMMAND = re.compile(r"\\[~>]|\$|(\\.)", re.DOTALL)
+_GROUP = r"\s*\{(?:[^{}]|\{[^{}]{0,200}\}){0,200}\}"
+LAYOUT = (
+    rf"\\(?:(?:addtocounter|setcounter|fontsize|resizebox\*?){_GROUP}{_GROUP}"
+    rf"|(?:setlength|addtolength)(?:\s*\\[A-Za-z]+|{_GROUP}){_GROUP}"
+    rf"|(?:stepcounter|refstepcounter|raisetag|index|eqref|mspace|scalebox|rotatebox){_GROUP}"
+    rf"|raisebox{_GROUP}(?:\s*\[[^\[\]]{{0,100}}\]){{0,2}}"
+    r"|(?:displaybreak|allowdisplaybreaks|pagebreak|nopagebreak|linebreak|nolinebreak)(?![A-Za-z])(?:\s*\[\d\])?"
+    r"|penalty\s*-?\d+)"
+)
+"""Matches commands of layout with the arguments that they do not print; those of a box, before its content."""
+_LAYOUT = re.compile(rf"(\\\\)|{LAYOUT}")
 _ROMAN_GROUP = re.compile(r"\{ ?\\rm(?![a-zA-Z])|\\rm(?=\{)\{")
 _COLUMN_PAIRS = re.compile(r"(\\begin\s*\{\s*(?:alignat|alignedat|xalignat)\*?\s*\})\s*\{\s*\d*\s*\}")
 _RENAMED = {
@@ -63,6 +74,11 @@ def without_comment(text: str) -> str:
 def plain_text(text: str) -> str:
     """Returns the text with every control character, line end and lone surrogate replaced by a blank."""
     return _CONTROL_CHARACTER.sub(BLANK, text)
+
+
+def without_layout(text: str) -> str:
+    """Returns the text without commands of layout, which leave no ink; their arguments would be read as some."""
+    return _LAYOUT.sub(lambda match: match[1] or BLANK, text)
 
 
 def clean_formula(text: str, released: bool) -> str:

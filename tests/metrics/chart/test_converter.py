@@ -107,6 +107,9 @@ def test_the_corners_of_a_text_block_become_an_upright_box(name: str) -> None:
     (record,) = convert(annotation("pmc/PMC1___g001.json", {"task2": {"output": {"text_blocks": blocks}}}))
     expected = [{**blocks[0], "bb": {"x0": 10, "y0": 30, "width": 40.5, "height": 14}}, blocks[1]]
     assert record["task2"]["output"]["text_blocks"] == expected
+    absent = [{"bb": None, "polygon": CORNERS}]
+    (record,) = convert(annotation("a.json", {"task2": {"output": {"text_blocks": absent}}}))
+    assert record["task2"]["output"]["text_blocks"][0]["bb"] == expected[0]["bb"]
     for odd in (None, True, "1"):
         place = [blocks[1], {"id": 0, name: {**CORNERS, "y3": odd}}]
         with pytest.raises(UnreadableSource, match="task2: text block 1: expected bb with x0, y0, width and height,"):

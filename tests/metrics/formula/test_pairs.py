@@ -180,6 +180,8 @@ def test_an_object_that_cannot_be_read_leaves_the_others() -> None:
 def test_text_that_cannot_be_written_leaves_the_others_and_a_sample_comes_once() -> None:
     (refused,) = parts("cdm_predictions", "c.json", b'[{"pred": "\\ud800"}]')
     assert str(refused) == "c.json: object 0: 'pred' holds half of a surrogate pair"
+    with pytest.raises(UnreadableSource, match=r"^hwe.txt, line 1: it has a character NUL, as UTF-16 has; "):
+        parts("lines", "hwe.txt", "a\nb\n".encode("utf-16"))
     first, refused, last = parts("lines", "hwe.txt", b"a\n\xff\nb\n")
     assert (first, last) == (("hwe/0000000", b"a"), ("hwe/0000002", b"b"))
     assert str(refused) == "hwe.txt, line 2: not UTF-8 (invalid start byte)"

@@ -42,7 +42,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"fields": {"truth": {"text": "label"}}}, "--set fields.truth.text=label"),
     ({"fields": {"predictions": {"text": "a..b"}}}, "--set fields.predictions.text=a..b"),
     ({"fields": {"predictions": {"txt": "label"}}}, "--set fields.predictions.txt=label"),
-    ({"fields": {"ground_truth": {"repeat": "n"}}}, "--set fields.ground_truth.repeat=n"),
+    ({"fields": {"ground_truth": {"texts": "n"}}}, "--set fields.ground_truth.texts=n"),
     ({"options": {"batch": "x"}}, "--set batch=x"),
     ({"options": {"batches": 3}}, "--set batches=3"),
 ]

@@ -70,6 +70,17 @@ def test_relative_globs_start_in_the_current_folder(tmp_path: Path, monkeypatch:
         assert path in [file.path for file in match_files(0, [glob], "--x ")]
 
 
+def test_linked_folders_are_entered_and_a_link_to_nothing_is_no_file_less(tmp_path: Path) -> None:
+    touch(tmp_path, "real/clip/a.jsonl", "real/b.jsonl", "set/other/a.jsonl")
+    (tmp_path / "set" / "clip").symlink_to(tmp_path / "real" / "clip")
+    (tmp_path / "set" / "same.jsonl").symlink_to(tmp_path / "real" / "b.jsonl")
+    found = match_files(0, [f"{tmp_path}/set/*/a.jsonl", f"{tmp_path}/set/*.jsonl"], "")
+    assert [file.path for file in found] == [f"{tmp_path}/set/{n}.jsonl" for n in ("clip/a", "other/a", "same")]
+    (tmp_path / "set" / "gone.jsonl").symlink_to(tmp_path / "gone")
+    for glob in ("set/*.jsonl", "set/gone.jsonl"):
+        assert problem(f"{tmp_path}/{glob}") == f"--x {tmp_path}/set/gone.jsonl: this link leads to no file"
+
+
 ENDINGS = ".jsonl, .csv or .tsv, also with .gz, .zst or .bz2, or with .parquet or .arrow"
 
 

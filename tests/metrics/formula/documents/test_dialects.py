@@ -40,6 +40,11 @@ IN_LATEX = [
     (r"\[ x\ \] \[ x \\[2pt] y \\ \]", ["x\\ ", r"x \\[2pt] y \\"]),  # a control space needs its blank
     (r"\[ \] $$$$ \begin{equation}\label{a}\end{equation}", []),
     (r"\newcommand{\R}{\ensuremath{\mathbb{R}}\xspace} \[ \R \]", [r"{\mathbb{R}}"]),
+    # What is printed by none of these is no part of it, nor are their arguments.
+    (r"\[ x \addtocounter{equation}{1} \\index \setlength\arraycolsep{2pt} \raisetag{1pt} y \displaybreak[1] z \]",
+     [r"x \\index y z"]),
+    (r"\[ \resizebox{.9\linewidth}{!}{a} \mspace{3mu} \eqref{a} \raisebox{2pt}[1pt]{b} \penalty-10 \indexed{c} \]",
+     [r"{a} {b} \indexed{c}"]),
     # Where formulas are read.
     (r"$$ a $$ \begin{document} $$ b $$ \end{document} $$ c $$", ["b"]),
     (r"\verb|$$ x $$| \begin{verbatim}\[ x \]\end{verbatim} \[ y \]", ["y"]),
@@ -50,7 +55,7 @@ IN_LATEX = [
     (r"\begin{equation}\begin{split} a &= b \end{split}\end{equation}", ["a &= b"]),
     (r"$$\begin{equation}\begin{align*} a &= b \end{align*}\end{equation}$$", ["a &= b"]),
     (r"\[ \begin{cases} a \\ b \end{cases} \]", [r"\begin{cases} a \\ b \end{cases}"]),
-]
+]  # fmt: skip
 IN_ALL = [
     # Never closed: up to the next blank line, delimiter or three words.
     (r"\[ a", ["a"]),

@@ -93,6 +93,11 @@ SPELLINGS = {
         r"\operatorname { s u p } _ { x } \sup _ { x }",
     ),
     r"\$ 5 $ \\$x$": (r"\$ 5 \, x", r"\  5 \, x"),
+    # To the tool, what arguments of layout say is part of the formula.
+    r"a \mspace{3mu} b \\ \index{c} \scalebox{.9}{$d$}": (
+        r"a b \, { d }",
+        r"a \mspace { 3 m u } b \, \index { c } \scalebox { . 9 } { d }",
+    ),
     # A comment ends with its line, and the tool joins all lines before it cuts at one.
     "a % b\n+ c": ("a + c", "a"),
     "% a\nb \\alpha% c\nd \\% e": (r"b \alpha d \% e", r"a b \alpha"),
