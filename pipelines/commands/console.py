@@ -21,12 +21,12 @@ from ...metrics.version import VERSION
 from ...transforms.io.storage import write_file
 from ...transforms.process import PROGRESS, PROGRESS_FOLDER, repeated
 from ...transforms.records import printable
-from ..config.errors import as_output_errors, as_usage_error
+from ..config.errors import as_output_errors
 from ..reports.document import Compared, measured
 from ..reports.text import number
 from ..runs.documents import coverage_text, gates_passed
 from ..runs.numbers import signed
-from .messages import CRASHED, INTERRUPTED, WRONG_USAGE, say, stop_output
+from .messages import code_of, say, stop_output
 
 POLL_INTERVAL_S = 0.5
 LINE_INTERVAL_S = 30.0
@@ -151,27 +151,32 @@ class MetricsFile:
     with the exit code and the main metrics of each system. The times are those of this machine.
     """
 
-    def __init__(self, path: str | None, benchmark: str) -> None:
+    def __init__(self, path: str | None) -> None:
         self._path = path
-        self._labels = {"benchmark": benchmark, "version": VERSION}
+        # A command whose configuration cannot be read ends without a benchmark.
+        self._labels = {"benchmark": "", "version": VERSION}
         self._started = time.time()
         self.exit_code: int | None = None
         self.values: list[tuple[str, dict[str, str], float]] = []
 
-    @contextlib.contextmanager
-    def kept(self) -> Iterator[None]:
-        """Writes the file before this block and after it; raises UsageError if it cannot be written before it."""
+    def start(self, benchmark: str) -> None:
+        """Writes that the run has started; raises UsageError if the file cannot be written."""
+        self._labels["benchmark"] = benchmark
         with as_output_errors(f"--metrics-file {self._path}"):
             self._write()
+
+    @contextlib.contextmanager
+    def ended(self) -> Iterator[None]:
+        """Writes the file after this block if the block sets the exit code or raises an error."""
         try:
             yield
         except BaseException as error:
-            interrupted = INTERRUPTED if isinstance(error, KeyboardInterrupt) else CRASHED
-            self.exit_code = interrupted if as_usage_error(error) is None else WRONG_USAGE
+            self.exit_code = code_of(error)
             raise
         finally:
-            with contextlib.suppress(OSError, ValueError):
-                self._write()
+            if self.exit_code is not None:
+                with contextlib.suppress(OSError, ValueError):
+                    self._write()
 
     def add_values(self, document: Mapping[str, Any], metrics: Sequence[str]) -> None:
         """Adds the main metrics of a summary."""

@@ -59,8 +59,24 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
     """Evaluates; code 1 if a gate or the limit of rejected records failed, or nothing was scored, 4 if inconclusive."""
     if not parsed.check:
         remove_verdicts(parsed)
-    configuration = configuration_of(parsed)
+    metrics_file = console.MetricsFile(None if parsed.check else parsed.metrics_file)
+    with metrics_file.ended():
+        configuration = configuration_of(parsed)
+    # The configuration may name the output: only now is it known that the file may be written.
     check_files(parsed, configuration.settings.output)
+    metrics_file.start(configuration.benchmark.name)
+    with metrics_file.ended():
+        metrics_file.exit_code = _run(parsed, options, configuration, metrics_file)
+    return metrics_file.exit_code
+
+
+def _run(
+    parsed: argparse.Namespace,
+    options: PipelineOptions,
+    configuration: Configuration,
+    metrics_file: console.MetricsFile,
+) -> int:
+    """Checks what the run needs, then evaluates, or hands the job over, or says with `--check` what it would do."""
     require_baseline(parsed, configuration)
     _check_options(parsed, configuration, launch.is_detached(options))
     baseline = read_baseline(parsed, configuration, output=configuration.settings.output)
@@ -89,10 +105,7 @@ def run(parsed: argparse.Namespace, options: PipelineOptions) -> int:
         build = partial(build_evaluation, plan=plan)
         note = ". Gates are not judged: run `beamscore gate` when it has ended"
         return hand_over(options, build, plan.output, plan.run_id, LAYOUT, note)
-    metrics_file = console.MetricsFile(parsed.metrics_file, configuration.benchmark.name)
-    with metrics_file.kept():
-        metrics_file.exit_code = _evaluate(parsed, options, plan, metrics_file)
-    return metrics_file.exit_code
+    return _evaluate(parsed, options, plan, metrics_file)
 
 
 def _evaluate(
@@ -172,8 +185,9 @@ def _check_options(parsed: argparse.Namespace, configuration: Configuration, is_
             raise UsageError(
                 f"--{name} {path}: the job continues without this command; run `beamscore gate` when it has ended"
             )
-    if parsed.resume and is_detached:
-        raise UsageError("--resume: not for a job that continues without this command")
+    for option, is_given in (("--resume", parsed.resume), ("--metrics-file", parsed.metrics_file)):
+        if is_given and is_detached:
+            raise UsageError(f"{option}: not for a job that continues without this command")
     for name, what in (("resume", "kept"), ("reuse", "reused")):
         if getattr(parsed, name) and configuration.settings.repeats:
             raise UsageError(f"--{name}: scores of samples with repeats cannot be {what}; leave it out")

@@ -7,26 +7,30 @@ import contextlib
 import posixpath
 import time
 
-from ...transforms.io.storage import delete_files, exists, read_bytes, write_file
+from ...transforms.io.publication import Layout, check_foreign
+from ...transforms.io.storage import delete_files, exists, write_file
 from ...transforms.records import printable
-from ..config.errors import UsageError, as_output_errors, one_line
+from ..config.errors import UsageError, as_output_errors, one_line, shown
 from ..reports.history import PAGE, REPORT, HistorySources, history_reports
 from ..runs.history import MIN_NIGHTS, histories, median_night, recent_nights
 from ..runs.history_index import HISTORY, Index, encode_table, index_runs, run_path
 from ..runs.looks import start_looks
-from ..runs.named import MAX_BLESSED_BYTES, age_warnings, load_baseline, luck_warnings
+from ..runs.named import age_warnings, below, load_baseline, luck_warnings, named_runs, read_text
 from ..runs.numbers import count_of, fixed
 from ..runs.provenance import PAGE_PROBLEM, utc
 from ..runs.run import Run
 from .messages import DONE, warn, without_page
 
 BLESSED = "blessed.txt"
+LAYOUT = Layout("history", (REPORT, PAGE, HISTORY), ())
 
 
 def run(parsed: argparse.Namespace, _: object) -> int:
     """Reads all runs, and writes history.parquet, history.md and history.html."""
     output = parsed.output or parsed.folder
     index = _read_index(parsed.folder)
+    with as_output_errors(f"--output {output}", "; give another --output"):
+        check_foreign(output, LAYOUT)
     series = histories(index.table)
     for history in series:
         warn([f"{drop.night.run}: {drop.system}: {drop}" for drop in history.drops if drop.night is history.nights[-1]])
@@ -81,14 +85,18 @@ def bless(parsed: argparse.Namespace, _: object) -> int:
     blessed = Run.read(run_path(folder, night.run), sums=True)
     warn(age_warnings(blessed))
     with as_output_errors(path):
-        before = read_bytes(path, MAX_BLESSED_BYTES).decode() if exists(path) else ""
+        before = read_text(path) if exists(path) else ""
         if before:
             # The old baseline may have been better than the nights that it judged; a deleted one is ignored.
             with contextlib.suppress(UsageError):
                 warn(list(luck_warnings(history.metrics, load_baseline(path, ()), blessed)))
         text = before if before.endswith("\n") or not before else f"{before}\n"
         reason = f"# {utc(time.time())}: the median of {counted} by {', '.join(history.metrics)}"
-        write_file(path, f"{text}{printable(reason)}\n{night.run}\n".encode())
+        text = f"{text}{printable(reason)}\n{night.run}\n"
+        if named_runs(path, text)[-1:] != [below(path, night.run)]:
+            rename = "rename the folder, without a word that starts with #, line breaks, and blanks at its ends"
+            raise UsageError(f"{path}: a line with {shown(night.run)} does not name this run; {rename}")
+        write_file(path, text.encode())
         start_looks(path, blessed)
     points = ((key, point) for key, point in night.points.items() if key[1] in history.metrics)
     values = ", ".join(f"{metric} of {system} {fixed(point.value)}" for (system, metric), point in points)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import atexit
-import errno
 import gc
 import os
 import sys
@@ -24,8 +23,7 @@ from .messages import (
     CRASHED,
     DONE,
     INTERRUPTED,
-    WRONG_USAGE,
-    is_interrupt,
+    code_of,
     say,
     say_defect,
     signals,
@@ -68,8 +66,8 @@ def _run(arguments: list[str]) -> int:
             f"{rest[0]}: no option takes this argument; quote patterns so that the shell does not expand them"
         )
     takes_config = hasattr(parsed, "configuration") and "://" not in parsed.config
-    # A command that writes verdicts first removes those of an earlier run, even if this one fails.
-    if takes_config and not (getattr(parsed, "junit", None) or getattr(parsed, "markdown", None)):
+    # A command with such a file first removes that of an earlier run, or writes how it ended, even if it fails.
+    if takes_config and not any(getattr(parsed, name, None) for name in ("junit", "markdown", "metrics_file")):
         configuration_of(parsed)
     parsed.command_line = ["beamscore", *arguments]
     if rest or parsed.command not in RUN_NO_PIPELINE or any("://" in each for each in arguments):
@@ -106,20 +104,15 @@ def _function(command: str) -> Callable[[argparse.Namespace, Any], int]:
 
 def _failed(error: BaseException) -> int:
     """Reports the error that ended the command, and returns the exit code."""
-    if is_interrupt(error):
+    code, full = code_of(error), f"{error}: a disk is full, or standard output goes to one; make room and run again"
+    if code == INTERRUPTED:
         say("ERROR", "interrupted")
-        return INTERRUPTED
-    problem = as_usage_error(error)
-    if problem is not None:
-        say("ERROR", str(problem))
-        return WRONG_USAGE
-    if isinstance(error, BrokenPipeError):
+    elif code == DONE:
         # Python must not fail on it again at exit.
         stop_output()
-        return DONE
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        say("ERROR", f"{error}: a disk is full, or standard output goes to one; make room and run again")
-        return WRONG_USAGE
-    # A defect is shown with its traceback, and has a different exit code from wrong usage.
-    say_defect(error)
-    return CRASHED
+    elif code == CRASHED:
+        # A defect is shown with its traceback, and has a different exit code from wrong usage.
+        say_defect(error)
+    else:
+        say("ERROR", str(as_usage_error(error) or full))
+    return code

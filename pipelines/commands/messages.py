@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import errno
 import json
 import logging
 import os
@@ -18,6 +19,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Literal, NoReturn
 
 from ...transforms.records import printable
+from ..config.errors import as_usage_error
 from ..runners.lifetime import terminate_workers
 
 DONE, FAILED, WRONG_USAGE, CRASHED, INCONCLUSIVE, INTERRUPTED = 0, 1, 2, 3, 4, 130
@@ -114,6 +116,16 @@ def signals() -> Iterator[None]:
 def is_interrupt(error: BaseException) -> bool:
     """Returns whether an interrupt ended the command: a runner may wrap it in an error of its own."""
     return isinstance(error, KeyboardInterrupt) or _interrupted.is_set()
+
+
+def code_of(error: BaseException) -> int:
+    """Returns the exit code of a command that an error ended."""
+    if is_interrupt(error):
+        return INTERRUPTED
+    is_full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+    if as_usage_error(error) is not None or is_full:
+        return WRONG_USAGE
+    return DONE if isinstance(error, BrokenPipeError) else CRASHED
 
 
 def without_page(code: int, page: str, problem: str | None, instead: str) -> int:

@@ -116,14 +116,24 @@ def find_baseline(reference: str) -> tuple[str, str | None]:
     run, system = split_system(reference)
     if system is not None or not reference.endswith(".txt") or _is_run(reference):
         return run, system
-    try:
-        lines = read_bytes(reference, MAX_BLESSED_BYTES).decode().splitlines()
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{reference}: cannot be read: {one_line(error)}") from error
-    named = [text for line in lines if (text := re.split(r"(?:^|\s)#", line)[0].strip())]
+    named = named_runs(reference, read_text(reference))
     if not named:
         raise UsageError(f"{reference}: it names no run; write the folder of a finished run as its last line")
-    return split_system(below(reference, named[-1]))
+    return split_system(named[-1])
+
+
+def read_text(file: str) -> str:
+    """Returns the text of a file such as blessed.txt; raises UsageError if it cannot be read."""
+    try:
+        return read_bytes(file, MAX_BLESSED_BYTES).decode()
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{file}: cannot be read: {one_line(error)}") from error
+
+
+def named_runs(file: str, text: str) -> list[str]:
+    """Returns what each line of the text of a file such as blessed.txt names; see `find_baseline`."""
+    named = [re.split(r"(?:^|\s)#", line)[0].strip() for line in text.splitlines()]
+    return [below(file, each) for each in named if each]
 
 
 def below(file: str, run: str) -> str:

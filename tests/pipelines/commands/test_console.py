@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import json
 import logging
@@ -16,7 +17,7 @@ from unittest.mock import Mock
 import pytest
 
 from beamscore.metrics.version import VERSION
-from beamscore.pipelines.commands import console, messages
+from beamscore.pipelines.commands import console, evaluate, messages
 from beamscore.pipelines.reports.document import Compared, Difference, Measured, Metric
 from beamscore.pipelines.runners import launch
 from beamscore.transforms.process import PROGRESS, PROGRESS_FOLDER, Progress
@@ -150,11 +151,45 @@ def test_the_metrics_of_a_run_are_kept_in_a_file(given: tuple[str, ...], tmp_pat
     labels = f'{{benchmark="toy",version="{VERSION}"}} 0\n'
     assert f"# TYPE beamscore_run_running gauge\nbeamscore_run_running{labels}" in path.read_text()
     assert [each.name for each in path.parent.iterdir()] == ["beamscore.prom"]
+
+
+@pytest.mark.parametrize(
+    ("more", "code"),
+    [
+        (("--predictions", "p.jsonl.gz"), 2),
+        (("--predictions", "gone.jsonl"), 2),
+        (("--baseline", "gone.txt"), 2),
+        (("--reuse", "gone"), 2),
+        (("--output", "t.jsonl"), 2),
+        (("--junit", "j.xml"), 2),
+        (("--set", "missing=x"), 2),
+        (("--runner=FlinkRunner", "--no_wait_until_finish"), 2),
+        (OSError(errno.ENOSPC, "no space"), 2),
+        (KeyboardInterrupt(), 130),
+        (LookupError("a defect"), 3),
+    ],
+    ids=str,
+)
+def test_whatever_ends_a_command_its_exit_code_replaces_the_one_before(
+    given: tuple[str, ...],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    more: tuple[str, ...] | BaseException,
+    code: int,
+) -> None:
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "p.jsonl.gz").write_bytes(b"\x1f\x8b")
-    flags = ("--predictions", f"{tmp_path}/p.jsonl.gz", "--metrics-file", path)
-    assert command(*given[:4], *flags, *given[6:])[0] == 2
+    path = tmp_path / "m.prom"
+    path.write_text("# TYPE beamscore_run_exit_code gauge\nbeamscore_run_exit_code 0\n")
+    before = path.read_bytes()
+    if isinstance(more, BaseException):
+        monkeypatch.setattr(evaluate, "plan_evaluation", Mock(side_effect=more))
+        more = ()
+    for check in (("--check",), ()):
+        assert path.read_bytes() == before
+        assert command(*given, *more, "--metrics-file", path, *check)[0] == code or check
     found = values(path)
-    assert (found["beamscore_run_exit_code"], found["beamscore_run_running"], len(found)) == (2, 0, 5)
+    assert (found["beamscore_run_exit_code"], found["beamscore_run_running"], len(found)) == (code, 0, 5)
 
 
 def test_the_log_of_beam_has_the_format_of_our_messages(capfd: pytest.CaptureFixture[str]) -> None:

@@ -208,6 +208,7 @@ def test_no_file_that_is_read_or_part_of_a_run_is_replaced(nights: Path, tmp_pat
         if path in own:
             assert command("export", tmp_path / "run", "--to", "model-index", "--output", path)[0] == 2
     assert {path: path.read_bytes() for path in files} == files
+    assert not (tmp_path / "out").exists()
     # With --check, nothing is written or removed.
     earlier = tmp_path / "junit.xml"
     assert command(*given, "--junit", earlier)[0] == 0

@@ -226,6 +226,41 @@ def test_a_run_that_scored_nothing_loses_no_history_and_is_never_blessed(tmp_pat
     assert command("history", scores)[1].startswith("4 runs\n")
 
 
+def test_a_run_is_blessed_only_by_a_line_that_is_read_as_this_run(lucky: Path) -> None:
+    blessed, median = lucky / "blessed.txt", lucky / "night-2"
+    before = blessed.read_bytes()
+    for name in ("#3", "2026-01-01 #2", " night", "night ", "night\n2", "night\u20282"):
+        median = median.rename(lucky / name)
+        said = f"{blessed}: a line with {name!r} does not name this run; rename the folder, "
+        code, _, stderr = command("bless", lucky)
+        assert (code, blessed.read_bytes()) == (2, before)
+        assert stderr.splitlines()[-1].startswith(f"beamscore: {said}")
+    assert not (lucky / "blessed.looks.json").exists()
+    blessed.unlink()
+    median = median.rename(lucky / "#3")
+    assert "a line with '#3' does not name this run" in command("bless", lucky)[2]
+    assert not blessed.exists()
+    for name in ("a#3", "a b:c"):
+        median = median.rename(lucky / name)
+        assert command("bless", lucky)[0] == 0
+        assert find_baseline(str(blessed)) == (str(median), None)
+
+
+def test_what_names_the_baseline_but_cannot_be_read_is_told_and_kept(lucky: Path) -> None:
+    blessed = lucky / "blessed.txt"
+    blessed.write_bytes(b"night-1 \xff\n")
+    assert refused("bless", lucky).startswith(f"{blessed}: cannot be read: 'utf-8' codec can't decode byte 0xff")
+    assert blessed.read_bytes() == b"night-1 \xff\n"
+
+
+@pytest.mark.parametrize("name", ["history.md", "history.html"])
+def test_no_report_of_others_is_replaced_or_removed(nights: Path, tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("mine")
+    said = f"--output {tmp_path}: holds no result, but a {name} that it would replace; give another --output"
+    assert refused("history", nights, "--output", tmp_path, "--no-html") == said
+    assert [(each.name, each.read_text()) for each in tmp_path.iterdir()] == [(name, "mine")]
+
+
 def test_the_blessed_run_is_compared_by_the_system_that_is_named(lucky: Path, tmp_path: Path) -> None:
     rivals = {"worst": tmp_path / "3.jsonl", "best": tmp_path / "1.jsonl"}
     run(tmp_path / "rivals", tmp_path / "t.jsonl", rivals)
