@@ -19,7 +19,7 @@ from ..metrics.scoring import draw_pairs
 from .io.storage import write_file
 from .pictures import Picture, find_picture
 from .process import faults_end_the_bundle
-from .scored import PairedSample, has_no_field
+from .scored import PairedSample
 
 _log = logging.getLogger(__name__)
 PICTURE, PROBLEM = ".svg", ".problem"
@@ -81,11 +81,16 @@ class DrawSamples(beam.DoFn):
             prediction = None if frame is None else frame.decode(self._benchmark.prediction_type)
         except (msgspec.DecodeError, RecursionError) as error:
             return RejectedRecord("sample", explain(error))
-        if has_no_field(truth) and (prediction is None or has_no_field(prediction)):
+        if _has_no_field(truth) and (prediction is None or _has_no_field(prediction)):
             field = next(iter(record_fields(self._benchmark.truth_type)))
             problem = f"its records have no field that {self._benchmark.name} reads, such as {field}"
             return RejectedRecord("sample", problem)
         return DrawnPair(sample.sample_id, truth, prediction, image=size)
+
+
+def _has_no_field(record: msgspec.Struct) -> bool:
+    """Returns whether all fields of a record are null."""
+    return all(getattr(record, name) is None for name in record.__struct_fields__)
 
 
 def staged_name(prefix: str, sample_id: str, ending: str) -> str:

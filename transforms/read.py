@@ -28,11 +28,13 @@ from .blocks import IN_PIPELINE, Block, BlockBuffer, BlockFolder, KeyedRecord, T
 from .counters import RecordCounts
 from .io.field_map import (
     SAMPLE_ID,
+    WITH_FIELDS,
     FieldMap,
     SideColumns,
     about_sample_id,
     check_texts,
     column_counter,
+    fields_of,
     identified,
     needed_fields,
     present_fields,
@@ -40,7 +42,7 @@ from .io.field_map import (
     wrong_length,
 )
 from .io.files import Part, SourceFile, match_files, part_size, split_file
-from .io.readers import Line, RecordLimits, Row, nesting_problem, read_part, too_large
+from .io.readers import Line, RecordLimits, Row, known_fields, nesting_problem, read_part, too_large
 from .process import faults_end_the_bundle
 from .records import (
     JSON,
@@ -168,6 +170,7 @@ class RecordIntake(beam.DoFn):
         self._buffer = BlockBuffer(self._plan.buckets, self._plan.folder)
         self._counts = RecordCounts()
         self._absent = {side: set(each.counted) for side, each in columns.items()}
+        self._fieldless = set(columns)
         self._repeats: dict[int, set[str]] = {side: set() for side, each in columns.items() if each.repeats}
         self.bytes = 0
 
@@ -184,6 +187,8 @@ class RecordIntake(beam.DoFn):
             self._counts.add(side, "rejected")
             yield TaggedOutput("quarantine", record)
             return
+        if side in self._fieldless:
+            self._look_among(side, EncodedRecord(record[1]).fields())
         if self._absent[side]:
             self._look_for(side, self._absent[side], EncodedRecord(record[1]))
         self.bytes += len(record[1])
@@ -201,6 +206,12 @@ class RecordIntake(beam.DoFn):
             check_count(labels)
         self._counts.add(side, outcome_of(label))
         return record
+
+    def _look_among(self, side: int, fields: Iterable[str]) -> None:
+        """Counts that a record of a side has a field of the benchmark, if one of these is."""
+        if not self._plan.columns[side].scored.isdisjoint(fields):
+            self._fieldless.remove(side)
+            self._counts.add(side, WITH_FIELDS)
 
     def _look_for(self, side: int, absent: set[str], record: EncodedRecord) -> None:
         """Removes from `absent` the columns in which a record has a value."""
@@ -299,6 +310,9 @@ class ReadPart(RecordIntake):
                 return
         else:
             tracker.try_claim(stop)
+            if side in self._fieldless:
+                # The columns of a file are fields of all its records, though its rows have no nulls.
+                self._look_among(side, known_fields(part.file, plan.columns[side].fields) or ())
         reader.close()
 
     def _is_full(self) -> bool:
@@ -344,8 +358,8 @@ class EncodeBundle(RecordIntake):
         paths = [columns.fields.path_of(name) for name in columns.structured]
         self._structured = frozenset(path[0] for path in paths if len(path) == 1)
         self._texts = columns.fields.columns({SAMPLE_ID, *columns.texts})
-        self._scored = columns.fields.columns({*columns.structured, *columns.texts})
-        self._read = columns.read
+        self._scored = columns.fields.columns(columns.scored)
+        self._fields, self._read = columns.fields, columns.read
 
     def process(self, element: Any) -> Iterator[tuple[int, Block] | TaggedOutput]:
         """Yields the blocks that are large enough, and the record if it is rejected."""
@@ -358,6 +372,9 @@ class EncodeBundle(RecordIntake):
             with faults_end_the_bundle("encoding", lambda it: not is_unpacked and not isinstance(it, MemoryError)):
                 record = element if self._unpack is None else self._unpack(element)
                 is_unpacked = True
+                if self._encoder.side in self._fieldless:
+                    nulls = [str(name) for name, value in fields_of(record).items() if value is None]
+                    self._look_among(self._encoder.side, self._fields.present(nulls))
                 fields = needed_fields(present_fields(record, self._structured), self._read)
                 check_texts(fields, self._texts)
                 text = record_json(fields, scored=self._scored)

@@ -6,9 +6,10 @@ it is scored.
 
 from __future__ import annotations
 
+import contextlib
 import struct
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any, Literal, TypeVar
@@ -144,6 +145,12 @@ class EncodedRecord(msgspec.Struct, frozen=True):
         """
         decode = msgspec.msgpack.decode if self.encoding == MSGPACK else msgspec.json.decode
         return decode(self.payload, type=kind)
+
+    def fields(self) -> Iterable[str]:
+        """Returns the names of its fields, also of those that are null; none if it cannot be decoded."""
+        with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return self.decode(dict[str, msgspec.Raw])
+        return ()
 
     def text(self) -> str:
         """Returns the beginning of the record as JSON text, at most TEXT_KEPT characters, for a person."""

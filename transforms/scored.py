@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .rows import ReusedRows
 
 WITHOUT_FIELDS = {"ground_truth": "ground_truth_without_fields", "predictions": "predictions_without_fields"}
-"""By side, the count of records of scored samples in which all fields of the benchmark are null."""
+"""By side, the count of records of scored samples, if no record of the side has a field of the benchmark."""
 
 NO_DETAILS = b"null"
 _TRUTH_REJECTED = "the ground truth of this sample was rejected"
@@ -121,12 +121,6 @@ class DecodedSample(msgspec.Struct, frozen=True):
 
     def _coverage(self, outcome: Outcome, prediction_status: str | None) -> Mapping[str, int]:
         counts = status_counts(outcome.status, prediction_status)
-        if outcome.status != "rejected":
-            prediction = None if outcome.prediction_rejected is not None else self.pair.prediction
-            if has_no_field(self.pair.truth):
-                counts[WITHOUT_FIELDS["ground_truth"]] = 1
-            if prediction is not None and has_no_field(prediction):
-                counts[WITHOUT_FIELDS["predictions"]] = 1
         for name, count in () if outcome.score is None else outcome.score.coverage.items():
             counts[name] = counts.get(name, 0) + count
         return counts
@@ -244,8 +238,3 @@ def status_counts(status: Status, prediction_status: str | None) -> dict[str, in
     if prediction_status is not None:
         counts[f"predictions.{prediction_status}"] = 1
     return counts
-
-
-def has_no_field(record: msgspec.Struct) -> bool:
-    """Returns whether all fields of a record are null."""
-    return all(getattr(record, name) is None for name in record.__struct_fields__)

@@ -19,6 +19,7 @@ from ...metrics.statistics.sums import Sums
 from ...transforms.hashes import scoring_signature
 from ...transforms.io.field_map import (
     SAMPLE_ID,
+    WITH_FIELDS,
     FieldMap,
     check_texts,
     column_counter,
@@ -254,6 +255,7 @@ class Scorer:
             seen.fields.update(dict.fromkeys(fields.present(names), 0))
             data = data.select([name for name in names if name in needed])
         encoder, records = RecordEncoder(side, 0, IN_MEMORY), dict[tuple[str, str], EncodedRecord]()
+        is_fieldless = True
         texts = fields.columns({SAMPLE_ID, *(name for name, is_text in kinds.items() if is_text)})
         structured = {path[0] for path in map(fields.path_of, never_text) if len(path) == 1}
         renamed = {name for name, _ in fields.paths}
@@ -273,6 +275,7 @@ class Scorer:
                 problem = "unreadable", unreadable
             record = EncodedRecord(encoder.encode(number, number + 1, JSON, mapped))
             added.outcomes[side]["read"] += 1
+            is_fieldless = is_fieldless and kinds.keys().isdisjoint(record.fields())
             seen.whole = number < RECORDS_LOOKED_AT
             if seen.whole:
                 with contextlib.suppress(*_DECODING_ERRORS):
@@ -290,6 +293,8 @@ class Scorer:
                 added.reject(record, sample_id, "duplicate", f"the {what} is duplicated; the first record counts")
             else:
                 records[key] = record
+        if not (is_fieldless and kinds.keys().isdisjoint(seen.fields)):
+            added.outcomes[side][WITH_FIELDS] += 1
         # Messages need only the first sample_id, so the records are not kept.
         seen.by_id = dict.fromkeys(list(seen.by_id)[:1], EncodedRecord(b""))
         return records

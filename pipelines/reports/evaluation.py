@@ -123,7 +123,7 @@ def build_run(
     ]
     sections = (
         doc.Section("verdict", "Verdict", verdict),
-        doc.Section("coverage", "Coverage", [*_coverage(summary["systems"], causes)]),
+        doc.Section("coverage", "Coverage", [*_coverage(summary["systems"], causes, bool(failures))]),
         doc.Section("metrics", "Main metrics", [*_metrics(document, summary, pair, against)]),
         doc.Section("slices", "Slices", [*_slice_blocks(document)]),
         doc.Section("distributions", "Distribution of the per-sample metrics", [doc.Slot("distributions")]),
@@ -147,11 +147,11 @@ def _remarks(summary: Mapping[str, Any]) -> Iterator[doc.Text]:
         yield doc.Text((name, doc.Code(text)), "setting", where="markdown")
 
 
-def _coverage(systems: Mapping[str, Any], causes: Sequence[CauseCount]) -> Iterator[doc.Block]:
-    """Yields how many records have each status, in one line if all were scored."""
+def _coverage(systems: Mapping[str, Any], causes: Sequence[CauseCount], is_failed: bool) -> Iterator[doc.Block]:
+    """Yields how many records have each status, in one line if all were scored and nothing is wrong with them."""
     coverages = {name: system["coverage"] for name, system in systems.items()}
     sides = [side for each in coverages.values() for side in (each["ground_truth"], each["predictions"])]
-    if not causes and all(counts["scored"] == counts["read"] for counts in sides):
+    if not (causes or is_failed) and all(counts["scored"] == counts["read"] for counts in sides):
         more = f" in each of {len(systems)} systems" if len(systems) > 1 else ""
         yield doc.Text(f"Every record was read, paired and scored: {sides[0]['read'] if sides else 0:,} samples{more}.")
     else:

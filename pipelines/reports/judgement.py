@@ -165,11 +165,11 @@ def judge_run(
     failures: Sequence[RecordFailure],
     against: Verdict | None = None,
 ) -> Verdict:
-    """Returns the verdict of a run: by its gates, else by its baseline. A run fails if any system scored nothing.
+    """Returns the verdict of a run: by its gates, else by its baseline.
 
     failures: why the run fails, other than its gates. against: the verdict on its difference from the baseline.
     """
-    sentence, is_scored = _measured(summary, benchmark)
+    sentence = _measured(summary, benchmark)
     systems = list(summary["systems"])
     reasons = [
         *_failed(failures, systems),
@@ -181,10 +181,10 @@ def judge_run(
         ),
     ]  # fmt: skip
     judgement: Judgement = "not judged"
-    if gates or failures or not is_scored:
+    if gates or failures:
         blocking = [each.verdict for each in gates if each.blocks]
         judgement = next((word for word in _WORST_FIRST if word in blocking), "pass")
-        judgement = "fail" if failures or not is_scored else judgement
+        judgement = "fail" if failures else judgement
         words: list[str] = [each.verdict for each in gates]
         counts = [f"{count} {word}" for word in _WORST_FIRST if (count := words.count(word))]
         if gates:
@@ -202,27 +202,26 @@ def _failed(failures: Iterable[RecordFailure], systems: Sequence[str]) -> Iterat
         yield Link(each.text, {"status": each.status} if each.status else {}, systems.index(each.system))
 
 
-def _measured(summary: Mapping[str, Any], benchmark: type[AnyBenchmark]) -> tuple[str, bool]:
-    """Returns a sentence on what a run measured, and whether each of its systems has scores."""
+def _measured(summary: Mapping[str, Any], benchmark: type[AnyBenchmark]) -> str:
+    """Returns a sentence on what a run measured."""
     systems, ranking = summary["systems"], summary["ranking"]
     scored = [system["coverage"]["ground_truth"]["scored"] for system in systems.values()]
     if not any(scored):
-        return "Nothing was scored.", False
+        return "Nothing was scored."
     scores = [each["values"] for each in systems.values()]
     metric = next((name for name in lead_first(benchmark) if any(each.get(name) is not None for each in scores)), None)
     if metric is None:
-        return f"No metric has a value: {max(scored):,} samples were scored, all without one.", False
+        return f"No metric has a value: {max(scored):,} samples were scored, all without one."
     values = [f"{name} has {metric} {measured(systems[name], metric).text(number)}" for name in ranking]
     if len(ranking) == 1:
-        return f"{values[0]}; {coverage_text(systems[ranking[0]]['coverage'])}.", True
-    is_scored = all(scored) and all(any(value is not None for value in each.values()) for each in scores)
+        return f"{values[0]}; {coverage_text(systems[ranking[0]]['coverage'])}."
     more = len(values) - SYSTEMS_NAMED
     shown = "; ".join([*values[:SYSTEMS_NAMED], *([f"and {more} more"] if more > 0 else [])])
     places = summary.get("ranking_by", {}).get("places", [])
     first = [each["system"] for each in places if each["place"] == 1] or list(ranking)
     if len(first) == 1:
-        return f"{first[0]} ranks first of {len(ranking)} systems: {shown}.", is_scored
-    return f"{some_of(first, SYSTEMS_NAMED)} share the first place of {len(ranking)} systems: {shown}.", is_scored
+        return f"{first[0]} ranks first of {len(ranking)} systems: {shown}."
+    return f"{some_of(first, SYSTEMS_NAMED)} share the first place of {len(ranking)} systems: {shown}."
 
 
 def judge_nights(

@@ -113,38 +113,56 @@ def duplicate_warnings(causes: Iterable[QuarantineCause], repeats: bool) -> list
     ]
 
 
+def unscored_systems(systems: Mapping[str, Any]) -> dict[str, str]:
+    """Returns the systems of a summary of which nothing was scored, each with the reason."""
+    reasons = {name: _unscored(system["coverage"], system["values"]) for name, system in systems.items()}
+    return {name: reason for name, reason in reasons.items() if reason is not None}
+
+
+def _unscored(coverage: Mapping[str, Any], values: Mapping[str, float | None]) -> str | None:
+    if not coverage["ground_truth"]["scored"]:
+        return "no readable prediction has a readable ground truth"
+    for side, label in (("ground_truth", "ground-truth record"), ("predictions", "prediction")):
+        if not _has_fields(coverage, side):
+            return f"no {label} has a field of the benchmark"
+    return "no metric has a value; see the ground truth" if all(value is None for value in values.values()) else None
+
+
+def _has_fields(coverage: Mapping[str, Any], side: str) -> bool:
+    """Returns whether a side has samples of which a record may have a field of the benchmark."""
+    samples = coverage[side]["scored"] + coverage[side].get("missing_prediction", 0)
+    return bool(samples > coverage.get(WITHOUT_FIELDS[side], 0))
+
+
 def why_unscored(
     document: Mapping[str, Any],
     inputs: Inputs,
     causes: Sequence[QuarantineCause] = (),
     rejected: str = "quarantine/",
 ) -> dict[str, str]:
-    """Returns the reason for each system of a summary without any scored or measured sample, one line each.
+    """Returns the reason for each of the `unscored_systems` of a summary, one line each, with what the inputs hold.
 
     If the ground truth is the reason, it is returned once, under the empty name. causes: why records were quarantined.
     rejected: where rejected records are listed.
     """
     systems = document["systems"]
+    unscored = unscored_systems(systems)
     coverages = [system["coverage"] for system in systems.values()]
-    reason = _wrong_side(coverages, "ground_truth", GROUND_TRUTH, inputs)
-    if reason:
+    if len(unscored) == len(systems) and (reason := _wrong_side(coverages, "ground_truth", GROUND_TRUTH, inputs)):
         return {"": reason}
-    reasons = {
+    return {
         name: _wrong_side([systems[name]["coverage"]], "predictions", number, inputs)
-        or _no_score(systems[name], number, name, inputs, causes, rejected)
+        or _no_score(systems[name], unscored[name], number, name, inputs, causes, rejected)
         for number, name in enumerate(inputs.systems)
+        if name in unscored
     }
-    return {name: reason for name, reason in reasons.items() if reason}
 
 
 def _wrong_side(coverages: Sequence[Mapping[str, Any]], side: str, number: int, inputs: Inputs) -> str | None:
     """Returns what is wrong with a side if none of its scored records has a field of the benchmark, else None."""
     if not coverages[0][side]["read"]:
         return f"the {no_record(inputs, number)}; nothing was scored"
-    if any(
-        each[side]["scored"] + each[side].get("missing_prediction", 0) > each.get(WITHOUT_FIELDS[side], 0)
-        for each in coverages
-    ):
+    if any(_has_fields(each, side) for each in coverages):
         return None
     reason = other_records(inputs, number, inputs.first_records(number), certain=True)
     return None if reason is None else f"the {reason}"
@@ -152,17 +170,17 @@ def _wrong_side(coverages: Sequence[Mapping[str, Any]], side: str, number: int, 
 
 def _no_score(
     system: Mapping[str, Any],
+    reason: str,
     number: int,
     name: str,
     inputs: Inputs,
     causes: Sequence[QuarantineCause],
     rejected: str,
-) -> str | None:
-    """Returns why no sample of a system was scored, or why no metric has a value; else None."""
+) -> str:
+    """Returns why nothing of a system was scored; reason: as in `unscored_systems`."""
     truths, predictions = (system["coverage"][side] for side in ("ground_truth", "predictions"))
     if truths["scored"]:
-        measured = any(value is not None for value in system["values"].values())
-        return None if measured else f"the {predictions_of(name)}: no metric has a value; see the ground truth"
+        return f"the {predictions_of(name)}: {reason}"
     if predictions["unmatched"] and not truths["rejected"] and not predictions["rejected"]:
         true, predicted = (inputs.first_records(side).sample_id for side in (GROUND_TRUTH, number))
         return f"the {predictions_of(name)}: nothing was scored: {other_ids(true, predicted)}"
@@ -172,6 +190,6 @@ def _no_score(
         for status in ("rejected", "unmatched")
         if counts.get(status)
     ]
-    reason = ", ".join(counts) or "no sample has a prediction"
+    listed = ", ".join(counts) or "no sample has a prediction"
     cause = most_frequent(causes, ("ground_truth", name)) or most_frequent(causes, (name,), without=("duplicate",))
-    return f"the {predictions_of(name)}: nothing was scored: {reason}{most_often(cause)}; see {rejected}"
+    return f"the {predictions_of(name)}: nothing was scored: {listed}{most_often(cause)}; see {rejected}"

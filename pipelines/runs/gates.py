@@ -36,7 +36,7 @@ from ...transforms.repeats import COUNTED_REPEATS, MISSING_REPEATS
 from ..config.errors import UsageError
 from ..config.gates import BASELINE, gate_target
 from ..config.settings import Configuration, Settings, label_of
-from .causes import QuarantineCause, most_frequent, most_often, stored_causes
+from .causes import QuarantineCause, most_frequent, most_often, stored_causes, unscored_systems
 from .differences import PAIRED, differences
 from .documents import GateVerdict, Interval, SliceSummary, Word, worst_verdict
 from .looks import WEEK, look_confidence, mean_of, runs_of_week, week_confidence
@@ -475,15 +475,11 @@ def record_failures(
     A system fails if nothing was scored: a failure rate over no samples would be 0. causes: why records were
     quarantined; a line names the most frequent cause.
     """
-    unscored = [
-        RecordFailure(
-            name,
-            f"{label_of(name)}nothing was scored: no readable prediction has a readable ground truth"
-            f"{most_often(most_frequent(causes, ('ground_truth', name), without=('duplicate',)))}",
-        )
-        for name, system in systems.items()
-        if not system["coverage"]["ground_truth"]["scored"]
-    ]
+    unscored = []
+    for name, reason in unscored_systems(systems).items():
+        is_empty = not systems[name]["coverage"]["ground_truth"]["scored"]
+        cause = most_frequent(causes, ("ground_truth", name), without=("duplicate",)) if is_empty else None
+        unscored.append(RecordFailure(name, f"{label_of(name)}nothing was scored: {reason}{most_often(cause)}"))
     return [*unscored, *coverage_failures(systems, settings, causes)]
 
 

@@ -18,6 +18,7 @@ from ...metrics.registry import BrokenBenchmark, benchmark_class, is_benchmark
 from ...transforms.io.publication import RUNS
 from ...transforms.io.storage import has_folders, is_on_disk, list_folder, list_tree
 from ..config.errors import UsageError, one_line
+from .causes import unscored_systems
 from .differences import file_versions, scoring_hash
 from .documents import worst_verdict
 from .provenance import seconds
@@ -37,11 +38,11 @@ SCHEMA = pa.schema(
 )
 """A row for each run, system, slice and metric. run: its folder, below the folder of the history. scoring: a hash of
 the options by which samples are scored, and of the file of FILE.py:CLASS behind a blank. ground_truth: the
-fingerprint. slice: empty for all samples. error: the standard error; null in a run of a version that did not write
-it. samples: of the slice; scored, missing, rejected: how many of them are so, missing without a prediction. verdict:
-the worst of the gates on this metric, else null. gates: the worst verdict of the gates that change the exit code,
-else pass; null if the run has no gates. derived: the formulas of the derived metrics of the run by name, as JSON;
-null if it has none."""
+fingerprint. slice: empty for all samples. value: null too if nothing of the system was scored. error: the standard
+error; null in a run of a version that did not write it. samples: of the slice; scored, missing, rejected: how many of
+them are so, missing without a prediction. verdict: the worst of the gates on this metric, else null. gates: the worst
+verdict of the gates that change the exit code, else pass; null if the run has no gates. derived: the formulas of the
+derived metrics of the run by name, as JSON; null if it has none."""
 
 
 @dataclass(frozen=True)
@@ -167,9 +168,12 @@ def _rows(run: Run, path: str) -> Iterator[dict[str, Any]]:
         "gates": worst_verdict(["pass", *blocking]) if summary.gates else None,
         "derived": msgspec.json.encode(derived).decode() if derived else None,
     }
+    parts = {name: {"coverage": each.coverage, "values": each.values} for name, each in summary.systems.items()}
+    unscored = unscored_systems(parts)
     for name, system in summary.systems.items():
         for label, part in {"": system, **system.slices}.items():
             counts = part.counts("ground_truth")
+            values = dict.fromkeys(part.values) if name in unscored else part.values
             of_slice = {
                 **common,
                 "system": name,
@@ -179,7 +183,7 @@ def _rows(run: Run, path: str) -> Iterator[dict[str, Any]]:
                 "missing": counts.get("missing_prediction", 0),
                 "rejected": counts.get("rejected", 0),
             }
-            for metric, value in part.values.items():
+            for metric, value in values.items():
                 low, high = part.intervals.get(metric) or (None, None)
                 yield {
                     **of_slice,

@@ -19,11 +19,12 @@ from ...metrics.statistics.sum_table import PackedReplicates, SumTable, values_o
 from ...metrics.statistics.sums import FRACTION_BITS, Sums
 from ...metrics.version import VERSION
 from ...transforms.hashes import fingerprint_text
-from ...transforms.io.field_map import column_counter
+from ...transforms.io.field_map import WITH_FIELDS, column_counter
 from ...transforms.io.publication import Layout, Published, find_published
 from ...transforms.records import GROUND_TRUTH, CauseCount, InputProblem
 from ...transforms.repeats import labels_of, outcome_of
 from ...transforms.rows import EarlierRows
+from ...transforms.scored import WITHOUT_FIELDS
 from ...transforms.totals import SliceKey, SliceResult, truth_count
 from ..config import settings
 from ..config.errors import UsageError, one_line
@@ -456,6 +457,9 @@ def _coverage(counted: Mapping[str, int], truths: Sums, predictions: Sums) -> di
     """Returns the coverage of a system. truths, predictions: the counts of each side before scoring."""
     counts = dict(counted)
     for side, outcomes in (("ground_truth", truths), ("predictions", predictions)):
+        scored = sum(counts.get(f"{side}.{status}", 0) for status in ("scored", "missing_prediction"))
+        if scored and outcomes["read"] and not outcomes[WITH_FIELDS]:
+            counts[WITHOUT_FIELDS[side]] = scored
         for status in ("read", *STATUSES[side]):
             name = f"{side}.{status}"
             counts[name] = counts.get(name, 0) + round(outcomes[status])

@@ -24,7 +24,7 @@ from beamscore.transforms import read as read_module
 from beamscore.transforms.blocks import unpack
 from beamscore.transforms.hashes import bucket_of
 from beamscore.transforms.io import readers
-from beamscore.transforms.io.field_map import FieldMap, SideColumns, column_counter, record_json
+from beamscore.transforms.io.field_map import WITH_FIELDS, FieldMap, SideColumns, column_counter, record_json
 from beamscore.transforms.io.files import Part
 from beamscore.transforms.io.readers import RecordLimits
 from beamscore.transforms.read import EncodeBundle, PartRestrictionProvider, ReadPart, ReadPlan
@@ -151,7 +151,7 @@ def test_bad_rows_of_parquet_are_quarantined(tmp_path: Path) -> None:
     pq.write_table(pa.table({"sample_id": ids, "rules": rules, "unwanted": ["y" * 3000] * 9}), path)
     records, quarantine, outcomes = read(path)
     assert records["good"].decode(dict[str, Any]) == {"sample_id": "good", "rules": ["fine"]}
-    assert outcomes == Sums.of({"read": 9, "rejected": 8})
+    assert outcomes == Sums.of({"read": 9, "rejected": 8, WITH_FIELDS: 1})
     assert [(each.position, each.line, each.sample_id, each.cause, each.error) for each in quarantine] == [
         (0, 1, None, "no_sample_id", "sample_id must be a string or an integer: it is null"),
         (1, 2, None, "no_sample_id", "sample_id must have 1 to 1024 characters, not 0"),
@@ -248,6 +248,26 @@ def test_the_outcomes_tell_which_columns_have_a_value(tmp_path: Path, ending: st
     assert given.outcomes == [
         (-1, Sums.of({"read": 41, "rejected": 0, column_counter("text"): 1, column_counter('k"\n'): 1}))
     ]
+
+
+@pytest.mark.parametrize(
+    ("records", "count"),
+    [
+        ([{"text": "t", "rules": []}, {"text": "t"}], 1),
+        ([{"text": "t", "rules": None}, {"text": "t", "rules": None}], 1),
+        ([{"text": "t"}, {"text": "t"}], 0),
+    ],
+)
+def test_the_outcomes_tell_whether_a_record_has_a_field_of_the_benchmark(
+    tmp_path: Path, records: list[Any], count: int
+) -> None:
+    """A null is one, too."""
+    records = [{"sample_id": str(number), **each} for number, each in enumerate(records)]
+    columns = SideColumns(None, frozenset({"rules"}))
+    for ending in ("jsonl", "parquet", "csv"):
+        assert read(store(tmp_path / f"a.{ending}", records), 0, {0: columns})[2][WITH_FIELDS] == count
+    ((_, counts),) = bundle(EncodeBundle(ReadPlan(("ours",), {0: columns}, LIMITS), 0, None), *records)["outcomes"]
+    assert counts[WITH_FIELDS] == count
 
 
 # Elements of collections.

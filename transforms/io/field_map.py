@@ -169,9 +169,18 @@ class SideColumns:
     repeats: bool = False
 
     @property
+    def scored(self) -> frozenset[str]:
+        """The fields of the benchmark."""
+        return self.structured.union(self.texts)
+
+    @property
     def read(self) -> frozenset[str] | None:
         """The columns at the top of a file that are read; None: all of them."""
         return None if self.wanted is None else self.fields.columns({SAMPLE_ID, *self.wanted})
+
+
+WITH_FIELDS = "with fields"
+"""The name of the outcome that counts bundles in which a record has a field of the benchmark, if only with a null."""
 
 
 def column_counter(column: str) -> str:

@@ -224,6 +224,11 @@ def test_a_run_that_scored_nothing_loses_no_history_and_is_never_blessed(tmp_pat
     assert (code, "blessed good, the median of 1 night: exact_match of predictions 1.0000" in stdout) == (0, True)
     run(scores / "of another", none, truths, code=1, config="chemistry")
     assert command("history", scores)[1].startswith("4 runs\n")
+    # The samples of this one count as scored.
+    texts = [[{"sample_id": "a", name: []}] for name in ("rules", "rule")]
+    named, other = (write_lines(tmp_path / f"{place}.jsonl", each) for place, each in enumerate(texts, 1))
+    run(tmp_path / "fields" / "other", named, other, code=1, config="traffic_rules")
+    assert "nothing to bless" in refused("bless", tmp_path / "fields")
 
 
 def test_a_run_is_blessed_only_by_a_line_that_is_read_as_this_run(lucky: Path) -> None:

@@ -149,7 +149,7 @@ OF_TWO = f"a ranks first of 2 systems: {HALF}b has exact_match 0.5000."
 @pytest.mark.parametrize(
     ("scored", "places", "gates", "failures", "judgement", "sentence"),
     [
-        (0, {"a": 1}, (), (), "fail", "Nothing was scored."),
+        (0, TWO, (), (FEW, ALL), "fail", "Nothing was scored."),
         (3, {"a": 1}, (), (), "not judged", f"{HALF}3 of 3 samples scored."),
         (2, {"a": 1}, (), (), "not judged", f"{HALF}2 of 3 samples scored, 1 without a prediction."),
         (3, TWO, (), (FEW, ALL), "fail", OF_TWO),

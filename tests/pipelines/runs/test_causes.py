@@ -18,7 +18,7 @@ from beamscore.pipelines.runs.causes import (
     most_frequent,
     stored_causes,
 )
-from tests.runs import Run, evaluate, write_lines
+from tests.runs import Run, command, evaluate, write_lines
 
 Records = list[dict[str, Any]]
 RULES = [{"id": 1, "properties": {"LaneType": "bus"}, "centerlines": ["a"]}]
@@ -96,11 +96,65 @@ def test_a_model_that_predicts_nothing_of_some_samples_or_of_all_is_scored(tmp_p
     found = evaluate(tmp_path / "out", truth, sides, *flags, config="traffic_rules")
     assert (found.code, found.stderr) == (0, "")
     coverage = found.summary["systems"]["some"]["coverage"]
-    assert (coverage["predictions_without_fields"], "ground_truth_without_fields" in coverage) == (2, False)
+    assert "predictions_without_fields" not in coverage
     assert found.summary["systems"]["nothing"]["values"]["overall.f1"] == 0
     # One without the column is told.
     again = evaluate(tmp_path / "out", truth, tmp_path / "wrong.parquet", *flags, config="traffic_rules")
     assert (again.code, again.stderr) == (1, f"beamscore: the predictions: {MISSPELLED}\n")
+
+
+LENIENT = """
+import msgspec
+from tests.toy import ToyBenchmark
+class Prediction(msgspec.Struct, frozen=True):
+    text: str = ""
+class Lenient(ToyBenchmark):
+    name, prediction_type = "lenient", Prediction
+"""
+
+
+def test_a_record_has_a_field_if_it_gives_the_default_and_none_if_it_gives_none(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(LENIENT)
+    for name, code in (("text", 0), ("txt", 1)):
+        found = run(tmp_path, records(text="a"), config=f"{tmp_path}/own.py:Lenient", ours=records(**{name: ""}))
+        assert (found.code, "a field that lenient reads, text; they have txt" in found.stderr) == (code, code == 1)
+
+
+@pytest.mark.parametrize(
+    ("config", "metric", "truth", "systems", "told"),
+    [
+        # Of a system with a field nothing is told.
+        ("traffic_rules", "overall.f1", {"rules": RULES}, {"a": "rules", "b": "rule"},
+         "b: nothing was scored: no prediction has a field of the benchmark"),
+        ("chart", "task1.macro_f1", {"task": 1}, {"a": "task1"},
+         "a: nothing was scored: no ground-truth record has a field of the benchmark"),
+        ("chart", "task1.macro_f1", {"image": {"width": 5, "height": 5}}, {"a": "task1"},
+         "a: nothing was scored: no metric has a value; see the ground truth"),
+    ],
+)  # fmt: skip
+def test_a_run_that_scored_nothing_fails_wherever_it_is_judged(
+    tmp_path: Path, config: str, metric: str, truth: Any, systems: Any, told: str
+) -> None:
+    gate = [f"--set=gates.{metric}.{key}" for key in ("maximum=1", "tier=advisory", "judge=point")]
+    values = {"task1": {"output": {"chart_type": "pie"}}}
+    for part in "xy":
+        (tmp_path / part).mkdir()
+        sides = {name: [{"sample_id": part, field: values.get(field, RULES)}] for name, field in systems.items()}
+        found = run(tmp_path / part, [{"sample_id": part, **truth}], *gate, config=config, **sides)
+        assert found.code == 1
+    runs = [tmp_path / part / "out" for part in "xy"]
+    files: tuple[str | Path, ...] = "--quiet", "--markdown", tmp_path / "m.md", "--junit", tmp_path / "j.xml"
+    merged: tuple[str | Path, ...] = "merge", *runs, "--output", tmp_path / "merged", "--no-html"
+    for words in (("gate", runs[0]), merged):
+        code, _, stderr = command(*words, *files)
+        assert (code, f"beamscore: {told}\n" in stderr) == (1, True)
+        assert (tmp_path / "m.md").read_text().startswith("**FAIL** ")
+        assert f'<failure message="{told}"' in (tmp_path / "j.xml").read_text()
+    assert "::error title=" in command("export", runs[0], "--to", "github")[1]
+    assert command("history", tmp_path, "--no-html")[0] == 0
+    for page in (runs[0] / "report.md", tmp_path / "merged" / "report.md", tmp_path / "history.md"):
+        text = page.read_text()
+        assert ("**FAIL** " in text, f"- {told}\n" in text, "Every record was read" in text) == (True, True, False)
 
 
 def test_the_most_frequent_cause_is_that_of_rejected_records() -> None:
