@@ -181,6 +181,11 @@ class MetricSpec:
     binary: bool = False
 
     @property
+    def has_units(self) -> bool:
+        """Whether it is known how many samples it is based on; without them it has no interval."""
+        return bool(self.denominator or self.parts)
+
+    @property
     def width(self) -> float | None:
         """The distance between the bounds; None unless there are two."""
         low, high = self.bounds

@@ -148,7 +148,7 @@ def _problem(kind: Any) -> str:
     import msgspec
 
     from .benchmark import Benchmark, MetricSpec
-    from .statistics.sum_table import plain_values
+    from .statistics.sum_table import metric_values
     from .statistics.sums import Sums
 
     if not (isinstance(kind, type) and issubclass(kind, Benchmark)):
@@ -185,7 +185,7 @@ def _problem(kind: Any) -> str:
 
     returned = kind(options).values(Alike())
     try:
-        values = plain_values(returned)
+        values = metric_values(returned)
     except ValueError as error:
         return f"{error} (without samples)"
     Alike.total = 1.0

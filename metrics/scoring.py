@@ -142,7 +142,7 @@ def explained(benchmark: AnyBenchmark, details: Any) -> list[str]:
     except ENVIRONMENT_FAULTS:
         raise
     except Exception as error:  # noqa: BLE001 - no sample may end the run through its explanation
-        return [f"{type(error).__name__}: {explain(error)}"]
+        return [f"{type(error).__name__}: {explain(error)}".encode("utf-8", "backslashreplace").decode()]
 
 
 def _in_batches(
@@ -198,7 +198,7 @@ def _checked(result: Any, declared: Set[str]) -> Result:
         for name, count in result.coverage.items():
             _check_count(name, count)
         details = msgspec.Raw(_DETAILS.encode(result.details))
-        return SampleScore(result.statistics, metrics, details, result.coverage)
+        return SampleScore(dict(result.statistics), metrics, details, dict(result.coverage))
     except ENVIRONMENT_FAULTS:
         raise
     except Exception as error:  # noqa: BLE001 - a score may hold anything, with methods of the user

@@ -40,17 +40,30 @@ def tie_circles(molecule: Molecule, released: bool, budget: Budget) -> Molecule:
         if len(hanging) == 1 and hanging[0] in bonds:
             bond = bonds.pop(hanging[0])
             start = bond.begin + bond.end - circle
-            ring = _ring(molecule, neighbors, circle, start, released, budget)
-            if not released and not _is_round(molecule, ring):
-                ring = [start]
+            ring = [start]
+            # Where the circle is off its center, the ring is not at one distance.
+            for reach in (REACH,) if released else (REACH, math.inf):
+                found = _ring(molecule, neighbors, circle, start, released, reach, budget)
+                if len(found) > 1 and (released or _is_round(molecule, found)):
+                    ring = found
+                    break
             ties += [bond_between(molecule.xs, molecule.ys, atom, circle, CIRCLE_BOND) for atom in ring]
     return Molecule(molecule.texts, molecule.xs, molecule.ys, (*bonds.values(), *ties))
 
 
 def _ring(
-    molecule: Molecule, neighbors: Mapping[int, list[int]], circle: int, start: int, released: bool, budget: Budget
+    molecule: Molecule,
+    neighbors: Mapping[int, list[int]],
+    circle: int,
+    start: int,
+    released: bool,
+    reach: float,
+    budget: Budget,
 ) -> list[int]:
-    """Returns the first walk around `circle` back to `start` (`released`: to any of its atoms), or `[start]`."""
+    """Returns the first walk around `circle` back to `start` (`released`: to any of its atoms), or `[start]`.
+
+    reach: the largest difference of a distance from the radius, as a fraction of it.
+    """
 
     def look(atom: int) -> tuple[float, float]:
         """Returns the distance of `atom` from the circle, and its direction from there in degrees."""
@@ -68,7 +81,7 @@ def _ring(
                 continue
             distance, direction = look(other)
             off = math.fabs(distance - radius)
-            if (off <= radius * REACH or not released) and (direction - here) % 360 < 180:
+            if off <= radius * reach and (direction - here) % 360 < 180:
                 choices.append((off, order, other))
         return [other for _, _, other in sorted(choices, reverse=True)]
 

@@ -106,8 +106,9 @@ class _RegionReader:
         `is_chemfig`: whether it is raw Chemfig rather than SSML; None: detected from the content.
         """
         if is_chemfig is None:
-            # A comment was removed: only raw Chemfig has them, as from mol2chemfig.
-            is_commented = self.offsets[offset + len(content)] - self.offsets[offset] != len(content)
+            # A comment was removed: only raw Chemfig has them, as from mol2chemfig. The tool has no raw Chemfig.
+            length = self.offsets[offset + len(content)] - self.offsets[offset]
+            is_commented = not self.released and length != len(content)
             is_chemfig = not (is_ssml(content, not self.released) and (not is_commented or has_own_words(content)))
         try:
             if is_chemfig:

@@ -1,4 +1,4 @@
-"""Texts in Unicode code points: their error rates, their comments in LaTeX, and truncation for display."""
+"""Texts in Unicode code points: their error rates, comments in LaTeX, characters that nobody sees, and truncation."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _COMMENT = re.compile(r"(?<!\\)((?:\\\\)*|\\[A-Za-z]+)%[^\n]*\n")
+RELATED, ALIKE = 0.6, 0.8
+"""Ratios of difflib from which on a name may be meant by another one, and is a misspelling of it."""
 MAX_CACHED_LENGTH = 64
 MAX_MARKS = 30
 """No language needs more combining marks after a character (UAX 15, stream-safe text format)."""
@@ -40,13 +42,13 @@ def truncated(text: str, length: int) -> str:
     return text if len(text) <= length else f"{text[:length]}…"
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Returns a hint at the most similar known name, or an empty string if none is similar.
+def nearest(name: str, known: Iterable[str], cutoff: float = RELATED) -> str:
+    """Returns a hint at the most similar known name, or an empty string if none is as similar as `cutoff`, up to 1.
 
     >>> nearest("charts", ["chart", "formula"])
     ' (did you mean chart?)'
     """
-    close = difflib.get_close_matches(name, sorted(known), n=1)
+    close = difflib.get_close_matches(name, sorted(known), n=1, cutoff=cutoff)
     return f" (did you mean {close[0]}?)" if close else ""
 
 

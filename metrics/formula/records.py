@@ -43,9 +43,6 @@ class FormulaOptions(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     So is one formula that takes more to typeset; within a document it is one beyond the limits, as above.
     """
     protocol: Literal["published", "released"] = "published"
-    """Which of two scripts of a kind on one nucleus are kept: all, as TeX prints them, or, released, the last.
-
-    `published` reads texts in Unicode normalization form C.
-    """
+    """How formulas are read: as TeX prints them, in Unicode normalization form C, or as the released CDM tool does."""
     images: bool = False
     """Whether to draw the formulas and measure image_edit_distance and image_mse."""

@@ -41,10 +41,13 @@ MAX_EXPONENT = 50.0
 
 
 def intervals(benchmark: AnyBenchmark, measured: Measured, confidence: float) -> dict[str, Interval | None]:
-    """Returns the interval of each metric of a slice; see `interval` for None."""
+    """Returns the interval of each metric of a slice; see `interval` for None, and None without a denominator."""
     kind, errors, replicates = type(benchmark), measured.errors, measured.replicates
+    specs = {name: spec_of(kind, name) for name in measured.values}
     return {
-        name: interval(spec_of(kind, name), value, errors[name], replicates[name], measured.units[name], confidence)
+        name: interval(specs[name], value, errors[name], replicates[name], measured.units[name], confidence)
+        if specs[name].has_units
+        else None
         for name, value in measured.values.items()
     }
 
@@ -55,9 +58,9 @@ def interval(
     """Returns the interval of one metric; see the module for the methods.
 
     error: the `spread` of the replicates [R], which are NaN if the metric has no value. units: how many count for
-    the metric; 0 if it has no denominator. None if there is no error, no value or no denominator.
+    the metric. None if there is no error, or the metric has no value.
     """
-    if value is None or error is None or not units:
+    if value is None or error is None:
         return None
     low, high = spec.bounds
     if low is not None and high is not None:

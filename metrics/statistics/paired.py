@@ -87,10 +87,10 @@ def paired_differences(
         units = min(baseline.units.get(name, 0.0), candidate.units.get(name, 0.0))
         difference = None if before is None or after is None else after - before
         error = None if difference is None else errors[name]
-        if difference is None or error is None or not units:
+        spec = spec_of(type(benchmark), name)
+        if difference is None or error is None or not spec.has_units:
             differences[name] = PairedDifference(before, after, difference, None, None, units, None)
             continue
-        spec = spec_of(type(benchmark), name)
         wider = error
         if not same or error or difference:
             size = min(baseline.size(name), candidate.size(name))

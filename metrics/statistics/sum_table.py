@@ -238,14 +238,14 @@ def values_of_rows(benchmark: Benchmark[Any, Any, Any], sums: SumTable | Sums, c
 
 
 def checked_values(benchmark: Benchmark[Any, Any, Any], values: Any) -> dict[str, float | None]:
-    """Returns the `plain_values` of a benchmark; raises BrokenBenchmark, which names it, if there are none."""
+    """Returns the `metric_values` of a benchmark; raises BrokenBenchmark, which names it, if there are none."""
     try:
-        return plain_values(values)
+        return metric_values(values)
     except ValueError as error:
         raise BrokenBenchmark(f"the benchmark {place_of(benchmark)}: {error}") from None
 
 
-def plain_values(values: Any) -> dict[str, float | None]:
+def metric_values(values: Any) -> dict[str, float | None]:
     """Returns what `Benchmark.values` returned, with all numbers as floats.
 
     Raises ValueError, with the metric and its value, if one is neither a finite number nor None.

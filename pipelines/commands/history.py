@@ -29,7 +29,7 @@ def run(parsed: argparse.Namespace, _: object) -> int:
     """Reads all runs, and writes history.parquet, history.md and history.html."""
     output = parsed.output or parsed.folder
     index = _read_index(parsed.folder)
-    with as_output_errors(f"--output {output}", "; give another --output"):
+    with as_output_errors(f"--output {output}", "; remove it, or give another --output"):
         check_foreign(output, LAYOUT)
     series = histories(index.table)
     for history in series:
@@ -94,7 +94,7 @@ def bless(parsed: argparse.Namespace, _: object) -> int:
         reason = f"# {utc(time.time())}: the median of {counted} by {', '.join(history.metrics)}"
         text = f"{text}{printable(reason)}\n{night.run}\n"
         if named_runs(path, text)[-1:] != [below(path, night.run)]:
-            rename = "rename the folder, without a word that starts with #, line breaks, and blanks at its ends"
+            rename = "rename its folder: no word may start with #, and no line break or outer blank may be in it"
             raise UsageError(f"{path}: a line with {shown(night.run)} does not name this run; {rename}")
         write_file(path, text.encode())
         start_looks(path, blessed)

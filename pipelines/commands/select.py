@@ -79,6 +79,8 @@ def _inputs(parsed: argparse.Namespace, config: Mapping[str, Any], system: str) 
     predictions = parsed.predictions or config.get("predictions", {}).get(system)
     changed = {"ground_truth": parsed.ground_truth or config.get("ground_truth"), "predictions": {system: predictions}}
     # Only scores of samples are needed, which have neither slices nor metrics made of them.
+    fields = config.get("fields", {}).items()
+    changed["fields"] = {side: each for side, each in fields if side in ("ground_truth", "predictions", system)}
     configuration = settings.check({**config, **changed, "slices": [], "derived": {}, "gates": {}}, parsed.run)
     try:
         return find_inputs(configuration, (), whole=True)

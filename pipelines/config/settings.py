@@ -13,7 +13,7 @@ import yaml
 from msgspec import Meta
 
 from ...metrics.benchmark import Benchmark, record_fields
-from ...metrics.common.text import nearest, truncated
+from ...metrics.common.text import ALIKE, RELATED, nearest, truncated
 from ...metrics.registry import BrokenBenchmark, benchmark_class, benchmark_names, is_benchmark
 from ...transforms.io.field_map import SAMPLE_ID, FieldMap
 from ...transforms.io.storage import read_bytes
@@ -279,7 +279,7 @@ def check_field_names(configuration: Configuration) -> None:
     for side, fields in configuration.settings.fields.items():
         known = list(dict.fromkeys(truths if side == GROUND_TRUTH_FIELDS else predicted))
         for name in fields:
-            meant = nearest(name, known)
+            meant = nearest(name, known, ALIKE if side == GROUND_TRUTH_FIELDS else RELATED)
             if name not in known and (meant or side != GROUND_TRUTH_FIELDS):
                 key = truncated(f"fields.{side}.{name}", 80)
                 raise UsageError(f"{key}: the run reads no such field{meant}; allowed: {', '.join(known)}")

@@ -11,7 +11,7 @@ from typing import Protocol
 import msgspec
 
 from ...metrics.benchmark import record_fields
-from ...metrics.common.text import nearest, normalized, truncated
+from ...metrics.common.text import ALIKE, nearest, normalized, truncated
 from ...metrics.registry import usable_benchmarks
 from ...transforms.records import GROUND_TRUTH, EncodedRecord, printable
 from ..config.settings import Configuration, predictions_of
@@ -84,8 +84,6 @@ class Inputs(Protocol):
 
 NAMES_SHOWN = 8
 MAX_NAME_LENGTH = 40
-ALIKE = 0.8
-"""Two names with at least this ratio, by difflib, are treated as a misspelling."""
 
 
 def side_label(inputs: Inputs, side: int) -> str:

@@ -26,6 +26,7 @@ MAX_ERROR_LENGTH = 300
 MAX_PLACE_LENGTH = 200
 MAX_ID_LENGTH = 80
 
+DAMAGED_COVERAGE = "the coverage in summary.json is not that of a run"
 SCORE_ALL = "to score several predictions of a sample, give each a repeat, and set repeats: true"
 
 REMEDIES: dict[Cause, str] = {

@@ -36,7 +36,7 @@ from ...transforms.repeats import COUNTED_REPEATS, MISSING_REPEATS
 from ..config.errors import UsageError
 from ..config.gates import BASELINE, gate_target
 from ..config.settings import Configuration, Settings, label_of
-from .causes import QuarantineCause, most_frequent, most_often, stored_causes, unscored_systems
+from .causes import DAMAGED_COVERAGE, QuarantineCause, most_frequent, most_often, stored_causes, unscored_systems
 from .differences import PAIRED, differences
 from .documents import GateVerdict, Interval, SliceSummary, Word, worst_verdict
 from .looks import WEEK, look_confidence, mean_of, runs_of_week, week_confidence
@@ -488,7 +488,7 @@ def stored_failures(run: Run, settings: Settings) -> list[RecordFailure]:
     try:
         return record_failures(run.summary.document()["systems"], settings, stored_causes(run.provenance))
     except (KeyError, TypeError) as error:
-        raise UsageError(f"{run.path}: the coverage in summary.json is not that of a run") from error
+        raise UsageError(f"{run.path}: {DAMAGED_COVERAGE}") from error
 
 
 def coverage_failures(

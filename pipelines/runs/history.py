@@ -184,7 +184,8 @@ class History:
     def before(self, system: str) -> list[Night]:
         """Returns the earlier nights that a system of the last night can be compared with."""
         *earlier, latest = self.nights
-        return [night for night in earlier if night.comparable_by == latest.comparable_by and system in night.systems]
+        of_system = [night for night in earlier if any(name == system for name, _ in night.points)]
+        return [night for night in of_system if night.comparable_by == latest.comparable_by]
 
 
 def _kind(benchmark: str, nights: Sequence[Night]) -> type[AnyBenchmark]:

@@ -133,7 +133,7 @@ def _read(folder: str, path: str) -> tuple[str, str, Any] | str:
         started = run.provenance["started"]
         seconds(started)
         return started, run.run_id, pa.Table.from_pylist(list(_rows(run, path)), SCHEMA)
-    except (KeyError, ValueError, OverflowError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         return f"{run.path}: this is no run that can be read: {one_line(error)}"
 
 

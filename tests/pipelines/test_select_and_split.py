@@ -108,6 +108,13 @@ def test_which_samples_are_selected(
     assert ids(written(tmp_path / "o.jsonl", "select", f"{run.output}{system}", *flags.split())) == expected
 
 
+def test_a_system_is_selected_beside_another_one_with_fields_of_its_own(run: Run, tmp_path: Path) -> None:
+    truth = run.output.parent / "t.jsonl"
+    evaluate(tmp_path / "run", truth, {"a": truth, "b": truth}, "--set", "fields.b.text=text", "--quiet", "--no-html")
+    found = written(tmp_path / "o.jsonl", "select", tmp_path / "run", "--system", "a", "--below", "2")
+    assert ids(found) == "abcde"
+
+
 def test_nothing_to_select_is_an_error_and_an_earlier_selection_goes(run: Run, tmp_path: Path) -> None:
     output = tmp_path / "o.jsonl"
     output.write_text("{}\n")

@@ -187,15 +187,16 @@ def _matched_or_in_folder(glob: str, what: str) -> list[tuple[str, int, float]]:
 def _linked(pattern: str, here: str, known: Collection[str], what: str) -> Iterator[tuple[str, int, float]]:
     """Yields the files in linked folders, which Beam does not enter; raises InputProblem for a link to no file.
 
-    Beam leaves such a link out. `**` enters no linked folder. known: the paths that Beam found.
+    Beam leaves such a link out. A pattern with `**` or `[^` enters no linked folder. known: the paths that Beam found.
     """
-    for match in iglob(pattern):
+    for match in () if "**" in pattern or "[^" in pattern else iglob(pattern):
         path = match.removeprefix(here)
         if path not in known and not os.path.isdir(path):
             try:
                 found = os.stat(path)
             except OSError as error:
-                raise InputProblem(f"{what}{path}: this link leads to no file") from error
+                reason = "this link leads to no file" if os.path.islink(path) else reason_of(error)
+                raise InputProblem(f"{what}{path}: {reason}") from error
             yield path, found.st_size, found.st_mtime
 
 

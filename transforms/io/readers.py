@@ -88,7 +88,7 @@ def read_lines(part: Part, limit: int) -> Iterator[Line]:
     """
     stop = math.inf if part.stop is None else part.stop
     position, number = part.start, 0 if part.start else 1
-    is_first, end_of_array = not part.start, 0
+    is_first, is_array = not part.start, False
     # The line that covers the byte before the part belongs to the previous part, in which it starts.
     is_behind_its_start = part.start > 0
     with open_text(part.file, position - is_behind_its_start) as stream:
@@ -108,12 +108,11 @@ def read_lines(part: Part, limit: int) -> Iterator[Line]:
             if not start:
                 line = line.removeprefix(BOM)
             if skipped or line.strip():
-                if is_first:
-                    is_first = False
-                    end_of_array = position if _is_array(line) else 0
+                is_array = is_first and _is_array(line)
+                is_first = False
                 yield Line(start, number, line[:limit], skipped + len(line))
             number += number > 0
-        if position == end_of_array > 0 and (part.stop is None or part.stop >= part.file.size):
+        if is_array and (part.stop is None or position >= part.file.size):
             raise ValueError(_ARRAY)
 
 

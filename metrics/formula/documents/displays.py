@@ -15,8 +15,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from ...common.budget import Budget
-from ..latex.commands import words
-from ..latex.parser import LAYOUT
+from ..latex.commands import LAYOUT, words
 
 ALIGNED = words("align alignat xalignat xxalignat flalign eqnarray aligned alignedat split")
 GATHERED = words("gather multline gathered multlined")

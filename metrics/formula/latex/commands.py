@@ -174,6 +174,17 @@ COMMANDS = frozenset(name[1:] for name in _READ if name[0] == "\\") | words(
     wedge wp wr yen
     """
 )
+_GROUP = r"\s*\{(?:[^{}]|\{[^{}]{0,200}\}){0,200}\}"
+_OPTION = r"\s*\[[^\[\]]{0,100}\]"
+LAYOUT = (
+    rf"\\(?:(?:addtocounter|setcounter|fontsize|resizebox\*?){_GROUP}{_GROUP}"
+    rf"|(?:setlength|addtolength)(?:\s*\\[A-Za-z]+|{_GROUP}){_GROUP}"
+    rf"|(?:stepcounter|refstepcounter|raisetag|index|mspace){_GROUP}"
+    rf"|scalebox{_GROUP}(?:{_OPTION})?|raisebox{_GROUP}(?:{_OPTION}){{0,2}}"
+    r"|(?:displaybreak|allowdisplaybreaks|pagebreak|nopagebreak|linebreak|nolinebreak)(?![A-Za-z])(?:\s*\[\d\])?"
+    r"|penalty\s*-?\d+)"
+)
+"""Matches commands of layout with the arguments that they do not print; those of a box, before its content."""
 ENVIRONMENTS = words(
     "array tabular matrix pmatrix bmatrix Bmatrix vmatrix Vmatrix smallmatrix cases aligned alignedat gathered split "
     "subarray"

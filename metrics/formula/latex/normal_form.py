@@ -17,12 +17,13 @@ from .parser import (
     BLANK,
     Unparsable,
     clean_formula,
+    cut_at_comment,
     group_end,
     normal_tokens,
     plain_text,
     visible_tokens,
-    without_comment,
     without_layout,
+    without_lengths,
 )
 
 _ONE_ARGUMENT = commands.MARKS | commands.INVISIBLE
@@ -66,7 +67,8 @@ def normal_form(text: str, released: bool = False) -> NormalForm:
     try:
         return NormalForm(_rewritten(normal_tokens(clean, released)))
     except Unparsable:
-        return NormalForm(_rewritten(plain_text(text).split() if released else visible_tokens(clean)), parsed=False)
+        tokens = plain_text(text).split() if released else visible_tokens(without_lengths(clean))
+        return NormalForm(_rewritten(tokens), parsed=False)
 
 
 def closing(tokens: list[str], opening: int, pair: tuple[str, str] = ("{", "}")) -> int:
@@ -89,7 +91,7 @@ def _table_tokens(text: str) -> list[str]:
 
     A star directly behind `\\\\` keeps a page together and is no ink; behind a blank, amsmath prints it.
     """
-    text = without_comment(plain_text(text).replace("\\\\%", "\\\\ %")).replace("\\\\*", "\\\\ ")
+    text = cut_at_comment(plain_text(text).replace("\\\\%", "\\\\ %")).replace("\\\\*", "\\\\ ")
     if "\\end{tabular}" not in text.replace(BLANK, ""):
         text += "\\end{tabular}"
     return visible_tokens(text)

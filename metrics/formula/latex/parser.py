@@ -20,17 +20,7 @@ _UNESCAPED_PERCENT = re.compile(r"(?<!\\)((?:\\\\)*)%")
 _LABEL = re.compile(r"\\label\s*\{[^{}]*\}")
 _DROPPED = re.compile(r"\\[~>]|\$")
 _DROPPED_OR_COMMAND = re.compile(r"\\[~>]|\$|(\\.)", re.DOTALL)
-_GROUP = r"\s*\{(?:[^{}]|\{[^{}]{0,200}\}){0,200}\}"
-LAYOUT = (
-    rf"\\(?:(?:addtocounter|setcounter|fontsize|resizebox\*?){_GROUP}{_GROUP}"
-    rf"|(?:setlength|addtolength)(?:\s*\\[A-Za-z]+|{_GROUP}){_GROUP}"
-    rf"|(?:stepcounter|refstepcounter|raisetag|index|eqref|mspace|scalebox|rotatebox){_GROUP}"
-    rf"|raisebox{_GROUP}(?:\s*\[[^\[\]]{{0,100}}\]){{0,2}}"
-    r"|(?:displaybreak|allowdisplaybreaks|pagebreak|nopagebreak|linebreak|nolinebreak)(?![A-Za-z])(?:\s*\[\d\])?"
-    r"|penalty\s*-?\d+)"
-)
-"""Matches commands of layout with the arguments that they do not print; those of a box, before its content."""
-_LAYOUT = re.compile(rf"(\\\\)|{LAYOUT}")
+_LAYOUT = re.compile(rf"(\\\\)|{commands.LAYOUT}")
 _ROMAN_GROUP = re.compile(r"\{ ?\\rm(?![a-zA-Z])|\\rm(?=\{)\{")
 _COLUMN_PAIRS = re.compile(r"(\\begin\s*\{\s*(?:alignat|alignedat|xalignat)\*?\s*\})\s*\{\s*\d*\s*\}")
 _RENAMED = {
@@ -58,13 +48,19 @@ _LENGTH = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:true)?(?:em|ex|pt|pc|in|bp|cm|mm|dd|cc|sp
 _BARE_LENGTH = re.compile(_LENGTH)
 _BRACED_LENGTH = re.compile(rf"\*?\{{{_LENGTH}\}}")
 _ROW_GAP = re.compile(rf"\*?(?:\[{_LENGTH}\])?")
+_UNIT = "|".join(r"\s*".join(unit) for unit in ["em", "ex", "pt", "pc", "in", "bp", "cm", "mm", "dd", "cc", "sp", "mu"])
+_SPACED_LENGTH = rf"\s*[+-]?[.\d\s]{{1,40}}(?:true)?\s*(?:{_UNIT})"
+_LENGTHS = re.compile(
+    rf"(\\\\|\\,)\s*\*?\s*\[{_SPACED_LENGTH}\s*\]|\\[hv]space\s*\*?\s*\{{{_SPACED_LENGTH}\s*\}}"
+    rf"|\\(?:m?kern|[hmv]skip){_SPACED_LENGTH}"
+)
 _POSITION = re.compile(r"\[[tbclr]\]")
 _OPTION = re.compile(r"\[[^\]]*\]")
 _BRACED = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}"
 _COLUMNS = re.compile(rf"\*\{{(\d{{1,6}})\}}\{{([^{{}}]*)\}}|[@!><pmb]{_BRACED}|([lcr])")
 
 
-def without_comment(text: str) -> str:
+def cut_at_comment(text: str) -> str:
     """Returns the text without a leading %, cut at the next % that is not escaped."""
     text = text.removeprefix("%")
     comment = _UNESCAPED_PERCENT.search(text)
@@ -77,8 +73,13 @@ def plain_text(text: str) -> str:
 
 
 def without_layout(text: str) -> str:
-    """Returns the text without commands of layout, which leave no ink; their arguments would be read as some."""
+    """Returns the text without commands of layout and their arguments, which are not typeset."""
     return _LAYOUT.sub(lambda match: match[1] or BLANK, text)
+
+
+def without_lengths(text: str) -> str:
+    """Returns the text without the lengths that the parser takes for no ink, for texts that it cannot parse."""
+    return _LENGTHS.sub(lambda match: match[1] or BLANK, text)
 
 
 def clean_formula(text: str, released: bool) -> str:
@@ -89,7 +90,7 @@ def clean_formula(text: str, released: bool) -> str:
     """
     text = _COLUMN_PAIRS.sub(r"\1", plain_text(text))
     text = _ENVIRONMENT.sub(lambda mark: f"\\{mark[1]}{{{name}}}" if (name := _RENAMED[mark[2]]) else BLANK, text)
-    text = without_comment(text)
+    text = cut_at_comment(text)
     text = _DROPPED.sub(BLANK, text) if released else _DROPPED_OR_COMMAND.sub(lambda mark: mark[1] or BLANK, text)
     text = _LABEL.sub("", text)
     if not any(word in text for word in _ROWS):

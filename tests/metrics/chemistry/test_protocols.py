@@ -164,6 +164,14 @@ def test_a_circle_is_tied_to_the_ring_that_it_stands_in() -> None:
         assert verdicts(region(hexagon), region(hexagon.replace("-:[:30]", written))) == [RIGHT, WRONG], written
     # A bond of the ring, too; the corners are still about as far from their center.
     assert verdicts(region(hexagon), region(hexagon.replace("-[:90]", "-[:60]"))) == [RIGHT, WRONG]
+    # Of two rings with a common side, it stays in its own, not in that around both.
+    naphthalene = (
+        "?[a] branch( -:[:30] \\circle branch) -[:330] -[:30] branch( -[:330] -[:30] -[:90] -[:150] ?[b] branch) "
+        "-[:90] ?[b,{-}] -[:150] -[:210] ?[a,{-}]"
+    )
+    for written in ("-:[:27,1.3]", "-:[:5]", "-:[:40,0.8]"):
+        moved = naphthalene.replace("-:[:30]", written)
+        assert verdicts(region(naphthalene), region(moved))[0] == RIGHT, written
     # Six sides and six ties, or one bond to where it hangs.
     for content, bonds in ((hexagon, [12, 12]), (opened, [7, 7]), (spur, [7, 12])):
         assert [len(molecule(content, protocol=protocol).bonds) for protocol in PROTOCOLS] == bonds

@@ -151,6 +151,10 @@ def test_what_was_rejected_is_told_with_its_cause_and_nothing_scored_passes_no_g
     evaluate(tmp_path / "out", nights / "t.jsonl", write_lines(tmp_path / "none.jsonl", []), "--quiet")
     told = "beamscore: nothing was scored: no readable prediction has a readable ground truth\n"
     assert command("gate", tmp_path / "out", "--set", "gates.exact_match.maximum=0.5")[::2] == (1, told)
+    # It would make any run look better.
+    told = f"beamscore: --baseline {tmp_path / 'out'}: nothing of predictions was scored: no readable prediction has a readable "
+    judged = command("gate", nights / "good", "--config", nights / "gates.yaml", "--baseline", tmp_path / "out")
+    assert (judged[0], told in judged[2]) == (2, True), judged[2]
 
 
 def test_files_of_an_earlier_run_do_not_outlive_this_one(nights: Path, tmp_path: Path) -> None:

@@ -236,7 +236,7 @@ def test_a_run_is_blessed_only_by_a_line_that_is_read_as_this_run(lucky: Path) -
     before = blessed.read_bytes()
     for name in ("#3", "2026-01-01 #2", " night", "night ", "night\n2", "night\u20282"):
         median = median.rename(lucky / name)
-        said = f"{blessed}: a line with {name!r} does not name this run; rename the folder, "
+        said = f"{blessed}: a line with {name!r} does not name this run; rename its folder: "
         code, _, stderr = command("bless", lucky)
         assert (code, blessed.read_bytes()) == (2, before)
         assert stderr.splitlines()[-1].startswith(f"beamscore: {said}")

@@ -70,7 +70,7 @@ def test_relative_globs_start_in_the_current_folder(tmp_path: Path, monkeypatch:
         assert path in [file.path for file in match_files(0, [glob], "--x ")]
 
 
-def test_linked_folders_are_entered_and_a_link_to_nothing_is_no_file_less(tmp_path: Path) -> None:
+def test_linked_folders_are_entered_and_a_link_to_no_file_is_an_error(tmp_path: Path) -> None:
     touch(tmp_path, "real/clip/a.jsonl", "real/b.jsonl", "set/other/a.jsonl")
     (tmp_path / "set" / "clip").symlink_to(tmp_path / "real" / "clip")
     (tmp_path / "set" / "same.jsonl").symlink_to(tmp_path / "real" / "b.jsonl")

@@ -43,8 +43,8 @@ IN_LATEX = [
     # What is printed by none of these is no part of it, nor are their arguments.
     (r"\[ x \addtocounter{equation}{1} \\index \setlength\arraycolsep{2pt} \raisetag{1pt} y \displaybreak[1] z \]",
      [r"x \\index y z"]),
-    (r"\[ \resizebox{.9\linewidth}{!}{a} \mspace{3mu} \eqref{a} \raisebox{2pt}[1pt]{b} \penalty-10 \indexed{c} \]",
-     [r"{a} {b} \indexed{c}"]),
+    (r"\[ \resizebox{.9\linewidth}{!}{a} \scalebox{2}[1]{a} \raisebox{2pt}[1pt]{b} \penalty-10 \indexed{c} \]",
+     [r"{a} {a} {b} \indexed{c}"]),
     # Where formulas are read.
     (r"$$ a $$ \begin{document} $$ b $$ \end{document} $$ c $$", ["b"]),
     (r"\verb|$$ x $$| \begin{verbatim}\[ x \]\end{verbatim} \[ y \]", ["y"]),

@@ -108,6 +108,10 @@ SPELLINGS = {
     # A text that does not parse is split into LaTeX tokens.
     "a+b}": ("a + b }", "a+b}"),
     r"\begin{pmatrix}a\end{bmatrix}": (r"\begin{pmatrix} a \end{bmatrix}", r"\begin{pmatrix}a\end{bmatrix}"),
+    r"a \\[3pt] b \\ [ -1.5 e m ] c \\*[2] d \kern1pt \hskip 1 em \hspace*{1 cm} \mkern-3mu }": (
+        r"a \, b \, c \, * [ 2 ] d }",
+        r"a \\[3pt] b \\ [ -1.5 e m ] c \\*[2] d \kern1pt \hskip 1 em \hspace*{1 cm} \mkern-3mu }",
+    ),
     r"\begin{equation}a&=b\end{equation}": ("a & = b", r"\begin{equation}a&=b\end{equation}"),
     r"\sum_{n=1}^{100 x": (r"\sum _ { n = 1 } ^ { 1 0 0 x", r"\sum_{n=1}^{100 x"),
     r"\left( x": (r"\left( x", r"\left( x"),
