@@ -312,7 +312,8 @@ class ReadPart(RecordIntake):
             tracker.try_claim(stop)
             if side in self._fieldless:
                 # The columns of a file are fields of all its records, though its rows have no nulls.
-                self._look_among(side, known_fields(part.file, plan.columns[side].fields) or ())
+                fields = plan.columns[side].fields
+                self._look_among(side, fields.whole(known_fields(part.file, fields) or ()))
         reader.close()
 
     def _is_full(self) -> bool:
@@ -374,7 +375,7 @@ class EncodeBundle(RecordIntake):
                 is_unpacked = True
                 if self._encoder.side in self._fieldless:
                     nulls = [str(name) for name, value in fields_of(record).items() if value is None]
-                    self._look_among(self._encoder.side, self._fields.present(nulls))
+                    self._look_among(self._encoder.side, self._fields.whole(self._fields.present(nulls)))
                 fields = needed_fields(present_fields(record, self._structured), self._read)
                 check_texts(fields, self._texts)
                 text = record_json(fields, scored=self._scored)

@@ -293,7 +293,7 @@ class Scorer:
                 added.reject(record, sample_id, "duplicate", f"the {what} is duplicated; the first record counts")
             else:
                 records[key] = record
-        if not (is_fieldless and kinds.keys().isdisjoint(seen.fields)):
+        if not (is_fieldless and kinds.keys().isdisjoint(fields.whole(seen.fields))):
             added.outcomes[side][WITH_FIELDS] += 1
         # Messages need only the first sample_id, so the records are not kept.
         seen.by_id = dict.fromkeys(list(seen.by_id)[:1], EncodedRecord(b""))

@@ -270,6 +270,16 @@ def test_the_outcomes_tell_whether_a_record_has_a_field_of_the_benchmark(
     assert counts[WITH_FIELDS] == count
 
 
+def test_a_column_does_not_tell_that_a_value_within_it_is_there(tmp_path: Path) -> None:
+    records: list[Any] = [{"sample_id": "a", "out": {"rules": []}}, {"sample_id": "b", "out": None}]
+    for path, count in (("out.rules", 1), ("out.ruls", 0)):
+        columns = SideColumns(None, frozenset({"rules"}), fields=FieldMap.of({"rules": path}))
+        for ending in ("jsonl", "parquet"):
+            assert read(store(tmp_path / f"a.{ending}", records), 0, {0: columns})[2][WITH_FIELDS] == count
+        ((_, counts),) = bundle(EncodeBundle(ReadPlan(("ours",), {0: columns}, LIMITS), 0, None), *records)["outcomes"]
+        assert counts[WITH_FIELDS] == count
+
+
 # Elements of collections.
 
 WORDS = SideColumns(None, frozenset({"words"}), ("kind",), texts={"text": True})

@@ -67,6 +67,10 @@ class FieldMap:
         unmapped = [name for name in columns if name not in dict(self.paths)]
         return [*unmapped, *(name for name, path in self.paths if path[0] in columns)]
 
+    def whole(self, fields: Iterable[str]) -> list[str]:
+        """Returns those of the fields that are a column, not a value within one, which may be absent."""
+        return [name for name in fields if len(self.path_of(name)) == 1]
+
     def of_json(self, text: bytes) -> bytes:
         """Returns a record of JSON under the names of the benchmark.
 
