@@ -48,12 +48,13 @@ _LENGTH = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:true)?(?:em|ex|pt|pc|in|bp|cm|mm|dd|cc|sp
 _BARE_LENGTH = re.compile(_LENGTH)
 _BRACED_LENGTH = re.compile(rf"\*?\{{{_LENGTH}\}}")
 _ROW_GAP = re.compile(rf"\*?(?:\[{_LENGTH}\])?")
-_UNIT = "|".join(r"\s*".join(unit) for unit in ["em", "ex", "pt", "pc", "in", "bp", "cm", "mm", "dd", "cc", "sp", "mu"])
-_SPACED_LENGTH = rf"\s*[+-]?[.\d\s]{{1,40}}(?:true)?\s*(?:{_UNIT})"
+_UNIT = "|".join(" ?".join(unit) for unit in ["em", "ex", "pt", "pc", "in", "bp", "cm", "mm", "dd", "cc", "sp", "mu"])
+_SPACED_LENGTH = rf" ?[+-]? ?(?:[.\d] ?){{1,20}}(?:true ?)?(?:{_UNIT})"
 _LENGTHS = re.compile(
-    rf"(\\\\|\\,)\s*\*?\s*\[{_SPACED_LENGTH}\s*\]|\\[hv]space\s*\*?\s*\{{{_SPACED_LENGTH}\s*\}}"
+    rf"(\\\\|\\,) ?(?:\* ?)?\[{_SPACED_LENGTH} ?\]|\\[hv]space ?(?:\* ?)?\{{{_SPACED_LENGTH} ?\}}"
     rf"|\\(?:m?kern|[hmv]skip){_SPACED_LENGTH}"
 )
+_BLANKS = re.compile(r"\s+")
 _POSITION = re.compile(r"\[[tbclr]\]")
 _OPTION = re.compile(r"\[[^\]]*\]")
 _BRACED = r"\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}"
@@ -79,7 +80,8 @@ def without_layout(text: str) -> str:
 
 def without_lengths(text: str) -> str:
     """Returns the text without the lengths that the parser takes for no ink, for texts that it cannot parse."""
-    return _LENGTHS.sub(lambda match: match[1] or BLANK, text)
+    # Runs of blanks would make the time of the search quadratic.
+    return _LENGTHS.sub(lambda match: match[1] or BLANK, _BLANKS.sub(BLANK, text))
 
 
 def clean_formula(text: str, released: bool) -> str:
