@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from beamscore.pipelines.reports.document import Document
 from beamscore.pipelines.reports.history import HistorySources, build_history, history_reports
 from beamscore.pipelines.runs.history import Change, History, histories, median_night, recent_nights
-from beamscore.pipelines.runs.history_index import SCHEMA
+from beamscore.pipelines.runs.history_index import SCHEMA, run_path
 from beamscore.pipelines.runs.provenance import seconds, utc
 
 FIRST = seconds("2026-01-01T02:00:00Z")
@@ -279,3 +279,9 @@ def test_recent_nights_compare_with_the_last_and_come_after_the_last_change() ->
     # A night that scored nothing, or has no value.
     failed = [row(10, 0.0, scored=0), row(11, None)]
     assert runs_of(recent_nights(history([*(row(day, 0.9) for day in days), *failed]), 3)) == nights(7, 8, 9)
+
+
+def test_the_folder_of_a_history_may_be_a_run() -> None:
+    for folder in ("s3://b/nights/", "s3://b/nights"):
+        assert [run_path(folder, run) for run in (".", "n/1")] == ["s3://b/nights", "s3://b/nights/n/1"]
+    assert [run_path("nights/", run) for run in (".", "n/1", "../n")] == ["nights", "nights/n/1", "n"]
