@@ -25,7 +25,11 @@ _WIDE = (
     "\\left(\\rule{1pt}{9000pt}\\right)" * 100,
     "\\begin{tabular}{cc}\\multicolumn{99999999}{c}{x} \\\\ \\cline{1-99999999} \\end{tabular}",
 )
-_LONG = ("\\hat " * 1900 + "x", "{" * 1900, "x _ { " * 600, "\\left( " * 1900, "\\undefinedcommand " * 1000)
+_LONG = (
+    *("\\hat " * 1900 + "x", "{" * 1900, "x _ { " * 600, "\\left( " * 1900, "\\undefinedcommand " * 1000),
+    # Lengths and arguments of layout that do not end, in a text that does not parse.
+    *(f"x }} {start}{' ' * 19_000}" for start in ("\\hspace{", "\\kern", "\\\\", "\\setlength", "\\raisebox{a}")),
+)
 _DOCUMENTS = (
     ("as many as a document may have, each alone", "a \\end{array} b", 1000),
     # TeX ends a paragraph by \\par, which LaTeX has made empty here, again and again.
