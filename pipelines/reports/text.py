@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import groupby
 
 from ...metrics.common.text import truncated, unseen, with_codes
@@ -35,7 +36,12 @@ def visible_json(text: str) -> str:
             return match[0]
         return f"<U+{int(code, 16) if code else _ESCAPES[short] if short else ord(plain):04X}>"
 
-    return re.sub(rf"\\(?:u00([01][0-9a-f])|([bfr])|.)|({unseen(_SEEN).pattern})", number, text)
+    return _in_json().sub(number, text)
+
+
+@lru_cache(maxsize=1)
+def _in_json() -> re.Pattern[str]:
+    return re.compile(rf"\\(?:u00([01][0-9a-f])|([bfr])|.)|({unseen(_SEEN).pattern})")
 
 
 def drawable(drawing: str) -> str:

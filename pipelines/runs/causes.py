@@ -21,6 +21,7 @@ from .numbers import count_of
 if TYPE_CHECKING:
     # The Python API on records in memory must work without Beam.
     from ...transforms.records import CauseCount
+    from .documents import Summary
 
 MAX_ERROR_LENGTH = 300
 MAX_PLACE_LENGTH = 200
@@ -118,6 +119,13 @@ def unscored_systems(systems: Mapping[str, Any]) -> dict[str, str]:
     """Returns the systems of a summary of which nothing was scored, each with the reason."""
     reasons = {name: _unscored(system["coverage"], system["values"]) for name, system in systems.items()}
     return {name: reason for name, reason in reasons.items() if reason is not None}
+
+
+def unscored_of(summary: Summary) -> dict[str, str]:
+    """Returns the `unscored_systems` of a stored run; raises KeyError or TypeError if its coverage is damaged."""
+    return unscored_systems(
+        {name: {"coverage": each.coverage, "values": each.values} for name, each in summary.systems.items()}
+    )
 
 
 def _unscored(coverage: Mapping[str, Any], values: Mapping[str, float | None]) -> str | None:

@@ -18,7 +18,7 @@ from ...metrics.registry import BrokenBenchmark, benchmark_class, is_benchmark
 from ...transforms.io.publication import RUNS
 from ...transforms.io.storage import has_folders, is_on_disk, list_folder, list_tree
 from ..config.errors import UsageError, one_line
-from .causes import unscored_systems
+from .causes import unscored_of
 from .differences import file_versions, scoring_hash
 from .documents import worst_verdict
 from .provenance import seconds
@@ -168,8 +168,7 @@ def _rows(run: Run, path: str) -> Iterator[dict[str, Any]]:
         "gates": worst_verdict(["pass", *blocking]) if summary.gates else None,
         "derived": msgspec.json.encode(derived).decode() if derived else None,
     }
-    parts = {name: {"coverage": each.coverage, "values": each.values} for name, each in summary.systems.items()}
-    unscored = unscored_systems(parts)
+    unscored = unscored_of(summary)
     for name, system in summary.systems.items():
         for label, part in {"": system, **system.slices}.items():
             counts = part.counts("ground_truth")

@@ -16,7 +16,7 @@ from ...metrics.statistics.measured import spec_of
 from ...metrics.statistics.paired import paired_differences
 from ...transforms.io.storage import read_bytes
 from ..config.errors import UsageError, one_line
-from .causes import DAMAGED_COVERAGE, unscored_systems
+from .causes import DAMAGED_COVERAGE, unscored_of
 from .differences import PAIRED, differences
 from .documents import SystemSums
 from .provenance import seconds
@@ -156,17 +156,13 @@ def load_baseline(reference: str, labels: Iterable[str]) -> Run:
         raise error if path == reference else UsageError(f"{reference}: {error}") from error
     if system is not None and system not in run.systems:
         raise UsageError(f"{reference}: the run has no system {system}; it has {', '.join(run.systems)}")
-    systems = {
-        name: {"coverage": each.coverage, "values": each.values}
-        for name, each in run.summary.systems.items()
-        if system in (None, name)
-    }
     try:
-        unscored = unscored_systems(systems)
+        unscored = unscored_of(run.summary)
     except (KeyError, TypeError) as error:
         raise UsageError(f"{run.path}: {DAMAGED_COVERAGE}") from error
     for name, reason in unscored.items():
-        raise UsageError(f"{reference}: nothing of {name} was scored: {reason}; give another run")
+        if system in (None, name):
+            raise UsageError(f"{reference}: nothing of {name} was scored: {reason}; give another run")
     label_set = frozenset(labels)
     check_measured(run, label_set)
     baseline = run.changed(systems=_with_slices(run.systems, label_set))

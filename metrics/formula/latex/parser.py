@@ -44,12 +44,12 @@ _ENDS = frozenset({_END_OF_INPUT, "}", "\\end", "\\right", "&", "\\\\", "\\cr", 
 _NO_ARGUMENT = _ENDS | {"^", "_", "'"}
 _NO_DELIMITER = frozenset({_END_OF_INPUT, "{", "}", "&", "\\\\", "^", "_"})
 
-_LENGTH = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:true)?(?:em|ex|pt|pc|in|bp|cm|mm|dd|cc|sp|mu)"
+_UNITS = ("em", "ex", "pt", "pc", "in", "bp", "cm", "mm", "dd", "cc", "sp", "mu")
+_LENGTH = rf"[+-]?(?:\d+\.?\d*|\.\d+)(?:true)?(?:{'|'.join(_UNITS)})"
 _BARE_LENGTH = re.compile(_LENGTH)
 _BRACED_LENGTH = re.compile(rf"\*?\{{{_LENGTH}\}}")
 _ROW_GAP = re.compile(rf"\*?(?:\[{_LENGTH}\])?")
-_UNIT = "|".join(" ?".join(unit) for unit in ["em", "ex", "pt", "pc", "in", "bp", "cm", "mm", "dd", "cc", "sp", "mu"])
-_SPACED_LENGTH = rf" ?[+-]? ?(?:[.\d] ?){{1,20}}(?:true ?)?(?:{_UNIT})"
+_SPACED_LENGTH = rf" ?[+-]? ?(?:[.\d] ?){{1,20}}(?:true ?)?(?:{'|'.join(map(' ?'.join, _UNITS))})"
 _LENGTHS = re.compile(
     rf"(\\\\|\\,) ?(?:\* ?)?\[{_SPACED_LENGTH} ?\]|\\[hv]space ?(?:\* ?)?\{{{_SPACED_LENGTH} ?\}}"
     rf"|\\(?:m?kern|[hmv]skip){_SPACED_LENGTH}"
