@@ -6,6 +6,7 @@ import errno
 import io
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -19,13 +20,16 @@ STEPS = [
     *((FileSystems, name) for name in ("rename", "delete", "mkdirs")),
     *((ObjectStore, name) for name in ("copy", "delete")),
     (FolderStore, "delete"),
+    (storage, "create_file"),
 ]
+CREATE = storage.create_file
 
 
 class Stopped(BaseException):
     """The process has ended: whatever it still tries does nothing."""
 
 
+@dataclass
 class Faults:
     """Counts the steps, and makes the one with the number `at` go wrong.
 
@@ -34,46 +38,39 @@ class Faults:
     time; the steps before it are those of a run without any fault, which is watched from the first one, with at=0.
     """
 
-    def __init__(self, at: int, stops: bool, lasts: bool = False, watch: Callable[[], None] = lambda: None) -> None:
-        self._at = at
-        self._stops = stops
-        self._lasts = lasts
-        self._watch = watch
-        self._watching = False
-        self.steps = 0
+    at: int
+    stops: bool = False
+    lasts: bool = False
+    watch: Callable[[], None] = lambda: None
+    steps: int = 0
+    is_watched: bool = False
 
     @property
     def happened(self) -> bool:
-        return 0 < self._at <= self.steps
+        return 0 < self.at <= self.steps
 
     def step(self) -> None:
-        if self._watching:
+        if self.is_watched:
             return
-        if not self._at or (self.happened and not self._stops):
-            self._watching = True
+        if not self.at or (self.happened and not self.stops):
+            self.is_watched = True
             try:
-                self._watch()
+                self.watch()
             finally:
-                self._watching = False
+                self.is_watched = False
         self.steps += 1
-        if self.steps == self._at or (self.steps > self._at and (self._stops or self._lasts)):
-            raise Stopped if self._stops else OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        if self.happened and (self.steps == self.at or self.stops or self.lasts):
+            raise Stopped if self.stops else OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def install(self, monkeypatch: pytest.MonkeyPatch) -> None:
         for owner, name in STEPS:
             monkeypatch.setattr(owner, name, self._counted(getattr(owner, name)))
-        create = storage.create_file
-
-        def create_counted(*arguments: Any, **options: Any) -> Any:
-            self.step()
-            return _Stream(create(*arguments, **options), self)
-
-        monkeypatch.setattr(storage, "create_file", create_counted)
 
     def _counted(self, call: Callable[..., Any]) -> Callable[..., Any]:
         def counted(*arguments: Any, **options: Any) -> Any:
             self.step()
-            return call(*arguments, **options)
+            result = call(*arguments, **options)
+            return _Stream(result, self) if call is CREATE else result
 
         return counted
 
@@ -97,10 +94,7 @@ class _Stream:
             self._faults.step()
         except BaseException:
             # What was written of a file stays on a disk, and never becomes an object.
-            if isinstance(self._stream, io.BytesIO):
-                io.BytesIO.close(self._stream)
-            else:
-                self._stream.close()
+            (io.BytesIO if isinstance(self._stream, io.BytesIO) else type(self._stream)).close(self._stream)
             raise
 
     def __enter__(self) -> Any:

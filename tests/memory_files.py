@@ -6,7 +6,7 @@ import io
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
-from apache_beam.io.filesystem import BeamIOError, CompressedFile, CompressionTypes, FileMetadata, FileSystem
+from apache_beam.io.filesystem import BeamIOError, FileMetadata, FileSystem
 
 
 class _Upload(io.BytesIO):
@@ -25,7 +25,8 @@ class _Upload(io.BytesIO):
 class ObjectStore(FileSystem):
     """Like Cloud Storage and S3: no folders, and a file takes the place of one that is there.
 
-    A path without a slash at its end names one object: nothing below it is deleted with it.
+    A path without a slash at its end names one object: nothing below it is deleted with it. Files are written and read
+    as they are: whoever opens one must say that nothing is to be compressed.
     """
 
     FILES: ClassVar[dict[str, bytes]] = {}
@@ -62,15 +63,13 @@ class ObjectStore(FileSystem):
     def _list(self, dir_or_prefix: str) -> Iterator[FileMetadata]:
         yield from [self.metadata(path) for path in sorted(self.FILES) if path.startswith(dir_or_prefix)]
 
-    def create(self, path: str, mime_type: str = "", compression_type: str = CompressionTypes.AUTO) -> Any:
-        return self._compressed(_Upload(self, path), path, compression_type)
+    def create(self, path: str, mime_type: str, compression_type: str) -> Any:
+        assert compression_type == "uncompressed"
+        return _Upload(self, path)
 
-    def open(self, path: str, mime_type: str = "", compression_type: str = CompressionTypes.AUTO) -> Any:
-        return self._compressed(io.BytesIO(self._content(path)), path, compression_type)
-
-    def _compressed(self, stream: io.BytesIO, path: str, compression_type: str) -> Any:
-        kind = self._get_compression_type(path, compression_type)
-        return stream if kind == CompressionTypes.UNCOMPRESSED else CompressedFile(stream, kind)
+    def open(self, path: str, mime_type: str, compression_type: str) -> Any:
+        assert compression_type == "uncompressed"
+        return io.BytesIO(self._content(path))
 
     def _content(self, path: str) -> bytes:
         if path not in self.FILES:
@@ -93,14 +92,10 @@ class ObjectStore(FileSystem):
         return len(self._content(path))
 
     def last_updated(self, path: str) -> float:
-        self._content(path)
-        return self.CHANGED.get(path, 0.0)
-
-    def checksum(self, path: str) -> str:
-        return str(hash(self._content(path)))
+        return self.CHANGED[path]
 
     def metadata(self, path: str) -> FileMetadata:
-        return FileMetadata(path, self.size(path), self.last_updated(path))
+        return FileMetadata(path, len(self.FILES.get(path, b"")), self.CHANGED.get(path, 0.0))
 
     def delete(self, paths: Sequence[str]) -> None:
         for path in paths:
@@ -132,9 +127,9 @@ class FolderStore(ObjectStore):
         paths = sorted({*self.FILES, *self.FOLDERS})
         yield from [self.metadata(each) for each in paths if each.rpartition("/")[0] == dir_or_prefix.rstrip("/")]
 
-    def create(self, path: str, mime_type: str = "", compression_type: str = CompressionTypes.AUTO) -> Any:
+    def create(self, path: str, mime_type: str, compression_type: str) -> Any:
         self._check_folder(path)
-        return super().create(path, compression_type=compression_type)
+        return super().create(path, mime_type, compression_type)
 
     def rename(self, source_file_names: Sequence[str], destination_file_names: Sequence[str]) -> None:
         for target in destination_file_names:
@@ -150,9 +145,6 @@ class FolderStore(ObjectStore):
 
     def exists(self, path: str) -> bool:
         return path in self.FILES or path.rstrip("/") in self.FOLDERS
-
-    def metadata(self, path: str) -> FileMetadata:
-        return FileMetadata(path, len(self.FILES.get(path, b"")), self.CHANGED.get(path, 0.0))
 
     def delete(self, paths: Sequence[str]) -> None:
         for path in paths:

@@ -1,28 +1,25 @@
 """What each run of a pipeline finds out again, kept: a good part of the time of the pipelines of these tests.
 
 `view_as` makes a parser of the options of a class and parses all flags, some five hundred times in a run; and each step
-asks several times which state its DoFn has, by the signatures of all its methods, and which types these have. The
-answers are always the same. What nothing of ours reads is left out: where each type hint comes from, a look at the
-source of each DoFn, the size of each side input, what `pip freeze` prints for a log of Dataflow, the second copy of
-what a step is made of, which is pickled with the pipeline anyway, and waiting until files would survive a power cut.
+asks several times which state its DoFn has, by the signatures of all its methods. The answers are always the same. What
+nothing of ours reads is left out: where each type hint comes from, a look at the source of each DoFn, the size of each
+side input, what `pip freeze` prints for a log of Dataflow, and waiting until files would survive a power cut.
 """
 
 from __future__ import annotations
 
-import bz2
 import gc
 import os
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 from functools import cache, partial
-from types import BuiltinFunctionType, FunctionType, MethodType, SimpleNamespace
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
-from apache_beam.internal import cloudpickle_pickler
 from apache_beam.options.pipeline_options import PipelineOptions
 from apache_beam.runners.portability import stager
 from apache_beam.runners.worker import statecache
-from apache_beam.transforms import core, ptransform, userstate
+from apache_beam.transforms import core, userstate
 from apache_beam.typehints import decorators
 
 from beamscore.pipelines.commands import main
@@ -43,16 +40,8 @@ def install() -> None:
     core._check_fn_use_yield_and_return = lambda _: False
     hints: Any = decorators.IOTypeHints
     hints._make_origin = lambda *_, **__: []
-    hints.from_callable = _kept(hints.from_callable, _annotated)
     statecache.get_deep_size = lambda *_: 1
     stager.Stager._create_stage_submission_env_dependencies = lambda _: []
-    ptransform.pickler = SimpleNamespace(
-        dumps=ptransform.pickler.dumps, loads=ptransform.pickler.loads, roundtrip=lambda each: each
-    )
-    # The same format, in a tenth of the memory.
-    cloudpickle_pickler.bz2 = SimpleNamespace(
-        compress=lambda data, compresslevel: bz2.compress(data, 1), decompress=bz2.decompress
-    )
     for module, name in ((launch, "option_parser"), (main, "parser"), (provenance, "version")):
         setattr(module, name, cache(getattr(module, name)))
     disk: Any = os
@@ -63,7 +52,7 @@ def install() -> None:
 
 def _init_options(self: Any, flags: Sequence[str] | None = None, **changed: Any) -> None:
     key = None if flags is None or isinstance(flags, str) else (type(self), *flags)
-    if key is None or key not in _parsed:
+    if key not in _parsed:
         _parse(self, flags, **changed)
         if key is not None:
             _parsed[key] = _copied(vars(self._visible_options))
@@ -82,9 +71,7 @@ def _kept(look: Callable[[Any], Any], key_of: Callable[[Any], Any]) -> Callable[
 
     def kept(subject: Any) -> Any:
         key = key_of(subject)
-        if key is None:
-            return look(subject)
-        if key not in answers:
+        if key is None or key not in answers:
             answers[key] = look(subject)
         return answers[key]
 
@@ -102,11 +89,6 @@ def _function(function: Any) -> Any:
     if not isinstance(plain, FunctionType) or {"__wrapped__", "__signature__"} & vars(plain).keys():
         return None
     return plain is function, plain if plain.__defaults__ else plain.__code__
-
-
-def _annotated(function: Any) -> Any:
-    known = _function(function)
-    return known and (known, *getattr(function, "__annotations__", {}).items())
 
 
 def _dofn(dofn: Any) -> Any:

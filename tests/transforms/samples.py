@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import io
 import json
 from collections import defaultdict
@@ -21,16 +19,10 @@ from apache_beam.utils.windowed_value import WindowedValue
 from beamscore.transforms.io import files
 from beamscore.transforms.io.files import Part, match_files, part_size, split_file
 from beamscore.transforms.read import _ReadRowGroup, _row_groups
-from beamscore.transforms.records import JSON, EncodedRecord, Encoding, InputProblem, Origin, RecordEncoder, zstd
+from beamscore.transforms.records import JSON, EncodedRecord, Encoding, InputProblem, Origin, RecordEncoder
 from beamscore.transforms.rows import RowSource
+from tests.runs import write_lines
 from tests.tables import write_arrow, write_delimited
-
-COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
-    "": bytes,
-    ".gz": gzip.compress,
-    ".bz2": bz2.compress,
-    ".zst": zstd.compress,
-}
 
 
 def encoded(
@@ -72,8 +64,8 @@ def row_records(source: RowSource, side: int) -> Iterator[tuple[str, EncodedReco
             yield sample_id.decode(), EncodedRecord(encoded)
 
 
-def store(path: Path, records: Sequence[Any], rows: int = 1000, members: int = 1) -> Path:
-    """Writes records as the name says: in groups of so many rows, or as so many compressed members."""
+def store(path: Path, records: Sequence[Any], rows: int = 1000) -> Path:
+    """Writes records as the name says, in groups of so many rows."""
     name = path.name
     if name.endswith(".parquet"):
         empty = pa.table({"sample_id": pa.array([], pa.string())})
@@ -83,10 +75,7 @@ def store(path: Path, records: Sequence[Any], rows: int = 1000, members: int = 1
     elif "sv" in name:
         write_delimited(path, records)
     else:
-        lines = [json.dumps(each).encode() + b"\n" for each in records]
-        size = max(1, len(lines) // members)
-        parts = [b"".join(lines[at : at + size]) for at in range(0, len(lines), size)]
-        path.write_bytes(b"".join(map(COMPRESSIONS.get(path.suffix, bytes), parts)))
+        write_lines(path, records)
     return path
 
 

@@ -7,12 +7,9 @@ import math
 import random
 from collections.abc import Sequence
 from operator import itemgetter
-from pathlib import Path
 from typing import Any
 
 import apache_beam as beam
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from apache_beam.testing import test_pipeline
 from apache_beam.testing.util import assert_that, equal_to
@@ -21,14 +18,12 @@ from hypothesis import strategies as st
 
 from beamscore.metrics.benchmark import MetricSpec
 from beamscore.transforms import sample_changes
-from beamscore.transforms.blocks import IN_PIPELINE
-from beamscore.transforms.pair import DeduplicateAndPair
 from beamscore.transforms.pick import Key, PickSamples, SelectCandidates, Selection, is_flip, order_of_picked
 from beamscore.transforms.records import EARLIER_ROWS, GROUND_TRUTH, REUSED_ROWS
 from beamscore.transforms.rows import EarlierRows, SampleRow
 from beamscore.transforms.sample_changes import ChangeCounter, ChangePlan
 from beamscore.transforms.scored import PairedSample, ScoredSample
-from tests.transforms.samples import bundle, encoded, row_records
+from tests.transforms.samples import encoded
 
 METRIC = MetricSpec("score", "", main=1)
 SELECTION = Selection(METRIC, worst=3, flips=2, random=4, listed=5)
@@ -120,19 +115,17 @@ def test_a_flip_is_to_right_or_wrong_or_far() -> None:
     assert {change: is_flip(METRIC, *change) for change in changes} == changes
 
 
-def test_samples_that_changed_since_an_earlier_run_are_picked_by_how_much(tmp_path: Path) -> None:
+def test_samples_that_changed_since_an_earlier_run_are_picked_by_how_much() -> None:
     before = {"a": 1.0, "b": 0.9, "c": 0.0, "d": 0.3, "e": 0.5, "other": 1.0}
-    rows = [("old", name, "changed" if name == "other" else "t", value) for name, value in before.items()]
-    rows += [("another", "a", "t", 0.0), ("old", "unmeasured", "t", None), ("old", "gone", "t", 1.0)]  # type: ignore[list-item]
-    names = ("system", "sample_id", "truth_hash", "score")
-    pq.write_table(pa.table(dict(zip(names, zip(*rows, strict=True), strict=True))), tmp_path / "rows.parquet")
-    source = EarlierRows((str(tmp_path / "rows.parquet"),), "score", ("old", None))
-    now = {"a": 0.25, "b": 0.0, "c": 1.0, "d": 0.2, "e": 0.5, "other": 0.0, "unmeasured": 0.0, "new": 0.0}
-    records = [(name.encode(), encoded(side).encoded) for name in now for side in (GROUND_TRUTH, 0, 1)]
-    records += [(name.encode(), row.encoded) for name, row in row_records(source, EARLIER_ROWS)]
+    rows: dict[str, Any] = {name: [["old", "t", value], ["another", "t", 0.0]] for name, value in before.items()}
+    rows["other"][0][1] = "changed"
+    now = {"a": 0.25, "b": 0.0, "c": 1.0, "d": 0.2, "e": 0.5, "other": 0.0, "new": 0.0}
     # Rows whose scores are taken may have joined a sample too.
-    records.append((b"a", encoded(REUSED_ROWS, []).encoded))
-    (paired,) = bundle(DeduplicateAndPair(["ours", "theirs"]), (0, [IN_PIPELINE.write(records)]))["main"]
+    joined = {name: [encoded(EARLIER_ROWS, row) for row in rows.get(name, ())] for name in now}
+    joined["a"].append(encoded(REUSED_ROWS, []))
+    sides = encoded(GROUND_TRUTH), (encoded(0), encoded(1))
+    paired = [PairedSample(name, *sides, tuple(joined[name])) for name in now]
+    source = EarlierRows((), "score", ("old", None))
     scored = [
         ScoredSample(name, system, "scored", "scored", name, {}, metrics={"score": value}, truth_hash="t")
         for name, value in now.items()
@@ -145,7 +138,7 @@ def test_samples_that_changed_since_an_earlier_run_are_picked_by_how_much(tmp_pa
     # b lost 0.9 and a 0.75; c won. Less than that is no flip, another ground truth is not compared, nor is system 1.
     assert changed == {"lost": [("a", 0, -0.75), ("b", 0, -0.9)], "won": [("c", 0, -1.0)]}
     known: dict[str, Any] = {each.sample_id: each.before for each in found if each.why == "random" and not each.system}
-    assert known == {**before, "other": None, "unmeasured": None, "new": None}
+    assert known == {**before, "other": None, "new": None}
 
 
 @given(st.lists(st.sampled_from([0.0, 0.1, 0.2, 0.5, 1.0]), min_size=1, max_size=60), st.integers(1, 9))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import io
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
@@ -97,10 +99,7 @@ def test_what_cannot_be_shown_is_a_note(tmp_path: Path, monkeypatch: pytest.Monk
     assert "s a directory" in read_picture(str(tmp_path)).problem
     assert read_picture("nowhere://bucket/a.png").problem
 
-    def fail(*_: object) -> bytes:
-        raise MemoryError
-
-    monkeypatch.setattr(pictures, "read_bytes", fail)
+    monkeypatch.setattr(pictures, "read_bytes", Mock(side_effect=MemoryError))
     with pytest.raises(MemoryError):
         read_picture("a.png")
 
@@ -115,50 +114,42 @@ def test_damaged_bytes_are_a_picture_or_a_note(place: int, damage: bytes, is_cut
     assert bool(found.address) != bool(found.problem)
 
 
-REGIONS = [{"box": [10, 10, 30, 20], "text": "day"}]
-
-
-def shown(page: Path) -> dict[str, tuple[bool, str, set[bool]]]:
-    """Returns by sample whether it has a picture, the note, and whether its drawings have a place for one."""
-    return {
-        card["sample_id"]: (
-            card["picture"].startswith("data:image/webp;"),
-            card["picture_problem"].replace(str(page.parents[1]), ""),
-            {"cid:picture" in (side["drawing"] or "") for side in card["sides"]},
-        )
-        for card in page_data(page)["cards"]
-    }
-
-
 def test_pages_and_drawings_show_the_picture_or_say_why_not(tmp_path: Path) -> None:
-    """The first picture is there, the second is broken, and the third is missing, which fails no run."""
-    data = tmp_path / "data"
-    data.mkdir()
-    (data / "0.png").write_bytes(encoded(Image.new("RGB", (60, 40), "red")))
-    (data / "1.png").write_bytes(b"\x89PNG")
-    truths = [{"sample_id": str(number), "regions": REGIONS, "image": {"path": f"{number}.png"}} for number in range(3)]
-    truth = write_lines(data / "truth.jsonl", truths)
-    for name, regions in (("right", REGIONS), ("wrong", [])):
-        write_lines(tmp_path / f"{name}.jsonl", [{"sample_id": str(number), "regions": regions} for number in range(3)])
+    """The first picture is there, the second is broken, and the third is missing, which fails no run.
 
-    def run(name: str, *more: str) -> Path:
-        given = {"one": tmp_path / f"{name}.jsonl"}
+    Where the setting says where pictures are, there is that of the third.
+    """
+    regions = [{"box": [10, 10, 30, 20], "text": "day"}]
+    truths = [{"sample_id": str(number), "regions": regions, "image": {"path": f"{number}.png"}} for number in range(3)]
+    truth = write_lines(tmp_path / "truth.jsonl", truths)
+    for name, content in (("0", encoded(Image.new("RGB", (60, 40)))), ("1", b"\x89PNG"), ("2 of 3", PNG)):
+        (tmp_path / f"{name}.png").write_bytes(content)
+    pattern = ("--set", f"pictures={tmp_path}/{{sample_id}} of 3.png")
+
+    def run(name: str, regions: list[Any], *more: str) -> Path:
+        records = [{"sample_id": str(number), "regions": regions} for number in range(3)]
+        given = {"one": write_lines(tmp_path / f"{name}.jsonl", records)}
         found = evaluate(tmp_path / name, truth, given, *more, "--quiet", config="figure_text")
         assert (found.code, found.stderr) == (0, "")
-        return found.output / "report.html"
+        return found.output
 
-    before, after = run("right"), run("wrong")
-    command("compare", before.parent, after.parent, "--output", tmp_path / "compared", "--quiet")
-    for page in (after, tmp_path / "compared" / "comparison.html"):
-        found = shown(page)
-        assert found["0"] == (True, "", {True})
-        assert found["1"][1].startswith("/data/1.png: cannot identify")
-        assert found["2"][1].startswith("/data/2.png: [Errno 2] No such file")
-        assert {(found[name][0], *found[name][2]) for name in ("1", "2")} == {(False, False)}
-    # The setting says where pictures are.
-    (data / "0.png").rename(tmp_path / "2 of 3.png")
-    pattern = ("--set", f"pictures={tmp_path}/{{sample_id}} of 3.png")
-    assert shown(run("right", *pattern))["2"][:2] == (True, "")
+    before, after = run("right", regions, *pattern), run("wrong", [])
+    command("compare", before, after, "--output", tmp_path / "compared", "--quiet")
+    no_others = [*(f"{tmp_path}/{number} of 3.png: [Errno 2] No such" for number in (0, 1)), ""]
+    problems = ["", f"{tmp_path}/1.png: cannot identify", f"{tmp_path}/2.png: [Errno 2] No such"]
+    # For a comparison, the baseline says where they are.
+    for page, expected in {
+        before / "report.html": no_others,
+        after / "report.html": problems,
+        tmp_path / "compared" / "comparison.html": no_others,
+    }.items():
+        cards = sorted(page_data(page)["cards"], key=itemgetter("sample_id"))
+        for card, problem in zip(cards, expected, strict=True):
+            assert card["picture"].startswith("data:image/webp;") == (not problem)
+            assert card["picture_problem"].startswith(problem)
+            assert bool(card["picture_problem"]) == bool(problem)
+            # The drawings have a place for a picture if there is one.
+            assert {"cid:picture" in (side["drawing"] or "") for side in card["sides"]} == {not problem}
     inputs = ("--ground-truth", truth, "--predictions", str(tmp_path / "right.jsonl"), *pattern)
     assert command("draw", "figure_text", *inputs, "--sample", "1", "2", "--output", str(tmp_path / "drawn"))[0] == 0
     drawn = [(tmp_path / "drawn" / f"{number}.svg").read_text() for number in (1, 2)]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import gc
 import io
-import json
 import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import apache_beam as beam
 import numpy as np
@@ -22,13 +22,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beamscore.transforms import publish as publishing
-from beamscore.transforms.io.publication import Claim, Layout, Process, cancel_run, find_published, own_output
+from beamscore.transforms.io.publication import cancel_run
 from beamscore.transforms.publish import CountCauses, Publish, SampleWriter, StageBundles, StagedFolder, encode_json
 from beamscore.transforms.records import Cause, CauseCount, Quarantined
 from beamscore.transforms.scored import ScoredSample
+from tests.transforms.io.test_publication import LAYOUT, both, documents, own, stage
 from tests.transforms.samples import LineWriter, bundle, problem_of
-
-LAYOUT = Layout("evaluation", ("first.json", "last.json"), ("samples",))
 
 
 def staging(path: Path, writer: Any = LineWriter, file_s: float | None = None) -> StageBundles:
@@ -39,9 +38,6 @@ def test_each_bundle_that_ends_gives_one_whole_file(tmp_path: Path) -> None:
     do_fn = staging(tmp_path)
     assert bundle(do_fn)["main"] == []
     assert list(tmp_path.iterdir()) == []
-    do_fn.start_bundle()
-    do_fn.process(b"of a bundle that failed")
-    do_fn.teardown()
     (first,), (second,) = bundle(do_fn, b"a", b"b")["main"], bundle(do_fn, b"c")["main"]
     assert (first[:8], first[-6:]) == ("samples-", ".jsonl")
     folder = tmp_path / ".runs" / "new" / "samples"
@@ -66,13 +62,8 @@ def test_a_bundle_that_failed_closes_its_table_before_its_file(tmp_path: Path, m
     gc.collect()
     assert complaints == []
 
-    class Failing(LineWriter):
-        def close(self) -> None:
-            self._stream.close()
-            raise OSError("the disk is full")
-
     # A file that cannot be ended is not ended again.
-    do_fn = staging(tmp_path, Failing)
+    do_fn = staging(tmp_path, lambda stream: Mock(close=Mock(side_effect=OSError("the disk is full"))))
     assert "the disk is full" in problem_of(bundle, do_fn, b"a")
     do_fn.teardown()
 
@@ -141,29 +132,20 @@ def test_json_documents_are_for_people_and_programs() -> None:
         encode_json({"a": math.nan})
 
 
-def counted(parts: dict[str, list[Any]]) -> dict[str, bytes]:
-    counts = {name: len(part) for name, part in parts.items()}
-    return {"last.json": json.dumps(counts, sort_keys=True).encode(), "first.json": b"{}"}
-
-
-@pytest.mark.parametrize("abandoned", [False, True])
-def test_parts_are_gathered_and_published_unless_the_run_was_abandoned(tmp_path: Path, abandoned: bool) -> None:
-    own_output(str(tmp_path), Claim("run", Process("", 0, "")), LAYOUT)
-    (tmp_path / "last.json").write_text("earlier")
-    if abandoned:
-        cancel_run(str(tmp_path), "run")
-    samples = tmp_path / ".runs" / "run" / "samples"
-    samples.mkdir(parents=True)
-    (samples / "samples-a.parquet").write_text("rows")
-    with beam.Pipeline(runner=FnApiRunner()) as pipeline:
-        given_parts = {"numbers": [1, 2, 3], "samples_files": ["samples-a.parquet"], "none": []}
-        parts = {name: pipeline | name >> beam.Create(part) for name, part in given_parts.items()}
-        _ = parts | Publish(str(tmp_path), "run", LAYOUT, counted)
-    found = find_published(str(tmp_path), LAYOUT)
-    assert found
-    expected = {"first.json": b"{}", "last.json": b'{"none": 0, "numbers": 3, "samples_files": 1}'}
-    expected["samples/samples-a.parquet"] = b"rows"
-    assert {name: found.read(name) for name in found.files} == ({"last.json": b"earlier"} if abandoned else expected)
+def test_parts_are_gathered_and_published_unless_the_run_was_abandoned(tmp_path: Path) -> None:
+    for run_id in ("first", "abandoned"):
+        own(str(tmp_path), run_id)
+        files = {f"{folder}_files": names for folder, names in stage(str(tmp_path), run_id, run_id).items()}
+        if run_id == "abandoned":
+            cancel_run(str(tmp_path), run_id)
+        with beam.Pipeline(runner=FnApiRunner()) as pipeline:
+            given_parts = {**files, "tag": [run_id], "none": []}
+            parts = {name: pipeline | name >> beam.Create(part) for name, part in given_parts.items()}
+            _ = parts | Publish(
+                str(tmp_path), run_id, LAYOUT, lambda made: documents("".join(made["tag"] + made["none"]))
+            )
+        cancel_run(str(tmp_path), run_id)
+        assert both(str(tmp_path)) == "first"
 
 
 def entry(position: int, side: str = "ours", cause: Cause = "duplicate", source: str = "a.jsonl") -> Quarantined:

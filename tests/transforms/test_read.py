@@ -202,12 +202,10 @@ def distinct(count: int) -> list[dict[str, str]]:
     return [{"sample_id": str(each), "text": numbers.randbytes(600).hex()} for each in range(count)]
 
 
-@pytest.mark.parametrize(("ending", "members"), [("jsonl", 1), ("jsonl.gz", 1), ("jsonl.zst", 20), ("parquet", 1)])
-def test_a_file_is_read_about_once_however_often_its_rest_is_deferred(
-    tmp_path: Path, ending: str, members: int
-) -> None:
+@pytest.mark.parametrize("ending", ["jsonl", "jsonl.gz", "jsonl.zst", "parquet"])
+def test_a_file_is_read_about_once_however_often_its_rest_waits(tmp_path: Path, ending: str) -> None:
     """Twenty bundles: reading each from the start of the file would read it ten times."""
-    path = store(tmp_path / f"a.{ending}", distinct(800), 800, members)
+    path = store(tmp_path / f"a.{ending}", distinct(800), 800)
     with counted_reads() as sizes:
         (part,) = parts_of(path, size=1 << 30)
         before = sum(sizes)
@@ -251,33 +249,26 @@ def test_the_outcomes_tell_which_columns_have_a_value(tmp_path: Path, ending: st
 
 
 @pytest.mark.parametrize(
-    ("records", "count"),
+    ("records", "path", "count"),
     [
-        ([{"text": "t", "rules": []}, {"text": "t"}], 1),
-        ([{"text": "t", "rules": None}, {"text": "t", "rules": None}], 1),
-        ([{"text": "t"}, {"text": "t"}], 0),
+        ([{"text": "t", "rules": []}, {"text": "t"}], "rules", 1),
+        # A null is one, too.
+        ([{"text": "t", "rules": None}, {"text": "t", "rules": None}], "rules", 1),
+        ([{"text": "t"}, {"text": "t"}], "rules", 0),
+        # A column does not tell that a value within it is there.
+        ([{"out": {"rules": []}}, {"out": None}], "out.rules", 1),
+        ([{"out": {"rules": []}}, {"out": None}], "out.ruls", 0),
     ],
 )
 def test_the_outcomes_tell_whether_a_record_has_a_field_of_the_benchmark(
-    tmp_path: Path, records: list[Any], count: int
+    tmp_path: Path, records: list[Any], path: str, count: int
 ) -> None:
-    """A null is one, too."""
     records = [{"sample_id": str(number), **each} for number, each in enumerate(records)]
-    columns = SideColumns(None, frozenset({"rules"}))
+    columns = SideColumns(None, frozenset({"rules"}), fields=FieldMap.of({"rules": path}))
     for ending in ("jsonl", "parquet", "csv"):
         assert read(store(tmp_path / f"a.{ending}", records), 0, {0: columns})[2][WITH_FIELDS] == count
     ((_, counts),) = bundle(EncodeBundle(ReadPlan(("ours",), {0: columns}, LIMITS), 0, None), *records)["outcomes"]
     assert counts[WITH_FIELDS] == count
-
-
-def test_a_column_does_not_tell_that_a_value_within_it_is_there(tmp_path: Path) -> None:
-    records: list[Any] = [{"sample_id": "a", "out": {"rules": []}}, {"sample_id": "b", "out": None}]
-    for path, count in (("out.rules", 1), ("out.ruls", 0)):
-        columns = SideColumns(None, frozenset({"rules"}), fields=FieldMap.of({"rules": path}))
-        for ending in ("jsonl", "parquet"):
-            assert read(store(tmp_path / f"a.{ending}", records), 0, {0: columns})[2][WITH_FIELDS] == count
-        ((_, counts),) = bundle(EncodeBundle(ReadPlan(("ours",), {0: columns}, LIMITS), 0, None), *records)["outcomes"]
-        assert counts[WITH_FIELDS] == count
 
 
 # Elements of collections.
@@ -286,13 +277,14 @@ WORDS = SideColumns(None, frozenset({"words"}), ("kind",), texts={"text": True})
 
 
 def encode(
-    records: Sequence[Any], side: int = 0, buckets: int = 4, columns: SideColumns = WORDS, unpack: Any = None
-) -> tuple[list[Any], list[Quarantined]]:
-    """Encodes one bundle; returns its blocks and its quarantine."""
-    do_fn = EncodeBundle(ReadPlan(("ours",), {side: columns}, RecordLimits(200, depth=5), buckets), side, unpack)
-    found = bundle(do_fn, *records)
+    elements: Sequence[Any], side: int = 0, buckets: int = 4, columns: SideColumns = WORDS, unpacked: Any = None
+) -> tuple[list[tuple[int, str, EncodedRecord]], list[Quarantined]]:
+    """Encodes one bundle; returns its records with their buckets and ids, and its quarantine."""
+    do_fn = EncodeBundle(ReadPlan(("ours",), {side: columns}, RecordLimits(200, depth=5), buckets), side, unpacked)
+    found = bundle(do_fn, *elements)
     assert {each for each, _ in found["outcomes"]} <= {side}
-    return found["main"], found["quarantine"]
+    records = [(bucket, *record) for bucket, block in found["main"] for record in unpack(block)]
+    return [(bucket, key.decode(), EncodedRecord(record)) for bucket, key, record in records], found["quarantine"]
 
 
 def content_hash(record: Any) -> int:
@@ -301,18 +293,15 @@ def content_hash(record: Any) -> int:
 
 
 @given(st.lists(st.tuples(st.text(min_size=1, max_size=3), st.text(max_size=3)), max_size=8), st.integers(1, 9))
-def test_the_position_of_an_element_is_the_hash_of_its_content_whatever_the_order_of_its_keys(
-    texts: list[tuple[str, str]], buckets: int
-) -> None:
-    """So of duplicates the one with the smallest hash counts, however they are ordered; see test_pair."""
+def test_the_position_of_an_element_is_the_hash_of_its_content(texts: list[tuple[str, str]], buckets: int) -> None:
+    """Whatever the order of its keys. So of duplicates the one with the smallest hash counts; see test_pair."""
     records = [{"sample_id": sample_id, "text": text} for sample_id, text in texts]
     expected = [
         (bucket_of(each["sample_id"].encode(), buckets), each["sample_id"], content_hash(each), each["text"])
         for each in records
     ]
     reordered = [dict(reversed(each.items())) for each in records]
-    blocks, quarantine = encode([*records, *reordered], GROUND_TRUTH, buckets)
-    kept = [(bucket, key.decode(), EncodedRecord(each)) for bucket, block in blocks for key, each in unpack(block)]
+    kept, quarantine = encode([*records, *reordered], GROUND_TRUTH, buckets)
     found = [(bucket, key, each.origin.position, each.decode(dict)["text"]) for bucket, key, each in kept]
     assert (sorted(found), quarantine) == (sorted(expected * 2), [])
 
@@ -330,8 +319,8 @@ def test_an_element_that_cannot_be_read_is_quarantined() -> None:
         ({"sample_id": b"a"}, "unreadable", "sample_id must be a string, not bytes"),
     ):
         # A NaN within a field that nobody scores is a null.
-        blocks, (entry,) = encode([{"sample_id": "good", "kind": [float("nan")], "more": [float("nan")]}, record])
-        assert [key for _, block in blocks for key, _ in unpack(block)] == [b"good"]
+        found, (entry,) = encode([{"sample_id": "good", "kind": [float("nan")], "more": [float("nan")]}, record])
+        assert [sample_id for _, sample_id, _ in found] == ["good"]
         assert (entry.side, entry.stage, entry.cause, entry.line, entry.source) == ("ours", "read", cause, None, "")
         assert error in entry.error
         assert entry.text
@@ -340,9 +329,8 @@ def test_an_element_that_cannot_be_read_is_quarantined() -> None:
 def test_a_field_of_an_element_that_is_not_needed_may_hold_anything_of_any_size() -> None:
     columns = dataclasses.replace(WORDS, wanted=frozenset({"text", "words"}))
     for value in (object(), "x" * 300, float("inf"), [[[[[[1]]]]]]):
-        ((_, block),), quarantine = encode([{"sample_id": "a", "text": "x", "image": value}], columns=columns)
-        ((_, record),) = unpack(block)
-        assert (EncodedRecord(record).decode(dict), quarantine) == ({"sample_id": "a", "text": "x"}, [])
+        ((_, _, record),), quarantine = encode([{"sample_id": "a", "text": "x", "image": value}], columns=columns)
+        assert (record.decode(dict), quarantine) == ({"sample_id": "a", "text": "x"}, [])
 
 
 def test_what_unpack_raises_rejects_the_element_and_a_fault_of_the_machine_ends_the_bundle() -> None:
@@ -353,27 +341,38 @@ def test_what_unpack_raises_rejects_the_element_and_a_fault_of_the_machine_ends_
             raise FileNotFoundError("weights.bin")
         return {"sample_id": {0: "a"}[element]} if element < 3 else element
 
-    blocks, (entry,) = encode([0, 1], unpack=unpacked)
-    assert (len(blocks), entry.cause, entry.error, entry.text) == (1, "unreadable", "unpack: KeyError: 1", "1")
-    assert encode([4], unpack=unpacked)[1][0].error == "unpack: FileNotFoundError: weights.bin"
-    assert encode([3], unpack=unpacked)[1][0].error == "a record must be a mapping, not int"
+    found, (entry,) = encode([0, 1], unpacked=unpacked)
+    assert (len(found), entry.cause, entry.error, entry.text) == (1, "unreadable", "unpack: KeyError: 1", "1")
+    assert encode([4], unpacked=unpacked)[1][0].error == "unpack: FileNotFoundError: weights.bin"
+    assert encode([3], unpacked=unpacked)[1][0].error == "a record must be a mapping, not int"
     with pytest.raises(InputProblem, match="encoding failed because of this machine"):
-        encode([2], unpack=unpacked)
+        encode([2], unpacked=unpacked)
 
 
 def test_fields_of_elements_have_other_names_and_hold_json_as_text() -> None:
     columns = dataclasses.replace(WORDS, fields=FieldMap.of({"words": "labels", "sample_id": "key.id"}))
-    ((_, block),), quarantine = encode([{"key": {"id": 7}, "labels": '["x"]', "words": 3}], columns=columns)
-    ((key, record),) = unpack(block)
-    assert (key, quarantine) == (b"7", [])
-    expected = {"key": {"id": 7}, "labels": ["x"], "words": ["x"], "sample_id": "7"}
-    assert json.loads(EncodedRecord(record).payload) == expected
+    element = {"key": {"id": 7}, "labels": '["x"]', "words": 3, "page": None}
+    ((_, key, record),), quarantine = encode([element], columns=columns)
+    assert (key, quarantine) == ("7", [])
+    assert json.loads(record.payload) == {"key": {"id": 7}, "labels": ["x"], "words": ["x"], "sample_id": "7"}
     columns = dataclasses.replace(WORDS, fields=FieldMap.of({"words": "x.labels", "note": "x.labels"}))
     for text, words in (('["x"]', ["x"]), ("[", "[")):
-        (((_, block),), _) = encode([{"sample_id": "a", "x": {"labels": text}}], columns=columns)
-        ((_, record),) = unpack(block)
-        found = EncodedRecord(record).decode(dict)
+        ((_, _, record),), _ = encode([{"sample_id": "a", "x": {"labels": text}}], columns=columns)
+        found = record.decode(dict)
         assert (found["words"], found["note"]) == (words, text)
+
+
+def test_the_columns_of_parquet_are_read_by_path(tmp_path: Path) -> None:
+    out = [{"text": "x", "words": '["a"]'}, {"text": None, "words": "no json"}, {"text": "z", "words": None}]
+    images = [{"id": 1}, {"id": 2}, None]
+    rows = [{"image": image, "out": each, "other": 1} for image, each in zip(images, out, strict=True)]
+    fields = FieldMap.of({"sample_id": "image.id", "text": "out.text", "words": "out.words"})
+    columns = {0: SideColumns(frozenset({"text", "words"}), frozenset({"words"}), fields=fields)}
+    records, rejected, _ = read(store(tmp_path / "a.parquet", rows), columns=columns)
+    expected = {"image": {"id": 1}, "out": out[0], "sample_id": "1", "text": "x", "words": ["a"]}
+    assert {name: record.decode(dict) for name, record in records.items()} == {"1": expected}
+    assert [(entry.sample_id, entry.cause) for entry in rejected] == [("2", "unreadable"), (None, "no_sample_id")]
+    assert rejected[0].error.startswith("column words holds no JSON")
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "parquet"])

@@ -7,32 +7,21 @@ import hashlib
 import json
 from collections import namedtuple
 from collections.abc import Sequence
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import apache_beam as beam
 import msgspec
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from beamscore.transforms.hashes import fingerprint_text, prediction_fingerprint, record_hash, sample_fingerprint
-from beamscore.transforms.io.field_map import FieldMap, SideColumns, fields_of, present_fields, record_json
-from beamscore.transforms.io.readers import MAX_ARRAYS, RecordLimits, deeper_than, nesting_problem, read_table
-from beamscore.transforms.records import (
-    GROUND_TRUTH,
-    JSON,
-    MSGPACK,
-    Encoding,
-    InputProblem,
-    Origin,
-    quarantined,
-)
-from tests.transforms.samples import encoded, encoded_at, parts_of
+from beamscore.transforms.io.field_map import FieldMap, fields_of, record_json
+from beamscore.transforms.io.readers import MAX_ARRAYS, deeper_than, nesting_problem
+from beamscore.transforms.records import GROUND_TRUTH, JSON, MSGPACK, Encoding, InputProblem, Origin, quarantined
+from tests.transforms.samples import encoded, encoded_at
 
 ORIGINS = st.builds(
     Origin,
@@ -45,9 +34,7 @@ ORIGINS = st.builds(
 
 
 @given(ORIGINS, ORIGINS, st.sampled_from([JSON, MSGPACK]), st.binary(max_size=50))
-def test_an_encoded_record_holds_everything_and_is_ordered_by_its_origin(
-    origin: Origin, other: Origin, encoding: Encoding, text: bytes
-) -> None:
+def test_an_encoded_record_is_whole_and_ordered(origin: Origin, other: Origin, encoding: Encoding, text: bytes) -> None:
     found = encoded_at(origin, encoding, text)
     assert (found.origin, found.side, found.size) == (origin, origin.side, len(text))
     assert (found.payload, found.encoding) == (text, encoding)
@@ -124,12 +111,6 @@ def test_a_record_of_any_form_is_the_same_json_and_what_is_none_is_refused() -> 
     for other in (3, "text", None, [("sample_id", "a")], RecordClass, b"{}"):
         with pytest.raises(TypeError, match="a record must be a mapping"):
             fields_of(other)
-
-
-def test_a_null_is_absent_and_text_in_a_structured_field_is_json() -> None:
-    record = {"d": "[1]", "b": '{"x": [1]}', "c": '{"x"', "a": None}
-    assert record_json(record, is_sorted=True) == record_json(dict(sorted(record.items())))
-    assert present_fields(record, {"b", "c"}) == {"b": {"x": [1]}, "c": '{"x"', "d": "[1]"}
 
 
 TEXTS = st.text(alphabet='[]{}"\\,:né\u2028\n', max_size=8)
@@ -244,16 +225,3 @@ def test_what_is_no_path_is_told_and_broken_text_on_a_path_holds_nothing() -> No
         with pytest.raises(ValueError, match="is no path"):
             FieldMap.of({"text": path})
     assert FieldMap.of({"sample_id": "a.b"}).find("sample_id", {"a": '{"b'}) is None
-
-
-def test_the_columns_of_parquet_are_read_by_path(tmp_path: Path) -> None:
-    out = [{"text": "x", "words": '["a"]'}, {"text": None, "words": "no json"}, {"text": "z", "words": None}]
-    table = {"image": [{"id": 1}, {"id": 2}, None], "out": out, "other": [1, 2, 3]}
-    pq.write_table(pa.table(table), tmp_path / "a.parquet")
-    fields = FieldMap.of({"sample_id": "image.id", "text": "out.text", "words": "out.words"}, True)
-    columns = SideColumns(frozenset({"text", "words"}), frozenset({"words"}), fields=fields)
-    found = [row for part in parts_of(tmp_path / "a.parquet") for row in read_table(part, columns, RecordLimits())]
-    assert [row.sample_id for row in found] == ["1", "2", None]
-    record = {"image": {"id": 1}, "out": out[0], "sample_id": "1", "text": "x", "words": ["a"]}
-    assert msgspec.msgpack.decode(found[0].payload) == record
-    assert str(found[1].error).startswith("column words holds no JSON")

@@ -41,11 +41,7 @@ def write(path: Path, cells: Sequence[dict[str, Any]], group: int) -> Path:
 @settings(max_examples=50)
 @given(st.lists(CELLS, max_size=30), st.integers(1, 9), st.sampled_from([None, 0.5, math.inf]), st.data())
 def test_each_use_of_rows_has_those_that_a_plain_filter_keeps(
-    tmp_path_factory: pytest.TempPathFactory,
-    cells: list[dict[str, Any]],
-    group: int,
-    threshold: float | None,
-    data: Any,
+    tmp_path_factory: pytest.TempPathFactory, cells: list[Any], group: int, threshold: float | None, data: Any
 ) -> None:
     folder = tmp_path_factory.mktemp("rows")
     cut = data.draw(st.integers(0, len(cells)))

@@ -46,17 +46,6 @@ class RecordingBenchmark(ToyBenchmark):
             raise ArithmeticError
         return super().score(pairs)
 
-    def score_sample(self, truth: Truth, prediction: Prediction | None) -> SampleScore:
-        score = super().score_sample(truth, prediction)
-        text = prediction.text if prediction else None
-        if text == "sample is bad":
-            raise RejectedRecord("sample", "it took too long")
-        if text == "nothing":
-            return None  # type: ignore[return-value]
-        odd: dict[str | None, Any] = {"details are odd": object(), "details are surrogates": "\ud800"}
-        details = odd.get(text, score.details)
-        return SampleScore(score.statistics, score.metrics, details, {"odd_texts": 1} if text == "odd" else {})
-
 
 def frame(side: int, sample_id: str, record: Any) -> EncodedRecord | None:
     """A record from a dict, the text of a prediction, raw bytes, or None."""
@@ -72,17 +61,12 @@ def sample(sample_id: str, truth: Any, *predictions: Any) -> PairedSample:
 
 
 def score(
-    samples: Sequence[PairedSample],
-    missing: Missing = "wrong",
-    columns: tuple[str, ...] = (),
-    benchmark: ToyBenchmark | None = None,
-    slicing: Slicing | None = None,
-    **plan: Any,
+    samples: Sequence[PairedSample], columns: tuple[str, ...] = (), benchmark: ToyBenchmark | None = None, **plan: Any
 ) -> tuple[list[ScoredSample], list[Quarantined]]:
     """Scores a batch; returns its rows and its quarantine."""
-    slicing = slicing or Slicing(columns, tuple((index,) for index in range(len(columns))))
-    names = plan.pop("names", ("ours",))
-    do_fn = ScoreBatch(ScoringPlan(benchmark or RecordingBenchmark(Options()), missing, names, slicing=slicing, **plan))
+    slicing = Slicing(columns, tuple((index,) for index in range(len(columns))))
+    plan = {"missing": "wrong", "names": ("ours",), "slicing": slicing, **plan}
+    do_fn = ScoreBatch(ScoringPlan(benchmark or RecordingBenchmark(Options()), **plan))
     do_fn.setup()
     found = by_tag(do_fn.process(list(samples)))
     do_fn.teardown()
@@ -93,7 +77,9 @@ def score(
 
 def one(truth: Any, prediction: Any, missing: Missing = "wrong") -> tuple[ScoredSample, Any]:
     """Scores a sample among two good ones, which must come out as ever; returns it and its quarantine in words."""
-    scored, quarantine = score([sample("a", "x", "x"), sample("b", truth, prediction), sample("c", "x", "y")], missing)
+    scored, quarantine = score(
+        [sample("a", "x", "x"), sample("b", truth, prediction), sample("c", "x", "y")], missing=missing
+    )
     by_id = {each.sample_id: each for each in scored}
     assert len(scored) == len(by_id) == 3
     for neighbour, equal in [("a", 1), ("c", 0)]:
@@ -124,13 +110,10 @@ def test_a_scored_sample() -> None:
     for prediction, there in [(None, False), ({"text": 7}, False), ("prediction is bad", True), ("score fails", True)]:
         found, _ = one("four", prediction)
         assert (found.truth_hash is not None, found.prediction_hash is not None) == (True, there)
-    # Counts of the benchmark's own come into the coverage.
-    assert one("four", "odd")[0].coverage == {"ground_truth.scored": 1, "predictions.scored": 1, "odd_texts": 1}
     assert score([]) == ([], [])
 
 
 INFINITE = "statistic similarity: a statistic must be finite and at most 4294967296 in magnitude, not inf"
-SURROGATES = "'utf-8' codec can't encode character '\\ud800' in position 0: surrogates not allowed"
 
 
 @pytest.mark.parametrize(
@@ -150,11 +133,7 @@ SURROGATES = "'utf-8' codec can't encode character '\\ud800' in position 0: surr
         # A sample that cannot be scored takes both records out.
         ("rejected rejected", "four", "score fails", "scoring failed: ZeroDivisionError: no luck at a line"),
         ("rejected rejected", "four", "batch fails", "scoring failed: ArithmeticError: ArithmeticError at a line"),
-        ("rejected rejected", "four", "sample is bad", "it took too long"),
         ("rejected rejected", "four", "score is infinite", INFINITE),
-        ("rejected rejected", "four", "details are odd", "Encoding objects of type object is unsupported"),
-        ("rejected rejected", "four", "nothing", "the benchmark returned NoneType instead of a SampleScore"),
-        ("rejected rejected", "four", "details are surrogates", SURROGATES),
     ],
 )
 def test_what_is_missing_or_rejected_and_what_that_does_to_the_coverage(
@@ -256,35 +235,49 @@ def test_a_truth_of_too_many_slices_is_rejected_with_the_columns() -> None:
     assert found == {"a": ("scored", 6), "b": ("rejected", 0)}
 
 
-def settled(value: Any, name: str = "similarity", counts: Any = None) -> Any:
-    """Returns the metric of a sample, or why it was rejected."""
+def settled(result: Exception | None = None, **changed: Any) -> Any:
+    """Returns the row of a sample whose score is changed, or the result is another, or why it was rejected.
 
-    class MetricBenchmark(ToyBenchmark):
-        def score_sample(self, truth: Truth, prediction: Prediction | None) -> SampleScore:
-            return SampleScore({"samples": 1}, {name: value}, coverage=counts or {})
+    Its neighbours come out as ever.
+    """
 
-    (scored,), quarantine = score([sample("a", "x", "x")], benchmark=MetricBenchmark(Options()))
-    return scored.metrics["similarity"] if scored.status == "scored" else quarantine[0].error
+    class Changed(ToyBenchmark):
+        def score_sample(self, truth: Truth, prediction: Prediction | None) -> Any:
+            score = super().score_sample(truth, prediction)
+            if truth.text != "changed":
+                return score
+            if result is not None:
+                raise result
+            return replace(score, **changed) if changed else None
+
+    samples = [sample("a", "x", "x"), sample("b", "changed", "x"), sample("c", "x", "x")]
+    (first, found, last), quarantine = score(samples, benchmark=Changed(Options()))
+    assert (first.status, last.status) == ("scored", "scored")
+    entries = [(entry.sample_id, entry.cause) for entry in quarantine]
+    assert entries == ([] if found.status == "scored" else [("b", "failed")] * 2)
+    return quarantine[0].error if quarantine else found
 
 
 def test_a_metric_is_a_float_without_the_sign_of_a_zero_or_rejects_its_sample() -> None:
     """NaN is neither above nor below anything: a list of the lowest would depend on the order of the samples."""
     for bad in (math.nan, -math.inf, np.float64("nan"), 10**400, "0.5", 1j, [0.5], Decimal("0.5"), np.ones(1)):
-        assert settled(bad).startswith("per-sample metric similarity: ")
+        assert settled(metrics={"similarity": bad}).startswith("per-sample metric similarity: ")
     for value, metric in ((1, 1.0), (True, 1.0), (-0.0, 0.0), (np.float32(0.5), 0.5), (np.int64(2), 2.0), (None, None)):
-        found = settled(value)
+        found = settled(metrics={"similarity": value}).metrics["similarity"]
         assert (found, type(found), str(found)) == (metric, type(metric), str(metric))
-    assert settled(1, "likeness") == "per-sample metric likeness: it is not declared in sample_metrics"
+    assert settled(metrics={"likeness": 1}) == "per-sample metric likeness: it is not declared in sample_metrics"
 
 
 def test_a_count_that_the_coverage_cannot_hold_rejects_its_sample() -> None:
     own = (*coverage_document({}), COUNTED_REPEATS, MISSING_REPEATS, *WITHOUT_FIELDS.values())
     for name in (*own, "words.read"):
-        found = settled(1, counts={"words": 1, name: 1})
-        assert found == f"coverage {name}: a count needs another name, without a dot"
+        said = f"coverage {name}: a count needs another name, without a dot"
+        assert settled(coverage={"words": 1, name: 1}) == said
     for bad in (0.5, True, None, "1", np.int64(1), -1, 2**70):
-        found = settled(1, counts={"words": bad})
-        assert found.startswith("coverage words: must be a whole number from 0 to 4294967296, not ")
+        said = "coverage words: must be a whole number from 0 to 4294967296, not "
+        assert settled(coverage={"words": bad}).startswith(said)
+    found = settled(coverage={"words": 3})
+    assert found.coverage == {"ground_truth.scored": 1, "predictions.scored": 1, "words": 3}
 
 
 class Unprintable(Exception):
@@ -292,35 +285,24 @@ class Unprintable(Exception):
         raise RuntimeError
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        *(
-            ({name: value}, f"{name}: found {value!r}; allowed: a dict of numbers by name, which is text and not empty")
-            for name in ("statistics", "metrics", "coverage")
-            for value in (None, [1], [("n", 1)], {1: 1, "n": 1}, {None: 1}, {"": 1}, {"\ud800": 1})
-        ),
-        (RejectedRecord("sample", None), "None"),  # type: ignore[arg-type]
-        (RejectedRecord("sample", 5), "5"),  # type: ignore[arg-type]
-        (RejectedRecord("nobody", "no"), "no (found the side 'nobody'; allowed: ground_truth, prediction, sample)"),  # type: ignore[arg-type]
+def test_what_is_no_score_rejects_its_sample_alone() -> None:
+    for name in ("statistics", "metrics", "coverage"):
+        for value in (None, [1], [("n", 1)], {1: 1, "n": 1}, {None: 1}, {"": 1}, {"\ud800": 1}):
+            said = f"{name}: found {value!r}; allowed: a dict of numbers by name, which is text and not empty"
+            changed: Any = {name: value}
+            assert settled(**changed).startswith(said)
+    sides: Any = RejectedRecord
+    for error, said in (
+        (sides("sample", "it took too long"), "it took too long"),
+        (sides("sample", None), "None"),
+        (sides("sample", 5), "5"),
+        (sides("nobody", "no"), "no (found the side 'nobody'; allowed: ground_truth, prediction, sample)"),
         (Unprintable(), "scoring failed: Unprintable: Unprintable at test_score.py"),
-    ],
-)
-def test_what_is_no_score_rejects_its_sample_alone(wrong: Any, message: str) -> None:
-    class Wrong(ToyBenchmark):
-        def score_sample(self, truth: Truth, prediction: Prediction | None) -> SampleScore:
-            score = super().score_sample(truth, prediction)
-            if truth.text != "wrong":
-                return score
-            if isinstance(wrong, Exception):
-                raise wrong
-            return replace(score, **wrong)
-
-    samples = [sample("a", "x", "x"), sample("b", "wrong", "x"), sample("c", "x", "x")]
-    scored, quarantine = score(samples, benchmark=Wrong(Options()))
-    assert [each.status for each in scored] == ["scored", "rejected", "scored"]
-    assert [(entry.sample_id, entry.cause) for entry in quarantine] == [("b", "failed")] * 2
-    assert quarantine[0].error.startswith(message)
+    ):
+        assert settled(error).startswith(said)
+    assert settled() == "the benchmark returned NoneType instead of a SampleScore"
+    assert settled(details=object()) == "Encoding objects of type object is unsupported"
+    assert settled(details="\ud800").startswith("'utf-8' codec can't encode character '\\ud800' in position 0: ")
 
 
 def test_a_batch_of_the_wrong_length_is_scored_one_by_one_or_rejected_with_the_class() -> None:

@@ -24,7 +24,7 @@ from beamscore.transforms.hashes import prediction_fingerprint, sample_fingerpri
 from beamscore.transforms.records import InputProblem
 from beamscore.transforms.scored import ScoredSample, ScoringPlan
 from beamscore.transforms.slice_labels import ALL_SAMPLES, Slice, Slicing, slices_of, value_text
-from beamscore.transforms.totals import EvaluationCore, SliceKey, SliceResult, SliceTotals, slice_results
+from beamscore.transforms.totals import EvaluationCore, SliceKey, SliceTotals, slice_results
 from tests.toy import Options, ToyBenchmark
 from tests.transforms.samples import bundle
 
@@ -184,34 +184,18 @@ def test_slices_are_counted_in_each_worker_and_over_all(monkeypatch: pytest.Monk
         run(["", "a", "b", "c"])
 
 
-def of_forty(replicates: int) -> SliceTotals:
+@pytest.mark.parametrize("of", [ALL_SAMPLES, Slice(("kind",), ("1",))])
+@pytest.mark.parametrize("replicates", [0, 1, 3])
+def test_the_parts_of_a_result_are_those_of_its_totals(replicates: int, of: Slice) -> None:
+    """Without a replicate there is no interval, and only all samples have tables."""
     sums = BootstrapSums(Bootstrap(replicates, seed=0))
-    for index in range(40):
+    for index in range(4):
         sums.add(index * 2**57, {"samples": 1, "equal": index % 2, "similarity": index / 64})
-    return SliceTotals(sums, {"ground_truth.scored": 40}, fingerprint=5)
-
-
-def result(totals: SliceTotals, of: Slice = ALL_SAMPLES) -> SliceResult:
+    totals = SliceTotals(sums, {"ground_truth.scored": 4}, fingerprint=5)
     (found,) = slice_results(TOY, 0.9, [(SliceKey(2, of), totals)], Sums(), clustered=False)
-    return found
-
-
-def test_metrics_intervals_and_tables_follow_from_the_totals() -> None:
-    found = result(of_forty(100))
-    assert (found.key, found.coverage, found.fingerprint) == (SliceKey(2), {"ground_truth.scored": 40}, 5)
-    assert found.values == {"exact_match": 20 / 40, "similarity": 780 / 64 / 40}  # 0 + 1 + ... + 39 = 780
-    assert found.sums == of_forty(0).sums.sums()
-    assert found.replicates.unpack(100).rows() == of_forty(100).sums.table().below().rows()
-    assert (found.units, found.corpus, found.predictions) == ({"exact_match": 40, "similarity": 40}, Sums(), 0)
-    low, high = found.intervals["exact_match"] or (1, 0)
-    assert 0.2 < low < 0.5 < high < 0.8
-    # Of 40 values 0 or 1, half of each: 0.5 / 40**0.5 is 0.079.
-    assert found.errors["exact_match"] == pytest.approx(0.079, rel=0.25)
-    assert [table.title for table in found.tables] == ["Counts"]
-    of_slice = result(of_forty(0), Slice(("kind",), ("1",)))
-    assert (of_slice.tables, of_slice.intervals, of_slice.errors) == ([], {}, {})
-    assert of_slice.replicates.unpack(0).rows() == []
-    assert result(of_forty(1)).intervals.keys() == {"exact_match", "similarity"}
-    none = result(SliceTotals(BootstrapSums(Bootstrap(3)), {"ground_truth.rejected": 2}))
-    assert [none.values, none.intervals] == [{"exact_match": None, "similarity": None}] * 2
-    assert none.replicates.unpack(3).rows() == [Sums()] * 3
+    assert (found.key, found.coverage, found.fingerprint) == (SliceKey(2, of), {"ground_truth.scored": 4}, 5)
+    assert (found.sums, found.replicates.unpack(replicates).rows()) == (sums.sums(), sums.table().below().rows())
+    assert found.values == {"exact_match": 2 / 4, "similarity": 6 / 64 / 4}  # 0 + 1 + 2 + 3 = 6
+    assert (found.units, found.corpus, found.predictions) == ({"exact_match": 4, "similarity": 4}, Sums(), 0)
+    assert set(found.intervals) == set(found.errors) == (set(found.values) if replicates else set())
+    assert [table.title for table in found.tables] == ([] if of.columns else ["Counts"])

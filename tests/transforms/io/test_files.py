@@ -122,9 +122,7 @@ def test_parts_follow_from_the_size_of_the_input_alone(monkeypatch: pytest.Monke
         assert all(part.file == file for part in split_file(file, 30))
 
 
-def test_parquet_is_cut_between_row_groups_unless_they_are_small(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_parquet_is_cut_between_row_groups_unless_they_are_small(tmp_path: Path) -> None:
     path = store(tmp_path / "a.parquet", ROWS[:10], 3)
     group = pq.ParquetFile(path).metadata.row_group(0).total_byte_size
     for size, starts in (
