@@ -6,38 +6,33 @@ Dataflow is sound as far as its files tell: what is copied exists, and its versi
 
 from __future__ import annotations
 
-import configparser
 import importlib.metadata
-import json
 import os
 import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import kubernetes_validate
 import pytest
 import yaml
 from packaging.requirements import Requirement
-from packaging.utils import NormalizedName, canonicalize_name
+from packaging.utils import canonicalize_name
 
 from beamscore.metrics.registry import benchmark_names
 from beamscore.metrics.version import VERSION
 from beamscore.pipelines.commands import arguments, messages
 from beamscore.pipelines.runners import launch
 from tests.flink.cluster import NETWORK_MIB, OFF_HEAP_MIB
+from tests.pipelines.runners.test_dataflow_template import PARAMETERS
 from tests.test_docs_examples import blocks
 
 ROOT = Path(__file__).parents[1]
 CONFIGS = ROOT / "configs"
 DATAFLOW, FLINK = (ROOT / "docs" / "how-to" / f"{name}.md" for name in ("dataflow", "flink"))
 IMAGE = CONFIGS / "dataflow"
-PARAMETERS = {
-    parameter["name"]: parameter for parameter in json.loads((IMAGE / "metadata.json").read_bytes())["parameters"]
-}
 UNITS = CONFIGS / "systemd"
 SAME_WHEN_REPEATED = {messages.FAILED, messages.WRONG_USAGE, messages.INCONCLUSIVE}
 """The exit codes after which another try would end alike: a gate failed, wrong usage, a gate is inconclusive."""
@@ -59,15 +54,14 @@ def understood(command: str) -> None:
 
 
 def test_commands_on_dataflow_and_flink_are_understood() -> None:
-    (call,) = commands(FLINK)
-    understood(call)
-    calls = commands(DATAFLOW)
-    assert len(calls) == 2
-    for call in calls:
+    of_flink, *of_dataflow = [*commands(FLINK), *commands(DATAFLOW)]
+    assert len(of_dataflow) == 2
+    for call in (of_flink, *of_dataflow):
         understood(call)
+    for call in of_dataflow:
+        options = {word.partition("=")[0] for word in shlex.split(call)}
+        assert {"--project", "--region", "--temp_location", "--sdk_container_image"} <= options
         assert "--runner=DataflowRunner" in call
-        for option in ("project", "region", "temp_location", "sdk_container_image"):
-            assert f"--{option}=" in call
 
 
 def kubernetes(path: str) -> Any:
@@ -113,21 +107,21 @@ def test_the_template_is_run_with_its_parameters_of_which_each_is_named() -> Non
     assert re.findall(r"`(\w+)`", rest.partition(", the image")[0]) == list(PARAMETERS)
 
 
-def command_in(shell: str) -> str:
-    """Returns the call of beamscore in the command of a shell."""
-    return "beamscore " + shell.partition("beamscore ")[2]
-
-
-def test_the_service_runs_an_evaluation_of_the_day_and_tries_again_only_what_may_pass() -> None:
-    parser = configparser.ConfigParser(interpolation=None)
-    parser.optionxform = str  # type: ignore[assignment, method-assign]
-    parser.read(UNITS / "beamscore-nightly.service", encoding="utf-8")
-    service = parser["Service"]
+def test_nights_run_the_command_and_try_again_only_what_may_pass() -> None:
+    unit = (UNITS / "beamscore-nightly.service").read_text(encoding="utf-8")
+    service = dict(re.findall(r"^(\w+)=(.*)$", unit.partition("[Service]")[2], re.MULTILINE))
+    job = kubernetes("kubernetes/nightly.yaml")["spec"]["jobTemplate"]["spec"]
     shell, option, script = shlex.split(service["ExecStart"].replace("%%", "%").replace("$$", "$"))
-    assert (shell, option) == ("/bin/sh", "-c")
-    understood(command_in(script))
-    assert service["Restart"] == "on-failure"
-    assert set(map(int, service["RestartPreventExitStatus"].split())) == SAME_WHEN_REPEATED
+    assert (shell, option, service["Restart"]) == ("/bin/sh", "-c", "on-failure")
+    (container,), (rule,) = job["template"]["spec"]["containers"], job["podFailurePolicy"]["rules"]
+    assert rule["onExitCodes"]["containerName"] == container["name"]
+    assert job["template"]["spec"]["restartPolicy"] == "Never", "the policy needs this"
+    for command, codes in (
+        (script, service["RestartPreventExitStatus"].split()),
+        (container["args"][0], rule["onExitCodes"]["values"]),
+    ):
+        understood("beamscore " + command.partition("beamscore ")[2])
+        assert set(map(int, codes)) == SAME_WHEN_REPEATED
 
 
 @pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="there is no systemd-analyze here")
@@ -142,117 +136,69 @@ def test_jobs_follow_the_schema_of_kubernetes(path: str, version: str) -> None:
     kubernetes_validate.validate(kubernetes(path), version, strict=True)
 
 
-def test_the_cron_job_runs_the_command_and_repeats_no_failed_gate() -> None:
-    job = kubernetes("kubernetes/nightly.yaml")["spec"]["jobTemplate"]["spec"]
-    (container,) = job["template"]["spec"]["containers"]
-    understood(command_in(container["args"][0]))
-    (rule,) = job["podFailurePolicy"]["rules"]
-    assert rule["onExitCodes"]["containerName"] == container["name"]
-    assert set(rule["onExitCodes"]["values"]) == SAME_WHEN_REPEATED
-    assert job["template"]["spec"]["restartPolicy"] == "Never", "the policy needs this"
+DOCKERFILE = re.sub(r"^#.*\n", "", (IMAGE / "Dockerfile").read_text(), flags=re.MULTILINE).replace("\\\n", " ")
+STAGES = re.split(r"^(?=FROM )", DOCKERFILE, flags=re.MULTILINE)[1:]
 
 
-class Instruction(NamedTuple):
-    """One instruction of the Dockerfile: its word, its arguments, and the number of its stage from 0."""
-
-    word: str
-    arguments: list[str]
-    stage: int
-
-
-def instructions(text: str) -> Iterator[Instruction]:
-    text = re.sub(r"^#.*\n", "", text, flags=re.MULTILINE).replace("\\\n", " ")
-    stage = -1
-    for word, *rest in map(str.split, filter(str.strip, text.splitlines())):
-        stage += word == "FROM"
-        yield Instruction(word, rest, stage)
-
-
-INSTRUCTIONS = list(instructions((IMAGE / "Dockerfile").read_text()))
-LAST_STAGE = max(each.stage for each in INSTRUCTIONS)
-
-
-def found(word: str, stage: int | None = None) -> list[Instruction]:
-    return [each for each in INSTRUCTIONS if each.word == word and stage in (None, each.stage)]
-
-
-def constraints() -> dict[NormalizedName, str]:
-    pins = re.findall(r"^([^#\n]+)==(.+)$", (IMAGE / "constraints.txt").read_text(), re.MULTILINE)
-    return {canonicalize_name(name): version for name, version in pins}
-
-
-def environment() -> dict[str, str]:
-    return dict(each.arguments[0].split("=") for each in found("ENV", LAST_STAGE))
+def instructions(word: str, text: str = DOCKERFILE) -> list[list[str]]:
+    """Returns the arguments of each instruction of a kind."""
+    return [words.split() for words in re.findall(rf"^{word} (.*)$", text, re.MULTILINE)]
 
 
 def test_what_is_copied_exists_and_the_distribution_is_whole() -> None:
-    stages = {each.arguments[2]: each.stage for each in found("FROM") if "AS" in each.arguments}
-    for copy in found("COPY"):
-        *sources, target = copy.arguments
-        if sources[0].startswith("--from="):
-            assert stages[sources[0].removeprefix("--from=")] < copy.stage
-        else:
-            assert len(sources) == 1 or target.endswith("/"), "several files go into a folder"
-            assert all((ROOT / source).exists() for source in sources), copy.arguments
-    copied = {Path(source).name for copy in found("COPY", 1) for source in copy.arguments[:-1]}
+    names = [words[-1] for words in instructions("FROM")]
+    for number, stage in enumerate(STAGES):
+        for *sources, target in instructions("COPY", stage):
+            if sources[0].startswith("--from="):
+                assert sources[0].removeprefix("--from=") in names[:number]
+            else:
+                assert len(sources) == 1 or target.endswith("/"), "several files go into a folder"
+                assert all((ROOT / source).exists() for source in sources), sources
+    copied = {Path(source).name for *sources, _ in instructions("COPY", STAGES[1]) for source in sources}
     packages = {path.parent.name for path in ROOT.glob("*/__init__.py")} - {"tests"}
     modules = {path.name for path in ROOT.glob("*.py")}
     others = {"pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", "configs", "py.typed"}
     assert copied == others | packages | modules
 
 
-def test_known_instructions_alone_name_one_version_of_beam_and_of_python_on_pinned_bases() -> None:
-    known = {"FROM", "WORKDIR", "COPY", "RUN", "ENV", "LABEL", "USER", "ENTRYPOINT"}
-    assert {each.word for each in INSTRUCTIONS} == known
-    bases = [each.arguments[0] for each in found("FROM")]
+def test_bases_are_pinned_and_versions_fit_the_ranges_of_the_package() -> None:
+    bases = [words[0] for words in instructions("FROM")]
     assert all(re.search(r":(?!latest)[\w.-]+$", base) for base in bases)
-    beam = {re.fullmatch(r"apache/beam_python(.*)_sdk:(.*)", base) for base in bases if base.startswith("apache/")}
-    ((python, version),) = {match.groups() for match in beam if match}
-    assert constraints()[canonicalize_name("apache-beam")] == version
+    ((python, beam_version),) = set(re.findall(r"^FROM apache/beam_python(.*)_sdk:(\S*)", DOCKERFILE, re.MULTILINE))
     assert f"python{python.replace('.', '')}-template-launcher-base" in bases[0]
-
-
-def test_constraints_and_extras_fit_the_ranges_of_the_package() -> None:
+    pins = re.findall(r"^([^#\n]+)==(.+)$", (IMAGE / "constraints.txt").read_text(), re.MULTILINE)
+    constraints = {canonicalize_name(name): version for name, version in pins}
     declared = list(map(Requirement, importlib.metadata.requires("beamscore") or []))
     of_extras = {str(each.marker) for each in declared if "extra" in str(each.marker)}
     requirements = {canonicalize_name(each.name): each for each in declared if str(each.marker) not in of_extras}
-    assert set(constraints()) == set(requirements)
-    for name, version in constraints().items():
+    assert set(constraints) == set(requirements)
+    for name, version in constraints.items():
         assert requirements[name].specifier.contains(version), name
-    beam = requirements[canonicalize_name("apache-beam")]
+    beam = canonicalize_name("apache-beam")
+    assert constraints[beam] == beam_version
     for extra in ("gcp", "aws"):
         (requirement,) = (each for each in declared if str(each.marker) == f'extra == "{extra}"')
         assert (requirement.name, requirement.extras) == ("apache-beam", {extra})
-        assert requirement.specifier == beam.specifier
+        assert requirement.specifier == requirements[beam].specifier
 
 
-def test_the_smoke_check_runs_the_launchers_file_on_every_benchmark_without_rights() -> None:
-    name, copies = "FLEX_TEMPLATE_PYTHON_PY_FILE", [copy.arguments for copy in found("COPY", LAST_STAGE)]
-    assert ["configs/dataflow/launch.py", environment()[name]] in copies
-    assert ["tests/corpora", "/opt/beamscore/corpora"] in copies
+def test_the_image_is_tried_on_every_benchmark_without_rights_and_started_by_beam_with_tex() -> None:
+    image = STAGES[-1]
+    environment = dict(words[0].split("=") for words in instructions("ENV", image))
+    launched = "FLEX_TEMPLATE_PYTHON_PY_FILE"
+    assert ["configs/dataflow/launch.py", environment[launched]] in instructions("COPY", image)
+    assert ["tests/corpora", "/opt/beamscore/corpora"] in instructions("COPY", image)
     assert {folder.name for folder in (ROOT / "tests" / "corpora").iterdir()} == set(benchmark_names()) - {"toy"}
-    words = [(each.word, each.arguments) for each in INSTRUCTIONS if each.stage == LAST_STAGE]
-    smoke = max(index for index, (word, _) in enumerate(words) if word == "RUN")
-    assert f'"${name}" --config=' in " ".join(words[smoke][1])
+    before, smoke, after = image.rpartition("\nRUN ")
+    assert f'"${launched}" --config=' in after.partition("\n")[0]
     # Workers run as root.
-    assert [arguments for word, arguments in words[:smoke] if word == "USER"] == [["beamscore"]]
-    assert [arguments for word, arguments in words[smoke:] if word == "USER"] == [["root"]]
-
-
-def test_workers_are_started_by_beam_with_tex_of_the_projects_script() -> None:
-    runs = " ".join(word for run in found("RUN") for word in run.arguments)
+    assert (instructions("USER", before), instructions("USER", smoke + after)) == ([["beamscore"]], [["root"]])
+    runs = " ".join(" ".join(words) for words in instructions("RUN"))
     assert ("sh /tmp/install-tex" in runs, "texlive" in runs) == (True, False)
     assert os.access(ROOT / ".ci" / "install-tex", os.X_OK)
-    assert environment()["RUN_PYTHON_SDK_IN_DEFAULT_ENVIRONMENT"] == "1"
-    (entry,), (label,) = found("ENTRYPOINT"), found("LABEL", LAST_STAGE)
-    assert (entry.arguments, entry.stage) == (['["/opt/apache/beam/boot"]'], LAST_STAGE)
-    assert f'org.opencontainers.image.version="{VERSION}"' in label.arguments
-
-
-def test_the_build_names_this_dockerfile() -> None:
+    assert environment["RUN_PYTHON_SDK_IN_DEFAULT_ENVIRONMENT"] == "1"
+    assert instructions("ENTRYPOINT") == instructions("ENTRYPOINT", image) == [['["/opt/apache/beam/boot"]']]
+    assert f'org.opencontainers.image.version="{VERSION}"' in instructions("LABEL", image)[0]
     build: Any = yaml.safe_load((IMAGE / "cloudbuild.yaml").read_text())
     (step,) = build["steps"]
-    arguments = step["args"]
-    assert ROOT / arguments[arguments.index("--file") + 1] == IMAGE / "Dockerfile"
-    assert arguments[-1] == "."
-    assert build["images"] == [arguments[arguments.index("--tag") + 1]]
+    assert step["args"] == ["build", "--file", "configs/dataflow/Dockerfile", "--tag", *build["images"], "."]

@@ -34,9 +34,10 @@ from beamscore.transforms.io.field_map import MAX_SAMPLE_ID_LENGTH
 from beamscore.transforms.io.files import name_format
 from beamscore.transforms.io.readers import MAX_ARRAYS
 from beamscore.transforms.records import Quarantined
-from beamscore.transforms.rows import SLICE_PREFIX, sample_schema
+from beamscore.transforms.rows import sample_schema
 from tests.plain_loop import make_benchmark
 from tests.runs import command, evaluate, without_progress, write_lines
+from tests.test_layers import CODE
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -45,12 +46,10 @@ LINKED = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md
 SOURCES = ("metrics", "transforms", "pipelines", "configs", "tests")
 BENCHMARKS = DOCS / "explanation" / "benchmarks"
 PAGES = sorted(path.stem for path in BENCHMARKS.glob("*.md"))
-MODULES = sorted(
-    ".".join(("beamscore", *path.relative_to(ROOT).with_suffix("").parts))
-    for layer in ("metrics", "transforms", "pipelines")
-    for path in (ROOT / layer).rglob("*.py")
-    if ">>> " in path.read_text(encoding="utf-8")
-)
+WITH_EXAMPLES = [
+    *(str(path.relative_to(ROOT)) for path in sorted(CODE) if ">>> " in path.read_text(encoding="utf-8")),
+    "docs/how-to/python.md",
+]
 
 
 def blocks(path: Path) -> Iterator[str]:
@@ -63,11 +62,8 @@ def blocks(path: Path) -> Iterator[str]:
 def records(page: str) -> Iterator[dict[str, Any]]:
     """Yields the records that the page of a benchmark shows."""
     for block in blocks(BENCHMARKS / f"{page}.md"):
-        place = block.find('{"sample_id"')
-        while place >= 0:
-            record, length = json.JSONDecoder().raw_decode(block[place:])
-            yield record
-            place = block.find('{"sample_id"', place + length)
+        for text in re.split(r'(?=\{"sample_id")', block)[1:]:
+            yield json.JSONDecoder().raw_decode(text)[0]
 
 
 def keys_within(value: Any, path: str = "") -> set[str]:
@@ -94,20 +90,21 @@ def test_the_records_of_a_benchmark_are_read_to_the_last_key_and_can_be_scored(p
         assert isinstance(benchmark.score_sample(msgspec.convert(shown[0], benchmark.truth_type), None), SampleScore)
 
 
-@pytest.mark.parametrize("page", ["reference/configuration", "how-to/nightly"])
-def test_the_configurations_are_accepted(page: str, tmp_path: Path) -> None:
-    shown = [block for block in blocks(DOCS / f"{page}.md") if re.match(r"benchmark: \w+\n", block)]
-    assert shown
+def test_configurations_are_accepted(tmp_path: Path) -> None:
+    shown = [block for path in DOCS.rglob("*.md") for block in blocks(path) if re.match(r"benchmark: \w+\n", block)]
+    assert len(shown) > 3
     for block in shown:
         (tmp_path / "c.yaml").write_text(block)
         configuration = settings.load(str(tmp_path / "c.yaml"), [], {})
-        assert configuration.benchmark.name in benchmark_names()
         assert all(gate_target(key, type(configuration.benchmark)) for key in configuration.settings.gates)
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_the_examples_of_docstrings_hold(module: str) -> None:
-    result = doctest.testmod(importlib.import_module(module))
+@pytest.mark.parametrize("path", WITH_EXAMPLES)
+def test_the_examples_of_docstrings_and_of_a_page_hold(path: str) -> None:
+    if path.endswith(".md"):
+        result = doctest.testfile(str(ROOT / path), module_relative=False)
+    else:
+        result = doctest.testmod(importlib.import_module(f"beamscore.{path.removesuffix('.py').replace('/', '.')}"))
     assert result.attempted
     assert not result.failed
 
@@ -129,21 +126,19 @@ def anchors(page: Path) -> frozenset[str]:
     return frozenset(re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings)
 
 
-@pytest.mark.parametrize("page", LINKED, ids=lambda page: str(page.relative_to(ROOT)))
-def test_links_lead_somewhere(page: Path) -> None:
-    for link in links(page):
-        path, _, anchor = link.partition("#")
-        target = (page.parent / path).resolve() if path else page
-        assert target.exists(), link
-        assert not anchor or anchor in anchors(target), link
-
-
-def test_every_page_is_linked_from_the_readme_or_from_a_page_that_is() -> None:
+def test_links_lead_somewhere_and_from_the_readme_to_every_page() -> None:
+    reached: dict[Path, set[Path]] = {}
+    for page in LINKED:
+        for link in links(page):
+            path, _, anchor = link.partition("#")
+            target = (page.parent / path).resolve() if path else page
+            assert target.exists(), (page, link)
+            assert not anchor or anchor in anchors(target), (page, link)
+            reached.setdefault(page, set()).add(target)
     found, new = set(), {ROOT / "README.md"}
     while new:
         found |= new
-        reached = {(page.parent / link.partition("#")[0]).resolve() for page in new for link in links(page)}
-        new = {each for each in reached if each.suffix == ".md"} - found
+        new = set().union(*(reached.get(page, ()) for page in new)) - found
     assert set(LINKED) - {ROOT / "CONTRIBUTING.md"} <= found
 
 
@@ -200,9 +195,8 @@ def test_the_readme_has_the_benchmarks_of_the_registry_and_its_example_prints_wh
 def test_the_examples_of_the_commands_work_in_their_order() -> None:
     lines = [line for block in blocks(DOCS / "reference" / "commands.md") for line in block.splitlines(keepends=True)]
     text = "".join(line for line in lines if "--print-completion" not in line)
-    assert set(re.findall("^beamscore (\\w+)", text, re.MULTILINE)) == {
-        *("convert", "split", "evaluate", "select", "draw"),
-    }
+    names = set(re.findall(r"^beamscore (\w+)", text, re.MULTILINE))
+    assert names == {"convert", "split", "evaluate", "select", "draw"}
     assert follow(text)[1] == []
 
 
@@ -243,11 +237,6 @@ def test_three_nights() -> None:
     assert all(text in history for text in ("**worse**", "2026-01-03", "## Against the baseline"))
 
 
-def test_every_key_of_a_gate_is_told() -> None:
-    gates = NIGHTLY.read_text(encoding="utf-8").partition("## Gates\n")[2].partition("\n## ")[0]
-    assert set(re.findall(r"`(\w+)`", "\n".join(re.findall(r"^\| (`.*?) \|", gates, re.MULTILINE)))) == set(GATE_KEYS)
-
-
 def page(name: str) -> str:
     return (DOCS / "reference" / f"{name}.md").read_text(encoding="utf-8")
 
@@ -262,61 +251,53 @@ def code(cell: str) -> list[str]:
     return re.findall(r"`([^`]+)`", cell)
 
 
-def defaults(kind: Any, prefix: str = "") -> dict[str, Any]:
-    """Returns the default of each key that has one, with dots for groups."""
+def flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Returns the values within nested mappings by their keys, with dots for groups."""
     found: dict[str, Any] = {}
-    for field in msgspec.structs.fields(kind):
-        default = field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
-        if isinstance(default, msgspec.Struct):
-            found |= defaults(type(default), f"{prefix}{field.encode_name}.")
-        else:
-            found[prefix + field.encode_name] = default
+    for name, value in values.items():
+        found |= flat(value, f"{prefix}{name}.") if isinstance(value, dict) and value else {prefix + name: value}
     return found
 
 
-def test_the_keys_of_a_configuration_and_their_defaults() -> None:
-    keys = page("configuration").partition("\n## ")[0]
-    rows = dict(re.findall(r"`([\w.]+)`\s+\(`([^`]+)`\)", keys))
-    expected = defaults(settings.Settings)
-    assert expected.pop("benchmark") is msgspec.NODEFAULT
-    assert "\n- `benchmark`: " in keys
-    assert {key: yaml.safe_load(default) for key, default in rows.items()} == expected
-
-
-def test_the_limits_of_inputs() -> None:
-    limits: dict[str, str] = {}
-    for _, limit, option in table("inputs", "what"):
-        limits.setdefault(code(option)[0], limit)
-    expected = {
-        key: f"{default:,}" for key, default in defaults(settings.Settings).items() if key.startswith("limits.")
+def test_pages_list_what_there_is() -> None:
+    keys, gates = page("configuration"), NIGHTLY.read_text(encoding="utf-8").partition("## Gates\n")[2]
+    listed: dict[str, Any] = {
+        "commands": dict(re.findall(r"^- \[?`(\w+)`[^:]*: (.*)$", page("commands"), re.MULTILINE)),
+        "exit codes": list(dict.fromkeys(int(row[0]) for row in table("outputs", "code"))),
+        "columns of samples": {name for cell, _ in table("outputs", "column") for name in code(cell) or ["METRIC"]},
+        "keys of gates": {name for cell in re.findall(r"^\| (`.*?) \|", gates, re.MULTILINE) for name in code(cell)},
+        "keys and their defaults": {
+            key: yaml.safe_load(default)
+            for key, default in re.findall(r"`([\w.]+)`\s+\(`([^`]+)`\)", keys.partition("\n## ")[0])
+        },
+        # A limit of several inputs is a number in the first row.
+        "limits": {code(option)[0]: limit for _, limit, option in reversed(table("inputs", "what"))},
     }
-    expected |= {
+    expected = flat(msgspec.to_builtins(settings.Settings(benchmark="toy")))
+    assert expected.pop("benchmark") == "toy"
+    assert "\n- `benchmark`: " in keys
+    limits = {key: f"{default:,}" for key, default in expected.items() if key.startswith("limits.")}
+    limits |= {
         "limits.record_bytes": f"{settings.LimitSettings().record_bytes >> 20} MiB",
+        "limits.depth": f"{settings.LimitSettings().depth} levels",
         "max_steps": "that of the benchmark",
     }
-    assert {key: limit.removesuffix(" levels") for key, limit in limits.items()} == expected
+    assert listed == {
+        "commands": {name: text for name, (text, _) in COMMANDS.items()},
+        "exit codes": [
+            *(messages.DONE, messages.FAILED, messages.WRONG_USAGE, messages.CRASHED),
+            *(messages.INCONCLUSIVE, messages.INTERRUPTED),
+        ],
+        "columns of samples": set(sample_schema(["METRIC"], ["NAME"]).names),
+        "keys of gates": set(GATE_KEYS),
+        "keys and their defaults": expected,
+        "limits": limits,
+    }
     assert f"a JSON record with more than {MAX_ARRAYS:,} `[`" in page("inputs")
     assert f"a string of 1 to {MAX_SAMPLE_ID_LENGTH:,} characters" in page("inputs")
-
-
-def test_every_ending_of_a_file_that_is_documented_is_read() -> None:
     endings = [ending for _, names, _ in table("inputs", "format") for ending in code(names) if ending.startswith(".")]
     for ending in endings:
         assert name_format(f"x.jsonl{ending}" if ending in (".gz", ".zst", ".bz2") else f"x{ending}"), ending
-
-
-def test_the_exit_codes() -> None:
-    assert list(dict.fromkeys(int(row[0]) for row in table("outputs", "code"))) == [
-        *(messages.DONE, messages.FAILED, messages.WRONG_USAGE, messages.CRASHED),
-        *(messages.INCONCLUSIVE, messages.INTERRUPTED),
-    ]
-
-
-def test_the_columns_of_the_samples() -> None:
-    documented = [name for cell, _ in table("outputs", "column") for name in code(cell) or ["METRIC"]]
-    names = sample_schema(["METRIC"], ["NAME"]).names
-    assert f"{SLICE_PREFIX}NAME" in documented
-    assert set(documented) == set(names)
 
 
 def test_the_files_of_a_run_and_their_keys(tmp_path: Path) -> None:
@@ -329,8 +310,3 @@ def test_the_files_of_a_run_and_their_keys(tmp_path: Path) -> None:
     assert documented["quarantine/*.jsonl"] == list(Quarantined.__struct_fields__)
     about = msgspec.json.decode((run.output / "run.json").read_bytes())
     assert set(about) - {"format"} <= set(documented["run.json"])
-
-
-def test_the_commands_and_their_purposes() -> None:
-    rows = dict(re.findall(r"^- \[?`(\w+)`[^:]*: (.*)$", page("commands"), re.MULTILINE))
-    assert rows == {name: text for name, (text, _) in COMMANDS.items()}

@@ -28,14 +28,13 @@ AXE = Path(__file__).parent / "node_modules" / "axe-core" / "axe.min.js"
 class Browser:
     driver: Any
 
-    def open(self, path: Path) -> float:
-        """Opens a page, which must ask for nothing but itself; returns after how many milliseconds it was ready."""
+    def open(self, path: Path) -> None:
+        """Opens a page, which must ask for nothing but itself."""
         self.problems()
         self.requests()
         self.driver.get(path.resolve().as_uri())
         self.wait("return document.documentElement.dataset.ready || !document.getElementById('problem').hidden")
         assert (self.problems(), self.requests()) == ([], [path.resolve().as_uri()])
-        return float(self.run("return Number(document.documentElement.dataset.ready)"))
 
     def run(self, script: str, *arguments: Any) -> Any:
         return self.driver.execute_script(script, *arguments)

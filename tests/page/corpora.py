@@ -6,13 +6,11 @@ import base64
 import functools
 import gzip
 import json
-import operator
 import random
 import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -68,10 +66,10 @@ def compared(baseline: Path, candidate: Path, output: Path, *more: str) -> Path:
 
 
 def night(
-    run: Path, target: Path, started: str, move: Callable[[float], float], labels: Sequence[str] = (), missing: int = 0,
+    run: Path, target: Path, started: str, shift: float = 0.0, labels: Sequence[str] = (), missing: int = 0,
     **changes: Any,
 ) -> None:  # fmt: skip
-    """Writes a copy of a finished run as that of another night, each value moved, its interval and error a tenth.
+    """Writes a copy of a finished run as that of another night, each value shifted, its interval and error a tenth.
 
     labels: of the slices, in place of their own. missing: how many samples have no prediction that had one. changes: of
     summary.json.
@@ -92,8 +90,7 @@ def night(
         for part in (system, *system["slices"].values()):
             for name, value in part["values"].items():
                 if isinstance(value, float):
-                    moved = min(1.0, max(0.0, move(value)))
-                    part["values"][name] = moved
+                    part["values"][name] = moved = min(1.0, max(0.0, value + shift))
                     if (interval := part["intervals"].get(name)) is not None:
                         part["intervals"][name] = [moved + (each - value) / 10 for each in interval]
                     if (error := part["errors"].get(name)) is not None:
@@ -102,10 +99,6 @@ def night(
 
 
 NIGHTS, BREAK, CHANGE, MISSING, SMALL = 40, 15, 26, (9, 10), 30
-GATE: Mapping[str, Any] = {
-    "gate": "overall.f1", "tier": "blocking", "metric": "overall.f1", "slice": None,
-    "judge": "interval", "verdict": "fail", "blocks": True, "reason": "too low", "minimum": 0.55, "value": 0.4,
-}  # fmt: skip
 
 
 def nights(run: Path, output: Path) -> None:
@@ -113,7 +106,11 @@ def nights(run: Path, output: Path) -> None:
 
     Two nights before the last one has a ground truth of its own. run: of traffic_rules.
     """
-    random_numbers, gate = random.Random(15), {**GATE, "system": next(iter(Run.read(str(run)).systems))}
+    random_numbers, (system, *_) = random.Random(15), Run.read(str(run)).systems
+    gate = {
+        "gate": "overall.f1", "tier": "blocking", "metric": "overall.f1", "slice": None, "system": system, "value": 0.4,
+        "judge": "interval", "verdict": "fail", "blocks": True, "reason": "too low", "minimum": 0.55,
+    }  # fmt: skip
     for number in set(range(NIGHTS)) - set(MISSING):
         day = (date(2026, 1, 1) + timedelta(days=number)).isoformat()
         shift = (0.1 if number >= CHANGE else 0.0) + random_numbers.gauss(0, 0.004)
@@ -122,7 +119,7 @@ def nights(run: Path, output: Path) -> None:
             changes["fingerprint"] = {"samples": 60, "hash": ("cd" if number == NIGHTS - 3 else "ab") * 16}
         if number == SMALL:
             changes["missing"] = 20
-        night(run, output / day, f"{day}T02:00:07.123Z", partial(operator.add, shift), **changes)
+        night(run, output / day, f"{day}T02:00:07.123Z", shift, **changes)
 
 
 def worse(name: str, folder: Path) -> Path:

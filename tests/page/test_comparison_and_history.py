@@ -69,9 +69,7 @@ def test_samples_that_changed_are_filtered_and_stepped_through(chromium: Browser
     assert any(chromium.texts("#viewer .records mark"))
     assert chromium.text("#viewer .words").startswith("score: ")
     chromium.choose("samples", status="right_to_wrong")
-    wanted = [card["sample_id"] for card in cards if "right_to_wrong" in card["whys"]]
-    assert chromium.ids() == wanted
-    assert chromium.choose("samples", id=wanted[0]) == f"1 of {len(cards)} rows"
+    assert chromium.ids() == [card["sample_id"] for card in cards if "right_to_wrong" in card["whys"]]
 
 
 def test_a_filter_says_how_many_samples_the_page_lacks(
@@ -181,7 +179,7 @@ def test_a_point_says_what_it_is_and_leads_to_its_page(chromium: Browser, histor
 
 
 def test_a_single_run_has_a_history(chromium: Browser, folder: Path) -> None:
-    night(corpus_page("traffic_rules", folder).parent, folder / "one" / "a", "2026-01-01T02:00:00.000Z", float)
+    night(corpus_page("traffic_rules", folder).parent, folder / "one" / "a", "2026-01-01T02:00:00.000Z")
     command("history", folder / "one")
     chromium.open(folder / "one" / "history.html")
     chromium.check("history-one")
@@ -191,7 +189,7 @@ def test_hostile_names_of_runs_and_slices(chromium: Browser, folder: Path) -> No
     run, output = corpus_page("traffic_rules", folder).parent, folder / "hostile-nights"
     names = [text.replace("/", "\u2215").replace("\x00", "")[:60] for text in HOSTILE]
     for number, name in enumerate(names, start=1):
-        night(run, output / name, f"2026-01-{number:02}T02:00:00.000Z", float, HOSTILE)
+        night(run, output / name, f"2026-01-{number:02}T02:00:00.000Z", labels=HOSTILE)
     command("history", output)
     chromium.open(output / "history.html")
     chromium.check("history-hostile")
